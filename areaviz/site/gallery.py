@@ -1,0 +1,58 @@
+"""The gallery: twelve stored runs as interactive pages, and the list of what they show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from areaviz.cards.tasks import TASKS
+from areaviz.drawing.markup import element
+from areaviz.publish.page import page
+from areaviz.site.frame import Files, Site, linked, site_page
+from areaviz.trace import codec
+
+MOST = 12
+"""The number of runs in the gallery."""
+FIRST = (
+    *("token-boundary", "char-boundary", "language-model-boundary", "scene-captions-boundary"),
+    *("scene-translation", "memory-stories", "pointer-hull", "parser-boundary", "speech-hybrid"),
+    *("video-both", "items-soft", "stn-cluttered"),
+)
+"""The models of the gallery, in order."""
+WHAT = (
+    "Each page contains one run of a model, stored when the site was made, with all its attention."
+    " Click a word, choose a head, or change the layer."
+)
+
+
+def files(site: Site) -> Files:
+    """Return the gallery and the pages of its runs."""
+    cards = []
+    for model in site.stored:
+        card = site.cards[model]
+        link = element("a", card.title, href=f"traces/{model}.html")
+        what = f"{TASKS[card.task].title} · {model}"
+        also = element("p", _live_link(site, model)) if model in site.live else ""
+        inside = [element("h3", link), element("p", what, class_="facts")]
+        cards.append(element("div", *inside, *([also] if also else []), class_="card"))
+    main = [element("p", WHAT), element("div", *cards, class_="cards")]
+    yield "gallery.html", site_page(site, "Gallery", main)
+    for model, path in site.stored.items():
+        yield f"traces/{model}.html", linked(page(codec.load(path)), site)
+
+
+def _live_link(site: Site, model: str) -> str:
+    return element("a", "Run this model", href=site.best_page(model))
+
+
+def stored_traces(home: Path, openings: Path) -> Mapping[str, Path]:
+    """Return the file of one stored run of each model of the gallery: its largest.
+
+    Args:
+        home: the trace of a translation.
+        openings: the folder of the traces with which the app's pages open.
+    """
+    largest: dict[str, Path] = {}
+    for path in sorted([home, *openings.glob("*.npz")], key=lambda one: one.stat().st_size):
+        largest[codec.load(path).request.model] = path
+    return {name: largest[name] for name in FIRST[:MOST] if name in largest}

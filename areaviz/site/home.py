@@ -1,0 +1,99 @@
+"""Home of the site: the lit ribbon, six ways in and the doors, as on the app's Home."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+
+from areaviz.components.parts import parts, text_of
+from areaviz.data.places import HERO, LOOKS
+from areaviz.drawing.markup import Markup, data_block, element
+from areaviz.interactive.first_look import first_look
+from areaviz.publish.content import Payload, payload, places, plain_focus
+from areaviz.publish.options import PageOptions
+from areaviz.publish.page import mounts, page_content
+from areaviz.publish.page_body import panel, payload_block, told_to_script
+from areaviz.site.frame import Files, Site, site_page
+from areaviz.trace import codec
+from areaviz.trace.request import Focus
+from areaviz.ui.home.hero import WHAT_IT_DOES
+from areaviz.ui.home.ways_in import WAYS_IN, WayIn
+from areaviz.ui.shell.page import TITLES
+
+HEADING = "See what a model attends to"
+STILL = "This page needs scripts to show the attention. The links below work without them."
+DOORS = (
+    ("live", "Run a model here", "Type a sentence, and a model answers on your device."),
+    ("gallery", "Look at stored runs", "Explore twelve runs of models of many kinds."),
+    ("models", "Read the cards", "What each model is, its results, its limits and its licence."),
+)
+
+
+def files(site: Site) -> Files:
+    """Return Home."""
+    style, hero, script = _hero()
+    tiles = [_tile(site, way) for way in WAYS_IN]
+    doors = []
+    for name, title, what in DOORS:
+        link = element("a", title, href=f"{name}.html")
+        doors.append(element("div", element("h2", link), element("p", what), class_="card"))
+    first = site.live[0] if site.live else ""
+    tried = element("a", "Try your own sentence", href=site.best_page(first), class_="button")
+    what = Markup(element("p", WHAT_IT_DOES.replace("**", "")))
+    main = [
+        element("div", what, *([tried] if first else []), class_="hero"),
+        *hero,
+        element("h2", "Six more things to look into"),
+        element("div", *tiles, class_="cards six"),
+        element("div", *doors, class_="cards"),
+    ]
+    yield "index.html", site_page(site, HEADING, main, styles=[style], script=script)
+
+
+def _hero() -> tuple[str, list[Markup], str]:
+    """Return the style, the markup and the script of the ribbon with which Home opens."""
+    trace = codec.load(HERO)
+    look = first_look(trace)
+    options = PageOptions(sites=(look.site,), layers=(look.layer,))
+    found = places(trace, options)
+    # Nothing is pinned, so the ribbon lights the word that shows areas best.
+    focus = Focus(look.site, look.layer, unit="word")
+    content = page_content(trace, found, focus, options)
+    told = told_to_script(content) | {"opening": plain_focus(focus)}
+    data: Payload = payload(trace, found[0], look.layer, options)
+    shared = "\n".join(map(text_of, ("message.js", "page/panels.js", "page/page.js")))
+    still = element("section", element("p", STILL), content.instead, id="without-script")
+    drawn = [still, panel("ribbon"), data_block(told, id="panels"), payload_block(data)]
+    return parts("ribbon").css, drawn, f"{mounts(content.shown)}\n{shared}"
+
+
+def _tile(site: Site, way: WayIn) -> Markup:
+    """Return the tile of a way in; it leads to a live page, or else to a stored run."""
+    title = TITLES[way.page]
+    link = element("a", title, href=site.best_page(_model_of(way, site)))
+    inside = [element("h3", link), element("p", way.what)]
+    return element("div", _preview(way, title), *inside, class_="card")
+
+
+def _preview(way: WayIn, title: str) -> Markup:
+    if way.picture.is_file():
+        data = base64.b64encode(Path(way.picture).read_bytes()).decode()
+        source = f"data:image/svg+xml;base64,{data}"
+        return element("img", src=source, alt=f"Preview of {title}", class_="preview")
+    text = f"{way.example.text} …" if way.example else ""
+    return element("p", text, class_="preview reading")
+
+
+def _model_of(way: WayIn, site: Site) -> str:
+    """Return the model that a way in shows, or another one of the same task that is on the site."""
+    if way.example is None:
+        name = way.model
+    else:
+        looks = json.loads(LOOKS.read_text("utf-8"))
+        name = str(looks[way.example.slug]["models"][0])
+    if name in site.live or name in site.stored or name not in site.cards:
+        return name
+    task = site.cards[name].task
+    others = [one for one in (*site.live, *site.stored) if site.cards[one].task == task]
+    return others[0] if others else name

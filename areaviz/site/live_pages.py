@@ -1,0 +1,55 @@
+"""The live pages of the site, and the list of what runs in a browser and what does not."""
+
+from __future__ import annotations
+
+from areaviz.backend.local import LocalBackend
+from areaviz.cards.card import Card
+from areaviz.cards.tasks import TASKS
+from areaviz.drawing.markup import Markup, element
+from areaviz.publish.live import live_page
+from areaviz.publish.live_model import LiveModel, check_live
+from areaviz.publish.live_opening import offered_pictures, opening_request
+from areaviz.site.frame import Files, Site, linked, site_page
+from areaviz.trace.errors import InputError
+
+WHAT = (
+    "These models run in your browser. Each page is one file that contains the model, so you can"
+    " save it and open it without a network."
+)
+STORED = "Models that show stored runs"
+WHY_STORED = "The engine of the live pages does not run these models. Their cards name the reason."
+
+
+def files(site: Site) -> Files:
+    """Return the list of live pages and the pages themselves."""
+    cards = []
+    for name in site.live:
+        card = site.cards[name]
+        link = element("a", card.title, href=f"live/{name}.html")
+        facts = f"{TASKS[card.task].title} · {card.parameters:,} parameters"
+        cards.append(
+            element("div", element("h3", link), element("p", facts, class_="facts"), class_="card")
+        )
+    rest = [card for card in site.cards.values() if why_stored(card)]
+    rows = [_row(site, card) for card in rest]
+    head = element("tr", *(element("th", one, scope="col") for one in ("Model", "Why", "See")))
+    table = element("table", head, *rows)
+    main = [
+        element("p", WHAT),
+        element("div", *cards, class_="cards"),
+        element("h2", STORED),
+        element("p", WHY_STORED),
+        element("div", table, class_="scrolled", tabindex="0", role="region", aria_label=STORED),
+    ]
+    yield "live.html", site_page(site, "Live models", main)
+    for name in site.live:
+        yield f"live/{name}.html", linked(_live_page(site, name), site)
+
+
+def why_stored(card: Card) -> str:
+    """Return why the engine does not run a model, "" if it does."""
+    try:
+        check_live(card)
+    except InputError as error:
+        return str(error)
+    return ""

@@ -1,0 +1,92 @@
+"""The registry of the site's pages, and the function that writes them all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from areaviz.cards.card import Card
+from areaviz.cards.result_tables import read_cards
+from areaviz.data.places import HOME, OPENINGS
+from areaviz.publish.live_model import check_live
+from areaviz.site import card_pages, gallery, home, live_pages, readme
+from areaviz.site.frame import Site, SitePage
+from areaviz.trace.errors import InputError
+from areaviz.trace.files import write_whole
+from areaviz.ui.models.summary import best_first
+
+PAGES: tuple[SitePage, ...] = (
+    SitePage("index", "Home", home.files),
+    SitePage("live", "Live models", live_pages.files),
+    SitePage("gallery", "Gallery", gallery.files),
+    SitePage("models", "Models", card_pages.files),
+)
+"""All pages in the order of the menu. A page is a module with a function `files`, and a line."""
+LARGEST = 60_000_000
+"""Largest size of a site in bytes."""
+
+
+def make_site(folder: Path, checkpoints: Path, models: Sequence[str] = ()) -> int:
+    """Write the site, and return its size in bytes.
+
+    Args:
+        folder: the folder to write; it must be new, empty or an older site.
+        checkpoints: the folder of the models.
+        models: the models that get a live page; () chooses one of each family and level.
+
+    Raises:
+        InputError: the folder contains something else, a model is unknown or cannot run in a
+            page, or the site would be too large.
+        BackendError: a file cannot be written.
+    """
+    if folder.exists() and any(folder.iterdir()) and not (folder / readme.NAME).exists():
+        raise InputError(f"{folder} contains other files. Choose a new or an empty folder.")
+    cards = {card.name: card for card in read_cards(checkpoints)}
+    for name in models:
+        if name not in cards:
+            raise InputError(f'There is no model "{name}" in {checkpoints}.')
+        check_live(cards[name])
+    stored = gallery.stored_traces(HOME, OPENINGS)
+    stored = {name: path for name, path in stored.items() if name in cards}
+    live = models or live_models(cards, tuple(stored))
+    site = Site(checkpoints, cards, live, stored, [(page.name, page.title) for page in PAGES])
+    size = 0
+    for path, text in (*readme.files(site), *(one for page in PAGES for one in page.files(site))):
+        content = text.encode("utf-8", "replace")
+        size += len(content)
+        if size > LARGEST:
+            raise InputError(
+                f"The site would be larger than {LARGEST // 10**6} MB. Choose fewer live models."
+            )
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        write_whole(folder / path, content)
+    return size
+
+
+def live_models(cards: Mapping[str, Card], shown: Sequence[str]) -> list[str]:
+    """Return one model of each family and level that the engine runs.
+
+    A model of the gallery comes first, and else the one with the best result.
+
+    Args:
+        cards: all cards.
+        shown: the models of the gallery.
+    """
+    chosen: dict[tuple[str, str, str], list[Card]] = {}
+    for card in cards.values():
+        if runs_live(card):
+            chosen.setdefault((card.family, card.level, card.task), []).append(card)
+    found = []
+    for group in chosen.values():
+        ordered = [card for card in group if card.name in shown] or best_first(group)
+        found.append(ordered[0].name)
+    return found
+
+
+def runs_live(card: Card) -> bool:
+    """Return whether the engine runs a model."""
+    try:
+        check_live(card)
+    except InputError:
+        return False
+    return True
