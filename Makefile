@@ -27,7 +27,7 @@ NPM := $(NODE) $(NODE_WHEEL)/lib/node_modules/npm/bin/npm-cli.js
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help run test weights notebooks check format audit lock bench wheel soak figures clean
+.PHONY: help run test weights notebooks check format audit lock bench wheel soak figures site clean
 
 help: ## Say what can be done here
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -101,6 +101,9 @@ soak: $(VENV)/.installed-dev ## Run the long versions of the tests under load, f
 
 figures: $(VENV)/.installed ## Write the tables of results into README.md and docs/ from the models' cards
 	$(BIN)/python -m areaviz figures
+
+site: $(VENV)/.installed ## Write the static site into build/site
+	$(BIN)/python -m areaviz site build/site
 
 clean: ## Remove the virtual environment
 	rm -rf $(VENV)

@@ -42,10 +42,11 @@ LAYERS: Mapping[str, int] = {
     "areaviz.server": 4,
     "areaviz.ui": 4,
     "areaviz.lessons": 5,
-    "areaviz.cli": 6,
+    "areaviz.site": 6,
+    "areaviz.cli": 7,
     "app": 6,
     "pages": 6,
-    "areaviz.__main__": 7,  # starts the command line
+    "areaviz.__main__": 8,  # starts the command line
 }
 """The layer of every package. Add a line here for a new package."""
 

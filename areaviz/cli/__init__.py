@@ -39,6 +39,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "show": ("view", "Look into a saved trace in the browser."),
     "export": ("view", "Write a saved trace as a page (.html), a figure or its numbers."),
     "live": ("live", "Write a page that runs a model in the browser, from one file."),
+    "site": ("site", "Write a site of files with live models, stored runs and cards."),
     "validate": ("validate", "Check stored traces, or print the schema of their document."),
     "bench": ("bench", "Run a benchmark of the repository."),
     "data": ("data", "Fetch the corpora that models are trained on."),

@@ -14,6 +14,7 @@ from areaviz.cli.view import Note, ThemeName, Title, page_options
 from areaviz.data.picture_samples import sample
 from areaviz.publish.live import live_page
 from areaviz.publish.live_model import LiveModel, check_live
+from areaviz.publish.options import PageOptions
 from areaviz.trace.asked import path_of
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole
@@ -50,6 +51,25 @@ def live(
     if path.suffix.lower() != ".html":
         raise InputError(f"A live page is an HTML file; name it {path.stem}.html.")
     options = page_options("", "", 64, title, note, 16, theme)
+    html = live_html(model, checkpoints, options, text)
+    write_whole(path, html.encode("utf-8", "replace"))
+    typer.echo(f"{path}: {path.stat().st_size / 1e6:.1f} MB.")
+
+
+def live_html(
+    model: str, checkpoints: Path, options: PageOptions | None = None, text: str | None = None
+) -> str:
+    """Run a model once and return its live page, which opens with this run.
+
+    Args:
+        model: its name.
+        checkpoints: the folder of the models.
+        options: title, note and theme of the page.
+        text: the text with which it opens; None uses one that fits the task.
+
+    Raises:
+        InputError: the engine cannot run this model, or the text is not valid.
+    """
     chosen = named(model, checkpoints, "cpu")
     check_live(chosen.card)
     opening = SENTENCES.get(chosen.card.task, "") if text is None else text
@@ -58,8 +78,7 @@ def live(
     request = Request(chosen.name, opening, "beam", picture=picture).checked()
     trace = chosen.open().trace(request)
     made = LiveModel.load(checkpoints / chosen.name, chosen.card)
-    write_whole(path, live_page(made, trace, None, options, pictures).encode("utf-8", "replace"))
-    typer.echo(f"{path}: {path.stat().st_size / 1e6:.1f} MB.")
+    return live_page(made, trace, None, options, pictures)
 
 
 def _pictures(card: Card) -> list[Picture]:

@@ -94,7 +94,7 @@ def page_body(content: Content) -> list[Markup]:
         # The script removes this text. A policy that forbids scripts would not show `noscript`.
         sentence = element("p", NO_SCRIPT, class_="note")
         main.append(element("section", sentence, content.instead, id="without-script"))
-    main += map(_panel, shown)
+    main += map(panel, shown)
     main += [*map(_folded, content.views), *map(_figure, content.stills)]
     main += [how_to_read(list(shown)), probabilities(trace), run_details(trace)]
     footer = FOOTERS["file" if content.is_whole else content.home]
@@ -146,7 +146,7 @@ def _output(trace: Trace) -> list[Markup]:
     ]
 
 
-def _panel(kind: str) -> Markup:
+def panel(kind: str) -> Markup:
     """Return a component in a shadow tree, as in the app, below the controls for site and layer."""
     made = parts(kind)
     shadow = element("template", raw("style", made.css), Markup(made.html), shadowrootmode="open")

@@ -21,18 +21,18 @@ class Site:
     """What the pages of the site show.
 
     Args:
-        checkpoints: the folder of the models.
         cards: all cards, by name.
         live: the models that have a live page, in order.
         stored: the traces of the gallery, by the name of their model.
         menu: names and titles of the pages in the menu.
+        live_page: returns the live page of a model.
     """
 
-    checkpoints: Path
     cards: Mapping[str, Card]
     live: Sequence[str]
     stored: Mapping[str, Path]
     menu: Sequence[tuple[str, str]]
+    live_page: Callable[[str], str]
 
     def best_page(self, model: str) -> str:
         """Return the path of the page that shows most of a model: live, its trace, or its card."""

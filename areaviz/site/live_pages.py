@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import Card
 from areaviz.cards.tasks import TASKS
 from areaviz.drawing.markup import Markup, element
-from areaviz.publish.live import live_page
-from areaviz.publish.live_model import LiveModel, check_live
-from areaviz.publish.live_opening import offered_pictures, opening_request
+from areaviz.publish.live_model import check_live
 from areaviz.site.frame import Files, Site, linked, site_page
 from areaviz.trace.errors import InputError
 
@@ -17,7 +14,7 @@ WHAT = (
     " save it and open it without a network."
 )
 STORED = "Models that show stored runs"
-WHY_STORED = "The engine of the live pages does not run these models. Their cards name the reason."
+WHY_STORED = "The engine of the live pages does not run these models."
 
 
 def files(site: Site) -> Files:
@@ -43,7 +40,7 @@ def files(site: Site) -> Files:
     ]
     yield "live.html", site_page(site, "Live models", main)
     for name in site.live:
-        yield f"live/{name}.html", linked(_live_page(site, name), site)
+        yield f"live/{name}.html", linked(site.live_page(name), site)
 
 
 def why_stored(card: Card) -> str:
@@ -53,3 +50,11 @@ def why_stored(card: Card) -> str:
     except InputError as error:
         return str(error)
     return ""
+
+
+def _row(site: Site, card: Card) -> Markup:
+    """Return a row of the table: a model, why it has no live page, and what the site shows."""
+    path = site.best_page(card.name)
+    shown = element("a", "stored run" if card.name in site.stored else "card", href=path)
+    name, why = element("th", card.name, scope="row"), element("td", why_stored(card))
+    return element("tr", name, why, element("td", shown))

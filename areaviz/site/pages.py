@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from areaviz.cards.card import Card
@@ -26,12 +26,18 @@ LARGEST = 60_000_000
 """Largest size of a site in bytes."""
 
 
-def make_site(folder: Path, checkpoints: Path, models: Sequence[str] = ()) -> int:
+def make_site(
+    folder: Path,
+    checkpoints: Path,
+    live_page: Callable[[str], str],
+    models: Sequence[str] = (),
+) -> int:
     """Write the site, and return its size in bytes.
 
     Args:
         folder: the folder to write; it must be new, empty or an older site.
         checkpoints: the folder of the models.
+        live_page: returns the live page of a model.
         models: the models that get a live page; () chooses one of each family and level.
 
     Raises:
@@ -49,7 +55,8 @@ def make_site(folder: Path, checkpoints: Path, models: Sequence[str] = ()) -> in
     stored = gallery.stored_traces(HOME, OPENINGS)
     stored = {name: path for name, path in stored.items() if name in cards}
     live = models or live_models(cards, tuple(stored))
-    site = Site(checkpoints, cards, live, stored, [(page.name, page.title) for page in PAGES])
+    menu = [(page.name, page.title) for page in PAGES]
+    site = Site(cards, live, stored, menu, live_page)
     size = 0
     for path, text in (*readme.files(site), *(one for page in PAGES for one in page.files(site))):
         content = text.encode("utf-8", "replace")

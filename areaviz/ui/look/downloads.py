@@ -18,6 +18,7 @@ from areaviz.trace import codec
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+from areaviz.ui.look.live_download import live_html, live_refusal
 from areaviz.views import VIEWS
 
 PAGE = ("html",)
@@ -128,9 +129,22 @@ def _menu(shown: Shown, key: str) -> None:
             st.caption(refusal)
         else:
             _buttons(group, key)
+        if kinds == PAGE:
+            _live(trace, shown.focus, key)
     st.caption("Python code that redraws this figure from the trace")
     code = python_lines(shown.view.name, trace, shown.focus, paper, trace_name(trace))
     st.code(code, "python")
+
+
+def _live(trace: Trace, focus: Focus, key: str) -> None:
+    """Draw the button of the live page, or the sentence that says why there is none."""
+    st.caption("As a live page: one file that runs the model without this app")
+    refusal = live_refusal(trace)
+    if refusal:
+        st.caption(refusal)
+        return
+    name = f"{trace.request.model}_live.html"
+    _buttons([File(name, lambda: live_html(trace, focus), "Live page (.html)")], key)
 
 
 def trace_name(trace: Trace) -> str:

@@ -1,0 +1,43 @@
+"""Download offers a live page of a model that the engine runs, and says why where it does not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from areaviz.data.places import HERO, OPENINGS
+from areaviz.interactive.first_look import first_look
+from areaviz.trace import codec
+from areaviz.trace.interventions import Weigh
+from areaviz.trace.record import Trace
+from areaviz.ui.look.live_download import CHANGED, live_html, live_refusal
+
+
+def named(name: str) -> Trace:
+    trace = codec.load(HERO)
+    return replace(trace, request=replace(trace.request, model=name))
+
+
+def test_live_html_is_a_page_with_the_model_that_opens_with_the_run() -> None:
+    trace = codec.load(HERO)
+    assert live_refusal(trace) == ""
+    html = live_html(trace, first_look(trace)).decode()
+    assert 'id="weights"' in html and trace.request.text in html
+
+
+@pytest.mark.parametrize("name", ["", "nobody", "../checkpoints/token-boundary"])
+def test_live_refusal_says_that_files_are_missing(name: str) -> None:
+    assert "are not here" in live_refusal(named(name))
+
+
+def test_live_refusal_names_what_the_engine_lacks_and_changed_runs() -> None:
+    assert "cannot run in a page" in live_refusal(named("speech-hybrid"))
+    trace = codec.load(HERO)
+    changes = (Weigh("encoder-decoder", (1,)),)
+    assert live_refusal(replace(trace, request=replace(trace.request, changes=changes))) == CHANGED
+
+
+def test_every_stored_opening_has_a_live_page_or_a_reason() -> None:
+    reasons = {live_refusal(codec.load(path)) == "" for path in OPENINGS.glob("*.npz")}
+    assert reasons == {True, False}

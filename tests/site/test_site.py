@@ -1,0 +1,73 @@
+"""The static site: its files, its links, its limits and its refusals."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from areaviz.cli.live import live_html
+from areaviz.data.places import CHECKPOINTS
+from areaviz.site.pages import PAGES, make_site
+from areaviz.trace.errors import InputError
+
+LIVE = "memory-stories"
+page_of = partial(live_html, checkpoints=CHECKPOINTS)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site") / "made"
+    make_site(folder, CHECKPOINTS, page_of, (LIVE,))
+    return folder
+
+
+def html_files(site: Path) -> list[Path]:
+    return sorted(site.rglob("*.html"))
+
+
+def test_site_has_every_page_of_the_registry_and_twelve_runs(site: Path) -> None:
+    for page in PAGES:
+        assert (site / f"{page.name}.html").is_file()
+    assert len(list((site / "traces").iterdir())) == 12
+    cards = {path.stem for path in (site / "cards").iterdir()}
+    assert cards == {path.parent.name for path in CHECKPOINTS.glob("*/card.json")}
+    assert [path.name for path in (site / "live").iterdir()] == [f"{LIVE}.html"]
+
+
+def test_links_of_the_site_are_relative_and_lead_to_its_files(site: Path) -> None:
+    for path in html_files(site):
+        markup = re.sub(r"<(script|style|svg).*?</\1>", "", path.read_text("utf-8"), flags=re.S)
+        for link in re.findall(r'<a [^>]*href="([^"]*)"', markup):
+            assert (path.parent / unescape(link)).resolve().is_file(), (path, link)
+
+
+def test_pages_of_the_site_allow_no_connection(site: Path) -> None:
+    for path in html_files(site):
+        text = path.read_text("utf-8")
+        policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
+        assert policy is not None
+        assert "default-src" in policy[1] and "connect-src" not in policy[1], path
+
+
+def test_the_readme_is_that_of_a_static_space(site: Path) -> None:
+    text = (site / "README.md").read_text("utf-8")
+    assert text.startswith("---\n") and "\nsdk: static\n" in text
+    assert "\napp_file: index.html\n" in text
+
+
+def test_make_site_writes_over_an_older_site_and_over_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("Dear reader")
+    with pytest.raises(InputError, match="contains other files"):
+        make_site(tmp_path, CHECKPOINTS, page_of, (LIVE,))
+    assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
+
+
+def test_make_site_refuses_models_that_are_unknown_or_do_not_run(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match='no model "nobody"'):
+        make_site(tmp_path / "a", CHECKPOINTS, page_of, ("nobody",))
+    with pytest.raises(InputError, match="cannot run in a page"):
+        make_site(tmp_path / "b", CHECKPOINTS, page_of, ("speech-hybrid",))
