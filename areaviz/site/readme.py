@@ -18,10 +18,12 @@ pinned: false
 
 # areaviz
 
-See what trained models attend to, as areas of texts and pictures. Open `index.html`: the pages work from a disk and on
-any static host. {count} models run in the reader's browser. The pages fetch nothing and send nothing.
+See what trained models attend to, as areas of texts and pictures. Open `index.html`: the pages
+work from a disk and on any static host. {count} models run in the reader's browser. The pages fetch
+nothing and send nothing.
 
-Made with areaviz {version} by `areaviz site FOLDER`. Each model's page names the licence of its weights.
+Made with areaviz {version} by `areaviz site FOLDER`. Each model's page names the licence of its
+weights.
 """
 
 
