@@ -152,8 +152,7 @@ EXAMPLES: tuple[Example, ...] = (
     Example(
         "Two models before one picture",
         "",
-        "Regular attention and areas describe the same scene. Pointing at a cell of one lights up"
-        " both.",
+        "Two captioners describe the same scene. Point at a cell of one to light up both.",
         Focus("encoder self", layer=0, items=(41,)),
         picture="scene-20",
         page="pages/caption.py",
