@@ -70,6 +70,12 @@ COMPONENTS: Mapping[str, tuple[str, ...]] = {
         "judging/judging.js",
     ),
     "tour": ("tour/tour.html", "tour/tour.css", "tour/tour.js"),
+    "lesson": (
+        "lessons/lesson.html",
+        "lessons/lesson.css",
+        "lessons/pictures.js",
+        "lessons/lesson_frame.js",
+    ),
     "window": (
         "window/window.html",
         "window/window.css",

@@ -1,0 +1,148 @@
+// The pictures of the questions. Each is a function (place, numbers, guessed) that draws into `place`, calls `guessed`
+// after every change of the guess, and returns { verdict, reveal, clear }. A verdict is 'right', 'close' or 'other'.
+
+function lessonNode(tag, className, text = '') {
+  return Object.assign(document.createElement(tag), { className, textContent: text });
+}
+
+function lessonButton(text, press) {
+  const button = Object.assign(document.createElement('button'), { type: 'button', textContent: text });
+  button.addEventListener('click', press);
+  return button;
+}
+
+/** How a guessed run of words, its first and last place, compares with the right one. */
+function spanVerdict(guess, answer) {
+  if (guess[0] === answer[0] && guess[1] === answer[1]) return 'right';
+  return guess[0] <= answer[1] && guess[1] >= answer[0] ? 'close' : 'other';
+}
+
+/** How guesses on a line compare with the right places. */
+function marksVerdict(guess, answer) {
+  const hits = guess.filter((value, place) => Math.abs(value - answer[place]) < 0.5).length;
+  return ['other', 'close', 'right'][hits];
+}
+
+/** A run of words: the reader presses the first and the last one. */
+function spanPicture(place, { written, read, now, answer, captions }, guessed) {
+  let guess = null;
+  let isOpen = false;
+  const words = read.map((word, item) => lessonButton(word, () => pick(item)));
+  function show() {
+    words.forEach((word, item) => {
+      const isIn = guess !== null && item >= guess[0] && item <= guess[1];
+      word.classList.toggle('guess', isIn);
+      word.setAttribute('aria-pressed', String(isIn));
+    });
+    guessed(guess !== null);
+  }
+  function pick(item) {
+    guess = isOpen ? [Math.min(guess[0], item), Math.max(guess[1], item)] : [item, item];
+    isOpen = !isOpen;
+    show();
+  }
+  const above = lessonNode('div', 'words');
+  above.replaceChildren(...written.map((word, item) => lessonNode('span', item === now ? 'now' : '', word)));
+  const below = lessonNode('div', 'words');
+  below.replaceChildren(...words);
+  place.replaceChildren(lessonNode('p', 'caption', captions[0]), above, lessonNode('p', 'caption', captions[1]), below);
+  show();
+  return {
+    verdict: () => spanVerdict(guess, answer),
+    reveal: () => words.forEach((word, item) => word.classList.toggle('answer', item >= answer[0] && item <= answer[1])),
+    clear() {
+      guess = null;
+      isOpen = false;
+      words.forEach((word) => word.classList.remove('answer'));
+      show();
+    },
+  };
+}
+
+/** Places on a line from 0 to `most`, one for each name. */
+function marksPicture(place, { given, names, most, answer }, guessed) {
+  const hasMoved = names.map(() => false);
+  const rows = names.map((name, which) => {
+    const row = lessonNode('div', 'mark');
+    const input = Object.assign(document.createElement('input'), { type: 'range', min: 0, max: most, step: 1, value: most / 2 });
+    input.setAttribute('aria-label', name);
+    const number = lessonNode('output', '', input.value);
+    const line = lessonNode('span', 'line');
+    line.append(input);
+    input.addEventListener('input', () => {
+      number.textContent = input.value;
+      hasMoved[which] = true;
+      guessed(hasMoved.every(Boolean));
+    });
+    row.append(lessonNode('label', '', name), line, number);
+    return { row, input, line, number };
+  });
+  const items = lessonNode('div', 'words');
+  items.replaceChildren(...given.map((item) => lessonNode('span', '', item)));
+  place.replaceChildren(items, ...rows.map(({ row }) => row));
+  guessed(false);
+  const removeDots = () => place.querySelectorAll('.dot').forEach((dot) => dot.remove());
+  return {
+    verdict: () => marksVerdict(rows.map(({ input }) => Number(input.value)), answer),
+    reveal() {
+      removeDots();
+      rows.forEach(({ line }, which) => {
+        const dot = lessonNode('span', 'dot');
+        // The thumb of a slider is 16 px wide and stays within it.
+        dot.style.left = `calc(8px + ${answer[which] / most} * (100% - 16px))`;
+        line.append(dot);
+      });
+    },
+    clear() {
+      removeDots();
+      hasMoved.fill(false);
+      guessed(false);
+    },
+  };
+}
+
+function lessonBars(bars) {
+  const most = Math.max(...bars.map(([, share]) => share));
+  const drawn = lessonNode('div', 'bars');
+  for (const [name, share, text] of bars) {
+    const bar = document.createElement('i');
+    bar.style.width = `${(100 * share) / most}%`;
+    drawn.append(lessonNode('span', '', name), bar, lessonNode('span', '', text));
+  }
+  return drawn;
+}
+
+/** One of several answers, with bars before and after the reveal. */
+function choicePicture(place, { before, after, answer, options }, guessed) {
+  let guess = null;
+  const buttons = options.map((option, which) => lessonButton(option, () => pick(which)));
+  const bars = lessonNode('div', '');
+  function pick(which) {
+    guess = which;
+    buttons.forEach((button, place_) => {
+      button.classList.toggle('guess', place_ === guess);
+      button.setAttribute('aria-pressed', String(place_ === guess));
+    });
+    guessed(guess !== null);
+  }
+  const choices = lessonNode('div', 'options');
+  choices.replaceChildren(...buttons);
+  place.replaceChildren(bars, choices);
+  const draw = (some) => bars.replaceChildren(...(some.length ? [lessonBars(some)] : []));
+  draw(before);
+  pick(null);
+  return {
+    verdict: () => (guess === answer ? 'right' : 'other'),
+    reveal() {
+      buttons.forEach((button, which) => button.classList.toggle('answer', which === answer));
+      draw(after);
+    },
+    clear() {
+      buttons.forEach((button) => button.classList.remove('answer'));
+      draw(before);
+      pick(null);
+    },
+  };
+}
+
+const LESSON_PICTURES = { span: spanPicture, marks: marksPicture, choice: choicePicture };
