@@ -33,7 +33,7 @@ def files(site: Site) -> Files:
         link = element("a", card.title, href=f"traces/{model}.html")
         what = f"{TASKS[card.task].title} · {model}"
         also = element("p", _live_link(site, model)) if model in site.live else ""
-        inside = [element("h3", link), element("p", what, class_="facts")]
+        inside = [element("h2", link), element("p", what, class_="facts")]
         cards.append(element("div", *inside, *([also] if also else []), class_="card"))
     main = [element("p", WHAT), element("div", *cards, class_="cards")]
     yield "gallery.html", site_page(site, "Gallery", main)

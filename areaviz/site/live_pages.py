@@ -25,7 +25,7 @@ def files(site: Site) -> Files:
         link = element("a", card.title, href=f"live/{name}.html")
         facts = f"{TASKS[card.task].title} · {card.parameters:,} parameters"
         cards.append(
-            element("div", element("h3", link), element("p", facts, class_="facts"), class_="card")
+            element("div", element("h2", link), element("p", facts, class_="facts"), class_="card")
         )
     rest = [card for card in site.cards.values() if why_stored(card)]
     rows = [_row(site, card) for card in rest]

@@ -1,0 +1,81 @@
+"""The whole site, opened from a disk: it fits, it is accessible, and it requests nothing else."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from areaviz.cards.card import read_card
+from areaviz.cli.live import live_html
+from areaviz.data.places import CHECKPOINTS
+from areaviz.publish.live_model import FAMILIES
+from areaviz.site.pages import LARGEST, PAGES, make_site
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site") / "made"
+    size = make_site(folder, CHECKPOINTS, partial(live_html, checkpoints=CHECKPOINTS))
+    assert size == sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    assert size <= LARGEST
+    return folder
+
+
+def test_the_site_has_a_live_page_of_every_family(site: Path) -> None:
+    names = [path.stem for path in (site / "live").iterdir()]
+    families = {read_card(CHECKPOINTS / name / "card.json").family for name in names}
+    assert families == set(FAMILIES)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_pages_of_the_site_fit_and_are_accessible(
+    page: Page, site: Path, width: int, scheme: Any
+) -> None:
+    asked: list[str] = []
+    problems: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 844})
+    for name in [*(f"{one.name}.html" for one in PAGES), "cards/token-boundary.html"]:
+        page.goto((site / name).as_uri())
+        if name == "index.html":
+            expect(page.locator(".ribbon[data-ready]")).to_have_count(1)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+        results = Axe().run(page)
+        assert results.violations_count == 0, (name, results.generate_report())
+    root = site.as_uri()
+    assert [url for url in asked if not url.startswith((root, "data:", "blob:"))] == []
+    assert problems == []
+
+
+def test_the_keyboard_leads_from_home_to_a_live_page_and_back(page: Page, site: Path) -> None:
+    page.goto((site / "index.html").as_uri())
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Live models")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Live models", level=1)).to_be_visible()
+    page.get_by_role("main").get_by_role("link").first.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("html[data-live=ready]")).to_have_count(1)
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator(".ribbon[data-ready]")).to_have_count(1)
+
+
+def test_home_without_scripts_shows_a_picture_and_its_links(chromium: Any, site: Path) -> None:
+    context = chromium.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((site / "index.html").as_uri())
+    expect(page.locator("#without-script svg")).to_be_visible()
+    expect(page.get_by_role("link", name="Live models")).to_be_visible()
+    context.close()
