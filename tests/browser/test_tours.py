@@ -47,7 +47,7 @@ def test_from_home_to_a_span_and_a_lesson(app: App, page: Page) -> None:
     page.goto(app("app.py"))
     said = page.locator(".ribbon[data-ready] .say")
     expect(said).to_contain_text("most to")
-    expect(said).to_contain_text("“a stick”")
+    expect(said).to_contain_text("“a stick.”")
     page.get_by_role("link", name="Try your own sentence").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Translate")
     expect(page.locator(".ribbon[data-ready] .say")).to_contain_text("most to")
