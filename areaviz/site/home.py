@@ -38,11 +38,13 @@ def files(site: Site) -> Files:
     for name, title, what in DOORS:
         link = element("a", title, href=f"{name}.html")
         doors.append(element("div", element("h2", link), element("p", what), class_="card"))
-    first = site.live[0] if site.live else ""
-    tried = element("a", "Try your own sentence", href=site.best_page(first), class_="button")
+    # The model of the ribbon, or its stored run if it has no live page.
+    model = codec.load(HERO).request.model
+    label = "Try your own sentence" if model in site.live else "Explore this run"
+    tried = element("a", label, href=site.best_page(model), class_="button")
     what = Markup(element("p", WHAT_IT_DOES.replace("**", "")))
     main = [
-        element("div", what, *([tried] if first else []), class_="hero"),
+        element("div", what, tried, class_="hero"),
         *hero,
         element("h2", "Six more things to look into"),
         element("div", *tiles, class_="cards six"),

@@ -59,6 +59,8 @@ def test_pages_of_the_site_fit_and_are_accessible(
 
 def test_the_keyboard_leads_from_home_to_a_live_page_and_back(page: Page, site: Path) -> None:
     page.goto((site / "index.html").as_uri())
+    tried = page.get_by_role("link", name="Try your own sentence")
+    expect(tried).to_have_attribute("href", "live/token-boundary.html")
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Live models")).to_be_focused()
