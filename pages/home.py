@@ -13,6 +13,6 @@ from areaviz.ui.shell.state import State
 page_frame(Page("home", "", State(), heading="See what a model attends to"))
 stylesheet(HOME_STYLE)
 hero()
-st.header("Six more things to look into", anchor=False)
+st.header("Six ways in", anchor=False)
 ways_in()
 doors()

@@ -13,6 +13,7 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from areaviz.data.places import HERO
 from areaviz.lessons import attention, boundary, features
@@ -20,10 +21,11 @@ from areaviz.lessons.arithmetic import area_means, area_sums, areas_of, items_of
 from areaviz.trace import codec
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import Field
+from areaviz.ui.forms.samples import EXAMPLES
 
 Texts = Mapping[str, Any]
-SITE, LAYER, HEAD, WORD = "encoder-decoder", 0, 2, "Schal"
-"""What question 1 asks about in the sentence that Home shows."""
+SITE = "encoder-decoder"
+"""Question 1 asks about this site in the sentence that Home shows."""
 ITEMS = (2, 3, 5, 6)
 MOST = 20
 QUERY = (1.0, 0.0)
@@ -64,8 +66,10 @@ def first_span(texts: Texts) -> Asked:
     trace = codec.load(HERO)
     found = trace.maps[SITE]
     written, read = trace.fields[found.query], trace.fields[found.memory]
-    query = list(written.labels).index(WORD)
-    weights = np.asarray(found.weights[LAYER, HEAD, query], dtype=float)
+    layer, head = EXAMPLES[0].focus.layer, EXAMPLES[0].focus.head or 0
+    weights_QA = np.asarray(found.weights[layer, head], dtype=float)
+    query = _clearest_phrase(weights_QA, found.grid, written, read)
+    weights = weights_QA[query]
     number = int(weights.argmax())
     area = found.grid.area(number)
     words = word_items(read)
@@ -83,15 +87,37 @@ def first_span(texts: Texts) -> Asked:
     return Asked(
         numbers,
         {
-            "word": WORD,
-            "head": HEAD + 1,
-            "layer": LAYER + 1,
+            "word": written.labels[query],
+            "head": head + 1,
+            "layer": layer + 1,
             "span": " ".join(texts_read[held[0] : held[-1] + 1]),
             "percent": round(100 * float(weights[number])),
             "areas": found.grid.count,
             "longest": found.grid.max_width,
         },
     )
+
+
+def _clearest_phrase(
+    weights_QA: npt.NDArray[np.floating], grid: AreaGrid, written: Field, read: Field
+) -> int:
+    """Return the whole word for which an area of several words has the largest weight.
+
+    Raises:
+        ValueError: No word of the text has such an area on top.
+    """
+    found: list[tuple[float, int]] = []
+    for items in word_items(written):
+        query = items[0]
+        number = int(weights_QA[query].argmax())
+        area = grid.area(number)
+        labels = read.labels[area.left : area.left + area.width]
+        are_words = all(label.isalnum() for label in labels)
+        if len(items) == 1 and written.labels[query].isalnum() and len(labels) > 1 and are_words:
+            found.append((float(weights_QA[query, number]), query))
+    if not found:
+        raise ValueError("No word of the sentence on Home attends to several words as one.")
+    return max(found)[1]
 
 
 def word_items(field: Field) -> list[list[int]]:

@@ -46,7 +46,7 @@ def files(site: Site) -> Files:
     main = [
         element("div", what, tried, class_="hero"),
         *hero,
-        element("h2", "Six more things to look into"),
+        element("h2", "Six ways in"),
         element("div", *tiles, class_="cards six"),
         element("div", *doors, class_="cards"),
     ]

@@ -40,7 +40,7 @@ class Legend extends Sentence {
   /** Say what colours mean and how to point, and explain dotted words and heads without bars where there are any. */
   mention(hints) {
     this.hints = { ...this.hints, ...hints };
-    const dotted = this.hints.hasUnsure ? ' A dotted word is one that the model is less than half sure of.' : '';
+    const dotted = this.hints.hasUnsure ? ' The model is less than half sure of dotted words.' : '';
     const hidden = this.hints.hasHidden ? ' A word with a line through it was hidden from the model.' : '';
     const drawn = this.hints.drawsFew ? ' Bars show the three heads with the heaviest areas. Click heads in the list to show others.' : '';
     const meaning = this.header.heads > 1 ? this.meaning : '';

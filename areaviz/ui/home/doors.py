@@ -27,7 +27,7 @@ class Door:
 DOORS: tuple[Door, ...] = (
     Door(
         "Learn how areas work",
-        "Change one thing at a time and watch the attention follow.",
+        "Change one thing and watch the attention follow.",
         (("pages/how_areas_work.py", "Start the lessons"),),
     ),
     Door(

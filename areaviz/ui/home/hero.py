@@ -16,8 +16,8 @@ from areaviz.ui.shell.errors import show_errors
 from areaviz.ui.shell.frame import FIRST_STEP, page_link
 
 WHAT_IT_DOES = (
-    "A translator writes German one word at a time and looks back at the English sentence before"
-    " each word. It may take several neighbouring words as one: an **area**."
+    "A translator writes German word by word and looks back at the English before each word. It may"
+    " take neighbours as one: an **area**."
 )
 
 
@@ -30,7 +30,7 @@ def hero() -> None:
     with show_errors("showing the example"), st.container(border=True, key="hero_card"):
         trace = hero_trace()
         # Nothing is pinned: the ribbon opens at the word of the first example.
-        ribbon(trace, replace(EXAMPLES[0].focus, items=()), key="home")
+        ribbon(trace, replace(EXAMPLES[0].focus, head=None, items=()), key="home")
 
 
 def hero_trace() -> Trace:

@@ -27,6 +27,8 @@ HOME_STYLE = """
 .st-key-doors [data-testid="stPageLink-NavLink"] p { font-size: 15px; }
 @media (max-width: 62rem) { .st-key-ways_in [data-testid="stColumn"] {
   min-width: calc(33% - 1rem); } }
+@media (max-width: 40rem) { [data-testid="stMainBlockContainer"] h1 {
+  font-size: 34px; line-height: 38px; } }
 @media (max-width: 40rem) { .st-key-ways_in [data-testid="stColumn"] {
   min-width: calc(50% - 1rem); } }
 """
