@@ -74,10 +74,10 @@ def linked_opening(model: WritingModel, figures: Figures, linked: Dataset) -> Op
         spans_LH = count_linked(model, linked).figures()["span"]
         place = phrase_head(figures, spans_LH)
         assert place is not None
-        layer, head = place
+        shown, phrases = place
         # Several heads of the layer show areas, each in its own colour, so a page opens with all.
-        is_alone = int(enough(figures, SITE)[layer].sum()) == 1
-        return Opening("heaviest", layer, head if is_alone else None)
+        is_alone = int(enough(figures, SITE)[shown].sum()) == 1
+        return Opening("heaviest", shown, phrases if is_alone else None)
     agrees = agreement(model, linked)
     others = [rated for rated in agrees if rated[0] != "heaviest"]
     reading, (layer, head) = max(others, key=lambda rated: agrees[rated])
