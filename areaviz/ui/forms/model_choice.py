@@ -92,7 +92,11 @@ def _first_model(cards: Cards) -> str:
     first = default_model(cards)
     if TASKS[cards[first].task].opens == first:
         return first
-    return max(cards, key=lambda name: cards[name].attention.get(VALIDATION, {}).get("pointing", 0))
+
+    def rank(name: str) -> tuple[float, bool]:
+        return cards[name].attention.get(VALIDATION, {}).get("pointing", 0.0), name == first
+
+    return max(cards, key=rank)
 
 
 def mismatch(card: Card, picture: Picture | None) -> str:

@@ -10,15 +10,19 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from areaviz.cards.card import Card
 from areaviz.drawing.sites import layer_noun, model_sites, site_name
 from areaviz.trace.best import BEST, best_site
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
+from areaviz.ui.shell.engine import known_card
 from areaviz.ui.shell.markdown import escaped, shortened
 from areaviz.ui.shell.page import AnyPage
 from areaviz.ui.shell.state import ALL_HEADS, BEST_LAYER
 
 Name = Callable[[Any], str]
+TOLD_SITE = "encoder-decoder"
+"""The site at which captioners are told where to look."""
 
 
 def current_focus(page: AnyPage, trace: Trace) -> Focus:
@@ -68,6 +72,9 @@ def focus_picker(page: AnyPage, trace: Trace, site: str, has_heads: bool = True)
             _picker(page, "head", "Head", heads(trace, site), head_name, 3, 32)
     if best:
         st.caption(f"**Best alignment**: {trace.maps[site + BEST].derived}")
+    told = told_sentence(known_card(trace.request.model), site, page.state.layer)
+    if told:
+        st.caption(told)
 
 
 def _picker(
@@ -94,6 +101,17 @@ def _picker(
             required=True,
             label_visibility=visible,
         )
+
+
+def told_sentence(card: Card | None, site: str, layer: int | None) -> str:
+    """Return the sentence that says which head of a layer learned from boxes, or ""."""
+    told = card.told_head if card else None
+    if told is None or site != TOLD_SITE or told[0] != layer:
+        return ""
+    return (
+        f"Head {told[1] + 1} was **told where to look**: boxes around the named things taught it."
+        " Its maps show what it was taught."
+    )
 
 
 def layers(trace: Trace, site: str) -> range:

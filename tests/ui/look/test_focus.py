@@ -14,10 +14,11 @@ from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.components.ribbon import Selection
-from areaviz.ui.look.focus import fitted, heads, layer_names
+from areaviz.ui.look.focus import fitted, heads, layer_names, told_sentence
 from areaviz.ui.look.shared_focus import alike, clicked, followed, same_items, shared
 from areaviz.ui.shell.state import ALL_HEADS, State
 from tests import fakes
+from tests.pages import folder
 from tests.trace.test_clip import clip_trace
 
 MAIN = fakes.trace("A dog.", "Ein Hund.")
@@ -231,3 +232,11 @@ def test_layers_are_named_by_what_they_attend_to() -> None:
     names = [layer_names(mixed, one.site)(layer) for layer in range(3)]
     assert names == ["1 · areas", "2 · areas", "3 · characters"]
     assert layer_names(trace, one.site)(0) == "1"
+
+
+def test_told_sentence_names_the_head_in_its_layer_alone() -> None:
+    plain = folder.card("a", "area")
+    told = replace(plain, recipe={"told": 0.1, "told_head": [1, 0]})
+    assert told_sentence(told, "encoder-decoder", 1).startswith("Head 1 was **told")
+    assert told_sentence(told, "encoder-decoder", 0) == told_sentence(told, "encoder self", 1) == ""
+    assert told_sentence(plain, "encoder-decoder", 1) == told_sentence(None, "", 0) == ""
