@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
+from numbers import Integral
+from typing import Any
 
 from areaviz.metrics.aer import LinkCounts, count_links
 from areaviz.metrics.aligner import diagonal_links
@@ -19,6 +21,7 @@ from areaviz.metrics.best_heads import (
 from areaviz.metrics.words import word_runs
 from areaviz.trace.best import BestAlignment, best_map
 from areaviz.trace.errors import InputError
+from areaviz.trace.limits import described
 from areaviz.trace.record import AttentionMap, Trace
 
 FEWEST = 20
@@ -71,9 +74,14 @@ def best_alignment(examples: Sequence[Linked], site: str = SITE) -> OwnAlignment
         site: The site of the map.
 
     Raises:
-        InputError: There are fewer than 20 examples, an example has no links, a link does not
-            exist, or a trace lacks the site or has other layers and heads.
+        InputError: There are fewer than 20 examples, an example is not a trace with its links, a
+            link does not exist, or a trace lacks the site or has other layers and heads.
     """
+    if isinstance(examples, str) or not isinstance(examples, Sequence):
+        raise InputError(
+            f"The examples are {described(examples)} but must be a list of traces with their"
+            " links; give a list such as [(trace, {(0, 0)}), ...]."
+        )
     if len(examples) < FEWEST:
         raise InputError(
             f"There are {len(examples)} examples with links, and a choice of heads needs at least"
@@ -117,8 +125,8 @@ def figures_of(found: OwnAlignment) -> Mapping[str, float]:
 
 
 def _checked(number: int, one: Linked, site: str) -> LinkedMaps:
-    trace, links = one
-    if site not in trace.maps:
+    trace, links = _parts(number, one)
+    if not isinstance(site, str) or site not in trace.maps:
         raise InputError(f'Example {number} has no attention "{site}"; name one of its sites.')
     attention = trace.maps[site]
     fields = trace.fields[attention.memory], trace.fields[attention.query]
@@ -133,6 +141,33 @@ def _checked(number: int, one: Linked, site: str) -> LinkedMaps:
         )
     known = frozenset(links)
     return LinkedMaps.of(trace, known, known, site)
+
+
+def _parts(number: int, one: Any) -> Linked:
+    """Return the trace and the links of an example.
+
+    Raises:
+        InputError: The example is not a trace with a collection of pairs of numbers.
+    """
+    if not isinstance(one, tuple) or len(one) != 2 or not isinstance(one[0], Trace):
+        raise InputError(f"Example {number} is not a trace with its links; give (trace, links).")
+    trace, links = one
+    if isinstance(links, str) or not isinstance(links, Collection):
+        raise InputError(
+            f"The links of example {number} are {described(links)} but must be pairs of words;"
+            " give a set such as {(0, 0), (1, 2)}."
+        )
+    for link in links:
+        if not (isinstance(link, tuple) and len(link) == 2 and all(map(_is_count, link))):
+            raise InputError(
+                f"Example {number} has the link {described(link)} but a link is a pair of words;"
+                " give their numbers, counted from 0, such as (1, 2)."
+            )
+    return trace, frozenset(links)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def _diagonal(one: LinkedMaps) -> LinkCounts:

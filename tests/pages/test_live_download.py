@@ -28,7 +28,7 @@ def test_live_html_is_a_page_with_the_model_that_opens_with_the_run() -> None:
 
 @pytest.mark.parametrize("name", ["", "nobody", "../checkpoints/token-boundary"])
 def test_live_refusal_says_that_files_are_missing(name: str) -> None:
-    assert "are not here" in live_refusal(named(name))
+    assert "does not have the files" in live_refusal(named(name))
 
 
 def test_live_refusal_names_what_the_engine_lacks_and_changed_runs() -> None:

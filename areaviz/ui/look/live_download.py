@@ -6,27 +6,28 @@ from pathlib import Path
 
 from areaviz.cards.card import read_card
 from areaviz.data.places import checkpoints_folder
-from areaviz.drawing.labels import readable
 from areaviz.publish.live import live_page
 from areaviz.publish.live_model import LiveModel, check_live
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+from areaviz.ui.shell.markdown import escaped
 
 CHANGED = "A live page opens with a run without changes. Undo your changes to download it."
 
 
 def live_refusal(trace: Trace) -> str:
-    """Return why there is no live page of a trace's model, "" if there is one."""
+    """Return why there is no live page of a trace's model as Markdown, "" if there is one."""
     if trace.request.changes:
         return CHANGED
     folder = _folder(trace)
     if folder is None:
-        return f"The files of {readable(trace.request.model) or 'this model'} are not here."
+        name = escaped(trace.request.model) or "this model"
+        return f"The app does not have the files of {name}, so it cannot write a live page."
     try:
         check_live(read_card(folder / "card.json"))
     except (InputError, BackendError) as error:
-        return str(error)
+        return escaped(str(error))
     return ""
 
 
