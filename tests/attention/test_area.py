@@ -351,6 +351,16 @@ def test_temperature_divides_the_logits() -> None:
     torch.testing.assert_close(cooled, attended(2 * query, key, value, area_size=2))
 
 
+def test_temperature_divides_the_biases() -> None:
+    query, key, value = (torch.randn(1, 1, 6, 3) for _ in range(3))
+    bias, sizes = torch.randn(6, 6), torch.randn(2)
+    cooled = attended(
+        query, key, value, area_size=2, attn_mask=bias, size_bias=sizes, temperature=0.5
+    )
+    doubled = attended(2 * query, key, value, area_size=2, attn_mask=2 * bias, size_bias=2 * sizes)
+    torch.testing.assert_close(cooled, doubled)
+
+
 def test_dropout_drops_weights_and_keeps_their_mean() -> None:
     torch.manual_seed(5)
     query, key, value = torch.randn(1, 1, 1, 3), torch.randn(1, 1, 6, 3), torch.ones(1, 1, 6, 1)

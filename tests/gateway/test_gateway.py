@@ -145,3 +145,11 @@ def test_only_named_proxy_tells_the_address(proxies: tuple[str, ...], statuses: 
 def test_admission_ends_after_its_days(gateway: Gateway) -> None:
     old = access.admission(access.admission_key(TOKEN), now=0)
     assert ask(gateway, "GET", "/", cookie=f"areaviz_admission_8501={old}").status == 401
+
+
+def test_health_of_admitted_readers_comes_from_the_app(gateway: Gateway) -> None:
+    """Check that Streamlit answers readers, because its answer sets the cookie of uploads."""
+    cookie = typed(gateway, TOKEN).headers["set-cookie"].partition(";")[0]
+    path = "/_stcore/health"
+    assert ask(gateway, "GET", path).text == "ok"
+    assert ask(gateway, "GET", path, cookie=cookie).text == "behind"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from areaviz.metrics.linked import linked_counts, right
+from areaviz.metrics.linked import diagonal_spans, linked_counts, right
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import AttentionMap, Output, Trace
 from areaviz.trace.request import Request
@@ -72,3 +72,11 @@ def test_span_is_right_when_all_items_match() -> None:
 def test_counts_of_translations_add_up() -> None:
     one = linked_counts(trace({0: (0, 3)}), LINKS)
     np.testing.assert_array_equal((one + one).sums["queries"], 2 * one.sums["queries"])
+
+
+def test_diagonal_spans_lie_in_the_middle_of_a_place_within_the_text() -> None:
+    widths = np.array([1, 2, 3])
+    assert diagonal_spans(widths, 0.5, 10).tolist() == [4, 4, 4]
+    assert diagonal_spans(widths, 0.25, 8).tolist() == [2, 1, 0]
+    assert diagonal_spans(widths, 0.0, 10).tolist() == [0, 0, 0]
+    assert diagonal_spans(widths, 1.0, 10).tolist() == [9, 8, 7]

@@ -140,6 +140,10 @@ def test_sink_item_exceeds_half_of_mean_map() -> None:
     assert reading.sinks(of_items(SUNK[:1]), 0) == []
 
 
+def test_single_item_is_no_sink() -> None:
+    assert reading.sinks(of_items(np.ones((3, 1), np.float32)), 0) == []
+
+
 def test_picture_reading_has_cells_as_areas() -> None:
     seen = fakes.caption_trace()
     attention = seen.maps["encoder-decoder"]

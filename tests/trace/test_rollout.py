@@ -97,6 +97,11 @@ def test_rollout_covers_every_site_of_a_translator() -> None:
     np.testing.assert_allclose(
         maps["encoder self rollout"].weights[-1, 0], slow_rolled(encoder), atol=1e-5
     )
+    # The decoder reads the finished encoder in every layer.
+    made = rolled(encoder)[-1:]
+    across = Across(means(whole.maps["encoder-decoder"]), made)
+    _, source = rolled_across(means(whole.maps["decoder self"]), [across])
+    np.testing.assert_allclose(maps["encoder-decoder rollout"].weights[:, 0], source, atol=1e-5)
     # No output depends on later outputs.
     assert not np.triu(maps["decoder self rollout"].weights[-1, 0], 1).any()
 

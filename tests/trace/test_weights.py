@@ -129,6 +129,14 @@ def test_listed_areas_are_ranked_like_grid_areas(
         assert found.index[row].tolist() == expected + [-1] * (k - len(expected))
 
 
+def test_areas_that_overlap_by_the_limit_are_both_listed() -> None:
+    # The first item and the first two items: 1 of 2 items is in both.
+    grid = AreaGrid(1, 2, 1, 2)
+    weights_RA = np.array([[0.5, 0.1, 0.4]], np.float32)
+    assert weights.top_listed(weights_RA, grid.table(), 2, 0.5).index.tolist() == [[0, 2]]
+    assert weights.top_listed(weights_RA, grid.table(), 2, 0.49).index.tolist() == [[0, 1]]
+
+
 def test_many_rows_equal_single_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     grid, rng = AreaGrid(1, 12, 1, 4), np.random.default_rng(1)
     weights_HQA = rng.exponential(1, (3, 50, grid.count)).astype(np.float32)
