@@ -12,7 +12,7 @@ from posixpath import dirname, join, normpath
 
 from areaviz.components.parts import text_of
 
-_IMPORT = re.compile(r"^import \{[^}]*\} from '(?P<path>\./[^']+)';\n", re.MULTILINE)
+_IMPORT = re.compile(r"^import \{[^}]*\} from '(?P<path>\.\.?/[^']+)';\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(async function|function|class|const)\b)", re.MULTILINE)
 _COMMENT = re.compile(r"^ *(//[^\n]*|/\*\*.*?\*/)\n", re.MULTILINE | re.DOTALL)
 """Comments that fill whole lines. They are for readers of the modules, and half of the bytes."""

@@ -39,7 +39,7 @@ from areaviz.trace.request import Focus
 from areaviz.trace.weights import MAX_OVERLAP
 
 ENGINE = ("live/worker.js",)
-PAGE = ("live/live_page.js",)
+PAGE = ("live_page/page.js",)
 """The modules that the engine and the page start with; they import the others."""
 FOOTER = (
     f"Made with areaviz {__version__}. The model, its weights and this page are in this one file."
@@ -74,7 +74,7 @@ def live_page(
     opening = opening_focus(trace, found, focus)
     first = [place for place in found if opening is not None and place.site == opening.site]
     stored = opening_payloads(trace, first, options, opening, 0)
-    style = f"{page_style(options.theme)}\n{text_of('live/live.css')}"
+    style = f"{page_style(options.theme)}\n{text_of('live_page/page.css')}"
     script = page_script(content.shown)
     body = [
         _header(model, options),

@@ -35,7 +35,7 @@ CHANGES: Mapping[str, str] = {
     "live-hide": "Hide the pinned items",
     "live-gate": "Switch the chosen head off",
 }
-"""The buttons that change a run, by their ids in live/what_if.js."""
+"""The buttons that change a run, by their ids in live_page/what_if.js."""
 WHAT_IF = (
     "Click a part of the text that is attended to, or choose one head, and then change the run. The"
     " model runs again at once."

@@ -13,8 +13,14 @@ from areaviz.components.parts import text_of
 from areaviz.publish.live import ENGINE, PAGE
 from tests.components.live.node import run_node
 
-FOLDER = Path(parts.__file__).parent / "live"
-ALL = sorted(f"live/{path.name}" for path in FOLDER.glob("*.js"))
+FOLDER = Path(parts.__file__).parent
+ALL = sorted(
+    f"{path.parent.name}/{path.name}"
+    for name in ("live", "live_page")
+    for path in (FOLDER / name).glob("*.js")
+)
+MOST_LINES = 3000
+"""The most lines of code of the engine and the payloads, without comments and blank lines."""
 
 
 @pytest.mark.parametrize("entry", [ENGINE, PAGE])
@@ -32,6 +38,20 @@ def test_every_module_is_part_of_a_script() -> None:
     for path in ALL:
         text = re.sub(r"^export ", "", text_of(path), flags=re.MULTILINE)
         assert own.issuperset(top_level_names(text)), path
+
+
+def test_the_engine_keeps_to_its_size() -> None:
+    count = 0
+    for path in (FOLDER / "live").glob("*.js"):
+        code = re.sub(r"/\*.*?\*/", "", path.read_text("utf-8"), flags=re.DOTALL)
+        lines = [line.strip() for line in code.splitlines()]
+        count += sum(bool(line) and not line.startswith("//") for line in lines)
+    assert 0 < count <= MOST_LINES
+
+
+def test_the_engine_reads_nothing_of_the_page() -> None:
+    for path in (FOLDER / "live").glob("*.js"):
+        assert "live_page/" not in path.read_text("utf-8"), path.name
 
 
 def test_no_module_hides_a_name_that_the_browser_defines() -> None:

@@ -1,17 +1,17 @@
 // A page with a live model: what is typed goes to the engine, and the panels show what comes back.
 // `openPanels` and `messageIn` are those of page/panels.js.
 
-import { decodeBase64 } from './base64.js';
+import { decodeBase64 } from '../live/base64.js';
 import { EngineClient, Stopped } from './engine_client.js';
 import { elementOf, formRequest, setBusy, showProgress, tell } from './form.js';
 import { detailTable, newElement, probabilityTable, textColumns } from './output_text.js';
 import { fileAddress, readPicture } from './picture_choice.js';
 import { WhatIf, offeredChanges } from './what_if.js';
-import { longestWord } from './words.js';
+import { longestWord } from '../live/words.js';
 
 /** @typedef {import('./engine_client.js').OnProgress} OnProgress */
 /** @typedef {import('./output_text.js').Shown} Shown */
-/** @typedef {import('./request.js').Request} Request */
+/** @typedef {import('../live/request.js').Request} Request */
 /**
  * @typedef {object} Panel
  * @property {string} kind

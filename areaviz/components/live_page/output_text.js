@@ -1,9 +1,9 @@
 // The output of a run as text: with its unsure items tinted, and as a table of probabilities. The page's
 // first output is written by areaviz/publish/page_text.py in the same form.
 
-/** @typedef {import('./recording.js').Field} Field */
-/** @typedef {import('./recording.js').OutputItem} OutputItem */
-/** @typedef {{ request: import('./request.js').Request, fields: Record<string, Field>, output: OutputItem[], details: Record<string, string> }} Shown */
+/** @typedef {import('../live/recording.js').Field} Field */
+/** @typedef {import('../live/recording.js').OutputItem} OutputItem */
+/** @typedef {{ request: import('../live/request.js').Request, fields: Record<string, Field>, output: OutputItem[], details: Record<string, string> }} Shown */
 
 const UNSURE = [0.9, 0.7, 0.5, 0.3];
 const MOST_ROWS = 256, OTHERS = 3;

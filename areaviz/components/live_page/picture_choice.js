@@ -1,6 +1,6 @@
 // The picture that a page runs a model on: a sample, or a file of the reader. It never leaves the page.
 
-/** @typedef {import('./request.js').Request} Request */
+/** @typedef {import('../live/request.js').Request} Request */
 /** @typedef {NonNullable<Request['picture']>} NamedPicture */
 
 // Larger pictures are reduced, as in Python.

@@ -1,7 +1,7 @@
 // The form of a live page: what it asks for, and what it says while the model runs.
 
 /** @typedef {import('./engine_client.js').Progress} Progress */
-/** @typedef {import('./request.js').Request} Request */
+/** @typedef {import('../live/request.js').Request} Request */
 
 /**
  * Return an element of the page.
