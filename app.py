@@ -5,6 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from areaviz.ui.shell.frame import admitted, refuse
+from areaviz.ui.shell.language import sentence
 from areaviz.ui.shell.page import GROUPS, HIDDEN
 from areaviz.ui.shell.restart_recovery import begin, take_up
 from areaviz.ui.tour.bar import tour_bar
@@ -16,16 +17,16 @@ begin()
 is_open = admitted()
 groups: dict[str, list[st.Page]] = {}
 for group, titles in GROUPS.items():
-    groups[group] = []
+    pages = groups.setdefault(sentence(group), [])
     for name, title in titles.items():
         path = ROOT / "pages" / f"{name}.py"
         shown = st.Page(
             path,
-            title=title,
+            title=sentence(title),
             default=name == "home",
             visibility="hidden" if name in HIDDEN else "visible",
         )
-        groups[group].append(shown)
+        pages.append(shown)
 page = st.navigation(groups, position="top" if is_open else "hidden")
 if is_open:
     page.run()

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 
+from areaviz.texts.catalogue import DECIMAL_MARKS, ENGLISH, translations
+
+TEXTS = "texts.js"
+"""What components with texts of the catalogue begin with."""
 _POINTED = (
+    TEXTS,
     "message.js",
     "areas.js",
     "ribbon/data.js",
@@ -60,6 +67,7 @@ COMPONENTS: Mapping[str, tuple[str, ...]] = {
         "restart_recovery/restart_recovery.css",
         "restart_recovery/restart_recovery.js",
     ),
+    "language": ("language/language.html", "language/language.css", "language/language.js"),
     "clicks": ("clicks/clicks.html", "clicks/clicks.css", "clicks/clicks.js"),
     "rows": ("rows/rows.html", "rows/rows.css", "rows/rows.js"),
     "judging": (
@@ -69,7 +77,7 @@ COMPONENTS: Mapping[str, tuple[str, ...]] = {
         "judging/boxes.js",
         "judging/judging.js",
     ),
-    "tour": ("tour/tour.html", "tour/tour.css", "tour/tour.js"),
+    "tour": (TEXTS, "tour/tour.html", "tour/tour.css", "tour/tour.js"),
     "lesson": (
         "lessons/lesson.html",
         "lessons/lesson.css",
@@ -88,6 +96,10 @@ COMPONENTS: Mapping[str, tuple[str, ...]] = {
 """The files of every component, in the order they are joined."""
 
 
+SHOWN = re.compile(r'((?:aria-label|title)="|>)([^<>"]*\w[^<>"]*)("|<)')
+"""Texts that readers see or hear in markup."""
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What a component is made of.
@@ -103,16 +115,35 @@ class Parts:
     js: str
 
 
-@lru_cache(maxsize=16)
-def parts(name: str) -> Parts:
+@lru_cache(maxsize=64)
+def parts(name: str, language: str = ENGLISH) -> Parts:
     """Return the component of this name, with the style sheet that all components share.
 
     Args:
         name: a key of `COMPONENTS`.
+        language: the language of its texts, one of `catalogue.KNOWN`.
     """
     paths = COMPONENTS[name]
+    html, js = _joined(paths, ".html"), _joined(paths, ".js")
     css = _joined(("component.css", *paths), ".css")
-    return Parts(_joined(paths, ".html"), css, _joined(paths, ".js"))
+    if TEXTS not in paths:
+        return Parts(html, css, js)
+    return Parts(translated_markup(html, language), css, f"{_texts_for(js, language)}\n{js}")
+
+
+def translated_markup(html: str, language: str) -> str:
+    """Return markup with its texts and labels in a language."""
+    known = translations(language)
+    return SHOWN.sub(lambda found: f"{found[1]}{known.get(found[2], found[2])}{found[3]}", html)
+
+
+def _texts_for(script: str, language: str) -> str:
+    """Return the constants before `texts.js`, with the translations that a script may need."""
+    texts = {english: one for english, one in translations(language).items() if english in script}
+    # "</" would end the script of an exported page.
+    told = json.dumps(texts, ensure_ascii=False).replace("</", "<\\/")
+    mark = DECIMAL_MARKS.get(language, ".")
+    return f"const TEXTS = {told};\nconst [LANGUAGE, DECIMAL] = {json.dumps([language, mark])};"
 
 
 def text_of(path: str) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from areaviz.data.downloads import fetch_files
 from areaviz.data.places import BUNDLE, CHECKPOINTS, IS_CLONE, MODEL_DIGESTS
+from areaviz.texts.catalogue import message
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.files import whole_file
 from areaviz.trace.limits import shown
@@ -44,8 +45,10 @@ def get_models(folder: Path, address: str, progress: Progress | None = None) -> 
 def to_get_models() -> str:
     """Return instructions for getting the missing models, as the end of a sentence."""
     if IS_CLONE:
-        return "restore the folder from the repository"
-    return f"fetch the models of this release: set {MODELS_SETTING}, then areaviz data get models"
+        return message("restore the folder from the repository")
+    return message(
+        "fetch the models of this release: set AREAVIZ_MODELS_ADDRESS, then areaviz data get models"
+    )
 
 
 def known_model(name: str, known: Collection[str]) -> str:

@@ -53,4 +53,5 @@ def test_files_of_one_kind_are_joined_in_their_order() -> None:
     assert made.css == "\n".join(
         read[path] for path in ("component.css", "ribbon/ribbon.css", "grid/grid.css")
     )
-    assert made.js == "\n".join(text for path, text in read.items() if path.endswith(".js"))
+    joined = "\n".join(text for path, text in read.items() if path.endswith(".js"))
+    assert made.js.endswith(joined) and made.js.startswith("const TEXTS = {};\n")

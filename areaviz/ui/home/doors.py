@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from areaviz.texts.catalogue import message
 from areaviz.ui.shell.frame import page_link
+from areaviz.ui.shell.language import sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,19 +28,22 @@ class Door:
 
 DOORS: tuple[Door, ...] = (
     Door(
-        "Learn how areas work",
-        "Change one thing and watch the attention follow.",
-        (("pages/how_areas_work.py", "Start the lessons"),),
+        message("Learn how areas work"),
+        message("Change one thing and watch the attention follow."),
+        (("pages/how_areas_work.py", message("Start the lessons")),),
     ),
     Door(
-        "Compare two models",
-        "Run both on a dataset and read the sentences where they differ most.",
-        (("pages/analyse.py", "Analyse a dataset"), ("pages/models.py", "All models")),
+        message("Compare two models"),
+        message("Run both on a dataset and read the sentences where they differ most."),
+        (
+            ("pages/analyse.py", message("Analyse a dataset")),
+            ("pages/models.py", message("All models")),
+        ),
     ),
     Door(
-        "Bring your own model",
-        "Save its attention weights with one line of Python and open the file here.",
-        (("pages/your_tensors.py", "Open your own attention"),),
+        message("Bring your own model"),
+        message("Save its attention weights with one line of Python and open the file here."),
+        (("pages/your_tensors.py", message("Open your own attention")),),
     ),
 )
 
@@ -48,8 +53,8 @@ def doors() -> None:
     with st.container(key="doors"):
         for door, place in zip(DOORS, st.columns(len(DOORS)), strict=True):
             with place.container(border=True, height="stretch", gap="xsmall"):
-                st.subheader(door.title, anchor=False)
-                st.markdown(door.what)
+                st.subheader(sentence(door.title), anchor=False)
+                st.markdown(sentence(door.what))
                 with st.container(horizontal=True):
                     for path, label in door.links:
-                        page_link(path, label)
+                        page_link(path, sentence(label))

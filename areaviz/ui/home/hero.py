@@ -8,14 +8,16 @@ import streamlit as st
 
 from areaviz.data.places import HERO
 from areaviz.interactive.first_look import OPENS_AT
+from areaviz.texts.catalogue import message
 from areaviz.trace import codec
 from areaviz.trace.record import Trace
 from areaviz.ui.components.ribbon import ribbon
 from areaviz.ui.forms.samples import EXAMPLES
 from areaviz.ui.shell.errors import show_errors
 from areaviz.ui.shell.frame import FIRST_STEP, page_link
+from areaviz.ui.shell.language import sentence
 
-WHAT_IT_DOES = (
+WHAT_IT_DOES = message(
     "A translator writes German word by word and looks back at the English before each word. It may"
     " take neighbours as one: an **area**."
 )
@@ -24,10 +26,10 @@ WHAT_IT_DOES = (
 def hero() -> None:
     """Draw the two sentences, the link to a sentence of the user's own, and the lit ribbon."""
     with st.container(key="hero", horizontal=True, vertical_alignment="bottom"):
-        st.markdown(WHAT_IT_DOES)
-        page_link("pages/home.py", "Take the 90-second tour", FIRST_STEP)
-        page_link("pages/translate.py", "Try your own sentence")
-    with show_errors("showing the example"), st.container(border=True, key="hero_card"):
+        st.markdown(sentence(WHAT_IT_DOES))
+        page_link("pages/home.py", sentence("Take the 90-second tour"), FIRST_STEP)
+        page_link("pages/translate.py", sentence("Try your own sentence"))
+    with show_errors(message("showing the example")), st.container(border=True, key="hero_card"):
         trace = hero_trace()
         # Nothing is pinned: the ribbon opens at the word of the first example.
         ribbon(trace, replace(EXAMPLES[0].focus, head=None, items=()), key="home")

@@ -11,10 +11,12 @@ import streamlit as st
 from areaviz.cards.tasks import TASKS
 from areaviz.data.places import CARDS
 from areaviz.data.release_models import to_get_models
+from areaviz.texts.catalogue import message
 from areaviz.ui.forms.example_links import link_of, missing_for
 from areaviz.ui.forms.samples import EXAMPLES, Example
 from areaviz.ui.shell.engine import missing_models
 from areaviz.ui.shell.frame import page_link
+from areaviz.ui.shell.language import sentence
 from areaviz.ui.shell.page import TITLES
 
 
@@ -53,12 +55,12 @@ class WayIn:
 
 _EXAMPLES = {example.title: example for example in EXAMPLES}
 WAYS_IN: tuple[WayIn, ...] = (
-    WayIn("caption", "A picture in words", _EXAMPLES["A caption and its rectangles"]),
-    WayIn("reason", "A story in three hops", _EXAMPLES["A question and its facts"]),
-    WayIn("watch", "A clip, frame by frame", _EXAMPLES["What happens, frame by frame"]),
-    WayIn("four_ways", "One digit, four readers", model=TASKS["digits"].opens),
-    WayIn("listen", "Spoken digits", _EXAMPLES["Seven digits, heard one by one"]),
-    WayIn("read", "What comes next?", _EXAMPLES["A sentence goes on"]),
+    WayIn("caption", message("A picture in words"), _EXAMPLES["A caption and its rectangles"]),
+    WayIn("reason", message("A story in three hops"), _EXAMPLES["A question and its facts"]),
+    WayIn("watch", message("A clip, frame by frame"), _EXAMPLES["What happens, frame by frame"]),
+    WayIn("four_ways", message("One digit, four readers"), model=TASKS["digits"].opens),
+    WayIn("listen", message("Spoken digits"), _EXAMPLES["Seven digits, heard one by one"]),
+    WayIn("read", message("What comes next?"), _EXAMPLES["A sentence goes on"]),
 )
 
 
@@ -68,7 +70,12 @@ def ways_in() -> None:
     count = sum(bool(models) for models in missing)
     if count:
         st.caption(
-            f"{count} of {len(WAYS_IN)} need models that are not installed; {to_get_models()}."
+            sentence(
+                "{count} of {all} need models that are not installed; {what_to_do}.",
+                count=count,
+                all=len(WAYS_IN),
+                what_to_do=sentence(to_get_models()),
+            )
         )
     with st.container(key="ways_in"):
         for way, models, place in zip(WAYS_IN, missing, st.columns(len(WAYS_IN)), strict=True):
@@ -78,15 +85,20 @@ def ways_in() -> None:
 
 def _tile(way: WayIn, missing: Sequence[str]) -> None:
     """Draw one tile, with a link to its page unless models are missing."""
-    title = TITLES[way.page]
+    title = sentence(TITLES[way.page])
     with st.container(key=f"tile_{way.page}"):
         if way.picture.is_file():
-            st.image(way.picture.read_text("utf-8"), width="stretch", alt=f"Preview of {title}")
+            st.image(
+                way.picture.read_text("utf-8"),
+                width="stretch",
+                alt=sentence("Preview of {title}", title=title),
+            )
         elif way.example:
             st.markdown(f"{way.example.text} **…**")
     if missing:
         st.markdown(f"**{title}**")
-        st.caption(f"Missing model: {', '.join(f'`{model}`' for model in missing)}")
+        names = ", ".join(f"`{model}`" for model in missing)
+        st.caption(sentence("Missing model: {names}", names=names))
         return
     page_link(f"pages/{way.page}.py", f"**{title}**", way.link)
-    st.markdown(way.what)
+    st.markdown(sentence(way.what))

@@ -7,18 +7,32 @@ from typing import Any
 
 import streamlit as st
 
-from areaviz.components.parts import parts
+from areaviz.components.parts import COMPONENTS, TEXTS, parts
+from areaviz.texts.catalogue import ENGLISH
+from areaviz.ui.shell.language import language
 
 
-@lru_cache(maxsize=16)
 def component(name: str) -> Any:
-    """Return the Streamlit component `areaviz.NAME`, which is registered at first use.
+    """Return the Streamlit component of this name in the language of the page.
 
     Streamlit has no types for it.
 
     Args:
         name: a key of `areaviz.components.parts.COMPONENTS`.
     """
-    made = parts(name)
+    has_texts = TEXTS in COMPONENTS[name]
+    return component_in(name, language() if has_texts else ENGLISH)
+
+
+@lru_cache(maxsize=64)
+def component_in(name: str, language: str) -> Any:
+    """Return a Streamlit component with its texts in a language; it is registered at first use.
+
+    Args:
+        name: a key of `areaviz.components.parts.COMPONENTS`.
+        language: one of `catalogue.KNOWN`.
+    """
+    made = parts(name, language)
     script = f"{made.js}\nexport default mount;\n"
-    return st.components.v2.component(f"areaviz.{name}", html=made.html, css=made.css, js=script)
+    own = f"areaviz.{name}" if language == ENGLISH else f"areaviz.{name}-{language}"
+    return st.components.v2.component(own, html=made.html, css=made.css, js=script)

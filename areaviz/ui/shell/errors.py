@@ -9,7 +9,9 @@ from contextlib import contextmanager
 
 import streamlit as st
 
+from areaviz.texts.catalogue import message
 from areaviz.trace.errors import BackendError, InputError
+from areaviz.ui.shell.language import sentence
 from areaviz.ui.shell.markdown import escaped, shortened
 
 log = logging.getLogger(__name__)
@@ -18,7 +20,7 @@ SENTENCE_LIMIT = 400
 # as http://host/place.
 _NAME = r"[^\s/\\\"'“”;:,()]"
 _PATH = re.compile(rf"sqlite:/+\S*|(?<![\w/\\:.])(?:/|[A-Za-z]:[/\\])(?:{_NAME}+[/\\])+{_NAME}*")
-_UNFORESEEN = (
+_UNFORESEEN = message(
     "Something went wrong while {doing}; it was written to the app's log, and your input is kept."
 )
 
@@ -47,29 +49,29 @@ def defer_errors(doing: str, key: str) -> Iterator[None]:
 
 def show_deferred(key: str) -> None:
     """Show the error that `defer_errors` kept under this key, once."""
-    if sentence := st.session_state.pop(key, ""):
-        problem(sentence)
+    if told := st.session_state.pop(key, ""):
+        problem(told)
 
 
-def problem(sentence: str) -> None:
+def problem(told: str) -> None:
     """Show one sentence that says what failed and what to do, without names of folders."""
-    st.error(escaped(shortened(without_folders(sentence), SENTENCE_LIMIT)))
+    st.error(escaped(shortened(without_folders(told), SENTENCE_LIMIT)))
 
 
-def without_folders(sentence: str) -> str:
+def without_folders(told: str) -> str:
     """Return a sentence in which every absolute path is replaced by its file name.
 
     Users need not know where the operator keeps files. The operator's log has the whole path.
     """
-    return _PATH.sub(lambda found: re.split(r"[/\\]", found[0])[-1] or "a folder", sentence)
+    return _PATH.sub(lambda found: re.split(r"[/\\]", found[0])[-1] or "a folder", told)
 
 
 def _sentence(error: Exception, doing: str) -> str:
     """Return the sentence for the user; log unexpected errors with their traceback."""
     if isinstance(error, (InputError, BackendError)):
-        sentence = str(error)
-        if without_folders(sentence) != sentence:
-            log.warning("While %s: %s", doing, sentence)
-        return sentence
+        told = str(error)
+        if without_folders(told) != told:
+            log.warning("While %s: %s", doing, told)
+        return told
     log.error("While %s", doing, exc_info=error)
-    return _UNFORESEEN.format(doing=doing)
+    return sentence(_UNFORESEEN, doing=sentence(doing))

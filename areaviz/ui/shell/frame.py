@@ -14,8 +14,11 @@ import streamlit as st
 
 from areaviz.backend.access import KEY_SETTING, admission_cookie, is_admission, is_loopback
 from areaviz.data.places import ROOT
+from areaviz.texts.catalogue import is_right_to_left
+from areaviz.ui.shell.component import component
 from areaviz.ui.shell.departure import note_presence
 from areaviz.ui.shell.errors import problem
+from areaviz.ui.shell.language import language, language_params, language_switch, sentence
 from areaviz.ui.shell.page import AnyPage, note_open
 from areaviz.ui.shell.state import TOUR
 from areaviz.ui.shell.streamlit_private import leave_pages_folder
@@ -25,7 +28,7 @@ FIRST_STEP: Mapping[str, str] = {TOUR: "1"}
 _STYLE = """
 [data-testid="stElementContainer"]:has([data-testid="stMarkdownContainer"] > style) {
   display: none; }
-.st-key-restart_recovery, [class*="st-key-clicks_"] { display: none; }
+.st-key-restart_recovery, .st-key-page_language, [class*="st-key-clicks_"] { display: none; }
 [data-testid="stMainBlockContainer"] {
   max-width: calc(1120px + 10rem); padding-top: 3.5rem; padding-bottom: 3rem; }
 [data-testid="stMainBlockContainer"] p, [data-testid="stCaptionContainer"] { max-width: 46rem; }
@@ -47,11 +50,16 @@ a:focus-visible, [data-testid="stTopNavSection"]:focus-visible {
 [data-testid="stPageLink-NavLink"] p { text-decoration: underline; text-underline-offset: 0.2em; }
 [data-testid="stPageLink-NavLink"]:hover { background: none; }
 [data-testid="stLayoutWrapper"]:has(> .st-key-tour_link) { position: absolute; }
-.stVerticalBlock.st-key-tour_link {
-  position: fixed; top: 1rem; right: 1.5rem; width: max-content; z-index: 999991; }
+.stHorizontalBlock.st-key-tour_link { position: fixed; top: 12px; inset-inline-end: 1.5rem;
+  align-items: center; width: max-content; z-index: 999991; }
 .st-key-tour_link [data-testid="stPageLink-NavLink"] p {
   font-size: 15px; font-weight: 400; text-decoration: none; }
-@media (max-width: 62rem) { .st-key-tour_link { display: none; } }
+.st-key-tour_link button p { font-size: 15px; }
+@media (max-width: 62rem) {
+  .stHorizontalBlock.st-key-tour_link { inset-inline-end: 110px; }
+  .st-key-tour_link .stElementContainer:has([data-testid="stPageLink"]) { display: none; } }
+[dir="rtl"] :is([data-testid="stHeading"], [data-testid="stMarkdownContainer"]) * {
+  text-align: start; }
 button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selected="true"] {
   color: inherit !important; }
 [class*="st-key-heading_"] [data-testid="stText"] { font-weight: 600; }
@@ -74,7 +82,7 @@ button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selec
   border: 0; border-bottom: 3px solid transparent; border-radius: 0; background: none; }
 .st-key-tabs button[data-selected="true"] { border-bottom-color: currentColor; font-weight: 600; }
 :is(div, button):has(> [data-testid="stHeaderLogo"])::after {
-  content: "areaviz"; margin: 0 12px 0 8px; font: 600 20px "Source Serif", serif; }
+  content: "areaviz"; margin-inline: 8px 12px; font: 600 20px "Source Serif", serif; }
 :is(div, button):has(> [data-testid="stHeaderLogo"]) {
   display: flex; align-items: center; min-height: 36px; }
 [data-testid="stHeaderLogo"] { margin: 0; height: 22px; }
@@ -83,7 +91,7 @@ button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selec
   font-size: 15px; }
 [data-testid="stSidebarNavLink"] { min-height: 36px; }
 [data-testid="stExpandSidebarButton"] {
-  position: fixed; top: 10px; right: 16px; width: auto; height: 36px; padding: 0 14px;
+  position: fixed; top: 10px; inset-inline-end: 16px; width: auto; height: 36px; padding: 0 14px;
   border: 1px solid color-mix(in srgb, currentColor 25%, transparent); border-radius: 8px; }
 [data-testid="stExpandSidebarButton"] > span { display: none; }
 [data-testid="stExpandSidebarButton"]::after { content: "Menu"; font-size: 15px; font-weight: 600; }
@@ -113,16 +121,19 @@ def page_frame(
         st.stop()
     note_presence()
     note_open(page)
-    stylesheet(_STYLE)
-    with st.container(key="tour_link", width="content"):
-        page_link("pages/home.py", "90-second tour", FIRST_STEP)
+    note_language()
+    stylesheet(_STYLE.replace("Menu", sentence("Menu")))
+    with st.container(key="tour_link", horizontal=True, width="content"):
+        language_switch()
+        page_link("pages/home.py", sentence("90-second tour"), FIRST_STEP)
+    purpose = sentence(page.purpose)
     with st.container(key="title", horizontal=True, vertical_alignment="center"):
-        st.title(page.title, anchor=False, help=page.purpose if is_brief else None)
+        st.title(sentence(page.title), anchor=False, help=purpose if is_brief else None)
         if beside is not None:
             beside()
     if page.purpose and not is_brief:
         with st.container(key="purpose"):
-            st.caption(page.purpose)
+            st.caption(purpose)
 
 
 def admitted() -> bool:
@@ -158,8 +169,16 @@ def page_link(
         help: the tooltip.
     """
     # Use an absolute path: Streamlit resolves relative paths from the script that it runs.
-    params = dict(query_params or {})
+    params = {**(query_params or {}), **language_params()}
     st.page_link(str(ROOT / page), label=label, query_params=params, help=help)
+
+
+def note_language() -> None:
+    """Tell the browser the language of the page and the side from which it is read."""
+    direction = "rtl" if is_right_to_left(language()) else "ltr"
+    component("language")(
+        key="page_language", data={"language": language(), "direction": direction}
+    )
 
 
 def stylesheet(rules: str) -> None:

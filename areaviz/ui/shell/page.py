@@ -17,29 +17,34 @@ from areaviz.cards.former_models import replaced_sentence
 from areaviz.data.clip_samples import SAMPLES as CLIPS
 from areaviz.data.picture_samples import SAMPLES
 from areaviz.data.sound_samples import SAMPLES as RECORDINGS
+from areaviz.texts.catalogue import message
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
+from areaviz.ui.shell.language import LANG, without_language
 from areaviz.ui.shell.state import COMPARE, TOUR, VIEW, Cards, Link, State
 
 GROUPS: Mapping[str, Mapping[str, str]] = {
-    "": {"home": "Home"},
-    "Explore": {
-        "translate": "Translate",
-        "read": "Read",
-        "caption": "Caption",
-        "translate_picture": "Translate with a picture",
-        "four_ways": "Four ways to look",
-        "listen": "Listen",
-        "watch": "Watch",
-        "reason": "Reason",
+    "": {"home": message("Home")},
+    message("Explore"): {
+        "translate": message("Translate"),
+        "read": message("Read"),
+        "caption": message("Caption"),
+        "translate_picture": message("Translate with a picture"),
+        "four_ways": message("Four ways to look"),
+        "listen": message("Listen"),
+        "watch": message("Watch"),
+        "reason": message("Reason"),
     },
-    "Learn": {
-        "how_areas_work": "How areas work",
-        "teach": "For teachers",
-        "models": "Models",
-        "model": "Model card",
+    message("Learn"): {
+        "how_areas_work": message("How areas work"),
+        "teach": message("For teachers"),
+        "models": message("Models"),
+        "model": message("Model card"),
     },
-    "Analyse": {"analyse": "Analyse a set", "your_tensors": "Your own attention"},
+    message("Analyse"): {
+        "analyse": message("Analyse a set"),
+        "your_tensors": message("Your own attention"),
+    },
 }
 """The navigation: titles of all pages by name, in groups. `pages/NAME.py` draws a page."""
 HIDDEN = frozenset({"model"})
@@ -197,7 +202,7 @@ class Page(Generic[S_co]):
         Raises:
             InputError: the link cannot be followed; the readable part of it is in the state.
         """
-        state, params = self.state, st.query_params.to_dict()
+        state, params = self.state, without_language(st.query_params.to_dict())
         problem = state.problem if state.has_just_run else ""
         if cards and params and params != state.address:
             link = Link.of(params, cards)
@@ -216,9 +221,11 @@ class Page(Generic[S_co]):
         """Set these parameters in the browser's URL.
 
         The URL of an opened link is kept until something changes: a longer URL of the same page
-        would add a step to the browser's history. The step of the guided tour stays in it.
+        would add a step to the browser's history. The step of the guided tour and the language
+        stay in it.
         """
-        state, there = self.state, st.query_params.to_dict()
+        whole = st.query_params.to_dict()
+        state, there = self.state, without_language(whole)
         if state.replaced and state.replaced[1] not in (params.get("model"), params.get(COMPARE)):
             self.set(replaced=())
         if TOUR in there:
@@ -227,7 +234,8 @@ class Page(Generic[S_co]):
         if is_link and state.whole_address is None and there.items() <= params.items():
             self.set(whole_address=dict(params))
         elif there != params and not (is_link and state.whole_address == params):
-            st.query_params.from_dict(params)
+            kept = {LANG: whole[LANG]} if LANG in whole else {}
+            st.query_params.from_dict({**params, **kept})
             self.set(address=dict(params), whole_address=dict(params))
 
     def offer(self, params: Mapping[str, str], request: Request) -> None:

@@ -16,7 +16,7 @@ def test_a_component_is_a_module_that_exports_its_way_in(monkeypatch: pytest.Mon
     monkeypatch.setattr(
         st.components.v2, "component", lambda name, **given: told.update(given, name=name)
     )
-    component.component.__wrapped__("grid")
+    component.component_in.__wrapped__("grid", "en")
     made = parts("grid")
     assert told == {"name": "areaviz.grid", "html": made.html, "css": made.css, "js": told["js"]}
     assert told["js"].startswith(made.js) and told["js"].rstrip().endswith("export default mount;")

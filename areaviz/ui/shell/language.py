@@ -1,0 +1,52 @@
+"""The language of the page: of its address, else chosen before, else that of the browser."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from areaviz.texts.catalogue import KNOWN, LANGUAGES, known_language, translated
+
+LANG = "lang"
+"""The URL parameter of the language, which pages keep."""
+_CHOSEN = "language"
+
+
+def language() -> str:
+    """Return the language in which the page is drawn."""
+    asked = st.query_params.get(LANG, "")
+    if asked in KNOWN:
+        st.session_state[_CHOSEN] = asked
+    chosen: str = st.session_state.get(_CHOSEN, "")
+    return chosen or known_language(st.context.locale)
+
+
+def sentence(english: str, /, **values: object) -> str:
+    """Return a text of the catalogue in the language of the page; see `translated`."""
+    return translated(english, language(), **values)
+
+
+def language_params() -> dict[str, str]:
+    """Return the URL parameter of the language, or nothing if the browser's language applies."""
+    language()
+    chosen = st.session_state.get(_CHOSEN)
+    return {LANG: chosen} if chosen else {}
+
+
+def without_language(params: Mapping[str, str]) -> dict[str, str]:
+    """Return URL parameters without the language, which no link is about."""
+    return {name: value for name, value in params.items() if name != LANG}
+
+
+def language_switch() -> None:
+    """Draw a button for every other language; it keeps all other parameters of the address."""
+    here = language()
+    for code, name in LANGUAGES.items():
+        if code != here:
+            st.button(name, key=f"{LANG}_{code}", type="tertiary", on_click=_choose, args=(code,))
+
+
+def _choose(code: str) -> None:
+    st.session_state[_CHOSEN] = code
+    st.query_params[LANG] = code

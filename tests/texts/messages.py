@@ -1,0 +1,47 @@
+"""The texts of the catalogue as they are in code: in Python, in scripts and in their markup."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from areaviz.components.parts import COMPONENTS, SHOWN, TEXTS, text_of
+from tests.architecture import Module, modules
+
+_MARKS = (
+    "areaviz.texts.catalogue.message",
+    "areaviz.texts.catalogue.translated",
+    "areaviz.ui.shell.language.sentence",
+)
+_IN_SCRIPT = re.compile(r"\bsentence\(\s*(?:'([^'\\]*)'|\"([^\"\\]*)\"|`([^`\\$]*)`)")
+
+
+def messages() -> set[str]:
+    """Return every text that the code asks the catalogue for."""
+    found = {text for module in modules() for text in in_module(module)}
+    for paths in COMPONENTS.values():
+        if TEXTS in paths:
+            for path in paths:
+                found.update(in_component(path))
+    return found
+
+
+def in_module(module: Module) -> Iterator[str]:
+    """Yield the literal texts of a Python file."""
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Call) and node.args and module.dotted(node.func) in _MARKS:
+            first = node.args[0]
+            if isinstance(first, ast.Constant) and first.value:
+                yield str(first.value)
+
+
+def in_component(path: str) -> Iterator[str]:
+    """Yield the texts of a script, or of markup."""
+    source = text_of(path)
+    if path.endswith(".js"):
+        for found in _IN_SCRIPT.finditer(source):
+            yield next(filter(None, found.groups()))
+    if path.endswith(".html"):
+        for found in SHOWN.finditer(source):
+            yield found[2]

@@ -1,0 +1,70 @@
+"""The language of a page: its address, the switch, and the browser."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from areaviz.ui.shell import language
+from areaviz.ui.shell.state import State
+from tests.pages.conftest import APP
+
+
+def opened(**params: str) -> AppTest:
+    app = AppTest.from_file(str(APP), default_timeout=60)
+    app.query_params.update(params)
+    return app.run()
+
+
+def test_the_address_chooses_the_language_and_the_switch_another() -> None:
+    app = opened(lang="de")
+    assert not app.exception
+    assert app.title[0].value == "Sieh, worauf ein Modell achtet"
+    [switch] = [one for one in app.button if one.label == "English"]
+    switch.click().run()
+    assert app.title[0].value == "See what a model attends to"
+    assert app.query_params["lang"] == "en"
+
+
+def test_an_unknown_language_is_the_one_of_the_browser() -> None:
+    assert opened(lang="tlh").title[0].value == "See what a model attends to"
+
+
+def test_links_carry_a_chosen_language() -> None:
+    app = opened(lang="de")
+    links = [one.proto for one in app.get("page_link")]
+    assert links and all("lang=de" in link.query_string for link in links)
+    links = [one.proto for one in opened().get("page_link")]
+    assert links and not any("lang=" in link.query_string for link in links)
+
+
+def script() -> None:
+    from areaviz.ui.shell.page import Page
+    from areaviz.ui.shell.state import State
+
+    page = Page("translate", "", State())
+    page.follow({})
+    page.keep({"text": "A dog."})
+
+
+def test_a_page_keeps_the_language_and_does_not_take_it_for_a_link() -> None:
+    app = AppTest.from_function(script)
+    app.query_params["lang"] = "de"
+    app.run()
+    assert dict(app.query_params) == {"text": "A dog.", "lang": "de"}
+    state: State = app.session_state["translate"]
+    assert state.address == {"text": "A dog."}
+
+
+@pytest.mark.parametrize("locale, found", [("de-CH", "de"), ("fr-FR", "en"), (None, "en")])
+def test_the_browser_decides_where_nothing_is_chosen(
+    locale: str | None, found: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Context:
+        pass
+
+    context = Context()
+    context.locale = locale
+    monkeypatch.setattr(language.st, "context", context)
+    assert language.language() == found
+    assert language.language_params() == {}
