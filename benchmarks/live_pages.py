@@ -12,44 +12,30 @@ all weights. The corpora are those of `areaviz data get multi30k babi`.
 from __future__ import annotations
 
 import base64
-import io
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from areaviz.cards.card import read_card
-from areaviz.data.babi import read_questions
-from areaviz.data.multi30k import captions
-from areaviz.data.picture_samples import sample
-from areaviz.data.pictures import decode
-from areaviz.data.places import CHECKPOINTS, data_folder
+from areaviz.data.places import CHECKPOINTS
 from areaviz.models import MODELS
 from areaviz.publish.live import live_page
 from areaviz.publish.live_model import LiveModel
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Request
 from benchmarks.live import plain
+from benchmarks.live_inputs import INPUTS, Given
 from benchmarks.report import command, markdown, processor, publish
 from tests.browser.server import ARGUMENTS, browser_path
 from tests.components.live.node import plain_request, trace_of
 
-SENTENCES, OTHERS = 200, 100
-FORMATS: Mapping[str, Mapping[str, Any]] = {
-    "PNG": {"format": "PNG"},
-    "WebP": {"format": "WEBP", "lossless": True},
-    "JPEG": {"format": "JPEG", "quality": 90},
-}
-SCENES = ("scene-1", "scene-9", "scene-12", "scene-34")
 # Arrays leave the page as texts, because playwright would copy each number separately.
 RUN = """async ({ request, file }) => {
   if (file) {
@@ -66,15 +52,6 @@ RUN = """async ({ request, file }) => {
   }
   return found;
 }"""
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """One input: a request, and the picture's file if it has one."""
-
-    request: Request
-    file: bytes = b""
-    kind: str = ""
 
 
 @dataclass(slots=True)
@@ -104,6 +81,12 @@ class Measured:
         for site, attention in expected.maps.items():
             difference = np.abs(found.maps[site].weights - attention.weights).max(initial=0)
             self.differences.append(float(difference))
+        for site, gaze in expected.gazes.items():
+            # The largest distance between corners, as a share of the picture's larger side.
+            away = np.abs(found.gazes[site].corners - gaze.corners).max(initial=0)
+            assert expected.request.picture is not None
+            side = max(expected.request.picture.width, expected.request.picture.height)
+            self.differences.append(float(away) / side)
 
     @property
     def row(self) -> tuple[str, ...]:
@@ -124,68 +107,8 @@ class Measured:
         )
 
 
-def sentences(name: str) -> Iterator[Given]:
-    """Yield sentences of validation, every second one with a beam of 4."""
-    for number, text in enumerate(captions(data_folder(), "val")[:SENTENCES]):
-        yield Given(Request(name, text, ("greedy", "beam")[number % 2]))
-
-
-def beginnings(name: str) -> Iterator[Given]:
-    """Yield the first four words of sentences."""
-    for one in sentences(name):
-        text = " ".join(one.request.text.split()[:4])
-        yield Given(replace(one.request, text=text))
-
-
-def point_sets(name: str) -> Iterator[Given]:
-    """Yield random sets of 3 to 12 points, every second one with a beam of 4."""
-    rng = np.random.default_rng(11)
-    for number in range(OTHERS):
-        places = rng.integers(0, 1001, (int(rng.integers(3, 13)), 2))
-        text = " ".join(f"{x},{y}" for x, y in places)
-        yield Given(Request(name, text, ("greedy", "beam")[number % 2]))
-
-
-def questions(name: str) -> Iterator[Given]:
-    """Yield test questions of all twenty tasks with the latest 50 facts of their stories."""
-    asked = read_questions(data_folder(), "test")
-    for one in asked[:: len(asked) // OTHERS][:OTHERS]:
-        yield Given(Request(name, " ".join((*one.facts[-50:], one.text))))
-
-
-def picture_files(name: str) -> Iterator[Given]:
-    """Yield files with random parts of scenes in random sizes, in three formats."""
-    rng = np.random.default_rng(13)
-    for number in range(OTHERS):
-        scene = Image.fromarray(sample(SCENES[number % len(SCENES)]).pixels)
-        side = min(scene.size)
-        cut, left, top = side - rng.integers(0, side // 2), rng.integers(9), rng.integers(9)
-        part = scene.crop((int(left), int(top), int(left + cut), int(top + cut)))
-        part = part.resize((int(rng.integers(80, 640)), int(rng.integers(80, 640))))
-        kind = list(FORMATS)[number % len(FORMATS)]
-        file = io.BytesIO()
-        part.save(file, **FORMATS[kind])
-        # The page knows no digest, which Python adds to the name.
-        picture = replace(decode(file.getvalue()).picture, name="upload")
-        request = Request(name, "", ("greedy", "beam")[number % 2], picture=picture)
-        yield Given(request, file.getvalue(), kind)
-
-
-INPUTS: Mapping[str, Callable[[str], Iterator[Given]]] = {
-    "token-boundary": sentences,
-    "char-boundary": sentences,
-    "language-model-boundary": beginnings,
-    "lstm-boundary": sentences,
-    "recurrent-additive": sentences,
-    "scene-captions-boundary": picture_files,
-    "pointer-hull": point_sets,
-    "pointer-tour": point_sets,
-    "memory-stories": questions,
-}
-
-
-def measured(name: str, browser: Browser, folder: Path, limit: int | None) -> list[Measured]:
-    """Compare a model's page with Python, and return one result, or one for each format."""
+def measured(name: str, browser: Browser, folder: Path, limit: int | None) -> Measured:
+    """Compare a model's page with Python."""
     card = read_card(CHECKPOINTS / name / "card.json")
     python = MODELS[card.family].load(CHECKPOINTS / name, card, torch.device("cpu"))
     inputs = list(islice(INPUTS[name](name), limit))
@@ -195,26 +118,22 @@ def measured(name: str, browser: Browser, folder: Path, limit: int | None) -> li
     page = browser.new_page()
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    base = Measured(name, path.stat().st_size / 1e6)
+    found = Measured(name, path.stat().st_size / 1e6)
     since = time.perf_counter()
     page.goto(path.as_uri(), wait_until="commit")
     page.locator("main > .panel [data-ready]").first.wait_for()
-    base.opening = time.perf_counter() - since
+    found.opening = time.perf_counter() - since
     page.locator("html[data-live=ready]").wait_for(state="attached")
     _ask(page, inputs[0])
-    base.ready = time.perf_counter() - since
-    found: dict[str, Measured] = {}
+    found.ready = time.perf_counter() - since
     for one in inputs:
-        title = f"{name}, {one.kind}" if one.kind else name
-        result = found.setdefault(title, replace(base, name=title, differences=[], milliseconds=[]))
         document = _ask(page, one)
         (expected,) = python.trace([one.request])
-        result.add(trace_of(document), expected, document["milliseconds"])
+        found.add(trace_of(document), expected, document["milliseconds"])
     outside = [url for url in asked if not url.startswith(("blob:", "data:", path.as_uri()))]
-    for result in found.values():
-        result.asked, result.memory = len(outside), renderer_memory()
+    found.asked, found.memory = len(outside), renderer_memory()
     page.close()
-    return list(found.values())
+    return found
 
 
 def _ask(page: Page, one: Given) -> dict[str, Any]:
@@ -265,9 +184,9 @@ def main() -> None:
         executable = browser_path()
         browser = playwright.chromium.launch(executable_path=executable, args=ARGUMENTS)
         for name in options.models:
-            for result in measured(name, browser, Path(folder), options.limit):
-                rows.append(result.row)
-                print(*result.row, sep=" | ", flush=True)
+            result = measured(name, browser, Path(folder), options.limit)
+            rows.append(result.row)
+            print(*result.row, sep=" | ", flush=True)
     load = os.getloadavg()[0]
     about = f"Measured on {processor()} with a load of {load:.1f}, in Chromium from file://."
     columns = ["model", "outputs", "traces", "largest difference", "requests", "an input"]

@@ -11,7 +11,7 @@ from areaviz.cards.card import Card
 from areaviz.cli.models import named
 from areaviz.cli.options import CHECKPOINTS, Checkpoints
 from areaviz.cli.view import Note, ThemeName, Title, page_options
-from areaviz.data.picture_samples import sample
+from areaviz.data.picture_samples import names, sample
 from areaviz.publish.live import live_page
 from areaviz.publish.live_model import LiveModel, check_live
 from areaviz.publish.options import PageOptions
@@ -31,6 +31,13 @@ SENTENCES = {
 """The text with which a page opens, by the task of its model."""
 SCENES = ("scene-34", "scene-9")
 """The pictures that a captioner's page offers; it opens with the first."""
+DIGITS = {
+    "centred": "single digit",
+    "translated": "moved digit",
+    "cluttered": "digit",
+    "pairs": "pair",
+}
+"""The samples that the page of a digit reader offers, by the pictures that it reads."""
 
 
 def live(
@@ -82,7 +89,10 @@ def live_html(
 
 
 def _pictures(card: Card) -> list[Picture]:
-    """Return the scenes that a page offers, for a model that describes pictures."""
-    if card.task != "caption":
-        return []
-    return [sample(name) for name in SCENES]
+    """Return the samples that a page offers, for a model that reads pictures."""
+    offered: tuple[str, ...] = ()
+    if card.task == "caption":
+        offered = SCENES
+    elif card.task == "digits":
+        offered = names(DIGITS[card.config["kind"]])
+    return [sample(name) for name in offered]

@@ -14,7 +14,7 @@ from areaviz.components.parts import text_of
 
 _IMPORT = re.compile(r"^import \{[^}]*\} from '(?P<path>\.\.?/[^']+)';\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(async function|function|class|const)\b)", re.MULTILINE)
-_COMMENT = re.compile(r"^ *(//[^\n]*|/\*\*.*?\*/)\n", re.MULTILINE | re.DOTALL)
+_COMMENT = re.compile(r"^ *(//[^\n]*|/\*\*(?:(?!\*/).)*\*/)\n", re.MULTILINE | re.DOTALL)
 """Comments that fill whole lines. They are for readers of the modules, and half of the bytes."""
 _NAME = re.compile(r"^(?:async function|function|class|const|let) ([\w$]+)", re.MULTILINE)
 _MORE_NAMES = re.compile(r"^const .*", re.MULTILINE)

@@ -19,6 +19,7 @@ from areaviz.drawing.sites import site_name, sites
 from areaviz.interactive.grid import fits as grid_fits
 from areaviz.interactive.grid import grid_payload
 from areaviz.interactive.hops import hops_payload
+from areaviz.interactive.looks import WHAT, looks_payload
 from areaviz.interactive.message import pack
 from areaviz.interactive.points import first_step, points_payload
 from areaviz.interactive.ribbon import ribbon_payload
@@ -29,7 +30,7 @@ from areaviz.trace.query import words
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 
-KINDS = ("grid", "ribbon", "points", "hops")
+KINDS = ("grid", "looks", "ribbon", "points", "hops")
 """Components of a page, in order: attention to a picture comes before attention to text."""
 EDITED: Mapping[str, str] = {"points": "points", "facts": "hops"}
 """The components in which readers edit what a model reads, by the kind of the memory's field."""
@@ -80,7 +81,7 @@ def kind_of(trace: Trace, site: str, is_live: bool = False) -> str:
     """
     focus = Focus(site)
     if site not in trace.maps:
-        return ""
+        return "looks" if is_live and site in WHAT else ""
     memory = trace.fields[trace.maps[site].memory].kind
     if is_live and memory in EDITED:
         return EDITED[memory]
@@ -117,7 +118,12 @@ def places(trace: Trace, options: PageOptions, is_live: bool = False) -> list[Pl
         kind = kind_of(trace, site, is_live)
         if not kind:
             continue
-        one = trace.maps[site]
+        one = trace.maps.get(site)
+        if one is None:
+            gaze = trace.gazes[site]
+            name = site_name(trace, site)
+            found.append(Place(site, kind, name, gaze.query, gaze.memory, (0,)))
+            continue
         layers = tuple(n for n in range(one.layers) if not options.layers or n in options.layers)
         if not layers:
             raise InputError(
@@ -233,6 +239,8 @@ def payload(trace: Trace, place: Place, layer: int, options: PageOptions) -> Pay
         message["header"]["step"] = first_step(trace)
     elif place.kind == "hops":
         message = hops_payload(trace, focus)
+    elif place.kind == "looks":
+        message = looks_payload(trace, focus)
     else:
         build = grid_payload if place.kind == "grid" else ribbon_payload
         message = build(trace, focus, options.areas)
@@ -254,7 +262,8 @@ def opening_focus(trace: Trace, shown: Sequence[Place], focus: Focus | None) -> 
     if focus is None:
         return _first_focus(trace, shown[0]) if shown else None
     if focus.site in trace.gazes:
-        return None
+        is_shown = any(focus.site == place.site for place in shown)
+        return Focus(focus.site) if is_shown else None
     check_focus(trace, focus)
     if not any(focus.site == place.site and focus.layer in place.layers for place in shown):
         raise InputError(
@@ -297,6 +306,8 @@ def longest_word(field: Field, allowed: Container[int] | None = None) -> tuple[i
 
 
 def _first_focus(trace: Trace, place: Place) -> Focus:
+    if place.site in trace.gazes:
+        return Focus(place.site)
     field = trace.fields[place.query]
     # Select something even if the output has no words.
     first = (0,) if field.kind == "text" and len(field) else ()

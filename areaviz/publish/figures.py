@@ -133,7 +133,7 @@ def instead_of_page(trace: Trace, focus: Focus, limit: int) -> Markup:
 
     It is left out if it would need more than an eighth of the page's size limit in bytes.
     """
-    figure = pointed_at(trace, focus).print(trace, focus)
+    figure = _opening_view(trace, focus).print(trace, focus)
     drawn = inline_svg(figure, "What the page opens with")
     return drawn if len(drawn) <= limit / 8 else Markup()
 

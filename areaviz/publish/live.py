@@ -21,6 +21,7 @@ from areaviz.drawing.theme import ACCENT, HEAD_COLOURS, SECOND, SEQUENCE_STOPS
 from areaviz.interactive.grid import KEPT, OVERLAPS, SURE, WANTED
 from areaviz.interactive.grid_print import COARSE, SHOWN
 from areaviz.interactive.grid_table import TOP as TOP_RECTANGLES
+from areaviz.interactive.looks import WHAT
 from areaviz.interactive.message import title
 from areaviz.interactive.readings import STEEPEST, WORK
 from areaviz.interactive.ribbon import ENTRIES, ROOMY
@@ -142,6 +143,7 @@ def constants(trace: Trace) -> dict[str, Any]:
             },
             "heat": [colour for _, colour in SEQUENCE_STOPS],
         },
+        "looks": dict(WHAT),
         "names": {name: title(known_as(trace, name)) for name in trace.fields},
         "header": {
             "colours": list(HEAD_COLOURS),
@@ -175,7 +177,8 @@ def _told(model: LiveModel, trace: Trace) -> dict[str, Any]:
     right = model.card.figures.get("test", {}).get("right")
     header = {"most": MOST, "right": right, "canAsk": True}
     request = request_entry(trace.request)
-    return {"request": request, "fields": fields, "output": output, "header": header}
+    told = {"request": request, "fields": fields, "output": output, "header": header}
+    return told | {"canChange": "weigh" in model.card.can}
 
 
 def _about(model: LiveModel) -> Markup:

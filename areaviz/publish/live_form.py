@@ -20,6 +20,7 @@ VERBS: Mapping[str, str] = {
     "translation": "Translate",
     "reading": "Continue",
     "caption": "Describe",
+    "digits": "Read",
 }
 """The label of the button that runs the model, by task."""
 LABELS: Mapping[str, str] = {
@@ -27,7 +28,7 @@ LABELS: Mapping[str, str] = {
     "questions": "Story and question",
 }
 """The label of the field for the text, by task; "Text" otherwise."""
-UNDECODED = ("questions",)
+UNDECODED = ("questions", "digits")
 """Tasks whose output is one choice, so that there is nothing to search."""
 CHANGES: Mapping[str, str] = {
     "live-ban": "Ban areas with the pinned items",

@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import torch
 
 from areaviz.cards.card import Card
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.checkpoint import TOKENIZER, WEIGHTS
 from areaviz.models.decoder import LENGTH_PENALTY
+from areaviz.models.digits import DigitReader
 from areaviz.trace.errors import InputError
 
-WITHOUT_TOKENS = ("pointer", "memory")
+READERS = ("items", "ram", "stn")
+"""Families of models that read digits, keys of `READERS` in live/digit_reader.js."""
+WITHOUT_TOKENS = ("pointer", "memory", *READERS)
 """Families of models that read no tokens, keys of `MODELS` in live/models.js."""
 FAMILIES = ("transformer", "text decoder", "lstm", "birnn", "captioner", *WITHOUT_TOKENS)
 """The families that a page offers; those with tokens are keys of `FAMILIES` in live/families.js."""
@@ -27,6 +32,7 @@ NEEDED: Mapping[str, tuple[Any, ...]] = {
     "value_mode": ("sum",),
     "convolution": (1,),
     "size_bias": (False,),
+    "attends": (True,),
 }
 """Options of attention that the engine computes."""
 
@@ -39,11 +45,14 @@ class LiveModel:
         card: its card.
         weights: the bytes of model.safetensors.
         pieces: the tokenizer as plain values; None for a model without one.
+        facts: what the engine needs to know of a digit reader: the side of its square in pixels,
+            and the multiply-adds of one reading.
     """
 
     card: Card
     weights: bytes
     pieces: Mapping[str, Any] | None
+    facts: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def load(cls, folder: Path, card: Card, families: Sequence[str] = FAMILIES) -> LiveModel:
@@ -59,10 +68,13 @@ class LiveModel:
             OSError: a file cannot be read.
         """
         check_live(card, families)
-        pieces = None
+        pieces, facts = None, {}
+        if card.family in READERS:
+            reader = DigitReader.load(folder, card, torch.device("cpu"))
+            facts = {"side": reader.side, "multiplyAdds": reader.multiply_adds}
         if card.family not in WITHOUT_TOKENS:
             pieces = Tokenizer.load(folder / TOKENIZER).plain()
-        return cls(card, (folder / WEIGHTS).read_bytes(), pieces)
+        return cls(card, (folder / WEIGHTS).read_bytes(), pieces, facts)
 
     @property
     def plain(self) -> dict[str, Any]:
@@ -78,6 +90,7 @@ class LiveModel:
             "config": dict(card.config),
             "lengthLimit": limit and {"ratio": limit.ratio, "extra": limit.extra},
             "lengthPenalty": penalty,
+            **self.facts,
         }
 
     @property

@@ -33,6 +33,7 @@ Home = Literal["file", "frame", "widget"]
 """The place where a page is shown: a file, the frame of a notebook's output, or a widget."""
 HEADINGS: Mapping[str, str] = {
     "grid": "Attention to the picture",
+    "looks": "Where it looked, look by look",
     "ribbon": "Attention to the text",
     "points": "The answer, step by step",
     "hops": "The facts, hop by hop",

@@ -7,7 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.publish.content import initial_focus, longest_word, opening_focus, places
+from areaviz.publish.content import (
+    initial_focus,
+    longest_word,
+    opening_focus,
+    opening_payloads,
+    places,
+)
 from areaviz.publish.options import PageOptions
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -78,3 +84,15 @@ def test_a_focus_reaches_the_page_whole() -> None:
         "selection": selection | {"reading": "densest", "mass": 70, "against": "average"},
     }
     assert opened(fakes.gaze_trace(), Focus("glimpses")) is None
+
+
+@pytest.mark.parametrize("site", ["glimpses", "transformer"])
+def test_looks_are_interactive_in_a_page_that_runs_the_model(site: str) -> None:
+    trace = fakes.gaze_trace(site)
+    assert places(trace, PageOptions()) == []
+    shown = places(trace, PageOptions(), is_live=True)
+    assert [(place.kind, place.site) for place in shown] == [("looks", site)]
+    for focus in (None, Focus(site)):
+        assert opening_focus(trace, shown, focus) == Focus(site)
+    (sent,) = opening_payloads(trace, shown, PageOptions(), Focus(site), 0)
+    assert (sent.site, sent.layer) == (site, 0) and sent.data

@@ -1,4 +1,4 @@
-// What `points` and `hops` show of a trace, as in areaviz/interactive/points.py and hops.py.
+// What `points`, `hops` and `looks` show of a trace, as in areaviz/interactive/points.py, hops.py and looks.py.
 
 import { readChanges } from './interventions.js';
 import { rowsOf } from './linear.js';
@@ -53,6 +53,30 @@ export function hopsPayload({ request, maps, fields, output }, site) {
     },
     arrays: {},
   };
+}
+
+/**
+ * Return places, labels and probabilities of all looks.
+ * @param {Trace} trace
+ * @param {string} site
+ * @param {number} layer
+ * @param {import('./payload_parts.js').Constants} constants
+ */
+export function looksPayload({ request, fields, output, details, gazes = {} }, site, layer, { looks }) {
+  const { corners, shape: [steps, scales] } = gazes[site];
+  const places = rowsOf(corners, 2).map((place) => Array.from(place, (at) => Math.round(at * 10) / 10));
+  const frames = Array.from({ length: steps * scales }, (_, frame) => places.slice(4 * frame, 4 * frame + 4));
+  const reader = {
+    title: request.model,
+    what: looks[site],
+    size: [request.picture?.width, request.picture?.height],
+    corners: Array.from({ length: steps }, (_, step) => frames.slice(step * scales, (step + 1) * scales)),
+    labels: fields.target.labels,
+    sure: output.map(({ probability }) => Math.round(100 * probability)),
+    answer: details.answer,
+    notes: details.warning ? [details.warning] : [],
+  };
+  return { header: { digits: '', look: steps - 1, readers: [reader] }, arrays: {} };
 }
 
 /** @param {number} share */

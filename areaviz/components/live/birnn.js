@@ -4,7 +4,7 @@
 import { softmax, store } from './area_weights.js';
 import { sequenceGrid } from './area_grid.js';
 import { UNCHANGED } from './interventions.js';
-import { addTo, dot, linear, linearOf, rowsOf, stacked, tanhOf } from './linear.js';
+import { addTo, dot, joined, linear, linearOf, rowsOf, stacked, tanhOf } from './linear.js';
 import { CROSS_SITES, RecurrentStepper, cellOf, embedWords, nextGru, readItems } from './recurrent.js';
 import { CROSS } from './sites.js';
 import { embeddingOf } from './transformer.js';
@@ -96,8 +96,8 @@ export class Birnn {
     const words = embedWords(this.embedding, source), hidden = changes.hidden('source');
     const ahead = readItems(this.forwards, words, hidden);
     const back = readItems(this.backwards, words, hidden, true);
-    const ends = Float32Array.from([...ahead.last, ...back.last]);
-    const values = ahead.items.map((item, number) => Float32Array.from([...item, ...back.items[number]]));
+    const ends = joined(ahead.last, back.last);
+    const values = ahead.items.map((item, number) => joined(item, back.items[number]));
     const keys = this.attention
       ? rowsOf(linear(this.attention.key, stacked(values, ends.length)), this.attention.key.out) : [];
     const read = { ends, values, keys, changes: changes.at(CROSS, 0) };

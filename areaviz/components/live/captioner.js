@@ -6,7 +6,7 @@ import { UNCHANGED } from './interventions.js';
 import { DecoderLayer, EncoderLayer, areaOptions } from './layers.js';
 import { addTo, linear, linearOf, normOf, normalised } from './linear.js';
 import { PictureEncoder } from './picture_encoder.js';
-import { squeezedPixels } from './resize.js';
+import { resizedPixels } from './resize.js';
 import { CROSS, DECODER_SELF, ENCODER_SELF } from './sites.js';
 import { TransformerStepper, decode, embeddingOf } from './transformer.js';
 
@@ -79,7 +79,7 @@ export class CaptionTransformer {
    * @param {Recording | null} recording
    */
   encode(picture, changes, recording = null) {
-    const features = this.pictures.encode(squeezedPixels(picture, this.pictures.side));
+    const { side } = this.pictures, features = this.pictures.encode(resizedPixels(picture, side, side));
     let x = addTo(normalised(this.norms[0], linear(this.enter, features)), this.place);
     this.encoder.forEach((layer, number) => {
       const record = recording?.layer(ENCODER_SELF, number);

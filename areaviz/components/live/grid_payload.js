@@ -34,6 +34,12 @@ export function gridPayload(trace, site, layer, constants) {
   const { arrays, keep } = cellArrays(map, layer, own);
   const { masses, sinks } = addReadings(arrays, map, layer, query, constants);
   arrays.cells = narrow(memory.anchors.flat(), Math.max(picture.width, picture.height));
+  if (map.chosen) {
+    const rows = rowsByHead(map, layer).flat(), first = layer * rows.length;
+    const read = map.chosen.slice(first, first + rows.length);
+    arrays.read = Uint32Array.from(read);
+    arrays.read_weight = quantised(rows.map((row, i) => row[read[i]]), 65535);
+  }
   const isText = query.kind === 'text';
   if (isText) Object.assign(arrays, textArrays(query));
   const title = constants.names[map.query];

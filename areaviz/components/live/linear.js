@@ -162,6 +162,20 @@ export function tanhOf(x) {
 }
 
 /**
+ * Return the numbers of several arrays one after the other.
+ * @param {Float32Array[]} parts
+ */
+export function joined(...parts) {
+  const found = new Float32Array(parts.reduce((total, { length }) => total + length, 0));
+  let to = 0;
+  for (const part of parts) {
+    found.set(part, to);
+    to += part.length;
+  }
+  return found;
+}
+
+/**
  * Return the rows of a matrix as views of it.
  * @param {Float32Array} x
  * @param {number} width

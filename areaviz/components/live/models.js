@@ -1,5 +1,6 @@
 // The model of a card: a request in, a trace out. Families that write with a network are in families.js.
 
+import { DigitModel } from './digit_reader.js';
 import { AnsweringModel } from './memory_network.js';
 import { PointingModel } from './pointer.js';
 import { WritingModel } from './writing.js';
@@ -10,7 +11,9 @@ import { WritingModel } from './writing.js';
 /** @typedef {{ trace(request: Partial<import('./request.js').Request>, onStep?: import('./beam.js').OnStep | null): Trace, tokenizer?: import('./tokenizer.js').Tokenizer }} Model */
 
 /** @type {Record<string, new (card: Card, weights: ArrayBuffer, pieces: any) => Model>} */
-const MODELS = { pointer: PointingModel, memory: AnsweringModel };
+const MODELS = {
+  pointer: PointingModel, memory: AnsweringModel, items: DigitModel, ram: DigitModel, stn: DigitModel,
+};
 
 /**
  * Return the model of a card.

@@ -22,6 +22,7 @@ import { wordsOf } from './words.js';
  * @property {number} mass the default one
  * @property {number} sink share of a head's mean map that makes an item a sink
  * @property {Record<string, string>} names titles of fields
+ * @property {Record<string, string>} looks what is drawn of the looks of each site
  * @property {object} header entries of the header that are equal for all traces
  */
 
@@ -128,14 +129,15 @@ export function textArrays(field) {
  * @param {AttentionMap} map
  * @param {number} layer
  */
-export function captionParts({ request }, { site, layers, heads, grid }, layer) {
+export function captionParts({ request, fields }, { site, layers, heads, grid, normalisation }, layer) {
   const short = request.method === 'greedy' ? 'greedy' : `beam ${request.beam}`;
-  const model = `${request.model}, ${request.target === null ? short : 'given text'}`;
+  const how = request.target === null ? short : 'given text';
+  const model = fields.history ? `${request.model}, ${how}` : request.model;
   const where = layers > 1 ? `${site}, layer ${layer + 1} of ${layers}` : site;
   const areas = areasWords(grid);
   const count = request.changes.split(';').filter(Boolean).length;
   const changes = count ? ` · with ${count} change${count > 1 ? 's' : ''}` : '';
-  const end = ` · softmax over areas, ${areas}${changes}`;
+  const end = ` · ${normalisation}, ${areas}${changes}`;
   return heads > 1 ? [`${model} · ${where}, `, end] : [`${model} · ${where}${end}`, ''];
 }
 

@@ -1,16 +1,15 @@
 // The small encoder of pictures, as `PictureEncoder` in areaviz/models/encoders.py. Pixels and features
 // are [height, width, channels]. Batch normalisation is folded into the convolutions.
 
-import { addTo, linear, rectify } from './linear.js';
+import { cellEdges, convolutionOf, convolved, rectified } from './convolution.js';
+import { addTo } from './linear.js';
 
-/** @typedef {import('./linear.js').Linear} Linear */
 /** @typedef {import('./weights.js').Weights} Weights */
-/** @typedef {{ side: number, data: Float32Array }} Features a square of features */
-/** @typedef {Linear & { taps: number }} Convolution a linear layer over patches of taps x taps cells */
+/** @typedef {import('./convolution.js').Convolution} Convolution */
+/** @typedef {import('./convolution.js').Features} Features */
 /** @typedef {{ side: number, channels: number, context?: boolean, kind?: string }} EncoderConfig */
 
 const MEAN = [0.45, 0.44, 0.40], DEVIATION = [0.27, 0.27, 0.28];
-const VARIANCE_EPSILON = 1e-5;
 
 /** From pixels to a grid of features. */
 export class PictureEncoder {
@@ -23,7 +22,7 @@ export class PictureEncoder {
     this.side = side;
     this.grid = grid;
     const part = (/** @type {string} */ name, /** @type {string} */ norm) => (
-      folded(weights, `pictures.${name}`, `pictures.${norm}`));
+      convolutionOf(weights, `pictures.${name}`, `pictures.${norm}`));
     const block = (/** @type {string} */ name) => [
       part(`${name}.layers.0`, `${name}.layers.1`), part(`${name}.layers.3`, `${name}.layers.4`)];
     this.first = [part('fine.0', 'fine.1'), part('fine.3', 'fine.4')];
@@ -52,70 +51,9 @@ export class PictureEncoder {
   }
 }
 
-/**
- * Return a convolution with the batch normalisation after it.
- * @param {Weights} weights
- * @param {string} name
- * @param {string} norm
- * @returns {Convolution}
- */
-function folded(weights, name, norm) {
-  const { shape: [out, inside, taps], data } = weights.get(`${name}.weight`);
-  const [scale, shift, mean, variance] = ['weight', 'bias', 'running_mean', 'running_var']
-    .map((part) => weights.data(`${norm}.${part}`));
-  const width = taps * taps * inside;
-  const weight = new Float32Array(out * width), bias = new Float32Array(out);
-  for (let o = 0; o < out; o += 1) {
-    const factor = scale[o] / Math.sqrt(variance[o] + VARIANCE_EPSILON);
-    bias[o] = shift[o] - mean[o] * factor;
-    for (let i = 0; i < inside; i += 1) {
-      for (let tap = 0; tap < taps * taps; tap += 1) {
-        weight[o * width + tap * inside + i] = data[(o * inside + i) * taps * taps + tap] * factor;
-      }
-    }
-  }
-  return { weight, bias, width, out, taps };
-}
-
 /** @param {Uint8Array} pixels */
 function normalisedPixels(pixels) {
   return Float32Array.from(pixels, (value, i) => (value / 255 - MEAN[i % 3]) / DEVIATION[i % 3]);
-}
-
-/**
- * Return the features after a convolution whose padding keeps the side.
- * @param {Features} x
- * @param {Convolution} layer
- * @param {number} stride
- * @returns {Features}
- */
-function convolved({ side, data }, layer, stride) {
-  const channels = data.length / (side * side), padding = (layer.taps - 1) / 2;
-  const after = Math.ceil(side / stride);
-  const found = new Float32Array(after * after * layer.out);
-  for (let row = 0; row < after; row += 1) {
-    const patches = new Float32Array(after * layer.width);
-    for (let column = 0; column < after; column += 1) {
-      for (let tap = 0; tap < layer.taps * layer.taps; tap += 1) {
-        const y = row * stride + Math.floor(tap / layer.taps) - padding;
-        const x = column * stride + (tap % layer.taps) - padding;
-        if (y < 0 || x < 0 || y >= side || x >= side) continue;
-        const from = (y * side + x) * channels;
-        patches.set(data.subarray(from, from + channels), column * layer.width + tap * channels);
-      }
-    }
-    found.set(linear(layer, patches), row * after * layer.out);
-  }
-  return { side: after, data: found };
-}
-
-/**
- * @param {Features} x
- * @returns {Features}
- */
-function rectified(x) {
-  rectify(x.data);
-  return x;
 }
 
 /**
@@ -163,15 +101,14 @@ function neighbours(place, side) {
 }
 
 /**
- * Return the mean features of the cells of a grid [M, C]. Cells overlap if the sides do not divide.
+ * Return the mean features of the cells of a grid [M, C].
  * @param {Features} x
  * @param {number} grid
  */
 function cellMeans({ side, data }, grid) {
   const channels = data.length / (side * side);
   const found = new Float32Array(grid * grid * channels);
-  const edges = Array.from({ length: grid }, (_, cell) => (
-    [Math.floor((cell * side) / grid), Math.ceil(((cell + 1) * side) / grid)]));
+  const edges = cellEdges(side, grid);
   edges.forEach(([top, bottom], row) => edges.forEach(([left, right], column) => {
     const to = (row * grid + column) * channels, count = (bottom - top) * (right - left);
     for (let y = top; y < bottom; y += 1) {

@@ -3,7 +3,7 @@
 
 import { search, largestOf } from './beam.js';
 import { Changes, readChanges } from './interventions.js';
-import { dot, linear, linearOf, rowsOf, stacked, tanhOf } from './linear.js';
+import { dot, joined, linear, linearOf, rowsOf, stacked, tanhOf } from './linear.js';
 import {
   EXTENT, exactAnswer, normalisedPoints, readPoints, readingOrder, signedArea, tourLength,
 } from './points.js';
@@ -69,8 +69,8 @@ class PointerNetwork {
     const [ahead, back] = this.readers;
     const forwards = runCell(ahead, points), backwards = runCell(back, points.toReversed());
     const ends = [forwards.at(-1) ?? [], backwards.at(-1) ?? []];
-    const [hidden, cell] = this.state.map((layer, part) => linear(layer, joinedRows(ends[0][part], ends[1][part])));
-    const items = forwards.map(([one], item) => joinedRows(one, backwards[points.length - 1 - item][0]));
+    const [hidden, cell] = this.state.map((layer, part) => linear(layer, joined(ends[0][part], ends[1][part])));
+    const items = forwards.map(([one], item) => joined(one, backwards[points.length - 1 - item][0]));
     const keys = rowsOf(linear(this.key, stacked(items, 2 * ahead.width)), this.key.out);
     return { keys, start: [tanhOf(hidden), cell] };
   }
@@ -103,14 +103,6 @@ class PointerNetwork {
   bars(passed, point, points) {
     return passed.includes(point) && (point !== passed[0] || passed.length < this.least(points));
   }
-}
-
-/**
- * @param {Float32Array} one
- * @param {Float32Array} other
- */
-function joinedRows(one, other) {
-  return Float32Array.from([...one, ...other]);
 }
 
 /** A pointer network as a stepper. The symbol before and after an answer is the number of points. */

@@ -27,9 +27,18 @@ import { logProbabilities } from './transformer.js';
  * @property {number} heads
  * @property {number} queries
  * @property {Float32Array} weights [L, H, Q, A]
- * @property {string} [normalisation] what the weights are; by default, a softmax over areas
+ * @property {string} normalisation what the weights are
+ * @property {number[]} [chosen] the area that each query read under hard attention
+ */
+/**
+ * @typedef {object} Gaze patches of a picture that were read in turn, as in areaviz/trace/record.py
+ * @property {string} site
+ * @property {Float32Array} corners [Q, K, 4, 2], in pixels of the picture
+ * @property {Uint8Array} seen [Q, K, S, S]
+ * @property {number[]} shape Q, K and S
  */
 /** @typedef {{ probability: number, alternatives: [string, number][] }} OutputItem */
+/** @typedef {{ side: number, scale: number[], offset: number[] }} Placement a picture on a square canvas, see Canvas in areaviz/models/canvas.py */
 
 export const ALTERNATIVES = 5;
 const START_LABEL = '⟨start⟩', END_LABEL = '⟨end⟩';
@@ -49,7 +58,8 @@ export class Recording {
       const grid = areas(memory, lengths[memory]);
       const queries = lengths[query];
       const weights = new Float32Array(layers * heads * queries * grid.count);
-      this.maps[site] = { site, query, memory, grid, layers, heads, queries, weights };
+      const normalisation = 'softmax over areas';
+      this.maps[site] = { site, query, memory, grid, layers, heads, queries, weights, normalisation };
     }
   }
 
@@ -105,15 +115,17 @@ export function textField(name, raw, tokens, { start = false, end = false }) {
 }
 
 /**
- * Return the cells of a grid over a picture, row by row, with their edges in pixels.
+ * Return the cells of a grid over a picture or its canvas, row by row, with their edges in pixels. Each
+ * cell is cut to the picture.
  * @param {{ width: number, height: number }} picture
  * @param {number} grid
+ * @param {Placement} place
  * @returns {Field}
  */
-export function cellField({ width, height }, grid) {
-  const edges = (/** @type {number} */ extent) => (
-    Array.from({ length: grid + 1 }, (_, i) => roundHalfToEven(Math.fround(i / grid / (1 / extent)))));
-  const across = edges(width), down = edges(height);
+export function cellField({ width, height }, grid, place = { side: 1, scale: [1 / width, 1 / height], offset: [0, 0] }) {
+  const edges = [width, height].map((extent, axis) => Array.from({ length: grid + 1 }, (_, i) => (
+    Math.min(Math.max(roundHalfToEven(inPicture((i / grid) * place.side, axis, place)), 0), extent))));
+  const [across, down] = edges;
   /** @type {string[]} */
   const labels = [];
   /** @type {number[][]} */
@@ -125,6 +137,16 @@ export function cellField({ width, height }, grid) {
     }
   }
   return { name: 'picture', kind: 'picture', raw: '', labels, anchors };
+}
+
+/**
+ * Return a place on a canvas in pixels of its picture.
+ * @param {number} at
+ * @param {number} axis 0 across, 1 down
+ * @param {Placement} place
+ */
+export function inPicture(at, axis, { scale, offset }) {
+  return Math.fround((at - offset[axis]) / scale[axis]);
 }
 
 /** @param {number} value */

@@ -29,14 +29,16 @@ export function sigmoid(x) {
  * Return one layer of PyTorch's LSTM or GRU.
  * @param {Weights} weights
  * @param {string} name
- * @param {number | string} layer a number, such as 0, or "0_reverse" for the other direction
+ * @param {number | string | null} layer a number, such as 0, or "0_reverse" for the other direction; null for
+ *   a cell on its own
  * @param {'lstm' | 'gru'} kind
  * @returns {Cell}
  */
 export function cellOf(weights, name, layer, kind) {
+  const end = layer === null ? '' : `_l${layer}`;
   const part = (/** @type {string} */ side) => {
-    const { shape: [out, width], data } = weights.get(`${name}.weight_${side}_l${layer}`);
-    return { weight: data, bias: weights.data(`${name}.bias_${side}_l${layer}`), width, out };
+    const { shape: [out, width], data } = weights.get(`${name}.weight_${side}${end}`);
+    return { weight: data, bias: weights.data(`${name}.bias_${side}${end}`), width, out };
   };
   const hidden = part('hh');
   const isLstm = kind === 'lstm';

@@ -1,5 +1,5 @@
 // Pictures resized as PyTorch resizes bytes: bilinear with antialiasing, first across and then down, with
-// weights as whole numbers. `squeezed` in areaviz/models/canvas.py uses it, so every pixel is equal.
+// weights as whole numbers. areaviz/models/canvas.py resizes in this way, so every pixel is equal.
 
 /** @typedef {{ width: number, height: number, pixels: Uint8Array }} Picture red, green and blue bytes */
 /** @typedef {{ first: number, weights: number[] }} Sources input pixels of an output pixel */
@@ -7,19 +7,20 @@
 const CHANNELS = 3, MOST_BITS = 22, LARGEST_WEIGHT = 2 ** 15;
 
 /**
- * Return the pixels of a picture resized to a square.
+ * Return the pixels of a picture in another size.
  * @param {Picture} picture
- * @param {number} side
+ * @param {number} wide
+ * @param {number} tall
  */
-export function squeezedPixels({ width, height, pixels }, side) {
+export function resizedPixels({ width, height, pixels }, wide, tall) {
   let found = pixels;
-  if (width !== side) {
-    const wide = resizePlan(width, side);
-    found = resizedAxis(found, wide, { lines: height, line: width * CHANNELS, step: CHANNELS });
+  if (width !== wide) {
+    const layout = { lines: height, line: width * CHANNELS, step: CHANNELS };
+    found = resizedAxis(found, resizePlan(width, wide), layout);
   }
-  if (height === side) return found;
-  const tall = resizePlan(height, side), row = side * CHANNELS;
-  return resizedAxis(found, tall, { lines: 1, line: height * row, step: row });
+  if (height === tall) return found;
+  const row = wide * CHANNELS;
+  return resizedAxis(found, resizePlan(height, tall), { lines: 1, line: height * row, step: row });
 }
 
 /**

@@ -11,7 +11,8 @@ const UNUSED = { seed: 0, sample: false, sound: null, clip: null, attribution: f
  * Return a trace as a document. Its `arrays` have a shape and the values, row by row.
  * @param {Trace} trace
  */
-export function traceDocument({ request, fields, output, maps, details }) {
+export function traceDocument(trace) {
+  const { request, fields, output, maps, gazes = {}, details } = trace;
   return {
     format: FORMAT,
     version: VERSION,
@@ -22,7 +23,7 @@ export function traceDocument({ request, fields, output, maps, details }) {
       site,
       query,
       memory,
-      normalisation: normalisation ?? 'softmax over areas',
+      normalisation,
       derived: '',
       grid: {
         height: grid.height,
@@ -31,17 +32,17 @@ export function traceDocument({ request, fields, output, maps, details }) {
         max_width: grid.maxWidth,
       },
     })),
-    gazes: [],
+    gazes: Object.keys(gazes).map((site) => ({ site, query: 'target', memory: 'picture' })),
     details,
-    arrays: arraysOf({ request, fields, output, maps }),
+    arrays: arraysOf(trace),
   };
 }
 
 /**
  * Return the arrays of a trace by the names that `to_arrays` in areaviz/trace/document.py gives them.
- * @param {Pick<Trace, 'request' | 'fields' | 'output' | 'maps'>} trace
+ * @param {Trace} trace
  */
-function arraysOf({ request: { picture }, fields, output, maps }) {
+function arraysOf({ request: { picture }, fields, output, maps, gazes = {} }) {
   const likely = Float32Array.from(output, ({ probability }) => probability);
   /** @type {Record<string, PlainArray>} */
   const arrays = { 'output.probabilities': { shape: [likely.length], data: likely } };
@@ -49,8 +50,13 @@ function arraysOf({ request: { picture }, fields, output, maps }) {
     const shape = [anchors.length, anchors[0]?.length ?? 2];
     arrays[`field.${name}.anchors`] = { shape, data: Int32Array.from(anchors.flat()) };
   }
-  for (const { site, layers, heads, queries, grid, weights } of Object.values(maps)) {
+  for (const { site, layers, heads, queries, grid, weights, chosen } of Object.values(maps)) {
     arrays[`map.${site}.weights`] = { shape: [layers, heads, queries, grid.count], data: weights };
+    if (chosen) arrays[`map.${site}.chosen`] = { shape: [layers, heads, queries], data: Int32Array.from(chosen) };
+  }
+  for (const { site, corners, seen, shape: [steps, scales, side] } of Object.values(gazes)) {
+    arrays[`gaze.${site}.corners`] = { shape: [steps, scales, 4, 2], data: corners };
+    arrays[`gaze.${site}.seen`] = { shape: [steps, scales, side, side], data: seen };
   }
   if (picture) {
     arrays['request.picture'] = { shape: [picture.height, picture.width, 3], data: picture.pixels };

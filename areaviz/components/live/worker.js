@@ -2,7 +2,7 @@
 // and while a model writes {number, progress}. Weights and traces stay here.
 
 import { decodeBase64 } from './base64.js';
-import { hopsPayload, pointsPayload } from './answer_payload.js';
+import { hopsPayload, looksPayload, pointsPayload } from './answer_payload.js';
 import { gridPayload } from './grid_payload.js';
 import { ribbonPayload } from './ribbon_payload.js';
 import { traceDocument } from './trace_document.js';
@@ -42,6 +42,7 @@ const CALLS = {
   },
   payload({ site, layer }) {
     if (!shown || !constants) throw new Error('No trace is shown.');
+    if (shown.gazes?.[site]) return looksPayload(shown, site, layer, constants);
     const { kind } = shown.fields[shown.maps[site].memory];
     return (PAYLOADS[kind] ?? ribbonPayload)(shown, site, layer, constants);
   },

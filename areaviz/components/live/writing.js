@@ -14,6 +14,7 @@ import { Weights } from './weights.js';
 /** @typedef {import('./inputs.js').Inputs} Inputs */
 /** @typedef {import('./recording.js').AttentionMap} AttentionMap */
 /** @typedef {import('./recording.js').Field} Field */
+/** @typedef {import('./recording.js').Gaze} Gaze */
 /** @typedef {import('./recording.js').OutputItem} OutputItem */
 /** @typedef {import('./request.js').Request} Request */
 /** @typedef {import('./tokenizer.js').Pieces} Pieces */
@@ -27,6 +28,8 @@ import { Weights } from './weights.js';
  * @property {any} config
  * @property {{ ratio: number, extra: number } | null} lengthLimit
  * @property {number} lengthPenalty
+ * @property {number} side the side of a digit reader's square, in pixels
+ * @property {number} multiplyAdds of one reading of a digit reader
  */
 /**
  * @typedef {object} Trace
@@ -34,6 +37,7 @@ import { Weights } from './weights.js';
  * @property {Record<string, Field>} fields
  * @property {OutputItem[]} output
  * @property {Record<string, AttentionMap>} maps
+ * @property {Record<string, Gaze>} [gazes]
  * @property {Record<string, string>} details
  */
 

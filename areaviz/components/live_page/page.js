@@ -89,7 +89,7 @@ class LivePage {
     const form = elementOf('live');
     form.hidden = false;
     const changes = elementOf('live-changes');
-    changes.hidden = !this.panels.some(({ kind }) => CHANGED_BY_PINNING.includes(kind));
+    changes.hidden = !this.told.canChange || !this.panels.some(({ kind }) => CHANGED_BY_PINNING.includes(kind));
     document.querySelector('main > .panel:not([hidden])')?.after(changes);
     form.addEventListener('submit', (/** @type {Event} */ event) => {
       event.preventDefault();

@@ -7,6 +7,32 @@ function made(tag, className = '', text = '') {
   return Object.assign(document.createElement(tag), { className, textContent: text });
 }
 
+function drawn(tag, attributes) {
+  const node = document.createElementNS('http://www.w3.org/2000/svg', tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  return node;
+}
+
+/** A picture on which looks are drawn. */
+function sketch(source, [width, height]) {
+  const picture = drawn('svg', { viewBox: `0 0 ${width} ${height}`, role: 'img' });
+  picture.append(drawn('image', { href: source, width, height }), drawn('g', {}));
+  return picture;
+}
+
+/** Draw the frames of one look, widest first, and the middles of all looks so far. */
+function drawRead(picture, { corners, size }, look, alt) {
+  picture.setAttribute('aria-label', alt);
+  const frames = corners[look].toReversed().flatMap((frame) => (
+    ['edge', 'frame'].map((name) => drawn('polygon', { class: name, points: frame.join(' ') }))));
+  const middles = corners.slice(0, look + 1).map(([frame]) => (
+    [0, 1].map((axis) => frame.reduce((sum, corner) => sum + corner[axis], 0) / frame.length)));
+  const path = drawn('polyline', { class: 'path', points: middles.join(' ') });
+  const dots = middles.map(([cx, cy], step) => (
+    drawn('circle', { class: step === look ? 'newest' : 'dot', cx, cy, r: Math.max(...size) / 75 })));
+  picture.lastChild.replaceChildren(...frames, ...(corners.length > 1 ? [path, ...dots] : []));
+}
+
 class Looks {
   constructor(root) {
     for (const name of ['cards', 'controls', 'play', 'steps', 'say']) this[name] = root.querySelector(`.${name}`);
@@ -26,7 +52,7 @@ class Looks {
   load(data) {
     this.pause();
     this.data = data;
-    this.most = Math.max(...data.readers.map(({ pictures }) => pictures.length));
+    this.most = Math.max(...data.readers.map(({ labels }) => labels.length));
     this.readings = data.readers.map((reader) => this.card(reader));
     this.cards.replaceChildren(...this.readings.map(({ card }) => card));
     this.controls.hidden = this.most < 2;
@@ -41,7 +67,8 @@ class Looks {
   }
 
   card(reader) {
-    const [card, picture, answer, read] = [made('article', 'card'), new Image(), made('p', 'answer'), made('p', 'read')];
+    const [card, answer, read] = [made('article', 'card'), made('p', 'answer'), made('p', 'read')];
+    const picture = reader.corners ? sketch(this.data.source, reader.size) : new Image();
     picture.dataset.lit = '';
     const notes = reader.notes.map((note) => made('p', 'note', note));
     card.append(made('h2', '', reader.title), made('p', 'what', reader.what), picture, answer, read, ...notes);
@@ -57,9 +84,9 @@ class Looks {
   }
 
   /** Where a reader is at this look: its own look, and its label there. */
-  at({ pictures, labels }) {
-    const seen = Math.min(this.look, pictures.length - 1);
-    return { seen, label: labels[seen], isLast: seen === pictures.length - 1 };
+  at({ labels }) {
+    const seen = Math.min(this.look, labels.length - 1);
+    return { seen, label: labels[seen], isLast: seen === labels.length - 1 };
   }
 
   draw({ reader, picture, answer, read }) {
@@ -67,8 +94,10 @@ class Looks {
     const { seen, label, isLast } = this.at(reader);
     const isKnown = digits.length === 1;
     const isWrong = isKnown && label !== digits;
-    const only = this.most > 1 && reader.pictures.length === 1 ? ' after its only look' : '';
-    Object.assign(picture, { src: reader.pictures[seen], alt: `${reader.title}: what look ${seen + 1} read` });
+    const only = this.most > 1 && reader.labels.length === 1 ? ' after its only look' : '';
+    const alt = `${reader.title}: what look ${seen + 1} read`;
+    if (reader.corners) drawRead(picture, reader, seen, alt);
+    else Object.assign(picture, { src: reader.pictures[seen], alt });
     const wrong = isLast ? `, wrong: it shows ${digits}` : ', wrong so far';
     answer.replaceChildren(made('b', '', label), `${reader.sure[seen]} % sure${only}${isWrong ? wrong : ''}`);
     answer.classList.toggle('wrong', isWrong);
@@ -77,9 +106,9 @@ class Looks {
   }
 
   /** The digits of an answer that are read after a look, when each takes an equal number of looks. */
-  readSoFar({ answer, pictures }, seen) {
+  readSoFar({ answer, labels }, seen) {
     const { digits } = this.data;
-    const done = [...answer].slice(0, Math.floor((answer.length * (seen + 1)) / pictures.length));
+    const done = [...answer].slice(0, Math.floor((answer.length * (seen + 1)) / labels.length));
     const isWrong = digits && done.length === answer.length && [...answer].sort().join() !== [...digits].sort().join();
     return `${done.join(' ') || '–'}${isWrong ? `, wrong: it shows ${[...digits].join(' and ')}` : ''}`;
   }
@@ -149,6 +178,7 @@ function mount({ data, parentElement, setStateValue }) {
   const root = parentElement.querySelector('.looks');
   if (!root || !data) return undefined;
   root.model ??= new Looks(root);
-  root.model.update(data, (chosen) => setStateValue('look', chosen));
+  // A page in a file sends a message, whose header has the readings.
+  root.model.update(data.header ?? data, (chosen) => setStateValue('look', chosen));
   return () => { root.model?.pause(); };
 }

@@ -120,6 +120,7 @@ class Panel {
     const head = this.selection.head < header.heads ? this.selection.head : null;
     this.serial += 1;
     Object.assign(header, { selection: { ...this.selection, head }, serial: this.serial, link: this.host.link, height: 560, ...this.host.header?.() });
+    if (this.kind === 'looks') header.source = this.host.root.getElementById('picture').src;
     if (this.kind === 'grid') arrays.picture = bytesOf(this.host.root.getElementById('picture').src.split(',')[1]);
     const remember = (name, report) => {
       if (name !== 'selection') return;

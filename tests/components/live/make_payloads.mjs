@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs';
 
 import { AreaGrid } from '../../../areaviz/components/live/area_grid.js';
+import { looksPayload } from '../../../areaviz/components/live/answer_payload.js';
 import { gridPayload } from '../../../areaviz/components/live/grid_payload.js';
 import { ribbonPayload } from '../../../areaviz/components/live/ribbon_payload.js';
 
@@ -17,8 +18,9 @@ for (const { constants, trace, site, layer } of JSON.parse(readFileSync(0, 'utf8
     map.grid = new AreaGrid(...map.grid);
     map.weights = numbers(map.weights);
   }
-  const isPicture = trace.fields[trace.maps[site].memory].kind === 'picture';
-  const make = isPicture ? gridPayload : ribbonPayload;
+  for (const gaze of Object.values(trace.gazes)) gaze.corners = Float32Array.from(gaze.corners);
+  const make = site in trace.gazes ? looksPayload
+    : trace.fields[trace.maps[site].memory].kind === 'picture' ? gridPayload : ribbonPayload;
   const { header, arrays } = make(trace, site, layer, constants);
   const plain = Object.entries(arrays).map(([name, values]) => (
     [name, { bytes: values.BYTES_PER_ELEMENT, values: [...values] }]));

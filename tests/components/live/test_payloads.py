@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from areaviz.interactive.grid import grid_payload
+from areaviz.interactive.looks import looks_payload
 from areaviz.interactive.ribbon import ribbon_payload
 from areaviz.publish.live import constants
 from areaviz.publish.options import MOST_AREAS
@@ -44,6 +45,8 @@ def plain(trace: Trace, site: str, layer: int, given: dict[str, Any]) -> dict[st
             "queries": queries,
             "grid": grid,
             "weights": base64.b64encode(weights.tobytes()).decode(),
+            "normalisation": attention.normalisation,
+            "chosen": None if attention.chosen is None else attention.chosen.ravel().tolist(),
         }
     for name, field in trace.fields.items():
         anchors = field.anchors.tolist()
@@ -59,7 +62,12 @@ def plain(trace: Trace, site: str, layer: int, given: dict[str, Any]) -> dict[st
     if one is not None:
         request["picture"] = {"width": one.width, "height": one.height}
     output = [{"probability": likely} for likely in trace.output.probabilities.tolist()]
+    gazes = {}
+    for name, gaze in trace.gazes.items():
+        corners, shape = gaze.corners.ravel().tolist(), gaze.seen.shape[:3]
+        gazes[name] = {"corners": corners, "shape": shape}
     made = {"maps": maps, "fields": fields, "request": request, "output": output}
+    made |= {"gazes": gazes, "details": dict(trace.details)}
     return {"constants": given, "trace": made, "site": site, "layer": layer}
 
 
@@ -120,10 +128,10 @@ def test_payload_of_many_rows_has_few_entries_of_8_bits() -> None:
     assert "area_rest" not in found["arrays"]
 
 
-@pytest.mark.parametrize("area_size", [1, 3])
+@pytest.mark.parametrize(("area_size", "hard"), [(1, False), (1, True), (3, False)])
 @pytest.mark.parametrize("site", ["encoder-decoder", "encoder self"])
-def test_payloads_of_rectangles_are_equal(site: str, area_size: int) -> None:
-    trace = fakes.caption_trace(area_size=area_size)
+def test_payloads_of_rectangles_are_equal(site: str, area_size: int, hard: bool) -> None:
+    trace = fakes.caption_trace(area_size=area_size, hard=hard)
     (found,) = run_node("make_payloads.mjs", [plain(trace, site, 1, constants(trace))])
     expected = grid_payload(trace, Focus(site, 1))
     # The page has the picture already, and a digest of it would say nothing there.
@@ -131,6 +139,15 @@ def test_payloads_of_rectangles_are_equal(site: str, area_size: int) -> None:
     expected["header"]["picture"].pop("digest")
     assert_equal_arrays(found, expected)
     assert_holds(found["header"], json.loads(json.dumps(expected["header"])))
+
+
+@pytest.mark.parametrize(("site", "steps", "scales"), [("glimpses", 3, 2), ("transformer", 1, 1)])
+def test_payloads_of_looks_are_equal(site: str, steps: int, scales: int) -> None:
+    trace = fakes.gaze_trace(site, steps, scales)
+    (found,) = run_node("make_payloads.mjs", [plain(trace, site, 0, constants(trace))])
+    expected = looks_payload(trace, Focus(site))
+    expected["header"].pop("id")
+    assert found == expected
 
 
 def _wide_trace(heads: int, items: int) -> Trace:

@@ -1,0 +1,94 @@
+// The recurrent attention model, which answers after a few glimpses, as in areaviz/models/ram.py. A glimpse
+// has square patches around a place, each twice as wide as the one before (Mnih et al. 2014).
+
+import { joined, linear, linearOf, rectify, tanhOf } from './linear.js';
+import { roundHalfToEven } from './recording.js';
+
+/** @typedef {import('./canvas.js').Canvas} Canvas */
+/** @typedef {import('./digit_reader.js').Reading} Reading */
+/** @typedef {import('./weights.js').Weights} Weights */
+/** @typedef {{ glimpses: number, digits?: number, side: number, scales: number, width: number }} RamConfig */
+
+/** Glimpse network, recurrent core, locator and classifier. */
+export class Ram {
+  /**
+   * @param {RamConfig} config
+   * @param {Weights} weights
+   */
+  constructor(config, weights) {
+    this.config = { digits: 1, ...config };
+    const part = (/** @type {string} */ name) => linearOf(weights, name);
+    this.what = part('what');
+    this.where = part('where');
+    this.glimpse = part('glimpse');
+    this.core = part('core');
+    this.locator = part('locator');
+    this.classifier = part('classifier');
+  }
+
+  /**
+   * Read the digits of a picture. The first place is its middle.
+   * @param {Canvas} canvas
+   * @returns {Reading}
+   */
+  read(canvas) {
+    const { glimpses, digits, width, side, scales } = this.config;
+    const sums = summedTable(canvas);
+    /** @type {Float32Array[]} */
+    let [hidden, place] = [new Float32Array(width), new Float32Array(2)];
+    const logits = [], gaze = { site: 'glimpses', corners: /** @type {number[]} */ ([]), seen: /** @type {number[]} */ ([]), scales, patch: side };
+    for (let look = 0; look < digits * glimpses; look += 1) {
+      /** @type {number[]} */
+      const patches = [];
+      for (let step = 1; step < 2 ** scales; step *= 2) {
+        // As in single precision; a corner between two pixels goes to the even one.
+        const [left, top] = place.map((at) => (
+          roundHalfToEven(Math.fround(Math.fround(Math.fround(at + 1) / 2) * canvas.side) - (step * side) / 2)));
+        const right = left + step * side, bottom = top + step * side;
+        gaze.corners.push(left, top, right, top, right, bottom, left, bottom);
+        patches.push(...patchMeans(sums, canvas.side, [left, top], side, step));
+      }
+      gaze.seen.push(...patches);
+      const what = rectify(linear(this.what, Float32Array.from(patches)));
+      const glimpse = rectify(linear(this.glimpse, joined(what, rectify(linear(this.where, place)))));
+      hidden = rectify(linear(this.core, joined(hidden, glimpse)));
+      place = tanhOf(linear(this.locator, hidden));
+      logits.push(linear(this.classifier, hidden));
+    }
+    return { logits, digits, gaze };
+  }
+}
+
+/**
+ * Return the sum of the ink above and to the left of every corner of a pixel.
+ * @param {Canvas} canvas
+ */
+function summedTable({ ink, side }) {
+  const stride = side + 1, sums = new Float64Array(stride * stride);
+  // First down and then across, so that sums are rounded as in Python.
+  for (let row = 0; row < side; row += 1) {
+    for (let i = 1; i < stride; i += 1) sums[(row + 1) * stride + i] = sums[row * stride + i] + ink[row * side + i - 1];
+  }
+  for (let at = stride; at < sums.length; at += 1) if (at % stride) sums[at] += sums[at - 1];
+  return sums;
+}
+
+/**
+ * Return the means of squares of `step` pixels from a corner on, row by row. Outside is black.
+ * @param {Float64Array} sums
+ * @param {number} side of the picture
+ * @param {number[]} corner
+ * @param {number} size squares of a row
+ * @param {number} step
+ */
+function patchMeans(sums, side, [left, top], size, step) {
+  const inside = (/** @type {number} */ at) => Math.min(Math.max(at, 0), side);
+  const means = new Float32Array(size * size);
+  for (let i = 0; i < means.length; i += 1) {
+    const x = left + (i % size) * step, y = top + Math.floor(i / size) * step;
+    const above = inside(y) * (side + 1), below = inside(y + step) * (side + 1);
+    const here = inside(x), next = inside(x + step);
+    means[i] = (sums[below + next] - sums[above + next] - (sums[below + here] - sums[above + here])) / step ** 2;
+  }
+  return means;
+}
