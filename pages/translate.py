@@ -1,6 +1,9 @@
 """Translate a sentence and see which spans of text every attention head attends to."""
 
+from functools import partial
+
 from areaviz.ui.forms.translate_form import TranslateState, translate_form
+from areaviz.ui.home.hero import lit_as_on_home
 from areaviz.ui.look.result_page import ResultPage, result_page, show_traces
 
 result_page(
@@ -11,6 +14,6 @@ result_page(
         first=TranslateState(),
         task="translation",
         form=translate_form,
-        show=show_traces,
+        show=partial(show_traces, complete=lit_as_on_home),
     )
 )

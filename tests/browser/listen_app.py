@@ -11,6 +11,9 @@ from tests import fakes
 
 st.set_page_config(layout="wide")
 trace = fakes.sound_trace("314", seconds=2.0)
-trace = replace(trace, details={GOLD: "0.1 0.5 0.6 1.1 1.2 1.8"})
+spoken = "0.1 0.5 0.6 1.1 1.2 1.8"
+if "missed" in st.query_params:
+    spoken += " 1.85 1.95"
+trace = replace(trace, details={GOLD: spoken})
 selection = hearing(trace, Focus("encoder-decoder"), key="sound")
 st.text(f"locked: {list(selection.items)}")

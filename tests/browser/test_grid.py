@@ -136,6 +136,10 @@ def test_the_picture_and_the_heat_are_drawn_where_they_belong(
     most = int(shares.argmax())
     fill_more(area, ".many", "1")
     point(area, "query", 3)
+    least = colour_at(area, "above", int(shares.argmin()))
+    np.testing.assert_allclose(least, (28, 39, 43), atol=6)
+    choose_more(area, "Heat map")
+    point(area, "query", 3)
     expect(area.locator(".most")).to_contain_text(
         f"{shares.max() * 100:.0f} %" if shares.max() >= 0.1 else f"{shares.max() * 100:.1f} %"
     )
@@ -315,6 +319,7 @@ def test_words_are_tinted_as_cells_are_and_can_be_read(
     page.emulate_media(color_scheme=scheme)
     _, area = opened(page, app(SCRIPT))
     fill_more(area, ".strength", "100")
+    choose_more(area, "Heat map")
     area.get_by_role("button", name="Head 2").click()
     point(area, "memory", 5)
     share_Q = item_shares(soft().maps["encoder-decoder"], 0, 1)[:, 5]

@@ -35,9 +35,11 @@ def test_rows_stand_beside_their_labels(sound: Locator) -> None:
 
 def test_a_digit_is_pointed_at_and_kept(sound: Locator) -> None:
     say = sound.locator(".say")
-    expect(say).to_contain_text("Play it")
+    lit = sound.locator("[data-lit]")
+    expect(lit).to_have_count(1)
+    expect(say).to_contain_text(f"To write “{lit.text_content()}”, the model listened most to")
     sound.get_by_role("button", name="1", exact=True).hover()
-    expect(say).to_contain_text("“1” listened most to")
+    expect(say).to_contain_text("To write “1”, the model listened most to")
     sound.get_by_role("button", name="4", exact=True).click()
     expect(sound.page.get_by_text("locked: [2]")).to_be_visible()
     expect(sound.get_by_role("button", name="4", exact=True)).to_have_attribute(
@@ -51,7 +53,18 @@ def test_a_digit_is_pointed_at_and_kept(sound: Locator) -> None:
 
 def test_a_moment_says_how_much_it_was_listened_to(sound: Locator) -> None:
     sound.locator(".alignment").hover(position={"x": 5, "y": 5})
-    expect(sound.locator(".say")).to_contain_text("“3” listened to 0.0")
+    expect(sound.locator(".say")).to_contain_text("“3”, the model listened to 0.0")
+
+
+def test_a_spoken_digit_that_was_not_heard_is_marked(app: App, sound: Locator) -> None:
+    expect(sound.locator(".missed")).to_have_count(0)
+    sound.page.goto(f"{app(SCRIPT)}/?missed=1")
+    missed = sound.locator(".missed")
+    expect(missed).to_have_count(1)
+    expect(sound.locator(".hint")).to_contain_text("listened to no moment of a dashed one")
+    box, below = missed.bounding_box(), sound.locator(".sound").bounding_box()
+    assert box is not None and below is not None
+    assert abs(box["y"] - below["y"]) < 2 and abs(box["height"] - below["height"]) < 2
 
 
 def test_it_plays_and_the_line_moves(sound: Locator) -> None:

@@ -64,15 +64,16 @@ class Chips {
 
   show({ marks, heat, pointed, locked, focus }, _, { warm, strength, isSigned }) {
     const { signed, steepest } = this.data.header;
-    const most = isSigned ? steepest : warm && heat ? Math.max(...heat) : 0;
-    const ground = getComputedStyle(this.section).getPropertyValue('--st-background-color').trim();
+    const most = isSigned ? steepest : heat ? Math.max(...heat) : 0;
+    const style = getComputedStyle(this.section);
+    const [ground, accent] = ['--st-background-color', '--st-primary-color'].map((name) => style.getPropertyValue(name).trim());
     [...this.scroller.children].forEach((chip, item) => {
       chip.classList.toggle('pointed', pointed.includes(item));
       chip.toggleAttribute('data-lit', pointed.includes(item));
       chip.classList.toggle('ring', focus === item);
       chip.setAttribute('aria-selected', locked.includes(item));
       const level = most && heat ? Math.min(Math.abs(heat[item]) / most, 1) : 0;
-      this.tint(chip, level, strength, ground, isSigned ? signed[heat?.[item] > 0 ? 1 : 0] : this.data.ramp(level));
+      this.tint(chip, level, strength, ground, isSigned ? signed[heat?.[item] > 0 ? 1 : 0] : warm ? this.data.ramp(level) : accent);
       const heads = marks.filter((mark) => mark.query === item && mark.rank === 0);
       const dots = chip.lastChild;
       if (heads.length || dots.childElementCount) dots.replaceChildren(...heads.map(({ head }) => swatch(head, this.colours)));

@@ -12,11 +12,13 @@ class GridControls extends Controls {
 class GridLegend extends Legend {
   areas = 'areas';
 
+  meaning = 'Dark cells get little attention. A frame is as thick as its share. ';
+
   load(data, colours) {
+    const what = data.text ? 'a word or the picture' : 'a cell of either picture';
+    this.idle = `Hover over ${what}, click or drag to pin.`;
     super.load(data.header, colours, data.readings, 'cells');
     this.data = data;
-    const what = data.text ? 'a word or the picture' : 'a cell of either picture';
-    this.idle = `Hover over ${what}. Drag to select several, click to pin, press Escape to clear.`;
   }
 
   named(mark) {

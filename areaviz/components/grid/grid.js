@@ -27,7 +27,7 @@ class Grid extends PointedView {
     this.sides = { query: this.views[this.root.dataset.query], memory: this.memory };
     for (const side of Object.values(this.sides)) {
       side.load(this.data, header.colours);
-      entitle(side, side instanceof Chips ? header.text.title : header.picture.title);
+      entitle(side, side instanceof Chips ? header.text.title : header.picture.title, header.written);
     }
     this.legend.load(this.data, header.colours);
     this.controls.load(this.data);

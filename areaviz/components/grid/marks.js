@@ -3,6 +3,8 @@
 
 const DARK = 'rgba(15, 15, 15, 0.85)';
 const LIGHT = 'rgba(255, 255, 255, 0.85)';
+const SHADE = '#1c272b';
+const DARKEST = 0.8; // of a cell without attention, at full strength
 const LANE = 3.5; // pixels from one head's frame to the next
 const TAG = 15;
 
@@ -35,17 +37,34 @@ class Marks {
     }
   }
 
+  /** Shares as brightness: the cell with the largest share is as it is, and one without attention is dark. */
+  dim(values, strength) {
+    const most = Math.max(...values);
+    if (!most) return;
+    this.pen.fillStyle = SHADE;
+    values.forEach((value, cell) => {
+      this.pen.globalAlpha = DARKEST * strength * (1 - value / most);
+      this.fill(cell);
+    });
+    this.pen.globalAlpha = 1;
+  }
+
+  /** Fill a cell in whole pixels, so that neighbours meet without a slit. */
+  fill(cell) {
+    const box = this.box(this.data.areaOf(cell));
+    const [x, y] = [Math.round(box.x), Math.round(box.y)];
+    this.pen.fillRect(x, y, Math.round(box.x + box.width) - x, Math.round(box.y + box.height) - y);
+  }
+
   /** Shares as colour and cover: the largest is the end of the scale. */
   heat(values, strength) {
     const most = Math.max(...values);
     if (!most) return;
     values.forEach((value, cell) => {
       const level = value / most;
-      const box = this.box(this.data.areaOf(cell));
-      const [x, y] = [Math.round(box.x), Math.round(box.y)];
       this.pen.globalAlpha = strength * level;
       this.pen.fillStyle = this.data.ramp(level);
-      this.pen.fillRect(x, y, Math.round(box.x + box.width) - x, Math.round(box.y + box.height) - y);
+      this.fill(cell);
     });
     this.pen.globalAlpha = 1;
   }
@@ -54,23 +73,21 @@ class Marks {
   signed(values, strength) {
     const { signed, steepest } = this.data.header;
     values.forEach((value, cell) => {
-      const box = this.box(this.data.areaOf(cell));
-      const [x, y] = [Math.round(box.x), Math.round(box.y)];
       this.pen.globalAlpha = strength * Math.min(Math.abs(value) / steepest, 1);
       this.pen.fillStyle = signed[value > 0 ? 1 : 0];
-      this.pen.fillRect(x, y, Math.round(box.x + box.width) - x, Math.round(box.y + box.height) - y);
+      this.fill(cell);
     });
     this.pen.globalAlpha = 1;
   }
 
-  /** Frames, the weaker below: a head's strongest is bold, the others thin. */
+  /** Frames, the weaker below: a head's strongest is as thick as its weight, the others are thin. */
   areas(marks, heads, strength) {
     this.pen.globalAlpha = 0.25 + 0.75 * Math.sqrt(strength);
     const edge = this.data.arrays.read ? 6 : 2; // room for the frame of what was read
     const lane = Math.min(LANE, this.cell / (2.4 * heads.length));
     for (const mark of [...marks].sort((a, b) => b.rank - a.rank || a.weight - b.weight)) {
       const inset = edge + lane * heads.indexOf(mark.head);
-      this.frame(this.box(mark.area, inset), this.colour(mark.head), this.behind(mark.head), mark.rank ? 1.5 : 3, mark.head >= this.view.colours.length);
+      this.frame(this.box(mark.area, inset), this.colour(mark.head), this.behind(mark.head), mark.rank ? 1.5 : 2 + 3 * Math.min(mark.weight, 1), mark.head >= this.view.colours.length);
     }
     this.pen.globalAlpha = 1;
     for (const mark of marks) if (mark.read) this.frame(this.box(mark.area, 2.5), '#ffffff', '#101010', 2.5);

@@ -106,6 +106,7 @@ class PictureView {
     const drawn = new Marks(clearedPen(this.above, width, height), this, { width, height });
     if (isSigned && heat) drawn.signed(heat, strength);
     else if (warm && heat) drawn.heat(heat, strength);
+    else if (heat) drawn.dim(heat, strength);
     drawn.areas(marks, this.activeHeads, strength);
     if (locked.length) drawn.outline(locked, true);
     if (pointed.length) drawn.outline(pointed, false);

@@ -6,7 +6,7 @@ const ROW = 32;
 class Hearing {
   constructor(root) {
     const find = (name) => root.querySelector(`.${name}`);
-    const parts = ['say', 'rows', 'time', 'alignment', 'sound', 'marks', 'cursor', 'seconds', 'play', 'scrubber', 'place'];
+    const parts = ['say', 'hint', 'rows', 'time', 'alignment', 'sound', 'marks', 'cursor', 'seconds', 'play', 'scrubber', 'place'];
     Object.assign(this, { root, audio: root.querySelector('audio'), chosen: -1 });
     for (const name of parts) this[name] = find(name);
     this.play.addEventListener('click', () => (this.audio.paused ? this.audio.play() : this.audio.pause()));
@@ -41,6 +41,7 @@ class Hearing {
       return button;
     });
     this.rows.replaceChildren(...this.buttons);
+    this.hint.textContent = this.meaning();
     this.scrubber.max = data.seconds;
     const step = [0.2, 0.5, 1, 2, 5].find((one) => data.seconds / one <= 10) ?? 10;
     const ticks = Array.from({ length: Math.floor(data.seconds / step) + 1 }, (_, n) => n * step);
@@ -49,22 +50,48 @@ class Hearing {
     this.root.dataset.ready = '';
   }
 
+  /** What the picture's parts mean. */
+  meaning() {
+    const { spoken } = this.data;
+    const where = spoken.length ? ' Dotted lines enclose each spoken digit.' : '';
+    const missed = this.missed().length ? ' The model listened to no moment of a dashed one.' : '';
+    return `Each row is something that the model heard. It listened where the row is bright. Below is the sound.${where}${missed} Hover over a row, click to keep it.`;
+  }
+
+  /** The spoken times to which no row listened most. */
+  missed() {
+    const { edges, spoken, weights } = this.data;
+    const heard = weights.map((_, row) => this.heaviest(row)).map((item) => (edges[item] + edges[item + 1]) / 2);
+    return spoken.filter(([start, end]) => !heard.some((second) => start <= second && second <= end));
+  }
+
   placed(kind, second, text = '') {
     const made = Object.assign(document.createElement(kind), { textContent: text });
     made.style.left = `${(100 * second) / this.data.seconds}%`;
     return made;
   }
 
-  /** Frame a row, -1 for none. */
-  choose(row) {
-    this.chosen = row;
-    this.buttons.forEach((button, n) => button.setAttribute('aria-pressed', String(n === row)));
+  /** The row that is shown while none is pointed at. */
+  get shown() { return this.chosen >= 0 ? this.chosen : this.data.lit; }
+
+  /** Keep a row, -1 for none, and frame the row that is shown. */
+  choose(chosen) {
+    this.chosen = chosen;
+    const row = this.shown;
+    this.buttons.forEach((button, n) => {
+      button.setAttribute('aria-pressed', String(n === chosen));
+      button.toggleAttribute('data-lit', n === row);
+    });
     const lines = [...new Set(this.data.spoken.flat())].map((second) => this.placed('div', second));
-    if (row >= 0) {
-      const frame = Object.assign(document.createElement('div'), { className: 'row' });
-      frame.style.top = `${ROW * row}px`;
-      lines.push(frame);
+    for (const [start, end] of this.missed()) {
+      const missed = this.placed('div', start);
+      missed.className = 'missed';
+      missed.style.width = `${(100 * (end - start)) / this.data.seconds}%`;
+      lines.push(missed);
     }
+    const frame = Object.assign(document.createElement('div'), { className: 'row' });
+    frame.style.top = `${ROW * row}px`;
+    lines.push(frame);
     this.marks.replaceChildren(...lines);
     this.tell();
   }
@@ -80,19 +107,15 @@ class Hearing {
     return weights.indexOf(Math.max(...weights));
   }
 
-  /** Say what a row listened to most, or how to begin. */
-  tell(row = this.chosen) {
-    if (row < 0) {
-      this.say.textContent = 'Play it, point at a digit, or click one to keep it.';
-      return;
-    }
+  /** Say what a row listened to most. */
+  tell(row = this.shown) {
     const { rows, edges, weights } = this.data;
     const item = this.heaviest(row);
     const [start, end] = [edges[item], edges[item + 1]].map((second) => second.toFixed(2));
-    this.say.textContent = `“${rows[row]}” listened most to ${start} to ${end} s, with ${this.percent(weights[row][item])}.`;
+    this.say.textContent = `To write “${rows[row]}”, the model listened most to ${start} to ${end} s (${this.percent(weights[row][item])} of its attention).`;
   }
 
-  percent(thousandths) { return `${(thousandths / 10).toFixed(1)}%`; }
+  percent(thousandths) { return `${(thousandths / 10).toFixed(1)} %`; }
 
   at(event) {
     const box = this.time.getBoundingClientRect();
@@ -107,7 +130,7 @@ class Hearing {
     if (row >= this.data.rows.length) return;
     const item = this.item(second);
     const share = this.percent(this.data.weights[row][item]);
-    this.say.textContent = `“${this.data.rows[row]}” listened to ${second.toFixed(2)} s with ${share}.`;
+    this.say.textContent = `To write “${this.data.rows[row]}”, the model listened to ${second.toFixed(2)} s with ${share} of its attention.`;
   }
 
   item(second) {

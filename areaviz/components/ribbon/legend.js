@@ -20,7 +20,7 @@ class Legend extends Sentence {
 
   idle = 'Hover over a word, click to pin it, Shift-click to add more, press Escape to clear.';
 
-  meaning = 'Each colour is one head, a separate look at the text. The thread’s thickness and the percentage are the share of its attention. ';
+  meaning = 'Each colour is one head, a separate look. A bar covers what it took. A thicker thread is more attention. ';
 
   constructor(root) {
     super();

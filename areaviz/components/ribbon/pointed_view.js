@@ -241,9 +241,10 @@ function rangesHere(ranges, matches) {
 }
 
 /** Name a side above its text or picture, and for a screen reader. */
-function entitle(side, title) {
+function entitle(side, title, isWritten) {
   const role = side.name === 'query' ? 'attends' : 'is attended to';
-  side.title.replaceChildren(element('b', '', title), ` ${role}`);
+  const plain = side.name === 'query' ? ', step by step' : ', what the model looks at';
+  side.title.replaceChildren(element('b', '', title), isWritten ? plain : ` ${role}`);
   side.scroller.setAttribute('aria-label', `${title} ${role}`);
 }
 

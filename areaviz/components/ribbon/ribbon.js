@@ -35,7 +35,7 @@ class Ribbon extends PointedView {
     for (const side of Object.values(this.sides)) {
       const items = this.attention.sides[side.name];
       side.load(items, heads);
-      entitle(side, items.title);
+      entitle(side, items.title, this.header.written);
     }
     this.tallest = Math.max(height / 2, 60);
     // Where every item is a word, or several words, the unit cannot be chosen.

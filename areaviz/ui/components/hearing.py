@@ -7,6 +7,7 @@ import hashlib
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from areaviz.data.sound_files import flac
@@ -16,8 +17,7 @@ from areaviz.trace.request import Focus
 from areaviz.trace.sound import Sound
 from areaviz.ui.components.ribbon import Selection
 from areaviz.ui.shell.component import component
-from areaviz.ui.shell.markdown import escaped
-from areaviz.views.listening import listening
+from areaviz.views.listening import Listening, listening
 
 
 def hearing(
@@ -41,9 +41,6 @@ def hearing(
         chosen = int(report["row"])
     st.session_state[known] = report
     component("hearing")(key=key, data={**data, "chosen": chosen}, on_row_change=lambda: None)
-    drawn = listening(trace, focus)
-    note = f"{drawn.note[:1].upper()}{drawn.note[1:]}; brightest: {drawn.top:.0%}"
-    st.caption(f"{escaped(note)}  \n{escaped(drawn.caption)}")
     items = (chosen,) if chosen >= 0 else ()
     return Selection.of(replace(focus, side="query", items=items))
 
@@ -57,6 +54,7 @@ def _data(trace: Trace, focus: Focus) -> dict[str, Any]:
         "id": f"{sound.digest} {hashlib.sha256(thousandths.tobytes()).hexdigest()[:12]}",
         "label": f"{drawn.title}: the moments that were listened to for each item",
         "rows": list(drawn.labels),
+        "lit": _lit_row(drawn),
         "weights": thousandths.tolist(),
         "edges": list(drawn.edges),
         "seconds": drawn.seconds,
@@ -65,6 +63,13 @@ def _data(trace: Trace, focus: Focus) -> dict[str, Any]:
         "sound": uri(coloured(drawn.loud)),
         "audio": f"data:audio/flac;base64,{_audio(sound)}",
     }
+
+
+def _lit_row(drawn: Listening) -> int:
+    """Return the row that listened most to one moment; special items such as the end come last."""
+    most_T = drawn.weights.max(axis=1)
+    is_special_T = [label.startswith("⟨") for label in drawn.labels]
+    return int(np.where(is_special_T, most_T - 1, most_T).argmax())
 
 
 @st.cache_data(max_entries=16, show_spinner=False)

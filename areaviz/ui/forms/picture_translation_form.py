@@ -126,14 +126,14 @@ class Asked:
 def picture_translation_form(page: PictureTranslationPage, cards: Cards) -> Asked | None:
     """Draw the form; return the requests to run side by side, None while there is no picture."""
     beside_title = st.container(
-        key=page.key("subject"), horizontal=True, horizontal_alignment="right", gap="small"
+        key=page.key("subject"), horizontal=True, vertical_alignment="bottom", gap="small"
     )
-    with input_row(page):
-        source = st.container(
-            horizontal=True, vertical_alignment="center", gap="small", width="content"
-        )
-        picture = fitting_picture(page, cards, source, source)
-        _offer_sentence(page, picture.name if picture else "")
+    row = input_row(page)
+    with row:
+        source = st.container(horizontal=True, vertical_alignment="center", gap="small")
+    picture = fitting_picture(page, cards, source, source)
+    _offer_sentence(page, picture.name if picture else "")
+    with beside_title:
         page.widget(
             st.text_input,
             "English sentence",
@@ -143,7 +143,7 @@ def picture_translation_form(page: PictureTranslationPage, cards: Cards) -> Aske
             label_visibility="collapsed",
         )
         text = _with_hidden_words(page)
-    with beside_title:
+    with row:
         card = model_picker(page, cards)
         with options_popover(page):
             run_options(page, card, extent=CELLS)

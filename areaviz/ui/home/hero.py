@@ -35,6 +35,11 @@ def hero() -> None:
         ribbon(trace, replace(EXAMPLES[0].focus, head=None, items=()), key="home")
 
 
+def lit_as_on_home(trace: Trace) -> Trace:
+    """Return a trace that opens with the word that Home shows, if Home shows the same request."""
+    return _lit(trace) if trace.request == hero_trace().request else trace
+
+
 def hero_trace() -> Trace:
     """Return the stored trace that Home shows."""
     return _stored(HERO.stat().st_mtime_ns)
@@ -43,6 +48,9 @@ def hero_trace() -> Trace:
 @st.cache_resource(show_spinner=False, max_entries=1)
 def _stored(modified: int) -> Trace:
     """Return the trace in the file as it was last written."""
-    trace = codec.load(HERO)
+    return _lit(codec.load(HERO))
+
+
+def _lit(trace: Trace) -> Trace:
     item = str(EXAMPLES[0].focus.items[0])
     return replace(trace, details={**trace.details, OPENS_AT: item})

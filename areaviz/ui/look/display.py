@@ -44,7 +44,7 @@ _DISPLAYS: Mapping[str, tuple[Draw, Takeaway]] = {
 """The component and its files, by the kind of what is attended to; a text has the ribbon."""
 _CHARTED = (_nothing,)
 """Components that are not the picture themselves, so that a chart follows them."""
-_EXPLAINED = (hops, points, watched, growing)
+_EXPLAINED = (hops, points, hearing, watched, growing)
 """Components that explain themselves in a sentence, so that no question follows them."""
 
 

@@ -26,6 +26,7 @@ from areaviz.ui.shell.streamlit_private import leave_pages_folder
 FIRST_STEP: Mapping[str, str] = {TOUR: "1"}
 """The URL parameters of Home with which the guided tour begins."""
 _STYLE = """
+[data-testid="stHeader"] { height: 52px; min-height: 52px; }
 [data-testid="stElementContainer"]:has([data-testid="stMarkdownContainer"] > style) {
   display: none; }
 .st-key-restart_recovery, .st-key-page_language, [class*="st-key-clicks_"] { display: none; }
@@ -50,7 +51,7 @@ a:focus-visible, [data-testid="stTopNavSection"]:focus-visible {
 [data-testid="stPageLink-NavLink"] p { text-decoration: underline; text-underline-offset: 0.2em; }
 [data-testid="stPageLink-NavLink"]:hover { background: none; }
 [data-testid="stLayoutWrapper"]:has(> .st-key-tour_link) { position: absolute; }
-.stHorizontalBlock.st-key-tour_link { position: fixed; top: 12px; inset-inline-end: 1.5rem;
+.stHorizontalBlock.st-key-tour_link { position: fixed; top: 8px; inset-inline-end: 1.5rem;
   align-items: center; width: max-content; z-index: 999991; }
 .st-key-tour_link [data-testid="stPageLink-NavLink"] p {
   font-size: 15px; font-weight: 400; text-decoration: none; }
@@ -65,13 +66,17 @@ button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selec
 [class*="st-key-heading_"] [data-testid="stText"] { font-weight: 600; }
 [data-testid="stButtonGroup"] > div:has(> button) { flex-wrap: wrap; }
 [data-testid="stSliderThumbValue"] { color: inherit !important; }
-[class*="_input"] [data-testid="stTextInput"] input { font-size: 17px; height: 44px; }
+:is([class*="_input"], [class*="_subject"]) [data-testid="stTextInput"] input {
+  font-size: 17px; height: 44px; }
 [class*="_input"] :is([data-baseweb="select"] > div, button) { min-height: 44px; }
-@media (max-width: 40rem) { :is([class*="_input"], [class*="_try"]) { gap: 8px; } }
+@media (max-width: 40rem) {
+  :is([class*="_input"], [class*="_try"]) { gap: 8px; }
+  :is([class*="_input"], [class*="_subject"]) > :has([data-testid="stTextInput"]) {
+    min-width: 100%; } }
 .st-key-read_below { margin-top: -8px; }
 @media (min-width: 62rem) {
-  .st-key-reason_subject { margin: -3.6rem 7rem 0 10rem; width: auto; }
-  .st-key-translate_picture_subject { margin: -3.6rem 7rem 0 24rem; width: auto; } }
+  .st-key-reason_subject { margin: -4.5rem 7rem 0 10rem; width: auto; }
+  .st-key-translate_picture_subject { margin: -6.6rem 7rem 0 24rem; width: auto; } }
 [class*="_try"] button {
   border: 1px solid color-mix(in srgb, currentColor 22%, transparent);
   border-radius: 999px; padding: 0.2rem 0.9rem; }

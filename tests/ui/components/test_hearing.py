@@ -51,5 +51,7 @@ def test_the_browser_gets_the_sound_and_the_weights_in_thousandths() -> None:
         assert abs(sum(row) - 1000) <= len(row) / 2
     assert len(data["edges"]) == len(data["weights"][0]) + 1
     assert data["rows"] == ["3", "1", "⟨end⟩"]
+    most = [max(row) for row in data["weights"][:2]]
+    assert data["lit"] == most.index(max(most))
     assert data["id"] != _data(fakes.sound_trace("3141"), FOCUS)["id"]
     assert data["sound"].startswith("data:image/") and data["spoken"] == []
