@@ -20,6 +20,7 @@ LAYERS: Mapping[str, int] = {
     "areaviz": 0,  # the package itself may import nothing
     "areaviz.trace": 0,
     "areaviz.texts": 0,
+    "areaviz.extensions": 1,
     "areaviz.attention": 1,
     "areaviz.cards": 1,
     "areaviz.components": 1,

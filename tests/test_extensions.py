@@ -16,12 +16,12 @@ from typing import Any
 
 import pytest
 
+from areaviz import extensions
 from areaviz.analysis import measures
 from areaviz.analysis.measure import Measure, OwnMeasure, measure_problem
 from areaviz.data.examples import Example
-from areaviz.trace import extensions
+from areaviz.extensions import Joined
 from areaviz.trace.errors import BackendError
-from areaviz.trace.extensions import Joined
 from tests import fakes
 
 ROOT = Path(__file__).parents[1]

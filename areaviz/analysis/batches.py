@@ -11,7 +11,6 @@ from areaviz.data.examples import Dataset
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import RunTogether, Trace
 from areaviz.trace.request import Request
-from areaviz.trace.summary import answer_of
 
 # Examples per batch. Larger batches save little time and take more memory.
 BATCH = 32
@@ -69,4 +68,4 @@ def row_of_trace(dataset: Dataset, index: int, trace: Trace) -> Row:
     example = dataset.examples[index]
     counts = link_counts(trace, example)
     links = None if counts is None else astuple(counts)
-    return Row(index, answer_of(trace), "", measure(trace, example), links)
+    return Row(index, trace.answer, "", measure(trace, example), links)

@@ -19,12 +19,12 @@ from areaviz.analysis.answered import (
 from areaviz.analysis.measure import Measure, OwnMeasure, measure_problem
 from areaviz.analysis.output_scores import Measured, score_output
 from areaviz.data.examples import Example
+from areaviz.extensions import Joined
 from areaviz.metrics.aer import LinkCounts, attention_links, count_links
 from areaviz.metrics.certainty import certainty
 from areaviz.metrics.spans import weighted_purity
 from areaviz.metrics.words import word_attention, word_runs
 from areaviz.trace.errors import BackendError
-from areaviz.trace.extensions import Joined
 from areaviz.trace.query import (
     head_shares,
     head_summary,
@@ -33,7 +33,6 @@ from areaviz.trace.query import (
     query_dependence,
 )
 from areaviz.trace.record import Trace
-from areaviz.trace.summary import answer_of
 
 # The attention type that is measured: from the output to the input, ...
 CROSS = "encoder-decoder"
@@ -93,7 +92,7 @@ def _output(trace: Trace, example: Example) -> Measured:
     if is_one_text(trace):
         # The output was part of the input, so it does not answer anything.
         example = replace(example, references=())
-    values = dict(score_output(answer_of(trace), example, is_spoken))
+    values = dict(score_output(trace.answer, example, is_spoken))
     probabilities = trace.output.probabilities
     if len(probabilities):
         # A probability rounded to 0 would make the mean of the logarithms minus infinity.

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from areaviz.extensions import Joined
 from areaviz.models.answering import AnsweringModel
 from areaviz.models.base import Family
 from areaviz.models.digits import NETWORKS, DigitReader
@@ -10,7 +11,6 @@ from areaviz.models.language_model import LanguageModel
 from areaviz.models.pointing import PointingModel
 from areaviz.models.writers import WRITERS
 from areaviz.models.writing import WritingModel
-from areaviz.trace.extensions import Joined
 
 _OURS: Mapping[str, Family] = {
     **dict.fromkeys(WRITERS, WritingModel),

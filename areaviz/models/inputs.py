@@ -19,6 +19,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from areaviz.data.clips import as_watched, chosen_frames
 from areaviz.data.sounds import as_trained
+from areaviz.data.spectrogram import WINDOW, frames_of, spectrogram
 from areaviz.data.tokenizer import PAD, Tokenizer
 from areaviz.models.canvas import cell_field, squeezed
 from areaviz.models.listener import FRAMES_AN_ITEM, SAMPLES_AN_ITEM
@@ -27,7 +28,6 @@ from areaviz.trace.clip import Clip
 from areaviz.trace.record import Field
 from areaviz.trace.request import Request
 from areaviz.trace.sound import RATE, Sound
-from areaviz.trace.spectrogram import WINDOW, frames_of, spectrogram
 
 
 class Input(Protocol):

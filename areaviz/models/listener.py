@@ -25,6 +25,7 @@ from areaviz.attention.location import (
     first_weights,
     weights_of,
 )
+from areaviz.data.spectrogram import HOP
 from areaviz.models.network import Pass, SingleItemOptions
 from areaviz.models.recurrent import (
     SITE,
@@ -36,7 +37,6 @@ from areaviz.models.recurrent import (
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.interventions import Share
 from areaviz.trace.limits import choice
-from areaviz.trace.spectrogram import HOP
 
 FRAMES_AN_ITEM = 4
 SAMPLES_AN_ITEM = HOP * FRAMES_AN_ITEM

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +19,7 @@ from areaviz.trace.areas import FloatArray as FloatArray
 from areaviz.trace.areas import IntArray as IntArray
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
-from areaviz.trace.summary import line_of, table_of
+from areaviz.trace.summary import COLUMNS, counted, html_table, short
 from areaviz.trace.tidy_table import tidy_table
 
 if TYPE_CHECKING:
@@ -153,12 +152,40 @@ class Trace:
             size += getattr(attention.weights, "cached_bytes", 0)
         return size + held_bytes(self.maps.values())
 
+    @property
+    def answer(self) -> str:
+        """The text that the model wrote, or the answer of a digit classifier.
+
+        A digit classifier predicts a digit at every step. Its answer is the final prediction.
+        """
+        written = self.fields[self.output.field].raw
+        return written if self.request.picture is None else self.details.get("answer", written)
+
     def __repr__(self) -> str:
-        return line_of(self)
+        """Return a line such as '<Trace of char-tiny: "A dog." to "Ein Hund.", 3 maps>'."""
+        parts = [f"<Trace of {self.request.model}"]
+        if self.request.text.strip():
+            parts.append(f': "{short(self.request.text)}"')
+        answer = self.answer if self.output.field in self.fields else ""
+        if answer.strip():
+            parts.append(f' to "{short(answer)}"')
+        counts = [counted(len(self.maps), "map")] if self.maps else []
+        if self.gazes:
+            counts.append(counted(len(self.gazes), "gaze"))
+        return f"{''.join(parts)}, {', '.join(counts) or 'no attention'}>"
 
     def _repr_html_(self) -> str:
         """Return a table of the maps for a notebook. `areaviz.show` gives the interactive view."""
-        return table_of(self)
+        rows: list[Sequence[object]] = [COLUMNS]
+        for site, one in self.maps.items():
+            note = "derived" if one.derived else ""
+            layers, heads, queries, areas = one.weights.shape
+            rows.append((site, layers, heads, queries, one.grid.items, areas, note))
+        for site, gaze in self.gazes.items():
+            steps, scales = gaze.seen.shape[:2]
+            note = f"{counted(steps, 'step')}, {counted(scales, 'scale')}"
+            rows.append((site, "", "", steps, "", "", note))
+        return html_table(repr(self).strip("<>"), rows)
 
     def to_frame(
         self,
@@ -182,15 +209,6 @@ class Trace:
                 more than 20 million rows.
         """
         return tidy_table(self, sites, layers, min_weight)
-
-    @classmethod
-    def from_arrays(
-        cls, weights: npt.ArrayLike | Sequence[object], *given: Any, **named: Any
-    ) -> Trace:
-        """Make a trace from attention weights. See `areaviz.from_arrays` for the arguments."""
-        # Import through the package, because the modules that make traces import this one.
-        trace: Trace = import_module("areaviz").from_arrays(weights, *given, **named)
-        return trace
 
 
 def held_bytes(maps: Iterable[AttentionMap]) -> int:

@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from areaviz.data.batches import pad, shifted
+from areaviz.data.spectrogram import spectrogram
 from areaviz.data.spoken_digits import Recordings, Utterance, joined, read_recordings
 from areaviz.data.synthesised_digits import synthesised_recordings
 from areaviz.data.tokenizer import Tokenizer
@@ -23,7 +24,6 @@ from areaviz.metrics.speech import boundary_hits
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.listener import SAMPLES_AN_ITEM, Listener, ListenerConfig
 from areaviz.models.recurrent import SITE
-from areaviz.trace.spectrogram import spectrogram
 from areaviz.training.config import TrainConfig
 from areaviz.training.sentences import cross_entropy, mean_loss, run_tokenizer, total_loss
 from areaviz.training.task import Description

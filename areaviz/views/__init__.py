@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from areaviz.drawing.base import View
 from areaviz.drawing.worded import over_words
-from areaviz.trace.extensions import Joined
+from areaviz.extensions import Joined
 from areaviz.trace.record import Trace
 from areaviz.views import (
     balance,

@@ -13,6 +13,7 @@ import numpy as np
 from matplotlib.figure import Figure as PrintFigure
 from plotly.graph_objects import Figure, Heatmap
 
+from areaviz.data.spectrogram import spectrogram
 from areaviz.drawing.axes import frame, print_scale, print_titles
 from areaviz.drawing.base import Row, Table, caption, view
 from areaviz.drawing.labels import clip, escape, readable
@@ -32,7 +33,6 @@ from areaviz.drawing.theme import (
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
 from areaviz.trace.sound import RATE
-from areaviz.trace.spectrogram import spectrogram
 
 GOLD = "spoken from"
 """Key in `Trace.details` for the starts and ends of the spoken items, alternating, in seconds."""

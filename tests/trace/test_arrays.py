@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+import areaviz
 from areaviz.trace import codec
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
@@ -25,7 +26,7 @@ def weights(*shape: int, seed: int = 0) -> npt.NDArray[np.float32]:
 
 def test_text_arrays_become_one_site_with_sums() -> None:
     given = weights(2, 3, 4, 4)
-    trace = Trace.from_arrays(given, ["the", "small", "dog", "runs"])
+    trace = areaviz.from_arrays(given, ["the", "small", "dog", "runs"])
     validate(trace)
     assert list(trace.maps) == ["attention", "attention sums"]
     np.testing.assert_allclose(trace.maps["attention"].weights, given, rtol=1e-6)
@@ -43,7 +44,7 @@ def test_text_arrays_become_one_site_with_sums() -> None:
 def test_sums_add_up_items_of_each_area(shape: tuple[int, int], size: int) -> None:
     items = shape[0] * shape[1]
     given = weights(2, 2, 3, items)
-    trace = Trace.from_arrays(given, queries=("a", "b", "c"), shape=shape, area_size=size)
+    trace = areaviz.from_arrays(given, queries=("a", "b", "c"), shape=shape, area_size=size)
     if size == 1:
         assert list(trace.maps) == ["attention"]
         return
@@ -56,28 +57,28 @@ def test_sums_add_up_items_of_each_area(shape: tuple[int, int], size: int) -> No
 def test_masked_query_stays_masked_in_sums() -> None:
     given = weights(1, 1, 3, 3)
     given[0, 0, 1] = 0
-    trace = Trace.from_arrays(given)
+    trace = areaviz.from_arrays(given)
     assert not trace.maps["attention sums"].weights[0, 0, 1].any()
     validate(trace)
 
 
 def test_picture_cells_are_anchored_in_pixels() -> None:
     seen = fakes.picture(width=60, height=40)
-    trace = Trace.from_arrays(weights(1, 2, 6, 6), shape=(2, 3), picture=seen)
+    trace = areaviz.from_arrays(weights(1, 2, 6, 6), shape=(2, 3), picture=seen)
     assert trace.maps["attention"].query == trace.maps["attention"].memory == "picture"
     assert trace.fields["picture"].anchors[4].tolist() == [20, 20, 40, 40]
     assert trace.request.picture == seen
-    grey = Trace.from_arrays(weights(1, 2, 6, 6), shape=(2, 3)).request.picture
+    grey = areaviz.from_arrays(weights(1, 2, 6, 6), shape=(2, 3)).request.picture
     assert grey and (grey.height, grey.width) == (64, 96)
 
 
 def test_half_precision_weights_are_renormalised() -> None:
-    trace = Trace.from_arrays(weights(1, 1, 2, 700).astype(np.float16), queries=("a", "b"))
+    trace = areaviz.from_arrays(weights(1, 1, 2, 700).astype(np.float16), queries=("a", "b"))
     np.testing.assert_allclose(trace.maps["attention"].weights.sum(-1), 1, rtol=1e-6)
 
 
 def test_items_without_labels_are_numbered() -> None:
-    trace = Trace.from_arrays(weights(1, 1, 2, 3))
+    trace = areaviz.from_arrays(weights(1, 1, 2, 3))
     assert (trace.fields["memory"].labels, trace.fields["query"].labels) == (
         ("1", "2", "3"),
         ("1", "2"),
@@ -87,10 +88,10 @@ def test_items_without_labels_are_numbered() -> None:
 @pytest.mark.parametrize(
     "trace",
     [
-        Trace.from_arrays(weights(2, 2, 4, 4), ["a", "b", "c", "d"]),
-        Trace.from_arrays(weights(2, 2, 3, 4), queries=["x", "y", "z"]),
-        Trace.from_arrays(weights(2, 2, 6, 6), shape=(2, 3)),
-        Trace.from_arrays(weights(2, 2, 2, 6), queries=["x", "y"], shape=(2, 3)),
+        areaviz.from_arrays(weights(2, 2, 4, 4), ["a", "b", "c", "d"]),
+        areaviz.from_arrays(weights(2, 2, 3, 4), queries=["x", "y", "z"]),
+        areaviz.from_arrays(weights(2, 2, 6, 6), shape=(2, 3)),
+        areaviz.from_arrays(weights(2, 2, 2, 6), queries=["x", "y"], shape=(2, 3)),
     ],
 )
 def test_every_site_has_a_view_and_survives_storage(trace: Trace) -> None:
@@ -151,23 +152,23 @@ REFUSED = {
 
 
 def test_from_arrays_makes_names_valid_for_requests() -> None:
-    assert Trace.from_arrays(BAD, name="../org/x").request.model == "org-x"
+    assert areaviz.from_arrays(BAD, name="../org/x").request.model == "org-x"
 
 
 @pytest.mark.parametrize(("given", "said"), REFUSED.values(), ids=REFUSED)
 def test_invalid_arrays_are_refused_in_one_sentence(given: dict[str, object], said: str) -> None:
     with pytest.raises(InputError, match=said):
-        Trace.from_arrays(**given)  # type: ignore[arg-type]
+        areaviz.from_arrays(**given)  # type: ignore[arg-type]
 
 
 def test_weights_above_limit_are_read_layer_by_layer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     given = weights(3, 2, 4, 5)
-    held = Trace.from_arrays(given)
+    held = areaviz.from_arrays(given)
     monkeypatch.setattr("areaviz.trace.arrays.MAX_MAP_BYTES", given.nbytes - 1)
     own = given.copy()
-    read = Trace.from_arrays(own)
+    read = areaviz.from_arrays(own)
     for site, attention in held.maps.items():
         np.testing.assert_array_equal(read.maps[site].weights[1], attention.weights[1])
         np.testing.assert_array_equal(read.maps[site].weights[2, 1], attention.weights[2, 1])

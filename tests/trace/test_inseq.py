@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save
 
+from areaviz.trace.arrays import from_arrays
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.inseq import load_inseq, save_inseq
@@ -127,7 +128,7 @@ def test_invalid_attribution_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no number 3"):
         load_inseq(file(tmp_path / "f.json", lists(np.ones((3, 2), np.float32))), example=3)
     with pytest.raises(InputError, match="needs a map"):
-        save_inseq(fakes.caption_trace().from_arrays(np.ones((1, 1, 2, 1), np.float32)), "x")
+        save_inseq(from_arrays(np.ones((1, 1, 2, 1), np.float32)), "x")
 
 
 @pytest.mark.parametrize("given", [None, 7, b"a.json", "", "\0", object()])

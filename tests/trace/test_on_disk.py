@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+import areaviz
 from areaviz.trace import codec
 from areaviz.trace.arrays_file import open_npz
 from areaviz.trace.errors import BackendError, InputError
@@ -144,7 +145,7 @@ def test_entry_larger_than_its_header_costs_nothing() -> None:
 def test_arrays_of_any_type_match_in_memory_reading(order: str, kind: type) -> None:
     array = np.asarray(weights(2, 3, 40, 30), dtype=kind, order=order)  # type: ignore[call-overload]
     found = open_npz(io.BytesIO(saved(True, weights=array)), area_size=4)
-    assert_equal(Trace.from_arrays(array, area_size=4), found)
+    assert_equal(areaviz.from_arrays(array, area_size=4), found)
 
 
 def test_error_names_the_position_of_broken_row() -> None:

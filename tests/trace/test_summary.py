@@ -9,7 +9,6 @@ import pytest
 import areaviz
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from areaviz.trace.summary import answer_of
 from tests import fakes
 
 
@@ -34,7 +33,7 @@ def test_digit_trace_summary_shows_only_the_answer() -> None:
     trace = fakes.gaze_trace()
     assert len(trace.fields["target"].labels) > 1
     read = replace(trace, details={**trace.details, "answer": "27"})
-    assert answer_of(read) == "27" and ' to "27", ' in repr(read)
+    assert read.answer == "27" and ' to "27", ' in repr(read)
 
 
 def test_long_or_strange_text_stays_one_short_line() -> None:

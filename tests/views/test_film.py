@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import areaviz
 from areaviz.drawing import film as frames
 from areaviz.drawing import pictures
 from areaviz.drawing.export import FORMATS, figure_bytes
@@ -322,7 +323,7 @@ def test_pictures_are_brought_to_a_size(sides: tuple[int, int], expected: tuple[
 def test_what_was_not_produced_has_no_probability() -> None:
     """Check the class token of a picture's encoder, which is a query but was not written."""
     shares = np.full((1, 1, 2, 6), 1 / 6, dtype=np.float32)
-    trace = Trace.from_arrays(shares, queries=["first", "second"], shape=(2, 3))
+    trace = areaviz.from_arrays(shares, queries=["first", "second"], shape=(2, 3))
     drawn = film(trace, Focus("attention"))
     assert [frame.probability for frame in drawn.frames] == [None, None]
     assert [row[2] for row in VIEW.table(trace, Focus("attention")).rows] == ["", ""]

@@ -29,7 +29,6 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Change
 from areaviz.trace.record import Run, Trace
 from areaviz.trace.request import Counted, Request
-from areaviz.trace.summary import answer_of
 
 # Largest number of examples to run per side of a half, and of failing examples to change.
 MAX_SIDE, MAX_FAILING = 50, 50
@@ -195,7 +194,7 @@ class _Search:
                 outputs = {}
                 for row, trial in trials.items():
                     trace = self.run(row, trial.control if is_control else trial.change)
-                    outputs[row] = answer_of(trace)
+                    outputs[row] = trace.answer
                 values_E = self.symptom(self.rewritten(outputs))
                 hits.append([bool(values_E[row] >= enough) for row in trials])
             found.append(repair_rate(kind, hits[0], hits[1], self.rng))

@@ -11,7 +11,6 @@ from areaviz.drawing.base import ScreenFigure, Table, Takeaway, View
 from areaviz.drawing.theme import WIDE
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.trace.summary import answer_of
 from areaviz.ui.components.player import player
 from areaviz.ui.look.doubt import doubts
 from areaviz.ui.look.downloads import Shown, downloads
@@ -25,7 +24,7 @@ _CONFIG = {"displayModeBar": False, "displaylogo": False}
 
 def output_text(trace: Trace) -> None:
     """Draw the output, or say that there is none."""
-    st.text(visible(answer_of(trace)) or "The model produced no output.")
+    st.text(visible(trace.answer) or "The model produced no output.")
 
 
 def warning(trace: Trace) -> None:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from areaviz.trace.spectrogram import (
+from areaviz.data.spectrogram import (
     BANDS,
     FLOOR,
     HOP,
