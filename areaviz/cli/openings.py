@@ -8,8 +8,10 @@ from typing import Annotated
 import typer
 
 from areaviz.analysis.stored_analysis import store_analysis
+from areaviz.backend.stored import RecordingBackend
 from areaviz.cli.models import open_backend
 from areaviz.data.places import ASSETS, CHECKPOINTS
+from areaviz.lessons.stored_runs import store_runs
 from areaviz.trace import codec
 from areaviz.ui.home.openings import hero_trace, store_openings
 from areaviz.ui.home.tile_pictures import draw_pictures
@@ -30,6 +32,7 @@ def openings(
         return
     folder = assets / "openings"
     opened = store_openings(folder, folder / "looks.json", checkpoints)
+    store_runs(RecordingBackend(backend, folder))
     codec.save(opened[0].traces[0], assets / "home.npz", half=True)
     codec.save(hero_trace(opened), assets / "hero.npz", half=True)
     pictures = draw_pictures(opened, assets / "cards")

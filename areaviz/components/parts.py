@@ -81,7 +81,13 @@ COMPONENTS: Mapping[str, tuple[str, ...]] = {
     "lesson": (
         "lessons/lesson.html",
         "lessons/lesson.css",
+        "window/theta.js",
+        "lessons/kit.js",
         "lessons/pictures.js",
+        "lessons/order_picture.js",
+        "lessons/cell_pictures.js",
+        "lessons/window_picture.js",
+        "lessons/picture_list.js",
         "lessons/lesson_frame.js",
     ),
     "window": (

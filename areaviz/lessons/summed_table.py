@@ -109,7 +109,7 @@ def corners(area: Area) -> list[float]:
     """
     # From the step with the zeros on, areas at the border have four corners too.
     table_HW = stage(4)
-    return [float(table_HW[place]) for place in _corner_places(area)]
+    return [float(table_HW[place]) for place in corner_places(area)]
 
 
 def summed(step: int, area: Area) -> Area:
@@ -202,12 +202,12 @@ def _lit(step: int, area: Area) -> dict[tuple[int, int], tuple[str, str]]:
     """The lit entries of the table by row and column: their colour and their sign in the sum."""
     looks = ((SKY, "+"), (GREEN, "+"), (VERMILION, "−"), (PURPLE, "−"))
     if step == 4:
-        return dict(zip(_corner_places(area), looks, strict=True))
+        return dict(zip(corner_places(area), looks, strict=True))
     shift = 1 - _first(step)
     return {(area.top + area.height - shift, area.left + area.width - shift): (ORANGE, "")}
 
 
-def _corner_places(area: Area) -> tuple[tuple[int, int], ...]:
+def corner_places(area: Area) -> tuple[tuple[int, int], ...]:
     """Row and column of I1 to I4 in the padded table."""
     bottom = area.top + area.height
     right = area.left + area.width

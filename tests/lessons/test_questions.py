@@ -5,11 +5,32 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from areaviz.data.places import HERO
+from areaviz.backend.local import LocalBackend
+from areaviz.backend.stored import path_of
+from areaviz.data.places import CHECKPOINTS, HERO, OPENINGS
+from areaviz.data.sound_samples import SAMPLES
 from areaviz.lessons import attention
-from areaviz.lessons.questions import QUESTIONS, SITE, question_data
+from areaviz.lessons.ask import listeners, reason, rectangle, worth_order
+from areaviz.lessons.ask.first_span import SITE
+from areaviz.lessons.questions import QUESTIONS, question_data
+from areaviz.lessons.stored_runs import requests
 from areaviz.trace import codec
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
 from areaviz.ui.forms.samples import EXAMPLES
+from areaviz.ui.teach.looking import output_text
+
+HALF = 2e-3
+"""Weights are stored in half precision."""
+
+
+@pytest.fixture(scope="module")
+def backend() -> LocalBackend:
+    return LocalBackend(CHECKPOINTS, "cpu", ())
+
+
+def stored(backend: LocalBackend, request: Request) -> Trace:
+    return codec.load(path_of(OPENINGS, request, backend.models()))
 
 
 def words(*texts: str) -> int:
@@ -24,6 +45,17 @@ def test_a_question_is_short_before_and_after_its_answer(number: int) -> None:
     assert words(texts["question"], texts["hint"], *given) <= 60
     assert words(texts["told"], texts["learned"], texts["right"]) <= 90
     assert not any("{" in text for text in texts.values())
+
+
+@pytest.mark.parametrize("place", range(len(requests())))
+def test_a_stored_run_equals_the_live_model(backend: LocalBackend, place: int) -> None:
+    request = requests()[place]
+    kept, live = stored(backend, request), backend.trace(request)
+    assert kept.fields[kept.output.field].raw == live.fields[live.output.field].raw
+    assert kept.maps
+    for site, attention_map in kept.maps.items():
+        found = np.asarray(attention_map.weights, dtype=float)
+        assert np.abs(found - np.asarray(live.maps[site].weights)).max() < HALF
 
 
 @pytest.mark.parametrize("number", QUESTIONS)
@@ -75,3 +107,74 @@ def test_only_the_end_score_lets_the_span_win() -> None:
         "numbers"
     ]["after"]
     assert span < item and span_ended > item_ended
+
+
+def test_the_rectangle_has_most_of_the_weight_and_the_caption_is_right(
+    backend: LocalBackend,
+) -> None:
+    trace = stored(backend, rectangle.request())
+    look = rectangle.clearest_look(trace)
+    assert look.weight > 0.5 and look.area.height > 1 and look.area.width > 1
+    scene = rectangle.scene_sample(rectangle.PICTURE)
+    assert scene is not None
+    assert trace.fields[trace.output.field].raw in scene.true_sentences()
+    area = look.area
+    assert question_data(2)["numbers"]["answer"] == [area.top, area.left, area.height, area.width]
+
+
+def test_areas_cost_their_number_unless_no_area_is_built() -> None:
+    numbers = question_data(7)["numbers"]
+    _, built, factored = [share for _, share, _ in numbers["after"]]
+    # 256 + 255 + 254 + 253 + 252 spans, each of which costs as much as an item.
+    assert built == pytest.approx(1270 / 256)
+    assert factored < 1.1 and numbers["answer"] == [built]
+
+
+def test_the_order_of_the_forms_is_the_same_for_every_seed() -> None:
+    rows = worth_order.forms()
+    best = [worth_order.FORMS[which] for which in question_data(8)["numbers"]["answer"]]
+    for one, other in zip(best, best[1:], strict=False):
+        assert all(a < b for a, b in zip(rows[one].losses, rows[other].losses, strict=True))
+
+
+def test_four_corners_give_the_sum() -> None:
+    numbers = question_data(9)["numbers"]
+    (top, left, height, width), table = numbers["area"], numbers["table"]
+    total = sum(sum(row[left : left + width]) for row in numbers["memory"][top : top + height])
+    i2, i4, i3, i1 = [
+        table[n // numbers["columns"]][n % numbers["columns"]] for n in numbers["answer"]
+    ]
+    assert min(i1, i2, i3, i4) > 0
+    assert i1 + i2 - i3 - i4 == total
+
+
+def test_two_listeners_are_equally_right_and_attend_to_different_moments(
+    backend: LocalBackend,
+) -> None:
+    digits = len(SAMPLES[listeners.SOUND].text)
+    content, hybrid = question_data(10)["numbers"]["answer"]
+    assert content <= digits / 2 and hybrid == digits
+    for request in listeners.requests():
+        assert output_text(stored(backend, request)) == SAMPLES[listeners.SOUND].text
+    errors = [backend.models()[name].figures["test"]["error"] for name in listeners.LISTENERS]
+    assert abs(errors[0] - errors[1]) < 0.001
+
+
+def test_a_baseline_makes_the_estimate_about_five_times_calmer() -> None:
+    numbers = question_data(11)["numbers"]
+    (_, without, _), (_, calmer, _) = numbers["after"]
+    assert without / calmer == pytest.approx(5, abs=0.2)
+    assert numbers["options"][numbers["answer"]] == "5 times"
+
+
+def test_a_smaller_window_enlarges() -> None:
+    numbers = question_data(12)["numbers"]
+    assert numbers["small"] < 1 and numbers["options"][numbers["answer"]] == "They grow"
+
+
+def test_the_ban_keeps_the_output_and_the_hidden_word_changes_it() -> None:
+    looked = reason.looked()
+    plain, banned, hidden = map(output_text, (looked.plain, looked.banned, looked.hidden))
+    assert plain == banned == "Eine junge Frau in einem blauen Kleid liest ein Buch."
+    assert hidden == "Eine Frau in einem blauen Kleid liest ein Buch."
+    assert looked.takers >= 3

@@ -53,7 +53,7 @@ class LessonFrame {
     this.after.hidden = false;
     const back = links.back ? [this.link(texts.back, links.back)] : [];
     const next = links.next ? [this.link(texts.next, links.next, 'main')] : [];
-    this.ways.replaceChildren(...back, ...next, this.again, this.link(texts.deeper, links.deeper), this.link(texts.all, links.all));
+    this.ways.replaceChildren(...back, ...next, this.again, this.link(texts.deeper, links.deeper), ...(links.own ? [this.link(texts.own, links.own)] : []), this.link(texts.all, links.all));
     this.markAddress(true);
     (next[0] ?? this.again).focus();
   }

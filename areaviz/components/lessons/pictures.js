@@ -1,26 +1,17 @@
 // The pictures of the questions. Each is a function (place, numbers, guessed) that draws into `place`, calls `guessed`
 // after every change of the guess, and returns { verdict, reveal, clear }. A verdict is 'right', 'close' or 'other'.
 
-function lessonNode(tag, className, text = '') {
-  return Object.assign(document.createElement(tag), { className, textContent: text });
-}
-
-function lessonButton(text, press) {
-  const button = Object.assign(document.createElement('button'), { type: 'button', textContent: text });
-  button.addEventListener('click', press);
-  return button;
-}
-
 /** How a guessed run of words, its first and last place, compares with the right one. */
 function spanVerdict(guess, answer) {
   if (guess[0] === answer[0] && guess[1] === answer[1]) return 'right';
   return guess[0] <= answer[1] && guess[1] >= answer[0] ? 'close' : 'other';
 }
 
-/** How guesses on a line compare with the right places. */
-function marksVerdict(guess, answer) {
-  const hits = guess.filter((value, place) => Math.abs(value - answer[place]) < 0.5).length;
-  return ['other', 'close', 'right'][hits];
+/** How guesses on a line compare with the right places, which count as found when they are `near`. */
+function marksVerdict(guess, answer, near) {
+  const away = guess.map((value, place) => Math.abs(value - answer[place]));
+  if (away.every((distance) => distance <= near)) return 'right';
+  return away.some((distance) => distance <= (guess.length > 1 ? near : 3 * near)) ? 'close' : 'other';
 }
 
 /** A run of words: the reader presses the first and the last one. */
@@ -59,12 +50,27 @@ function spanPicture(place, { written, read, now, answer, captions }, guessed) {
   };
 }
 
-/** Places on a line from 0 to `most`, one for each name. */
-function marksPicture(place, { given, names, most, answer }, guessed) {
+/** The moments that listeners attend to, a row for every item they write, and where each item is spoken. */
+function listenedStrips(strips) {
+  return strips.map(({ name, alt, picture, spoken, hits }) => {
+    const strip = lessonNode('figure', 'strip');
+    const below = lessonNode('div', 'spoken');
+    below.replaceChildren(...spoken.map(([item, start, length], which) => {
+      const mark = lessonNode('span', hits[which] ? 'hit' : 'missed', item);
+      Object.assign(mark.style, { left: `${100 * start}%`, width: `${100 * length}%` });
+      return mark;
+    }));
+    strip.append(lessonNode('figcaption', 'caption', name), Object.assign(new Image(), { src: picture, alt }), below);
+    return strip;
+  });
+}
+
+/** Places on a line from `least` to `most`, one for each name. */
+function marksPicture(place, { given = [], names, least, most, step = 1, near = 0.5, answer, after = [], strips = [] }, guessed) {
   const hasMoved = names.map(() => false);
   const rows = names.map((name, which) => {
     const row = lessonNode('div', 'mark');
-    const input = Object.assign(document.createElement('input'), { type: 'range', min: 0, max: most, step: 1, value: most / 2 });
+    const input = Object.assign(document.createElement('input'), { type: 'range', min: least, max: most, step, value: (least + most) / 2 });
     input.setAttribute('aria-label', name);
     const number = lessonNode('output', '', input.value);
     const line = lessonNode('span', 'line');
@@ -79,37 +85,29 @@ function marksPicture(place, { given, names, most, answer }, guessed) {
   });
   const items = lessonNode('div', 'words');
   items.replaceChildren(...given.map((item) => lessonNode('span', '', item)));
-  place.replaceChildren(items, ...rows.map(({ row }) => row));
+  const answers = lessonNode('div', 'answers');
+  place.replaceChildren(...(given.length ? [items] : []), ...rows.map(({ row }) => row), answers);
   guessed(false);
   const removeDots = () => place.querySelectorAll('.dot').forEach((dot) => dot.remove());
   return {
-    verdict: () => marksVerdict(rows.map(({ input }) => Number(input.value)), answer),
+    verdict: () => marksVerdict(rows.map(({ input }) => Number(input.value)), answer, near),
     reveal() {
       removeDots();
       rows.forEach(({ line }, which) => {
         const dot = lessonNode('span', 'dot');
         // The thumb of a slider is 16 px wide and stays within it.
-        dot.style.left = `calc(8px + ${answer[which] / most} * (100% - 16px))`;
+        dot.style.left = `calc(8px + ${(answer[which] - least) / (most - least)} * (100% - 16px))`;
         line.append(dot);
       });
+      answers.replaceChildren(...(after.length ? [lessonBars(after)] : []), ...listenedStrips(strips));
     },
     clear() {
       removeDots();
+      answers.replaceChildren();
       hasMoved.fill(false);
       guessed(false);
     },
   };
-}
-
-function lessonBars(bars) {
-  const most = Math.max(...bars.map(([, share]) => share));
-  const drawn = lessonNode('div', 'bars');
-  for (const [name, share, text] of bars) {
-    const bar = document.createElement('i');
-    bar.style.width = `${(100 * share) / most}%`;
-    drawn.append(lessonNode('span', '', name), bar, lessonNode('span', '', text));
-  }
-  return drawn;
 }
 
 /** One of several answers, with bars before and after the reveal. */
@@ -144,5 +142,3 @@ function choicePicture(place, { before, after, answer, options }, guessed) {
     },
   };
 }
-
-const LESSON_PICTURES = { span: spanPicture, marks: marksPicture, choice: choicePicture };

@@ -1,0 +1,54 @@
+"""What a question hands to the browser, and the parts that several questions share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from areaviz.trace.record import Field
+
+Texts = Mapping[str, Any]
+"""The texts of a question, by the names in its file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question with its answer.
+
+    Args:
+        numbers: what the picture draws.
+        words: the values of the placeholders in the texts.
+        deep: what the explanation behind "Go deeper" draws.
+    """
+
+    numbers: dict[str, Any]
+    words: dict[str, Any]
+    deep: dict[str, Any] = field(default_factory=dict)
+
+
+def bar(name: str, share: float, digits: int) -> list[Any]:
+    """Return a bar as the browser draws it: its name, its length and its number."""
+    return [name, share, f"{share:.{digits}f}"]
+
+
+def percent(share: float) -> int:
+    """Return a share as a whole percentage."""
+    return round(100 * share)
+
+
+def word_items(read: Field) -> list[list[int]]:
+    """Return the items of every word of a text; marks and the end are words of their own."""
+    found: list[list[int]] = []
+    for item, label in enumerate(read.labels):
+        joins = item > 0 and read.anchors[item][0] == read.anchors[item - 1][1]
+        if joins and label.isalnum() and read.labels[item - 1].isalnum():
+            found[-1].append(item)
+        else:
+            found.append([item])
+    return found
+
+
+def word_texts(read: Field) -> list[str]:
+    """Return the words of a text as a reader sees them."""
+    return ["".join(read.labels[item] for item in items) for items in word_items(read)]

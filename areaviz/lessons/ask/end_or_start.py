@@ -1,0 +1,41 @@
+"""Question 6: which score can put a span on top?"""
+
+from __future__ import annotations
+
+from areaviz.lessons import boundary
+from areaviz.lessons.arithmetic import plain
+from areaviz.lessons.ask.asked import Asked, Texts, bar
+from areaviz.trace.areas import Area
+
+
+def ask(texts: Texts) -> Asked:
+    """Ask whether a score of the first or of the last item lets a span win."""
+    item, span = Area(0, 1, 1, 1), Area(0, 1, 1, 2)
+    words = {"first": boundary.WORDS[1], "last": boundary.WORDS[2]}
+    scores = [step / 10 for step in range(1, 11)]
+    starts = [score for score in scores if _wins(span, boundary.attend(0, score, 0))]
+    ends = [score for score in scores if _wins(span, boundary.attend(0, 0, score))]
+    if starts or not ends:
+        raise ValueError("Question 6 needs a start score that never lets the span win.")
+    after = []
+    for key, score, found in (
+        ("with_start", scores[-1], boundary.attend(0, scores[-1], 0)),
+        ("with_end", ends[0], boundary.attend(0, 0, ends[0])),
+    ):
+        for area in (item, span):
+            name = texts[key].format(score=plain(score), words=boundary.words_of(area))
+            after.append(bar(name, _weight(area, found), 3))
+    plainly = boundary.attend(0, 0, 0)
+    words |= {"item": boundary.words_of(item), "span": boundary.words_of(span)}
+    words |= {"item_percent": f"{100 * _weight(item, plainly):.1f}"}
+    words |= {"span_percent": f"{100 * _weight(span, plainly):.1f}", "score": plain(ends[0])}
+    options = [option.format(**words) for option in texts["options"]]
+    return Asked({"before": [], "after": after, "answer": 1, "options": options}, words)
+
+
+def _weight(area: Area, found: boundary.Boundary) -> float:
+    return float(found.weights[boundary.GRID.index(area)])
+
+
+def _wins(area: Area, found: boundary.Boundary) -> bool:
+    return boundary.heaviest(found) == boundary.GRID.index(area)

@@ -1,0 +1,75 @@
+"""Question 1: which words does one head take as one to write a word?"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from areaviz.data.places import HERO
+from areaviz.lessons.ask.asked import Asked, Texts, percent, word_items, word_texts
+from areaviz.trace import codec
+from areaviz.trace.areas import AreaGrid
+from areaviz.trace.record import Field
+from areaviz.ui.forms.samples import EXAMPLES
+
+SITE = "encoder-decoder"
+"""The question is about this site in the sentence that Home shows."""
+
+
+def ask(texts: Texts) -> Asked:
+    """Ask which words one head takes as one to write a word."""
+    trace = codec.load(HERO)
+    found = trace.maps[SITE]
+    written, read = trace.fields[found.query], trace.fields[found.memory]
+    layer, head = EXAMPLES[0].focus.layer, EXAMPLES[0].focus.head or 0
+    weights_QA = np.asarray(found.weights[layer, head], dtype=float)
+    query = _clearest_phrase(weights_QA, found.grid, written, read)
+    weights = weights_QA[query]
+    number = int(weights.argmax())
+    area = found.grid.area(number)
+    words = word_items(read)
+    within = set(range(area.left, area.left + area.width))
+    held = [place for place, items in enumerate(words) if within & set(items)]
+    texts_read = word_texts(read)
+    asked = word_items(written)
+    numbers = {
+        "written": word_texts(written),
+        "now": next(place for place, items in enumerate(asked) if query in items),
+        "read": texts_read,
+        "answer": [held[0], held[-1]],
+        "captions": [texts["written"], texts["read"]],
+    }
+    return Asked(
+        numbers,
+        {
+            "word": written.labels[query],
+            "head": head + 1,
+            "layer": layer + 1,
+            "span": " ".join(texts_read[held[0] : held[-1] + 1]),
+            "percent": percent(float(weights[number])),
+            "areas": found.grid.count,
+            "longest": found.grid.max_width,
+        },
+    )
+
+
+def _clearest_phrase(
+    weights_QA: npt.NDArray[np.floating], grid: AreaGrid, written: Field, read: Field
+) -> int:
+    """Return the whole word for which an area of several words has the largest weight.
+
+    Raises:
+        ValueError: No word of the text has such an area on top.
+    """
+    found: list[tuple[float, int]] = []
+    for items in word_items(written):
+        query = items[0]
+        number = int(weights_QA[query].argmax())
+        area = grid.area(number)
+        labels = read.labels[area.left : area.left + area.width]
+        are_words = all(label.isalnum() for label in labels)
+        if len(items) == 1 and written.labels[query].isalnum() and len(labels) > 1 and are_words:
+            found.append((float(weights_QA[query, number]), query))
+    if not found:
+        raise ValueError("No word of the sentence on Home attends to several words as one.")
+    return max(found)[1]

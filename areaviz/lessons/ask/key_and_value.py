@@ -1,0 +1,32 @@
+"""Question 3: what are the key and the value of an area?"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from areaviz.lessons.arithmetic import area_means, area_sums, plain
+from areaviz.lessons.ask.asked import Asked, Texts
+from areaviz.trace.areas import Area, AreaGrid
+
+ITEMS = (2, 3, 5, 6)
+MOST = 20
+"""The end of the line."""
+
+
+def ask(texts: Texts) -> Asked:
+    """Ask for the mean and the sum of an area."""
+    items_HWD = np.array(ITEMS, dtype=float)[None, :, None]
+    grid = AreaGrid(1, len(ITEMS), 1, len(ITEMS))
+    whole = grid.index(Area(0, 0, 1, len(ITEMS)))
+    mean = float(area_means(items_HWD, grid)[whole, 0])
+    total = float(area_sums(items_HWD, grid)[whole, 0])
+    given = [str(item) for item in ITEMS]
+    numbers = {
+        "given": given,
+        "names": [texts["key"], texts["value"]],
+        "least": 0,
+        "most": MOST,
+        "answer": [mean, total],
+    }
+    words = {"items": ", ".join(given), "mean": plain(mean), "sum": plain(total)}
+    return Asked(numbers, words)

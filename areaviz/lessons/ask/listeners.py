@@ -1,0 +1,99 @@
+"""Question 10: of two listeners with the same error rate, which one attends to the digit?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from areaviz.cards.card import Card
+from areaviz.data.sound_samples import SAMPLES, sound_sample
+from areaviz.drawing.pictures import matrix_uri
+from areaviz.lessons.ask.asked import Asked, Texts
+from areaviz.metrics.speech import boundary_hits
+from areaviz.trace.errors import BackendError
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+from areaviz.trace.sound import RATE
+from areaviz.ui.shell.engine import engine
+
+SITE, SOUND = "encoder-decoder", "digits-repeats"
+LISTENERS = ("speech-content", "speech-hybrid")
+"""They differ only in what scores a moment; both write this recording without an error."""
+
+
+def requests() -> list[Request]:
+    """Return the requests whose traces the question is about."""
+    return [Request(model, "", sound=sound_sample(SOUND)) for model in LISTENERS]
+
+
+def ask(texts: Texts) -> Asked:
+    """Ask for how many digits each listener attends to the digit that it writes."""
+    traces = [engine().trace(request) for request in requests()]
+    hits = [sum(said(trace)) for trace in traces]
+    digits = len(SAMPLES[SOUND].text)
+    numbers = {
+        "names": [texts["content"], texts["hybrid"]],
+        "least": 0,
+        "most": digits,
+        "answer": hits,
+        "strips": [_strip(trace, texts) for trace in traces],
+    }
+    words: dict[str, object] = {"digits": digits, "text": " ".join(SAMPLES[SOUND].text)}
+    for name, card, hit in zip(("content", "hybrid"), _cards(), hits, strict=True):
+        test = card.figures["test"]
+        words[f"{name}_hits"] = hit
+        words[f"{name}_error"] = f"{100 * test['error']:.1f}"
+        words[f"{name}_share"] = f"{100 * test['hit']:.1f}"
+    return Asked(numbers, words)
+
+
+def said(trace: Trace) -> list[bool]:
+    """Return for every digit whether the heaviest moment lies where it is spoken."""
+    weights_TM = _weights(trace)
+    sample = SAMPLES[SOUND]
+    bounds = [
+        (round(RATE * start), round(RATE * end))
+        for start, end in zip(sample.starts, sample.ends, strict=True)
+    ]
+    anchors = trace.fields[trace.maps[SITE].memory].anchors
+    return boundary_hits(weights_TM, bounds, int(anchors[0][1] - anchors[0][0]))
+
+
+def _weights(trace: Trace) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+    """Return the weights of the moments for each digit [T, M], without the end."""
+    weights = np.asarray(trace.maps[SITE].weights[0, 0], dtype=np.float32)
+    return weights[: len(SAMPLES[SOUND].text)]
+
+
+def _strip(trace: Trace, texts: Texts) -> dict[str, object]:
+    """Return a listener's weights as a picture, with the spoken digits below."""
+    weights_TM = _weights(trace)
+    anchors = trace.fields[trace.maps[SITE].memory].anchors
+    length = float(anchors[-1][1]) / RATE
+    sample = SAMPLES[SOUND]
+    spoken = []
+    for digit, start, end in zip(sample.text, sample.starts, sample.ends, strict=True):
+        spoken.append([digit, start / length, (end - start) / length])
+    name = texts["content" if trace.request.model == LISTENERS[0] else "hybrid"]
+    return {
+        "name": name,
+        "alt": texts["strip"].format(listener=name),
+        "picture": matrix_uri(weights_TM, float(weights_TM.max())),
+        "rows": list(sample.text),
+        "spoken": spoken,
+        "hits": said(trace),
+    }
+
+
+def _cards() -> Sequence[Card]:
+    """Return the cards of the two listeners.
+
+    Raises:
+        BackendError: One of them is not installed.
+    """
+    known = engine().models()
+    missing = [model for model in LISTENERS if model not in known]
+    if missing:
+        raise BackendError(f"The model {missing[0]} is not installed.")
+    return [known[model] for model in LISTENERS]

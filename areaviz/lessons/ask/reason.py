@@ -1,0 +1,49 @@
+"""Question 13: is looking a reason? A banned area, then a hidden word."""
+
+from __future__ import annotations
+
+from areaviz.cards.tasks import TASKS
+from areaviz.lessons.ask.asked import Asked, Texts, bar
+from areaviz.trace.record import Trace
+from areaviz.ui.shell.engine import engine
+from areaviz.ui.teach.looking import HIDDEN_WORD, LAYER, Looking, compare_looking, output_text
+
+
+def looked() -> Looking:
+    """Return the translation as it is, with an area banned, and with a word hidden."""
+    return compare_looking(engine(), TASKS["translation"].opens)
+
+
+def ask(texts: Texts) -> Asked:
+    """Ask what a translator writes once its area is banned.
+
+    Raises:
+        ValueError: The ban changes the output, or hiding the word does not.
+    """
+    found = looked()
+    plain, hidden = output_text(found.plain), output_text(found.hidden)
+    if output_text(found.banned) != plain or hidden == plain:
+        raise ValueError("The ban must keep the output, and hiding the word must change it.")
+    options = [plain, hidden, texts["nothing"]]
+    words = {
+        "text": found.plain.request.text,
+        "word": found.word,
+        "span": found.span,
+        "takers": found.takers,
+        "heads": found.plain.maps["encoder-decoder"].heads,
+        "layer": LAYER + 1,
+        "hidden_word": HIDDEN_WORD,
+        "hidden": hidden,
+        "sure": f"{100 * _sure(found.plain, found.item):.0f}",
+        "banned_sure": f"{100 * _sure(found.banned, found.item):.0f}",
+    }
+    after = [
+        bar(texts["as_it_is"].format(**words), _sure(found.plain, found.item), 2),
+        bar(texts["with_ban"].format(**words), _sure(found.banned, found.item), 2),
+    ]
+    return Asked({"before": [], "after": after, "answer": 0, "options": options}, words)
+
+
+def _sure(trace: Trace, item: int) -> float:
+    """Return the probability of an output item."""
+    return float(trace.output.probabilities[item])

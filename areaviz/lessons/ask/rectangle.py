@@ -1,0 +1,118 @@
+"""Question 2: which rectangle of a picture does one head take to write a word?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from areaviz.cards.tasks import TASKS
+from areaviz.data.picture_samples import sample, scene_sample
+from areaviz.data.scenes import Scene
+from areaviz.drawing.pictures import uri
+from areaviz.lessons.ask.asked import Asked, Texts, percent
+from areaviz.trace.areas import Area, AreaGrid
+from areaviz.trace.record import AttentionMap, Field, Trace
+from areaviz.trace.request import Request
+from areaviz.ui.shell.engine import engine
+
+SITE, PICTURE = "encoder-decoder", "scene-34"
+"""The captioner's opening shows this picture, and its sentence is right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A head that takes a rectangle on the thing that a word speaks of.
+
+    Args:
+        weight: of the rectangle, the heaviest of all areas for this word.
+        layer, head, query: counted from 0.
+        area: the rectangle.
+    """
+
+    weight: float
+    layer: int
+    head: int
+    query: int
+    area: Area
+
+
+def request() -> Request:
+    """Return the request whose trace the question is about."""
+    return Request(TASKS["caption"].opens, "", picture=sample(PICTURE))
+
+
+def ask(texts: Texts) -> Asked:
+    """Ask which rectangle one head takes to write a word."""
+    trace = engine().trace(request())
+    found = trace.maps[SITE]
+    look = clearest_look(trace)
+    area, grid = look.area, found.grid
+    numbers = {
+        "picture": uri(sample(PICTURE).pixels),
+        "rows": grid.height,
+        "columns": grid.width,
+        "most": [grid.max_height, grid.max_width],
+        "answer": [area.top, area.left, area.height, area.width],
+        "cell": texts["cell"],
+        "alt": texts["alt"],
+    }
+    words = {
+        "sentence": trace.fields[trace.output.field].raw,
+        "word": trace.fields[found.query].labels[look.query].strip(),
+        "head": look.head + 1,
+        "layer": look.layer + 1,
+        "percent": percent(look.weight),
+        "high": area.height,
+        "wide": area.width,
+        "most_high": grid.max_height,
+        "most_wide": grid.max_width,
+        "rows": grid.height,
+        "columns": grid.width,
+        "areas": grid.count,
+    }
+    return Asked(numbers, words)
+
+
+def clearest_look(trace: Trace) -> Look:
+    """Return the head whose rectangle on the right thing has the largest weight.
+
+    Raises:
+        ValueError: No head takes a rectangle on the thing that it writes of.
+    """
+    scene = scene_sample(PICTURE)
+    found = trace.maps[SITE]
+    looks = list(_looks(found, trace.fields[found.query], scene)) if scene else []
+    if not looks:
+        raise ValueError("No head takes a rectangle on the thing that it writes of.")
+    return max(looks, key=lambda look: look.weight)
+
+
+def _looks(found: AttentionMap, written: Field, scene: Scene) -> Iterator[Look]:
+    """Yield all heads whose heaviest area has several rows and columns, all on the right thing."""
+    boxes = {}
+    for thing in scene.objects:
+        boxes[thing.colour] = thing.box
+    for query, label in enumerate(written.labels):
+        box = boxes.get(label.strip())
+        if box is None:
+            continue
+        for layer in range(found.layers):
+            for head in range(found.heads):
+                weights = np.asarray(found.weights[layer, head, query], dtype=float)
+                area = found.grid.area(int(weights.argmax()))
+                if area.height > 1 and area.width > 1 and lies_on(area, found.grid, box):
+                    yield Look(float(weights.max()), layer, head, query, area)
+
+
+def lies_on(area: Area, grid: AreaGrid, box: tuple[float, float, float, float]) -> bool:
+    """Return whether every cell of an area touches a box.
+
+    Args:
+        box: left, top, right, bottom as shares of the picture's sides.
+    """
+    left, top, right, bottom = box
+    rows = area.top + 1 > top * grid.height and area.top + area.height - 1 < bottom * grid.height
+    columns = area.left + 1 > left * grid.width and area.left + area.width - 1 < right * grid.width
+    return rows and columns

@@ -1,0 +1,28 @@
+"""Question 4: do the shares that the items receive sum to 1?"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from areaviz.lessons import attention
+from areaviz.lessons.arithmetic import areas_of
+from areaviz.lessons.ask.asked import Asked, Texts, bar
+
+QUERY, LONGEST = (1.0, 0.0), 3
+
+
+def ask(texts: Texts) -> Asked:
+    """Ask whether the shares of the items sum to 1."""
+    found = attention.attend(np.array(QUERY), LONGEST)
+    before = []
+    for area, weight in zip(areas_of(found.grid), found.weights, strict=True):
+        key = "item" if area.width == 1 else "items"
+        place = {"number": area.left + 1, "first": area.left + 1, "last": area.left + area.width}
+        before.append(bar(texts[key].format(**place), float(weight), 3))
+    after = []
+    for number, share in enumerate(found.coverage, start=1):
+        after.append(bar(texts["item"].format(number=number), float(share), 3))
+    total = float(found.coverage.sum())
+    answer = 1 if abs(total - 1) < 1e-9 else 2 * int(total > 1)
+    numbers = {"before": before, "after": after, "answer": answer, "options": texts["options"]}
+    return Asked(numbers, {"sum": f"{total:.3f}"})

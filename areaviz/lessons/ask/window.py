@@ -1,0 +1,36 @@
+"""Question 12: the window of a spatial transformer shrinks; what happens to its output?"""
+
+from __future__ import annotations
+
+import base64
+
+from areaviz.data.scenes import make_scene
+from areaviz.lessons.ask.asked import Asked, Texts
+from areaviz.trace.picture import Picture
+
+SCENE, SIDE, OUTPUT = 9, 40, 40
+"""Number of the sample scene, pixels a side, and pixels a side of the output."""
+SMALL, CENTRE = 0.45, (-0.36, 0.02)
+"""Half the side of the small window, and the middle of both; the picture reaches from -1 to 1."""
+
+
+def ask(texts: Texts) -> Asked:
+    """Ask whether things in the output grow or shrink as the window shrinks."""
+    picture = Picture.of("scene", make_scene("samples", SCENE).pixels(SIDE))
+    # The output always has the same size, so a part of the picture fills more of it.
+    growth = 1 / SMALL
+    numbers = {
+        "picture": {
+            "height": SIDE,
+            "width": SIDE,
+            "rgb": base64.b64encode(picture.pixels.tobytes()).decode(),
+        },
+        "side": OUTPUT,
+        "small": SMALL,
+        "centre": list(CENTRE),
+        "answer": 0 if growth > 1 else 2,
+        "options": texts["options"],
+        "captions": [texts["input"], texts["output"]],
+        "size": texts["size"],
+    }
+    return Asked(numbers, {"times": f"{growth:.1f}"})

@@ -1,0 +1,37 @@
+"""Question 7: how many times the work of regular attention do areas take?"""
+
+from __future__ import annotations
+
+from areaviz.lessons import cost
+from areaviz.lessons.ask.asked import Asked, Texts, bar
+from areaviz.trace.areas import AreaGrid
+
+GRID = AreaGrid(1, 256, 1, 5)
+
+
+def ask(texts: Texts) -> Asked:
+    """Ask for the work of attention to areas in multiples of regular attention."""
+    counts = cost.operations(GRID)
+    built = counts["built areas"] / counts["regular"]
+    factored = counts["factored"] / counts["regular"]
+    numbers = {
+        "names": [texts["guess"]],
+        "least": 1,
+        "most": 10,
+        "step": 0.5,
+        "near": 0.5,
+        "answer": [built],
+        "after": [
+            bar(texts["regular"], 1, 2),
+            bar(texts["built"], built, 2),
+            bar(texts["factored"], factored, 2),
+        ],
+    }
+    words = {
+        "items": GRID.items,
+        "longest": GRID.max_width,
+        "areas": f"{GRID.count:,}",
+        "built_times": f"{built:.2f}",
+        "factored_times": f"{factored:.2f}",
+    }
+    return Asked(numbers, words)

@@ -1,0 +1,48 @@
+"""Question 8: which of four forms of attention learns best?"""
+
+from __future__ import annotations
+
+from statistics import mean
+
+from areaviz.evaluation.form_tables import LETTERS_TABLE, TITLES
+from areaviz.evaluation.forms import FormRow, read_forms
+from areaviz.lessons.ask.asked import Asked, Texts, bar, percent
+from areaviz.trace.errors import BackendError
+
+FORMS = ("regular", "mean", "boundary", "convolution")
+"""The forms to put in order, as they are shown."""
+SITE = "encoder-decoder"
+
+
+def forms() -> dict[str, FormRow]:
+    """Return the results of the four forms.
+
+    Raises:
+        BackendError: The table of results is missing.
+    """
+    rows = dict(zip(TITLES, read_forms(LETTERS_TABLE), strict=True))
+    if not all(rows[form].losses for form in FORMS):
+        raise BackendError("The results of the models of letters are not installed here.")
+    return {form: rows[form] for form in FORMS}
+
+
+def ask(texts: Texts) -> Asked:
+    """Ask for the order of four forms by their validation loss."""
+    rows = forms()
+    losses = {form: mean(row.losses) for form, row in rows.items()}
+    best = sorted(FORMS, key=losses.__getitem__)
+    numbers = {
+        "options": [texts[form] for form in FORMS],
+        "answer": [FORMS.index(form) for form in best],
+        "place": texts["place"],
+        "after": [bar(texts[form], losses[form], 3) for form in best],
+    }
+    words = {
+        "seeds": min(len(row.losses) for row in rows.values()),
+        "best": texts[best[0]],
+        "convolution_less": f"{losses['regular'] - losses['convolution']:.3f}",
+        "boundary_less": f"{losses['regular'] - losses['boundary']:.3f}",
+        "mean_more": f"{losses['mean'] - losses['regular']:.3f}",
+        "spans": percent(rows["boundary"].spans[SITE].multi_share),
+    }
+    return Asked(numbers, words)

@@ -1,0 +1,26 @@
+"""The runs of models that questions are about, stored with the openings of the pages."""
+
+from __future__ import annotations
+
+from areaviz.backend.base import Backend
+from areaviz.cards.tasks import TASKS
+from areaviz.lessons.ask import listeners, rectangle
+from areaviz.trace.request import Request
+from areaviz.ui.teach.looking import TEXT, compare_looking
+
+
+def requests() -> list[Request]:
+    """Return the requests that do not depend on another run."""
+    translator = Request(TASKS["translation"].opens, TEXT)
+    return [rectangle.request(), *listeners.requests(), translator]
+
+
+def store_runs(backend: Backend) -> None:
+    """Run everything that the questions show.
+
+    Args:
+        backend: stores what it runs.
+    """
+    for request in requests():
+        backend.trace(request)
+    compare_looking(backend, TASKS["translation"].opens)
