@@ -173,7 +173,7 @@ def test_the_models_of_a_pair_differ_in_their_attention_alone() -> None:
         own = ["area_size", "key_mode", "convolution", "hard", "attends", "attention", "scoring"]
         own += ["overview", "forgetting", "context"]
         recipe = {**card.recipe, "model": {**card.recipe["model"], **dict.fromkeys(own)}}
-        recipe |= dict.fromkeys(("name", "rates", "precision", "pointing_head", "chosen_by"))
+        recipe |= dict.fromkeys(("name", "rates", "precision", "chosen_by"))
         # Whether boxes taught a head, and how often a run is validated, are no other training data.
         recipe |= dict.fromkeys(("told", "told_head", "validate_every"))
         # The number of averaged checkpoints belongs to the recipe, but their loss to the run.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -17,10 +17,15 @@ from areaviz.trace.limits import READINGS
 
 OPTIONAL = ("notes", "gates", "files", "heads", "opening", "lacks")
 """Entries that older cards lack."""
-POINTING_HEAD, LENGTH_PENALTY = "pointing_head", "length_penalty"
-"""The entries of a recipe that `Card.pointing_head` and `Card.length_penalty` read."""
+LENGTH_PENALTY = "length_penalty"
+"""The entry of a recipe that `Card.length_penalty` reads."""
+POINTING_HEAD = "pointing_head"
+"""An entry of recipes in older cards, which is now an entry of an opening."""
 GRAMMAR = "grammar"
 """The entry of a recipe that `Card.grammar` reads."""
+ATTENDING_SITE = "encoder-decoder"
+PICTURE_SITES = {"picture translation": "encoder-decoder picture"}
+"""The site to which the pointing head of an older card belongs, by task."""
 RENAMED = {"pointing head": "pointing_head", "chosen by": "chosen_by"}
 """Former names of recipe entries in older cards, and their current names."""
 MEASURED = ("figures", "attention", "heads", "opening", "notes", "gates", "files", "lacks")
@@ -64,13 +69,19 @@ class Opening:
     head: int | None
     # The heads that together align best with words, boxes or times, or None if none were chosen.
     best: BestAlignment | None = None
+    # Layer and head, from 0, whose attention points best, or None if none was chosen.
+    pointing_head: tuple[int, int] | None = None
 
     @property
     def entries(self) -> dict[str, Any]:
         """Its entry in card.json."""
         head = "all" if self.head is None else self.head
-        found = {"reading": self.reading, "layer": self.layer, "head": head}
-        return found if self.best is None else {**found, "best": self.best.entries}
+        found: dict[str, Any] = {"reading": self.reading, "layer": self.layer, "head": head}
+        if self.best is not None:
+            found["best"] = self.best.entries
+        if self.pointing_head is not None:
+            found["pointing_head"] = list(self.pointing_head)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +196,8 @@ class Card:
     @property
     def pointing_head(self) -> tuple[int, int] | None:
         """Layer and head, from 0, whose attention points best on validation, or None if unknown."""
-        place = self.recipe.get(POINTING_HEAD)
-        return (int(place[0]), int(place[1])) if place else None
+        places = (one.pointing_head for one in self.opening.values())
+        return next((place for place in places if place is not None), None)
 
     @property
     def told_head(self) -> tuple[int, int] | None:
@@ -209,7 +220,11 @@ class Card:
         and analyses. Nothing is copied, because every request needs the key.
         """
         names = (one.name for one in fields(self))
-        return {name: getattr(self, name) for name in names if name not in MEASURED}
+        found = {name: getattr(self, name) for name in names if name not in MEASURED}
+        if self.pointing_head is not None:
+            # It was an entry of the recipe, and the keys of stored traces must not change.
+            found["recipe"] = {**self.recipe, POINTING_HEAD: list(self.pointing_head)}
+        return found
 
     @property
     def is_as_published(self) -> bool:
@@ -298,7 +313,18 @@ def card_of(entries: Any) -> Card:
         raise ValueError(f"it lacks {', '.join(missing)}")
     recipe = values["recipe"]
     values["recipe"] = {RENAMED.get(name, name): value for name, value in recipe.items()}
-    return Card(**values)
+    card = Card(**values)
+    return _with_pointing_head(card) if POINTING_HEAD in card.recipe else card
+
+
+def _with_pointing_head(card: Card) -> Card:
+    """Move the pointing head of an older card from its recipe to the opening of its site."""
+    recipe = dict(card.recipe)
+    layer, head = map(int, recipe.pop(POINTING_HEAD))
+    site = PICTURE_SITES.get(card.task, ATTENDING_SITE)
+    first = card.opening.get(site, Opening(READINGS[0], layer, None))
+    opening = {**card.opening, site: replace(first, pointing_head=(layer, head))}
+    return replace(card, recipe=recipe, opening=opening)
 
 
 def write_card(card: Card, path: Path) -> None:
@@ -336,7 +362,7 @@ def _typed(value: Any, hint: Any, name: str) -> Any:
 def _opening(value: Any, name: str) -> Opening:
     """Convert JSON to an opening. Raise ValueError for an invalid reading, layer or head."""
     names = {"reading", "layer", "head"}
-    if not isinstance(value, dict) or value.keys() - {"best"} != names:
+    if not isinstance(value, dict) or value.keys() - {"best", "pointing_head"} != names:
         raise ValueError(f"{name} is no object with reading, layer and head")
     reading, layer, head = value["reading"], value["layer"], value["head"]
     if reading not in READINGS:
@@ -345,4 +371,13 @@ def _opening(value: Any, name: str) -> Opening:
     if any(type(place) is not int or place < 0 for place in places):
         raise ValueError(f"{name}: layer or head is no whole number from 0 on")
     best = best_of(value["best"]) if "best" in value else None
-    return Opening(reading, layer, None if head == "all" else head, best)
+    pointing = _place(value["pointing_head"], name) if "pointing_head" in value else None
+    return Opening(reading, layer, None if head == "all" else head, best, pointing)
+
+
+def _place(value: Any, name: str) -> tuple[int, int]:
+    """Convert JSON to a layer and a head. Raise ValueError for anything else."""
+    is_list = isinstance(value, list) and len(value) == 2
+    if not is_list or any(type(one) is not int or one < 0 for one in value):
+        raise ValueError(f"{name}: pointing_head is no list of layer and head")
+    return value[0], value[1]

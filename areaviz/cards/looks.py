@@ -33,6 +33,7 @@ _OF_CAPTIONS = LookMeasures(
     "Does it look at what it speaks of?",
     {
         "pointing": "Words whose heaviest cell lies in the gold box",
+        "best_pointing": "The same words in the best alignment",
         "mass": "Attention inside the gold box",
         "own_pointing": "The same of its own captions' words, where the caption is true",
         "own_mass": "Attention of these inside the gold box",
@@ -69,7 +70,10 @@ LOOK_MEASURES: Mapping[str, LookMeasures] = {
     ),
     "speech": LookMeasures(
         "Does it listen where the digit is said?",
-        {"hit": "Digits whose heaviest moment lies where they are said"},
+        {
+            "hit": "Digits whose heaviest moment lies where they are said",
+            "best_hit": "The same digits in the best alignment",
+        },
         {
             "_uniform": "Any moment",
             "_diagonal": "Equal distances",
@@ -83,6 +87,7 @@ LOOK_MEASURES: Mapping[str, LookMeasures] = {
         "Does it look at the action that it tells?",
         {
             "peak": "Words whose heaviest area has its middle in the action",
+            "best_peak": "The same words in the best alignment",
             "first": "Words whose heaviest frame, the first of equals, lies in the action",
             "area": "Words whose heaviest area lies in the action as a whole",
             "multi_share": "Words whose heaviest area has several frames",

@@ -16,18 +16,21 @@ from areaviz.cards.card import Opening
 from areaviz.data.flickr8k import read_photos, read_pixels
 from areaviz.data.grounding import Box, Grounded
 from areaviz.data.scenes import TIE, scenes_of
+from areaviz.evaluation.best_pointing import best_figures, pointing_choice
 from areaviz.evaluation.heads import card_heads
 from areaviz.evaluation.measure import Measured, Options, Place, check_chosen, pointing_head
 from areaviz.evaluation.opening import openings, pointing_opening
 from areaviz.metrics.area_hits import area_figures
 from areaviz.metrics.captions import caption_scores
 from areaviz.metrics.head_choice import largest
-from areaviz.metrics.pointing import FloatArray, pointing_figures
+from areaviz.metrics.pointed_words import PointedWords
+from areaviz.metrics.pointing import FloatArray, middles_inside, pointing_figures
 from areaviz.models.network import PictureNetwork
 from areaviz.models.writing import BATCH, WritingModel
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.picture import Picture
 from areaviz.trace.request import Request
+from areaviz.trace.weights import coverage
 
 SITE = "encoder-decoder"
 
@@ -80,17 +83,19 @@ def evaluate_captions(model: WritingModel, data: Path, split: str, options: Opti
     written = _written(model, held, options) if options.outputs else Measured({})
     if not attends:
         return written
-    place, attention = _attention(model, held, written.outputs, split)
+    first, attention = _attention(model, held, written.outputs, split)
     heads: Mapping[str, Mapping[str, Any]] = {}
-    opening: Mapping[str, Opening] = {}
+    opening: Mapping[str, Opening] = {SITE: first} if split == "val" else {}
     if split == "val" and options.traces:
         heads = card_heads(model, _given(model, held)[: options.traces])
-        layer, head = place
+        assert first.pointing_head is not None
+        layer, head = first.pointing_head
         attention["cell"] = largest(heads[SITE], "cell")
         attention["multi_share"] = heads[SITE]["multi_share"][layer][head]
-        opening = {**openings(heads), SITE: pointing_opening(heads[SITE], place)}
+        opened = pointing_opening(heads[SITE], first.pointing_head)
+        opening = {**openings(heads), SITE: replace(opened, best=first.best)}
     measured = {f"{SITE}, {split}": attention}
-    return replace(written, attention=measured, pointing_head=place, heads=heads, opening=opening)
+    return replace(written, attention=measured, heads=heads, opening=opening)
 
 
 def _written(model: WritingModel, held: Held, options: Options) -> Measured:
@@ -119,8 +124,8 @@ def _given(model: WritingModel, held: Held) -> list[Request]:
 
 def _attention(
     model: WritingModel, held: Held, captions: Sequence[str], split: str
-) -> tuple[Place, dict[str, float]]:
-    """Return the head that points best on validation, and how well it points.
+) -> tuple[Opening, dict[str, float]]:
+    """Return the opening with the heads that point best on validation, and how well they point.
 
     The first grounded sentence of each picture is given instead of the model's own, so that words
     and boxes are known. If all true sentences are known, the model's own captions are measured as
@@ -135,12 +140,15 @@ def _attention(
     place = pointing_head(model.card, split, measured)
     blank = _read(model.untrained(), given.pictures, given.sentences)
     untrained = pointing_figures(_rows(blank, *place))
+    words, blank_words = _pointed(given), _pointed(blank)
+    first = pointing_choice(model.card, SITE, place, words, split)
     figures = {
         **measured[place],
         "pointing_untrained": untrained["pointing"],
         "mass_untrained": untrained["mass"],
         **area_figures(_rows(given, *place)),
         "pointing_mean_of_heads": float(np.mean([one["pointing"] for one in measured.values()])),
+        **best_figures("pointing", words, blank_words, first.best, measured[place]),
     }
     pictures, sentences = [], []
     for picture, text, true in zip(held.pictures, captions, held.true, strict=False):
@@ -150,7 +158,7 @@ def _attention(
     if pictures:
         own = pointing_figures(_rows(_read(model, pictures, sentences), *place))
         figures |= {f"own_{name}": value for name, value in own.items()}
-    return place, figures
+    return first, figures
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -185,6 +193,19 @@ def _read(model: WritingModel, pictures: Sequence[Picture], sentences: Sequence[
     grids = [network.config.areas(layer).grid(cells) for layer in range(network.config.layers)]
     tokens = [model.tokenizer.of_words(one.text) for one in sentences]
     return Read(pictures, sentences, weights, tokens, grids)
+
+
+def _pointed(read: Read) -> PointedWords:
+    """Return the cells of every word with boxes in all heads, and which of them are in a box."""
+    found = []
+    for weights_L, tokens, sentence in zip(read.weights, read.tokens, read.sentences, strict=True):
+        layers = zip(weights_L, read.grids, strict=True)
+        cells_LHQN = np.array([coverage(weights, grid) for weights, grid in layers])
+        if sentence.boxes:
+            right = [middles_inside(read.grids[0], boxes) for _, boxes in sentence.boxes]
+            queries = [tokens[word] for word, _ in sentence.boxes]
+            found.append(PointedWords.of(cells_LHQN, queries, np.array(right)))
+    return PointedWords.joined(found)
 
 
 def _rows(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from areaviz.cards.card import POINTING_HEAD, Card, Opening, read_card, write_card
+from areaviz.cards.card import Card, Opening, read_card, write_card
 from areaviz.cards.tasks import TASKS, load
 from areaviz.models import MODELS
 from areaviz.models.device import choose_device
@@ -43,8 +43,6 @@ class Measured:
     figures: Mapping[str, Any]
     # Values by measure, by entry of `Card.attention`.
     attention: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    # The head that points best.
-    pointing_head: Place | None = None
     # The outputs of the model.
     outputs: Sequence[str] = ()
     # Values chosen on validation, by entry of `Card.recipe`.
@@ -73,15 +71,12 @@ def evaluate(
     choice("split", split, task.splits)
     model = MODELS[card.family].load(folder, card, choose_device(device))
     found: Measured = load(task.evaluate)(model, data, split, options)
-    recipe = {**card.recipe, **found.chosen}
-    if found.pointing_head is not None:
-        recipe[POINTING_HEAD] = list(found.pointing_head)
     attention = dict(card.attention)
     for name, values in found.attention.items():
         attention[name] = values if options.outputs else {**attention.get(name, {}), **values}
     card = replace(
         card,
-        recipe=recipe,
+        recipe={**card.recipe, **found.chosen},
         figures={**card.figures, split: found.figures} if found.figures else card.figures,
         attention=attention,
         heads=found.heads or card.heads,

@@ -59,7 +59,7 @@ def openings(heads: Mapping[str, Figures]) -> dict[str, Opening]:
 def pointing_opening(figures: Figures, place: tuple[int, int]) -> Opening:
     """Return what pages open with, given the layer and head (from 0) that points best."""
     reading = "heaviest" if enough(figures, "picture")[place] else "coverage"
-    return Opening(reading, *place)
+    return Opening(reading, *place, pointing_head=place)
 
 
 def linked_opening(model: WritingModel, figures: Figures, linked: Dataset) -> Opening:

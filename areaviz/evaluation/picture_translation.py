@@ -17,11 +17,13 @@ from areaviz.cards.card import Opening
 from areaviz.data.flickr8k import read_photos, read_pixels
 from areaviz.data.grounding import Box
 from areaviz.data.scenes import Scene, scenes_of
+from areaviz.evaluation.best_pointing import best_figures, pointing_choice
 from areaviz.evaluation.heads import card_heads
 from areaviz.evaluation.measure import Measured, Options, Place, check_chosen, pointing_head
 from areaviz.evaluation.opening import openings, pointing_opening
 from areaviz.evaluation.scene_words import KINDS, asked_words, right_words
-from areaviz.metrics.pointing import FloatArray, pointing_figures
+from areaviz.metrics.pointed_words import PointedWords
+from areaviz.metrics.pointing import FloatArray, middles_inside, pointing_figures
 from areaviz.metrics.translation import translation_scores
 from areaviz.models.network import PictureNetwork
 from areaviz.models.two_memories import SITES
@@ -29,6 +31,7 @@ from areaviz.models.writing import BATCH, WritingModel
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.picture import Picture
 from areaviz.trace.request import Request
+from areaviz.trace.weights import coverage
 
 CONDITIONS = ("", "_without", "_blank", "_wrong")
 """Suffixes for the true picture, no picture, a grey picture and the next example's picture."""
@@ -75,16 +78,20 @@ def evaluate_picture_translation(
         check_chosen(card, split)
     held = read_picture_pairs(card.pictures, split, data, network.encoder_config.side)
     written = _written(model, held, options) if options.outputs else Measured({})
-    place, attention = _attention(model, held, split)
+    site = SITES["picture"]
+    first, attention = _attention(model, held, split)
     heads: Mapping[str, Mapping[str, Any]] = {}
     opening: dict[str, Opening] = {}
     if split == "val" and options.traces:
         heads = card_heads(model, _given(model, held)[: options.traces])
         opening = openings(heads)
-        if place is not None:
-            opening[SITES["picture"]] = pointing_opening(heads[SITES["picture"]], place)
-    measured = {f"{SITES['picture']}, {split}": attention}
-    return replace(written, attention=measured, pointing_head=place, heads=heads, opening=opening)
+        if first is not None and first.pointing_head is not None:
+            opened = pointing_opening(heads[site], first.pointing_head)
+            first = replace(opened, best=first.best)
+    if split == "val" and first is not None:
+        opening[site] = first
+    measured = {f"{site}, {split}": attention}
+    return replace(written, attention=measured, heads=heads, opening=opening)
 
 
 def _written(model: WritingModel, held: PicturePairs, options: Options) -> Measured:
@@ -166,10 +173,10 @@ class Looked:
 
 def _attention(
     model: WritingModel, held: PicturePairs, split: str
-) -> tuple[Place | None, dict[str, float]]:
-    """Return the pointing head and the measures of attention.
+) -> tuple[Opening | None, dict[str, float]]:
+    """Return the opening with the heads that point best, and the measures of attention.
 
-    Without boxes, the head is None. "val" chooses the head.
+    Without boxes, the opening is None. "val" chooses the heads.
     """
     looked = list(passes(model, held))
     figures = {"picture_share": float(np.mean(np.concatenate([one.share for one in looked])))}
@@ -183,11 +190,16 @@ def _attention(
             rows = _rows(looked, held.scenes, grid, layer, head)
             measured[layer, head] = pointing_figures(rows)
     place = pointing_head(model.card, split, measured)
-    blank = passes(model.untrained(), held)
+    blank = list(passes(model.untrained(), held))
     untrained = pointing_figures(_rows(blank, held.scenes, grid, *place))
+    words = _pointed(looked, held.scenes, grid)
+    first = pointing_choice(model.card, SITES["picture"], place, words, split)
     figures |= measured[place]
     figures |= {f"{name}_untrained": untrained[name] for name in ("pointing", "mass")}
-    return place, figures
+    figures |= best_figures(
+        "pointing", words, _pointed(blank, held.scenes, grid), first.best, measured[place]
+    )
+    return first, figures
 
 
 def passes(model: WritingModel, held: PicturePairs) -> Iterator[Looked]:
@@ -204,6 +216,17 @@ def passes(model: WritingModel, held: PicturePairs) -> Iterator[Looked]:
         for row, request in enumerate(part):
             length = len(model.tokenizer.ids(request.target or ""))
             yield Looked(weights_BLHTA[row, :, :, :length], share_BT[row, :length])
+
+
+def _pointed(looked: Iterable[Looked], scenes: Sequence[Scene], grid: AreaGrid) -> PointedWords:
+    """Return the cells of each German word for an object in all heads, and which are in its box."""
+    found = []
+    for one, scene in zip(looked, scenes, strict=True):
+        known = scene.german_grounded.boxes
+        right = [middles_inside(grid, boxes) for _, boxes in known]
+        queries = [place for place, _ in known]
+        found.append(PointedWords.of(coverage(one.weights, grid), queries, np.array(right)))
+    return PointedWords.joined(found)
 
 
 def _rows(

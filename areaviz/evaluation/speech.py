@@ -6,15 +6,18 @@ Shapes: T digits of a string, M items of its sound.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from areaviz.data.spoken_digits import Recordings, Utterance, joined, read_recordings
+from areaviz.evaluation.best_pointing import MOMENTS, best_figures, moment_choice
 from areaviz.evaluation.measure import Measured, Options
 from areaviz.metrics.heads import diagonal_dependence
-from areaviz.metrics.speech import boundary_hits, error_rate
+from areaviz.metrics.pointed_words import PointedWords
+from areaviz.metrics.speech import boundary_hits, error_rate, items_inside
 from areaviz.models.listener import SAMPLES_AN_ITEM
 from areaviz.models.recurrent import SITE
 from areaviz.models.writing import WritingModel
@@ -39,20 +42,39 @@ def evaluate_speech(model: WritingModel, data: Path, split: str, options: Option
     """
     recordings = read_recordings(data, split)
     strings = drawn(recordings, 2, STRINGS, COUNTS, REPEATS)
-    long = drawn(recordings, 3, LONG_STRINGS, LONG_COUNTS, LONG_REPEATS)
+    weights = looks(model, strings)
+    written = Measured({})
+    if options.outputs:
+        long = drawn(recordings, 3, LONG_STRINGS, LONG_COUNTS, LONG_REPEATS)
+        written = _written(model, strings, long, hit_share(weights, strings), options)
+    known = drawn(read_recordings(data, "val"), 4, STRINGS, COUNTS, REPEATS)
+    attention = attention_figures(model, weights, strings, known)
+    words = pointed(weights, strings)
+    opening = moment_choice(model.card, SITE, words, split, "digits of validation strings")
+    if SITE in opening:
+        blank = pointed(looks(model.untrained(), strings), strings)
+        attention |= best_figures("hit", words, blank, opening[SITE].best, attention, MOMENTS)
+    return replace(written, attention={f"{SITE}, {split}": attention}, opening=opening)
+
+
+def _written(
+    model: WritingModel,
+    strings: Sequence[Utterance],
+    long: Sequence[Utterance],
+    hit: float,
+    options: Options,
+) -> Measured:
+    """Transcribe strings and longer ones, and score the transcripts; `hit` is of the strings."""
     written, written_long = heard(model, strings, options), heard(model, long, options)
-    weights, weights_long = looks(model, strings), looks(model, long)
     figures = {
         "error": error_rate(written, [one.text for one in strings]),
-        "hit": hit_share(weights, strings),
+        "hit": hit,
         "long_error": error_rate(written_long, [one.text for one in long]),
-        "long_hit": hit_share(weights_long, long),
+        "long_hit": hit_share(looks(model, long), long),
         "strings": len(strings),
         "digits": sum(len(one.text) for one in strings),
     }
-    known = drawn(read_recordings(data, "val"), 4, STRINGS, COUNTS, REPEATS)
-    attention = attention_figures(model, weights, strings, known)
-    return Measured(figures, {f"{SITE}, {split}": attention}, outputs=written)
+    return Measured(figures, outputs=written)
 
 
 def drawn(
@@ -79,15 +101,25 @@ def sound_of(utterance: Utterance) -> Sound:
 
 
 def looks(model: WritingModel, strings: Sequence[Utterance]) -> list[FloatArray]:
-    """Return the weights [T, M] of each string's digits."""
+    """Return the weights [T + 1, M] of each string's digits and of the end."""
     found: list[FloatArray] = []
     for first in range(0, len(strings), AT_ONCE):
         part = strings[first : first + AT_ONCE]
         requests = [Request(model.card.name, "", sound=sound_of(o), target=o.text) for o in part]
         weights_BTM = model.attend(requests).weights[SITE][0][:, 0].cpu().numpy()
         for weights_TM, one in zip(weights_BTM, part, strict=True):
-            found.append(weights_TM[: len(one.text)])
+            found.append(weights_TM[: len(one.text) + 1])
     return found
+
+
+def pointed(weights: Sequence[FloatArray], strings: Sequence[Utterance]) -> PointedWords:
+    """Return the items of every digit, and which of them overlap the digit."""
+    found = []
+    for weights_TM, one in zip(weights, strings, strict=True):
+        items = weights_TM.shape[1]
+        right = [items_inside(bounds, items, SAMPLES_AN_ITEM) for bounds in one.bounds]
+        found.append(PointedWords.of(weights_TM[None, None], range(len(right)), np.array(right)))
+    return PointedWords.joined(found)
 
 
 def hit_share(weights: Sequence[FloatArray], strings: Sequence[Utterance]) -> float:
@@ -113,8 +145,9 @@ def attention_figures(
     """
     untrained = looks(model.untrained(), strings)
     mean_T = mean_times(known)
-    bits = [query_dependence(weights_TM)[0] for weights_TM in weights]
-    ceiling = [diagonal_dependence(*weights_TM.shape) for weights_TM in weights]
+    digits = [rows_TM[: len(one.text)] for rows_TM, one in zip(weights, strings, strict=True)]
+    bits = [query_dependence(weights_TM)[0] for weights_TM in digits]
+    ceiling = [diagonal_dependence(*weights_TM.shape) for weights_TM in digits]
     return {
         "hit": hit_share(weights, strings),
         "hit_uniform": _uniform(strings),

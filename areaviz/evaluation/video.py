@@ -6,15 +6,18 @@ Shapes: T words of a sentence, N frames.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from areaviz.data.clip_samples import clip_of
 from areaviz.data.moving_digits import FUNCTION_WORDS, DigitBank, MovingDigit, moving_digits
+from areaviz.evaluation.best_pointing import MOMENTS, best_figures, moment_choice
 from areaviz.evaluation.films import evaluate_films
 from areaviz.evaluation.measure import Measured, Options
 from areaviz.metrics.heads import diagonal_dependence
+from areaviz.metrics.pointed_words import PointedWords
 from areaviz.models.recurrent import SITE
 from areaviz.models.writing import WritingModel
 from areaviz.trace.query import item_shares, query_dependence, top_areas
@@ -27,6 +30,8 @@ SEEDS = {"val": 13, "test": 14}
 """Seeds of the digits and clips. Training and its validation use other seeds."""
 KNOWN = 500
 """Number of validation clips that determine when actions happen on average."""
+Given = Sequence[tuple[Trace, MovingDigit]]
+"""Clips with the model's traces of their right sentences."""
 
 
 def evaluate_video(model: WritingModel, data: Path, split: str, options: Options) -> Measured:
@@ -38,6 +43,22 @@ def evaluate_video(model: WritingModel, data: Path, split: str, options: Options
     if model.card.recipe.get("clips") == "people":
         return evaluate_films(model, data, split, options)
     clips = drawn(split, CLIPS)
+    written = _written(model, clips, options) if options.outputs else Measured({})
+    if not (model.network.config.layers and options.traces):
+        return written
+    clips = clips[: options.traces]
+    traced, raw = given_traces(model, clips), given_traces(model.untrained(), clips)
+    attention = attention_figures(clips, traced, raw)
+    words = pointed(traced)
+    opening = moment_choice(model.card, SITE, words, split, "words of validation clips")
+    if SITE in opening:
+        best, blank = opening[SITE].best, pointed(raw)
+        attention |= best_figures("peak", words, blank, best, attention, MOMENTS)
+    return replace(written, attention={f"{SITE}, {split}": attention}, opening=opening)
+
+
+def _written(model: WritingModel, clips: Sequence[MovingDigit], options: Options) -> Measured:
+    """Write a sentence for every clip and score the sentences."""
     requests = []
     for clip in clips:
         given = clip_of("drawn", clip)
@@ -48,10 +69,23 @@ def evaluate_video(model: WritingModel, data: Path, split: str, options: Options
         "right": float(np.mean([text == c.text for text, c in zip(written, clips, strict=True)])),
         "clips": len(clips),
     }
-    attention = {}
-    if model.network.config.layers and options.traces:
-        attention[f"{SITE}, {split}"] = attention_figures(model, clips[: options.traces])
-    return Measured(figures, attention, outputs=written)
+    return Measured(figures, outputs=written)
+
+
+def pointed(given: Given) -> PointedWords:
+    """Return all areas of every word of an action, and which have their middle in the action."""
+    found = []
+    for trace, clip in given:
+        attention = trace.maps[SITE]
+        _, left_A, _, width_A = attention.grid.table().T
+        middle_A = left_A + (width_A - 1) / 2
+        queries, right = [], []
+        for word, window in enumerate(clip.gold()):
+            if window is not None:
+                queries.append(word)
+                right.append((window[0] <= middle_A) & (middle_A <= window[1] - 1))
+        found.append(PointedWords.of(attention.weights, queries, np.array(right)))
+    return PointedWords.joined(found)
 
 
 def drawn(split: str, count: int) -> list[MovingDigit]:
@@ -71,7 +105,7 @@ def word_accuracy(written: Sequence[str], clips: Sequence[MovingDigit]) -> float
     return float(np.mean(right))
 
 
-def attention_figures(model: WritingModel, clips: Sequence[MovingDigit]) -> dict[str, float]:
+def attention_figures(clips: Sequence[MovingDigit], given: Given, raw: Given) -> dict[str, float]:
     """Return how often words of an action attend to its frames, and baselines without attention.
 
     "peak": the middle of the heaviest area is between the first and the last frame of the action
@@ -81,9 +115,14 @@ def attention_figures(model: WritingModel, clips: Sequence[MovingDigit]) -> dict
     "peak_position": the frame in which first and second actions happen most often, over validation
     clips. "peak_untrained": the untrained network. "dependence": bits of information that the frame
     gives about the word; "dependence_diagonal": the bits for words at equal distances.
+
+    Args:
+        clips: The clips.
+        given: Their traces.
+        raw: Their traces by the untrained network.
     """
-    found = [_looks(trace, clip) for trace, clip in _given(model, clips)]
-    raw = [_looks(trace, clip) for trace, clip in _given(model.untrained(), clips)]
+    found = [_looks(trace, clip) for trace, clip in given]
+    blank = [_looks(trace, clip) for trace, clip in raw]
     peaks, firsts, areas, multi, bits, ceiling = (
         np.concatenate(part) for part in zip(*found, strict=True)
     )
@@ -95,10 +134,10 @@ def attention_figures(model: WritingModel, clips: Sequence[MovingDigit]) -> dict
         "multi_share": float(multi.mean()),
         "peak_uniform": float(np.mean([_share(clip) for clip in clips])),
         "peak_position": float(np.mean([_hits(clip, usual) for clip in clips])),
-        "peak_untrained": float(np.concatenate([part[0] for part in raw]).mean()),
+        "peak_untrained": float(np.concatenate([part[0] for part in blank]).mean()),
         "dependence": float(bits.mean()),
         "dependence_diagonal": float(ceiling.mean()),
-        "dependence_untrained": float(np.concatenate([part[4] for part in raw]).mean()),
+        "dependence_untrained": float(np.concatenate([part[4] for part in blank]).mean()),
         "clips": len(clips),
     }
 
@@ -113,7 +152,10 @@ def usual_frames(clips: Sequence[MovingDigit]) -> tuple[int, int]:
     return first, second
 
 
-def _given(model: WritingModel, clips: Sequence[MovingDigit]) -> list[tuple[Trace, MovingDigit]]:
+def given_traces(
+    model: WritingModel, clips: Sequence[MovingDigit]
+) -> list[tuple[Trace, MovingDigit]]:
+    """Return each clip with the model's trace of its right sentence."""
     found = []
     for clip in clips:
         request = Request(model.card.name, "", clip=clip_of("drawn", clip), target=clip.text)

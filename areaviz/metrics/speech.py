@@ -36,7 +36,17 @@ def boundary_hits(
         samples_an_item: Samples per item. Item m starts at sample m * samples_an_item.
     """
     hits = []
-    for weights_M, (first, behind) in zip(weights_TM, bounds, strict=False):
-        start = int(weights_M.argmax()) * samples_an_item
-        hits.append(start < behind and start + samples_an_item > first)
+    for weights_M, one in zip(weights_TM, bounds, strict=False):
+        inside_M = items_inside(one, len(weights_M), samples_an_item)
+        hits.append(bool(inside_M[weights_M.argmax()]))
     return hits
+
+
+def items_inside(
+    bounds: tuple[int, int], items: int, samples_an_item: int
+) -> npt.NDArray[np.bool_]:
+    """Return which items overlap the samples from the first to the end (exclusive): bool [M]."""
+    first, behind = bounds
+    starts_M = np.arange(items) * samples_an_item
+    inside: npt.NDArray[np.bool_] = (starts_M < behind) & (starts_M + samples_an_item > first)
+    return inside

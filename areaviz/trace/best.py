@@ -48,7 +48,8 @@ class BestAlignment:
         """A sentence for users: what the map is, and on how many examples it was chosen."""
         found, were = f"{names_of(self.heads)}.", "It was"
         if len(self.heads) > 1:
-            found, were = f"{found} This map is the mean of these heads.", "They were"
+            of = "these heads" if len({place[:2] for place in self.heads}) > 1 else "both rows"
+            found, were = f"{found} This map is the mean of {of}.", "They were"
         return f"{found} {were} chosen on {self.examples:,} {self.chosen_on}."
 
     @property
@@ -95,6 +96,9 @@ def best_of(entry: Any) -> BestAlignment:
 
 def names_of(heads: Sequence[Choice]) -> str:
     """Return heads in words, counted from 1: “Heads 1.2, read one step later, and 4.1”."""
+    places = {f"{layer + 1}.{head + 1}" for layer, head, _ in heads}
+    if len(heads) == 2 and len(places) == 1:
+        return f"Head {places.pop()}, read at its own step and one step later"
     names = []
     for layer, head, step in heads:
         names.append(f"{layer + 1}.{head + 1}" + (", read one step later" if step else ""))

@@ -75,7 +75,22 @@ def test_renamed_entries_are_read_from_older_cards(tmp_path: Path) -> None:
     older = {"pointing head": [1, 3], "chosen by": "validation loss", "seed": 1}
     card = read_card(written(tmp_path, lambda entries: entries.update(recipe=older)))
     assert card.pointing_head == (1, 3)
-    assert card.recipe == {"pointing_head": [1, 3], "chosen_by": "validation loss", "seed": 1}
+    assert card.recipe == {"chosen_by": "validation loss", "seed": 1}
+    # Head 3 of the opening was chosen by other figures, and stays.
+    first = replace(CARD.opening["encoder-decoder"], pointing_head=(1, 3))
+    assert card.opening["encoder-decoder"] == first
+    before = {"pointing_head": [1, 3], "chosen_by": "validation loss", "seed": 1}
+    assert card.identity == {**CARD.identity, "recipe": before}
+
+
+def test_pointing_head_of_a_card_without_openings_gets_one(tmp_path: Path) -> None:
+    older = {"recipe": {"pointing_head": [1, 3]}, "opening": {}, "task": "picture translation"}
+    card = read_card(written(tmp_path, lambda entries: entries.update(older)))
+    assert card.opening == {
+        "encoder-decoder picture": Opening("heaviest", 1, None, pointing_head=(1, 3))
+    }
+    write_card(card, tmp_path / "new.json")
+    assert read_card(tmp_path / "new.json") == card
 
 
 SHIPPED = sorted((Path(__file__).parents[2] / "checkpoints").glob("*/card.json"))

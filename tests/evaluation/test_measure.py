@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from areaviz.cards.card import POINTING_HEAD
+from areaviz.cards.card import Opening
 from areaviz.evaluation.measure import check_chosen, pointing_head
 from areaviz.trace.errors import InputError
 from tests.pages import folder
@@ -20,12 +20,13 @@ def test_val_chooses_the_best() -> None:
 
 
 def test_test_uses_the_head_that_val_chose() -> None:
-    chosen = replace(CARD, recipe={**CARD.recipe, POINTING_HEAD: [0, 1]})
+    opening = {"encoder-decoder": Opening("coverage", 1, 1, pointing_head=(0, 1))}
+    chosen = replace(CARD, opening=opening)
     assert pointing_head(chosen, "test", MEASURED) == (0, 1)
 
 
 def test_test_without_val_is_refused() -> None:
-    bare = replace(CARD, recipe={})
+    bare = replace(CARD, opening={})
     with pytest.raises(InputError, match='Measure the split "val" first: .* not on "test"'):
         pointing_head(bare, "test", MEASURED)
     check_chosen(bare, "val")

@@ -47,8 +47,8 @@ def test_spans_of_independent_heads_do_not_count() -> None:
 
 def test_captioner_opens_on_the_best_pointing_head() -> None:
     found = figures([0.9, 0.1], [2.0, 2.0])
-    assert pointing_opening(found, (0, 0)) == Opening("heaviest", 0, 0)
-    assert pointing_opening(found, (0, 1)) == Opening("coverage", 0, 1)
+    assert pointing_opening(found, (0, 0)) == Opening("heaviest", 0, 0, pointing_head=(0, 0))
+    assert pointing_opening(found, (0, 1)).reading == "coverage"
 
 
 def linked() -> Dataset:

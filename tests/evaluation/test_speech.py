@@ -20,6 +20,7 @@ from areaviz.evaluation.speech import (
     sound_of,
 )
 from areaviz.trace.request import Request
+from tests.pages import folder
 
 
 def recordings() -> Recordings:
@@ -41,6 +42,8 @@ def ideal(strings: Sequence[Utterance]) -> list[np.ndarray]:
 
 class Ear:
     """A listener that omits the last digit and attends to the middle of every digit."""
+
+    card = folder.card("listener", "item-wise soft")
 
     def __init__(self, strings: Sequence[Utterance]) -> None:
         self.strings = strings
@@ -100,6 +103,27 @@ def test_omitted_digit_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: An
     assert found.figures["hit"] == found.figures["long_hit"] == 1.0
     assert found.figures["long_error"] < found.figures["error"] and found.figures["strings"] == 20
     assert "hit_untrained" in found.attention["encoder-decoder, val"]
+    # One head that is right at its own step is no set, so there is nothing to choose.
+    assert not found.opening
+
+
+@pytest.mark.usefixtures("_looking")
+def test_listener_that_attends_one_step_later_opens_there(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    def late(_: object, strings: Sequence[Utterance]) -> list[np.ndarray]:
+        return [np.concatenate([rows[:1], rows]) for rows in ideal(strings)]
+
+    monkeypatch.setattr(speech, "read_recordings", lambda *_: recordings())
+    monkeypatch.setattr(speech, "heard", lambda _, strings, __: [one.text for one in strings])
+    monkeypatch.setattr(speech, "looks", late)
+    found = evaluate_speech(Ear(STRINGS), tmp_path, "val", Options())  # type: ignore[arg-type]
+    best = found.opening["encoder-decoder"].best
+    assert best is not None and best.heads == ((0, 0, 1),) and best.opens
+    assert best.error == 0.0 < best.error_single
+    attention = found.attention["encoder-decoder, val"]
+    assert attention["best_hit"] == attention["best_hit_low"] == 1.0
+    assert attention["best_hit_diagonal"] == attention["hit_diagonal"]
 
 
 def test_requests_have_the_sound_and_the_decoding() -> None:

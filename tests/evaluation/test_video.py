@@ -20,6 +20,7 @@ from areaviz.evaluation.video import (
     attention_figures,
     drawn,
     evaluate_video,
+    given_traces,
     usual_frames,
     word_accuracy,
 )
@@ -99,7 +100,8 @@ def beginning(window: Window) -> Window:
 
 
 def figures(eye: Eye, clips: Sequence[MovingDigit] = CLIPS) -> dict[str, float]:
-    return attention_figures(eye, clips)  # type: ignore[arg-type]
+    traced, raw = given_traces(eye, clips), given_traces(eye.untrained(), clips)  # type: ignore[arg-type]
+    return attention_figures(clips, traced, raw)
 
 
 def test_action_words_are_counted_at_their_position() -> None:
@@ -208,7 +210,8 @@ def test_untrained_model_is_measured_all_the_same(tmp_path: Path) -> None:
     assert found.figures["words"] == word_accuracy(found.outputs, clips) < 0.5
     assert found.figures["right"] == 0.0
     measured = found.attention[f"{SITE}, test"]
-    assert measured == attention_figures(model, clips[:2]) and measured["clips"] == 2
+    traced = given_traces(model, clips[:2])
+    assert measured == attention_figures(clips[:2], traced, traced) and measured["clips"] == 2
     # The network is its own baseline, because the untrained network has the same seed.
     assert measured["peak"] == measured["peak_untrained"]
     assert measured["dependence"] == measured["dependence_untrained"]

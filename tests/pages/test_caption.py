@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import Backend
+from areaviz.cards.card import Opening
 from tests.pages.conftest import Open, drawn_texts, shown, with_tab
 from tests.pages.pictured import Pictured
 
@@ -130,7 +131,8 @@ def test_maps_that_point_no_better_than_fixed_places_come_with_a_warning(
 def test_the_layer_that_points_best_is_looked_at_first(open_page: Open, use_backend: Use) -> None:
     backend = Pictured()
     card = backend.cards["scene-area"]
-    backend.cards["scene-area"] = replace(card, recipe={**card.recipe, "pointing_head": [1, 3]})
+    opening = {"encoder-decoder": Opening("coverage", 1, 3, pointing_head=(1, 3))}
+    backend.cards["scene-area"] = replace(card, opening=opening)
     use_backend(backend)
     assert open_page("caption").query_params["layer"] == "2"
     assert (

@@ -143,7 +143,7 @@ def with_options(
 
 
 def _begin_with(page: ModelPage, card: Card) -> None:
-    """Select for a new model the default view of its card, or the map that points best."""
+    """Select for a new model the default view of its card."""
     state = page.state
     is_linked = not state.focused_model and state.layer is not None
     if state.focused_model == card.name:
@@ -151,9 +151,6 @@ def _begin_with(page: ModelPage, card: Card) -> None:
     page.set(focused_model=card.name, opening=card.opening)
     if not is_linked:
         page.set(opened="")
-    place = card.pointing_head
-    if place and not is_linked:
-        page.set(layer=int(place[0]))
 
 
 def other_picker(page: ModelPage, card: Card, cards: Cards) -> Card | None:

@@ -1,0 +1,111 @@
+"""The heads that together point best at boxes, moments or frames, chosen on validation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from areaviz.cards.card import Card, Opening
+from areaviz.evaluation.measure import Place
+from areaviz.metrics.best_heads import Chosen, choose_heads
+from areaviz.metrics.pointed_words import PointedWords, hit_interval
+from areaviz.trace.best import BestAlignment
+
+HEADLESS = ("_uniform", "_middle")
+"""Suffixes of baselines of pictures that no head determines."""
+MOMENTS = ("_uniform", "_diagonal", "_position")
+"""Suffixes of such baselines of sounds and clips."""
+
+
+def choose_best(words: PointedWords, chosen_on: str, may_open: bool) -> BestAlignment | None:
+    """Choose the heads that point right most often.
+
+    Args:
+        words: Words of validation examples.
+        chosen_on: What the words are, such as "words of validation photos".
+        may_open: Whether pages may open with the choice. They do if it beats the best single head.
+
+    Returns:
+        The choice, or None if there is a single head and no later step helps.
+    """
+    found = _chosen(words)
+    if words.shape == (1, 1) and found.heads == ((0, 0, 0),):
+        return None
+    error, single = round(found.error, 4), round(found.error_single, 4)
+    opens = may_open and error < single
+    return BestAlignment(found.heads, len(words), chosen_on, error, single, opens)
+
+
+def pointing_choice(
+    card: Card, site: str, place: Place, words: PointedWords, split: str
+) -> Opening:
+    """Return the opening of a captioner's site with its pointing heads, which "val" chooses.
+
+    Args:
+        card: The card of the model.
+        site: The site of the picture.
+        place: The head that points best.
+        words: The words of the split.
+        split: "val" or "test".
+    """
+    first = card.opening.get(site, Opening("coverage", *place))
+    if split != "val":
+        return first
+    best = choose_best(words, f"words of validation {card.pictures}", card.mechanism != "area")
+    return replace(first, best=best, pointing_head=place)
+
+
+def moment_choice(
+    card: Card, site: str, words: PointedWords, split: str, chosen_on: str
+) -> dict[str, Opening]:
+    """Return the opening of a model that hears or watches, by site, with the heads of "val".
+
+    There is none if validation chose nothing and the card has none: the page then opens as always.
+    """
+    first = card.opening.get(site, Opening("heaviest", 0, None))
+    if split == "val":
+        first = replace(first, best=choose_best(words, chosen_on, may_open=True))
+    return {site: first} if first.best is not None or site in card.opening else {}
+
+
+def best_figures(
+    measure: str,
+    words: PointedWords,
+    untrained: PointedWords,
+    best: BestAlignment | None,
+    single: Mapping[str, float],
+    same: Sequence[str] = HEADLESS,
+) -> dict[str, float]:
+    """Return how often the chosen heads point right, with baselines. The keys begin with "best_".
+
+    With the suffixes _low and _high, it is a 95 % bootstrap interval over examples. With the suffix
+    _position, every word has the mean map of all words. With the suffix _untrained, it is the
+    untrained network with heads that are chosen in the same way on these very words, which favours
+    it.
+
+    Args:
+        measure: Key of the metric, such as "pointing".
+        words: The words to report.
+        untrained: The same words in the untrained network.
+        best: The chosen heads. Without a choice there are no figures.
+        single: Figures of the best single head.
+        same: Suffixes of the baselines in `single` that no head determines.
+    """
+    if best is None:
+        return {}
+    key = f"best_{measure}"
+    hits_W = words.hits(best.heads)
+    low, high = hit_interval(hits_W, words.examples)
+    return {
+        key: float(hits_W.mean()),
+        f"{key}_low": low,
+        f"{key}_high": high,
+        f"{key}_position": words.blind(best.heads),
+        f"{key}_untrained": 1.0 - _chosen(untrained).error,
+        "best_heads": len(best.heads),
+        **{f"{key}{one}": single[f"{measure}{one}"] for one in same if f"{measure}{one}" in single},
+    }
+
+
+def _chosen(words: PointedWords) -> Chosen:
+    return choose_heads(*words.shape, words.error)

@@ -1,0 +1,119 @@
+"""Examples whose words are linked, for the choice of the heads of any model."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence, Set
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, Self
+
+from areaviz.metrics.aer import LinkCounts, count_links
+from areaviz.metrics.aligner import diagonal_links
+from areaviz.metrics.best_heads import (
+    LinkedMaps,
+    alignment_error,
+    interval,
+    other_place_counts,
+)
+from areaviz.metrics.words import word_runs
+from areaviz.trace.best import Choice
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import described
+from areaviz.trace.record import Trace
+
+WordLinks = Set[tuple[int, int]]
+"""Links of an example: (word of the text attended to, word that attends), counted from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedExamples:
+    """Traces from text to text with their links."""
+
+    noun = "links"
+    measure = "alignment error"
+    place = "the diagonal"
+
+    maps: Sequence[LinkedMaps]
+
+    @classmethod
+    def read(cls, examples: Sequence[tuple[Trace, WordLinks]], site: str) -> Self:
+        """Read the maps of examples.
+
+        Raises:
+            InputError: A map does not join two texts, or a link does not exist.
+        """
+        return cls([_checked(number, *one, site) for number, one in enumerate(examples, 1)])
+
+    def halves(self) -> tuple[Self, Self]:
+        """Return every second example, from the first and from the second one on."""
+        return type(self)(self.maps[::2]), type(self)(self.maps[1::2])
+
+    def error(self, heads: Sequence[Choice]) -> float:
+        """Return the alignment error rate of the mean map of heads, 0..1."""
+        return alignment_error(self.maps, heads)
+
+    def interval(self, heads: Sequence[Choice]) -> tuple[float, float]:
+        """Return the ends of the 95 % interval of the error."""
+        low, high = interval([one.counts(heads) for one in self.maps])
+        return float(low), float(high)
+
+    def at_place(self) -> float:
+        """Return the error of the links on the diagonal."""
+        return _rate([_diagonal(one) for one in self.maps])
+
+    def by_position(self, heads: Sequence[Choice]) -> float:
+        """Return the error of the links that the same heads make in the next example."""
+        return _rate(other_place_counts(self.maps, heads))
+
+
+def _checked(number: int, trace: Trace, links: WordLinks, site: str) -> LinkedMaps:
+    _check_pairs(number, links)
+    attention = trace.maps[site]
+    fields = trace.fields[attention.memory], trace.fields[attention.query]
+    if any(field.kind != "text" for field in fields):
+        raise InputError(
+            f"Example {number} does not attend from text to text, but links join words; give boxes."
+        )
+    sizes = [len(word_runs(field)) for field in fields]
+    if any(not (0 <= i < sizes[0] and 0 <= j < sizes[1]) for i, j in links):
+        raise InputError(
+            f"Example {number} has a link to a word that does not exist; count words from 0."
+        )
+    known = frozenset(links)
+    return LinkedMaps.of(trace, known, known, site)
+
+
+def _check_pairs(number: int, links: Any) -> None:
+    """Check that links are a collection of pairs of numbers.
+
+    Raises:
+        InputError: They are something else.
+    """
+    if isinstance(links, str) or not isinstance(links, Collection):
+        raise InputError(
+            f"The links of example {number} are {described(links)} but must be pairs of words;"
+            " give a set such as {(0, 0), (1, 2)}."
+        )
+    for link in links:
+        if not (isinstance(link, tuple) and len(link) == 2 and all(map(is_count, link))):
+            raise InputError(
+                f"Example {number} has the link {described(link)} but a link is a pair of words;"
+                " give their numbers, counted from 0, such as (1, 2)."
+            )
+
+
+def is_count(value: Any) -> bool:
+    """Return whether a value is a whole number."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _diagonal(one: LinkedMaps) -> LinkCounts:
+    made = diagonal_links(len(word_runs(one.memory)), len(word_runs(one.query)))
+    return count_links(made, one.sure, one.possible)
+
+
+def _rate(counts: Sequence[LinkCounts]) -> float:
+    total = LinkCounts()
+    for one in counts:
+        total += one
+    return total.error_rate
