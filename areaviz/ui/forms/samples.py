@@ -140,21 +140,11 @@ EXAMPLES: tuple[Example, ...] = (
         page="pages/caption.py",
     ),
     Example(
-        "A photograph in words",
-        "",
-        "A small model that has learned captions from six thousand photographs describes one. Gold"
-        " boxes taught one of its heads where to look.",
-        Focus("encoder-decoder", layer=1, head=0, items=(1,)),
-        view="film",
-        picture="photographer",
-        page="pages/caption.py",
-    ),
-    Example(
         "Two models before one picture",
         "",
         "Two captioners describe the same scene. Point at a cell of one to light up both.",
         Focus("encoder self", layer=0, items=(41,)),
-        picture="scene-20",
+        picture="scene-26",
         page="pages/caption.py",
         compare=COUNTERPART,
     ),

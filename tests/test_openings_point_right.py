@@ -1,0 +1,98 @@
+"""What Caption, Listen and Watch open with: right outputs, and areas on the named things.
+
+Boxes are those that the scenes were drawn with, and times those of the recordings and clips.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from areaviz.backend.local import LocalBackend
+from areaviz.cards.tasks import TASKS
+from areaviz.data import clip_samples, sound_samples
+from areaviz.data.picture_samples import sample, scene_sample
+from areaviz.data.places import CHECKPOINTS
+from areaviz.data.scenes import TIE
+from areaviz.metrics.lit_places import QUARTER, LitPlaces, lit_places
+from areaviz.metrics.pointing import Box
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+from areaviz.ui.forms.model_choice import FIRST
+from areaviz.ui.forms.options import counterpart
+from areaviz.ui.forms.samples import EXAMPLES
+
+SITE = "encoder-decoder"
+ENOUGH = 0.75
+THIRD = 1 / 3
+"""The largest share of a clip, whose areas have up to five of 16 frames."""
+CAPTIONED = {one.picture for one in EXAMPLES if one.page == "pages/caption.py"}
+HEARD = {one.sound for one in EXAMPLES if one.page == "pages/listen.py"}
+WATCHED = {one.clip for one in EXAMPLES if one.page == "pages/watch.py"}
+Boxes = Mapping[int, Sequence[Box]]
+
+
+@pytest.fixture(scope="module")
+def backend() -> LocalBackend:
+    return LocalBackend(CHECKPOINTS, "cpu", ())
+
+
+def lit(backend: LocalBackend, trace: Trace, boxes: Boxes, largest: float = QUARTER) -> LitPlaces:
+    """Return how many queries are lit right in the head that the page opens with."""
+    opening = backend.models()[trace.request.model].opening.get(SITE)
+    layer, head = (opening.layer, opening.head) if opening else (0, None)
+    return lit_places(trace.maps[SITE], layer, head or 0, boxes, largest)
+
+
+def rows(times: Sequence[tuple[float, float]], whole: float) -> Boxes:
+    return {number: [(a / whole, 0.0, b / whole, 1.0)] for number, (a, b) in enumerate(times)}
+
+
+def test_examples_show_what_is_verified_here() -> None:
+    assert FIRST["scenes"] in CAPTIONED and all(scene_sample(name) for name in CAPTIONED)
+    assert (
+        next(iter(sound_samples.SAMPLES)) in HEARD and next(iter(clip_samples.SAMPLES)) in WATCHED
+    )
+
+
+@pytest.mark.parametrize("name", sorted(CAPTIONED))
+def test_captions_are_true_and_lit_on_the_named_things(backend: LocalBackend, name: str) -> None:
+    cards = {one.name: one for one in backend.models().values() if one.task == "caption"}
+    scene = scene_sample(name)
+    assert scene is not None
+    true = scene.true_sentences(TIE)
+    card = cards[TASKS["caption"].opens]
+    trace = backend.trace(Request(card.name, "", picture=sample(name)))
+    caption = trace.fields["target"].raw
+    found = lit(backend, trace, dict(true[caption].boxes))
+    assert found.share >= ENOUGH and found.right > found.middle
+    other = counterpart(card, cards)
+    assert other is not None
+    compared = backend.trace(Request(other.name, "", picture=sample(name)))
+    assert compared.fields["target"].raw in true
+
+
+@pytest.mark.parametrize("name", sorted(HEARD))
+def test_digits_are_right_and_lit_where_they_are_said(backend: LocalBackend, name: str) -> None:
+    spoken, sound = sound_samples.SAMPLES[name], sound_samples.sound_sample(name)
+    trace = backend.trace(Request(TASKS["speech"].opens, "", sound=sound))
+    assert trace.fields["target"].raw.strip() == spoken.text
+    times = list(zip(spoken.starts, spoken.ends, strict=True))
+    found = lit(backend, trace, rows(times, sound.seconds))
+    assert found.share >= ENOUGH and found.right > found.middle
+
+
+@pytest.mark.parametrize("name", sorted(WATCHED))
+def test_actions_are_right_and_lit_when_they_happen(backend: LocalBackend, name: str) -> None:
+    acted = clip_samples.SAMPLES[name]
+    trace = backend.trace(Request(TASKS["video"].opens, "", clip=clip_samples.clip_sample(name)))
+    assert trace.fields["target"].raw == acted.text
+    words, frames = acted.text.split(), trace.maps[SITE].grid.width
+    boxes: dict[int, Sequence[Box]] = {}
+    for action, (start, end) in zip(acted.actions, acted.windows, strict=True):
+        first = " ".join(words).split(action)[0].count(" ")
+        for word in range(first, first + len(action.split())):
+            boxes[word] = [(start / frames, 0.0, end / frames, 1.0)]
+    found = lit(backend, trace, boxes, THIRD)
+    assert found.share >= ENOUGH and found.right > found.middle
