@@ -16,7 +16,7 @@ _NUMBERS = ("lift", "dependence", "size", "entropy")
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """One entry of `Card.gates`. It has one of `at_least`, `at_most` and `over`.
+    """One entry of `Card.gates`. It has one of `at_least`, `at_most`, `over` and `under`.
 
     Args:
         what: Text for users: what is measured.
@@ -25,7 +25,8 @@ class Gate:
             model if it is not this model's.
         at_most: As `at_least`.
         over: Keys of baselines beside the measure. The value has to be `margin` above the best one.
-        margin: See `over`.
+        under: Such keys for errors. The value has to be `margin` below the best one.
+        margin: See `over` and `under`.
         slack: How far a value may be on the wrong side of the limit and still pass.
         why: The reason, if the target is missed.
     """
@@ -35,6 +36,7 @@ class Gate:
     at_least: float | tuple[str, ...] | None = None
     at_most: float | tuple[str, ...] | None = None
     over: tuple[str, ...] = ()
+    under: tuple[str, ...] = ()
     margin: float = 0.0
     slack: float = 0.0
     why: str = ""
@@ -53,9 +55,11 @@ class Gate:
             gate = cls(**values)
         except TypeError as error:
             raise ValueError(f"A gate cannot be read: {error}.") from error
-        limits = (gate.at_least is not None, gate.at_most is not None, bool(gate.over))
-        if sum(limits) != 1:
-            raise ValueError(f'The gate "{gate.what}" needs either at_least, at_most or over.')
+        limits = (gate.at_least is not None, gate.at_most is not None)
+        if sum((*limits, bool(gate.over), bool(gate.under))) != 1:
+            raise ValueError(
+                f'The gate "{gate.what}" needs one of at_least, at_most, over and under.'
+            )
         return gate
 
 
@@ -78,8 +82,8 @@ def judged(card: Card, cards: Mapping[str, Card]) -> list[Judged]:
 
 def _judged(gate: Gate, card: Card, cards: Mapping[str, Card]) -> Judged:
     value = _value(gate.measure, card, cards)
-    if gate.over:
-        return _judged_over(gate, value, card, cards)
+    if gate.over or gate.under:
+        return _judged_beside(gate, value, card, cards)
     if gate.at_least is not None:
         words, limit, sign = "at least", gate.at_least, 1
     else:
@@ -100,18 +104,21 @@ def _judged(gate: Gate, card: Card, cards: Mapping[str, Card]) -> Judged:
     return Judged(gate.what, wanted, _shown(value, gate.measure, card), reached, why)
 
 
-def _judged_over(gate: Gate, value: float | None, card: Card, cards: Mapping[str, Card]) -> Judged:
-    """Check a margin over the best of several baselines."""
-    part = gate.measure[0]
-    found = [_value((part, key), card, cards) for key in gate.over]
+def _judged_beside(
+    gate: Gate, value: float | None, card: Card, cards: Mapping[str, Card]
+) -> Judged:
+    """Check a margin over, or for errors under, the best of several baselines."""
+    part, keys = gate.measure[0], gate.over or gate.under
+    words, sign, best = ("at least", 1, max) if gate.over else ("at most", -1, min)
+    found = [_value((part, key), card, cards) for key in keys]
     known = [one for one in found if one is not None]
-    bound = max(known) + gate.margin if len(known) == len(found) else None
-    reached = None if bound is None or value is None else value >= bound
+    bound = best(known) + sign * gate.margin if len(known) == len(found) else None
+    reached = None if bound is None or value is None else sign * (value - bound) >= 0
     beside = [
         f"{key.removeprefix(gate.measure[1]).strip('_')} {_shown(one, gate.measure, card)}"
-        for key, one in zip(gate.over, found, strict=True)
+        for key, one in zip(keys, found, strict=True)
     ]
-    wanted = f"at least {_shown(bound, gate.measure, card)} ({', '.join(beside)})"
+    wanted = f"{words} {_shown(bound, gate.measure, card)} ({', '.join(beside)})"
     why = gate.why if reached is False else ""
     return Judged(gate.what, wanted, _shown(value, gate.measure, card), reached, why)
 
