@@ -1,7 +1,8 @@
-"""`areaviz live MODEL FILE.html`: a page in one file that runs a model by itself."""
+"""`areaviz live MODEL FILE.html`: a page in one file that runs a model, or two, by itself."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -12,8 +13,9 @@ from areaviz.cli.models import named
 from areaviz.cli.options import CHECKPOINTS, Checkpoints
 from areaviz.cli.view import Note, ThemeName, Title, page_options
 from areaviz.data.picture_samples import names, sample
-from areaviz.publish.live import live_page
+from areaviz.publish.live import LivePage
 from areaviz.publish.live_model import LiveModel, check_live
+from areaviz.publish.live_pair import live_pair
 from areaviz.publish.options import PageOptions
 from areaviz.trace.asked import path_of
 from areaviz.trace.errors import InputError
@@ -41,8 +43,13 @@ DIGITS = {
 
 
 def live(
-    model: Annotated[str, typer.Argument(help="A model of the checkpoints folder.")],
-    file: Annotated[Path, typer.Argument(help="The page to write; its name ends in .html.")],
+    given: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="MODEL [MODEL] FILE.html",
+            help="One model of the checkpoints folder, or two to compare; then the page to write.",
+        ),
+    ],
     text: Annotated[str | None, typer.Option(help="The text with which the page opens.")] = None,
     checkpoints: Checkpoints = CHECKPOINTS,
     title: Title = "",
@@ -52,13 +59,21 @@ def live(
     """Write a page that runs a model in the reader's browser, from one file and without a server.
 
     The page contains the weights. It opens from a disk, and what readers type stays on their
-    device.
+    device. With two models of one task, both answer what is typed.
     """
-    path = path_of(file)
+    *models, file = given
+    path = path_of(Path(file))
     if path.suffix.lower() != ".html":
         raise InputError(f"A live page is an HTML file; name it {path.stem}.html.")
+    if len(models) not in (1, 2):
+        raise InputError("Name one model, or two to compare, and then the file to write.")
     options = page_options("", "", 64, title, note, 16, theme)
-    html = live_html(model, checkpoints, options, text)
+    if len(models) == 1:
+        html = live_html(models[0], checkpoints, options, text)
+    else:
+        own = replace(options, title="", note="")
+        first, second = (opened(model, checkpoints, own, text) for model in models)
+        html = live_pair(first, second, options)
     write_whole(path, html.encode("utf-8", "replace"))
     typer.echo(f"{path}: {path.stat().st_size / 1e6:.1f} MB.")
 
@@ -66,6 +81,13 @@ def live(
 def live_html(
     model: str, checkpoints: Path, options: PageOptions | None = None, text: str | None = None
 ) -> str:
+    """Return the live page of a model as HTML, see `opened`."""
+    return opened(model, checkpoints, options, text).html
+
+
+def opened(
+    model: str, checkpoints: Path, options: PageOptions | None = None, text: str | None = None
+) -> LivePage:
     """Run a model once and return its live page, which opens with this run.
 
     Args:
@@ -85,7 +107,7 @@ def live_html(
     request = Request(chosen.name, opening, "beam", picture=picture).checked()
     trace = chosen.open().trace(request)
     made = LiveModel.load(checkpoints / chosen.name, chosen.card)
-    return live_page(made, trace, None, options, pictures)
+    return LivePage.of(made, trace, None, options, pictures)
 
 
 def _pictures(card: Card) -> list[Picture]:

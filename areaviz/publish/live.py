@@ -8,7 +8,7 @@ allows no other script, and nothing can be fetched or sent.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from areaviz import __version__
@@ -26,12 +26,13 @@ from areaviz.interactive.message import title
 from areaviz.interactive.readings import STEEPEST, WORK
 from areaviz.interactive.ribbon import ENTRIES, ROOMY
 from areaviz.interactive.ribbon_table import TOP
-from areaviz.publish.content import opening_focus, opening_payloads, places
-from areaviz.publish.live_form import live_form, what_if_panel
+from areaviz.publish.content import Payload, Place, opening_focus, opening_payloads, places
+from areaviz.publish.live_form import live_form, what_if_panel, why_panel
 from areaviz.publish.live_model import LiveModel
 from areaviz.publish.options import MOST_AREAS, PageOptions
 from areaviz.publish.page import mounts, page_content, page_style
 from areaviz.publish.page_body import page_body, payload_block, told_to_script
+from areaviz.trace.best import without_best
 from areaviz.trace.document import request_entry
 from areaviz.trace.picture import Picture
 from areaviz.trace.reading import EVEN, MASSES, SINK
@@ -42,10 +43,82 @@ from areaviz.trace.weights import MAX_OVERLAP
 ENGINE = ("live/worker.js",)
 PAGE = ("live_page/page.js",)
 """The modules that the engine and the page start with; they import the others."""
+POLICY = ("worker-src blob:",)
+"""What the page's security policy allows beside its own scripts and styles."""
 FOOTER = (
     f"Made with areaviz {__version__}. The model, its weights and this page are in this one file."
     " The file fetches nothing and sends nothing. What you type stays on this device."
 )
+
+
+@dataclass(frozen=True, slots=True)
+class LivePage:
+    """An HTML page that contains a model and runs it.
+
+    Args:
+        model: the model.
+        trace: the run with which the page opens.
+        pictures: the pictures that readers can choose.
+        title: title of its tab.
+        styles: its style sheets.
+        script: its script.
+        body: its content.
+        still: a picture of the opening.
+    """
+
+    model: LiveModel
+    trace: Trace
+    pictures: Sequence[Picture]
+    title: str
+    styles: Sequence[str]
+    script: str
+    body: Sequence[Markup]
+    still: Markup
+
+    @property
+    def html(self) -> str:
+        """The page as a document."""
+        return document(self.title, self.styles, [self.script], self.body, POLICY)
+
+    def form(self, has_areas: bool = True) -> Markup:
+        """Return the form of the page, see `live_form`."""
+        return live_form(self.model, self.trace, self.pictures, has_areas)
+
+    @classmethod
+    def of(
+        cls,
+        model: LiveModel,
+        trace: Trace,
+        focus: Focus | None = None,
+        options: PageOptions | None = None,
+        pictures: Sequence[Picture] = (),
+    ) -> LivePage:
+        """Return the page of a model, see `live_page`."""
+        # The engine makes no best alignments.
+        trace = without_best(trace)
+        options = replace(options or PageOptions(), layers=(), sites=()).checked()
+        found = places(trace, options, is_live=True)
+        content = page_content(trace, found, focus, options)
+        _, main, _ = page_body(content)
+        script = page_script(content.shown)
+        body = [
+            _header(model, options),
+            live_form(model, trace, pictures),
+            main,
+            what_if_panel(),
+            why_panel() if model.card.has_logits else Markup(),
+            _about(model),
+            element("footer", FOOTER),
+            data_block(told_to_script(content) | _told(model, trace), id="panels"),
+            *map(payload_block, _stored(trace, found, focus, options)),
+            # It runs before the rest of the file has arrived.
+            raw("script", script, type="module", **{"async": ""}),
+            *engine_blocks(model, trace),
+        ]
+        style = f"{page_style(options.theme)}\n{text_of('live_page/page.css')}"
+        styles = [style, *(parts(kind).css for kind in content.shown)]
+        title = options.title or f"{model.card.name}, live"
+        return cls(model, trace, pictures, title, styles, script, body, content.instead)
 
 
 def live_page(
@@ -67,32 +140,16 @@ def live_page(
     Raises:
         InputError: an option or the selection does not exist in the trace.
     """
-    options = replace(options or PageOptions(), layers=(), sites=()).checked()
-    found = places(trace, options, is_live=True)
-    content = page_content(trace, found, focus, options)
-    _, main, _ = page_body(content)
-    # The engine finds the other sites and layers when a reader asks for one.
+    return LivePage.of(model, trace, focus, options, pictures).html
+
+
+def _stored(
+    trace: Trace, found: Sequence[Place], focus: Focus | None, options: PageOptions
+) -> list[Payload]:
+    """Return what the page opens with; the engine finds the other sites and layers."""
     opening = opening_focus(trace, found, focus)
     first = [place for place in found if opening is not None and place.site == opening.site]
-    stored = opening_payloads(trace, first, options, opening, 0)
-    style = f"{page_style(options.theme)}\n{text_of('live_page/page.css')}"
-    script = page_script(content.shown)
-    body = [
-        _header(model, options),
-        live_form(model, trace, pictures),
-        main,
-        what_if_panel(),
-        _about(model),
-        element("footer", FOOTER),
-        data_block(told_to_script(content) | _told(model, trace), id="panels"),
-        *map(payload_block, stored),
-        # It runs before the rest of the file has arrived.
-        raw("script", script, type="module", **{"async": ""}),
-        *engine_blocks(model, trace),
-    ]
-    styles = [style, *(parts(kind).css for kind in content.shown)]
-    policy = ["worker-src blob:"]
-    return document(options.title or f"{model.card.name}, live", styles, [script], body, policy)
+    return opening_payloads(trace, first, options, opening, 0)
 
 
 def page_script(kinds: Sequence[str] | Mapping[str, Any]) -> str:

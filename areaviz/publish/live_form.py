@@ -42,9 +42,23 @@ WHAT_IF = (
     " model runs again at once."
 )
 
+WHY = (
+    "An area's weight is the softmax of its logit, and the logit is a sum of terms. Compare two"
+    " areas to see which term makes one heavier. A logit that is 0.69 higher is twice the weight."
+)
 
-def live_form(model: LiveModel, trace: Trace, pictures: Sequence[Picture]) -> Markup:
-    """Return the form; the script shows it when the engine is there."""
+
+def live_form(
+    model: LiveModel, trace: Trace, pictures: Sequence[Picture], has_areas: bool = True
+) -> Markup:
+    """Return the form; the script shows it when the engine is there.
+
+    Args:
+        model: the model.
+        trace: the run with which the page opens.
+        pictures: the pictures that readers can choose.
+        has_areas: whether readers can choose the size of the largest area.
+    """
     given = (
         _text_field(model.card, trace)
         if trace.request.picture is None
@@ -59,7 +73,7 @@ def live_form(model: LiveModel, trace: Trace, pictures: Sequence[Picture]) -> Ma
     trained = int(model.card.config.get("area_size", 1))
     sizes = [("", f"As trained ({trained})")]
     sizes += [(f"{size}", f"{size}") for size in range(1, trained)]
-    if len(sizes) > 1:
+    if has_areas and len(sizes) > 1:
         menus.append(_choice("live-area", "Largest area", sizes, ""))
     button = VERBS.get(model.card.task, "Run")
     return element(
@@ -153,4 +167,20 @@ def what_if_panel() -> Markup:
         class_="panel",
         hidden="",
         aria_label="What if",
+    )
+
+
+def why_panel() -> Markup:
+    """Return the panel that explains a weight; live_page/why.js fills it."""
+    menus = []
+    for name, label in (("why-area", "Area"), ("why-beside", "Compare with")):
+        menus.append(_choice(name, label, (), ""))
+    return element(
+        "details",
+        element("summary", "Why this weight"),
+        element("p", WHY, class_="facts"),
+        element("div", *menus, class_="live-pair"),
+        element("div", class_="why", aria_live="polite"),
+        id="live-why",
+        hidden="",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,9 @@ from areaviz.models import MODELS
 from areaviz.models.base import Model
 from areaviz.publish.live import live_page
 from areaviz.publish.live_model import LiveModel
-from areaviz.trace.interventions import Gate, Weigh
-from areaviz.trace.request import Request
+from areaviz.trace.interventions import Change, Gate, Hide, Weigh
+from areaviz.trace.request import Focus, Request
+from areaviz.views.why_parts import Question, candidates, explain, signed
 from tests.components.live.node import assert_equal_traces, plain_request, trace_of
 
 pytestmark = pytest.mark.browser
@@ -174,6 +176,23 @@ def test_what_if_changes_the_run_and_takes_it_back(live: Page, python: Model) ->
     expect(readings).to_have_count(2)
 
 
+@pytest.mark.parametrize(
+    ("button", "change"),
+    [
+        ("Give them four times the weight", Weigh("encoder-decoder", (5,), factor=4.0)),
+        ("Hide the pinned items", Hide("source", (5,))),
+    ],
+)
+def test_weighed_and_hidden_items_change_the_output_as_in_python(
+    live: Page, python: Model, button: str, change: Change
+) -> None:
+    live.locator(".ribbon #memory-5").click()
+    live.get_by_role("button", name=button).press("Enter")
+    (changed,) = python.trace([replace(OPENING, changes=(change,))])
+    expect(live.locator("#live-changes li")).to_have_count(1)
+    expect(live.locator(".texts .reading").nth(1)).to_have_text(changed.fields["target"].raw)
+
+
 def test_a_captioner_describes_samples_and_files(page: Page, tmp_path: Path) -> None:
     name, shown = "scene-captions-boundary", [sample("scene-34"), sample("scene-9")]
     card = read_card(CHECKPOINTS / name / "card.json")
@@ -198,3 +217,26 @@ def test_a_captioner_describes_samples_and_files(page: Page, tmp_path: Path) -> 
     other.write_text("no picture")
     page.get_by_label("Your picture").set_input_files(other)
     expect(page.get_by_role("alert")).to_contain_text("not a picture")
+
+
+def test_a_weight_is_explained_by_the_terms_that_python_finds(live: Page, python: Model) -> None:
+    live.locator(".ribbon #query-3").click()
+    live.locator(".ribbon").get_by_role("button", name="Head 2").click()
+    live.locator("#ribbon .choices").get_by_text("1", exact=True).click()
+    live.get_by_text("Why this weight").focus()
+    live.keyboard.press("Enter")
+    (trace,) = python.trace([OPENING])
+    focus = Focus("encoder-decoder", 0, 1, items=(3,))
+    names = list(candidates(trace, focus, 1, 3).values())
+    expect(live.get_by_label("Area", exact=True).locator("option")).to_have_text(names)
+    live.get_by_label("Compare with").select_option(index=2)
+    areas = list(candidates(trace, focus, 1, 3))
+    logits = python.logits(OPENING, focus.site, 0)  # type: ignore[attr-defined]
+    found = explain(trace, focus, logits, Question(1, 3, areas[0], areas[3]))
+    rows = live.get_by_role("region", name="Terms of the logits").locator("tr")
+    expect(rows).to_have_count(len(found.parts) + 3)
+    for number, part in enumerate([*found.parts, "logit"], start=1):
+        texts = [signed(one.parts.get(part, one.logit)) for one in found.asked]
+        expect(rows.nth(number).locator(".barred .number")).to_have_text(texts)
+    results = Axe().run(live)
+    assert results.violations_count == 0, results.generate_report()

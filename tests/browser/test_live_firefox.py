@@ -20,10 +20,12 @@ import torch
 from websockets.sync.client import ClientConnection, connect
 
 from areaviz.cards.card import read_card
+from areaviz.cli.live import opened
 from areaviz.data.places import CHECKPOINTS
 from areaviz.models import MODELS
 from areaviz.publish.live import live_page
 from areaviz.publish.live_model import LiveModel
+from areaviz.publish.live_pair import live_pair
 from areaviz.trace.request import Request
 
 FIREFOX = shutil.which("firefox-esr") or shutil.which("firefox")
@@ -128,3 +130,15 @@ def test_a_live_page_answers_in_firefox(firefox: Firefox, tmp_path: Path, name: 
         if event["method"] == "network.beforeRequestSent":
             url = event["params"]["request"]["url"]
             assert url.startswith(("data:", "blob:", file.as_uri())), url
+
+
+def test_a_pair_of_models_answers_in_firefox(firefox: Firefox, tmp_path: Path) -> None:
+    first, second = (opened(name, CHECKPOINTS) for name in ("pointer-hull", "pointer-tour"))
+    file = tmp_path / "pair.html"
+    file.write_text(live_pair(first, second), "utf-8")
+    firefox.call("browsingContext.navigate", context=firefox.tab, url=file.as_uri())
+    firefox.wait("document.documentElement.dataset.live === 'ready'")
+    firefox.evaluate("document.getElementById('live-run').click()")
+    for number in range(2):
+        status = f"frames[{number}].document.getElementById('live-status').textContent"
+        firefox.wait(f"{status}.startsWith('Done in')")

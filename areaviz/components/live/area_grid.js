@@ -43,6 +43,15 @@ export class AreaGrid {
   }
 
   /**
+   * Return the place of an area in the order.
+   * @param {Area} area
+   */
+  index({ top, left, height, width }) {
+    const { first, columns } = this.slab(height, width);
+    return first + top * columns + left;
+  }
+
+  /**
    * Return all areas in their order.
    * @returns {Area[]}
    */

@@ -6,6 +6,8 @@
  * @property {Float32Array} weights
  * @property {AreaGrid} grid the areas of the whole memory
  * @property {(head: number, query: number) => number} first index of a query's first weight
+ * @property {((head: number, query: number | null, terms: () => import('./logit_terms.js').LogitTerms) => void)} [note]
+ *   hears what the logits of a query are made of, in place of its weights
  */
 
 /**

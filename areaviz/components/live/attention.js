@@ -147,8 +147,10 @@ export class MultiHeadAttention {
   look(query, memory, grid, context, { changes, record, query: number }) {
     for (let head = 0; head < this.heads; head += 1) {
       const logits = this.logits(query, head, memory, grid);
-      const weights = softmax(logits, changes && changes.factors(grid, head, number));
-      if (record) store(weights, grid, record, record.first(head, number ?? 0));
+      const factors = changes && changes.factors(grid, head, number);
+      const weights = softmax(logits, factors);
+      if (record?.note) record.note(head, number, () => this.scores(query, head, memory, grid, factors));
+      else if (record) store(weights, grid, record, record.first(head, number ?? 0));
       const gate = changes ? changes.gate(head) : 1;
       const first = head * this.depth;
       addValues(itemCoverage(weights, grid), memory.value, context, first, this.depth, gate);
@@ -184,6 +186,26 @@ export class MultiHeadAttention {
       }
     }
     return logits;
+  }
+
+  /**
+   * Return what explains the weights of one head's query, see `LogitTerms`.
+   * @param {Float32Array} query
+   * @param {number} head
+   * @param {AreaMemory} memory
+   * @param {AreaGrid} grid
+   * @param {Float32Array | null} factors
+   * @returns {import('./logit_terms.js').LogitTerms}
+   */
+  scores(query, head, memory, grid, factors) {
+    const { depth, boundary } = this;
+    const from = head * depth, scale = 1 / Math.sqrt(depth);
+    const { first, last } = this.terms(query, from, memory, grid);
+    const scaled = (/** @type {Float64Array | null} */ values) => values && values.map((one) => one * scale);
+    const item = Float64Array.from({ length: grid.items }, (_, one) => dot(query, from, memory.key[one], from, depth));
+    const shape = boundary && ((/** @type {number} */ height, /** @type {number} */ width) => (
+      scale * boundary.shapeTerm(query, from, depth, height, width)));
+    return { grid, factors, item: item.map((one) => one * scale), start: scaled(first), end: scaled(last), shape };
   }
 
   /**

@@ -3,6 +3,7 @@
 
 import { decodeBase64 } from './base64.js';
 import { hopsPayload, looksPayload, pointsPayload } from './answer_payload.js';
+import { whyPayload } from './logit_terms.js';
 import { gridPayload } from './grid_payload.js';
 import { ribbonPayload } from './ribbon_payload.js';
 import { traceDocument } from './trace_document.js';
@@ -39,6 +40,11 @@ const CALLS = {
     shown = loaded().trace(request, onStep);
     const { fields, output, details } = shown;
     return { request: shown.request, fields, output, details };
+  },
+  /** Explain the weight of an area in the trace of the page. */
+  why(asked) {
+    if (!shown) throw new Error('No trace is shown.');
+    return whyPayload(shown, asked);
   },
   payload({ site, layer }) {
     if (!shown || !constants) throw new Error('No trace is shown.');

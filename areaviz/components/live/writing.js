@@ -3,6 +3,7 @@
 import { search } from './beam.js';
 import { FAMILIES } from './families.js';
 import { Changes, readChanges } from './interventions.js';
+import { Noting } from './logit_terms.js';
 import { outputNotes } from './output_notes.js';
 import { Recording, outputItems } from './recording.js';
 import { InputError, checkedRequest } from './request.js';
@@ -12,6 +13,8 @@ import { Weights } from './weights.js';
 /** @typedef {import('./beam.js').Hypothesis} Hypothesis */
 /** @typedef {import('./beam.js').OnStep} OnStep */
 /** @typedef {import('./inputs.js').Inputs} Inputs */
+/** @typedef {import('./logit_terms.js').LogitTerms} LogitTerms */
+/** @typedef {import('./logit_terms.js').Place} Place */
 /** @typedef {import('./recording.js').AttentionMap} AttentionMap */
 /** @typedef {import('./recording.js').Field} Field */
 /** @typedef {import('./recording.js').Gaze} Gaze */
@@ -39,6 +42,7 @@ import { Weights } from './weights.js';
  * @property {Record<string, AttentionMap>} maps
  * @property {Record<string, Gaze>} [gazes]
  * @property {Record<string, string>} details
+ * @property {(place: Place) => LogitTerms | null} [terms] returns what the logits of a query are made of
  */
 
 const MOST_WEIGHTS = 2 ** 26;
@@ -77,10 +81,17 @@ export class WritingModel {
       : { ids: this.input.given(request), logProbability: NaN, finished: true };
     const fields = this.input.fields(request, found.ids);
     const recording = recordingOf(network, fields);
-    const logits = network.attend(inputs, [START, ...found.ids.slice(0, -1)], changes, recording);
+    const target = [START, ...found.ids.slice(0, -1)];
+    const logits = network.attend(inputs, target, changes, recording);
     const output = outputItems(logits, found.ids, this.tokenizer);
     const details = this.details(request, found, output);
-    return { request, fields, output, maps: recording.maps, details };
+    // The terms of logits would fill more memory than the weights, so a question runs one more pass.
+    const terms = (/** @type {Place} */ place) => {
+      const noting = new Noting(place);
+      network.attend(inputs, target, changes, noting);
+      return noting.found;
+    };
+    return { request, fields, output, maps: recording.maps, details, terms };
   }
 
   /**

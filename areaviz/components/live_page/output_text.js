@@ -27,7 +27,7 @@ export function newElement(tag, attributes, ...parts) {
  * Return a label with spaces, control characters and direction marks made visible.
  * @param {string} label
  */
-function visibleLabel(label) {
+export function visibleLabel(label) {
   const shown = [...label].map((one) => MARKS[one]
     ?? (/^[\p{C}\p{Z}\ufe00-\ufe0f]$/u.test(one) ? codeOf(one) : one)).join('');
   return /^\p{M}/u.test(shown) ? `◌${shown}` : shown;

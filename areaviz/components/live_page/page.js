@@ -7,6 +7,7 @@ import { elementOf, formRequest, setBusy, showProgress, tell } from './form.js';
 import { detailTable, newElement, probabilityTable, textColumns } from './output_text.js';
 import { fileAddress, readPicture } from './picture_choice.js';
 import { WhatIf, offeredChanges } from './what_if.js';
+import { WhyPanel } from './why.js';
 import { longestWord } from '../live/words.js';
 
 /** @typedef {import('./engine_client.js').OnProgress} OnProgress */
@@ -62,6 +63,10 @@ class LivePage {
     /** The output of the newest run without changes. */
     this.unchanged = this.told.output;
     this.whatIf = new WhatIf(elementOf('live-changes'), () => this.show(this.asked()));
+    const root = /** @type {HTMLDetailsElement | null} */ (document.getElementById('live-why'));
+    const fieldOf = (/** @type {string} */ field) => this.fields[field];
+    /** The panel that explains weights; null if the model has no terms. */
+    this.why = root && new WhyPanel(root, (question) => this.askShown('why', question), fieldOf);
   }
 
   async open() {
@@ -90,7 +95,9 @@ class LivePage {
     form.hidden = false;
     const changes = elementOf('live-changes');
     changes.hidden = !this.told.canChange || !this.panels.some(({ kind }) => CHANGED_BY_PINNING.includes(kind));
-    document.querySelector('main > .panel:not([hidden])')?.after(changes);
+    const why = this.why?.root ?? newElement('div', {});
+    why.hidden = changes.hidden;
+    document.querySelector('main > .panel:not([hidden])')?.after(changes, why);
     form.addEventListener('submit', (/** @type {Event} */ event) => {
       event.preventDefault();
       this.start();
@@ -172,6 +179,9 @@ class LivePage {
       return texts.join(' ').trim() || '⟨end⟩';
     };
     this.whatIf.offer(offeredChanges(panel, wordsOf));
+    this.why?.offer(panel).catch((/** @type {Error} */ error) => {
+      if (!(error instanceof Stopped)) tell('', error.message);
+    });
   }
 
   /**
@@ -183,18 +193,27 @@ class LivePage {
     const block = this.isStored
       && document.querySelector(`script[data-site="${CSS.escape(site)}"][data-layer="${layer}"]`);
     if (block) return this.script.messageIn(new Uint8Array(decodeBase64(block.textContent ?? '')));
+    const message = await this.askShown('payload', { site, layer });
+    this.serial += 1;
+    message.header.id = `live ${this.serial}`;
+    // Grids keep a picture as long as its digest stays.
+    if (message.header.picture) message.header.picture.digest = `live ${this.pictures}`;
+    return message;
+  }
+
+  /**
+   * Ask the engine about the run that is shown.
+   * @param {string} call
+   * @param {unknown} given
+   */
+  async askShown(call, given) {
     const engine = await this.engine;
     if (!engine.worker || engine.worker !== this.shownBy) {
       // This worker does not have the trace: it is that of the opening, or the worker was stopped.
       await engine.ask('show', this.shown);
       this.shownBy = engine.worker;
     }
-    const message = await engine.ask('payload', { site, layer });
-    this.serial += 1;
-    message.header.id = `live ${this.serial}`;
-    // Grids keep a picture as long as its digest stays.
-    if (message.header.picture) message.header.picture.digest = `live ${this.pictures}`;
-    return message;
+    return engine.ask(call, given);
   }
 
   /**
@@ -265,7 +284,7 @@ function drawRun(found, unchanged) {
   const texts = document.querySelector('main > .texts');
   const seen = texts?.classList.contains('pictured') ? texts.firstElementChild : null;
   texts?.replaceChildren(...(seen ? [seen] : []), ...columns);
-  for (const old of document.querySelectorAll('main > details, main > .warning')) old.remove();
+  for (const old of document.querySelectorAll('main > details:not([id]), main > .warning')) old.remove();
   document.querySelector('main')?.append(probabilityTable(found), detailTable(found));
 }
 
@@ -287,8 +306,11 @@ async function turn(panel, { fields }) {
  */
 export async function openLivePage(script) {
   const page = new LivePage(script);
+  // In a frame, the form of the page around it serves two models.
+  if (window.frameElement) document.documentElement.dataset.framed = '';
   const run = (/** @type {Partial<Request>} */ request, /** @type {OnProgress | null} */ onProgress) => (
     page.run(request, onProgress));
-  /** @type {any} */ (window).areaviz = { run };
-  await page.open();
+  const ready = page.open();
+  /** @type {any} */ (window).areaviz = { run, ready, start: () => page.start() };
+  await ready;
 }

@@ -1,0 +1,239 @@
+// Why this weight: the terms of the logits of two areas, in a panel that follows what is pinned. The
+// engine finds them (live/logit_terms.js); areaviz/views/why.py is the view of the app.
+
+import { newElement, visibleLabel } from './output_text.js';
+
+/** @typedef {import('../live/area_grid.js').Area} Area */
+/** @typedef {Area & { number: number, weight: number }} OfferedArea */
+/** @typedef {{ labels: string[], anchors: number[][] }} SeenField */
+/** @typedef {OfferedArea & { items: number[], parts: Record<string, number> }} AskedArea */
+/**
+ * @typedef {object} Why
+ * @property {number} head
+ * @property {OfferedArea[]} areas
+ * @property {OfferedArea[]} others
+ * @property {AskedArea[]} asked the area to explain, and the one beside it
+ * @property {{ item: number, score: number }[]} items
+ * @property {number} columns columns of a picture's cells; 0 for a sequence
+ */
+/**
+ * @typedef {object} PinnedQuery what a panel shows and what is pinned in it
+ * @property {{ site: string, query: string, memory: string }} place
+ * @property {number} layer
+ * @property {{ side: 'query' | 'memory', items: number[], head: number | null, areas?: string }} selection
+ */
+
+/** @type {Record<string, string>} */
+const PARTS = {
+  mean: 'mean of q · k',
+  start: 'start of the first item',
+  end: 'end of the last item',
+  shape: 'shape',
+  changed: 'logarithm of the change’s factor',
+};
+const LONGEST_QUOTE = 40;
+const NOTHING_PINNED = 'Select the word that attends, in the figure above.';
+const NO_ATTENTION = 'It attends to nothing in this layer.';
+const NO_TERMS = 'The weights of this layer have no such terms.';
+
+/** The panel. It asks the engine only while it is open. */
+export class WhyPanel {
+  /**
+   * @param {HTMLDetailsElement} root
+   * @param {(question: object) => Promise<Why | null>} ask
+   * @param {(field: string) => SeenField} fieldOf
+   */
+  constructor(root, ask, fieldOf) {
+    this.root = root;
+    this.ask = ask;
+    this.fieldOf = fieldOf;
+    /** @type {PinnedQuery | null} */
+    this.pinned = null;
+    this.asked = 0;
+    root.addEventListener('toggle', () => this.draw());
+    for (const menu of this.menus()) menu.addEventListener('change', () => this.draw(true));
+  }
+
+  menus() {
+    return /** @type {HTMLSelectElement[]} */ ([...this.root.querySelectorAll('select')]);
+  }
+
+  /**
+   * Explain what is pinned in a panel from now on.
+   * @param {PinnedQuery} pinned
+   */
+  offer({ place, layer, selection }) {
+    this.pinned = { place, layer, selection: { ...selection } };
+    return this.draw();
+  }
+
+  /**
+   * Ask the engine and draw its answer.
+   * @param {boolean} isChosen whether the reader has chosen the areas
+   */
+  async draw(isChosen = false) {
+    const { pinned } = this;
+    if (!this.root.open || !pinned) return;
+    this.asked += 1;
+    const number = this.asked;
+    const { side, items, head, areas } = pinned.selection;
+    if (side !== 'query' || !items.length) {
+      this.say(NOTHING_PINNED);
+      return;
+    }
+    const [area, beside] = this.menus().map(({ value }) => (isChosen ? +value : null));
+    const smallest = areas === 'several' ? 2 : 1;
+    const { site } = pinned.place;
+    const found = await this.ask({ site, layer: pinned.layer, head, query: items[0], smallest, area, beside });
+    // Another question was asked while this one was answered.
+    if (number !== this.asked) return;
+    if (!found) this.say(NO_TERMS);
+    else if (!found.areas.length) this.say(NO_ATTENTION);
+    else this.show(found, pinned);
+  }
+
+  /** @param {string} sentence */
+  say(sentence) {
+    for (const menu of this.menus()) menu.disabled = true;
+    this.root.querySelector('.why')?.replaceChildren(newElement('p', { class: 'facts' }, sentence));
+  }
+
+  /**
+   * @param {Why} why
+   * @param {PinnedQuery} pinned
+   */
+  show(why, { place, selection: { items } }) {
+    const memory = this.fieldOf(place.memory);
+    const nameOf = (/** @type {Area} */ area) => areaWords(area, memory, why.columns);
+    const [main, other] = why.asked;
+    [why.areas, why.others].forEach((areas, number) => {
+      const menu = this.menus()[number], chosen = why.asked[number]?.number;
+      menu.disabled = areas.length < 2;
+      menu.replaceChildren(...areas.map((area) => {
+        const option = newElement('option', { value: `${area.number}` }, `${nameOf(area)}, ${wholePercent(area.weight)}`);
+        if (area.number === chosen) option.setAttribute('selected', '');
+        return option;
+      }));
+    });
+    const whose = `“${visibleLabel(this.fieldOf(place.query).labels[items[0]])}”, head ${why.head + 1}`;
+    const title = other
+      ? `${nameOf(main)} has ${wholePercent(main.weight)} of the attention of ${whose}, ${timesText(main.weight / other.weight)} as much as ${nameOf(other)}.`
+      : `${nameOf(main)} has ${wholePercent(main.weight)} of the attention of ${whose}.`;
+    const itemName = (/** @type {number} */ item) => (why.columns
+      ? `row ${Math.floor(item / why.columns) + 1}, column ${(item % why.columns) + 1}` : visibleLabel(memory.labels[item]));
+    this.root.querySelector('.why')?.replaceChildren(
+      newElement('p', {}, title),
+      scrolled('Terms of the logits', partsTable(why.asked, nameOf)),
+      scrolled('q · k of the items', itemsTable(why, itemName)),
+    );
+  }
+}
+
+/**
+ * Return the name of an area: a quotation, or rows and columns of a picture's cells.
+ * @param {Area} area
+ * @param {SeenField} field
+ * @param {number} columns
+ */
+function areaWords({ top, left, height, width }, { labels, anchors }, columns) {
+  if (columns) return `${runText('row', top, height)}, ${runText('column', left, width)}`;
+  let text = '';
+  for (let item = left; item < left + width; item += 1) {
+    if (item > left && anchors[item - 1][1] < anchors[item][0]) text += ' ';
+    text += visibleLabel(labels[item]);
+  }
+  const letters = [...text];
+  const clipped = letters.length > LONGEST_QUOTE ? `${letters.slice(0, LONGEST_QUOTE - 1).join('')}…` : text;
+  return `“${clipped}” (${runText('item', left, width)})`;
+}
+
+/**
+ * Return neighbours as text, such as "row 2" or "rows 2-3".
+ * @param {string} name
+ * @param {number} first
+ * @param {number} count
+ */
+function runText(name, first, count) {
+  return count === 1 ? `${name} ${first + 1}` : `${name}s ${first + 1}-${first + count}`;
+}
+
+/**
+ * Return a table with the terms of the areas, their sum and the weight.
+ * @param {AskedArea[]} asked
+ * @param {(area: Area) => string} nameOf
+ */
+function partsTable(asked, nameOf) {
+  const names = [...new Set(asked.flatMap(({ parts }) => Object.keys(parts)))];
+  const valuesOf = (/** @type {string} */ name) => asked.map(({ parts }) => parts[name] ?? 0);
+  const logits = asked.map(({ parts }) => Object.values(parts).reduce((total, one) => total + one, 0));
+  const most = Math.max(...names.flatMap(valuesOf).map(Math.abs), ...logits.map(Math.abs));
+  const heads = ['Part of the logit', ...asked.map(nameOf), ...(asked.length > 1 ? ['difference'] : [])];
+  const rows = [...names.map((name) => ({ name: PARTS[name], values: valuesOf(name) })), { name: 'logit', values: logits }]
+    .map(({ name, values }) => newElement(
+      'tr', {}, newElement('th', { scope: 'row' }, name),
+      ...values.map((value, area) => barCell(value, most, area)),
+      ...(values.length > 1 ? [newElement('td', { class: 'number' }, signed(values[0] - values[1]))] : []),
+    ));
+  const weights = asked.map(({ weight }) => newElement('td', {}, wholePercent(weight)));
+  rows.push(newElement('tr', {}, newElement('th', { scope: 'row' }, 'weight'), ...weights));
+  return newElement('table', {}, headRow(heads), ...rows);
+}
+
+/**
+ * Return a table with q . k of the items under the areas and around them.
+ * @param {Why} why
+ * @param {(item: number) => string} itemName
+ */
+function itemsTable({ items, asked }, itemName) {
+  const most = Math.max(...items.map(({ score }) => Math.abs(score)));
+  const rows = items.map(({ item, score }) => {
+    const holder = asked.findIndex((area) => area.items.includes(item));
+    const where = holder < 0 ? 'in none' : ['in the first area', 'in the second alone'][holder];
+    return newElement(
+      'tr', {}, newElement('th', { scope: 'row' }, itemName(item)), barCell(score, most, holder),
+      newElement('td', {}, where));
+  });
+  return newElement('table', {}, headRow(['Item', 'q · k', 'Where it is']), ...rows);
+}
+
+/** @param {string[]} names */
+function headRow(names) {
+  return newElement('tr', {}, ...names.map((name) => newElement('th', { scope: 'col' }, name)));
+}
+
+/**
+ * Return a table in a box that scrolls by itself.
+ * @param {string} label
+ * @param {HTMLElement} table
+ */
+function scrolled(label, table) {
+  return newElement('div', { class: 'scrolled', tabindex: '0', role: 'region', 'aria-label': label }, table);
+}
+
+/**
+ * Return a cell with a number and a bar of its size.
+ * @param {number} value
+ * @param {number} most the number of the longest bar
+ * @param {number} area the place of its area; -1 outside all areas
+ */
+function barCell(value, most, area) {
+  const bar = newElement('span', { class: `bar of${area + 1}`, 'aria-hidden': 'true' });
+  // The page's policy allows styles that a script sets, but none in markup.
+  bar.style.width = `${(60 * Math.abs(value)) / (most || 1)}px`;
+  return newElement('td', { class: 'barred' }, newElement('span', { class: 'number' }, signed(value)), bar);
+}
+
+/** @param {number} value */
+function signed(value) {
+  return `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(2)}`;
+}
+
+/** @param {number} share */
+function wholePercent(share) {
+  return `${Math.round(100 * share)}%`;
+}
+
+/** @param {number} ratio */
+function timesText(ratio) {
+  return ratio < 1000 ? `${Number(ratio.toPrecision(3))} times` : 'over 1,000 times';
+}

@@ -1,0 +1,75 @@
+"""Two live models in one file: readers type once, and both models answer.
+
+The file contains the live page of each model as text, and shows each in a frame. A frame without an
+address inherits the security policy of the page around it, so this policy allows the scripts and
+styles of all three pages.
+"""
+
+from __future__ import annotations
+
+from areaviz.components.modules import joined_modules
+from areaviz.components.parts import text_of
+from areaviz.drawing.markup import Markup, data_block, document, element, raw
+from areaviz.publish.live import FOOTER, POLICY, LivePage
+from areaviz.publish.options import PageOptions
+from areaviz.publish.page import page_style
+from areaviz.publish.page_body import NO_SCRIPT
+from areaviz.trace.errors import InputError
+
+MODULES = ("live_page/pair.js",)
+
+
+def live_pair(first: LivePage, second: LivePage, options: PageOptions | None = None) -> str:
+    """Return an HTML page that contains two models and runs both on what is typed.
+
+    Args:
+        first: the live page of one model; its form serves both.
+        second: the live page of the other model.
+        options: title, note and theme of the page.
+
+    Raises:
+        InputError: the models do not read the same kind of input.
+    """
+    options = options or PageOptions()
+    check_pair(first, second)
+    pages = (first, second)
+    title = options.title.strip() or " and ".join(page.model.card.name for page in pages)
+    style = f"{page_style(options.theme)}\n{text_of('live_page/page.css')}"
+    style += text_of("live_page/pair.css")
+    script = f"{joined_modules(MODULES)}\nawait openPair();"
+    note = [element("p", options.note, class_="note")] if options.note.strip() else []
+    body = [
+        element("header", element("h1", f"{title}, live"), *note),
+        first.form(has_areas=False),
+        element("main", *map(_framed, pages), class_="pair"),
+        element("footer", FOOTER),
+        *(data_block(page.html, id=f"page-{page.model.card.name}") for page in pages),
+        raw("script", script, type="module"),
+    ]
+    styles = dict.fromkeys([style, *first.styles, *second.styles])
+    scripts = dict.fromkeys([script, first.script, second.script])
+    return document(f"{title}, live", list(styles), list(scripts), body, POLICY)
+
+
+def check_pair(first: LivePage, second: LivePage) -> None:
+    """Check that two models can be compared.
+
+    Raises:
+        InputError: they are the same model, or they have different tasks.
+    """
+    one, other = first.model.card, second.model.card
+    if one.name == other.name:
+        raise InputError(f"Both models are {one.name}. Name two different models to compare them.")
+    if one.task != other.task:
+        raise InputError(
+            f"{one.name} and {other.name} have different tasks ({one.task} and {other.task}), so"
+            " they do not answer the same input. Choose two models of one task."
+        )
+
+
+def _framed(page: LivePage) -> Markup:
+    """Return the place of a page: a still picture, which its frame replaces."""
+    name = page.model.card.name
+    still = element("section", element("p", NO_SCRIPT), page.still, class_="still")
+    frame = element("iframe", title=f"{name}, live", data_page=f"page-{name}", hidden="")
+    return element("div", still, frame)

@@ -1,0 +1,87 @@
+"""Two live models in one file, opened from the disk: both answer what is typed once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from areaviz.cards.card import read_card
+from areaviz.cli.live import opened
+from areaviz.data.places import CHECKPOINTS
+from areaviz.models import MODELS
+from areaviz.publish.live_pair import live_pair
+from areaviz.trace.request import Request
+
+pytestmark = pytest.mark.browser
+NAMES = ("pointer-hull", "pointer-tour")
+POINTS = "100,100 900,200 500,900 450,400"
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    first, second = (opened(name, CHECKPOINTS) for name in NAMES)
+    path = tmp_path_factory.mktemp("pair") / "page.html"
+    path.write_text(live_pair(first, second), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def pair(page: Page, file: Path) -> Iterator[Page]:
+    """Open the file. Only the file itself and its workers may be requested."""
+    asked: list[str] = []
+    problems: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("console", lambda said: problems.append(said.text) if said.type == "error" else None)
+    page.goto(file.as_uri())
+    expect(page.locator("html[data-live=ready]")).to_have_count(1)
+    yield page
+    own = (file.as_uri(), "blob:", "data:", "about:srcdoc")
+    assert [url for url in asked if not url.startswith(own)] == []
+    assert problems == []
+
+
+def test_both_models_answer_what_is_typed_once(pair: Page) -> None:
+    expect(pair.get_by_label("Points, each as x,y")).to_have_count(1)
+    pair.get_by_label("Points, each as x,y").fill(POINTS)
+    pair.get_by_role("button", name="Answer", exact=True).press("Enter")
+    for name in NAMES:
+        card = read_card(CHECKPOINTS / name / "card.json")
+        model = MODELS[card.family].load(CHECKPOINTS / name, card, torch.device("cpu"))
+        (trace,) = model.trace([Request(name, POINTS, "beam")])
+        frame = pair.frame_locator(f'iframe[title="{name}, live"]')
+        expect(frame.locator("#live-status")).to_contain_text("Done in")
+        expect(frame.locator(".texts .reading").last).to_have_text(trace.fields["target"].raw)
+
+
+def test_a_text_that_cannot_run_is_refused_by_both(pair: Page) -> None:
+    pair.get_by_label("Points, each as x,y").fill("0,0 5,5")
+    pair.get_by_role("button", name="Answer", exact=True).click()
+    for name in NAMES:
+        frame = pair.frame_locator(f'iframe[title="{name}, live"]')
+        expect(frame.get_by_role("alert")).to_contain_text("at least 3 are needed")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_pair_is_accessible_and_fits(pair: Page, width: int, scheme: Any) -> None:
+    pair.emulate_media(color_scheme=scheme)
+    pair.set_viewport_size({"width": width, "height": 844})
+    assert pair.evaluate("document.documentElement.scrollWidth") <= width
+    results = Axe().run(pair)
+    assert results.violations_count == 0, results.generate_report()
+
+
+def test_a_pair_without_scripts_shows_two_pictures(chromium: Browser, file: Path) -> None:
+    context = chromium.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(file.as_uri())
+    expect(page.locator(".still svg")).to_have_count(2)
+    expect(page.locator(".still p").first).to_contain_text("still picture")
+    context.close()
