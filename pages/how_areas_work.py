@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from areaviz.lessons import cards, contents
+from areaviz.lessons import cards, contents, numbers_of
 from areaviz.lessons.questions import QUESTIONS, question_data
 from areaviz.ui.shell.component import component
 from areaviz.ui.shell.frame import page_frame, page_link
@@ -27,13 +27,14 @@ if is_asking:
 
 page_link("pages/how_areas_work.py", "Guess first: short questions, one a screen", {"q": "1"})
 
+hard, window = numbers_of("other")
 st.markdown(
     "Attention is how a model looks at its input: for each thing it produces, it gives every item"
     " of the input a weight. Area attention (Li, Kaiser, Bengio and Si,"
     " [2019](https://proceedings.mlr.press/v97/li19e.html)) lets it look at groups of neighbouring"
     " items as one: spans of a sentence, rectangles of an image. The lessons build it up from the"
-    " areas themselves to what they cost; lessons 10 and 11 show how a model learns to pick one"
-    " item, and to move a window over a picture."
+    f" areas themselves to what they cost. Lessons {hard} and {window} show how a model learns to"
+    " pick one item, and to move a window over a picture."
 )
 contents()
 

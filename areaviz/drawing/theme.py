@@ -40,8 +40,8 @@ CLEAR = "rgba(0,0,0,0)"
 PRINT_EDGE, PRINT_RULE, PRINT_MUTED = "#6E6E6E", "#DADADA", "#4A4A4A"
 
 FONT = "system-ui, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif"
-# Font size of tick labels in px.
-SCREEN_FONT = 11.0
+# Font size of all texts but the title, in px.
+SCREEN_FONT = 14.0
 # Widths in px of the plot area: the one that labels are thinned for, half a page, as for two models
 # side by side, and that of a single chart; see `axes.refitted`.
 SCREEN_WIDTH, WIDE = 400.0, 720.0
@@ -126,22 +126,22 @@ def screen_figure(
         labels: all labels of each horizontal axis, including those that did not fit.
         layout: more of Plotly's layout.
     """
-    title, note = wrapped(drawing.title, 66), wrapped(drawing.note, 84)
+    title, note = wrapped(drawing.title, 60), wrapped(drawing.note, 72)
     further_lines = title.count("<br>")
-    heading = 33 + 17 * further_lines
+    heading = 36 + 19 * further_lines
     if note:
-        heading += 17 * (note.count("<br>") + 1)
+        heading += 20 * (note.count("<br>") + 1)
     frame = {
         "template": {"layout": {"font": {"family": FONT, "size": SCREEN_FONT}}},
         "title": {
             "text": title,
-            "font": {"size": 13, "weight": 600},
-            "subtitle": {"text": note, "font": {"size": 11.5}},
+            "font": {"size": 15, "weight": 600},
+            "subtitle": {"text": note, "font": {"size": SCREEN_FONT}},
             "x": 0,
             "xref": "container",
             "xanchor": "left",
             # Plotly places a title of several lines half a line too high per line.
-            "pad": {"l": 4, "t": 8 + 9 * further_lines},
+            "pad": {"l": 4, "t": 8 + 10 * further_lines},
             "y": 1,
             "yref": "container",
             "yanchor": "top",
@@ -164,7 +164,7 @@ def screen_figure(
         "paper_bgcolor": CLEAR,
         "plot_bgcolor": CLEAR,
         "showlegend": False,
-        "hoverlabel": {"align": "left", "font": {"size": 12}},
+        "hoverlabel": {"align": "left", "font": {"size": SCREEN_FONT}},
         "dragmode": False,
         "xaxis": across or axis(),
         "yaxis": down or axis(),
@@ -194,7 +194,7 @@ def axis(title: str = "", **more: object) -> Layout:
         "tickfont": {"size": SCREEN_FONT},
         "title": {
             "text": title,
-            "font": {"size": 12},
+            "font": {"size": SCREEN_FONT},
             "standoff": 8,
         },
     }

@@ -71,6 +71,11 @@ LESSONS = (
 )
 
 
+def numbers_of(part: str) -> list[int]:
+    """Return the numbers of the lessons of a part, from 1."""
+    return [number for number, lesson in enumerate(LESSONS, start=1) if lesson.part == part]
+
+
 def contents() -> None:
     """Links to the lessons, part by part."""
     stylesheet(STYLE)

@@ -29,6 +29,7 @@ from areaviz.drawing.stage import add_picture, cased, picture_axes, print_cased,
 from areaviz.drawing.theme import (
     CLEAR,
     PRINT_FONT,
+    SCREEN_FONT,
     SCREEN_WIDTH,
     Drawing,
     print_figure,
@@ -179,7 +180,7 @@ def _number(
         marker_line_color=CASING,
         marker_line_width=1.2,
         textfont_color=ink_on(colour),
-        textfont_size=11,
+        textfont_size=SCREEN_FONT,
         textfont_weight=600,
         hovertemplate=(
             f"glimpse {number} at {middle_x:.0f}, {middle_y:.0f} px<br>then {answer}<extra></extra>"

@@ -33,6 +33,7 @@ from areaviz.drawing.theme import (
     Layout,
     axis,
     colour_axis,
+    nice_top,
     print_figure,
     screen_figure,
 )
@@ -69,8 +70,8 @@ class Pyramid(Drawing):
 
     @property
     def top(self) -> float:
-        """Upper end of the common colour scale: the largest weight."""
-        return max(float(row.weights.max()) for row in self.rows) or 1.0
+        """Upper end of the colour scale of all rows, a round number."""
+        return nice_top(max(float(row.weights.max()) for row in self.rows))
 
     @property
     def right(self) -> float:

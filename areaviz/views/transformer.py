@@ -24,6 +24,7 @@ from areaviz.drawing.theme import (
     EDGE,
     PRINT_EDGE,
     PRINT_FONT,
+    SCREEN_FONT,
     SECOND,
     Layout,
     print_figure,
@@ -120,7 +121,7 @@ def _zoom(result: Figure, drawn: Sampling) -> None:
     for left, top, grey, text, x, y in _cells(drawn):
         sides = {"x0": left, "y0": top, "x1": left + 1, "y1": top + 1}
         result.add_shape(type="rect", fillcolor=grey, line=line, layer="below", **sides, **axes)
-        font = {"color": ink_on(grey), "size": 12}
+        font = {"color": ink_on(grey), "size": SCREEN_FONT}
         result.add_annotation(x=x, y=y, text=text, showarrow=False, font=font, bgcolor=grey, **axes)
     x, y = drawn.sample.x, drawn.sample.y
     square = {"x0": x - 0.5, "y0": y - 0.5, "x1": x + 0.5, "y1": y + 0.5}
@@ -134,7 +135,7 @@ def _write(result: Figure, drawn: Sampling) -> None:
     for name, (left, right), (_, top) in zip(_PANELS, _COLUMNS, _ROWS, strict=True):
         result.add_annotation(
             text=name,
-            font={"size": 12, "weight": 600},
+            font={"size": SCREEN_FONT, "weight": 600},
             x=(left + right) / 2,
             y=top,
             xanchor="center",
@@ -144,7 +145,7 @@ def _write(result: Figure, drawn: Sampling) -> None:
         )
     result.add_annotation(
         text="<br>".join(drawn.sum_lines),
-        font={"size": 12},
+        font={"size": SCREEN_FONT},
         align="left",
         x=0.53,
         y=0.185,

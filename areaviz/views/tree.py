@@ -23,6 +23,7 @@ from areaviz.drawing.theme import (
     EDGE,
     PRINT_EDGE,
     PRINT_FONT,
+    SCREEN_FONT,
     SECOND,
     SEQUENCE,
     Drawing,
@@ -247,11 +248,11 @@ def _grow(result: Figure, drawn: Growing) -> None:
         across.append(left)
         down.append(top)
         names.append(f"<b>{escape(node.label)}</b>")
-    result.add_trace(written(across, down, names, {"size": 11.5}))
+    result.add_trace(written(across, down, names, {"size": SCREEN_FONT}))
     columns = len(drawn.words)
     shown = [escape(clip(word, _LONGEST)) for word in drawn.words]
     row = [drawn.words_row] * columns
-    result.add_trace(written(list(range(columns)), row, shown, {"size": 11}))
+    result.add_trace(written(list(range(columns)), row, shown, {"size": SCREEN_FONT}))
 
 
 def _joined(lines: Sequence[Line]) -> tuple[list[float | None], list[float | None]]:

@@ -11,6 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import App, open_options, settled
+from tests.browser.server import ROOT
 
 SENTENCE = "A man plays the guitar."
 PICTURE = ":is(.ribbon, .grid, .hearing, .looks, .strip, .hops)[data-ready]"
@@ -31,7 +32,14 @@ PAGES = (
     "your_tensors",
     "how_areas_work",
     "models",
+    "model",
+    "teach",
 )
+
+
+def test_every_page_is_tested() -> None:
+    files = {path.stem for path in (ROOT / "pages").glob("*.py")}
+    assert files - {"home"} == set(PAGES) - {""}
 
 
 @pytest.fixture

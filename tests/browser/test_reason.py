@@ -39,6 +39,12 @@ def test_story_opens_lit_on_a_needed_fact(hops: Locator, page: Page) -> None:
     assert height <= 1000
 
 
+def test_every_hop_is_in_the_picture_and_facts_do_not_attend(hops: Locator, page: Page) -> None:
+    heads = hops.locator("thead th").all_text_contents()
+    assert [head for head in heads if head.startswith("Hop")] == ["Hop 1", "Hop 2", "Hop 3"]
+    expect(page.get_by_text("Facts is attended to")).to_have_count(0)
+
+
 def test_path_goes_through_the_heaviest_facts(hops: Locator) -> None:
     """Check that the path runs from the disc of 85 % to that of 84 %, and then to the answer."""
     ends = hops.evaluate(

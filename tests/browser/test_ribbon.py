@@ -125,6 +125,10 @@ def test_many_heads_draw_three_until_others_are_chosen(app: App, page: Page) -> 
     area = page.locator(".ribbon[data-ready]").nth(1)
     expect(area.locator(".threads .thread")).to_have_count(3)
     expect(area.locator(".legend li")).to_have_count(16)
+    colours = area.locator(".legend .swatch").evaluate_all(
+        "all => all.map(one => one.className + getComputedStyle(one).getPropertyValue('--head'))"
+    )
+    assert len(set(colours)) == 16
     expect(area.locator(".hint")).to_contain_text("Bars show the three heads")
     area.get_by_role("button", name="Head 16").click()
     expect(area.get_by_role("button", name="Head 16")).to_have_attribute("aria-pressed", "true")

@@ -32,6 +32,8 @@ def test_words_are_hidden_and_the_sentence_decoded_again(app: App, page: Page, w
     expect(panel.get_by_text("Hidden: “small”")).to_be_visible()
     panel.get_by_role("button", name="Decode again").click()
     expect(ribbons).to_have_count(2)
+    assert "".join(ribbons.nth(1).locator(".item.hidden").all_text_contents()) == "small"
+    expect(ribbons.nth(0).locator(".item.hidden")).to_have_count(0)
     expect(panel.get_by_text("Instead of:")).to_be_visible()
     expect(panel.locator(".js-plotly-plot")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0

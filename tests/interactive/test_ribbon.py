@@ -298,6 +298,10 @@ def test_print_shows_text_bands_and_caption(focus: Focus) -> None:
     heads = 4 if focus.head is None else 1
     assert len([text for text in texts if text.startswith("head ")]) == heads
     assert len(figure.axes[0].patches) > heads
+    attention = trace.maps[focus.site]
+    for name in (attention.query, attention.memory):
+        printed = "".join(texts)
+        assert all(label.strip() in printed for label in trace.fields[name].labels)
     assert not any(text.get_parse_math() for text in figure.findobj(matplotlib.text.Text))
 
 

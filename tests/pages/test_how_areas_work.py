@@ -32,6 +32,8 @@ def test_every_lesson_stands_on_the_page_in_its_order_with_pictures_that_can_be_
     assert titles == [f"{number}. {lesson.title}" for number, lesson in enumerate(LESSONS, start=1)]
     shown = text(page)
     assert all(f"](#{lesson.name})" in shown for lesson in LESSONS)
+    hard = titles.index(next(title for title in titles if "Learning a hard choice" in title)) + 1
+    assert f"Lessons {hard} and {hard + 1} show how a model learns to pick one item" in shown
     for number in (
         r"\mathbf{9}",
         r"\mathbf{25}",

@@ -35,7 +35,7 @@ _STYLE = """
 [data-testid="stMainBlockContainer"] p, [data-testid="stCaptionContainer"] { max-width: 46rem; }
 :is([data-testid="stCaptionContainer"], [data-testid="stMetricDelta"]) {
   opacity: 0.8; color: inherit !important; }
-.js-plotly-plot :is(.xtick, .ytick, .annotation, .g-xtitle, .g-ytitle) text {
+.js-plotly-plot :is(.xtick, .ytick, .annotation, .g-xtitle, .g-ytitle, .colorbar) text {
   fill: light-dark(#3F4A50, #B4BEBF) !important; }
 [data-testid="stButton"] button { min-width: 32px; }
 [data-testid="stExpander"] summary { min-height: 32px; }
