@@ -9,8 +9,9 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
+from areaviz.cards.opening import Opening, opening_of
 from areaviz.cards.tasks import TASKS
-from areaviz.trace.best import BestAlignment, best_of
+from areaviz.trace.best import BestAlignment
 from areaviz.trace.errors import BackendError
 from areaviz.trace.files import write_json
 from areaviz.trace.limits import READINGS
@@ -56,32 +57,6 @@ class LengthLimit:
     def __call__(self, items: int) -> int:
         """Return the limit for a source of `items` items."""
         return math.ceil(self.ratio * items) + self.extra
-
-
-@dataclass(frozen=True, slots=True)
-class Opening:
-    """How a page first shows one site of a model, as chosen on validation."""
-
-    # One of `READINGS`.
-    reading: str
-    # Counted from 0. The head None, "all" in card.json, means all heads.
-    layer: int
-    head: int | None
-    # The heads that together align best with words, boxes or times, or None if none were chosen.
-    best: BestAlignment | None = None
-    # Layer and head, from 0, whose attention points best, or None if none was chosen.
-    pointing_head: tuple[int, int] | None = None
-
-    @property
-    def entries(self) -> dict[str, Any]:
-        """Its entry in card.json."""
-        head = "all" if self.head is None else self.head
-        found: dict[str, Any] = {"reading": self.reading, "layer": self.layer, "head": head}
-        if self.best is not None:
-            found["best"] = self.best.entries
-        if self.pointing_head is not None:
-            found["pointing_head"] = list(self.pointing_head)
-        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,7 +322,7 @@ def _typed(value: Any, hint: Any, name: str) -> Any:
     if hint is Any:
         return value
     if hint is Opening:
-        return _opening(value, name)
+        return opening_of(value, name)
     kind, parts = get_origin(hint) or hint, get_args(hint)
     expected, called = _KINDS[kind]
     if not isinstance(value, expected) or isinstance(value, bool):
@@ -357,27 +332,3 @@ def _typed(value: Any, hint: Any, name: str) -> Any:
     if kind is Mapping:
         return {key: _typed(item, parts[1], f"{name}: {key}") for key, item in value.items()}
     return value
-
-
-def _opening(value: Any, name: str) -> Opening:
-    """Convert JSON to an opening. Raise ValueError for an invalid reading, layer or head."""
-    names = {"reading", "layer", "head"}
-    if not isinstance(value, dict) or value.keys() - {"best", "pointing_head"} != names:
-        raise ValueError(f"{name} is no object with reading, layer and head")
-    reading, layer, head = value["reading"], value["layer"], value["head"]
-    if reading not in READINGS:
-        raise ValueError(f"{name}: reading is none of {', '.join(READINGS)}")
-    places = [layer] if head == "all" else [layer, head]
-    if any(type(place) is not int or place < 0 for place in places):
-        raise ValueError(f"{name}: layer or head is no whole number from 0 on")
-    best = best_of(value["best"]) if "best" in value else None
-    pointing = _place(value["pointing_head"], name) if "pointing_head" in value else None
-    return Opening(reading, layer, None if head == "all" else head, best, pointing)
-
-
-def _place(value: Any, name: str) -> tuple[int, int]:
-    """Convert JSON to a layer and a head. Raise ValueError for anything else."""
-    is_list = isinstance(value, list) and len(value) == 2
-    if not is_list or any(type(one) is not int or one < 0 for one in value):
-        raise ValueError(f"{name}: pointing_head is no list of layer and head")
-    return value[0], value[1]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from areaviz.cards.card import Opening
+from areaviz.cards.opening import Opening
 from areaviz.data.flickr8k import read_photos, read_pixels
 from areaviz.data.grounding import Box, Grounded
 from areaviz.data.scenes import TIE, scenes_of

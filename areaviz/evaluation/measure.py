@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from areaviz.cards.card import Card, Opening, read_card, write_card
+from areaviz.cards.card import Card, read_card, write_card
+from areaviz.cards.opening import Opening
 from areaviz.cards.tasks import TASKS, load
 from areaviz.models import MODELS
 from areaviz.models.device import choose_device

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.cards.card import Opening
+from areaviz.cards.opening import Opening
 from areaviz.data.examples import Dataset, Example
 from areaviz.evaluation.links import count_linked, given_traces, phrase_head
 from areaviz.metrics.head_choice import WANTED

@@ -62,9 +62,13 @@ class DigitReader:
 
     @classmethod
     def load(
-        cls, folder: Path, card: Card, device: torch.device, area_size: int | None = None
+        cls,
+        folder: Path,
+        card: Card,
+        device: torch.device | None = None,
+        area_size: int | None = None,
     ) -> Self:
-        """Load a checkpoint.
+        """Load a checkpoint, on the CPU without a device.
 
         Raises:
             InputError: if areas of more than one cell are requested.
@@ -77,6 +81,7 @@ class DigitReader:
             )
         options, build = NETWORKS[card.family]
         config = options(**card.config)
+        device = device or torch.device("cpu")
         network = eval_mode(build(config), device)
         load_weights(network, folder, card.files)
         side = KINDS[config.kind]

@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from areaviz.cards.card import Card
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.checkpoint import TOKENIZER, WEIGHTS
@@ -70,7 +68,7 @@ class LiveModel:
         check_live(card, families)
         pieces, facts = None, {}
         if card.family in READERS:
-            reader = DigitReader.load(folder, card, torch.device("cpu"))
+            reader = DigitReader.load(folder, card)
             facts = {"side": reader.side, "multiplyAdds": reader.multiply_adds}
         if card.family not in WITHOUT_TOKENS:
             pieces = Tokenizer.load(folder / TOKENIZER).plain()

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.cards.card import Opening
+from areaviz.cards.opening import Opening
 from areaviz.evaluation.best_pointing import best_figures, choose_best, pointing_choice
 from areaviz.metrics.pointed_words import PointedWords
 from areaviz.trace.best import BestAlignment

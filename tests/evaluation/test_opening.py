@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from areaviz.cards.card import Opening, read_card
+from areaviz.cards.card import read_card
+from areaviz.cards.opening import Opening
 from areaviz.data.examples import Dataset
 from areaviz.evaluation import opening as module
 from areaviz.evaluation.opening import agreement, enough, linked_opening, openings, pointing_opening

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self
 
-from areaviz.cards.card import Card, Opening
+from areaviz.cards.card import Card
 from areaviz.cards.former_models import successor_of
+from areaviz.cards.opening import Opening
 from areaviz.cards.tasks import TASKS
 from areaviz.trace.areas import Area
 from areaviz.trace.best import best_site

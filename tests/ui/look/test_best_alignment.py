@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from areaviz.cards.card import Opening
+from areaviz.cards.opening import Opening
 from areaviz.drawing.sites import model_sites, site_name
 from areaviz.trace.best import BEST, BestAlignment, with_best
 from areaviz.trace.request import Focus

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.cards.card import Opening
+from areaviz.cards.opening import Opening
 from areaviz.drawing.sites import site_name, sites
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace
