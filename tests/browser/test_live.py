@@ -231,7 +231,7 @@ def test_a_weight_is_explained_by_the_terms_that_python_finds(live: Page, python
     expect(live.get_by_label("Area", exact=True).locator("option")).to_have_text(names)
     live.get_by_label("Compare with").select_option(index=2)
     areas = list(candidates(trace, focus, 1, 3))
-    logits = python.logits(OPENING, focus.site, 0)  # type: ignore[attr-defined]
+    logits = python.logits(OPENING, focus.site, 0)
     found = explain(trace, focus, logits, Question(1, 3, areas[0], areas[3]))
     rows = live.get_by_role("region", name="Terms of the logits").locator("tr")
     expect(rows).to_have_count(len(found.parts) + 3)

@@ -49,7 +49,7 @@ def test_parts_of_logits_agree_with_python(
     folder, card = CHECKPOINTS / request_.model, model.card
     python = MODELS[card.family].load(folder, card, torch.device("cpu"))
     (trace,) = python.trace([request_])
-    logits = python.logits(request_, site, layer)  # type: ignore[attr-defined]
+    logits = python.logits(request_, site, layer)
     queries = range(0, trace.maps[site].weights.shape[2], 3)
     asked = {"site": site, "layer": layer, "head": head, "area": None, "beside": None}
     questions = [asked | {"query": query, "smallest": 1} for query in queries]
