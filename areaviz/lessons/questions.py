@@ -37,7 +37,7 @@ class Question:
     Args:
         name: of the file with its texts.
         picture: a key of `LESSON_PICTURES` in the component.
-        lesson: the anchor of the lesson that goes deeper.
+        lesson: the anchor that addresses had when all lessons were on one page.
         ask: computes the question from its texts.
     """
 
@@ -63,18 +63,21 @@ QUESTIONS: Mapping[int, Question] = {
     13: Question("reason", "choice", "reason", reason.ask),
 }
 """The questions by their number in the path."""
+MOVED = {"rounding": "?q=9&deep=1", "as-printed": "?q=9&deep=1"}
+"""Old lessons that are a document now; the nearest question names its subject."""
 OWN_AFTER = (3, 6, 12, 13)
 """After these questions the reader may go on to a sentence of their own."""
 _SHOWN = ("title", "question", "hint", "right", "close", "other", "told", "learned")
 """The texts that the frame shows; pictures fill in the others themselves."""
 
 
-def question_data(number: int, is_shown: bool = False) -> dict[str, Any]:
+def question_data(number: int, is_shown: bool = False, is_deep: bool = False) -> dict[str, Any]:
     """Return what the component `lesson` draws.
 
     Args:
         number: a key of `QUESTIONS`.
         is_shown: whether the answer is shown at once.
+        is_deep: whether the explanation is open, and the answer with it.
     """
     question = QUESTIONS[number]
     own, frame = texts_of(question.name), texts_of("frame")
@@ -87,18 +90,34 @@ def question_data(number: int, is_shown: bool = False) -> dict[str, Any]:
     return {
         "place": number,
         "count": len(QUESTIONS),
-        "shown": is_shown,
+        "shown": is_shown or is_deep,
+        "isDeep": is_deep,
+        "name": question.name,
         "picture": question.picture,
         "numbers": asked.numbers,
+        "deep": {"numbers": asked.deep, "texts": _deep_texts(own)},
         "texts": texts,
         "links": {
             "back": f"?q={number - 1}" if number > 1 else "",
             "next": f"?q={number + 1}" if number < len(QUESTIONS) else "",
-            "deeper": f"how_areas_work#{question.lesson}",
             "all": "how_areas_work",
             "own": "translate" if number in OWN_AFTER else "",
         },
     }
+
+
+def index_data() -> dict[str, Any]:
+    """Return what the component `lesson_index` draws: all questions, and where old links lead."""
+    questions, old = [], {}
+    for number, question in QUESTIONS.items():
+        questions.append({"title": texts_of(question.name)["title"], "href": f"?q={number}"})
+        old[question.lesson] = f"?q={number}&deep=1"
+    return {"questions": questions, "old": {**old, **MOVED}, "texts": dict(texts_of("index"))}
+
+
+def _deep_texts(own: Texts) -> dict[str, str]:
+    """Return the texts of the explanation, whose placeholders the browser fills in."""
+    return {name.removeprefix("deep_"): own[name] for name in own if name.startswith("deep_")}
 
 
 def texts_of(name: str) -> Texts:

@@ -3,7 +3,7 @@
 
 class LessonFrame {
   constructor(root) {
-    for (const name of ['dots', 'count', 'question', 'hint', 'picture', 'after', 'told', 'learned', 'ways']) this[name] = root.querySelector(`.${name}`);
+    for (const name of ['dots', 'count', 'question', 'hint', 'picture', 'after', 'told', 'learned', 'ways', 'deep']) this[name] = root.querySelector(`.${name}`);
     this.root = root;
   }
 
@@ -21,9 +21,12 @@ class LessonFrame {
     this.show.className = 'main';
     this.skip = lessonButton(texts.skip, () => this.reveal());
     this.again = lessonButton(texts.again, () => this.clear());
+    this.deeper = lessonButton(texts.deeper, () => this.goDeeper(this.deep.hidden));
+    this.deep.hidden = true;
     this.made = LESSON_PICTURES[data.picture](this.picture, numbers, (hasGuess) => this.guessed(hasGuess));
     if (data.shown) this.reveal();
-    else this.ask();
+    if (data.isDeep) this.goDeeper(true);
+    if (!data.shown) this.ask();
     this.root.dataset.ready = '';
   }
 
@@ -41,6 +44,7 @@ class LessonFrame {
   ask() {
     const { texts, links } = this.data;
     this.after.hidden = true;
+    this.goDeeper(false);
     this.hint.textContent = texts.hint;
     const back = links.back ? [this.link(texts.back, links.back)] : [];
     this.ways.replaceChildren(...back, this.show, this.skip, this.link(texts.all, links.all));
@@ -53,21 +57,30 @@ class LessonFrame {
     this.after.hidden = false;
     const back = links.back ? [this.link(texts.back, links.back)] : [];
     const next = links.next ? [this.link(texts.next, links.next, 'main')] : [];
-    this.ways.replaceChildren(...back, ...next, this.again, this.link(texts.deeper, links.deeper), ...(links.own ? [this.link(texts.own, links.own)] : []), this.link(texts.all, links.all));
-    this.markAddress(true);
+    this.ways.replaceChildren(...back, ...next, this.again, this.deeper, ...(links.own ? [this.link(texts.own, links.own)] : []), this.link(texts.all, links.all));
+    this.markAddress('shown', true);
     (next[0] ?? this.again).focus();
   }
 
   clear() {
     this.made.clear();
     this.ask();
-    this.markAddress(false);
+    this.markAddress('shown', false);
   }
 
-  markAddress(isShown) {
+  /** Open or close the explanation, which is drawn when it is first opened. */
+  goDeeper(isOpen) {
+    const { name, deep } = this.data;
+    this.deeper.setAttribute('aria-expanded', String(isOpen));
+    if (isOpen) LESSON_DEPTHS[name](this.deep, deep.numbers, deep.texts);
+    this.deep.hidden = !isOpen;
+    this.markAddress('deep', isOpen);
+  }
+
+  markAddress(name, isSet) {
     const address = new URL(location.href);
-    if (isShown) address.searchParams.set('shown', '1');
-    else address.searchParams.delete('shown');
+    if (isSet) address.searchParams.set(name, '1');
+    else address.searchParams.delete(name);
     history.replaceState(history.state, '', address.href);
   }
 }

@@ -28,4 +28,5 @@ def ask(texts: Texts) -> Asked:
         "captions": [texts["memory"], texts["table"]],
     }
     words = {"i1": f"{i1:g}", "i2": f"{i2:g}", "i3": f"{i3:g}", "i4": f"{i4:g}"}
-    return Asked(numbers, words | {"sum": f"{total:g}", "size": AREA.size})
+    deep = {"memory": summed_table.MEMORY.tolist()}
+    return Asked(numbers, words | {"sum": f"{total:g}", "size": AREA.size}, deep)

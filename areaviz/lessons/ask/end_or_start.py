@@ -30,7 +30,14 @@ def ask(texts: Texts) -> Asked:
     words |= {"item_percent": f"{100 * _weight(item, plainly):.1f}"}
     words |= {"span_percent": f"{100 * _weight(span, plainly):.1f}", "score": plain(ends[0])}
     options = [option.format(**words) for option in texts["options"]]
-    return Asked({"before": [], "after": after, "answer": 1, "options": options}, words)
+    deep = {
+        "words": list(boundary.WORDS),
+        "logits": boundary.ITEM_LOGITS.tolist(),
+        "longest": boundary.GRID.max_width,
+        "begins": boundary.BEGINS,
+        "ends": boundary.ENDS,
+    }
+    return Asked({"before": [], "after": after, "answer": 1, "options": options}, words, deep)
 
 
 def _weight(area: Area, found: boundary.Boundary) -> float:

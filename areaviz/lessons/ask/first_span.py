@@ -50,6 +50,7 @@ def ask(texts: Texts) -> Asked:
             "areas": found.grid.count,
             "longest": found.grid.max_width,
         },
+        {"length": 4, "longest": 3},
     )
 
 

@@ -34,6 +34,6 @@ def ask(texts: Texts) -> Asked:
         "answer": answer,
         "options": [texts["same"], *(texts["times"].format(times=times) for times in TIMES[1:])],
     }
-    return Asked(
-        numbers, {"ratio": f"{ratio:.1f}", "reward": plain(CHOICE.expected, 2).replace("-", "−")}
-    )
+    words = {"ratio": f"{ratio:.1f}", "reward": plain(CHOICE.expected, 2).replace("-", "−")}
+    deep = {"scores": CHOICE.scores.tolist(), "rewards": CHOICE.rewards.tolist()}
+    return Asked(numbers, words, deep)

@@ -9,6 +9,7 @@ from areaviz.lessons.ask.asked import Asked, Texts
 from areaviz.trace.areas import Area, AreaGrid
 
 ITEMS = (2, 3, 5, 6)
+MEMORY = [[1, 2, 3], [4, 5, 6]]
 MOST = 20
 """The end of the line."""
 
@@ -29,4 +30,4 @@ def ask(texts: Texts) -> Asked:
         "answer": [mean, total],
     }
     words = {"items": ", ".join(given), "mean": plain(mean), "sum": plain(total)}
-    return Asked(numbers, words)
+    return Asked(numbers, words, {"memory": MEMORY})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,7 @@ def ask(texts: Texts) -> Asked:
     traces = [engine().trace(request) for request in requests()]
     hits = [sum(said(trace)) for trace in traces]
     digits = len(SAMPLES[SOUND].text)
-    numbers = {
+    numbers: dict[str, Any] = {
         "names": [texts["content"], texts["hybrid"]],
         "least": 0,
         "most": digits,
@@ -45,7 +46,15 @@ def ask(texts: Texts) -> Asked:
         words[f"{name}_hits"] = hit
         words[f"{name}_error"] = f"{100 * test['error']:.1f}"
         words[f"{name}_share"] = f"{100 * test['hit']:.1f}"
-    return Asked(numbers, words)
+    heard = []
+    for trace, strip in zip(traces, numbers["strips"], strict=True):
+        heard.append({"name": strip["name"], "weights": _weights(trace).round(4).tolist()})
+    deep = {
+        "text": SAMPLES[SOUND].text,
+        "listeners": heard,
+        "spoken": numbers["strips"][0]["spoken"],
+    }
+    return Asked(numbers, words, deep)
 
 
 def said(trace: Trace) -> list[bool]:

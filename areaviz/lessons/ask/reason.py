@@ -41,9 +41,22 @@ def ask(texts: Texts) -> Asked:
         bar(texts["as_it_is"].format(**words), _sure(found.plain, found.item), 2),
         bar(texts["with_ban"].format(**words), _sure(found.banned, found.item), 2),
     ]
-    return Asked({"before": [], "after": after, "answer": 0, "options": options}, words)
+    runs = {"nothing": found.plain, "ban": found.banned, "hide": found.hidden}
+    deep = [
+        {"name": texts[f"deep_{name}"].format(**words), "words": _words(trace)}
+        for name, trace in runs.items()
+    ]
+    numbers = {"before": [], "after": after, "answer": 0, "options": options}
+    return Asked(numbers, words, {"runs": deep})
 
 
 def _sure(trace: Trace, item: int) -> float:
     """Return the probability of an output item."""
     return float(trace.output.probabilities[item])
+
+
+def _words(trace: Trace) -> list[list[object]]:
+    """Return the pieces of an output, each with its probability."""
+    labels = trace.fields[trace.output.field].labels
+    sure = trace.output.probabilities.tolist()
+    return [[label.strip(), one] for label, one in zip(labels, sure, strict=True)]

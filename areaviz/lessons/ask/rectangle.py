@@ -72,7 +72,7 @@ def ask(texts: Texts) -> Asked:
         "columns": grid.width,
         "areas": grid.count,
     }
-    return Asked(numbers, words)
+    return Asked(numbers, words, {"height": 3, "width": 3, "tallest": 2, "widest": 2})
 
 
 def clearest_look(trace: Trace) -> Look:

@@ -25,4 +25,10 @@ def ask(texts: Texts) -> Asked:
     total = float(found.coverage.sum())
     answer = 1 if abs(total - 1) < 1e-9 else 2 * int(total > 1)
     numbers = {"before": before, "after": after, "answer": answer, "options": texts["options"]}
-    return Asked(numbers, {"sum": f"{total:.3f}"})
+    deep = {
+        "keys": attention.KEYS_ND.tolist(),
+        "values": attention.VALUES_ND.tolist(),
+        "query": list(QUERY),
+        "longest": LONGEST,
+    }
+    return Asked(numbers, {"sum": f"{total:.3f}"}, deep)

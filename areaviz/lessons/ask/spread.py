@@ -11,6 +11,18 @@ from areaviz.lessons.ask.asked import Asked, Texts, bar
 MEAN = 2.5
 
 
+def learned() -> dict[str, list[list[float]]]:
+    """Return the weights of the key, which were made up for the lesson."""
+    return {
+        "heights": features.HEIGHTS.tolist(),
+        "widths": features.WIDTHS.tolist(),
+        "mean": features.W_MEAN.tolist(),
+        "deviation": features.W_DEVIATION.tolist(),
+        "shape": features.W_SHAPE.tolist(),
+        "out": features.W_OUT.tolist(),
+    }
+
+
 def ask(texts: Texts) -> Asked:  # noqa: ARG001 - all questions are asked alike
     """Ask which of the areas with one mean has the largest standard deviation."""
     names, deviations = [], []
@@ -23,4 +35,5 @@ def ask(texts: Texts) -> Asked:  # noqa: ARG001 - all questions are asked alike
     after = [bar(name, deviation, 2) for name, deviation in zip(names, deviations, strict=True)]
     drawn = {"before": [], "after": after, "answer": answer, "options": names}
     most = plain(deviations[answer], 2)
-    return Asked(drawn, {"mean": plain(MEAN), "widest": names[answer], "most": most})
+    words = {"mean": plain(MEAN), "widest": names[answer], "most": most}
+    return Asked(drawn, words, {"memory": features.MEMORY_HWD.tolist(), "learned": learned()})

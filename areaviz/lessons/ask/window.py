@@ -33,4 +33,5 @@ def ask(texts: Texts) -> Asked:
         "captions": [texts["input"], texts["output"]],
         "size": texts["size"],
     }
-    return Asked(numbers, {"times": f"{growth:.1f}"})
+    deep = {name: numbers[name] for name in ("picture", "side", "captions")}
+    return Asked(numbers, {"times": f"{growth:.1f}"}, deep | {"theta": [SMALL, *CENTRE]})

@@ -34,4 +34,5 @@ def ask(texts: Texts) -> Asked:
         "built_times": f"{built:.2f}",
         "factored_times": f"{factored:.2f}",
     }
-    return Asked(numbers, words)
+    deep = {"items": GRID.items, "longest": GRID.max_width, "depth": cost.DEPTH}
+    return Asked(numbers, words, deep)

@@ -11,7 +11,7 @@ from areaviz.trace.errors import BackendError
 
 FORMS = ("regular", "mean", "boundary", "convolution")
 """The forms to put in order, as they are shown."""
-SITE = "encoder-decoder"
+SITES = ("encoder self", "encoder-decoder")
 
 
 def forms() -> dict[str, FormRow]:
@@ -43,6 +43,12 @@ def ask(texts: Texts) -> Asked:
         "convolution_less": f"{losses['regular'] - losses['convolution']:.3f}",
         "boundary_less": f"{losses['regular'] - losses['boundary']:.3f}",
         "mean_more": f"{losses['mean'] - losses['regular']:.3f}",
-        "spans": percent(rows["boundary"].spans[SITE].multi_share),
+        "spans": percent(rows["boundary"].spans[SITES[1]].multi_share),
     }
-    return Asked(numbers, words)
+    return Asked(numbers, words, {"forms": [_deep(form, row, texts) for form, row in rows.items()]})
+
+
+def _deep(form: str, row: FormRow, texts: Texts) -> dict[str, object]:
+    """Return the losses of a form, and how often a span is on top in encoder and decoder."""
+    shares = [row.spans[site].multi_share for site in SITES if site in row.spans]
+    return {"name": texts[form], "losses": list(row.losses), "spans": shares or None}

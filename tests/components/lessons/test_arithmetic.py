@@ -1,0 +1,124 @@
+"""The arithmetic of the lessons in the browser agrees with that in Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from areaviz.lessons import arithmetic, attention, boundary, cost, features, summed_table
+from areaviz.lessons.ask.spread import learned
+from areaviz.lessons.hard_numbers import REWARDS, SCORES, Choice, best, variance
+from areaviz.trace.areas import Area, AreaGrid
+from tests.components.live.node import run_node
+
+SCRIPT = str(Path(__file__).parent / "compute.mjs")
+RELATIVE = 1e-9
+
+
+def computed(*asked: tuple[str, list[Any]]) -> list[Any]:
+    return run_node(SCRIPT, asked)
+
+
+def near(found: Any, expected: Any) -> None:
+    np.testing.assert_allclose(np.asarray(found, float), expected, rtol=RELATIVE, atol=1e-12)
+
+
+def plain(area: Area) -> list[int]:
+    return [area.top, area.left, area.height, area.width]
+
+
+@pytest.mark.parametrize("sizes", [(1, 7, 1, 4), (3, 4, 2, 3), (2, 2, 4, 4), (8, 8, 3, 3)])
+def test_areas_have_the_order_of_the_models(sizes: tuple[int, int, int, int]) -> None:
+    grid = AreaGrid.clamped(sizes[:2], sizes[2:])
+    found, down, across = computed(
+        ("allAreas", list(sizes)),
+        ("runCount", [sizes[0], sizes[2]]),
+        ("runCount", [sizes[1], sizes[3]]),
+    )
+    assert found == [plain(area) for area in arithmetic.areas_of(grid)]
+    assert down * across == grid.count
+
+
+def test_sums_means_and_deviations_of_all_areas_agree() -> None:
+    x_HWD = np.random.default_rng(5).normal(3, 2, (4, 5, 2))
+    grid = AreaGrid(4, 5, 3, 3)
+    held = [arithmetic.items_of(x_HWD, area).tolist() for area in arithmetic.areas_of(grid)]
+    areas = [plain(area) for area in arithmetic.areas_of(grid)]
+    assert computed(*(("vectorsOf", [x_HWD.tolist(), area]) for area in areas)) == held
+    for name, reference in (
+        ("sumOf", arithmetic.area_sums),
+        ("meanOf", arithmetic.area_means),
+        ("deviationOf", arithmetic.area_deviations),
+    ):
+        near(computed(*((name, [vectors]) for vectors in held)), reference(x_HWD, grid))
+
+
+@pytest.mark.parametrize("query", [(1.0, 0.0), (-1.7, 0.4), (2.0, 2.0)])
+@pytest.mark.parametrize("longest", [1, 3, 4])
+def test_attention_to_spans_agrees(query: tuple[float, float], longest: int) -> None:
+    expected = attention.attend(np.array(query), longest)
+    keys, values = attention.KEYS_ND.tolist(), attention.VALUES_ND.tolist()
+    (found,) = computed(("attendSpans", [list(query), keys, values, longest]))
+    near(found["logits"], expected.logits)
+    near(found["weights"], expected.weights)
+    near(found["shares"], expected.coverage)
+    near(found["output"], expected.output)
+
+
+@pytest.mark.parametrize("scores", [(0, 0, 0), (0.3, -0.4, 0.1), (-1, 1, 1)])
+def test_boundary_scores_agree(scores: tuple[float, float, float]) -> None:
+    expected = boundary.attend(*scores)
+    own = dict(zip(("bias", "start", "end"), scores, strict=True))
+    own |= {"begins": boundary.BEGINS, "ends": boundary.ENDS}
+    logits = boundary.ITEM_LOGITS.tolist()
+    (found,) = computed(("attendBoundaries", [logits, boundary.GRID.max_width, own]))
+    near(found["logits"], expected.logits)
+    near(found["weights"], expected.weights)
+
+
+def test_keys_of_all_areas_agree() -> None:
+    memory = features.MEMORY_HWD.tolist()
+    areas = arithmetic.areas_of(features.GRID)
+    found = computed(*(("keyOfArea", [memory, plain(area), learned()]) for area in areas))
+    for one, area in zip(found, areas, strict=True):
+        expected = features.key_of(area)
+        for name in ("mean", "deviation", "shape", "hidden", "active", "key"):
+            near(one[name], getattr(expected, name))
+
+
+@pytest.mark.parametrize(("items", "longest"), [(16, 1), (256, 5), (1024, 10)])
+def test_counted_operations_are_equal(items: int, longest: int) -> None:
+    expected = cost.operations(AreaGrid(1, items, 1, longest))
+    (found,) = computed(("operationsOf", [items, longest, cost.DEPTH]))
+    assert found["areas"] == expected["areas"]
+    assert found["built"] == expected["built areas"]
+    for name in ("regular", "factored", "recurrence", "table"):
+        assert found[name] == expected[name]
+
+
+def test_the_table_and_its_corners_are_equal() -> None:
+    memory = summed_table.MEMORY.tolist()
+    (table,) = computed(("tableOf", [memory]))
+    assert table == summed_table.stage(4).tolist()
+    areas = arithmetic.areas_of(summed_table.GRID)
+    found = computed(*(("cornersOf", [table, plain(area)]) for area in areas))
+    assert found == [summed_table.corners(area) for area in areas]
+
+
+@pytest.mark.parametrize("scores", SCORES)
+@pytest.mark.parametrize("rewards", REWARDS)
+def test_a_hard_choice_agrees(scores: str, rewards: str) -> None:
+    choice = Choice(SCORES[scores], REWARDS[rewards])
+    given = [choice.scores.tolist(), choice.rewards.tolist()]
+    found, once, often = computed(
+        ("choiceOf", given), ("variance", [*given, 1, -1.3]), ("variance", [*given, 64, 0.7])
+    )
+    near(found["weights"], choice.weights)
+    near(found["expected"], choice.expected)
+    near(found["gradient"], choice.gradient)
+    near(found["best"], best(choice))
+    near(once, variance(choice, 1, -1.3))
+    near(often, variance(choice, 64, 0.7))
