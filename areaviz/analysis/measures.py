@@ -5,7 +5,7 @@ A metric that does not apply, such as a score without a reference, is left out o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -19,8 +19,10 @@ from areaviz.analysis.answered import (
 from areaviz.analysis.measure import Measure, OwnMeasure, measure_problem
 from areaviz.analysis.output_scores import Measured, score_output
 from areaviz.data.examples import Example
+from areaviz.data.grounding import Box
 from areaviz.extensions import Joined
 from areaviz.metrics.aer import LinkCounts, attention_links, count_links
+from areaviz.metrics.aligner import diagonal_links
 from areaviz.metrics.certainty import certainty
 from areaviz.metrics.spans import weighted_purity
 from areaviz.metrics.words import word_attention, word_runs
@@ -141,7 +143,10 @@ def _area_attention(trace: Trace, example: Example) -> Measured:
 
 
 def _pointing(trace: Trace, example: Example) -> Measured:
-    """Play the pointing game for output words that have boxes; last layer, mean of heads."""
+    """Play the pointing game for output words that have boxes; last layer, mean of heads.
+
+    The baseline points at the middle of the picture for every word.
+    """
     picture, boxes = trace.request.picture, example.boxes
     for attention in trace.maps.values():
         written, cells = trace.fields[attention.query], trace.fields[attention.memory]
@@ -154,7 +159,7 @@ def _pointing(trace: Trace, example: Example) -> Measured:
     shares_QN = item_shares(attention, attention.layers - 1, None)
     corners_N22 = cells.anchors.reshape(-1, 2, 2) / (picture.width, picture.height)
     middles_N2 = corners_N22.mean(1)
-    hits = []
+    hits, in_middle = [], []
     for start, end in word_runs(written):
         text = written.raw[written.anchors[start, 0] : written.anchors[end - 1, 1]]
         word = text.strip(_PUNCTUATION).lower()
@@ -162,14 +167,27 @@ def _pointing(trace: Trace, example: Example) -> Measured:
         word_boxes = [box for name, box in boxes if name == word]
         if word_boxes:
             x, y = middles_N2[shares_QN[start:end].mean(0).argmax()]
-            hits.append(any(b[0] <= x < b[2] and b[1] <= y < b[3] for b in word_boxes))
-    return {"pointing": float(np.mean(hits))} if hits else {}
+            hits.append(_in_any(x, y, word_boxes))
+            in_middle.append(_in_any(0.5, 0.5, word_boxes))
+    if not hits:
+        return {}
+    return {"pointing": float(np.mean(hits)), "pointing_middle": float(np.mean(in_middle))}
+
+
+def _in_any(x: float, y: float, boxes: Iterable[Box]) -> bool:
+    """Return whether a place is in any box."""
+    return any(left <= x < right and top <= y < bottom for left, top, right, bottom in boxes)
 
 
 def _alignment(trace: Trace, example: Example) -> Measured:
     """Compare the alignments read from attention with the gold alignments."""
     counts = link_counts(trace, example)
-    return {} if counts is None else {"alignment_error": counts.error_rate}
+    if counts is None:
+        return {}
+    attention = trace.maps[CROSS]
+    sizes = [len(word_runs(trace.fields[one])) for one in (attention.memory, attention.query)]
+    diagonal = count_links(diagonal_links(*sizes), example.sure, example.possible)
+    return {"alignment_error": counts.error_rate, "alignment_diagonal": diagonal.error_rate}
 
 
 # Each function computes related metrics in one pass and leaves out those that do not apply.
@@ -248,8 +266,18 @@ _OURS: Mapping[str, Measure] = {
         " boxes; of a reader of digits, of its looks.",
         "high",
     ),
+    "pointing_middle": Measure(
+        "Middle points right",
+        "What the middle of the picture reaches, whatever the word: a baseline of Points right.",
+        "",
+    ),
     "alignment_error": Measure(
         "Alignment error", "Alignment error rate against gold links; 0 is best.", "low"
+    ),
+    "alignment_diagonal": Measure(
+        "Alignment error of the diagonal",
+        "What links at equal relative places reach: a baseline of Alignment error.",
+        "",
     ),
 }
 # Metrics by name, in the order in which tables show them: our own, then those of other packages.

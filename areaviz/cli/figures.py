@@ -11,7 +11,7 @@ import typer
 from areaviz.cards.result_tables import markdown_row, read_cards, result_lines, summary_lines
 from areaviz.data.places import CHECKPOINTS, FINDINGS, README, RESULTS
 from areaviz.evaluation.form_tables import FORM_TABLES, FormTable
-from areaviz.evaluation.forms import missing, read_forms
+from areaviz.evaluation.forms import beside, missing, read_forms
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole
 
@@ -31,11 +31,12 @@ def figures(
         text = replace_marked(path.read_text(encoding="utf-8"), MARK, lines)
         write_whole(path, text.encode())
         typer.echo(f"{path}: {len(cards)} models.")
-    write_whole(findings, with_forms(findings.read_text(encoding="utf-8"), FORM_TABLES).encode())
+    text = with_forms(findings.read_text(encoding="utf-8"), FORM_TABLES, checkpoints)
+    write_whole(findings, text.encode())
     typer.echo(f"{findings}: {len(FORM_TABLES)} tables of variants.")
 
 
-def with_forms(text: str, tables: Mapping[str, FormTable]) -> str:
+def with_forms(text: str, tables: Mapping[str, FormTable], checkpoints: Path) -> str:
     """Return `text` with the rows of each table of variants between its two marks.
 
     Raises:
@@ -46,7 +47,8 @@ def with_forms(text: str, tables: Mapping[str, FormTable]) -> str:
         lines = [columns, ["---", *["--:"] * (len(columns) - 1)]]
         lines += [row.cells(table) for row in rows]
         written = [markdown_row([cell.strip() for cell in line]) for line in lines]
-        text = replace_marked(text, mark, [*written, "", missing(table, rows)])
+        notes = [note for note in (missing(table, rows), beside(table, checkpoints)) if note]
+        text = replace_marked(text, mark, [*written, "", " ".join(notes)])
     return text
 
 

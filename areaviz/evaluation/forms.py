@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from statistics import mean
 from typing import Any
 
+from areaviz.cards.card import read_card
 from areaviz.drawing.numbers import number_text
 from areaviz.evaluation.form_tables import TITLES, FormTable
 from areaviz.metrics.head_choice import WANTED, SpanHead, largest, span_head
@@ -29,6 +31,8 @@ class FormRow:
     losses: tuple[float, ...]
     # By site, the best head of the run with the median loss.
     spans: Mapping[str, SpanHead]
+    # By site, the figures of the same head in the untrained network.
+    untrained: Mapping[str, SpanHead] = field(default_factory=dict)
     # Loss minus the loss of regular attention with the same seed.
     differences: tuple[float, ...] = ()
     # Smallest alignment error of any head or mean of heads on validation captions, in per cent, for
@@ -47,10 +51,7 @@ class FormRow:
             return (self.title, *dashes, *paper)
         found = []
         for site in table.sites:
-            span = self.spans.get(site)
-            found.append(f"{span.multi_share:.0%}" if span else "–")
-            if table.words:
-                found.append(f"{span.exact_lift:.1f}" if span else "–")
+            found += self._span_cells(site, table.words)
         if not table.words:
             found.append(_spread(self.errors, decimals=1) if self.errors else "–")
         if table.bleu:
@@ -58,6 +59,14 @@ class FormRow:
         seeds = ", ".join(map(str, self.seeds))
         against = _spread(self.differences, "+") if self.differences else "–"
         return (self.title, seeds, _spread(self.losses), against, *found, *paper)
+
+    def _span_cells(self, site: str, words: bool) -> list[str]:
+        """Return the cells of a site, each with the value of the untrained network in brackets."""
+        if site not in self.spans:
+            return ["–", "–"] if words else ["–"]
+        span, before = self.spans[site], self.untrained[site]
+        cells = [f"{span.multi_share:.0%} ({before.multi_share:.0%})"]
+        return [*cells, f"{span.exact_lift:.1f} ({before.exact_lift:.1f})"] if words else cells
 
 
 def _spread(values: Sequence[float], sign: str = "", decimals: int = 3) -> str:
@@ -81,6 +90,25 @@ def missing(table: FormTable, rows: Sequence[FormRow]) -> str:
     if empty:
         return f"Seeds not trained yet: {'; '.join(empty)}."
     return f"Every form was trained with {COUNTED[len(table.seeds)]}."
+
+
+def beside(table: FormTable, checkpoints: Path) -> str:
+    """Return a sentence with the baselines of a table's alignment error, or "" without one.
+
+    They are figures of its twin in a folder of checkpoints.
+    """
+    path = checkpoints / table.twin / "card.json"
+    if not table.twin or not path.exists():
+        return ""
+    card = read_card(path)
+    links, best = card.attention["word links"], card.attention["best alignment"]
+    diagonal = card.heads["encoder-decoder"]["aer_diagonal"]
+    return (
+        f"Baselines of the alignment error: the diagonal has {diagonal:.1%} on these captions. On"
+        f" the 40 test captions, the diagonal has {links['aer_diagonal']:.1%}, the untrained"
+        f" `{card.name}` {links['aer_untrained']:.1%}, and the position alone, by the best"
+        f" alignment of `{card.name}`, {best['best_position']:.1%}."
+    )
 
 
 def read_forms(table: FormTable) -> list[FormRow]:
@@ -122,12 +150,23 @@ def _row(title: str, entries: Sequence[dict[str, Any]], table: FormTable) -> For
     losses = tuple(float(one["best_loss"]) for one in trained)
     errors = tuple(float(one["aer_val"]) for one in trained if "aer_val" in one)
     bleus = tuple(float(one["bleu_val"]) for one in trained if "bleu_val" in one)
-    spans = {}
+    spans, untrained = {}, {}
     for site in table.sites:
         head = _span_head(median, site, table.words)
         if head is not None:
             spans[site] = head
-    return FormRow(title, seeds, losses, spans, errors=errors, bleus=bleus)
+            untrained[site] = _same_head(head, median["untrained"][site])
+    return FormRow(title, seeds, losses, spans, untrained, errors=errors, bleus=bleus)
+
+
+def _same_head(head: SpanHead, figures: Mapping[str, Any]) -> SpanHead:
+    """Return the head at the same place with other figures of its site."""
+    layer, number = head.layer, head.head
+    lifts = figures.get("long_exact_lift")
+    lift = lifts[layer][number] if lifts else None
+    return replace(
+        head, multi_share=figures["multi_share"][layer][number], exact_lift=float(lift or 0.0)
+    )
 
 
 def _span_head(entry: Mapping[str, Any], site: str, words: bool) -> SpanHead | None:

@@ -189,11 +189,11 @@ def test_a_table_of_forms_is_written_between_its_marks(tmp_path: Path) -> None:
     path = tmp_path / "table.json"
     path.write_text(json.dumps({"letters-mean-seed2": entry, "tokens-mean-seed2": entry}))
     letters = replace(LETTERS_TABLE, path=path)
-    text = with_forms(marked("forms", "old"), {"forms": letters})
+    text = with_forms(marked("forms", "old"), {"forms": letters}, tmp_path)
     assert "| areas, mean keys (Eq. 3, 4) | 2 | 0.812 |" in text
     assert "old" not in text and text.startswith("before") and text.endswith("after\n")
     subwords = replace(SUBWORDS_TABLE, path=path)
-    text = with_forms(marked("forms", "old"), {"forms": subwords})
+    text = with_forms(marked("forms", "old"), {"forms": subwords}, tmp_path)
     assert "| areas, mean keys (Eq. 3, 4) | 2 | 0.812 | – | – | – | 31.4 |" in text
 
 
@@ -204,7 +204,7 @@ def test_areas_helped_in_every_published_pair() -> None:
 
 def test_the_findings_are_up_to_date() -> None:
     text = FINDINGS.read_text(encoding="utf-8")
-    assert with_forms(text, FORM_TABLES) == text, "Run: make figures"
+    assert with_forms(text, FORM_TABLES, CHECKPOINTS) == text, "Run: make figures"
 
 
 def test_readme_and_results_are_up_to_date() -> None:

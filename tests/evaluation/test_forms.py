@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from areaviz.cards.card import read_card
+from areaviz.data.places import CHECKPOINTS
 from areaviz.evaluation.form_tables import (
     FORM_TABLES,
     LETTERS_TABLE,
@@ -17,7 +19,7 @@ from areaviz.evaluation.form_tables import (
     TITLES,
     FormTable,
 )
-from areaviz.evaluation.forms import missing, read_forms
+from areaviz.evaluation.forms import beside, missing, read_forms
 from areaviz.metrics.head_choice import WANTED, SpanHead, span_head
 
 SITES = ("encoder self", "encoder-decoder")
@@ -78,7 +80,7 @@ def test_losses_show_mean_and_range_heads_the_median(table: Path) -> None:
     assert row.spans["encoder self"] == SpanHead(0, 0, 0.4, 3.0)
     loss = "0.800 (0.700 to 0.900)"
     assert (
-        row.cells(LETTERS_TABLE)[1:5] == ("1, 2, 3", loss, "–", "40%")
+        row.cells(LETTERS_TABLE)[1:6] == ("1, 2, 3", loss, "–", "40% (30%)", "3.0 (1.0)")
         and row.cells(LETTERS_TABLE)[-1] == "–"
     )
 
@@ -125,7 +127,7 @@ def test_subword_span_counts_without_being_a_word(table: Path) -> None:
     cells = rows[TITLES["boundary"]].cells(SUBWORDS_TABLE)
     assert len(cells) == len(SUBWORDS_TABLE.columns)
     assert cells[1:] == (
-        *("1, 2", "2.000 (2.000 to 2.000)", "−3.000", "50%", "50%"),
+        *("1, 2", "2.000 (2.000 to 2.000)", "−3.000", "50% (30%)", "50% (30%)"),
         "31.0 (30.0 to 32.0)",
     )
 
@@ -137,11 +139,11 @@ def test_single_site_table_has_its_columns_and_reference(table: Path) -> None:
     lstm = replace(LSTM_1_HEAD_TABLE, path=table)
     regular, mean, _ = (row.cells(lstm) for row in read_forms(lstm))
     assert lstm.columns[4:] == (
-        *("Encoder-decoder: spans on top", "Alignment error, %", "BLEU"),
+        *("Encoder-decoder: spans on top (before training)", "Alignment error, %", "BLEU"),
         "The paper's BLEU, other data",
     )
     assert regular[1:] == (*["–"] * 6, "16.58")
-    assert mean[1:] == ("1", "3.000", "–", "50%", "40.0", "24.6", "19.26 (p < 0.05)")
+    assert mean[1:] == ("1", "3.000", "–", "50% (30%)", "40.0", "24.6", "19.26 (p < 0.05)")
 
 
 def test_table_of_one_seed_is_complete(table: Path) -> None:
@@ -154,6 +156,15 @@ def test_table_of_one_seed_is_complete(table: Path) -> None:
 @pytest.mark.parametrize("table", FORM_TABLES.values(), ids=list(FORM_TABLES))
 def test_no_two_columns_share_a_head(table: FormTable) -> None:
     assert len(set(table.columns)) == len(table.columns)
+
+
+def test_alignment_error_stands_beside_the_baselines_of_its_captions() -> None:
+    said = beside(SUBWORDS_TABLE, CHECKPOINTS)
+    card = read_card(CHECKPOINTS / "token-regular" / "card.json")
+    links, diagonal = card.attention["word links"], card.heads["encoder-decoder"]["aer_diagonal"]
+    for value in (diagonal, links["aer_diagonal"], links["aer_untrained"]):
+        assert f"{value:.1%}" in said
+    assert beside(LETTERS_TABLE, CHECKPOINTS) == ""
 
 
 def test_missing_table_gives_no_rows(tmp_path: Path) -> None:

@@ -35,13 +35,18 @@ WHAT_NAMES_MEAN = (
 )
 LINK_BASELINES = {
     "aer": "This model, the head or mean of heads that validation chose",
+    "best": "This model, the best alignment that validation chose",
     "aer_aligner": "A statistical aligner trained on the same sentences",
     "aer_diagonal": "The diagonal",
     "aer_untrained": "The network untrained, its head chosen alike",
+    "best_untrained": "The network untrained, its best alignment chosen alike",
+    "best_position": "The position alone: links of the best alignment in another caption",
 }
 SPAN_BASELINES = {
     "span": "Heaviest areas of two items or more",
     "span_random": "Areas of these sizes anywhere",
+    "span_diagonal": "Areas of these sizes on the diagonal",
+    "span_untrained": "Heaviest areas of two items or more in the untrained network",
     "single": "Single items on top in the same head",
     "best_pair": "The best head's heaviest item with its heavier neighbour, all queries",
 }
@@ -103,7 +108,7 @@ def draw_heads(card: Card, site: str, key: str) -> None:
 
 def links_table(attention: Mapping[str, Mapping[str, float]]) -> Columns:
     """Return alignment error rates against manual alignments, lowest is best; {} if unknown."""
-    found = attention.get("word links", {})
+    found = {**attention.get("word links", {}), **attention.get("best alignment", {})}
     known = [name for name in LINK_BASELINES if name in found]
     if not known:
         return {}
@@ -121,10 +126,11 @@ def linked_words_table(attention: Mapping[str, Mapping[str, float]]) -> Columns:
     found = attention.get("linked words", {})
     if "span" not in found and "best_pair" not in found:
         return {}
-    columns: Columns = {"Holds the linked word": list(SPAN_BASELINES.values())}
+    known = [name for name in SPAN_BASELINES if name in found]
+    columns: Columns = {"Holds the linked word": [SPAN_BASELINES[name] for name in known]}
     for title, end in (("or a part of it", ""), ("all of it", "_whole")):
         cells = []
-        for name in SPAN_BASELINES:
+        for name in known:
             value = found.get(name + end)
             cells.append("–" if value is None else f"{value:.1%}")
         columns[title] = cells
@@ -158,8 +164,14 @@ def _about_linked(card: Card) -> str:
     found = card.attention["linked words"]
     if "layer" not in found:
         return "No head that depends on its query has an area of two items or more on top."
+    before = ""
+    if "linked_span_share_untrained" in found:
+        before = (
+            f" ({found['linked_span_share']:.0%} of the linked words on test, and"
+            f" {found['linked_span_share_untrained']:.0%} before training)"
+        )
     return (
         f"Of layer {int(found['layer']) + 1}, head {int(found['head']) + 1}, where an area of two"
-        f" items or more is on top in {found['multi_share']:.0%} of validation's queries;"
+        f" items or more is on top in {found['multi_share']:.0%} of validation's queries{before};"
         f" {int(found['spans']):,} such areas were counted on the same test captions."
     )

@@ -47,11 +47,15 @@ def test_what_dependence_is_compared_with_is_said() -> None:
 def test_the_error_rate_stands_beside_what_was_measured_with_it() -> None:
     table = links_table({"word links": LINKS})
     assert table["Alignment error"] == ["25.0%", "19.4%", "47.5%"]
+    best = {"best": 0.2, "best_untrained": 0.88, "best_position": 0.6}
+    both = links_table({"word links": LINKS, "best alignment": best})["Alignment error"]
+    assert both == ["25.0%", "20.0%", "19.4%", "47.5%", "88.0%", "60.0%"]
     assert links_table({}) == {} == linked_words_table({})
 
 
 def test_spans_stand_beside_chance_single_items_and_pairs() -> None:
     found = {"span": 0.85, "span_random": 0.2, "single": 0.6, "best_pair": 0.7, "span_whole": 0.8}
+    found |= {"span_diagonal": 0.73, "span_untrained": 0.29}
     table = linked_words_table({"linked words": found})
-    assert table["or a part of it"] == ["85.0%", "20.0%", "60.0%", "70.0%"]
-    assert table["all of it"] == ["80.0%", "–", "–", "–"]
+    assert table["or a part of it"] == ["85.0%", "20.0%", "73.0%", "29.0%", "60.0%", "70.0%"]
+    assert table["all of it"] == ["80.0%", *["–"] * 5]
