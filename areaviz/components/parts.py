@@ -53,9 +53,9 @@ COMPONENTS: Mapping[str, tuple[str, ...]] = {
     "points": ("message.js", "points/points.html", "points/points.css", "points/points.js"),
     "tree": ("message.js", "tree/tree.html", "tree/tree.css", "tree/tree.js"),
     "player": ("player/player.html", "player/player.css", "player/player.js"),
-    "hearing": ("hearing/hearing.html", "hearing/hearing.css", "hearing/hearing.js"),
-    "looks": ("looks/looks.html", "looks/looks.css", "looks/looks.js"),
-    "strip": ("strip/strip.html", "strip/strip.css", "strip/strip.js"),
+    "hearing": ("message.js", "hearing/hearing.html", "hearing/hearing.css", "hearing/hearing.js"),
+    "looks": ("message.js", "looks/looks.html", "looks/looks.css", "looks/looks.js"),
+    "strip": ("message.js", "strip/strip.html", "strip/strip.css", "strip/strip.js"),
     "thumbnails": (
         "thumbnails/thumbnails.html",
         "thumbnails/thumbnails.css",

@@ -11,17 +11,11 @@ from typing import Any
 import numpy as np
 
 from areaviz.drawing.base import caption
-from areaviz.drawing.select import fits_map
 from areaviz.interactive.message import pack
 from areaviz.trace.facts import EXPECTED, gold_facts
 from areaviz.trace.interventions import Hide
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-
-
-def fits(trace: Trace, focus: Focus) -> bool:
-    """Return whether a question attends to the facts of a story."""
-    return fits_map(trace, focus) and trace.fields[trace.maps[focus.site].memory].kind == "facts"
 
 
 def hops_payload(trace: Trace, focus: Focus) -> dict[str, Any]:

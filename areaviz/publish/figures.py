@@ -13,6 +13,7 @@ from areaviz.drawing.markup import Markup
 from areaviz.drawing.sites import sites
 from areaviz.interactive.grid import TAKEAWAY as GRID
 from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
+from areaviz.publish.kinds import KINDS, kind_of
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
 from areaviz.trace.logits import known_logits
@@ -47,8 +48,7 @@ class Still:
 
 def view_of(trace: Trace, focus: Focus, name: str | None) -> Takeaway:
     """Return the view of this name, or the first that applies; raise InputError if none does."""
-    is_map = focus.site in trace.maps
-    if name in POINTED and is_map and POINTED[name] is pointed_at(trace, focus):
+    if name in POINTED and focus.site in trace.maps and KINDS[name].fits(trace, focus):
         return POINTED[name]
     fitting = [view.name for view in VIEWS.values() if view.fits(trace, focus)]
     if name is not None and name not in VIEWS:
@@ -68,11 +68,9 @@ def view_of(trace: Trace, focus: Focus, name: str | None) -> Takeaway:
 
 
 def pointed_at(trace: Trace, focus: Focus) -> Takeaway:
-    """Return the figure of the interactive component for this map."""
-    kind = trace.fields[trace.maps[focus.site].memory].kind
-    if kind == "points":
-        return VIEWS["points"]
-    return GRID if kind == "picture" else RIBBON
+    """Return the figure of the component that shows this site, or the first view that applies."""
+    kind = KINDS.get(kind_of(trace, focus.site))
+    return (kind and kind.takeaway) or view_of(trace, focus, None)
 
 
 def stills(trace: Trace, shown: Sequence[str]) -> list[Still]:
@@ -113,19 +111,14 @@ def picture_of(trace: Trace, focus: Focus | None) -> bytes:
     """Return a PNG of the selection with which a page opens, b"" if the trace has no attention."""
     if focus is None:
         return b""
-    return figure_bytes(_opening_view(trace, focus).print(trace, focus), "png")
+    return figure_bytes(pointed_at(trace, focus).print(trace, focus), "png")
 
 
 def numbers_of(trace: Trace, focus: Focus | None) -> Table:
     """Return the numbers of `picture_of`, a table without rows if the trace has no attention."""
     if focus is None:
         return Table((), ())
-    return _opening_view(trace, focus).table(trace, focus).filled()
-
-
-def _opening_view(trace: Trace, focus: Focus) -> Takeaway:
-    is_pointed = focus.site in trace.maps
-    return pointed_at(trace, focus) if is_pointed else view_of(trace, focus, None)
+    return pointed_at(trace, focus).table(trace, focus).filled()
 
 
 def instead_of_page(trace: Trace, focus: Focus, limit: int) -> Markup:
@@ -133,7 +126,7 @@ def instead_of_page(trace: Trace, focus: Focus, limit: int) -> Markup:
 
     It is left out if it would need more than an eighth of the page's size limit in bytes.
     """
-    figure = _opening_view(trace, focus).print(trace, focus)
+    figure = pointed_at(trace, focus).print(trace, focus)
     drawn = inline_svg(figure, "What the page opens with")
     return drawn if len(drawn) <= limit / 8 else Markup()
 

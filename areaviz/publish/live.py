@@ -97,7 +97,7 @@ class LivePage:
         # The engine makes no best alignments.
         trace = without_best(trace)
         options = replace(options or PageOptions(), layers=(), sites=()).checked()
-        found = places(trace, options, is_live=True)
+        found = places(trace, options)
         content = page_content(trace, found, focus, options)
         _, main, _ = page_body(content)
         script = page_script(content.shown)

@@ -12,7 +12,6 @@ from areaviz.drawing.base import View
 from areaviz.drawing.labels import clip, readable
 from areaviz.drawing.markup import Markup, data_block, document, raw
 from areaviz.publish.content import (
-    KINDS,
     Payload,
     Place,
     first_payloads,
@@ -24,6 +23,7 @@ from areaviz.publish.content import (
     wanted_sites,
 )
 from areaviz.publish.figures import beside, instead_of_page, known_why, still, stills
+from areaviz.publish.kinds import KINDS
 from areaviz.publish.options import PageOptions, Theme
 from areaviz.publish.page_body import Content, Home, page_body, payload_block, told_to_script
 from areaviz.publish.page_text import title_of
@@ -124,9 +124,11 @@ def page_content(
         also: further views whose figures are added below, for the selection.
     """
     shown: dict[str, list[Place]] = {}
-    for place in sorted(found, key=lambda place: KINDS.index(place.kind)):
+    order = list(KINDS)
+    for place in sorted(found, key=lambda place: order.index(place.kind)):
         shown.setdefault(place.kind, []).append(place)
-    interactive = {place.site for place in found}
+    # Figures of a gaze show more than its component, such as what was seen at every scale.
+    interactive = {place.site for place in found} - trace.gazes.keys()
     rest = [site for site in wanted_sites(trace, options) if site not in interactive]
     where = opening_focus(trace, found, focus)
     views = beside(trace, where, options.views)

@@ -14,6 +14,7 @@ from areaviz.components.parts import parts
 from areaviz.drawing.markup import Markup, element, raw
 from areaviz.publish.content import Payload, Place
 from areaviz.publish.figures import Still
+from areaviz.publish.kinds import KINDS
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page_input import heard, pictured, played
 from areaviz.publish.page_text import (
@@ -31,13 +32,6 @@ from areaviz.trace.record import Trace
 
 Home = Literal["file", "frame", "widget"]
 """The place where a page is shown: a file, the frame of a notebook's output, or a widget."""
-HEADINGS: Mapping[str, str] = {
-    "grid": "Attention to the picture",
-    "looks": "Where it looked, look by look",
-    "ribbon": "Attention to the text",
-    "points": "The answer, step by step",
-    "hops": "The facts, hop by hop",
-}
 NO_SCRIPT = (
     "This is a still picture, because the page's script did not run: open the page in a browser"
     " that allows scripts, or without a policy that forbids them."
@@ -153,7 +147,7 @@ def panel(kind: str) -> Markup:
     shadow = element("template", raw("style", made.css), Markup(made.html), shadowrootmode="open")
     choices = element("div", class_="choices")
     stage = element("div", shadow, class_="stage")
-    heading = element("h2", HEADINGS[kind])
+    heading = element("h2", KINDS[kind].heading)
     # The script shows this section; without a script it would be empty.
     return element("section", heading, choices, stage, class_="panel", id=kind, hidden="")
 

@@ -7,6 +7,7 @@ import base64
 from areaviz.drawing.markup import Markup, element
 from areaviz.interactive.grid import webp
 from areaviz.interactive.grid_print import is_coarse
+from areaviz.publish.hearing import sound_address
 from areaviz.trace.clip import Clip
 from areaviz.trace.picture import Picture
 from areaviz.trace.sound import Sound
@@ -35,12 +36,8 @@ def played(clip: Clip) -> list[Markup]:
 
 def heard(sound: Sound) -> list[Markup]:
     """Return a sound with the browser's own player."""
-    # Import here, so that pages without sounds need no libraries for sounds.
-    from areaviz.data.sound_files import flac
-
     label = f"The sound {sound.name}, as the model got it"
-    source = _address("audio/flac", flac(sound))
-    player = element("audio", controls="", src=source, aria_label=label)
+    player = element("audio", controls="", id="sound", src=sound_address(sound), aria_label=label)
     return [element("p", "Sound", class_="label"), player]
 
 

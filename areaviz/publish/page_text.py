@@ -9,15 +9,13 @@ import numpy as np
 from areaviz.drawing.base import given_words
 from areaviz.drawing.labels import readable, visible
 from areaviz.drawing.markup import Markup, element, joined
-from areaviz.interactive.grid import TAKEAWAY as GRID
-from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
+from areaviz.publish.kinds import KINDS
 from areaviz.trace.record import Trace
 
 UNSURE = (0.9, 0.7, 0.5, 0.3)
 """Output items are tinted below the first probability, and more strongly below each further one."""
 ROWS, OTHERS = 256, 3
 """Number of items listed with probabilities, and of alternatives named for each item."""
-READ = {one.name: one.how_to_read for one in (RIBBON, GRID)}
 KEYS = (
     "Click to pin what is shown, and Shift- or Ctrl-click to add more. With the keyboard, press Tab"
     " to enter a text or picture, the arrow keys to move, Enter to pin and Escape to clear."
@@ -143,9 +141,8 @@ def run_details(trace: Trace) -> Markup:
 
 def how_to_read(kinds: Sequence[str]) -> Markup:
     """Explain what these components show and how to use them."""
-    # Points and facts explain themselves.
-    sentences = [READ[kind] for kind in kinds if kind in READ]
-    if sentences:
+    sentences = [KINDS[kind].how_to_read for kind in kinds if KINDS[kind].how_to_read]
+    if "ribbon" in kinds or "grid" in kinds:
         sentences.append(KEYS)
     return element("div", *(element("p", text) for text in (*sentences, CAVEAT)), class_="aside")
 

@@ -7,7 +7,6 @@ words, N frames that are watched.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.figure import Figure as PrintFigure
@@ -15,120 +14,30 @@ from matplotlib.patches import Rectangle
 from plotly.graph_objects import Bar, Figure
 
 from areaviz.drawing.axes import frame, hover_points
-from areaviz.drawing.base import Row, Table, caption, view
-from areaviz.drawing.labels import clip, drawable, escape, readable
-from areaviz.drawing.pictures import Pixels, uri
+from areaviz.drawing.base import Row, Table, view
+from areaviz.drawing.labels import drawable, escape
+from areaviz.drawing.pictures import uri
 from areaviz.drawing.select import fits_map
 from areaviz.drawing.theme import (
     EDGE,
-    HEAD_COLOURS,
     PRINT_EDGE,
     PRINT_FONT,
     SECOND,
-    Drawing,
     axis,
     print_figure,
     screen_figure,
 )
-from areaviz.trace.query import item_shares, top_areas
-from areaviz.trace.record import FloatArray, Trace
+from areaviz.drawing.watching import FULL, Watching, watching
+from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
-GOLD = "acts in frames"
-"""Key in `Trace.details` for the first and last frames of actions, alternating, from 1."""
 STRIP = 2.0
 """Height of the frames, in rows."""
-_FULL = 0.86
-"""Height of the highest bar, as a share of its row."""
-_DIGITS = 9
-"""Maximum number of digits of a frame number; a trace may come from an untrusted file."""
-_COLOURS = len(HEAD_COLOURS) - 1
-"""Number of word colours; the last colour, grey, is left out because it marks a missing colour."""
-
-Span = tuple[int, int]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Watching(Drawing):
-    """The frames and the bars.
-
-    Rows count downwards from the first word; the frames are above row 0.
-    """
-
-    # The watched frames in the clip's own pixels: uint8 [N, H, W, 3].
-    frames: Pixels
-    # Number of each frame in the clip, from 1.
-    numbers: tuple[int, ...]
-    # The words, and the attention of each to every frame, float32 [T, N]; rows sum to 1.
-    words: tuple[str, ...]
-    weights: FloatArray
-    # For each word, the frames of its top area, the end exclusive, and the area's weight.
-    spans: tuple[Span, ...]
-    shares: tuple[float, ...]
-    # Indices of the framed rows.
-    marked: tuple[int, ...]
-    # Start and end of each action as positions between frames; empty if unknown.
-    actions: tuple[tuple[float, float], ...]
-
-    def bars(self, row: int) -> FloatArray:
-        """Return the heights of a word's bars, in rows: [N].
-
-        Heights are relative to the word's largest weight, so the highest bar of every word is
-        equal.
-        """
-        highest = max(float(self.weights[row].max()), 1e-6)
-        heights_N: FloatArray = self.weights[row] / highest * _FULL
-        return heights_N
-
-    def colour(self, row: int) -> str:
-        """Return the colour of a word."""
-        return HEAD_COLOURS[row % _COLOURS]
 
 
 def fits(trace: Trace, focus: Focus) -> bool:
     """Return whether the focused map attends to a clip."""
     return fits_map(trace, focus) and trace.fields[trace.maps[focus.site].memory].kind == "clip"
-
-
-def watching(trace: Trace, focus: Focus) -> Watching:
-    """Find the attention of all words to the frames."""
-    attention, source = trace.maps[focus.site], trace.request.clip
-    assert source is not None, "a field of a clip has a request with one"
-    memory, query = trace.fields[attention.memory], trace.fields[attention.query]
-    chosen_N = memory.anchors[:, 0]
-    tops = [top_areas(attention, focus.layer, focus.head, word, k=1) for word in range(len(query))]
-    spans, shares = [], []
-    for found in tops:
-        area = found[0].area if found else None
-        spans.append((area.left, area.left + area.width) if area else (0, 0))
-        shares.append(found[0].weight if found else 0.0)
-    known = acted(trace, chosen_N)
-    lines = "; dotted: where an action begins and ends" if known else ""
-    return Watching(
-        title=f"Seen: {clip(readable(query.raw), 60)}",
-        note=f"bars: attention to each frame, a word's highest fills its row; line: its heaviest"
-        f" area{lines}",
-        caption=caption(trace, focus),
-        frames=source.pixels[chosen_N],
-        numbers=tuple((chosen_N + 1).tolist()),
-        words=tuple(readable(label) for label in query.labels),
-        weights=item_shares(attention, focus.layer, focus.head),
-        spans=tuple(spans),
-        shares=tuple(shares),
-        marked=tuple(sorted(set(focus.items))) if focus.side == "query" else (),
-        actions=known,
-    )
-
-
-def acted(trace: Trace, chosen_N: np.ndarray[tuple[int], np.dtype[np.int64]]) -> tuple[Span, ...]:
-    """Return the start and end of each known action, as positions among the watched frames."""
-    numbers = trace.details.get(GOLD, "").split()
-    if not all(one.isdecimal() and len(one) <= _DIGITS for one in numbers):
-        return ()
-    frames = [int(one) for one in numbers]
-    starts = np.searchsorted(chosen_N + 1, frames[::2]).tolist()
-    ends = np.searchsorted(chosen_N + 1, frames[1::2], side="right").tolist()
-    return tuple(zip(starts, ends, strict=False))
 
 
 def figure(drawn: Watching) -> Figure:
@@ -176,7 +85,7 @@ def _bars(drawn: Watching, row: int) -> Bar:
     return Bar(
         x=list(range(count)),
         y=-drawn.bars(row),
-        base=[row + _FULL / 2] * count,
+        base=[row + FULL / 2] * count,
         marker={"color": drawn.colour(row), "line": {"color": EDGE, "width": 0.5}},
         hoverinfo="skip",
     )
@@ -221,7 +130,7 @@ def paper(drawn: Watching) -> PrintFigure:
         axes.imshow(pixels, extent=extent, aspect="auto", interpolation="nearest")
     for row in range(rows):
         heights_N = drawn.bars(row)
-        axes.bar(range(count), -heights_N, 0.86, row + _FULL / 2, color=drawn.colour(row))
+        axes.bar(range(count), -heights_N, 0.86, row + FULL / 2, color=drawn.colour(row))
     for left, top, width, high in _frames(drawn):
         box = Rectangle((left, top), width, high, fill=False, edgecolor=PRINT_EDGE, linewidth=0.9)
         axes.add_patch(box)

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import streamlit as st
 
+from areaviz.interactive.looks import Reading
 from areaviz.trace.record import Trace
-from areaviz.ui.components.looks import Reading, looks
+from areaviz.ui.components.looks import looks
 from tests import fakes
 
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import streamlit as st
 
+from areaviz.drawing.watching import GOLD
 from areaviz.trace.request import Focus
 from areaviz.ui.components.watching import watched
-from areaviz.views.watching import GOLD
-from tests.ui.components.test_watching import trace
+from tests.interactive.test_strip import trace
 
 st.set_page_config(layout="wide")
 made = replace(trace(), details={GOLD: "2 3 5 6"})

@@ -45,7 +45,7 @@ def test_looks_say_which_reader_is_wrong_and_until_when(looks: Locator) -> None:
 def test_looks_of_a_pair_tell_the_digits_read_so_far(app: App, page: Page) -> None:
     looks = opened(page, f"{app(SCRIPT)}/?digits=27")
     expect(looks.locator(".say")).to_have_text(
-        "Look 1 of 2. Each model shows what it has read so far."
+        "Look 1 of 2. The frames show what it has read so far."
     )
     expect(looks.locator(".read")).to_have_text("Digits read: 2")
     expect(looks.locator(".note")).to_have_text("A note.")

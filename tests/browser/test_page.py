@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Locator, Page, Route, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 import areaviz
 from areaviz.interactive.ribbon_table import items_text
@@ -18,6 +17,9 @@ from areaviz.trace.query import top_areas
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 from tests import fakes
+from tests.browser.exported import Open, opened
+
+__all__ = ["opened"]
 
 FOCUS = Focus("encoder-decoder", 0, items=(4,))
 NASTY = (
@@ -25,34 +27,6 @@ NASTY = (
     "<img src=x onerror=alert(1)>"
 )
 HOSTILE = "<img src=//example.org/x onerror=\"document.title = 'taken'\">"
-
-Open = Callable[..., Page]
-
-
-@pytest.fixture
-def opened(page: Page, tmp_path: Path) -> Iterator[Open]:
-    """Export a trace and open the file. Any request for another file fails the test."""
-    asked: list[str] = []
-    file = tmp_path / "page.html"
-
-    def only_the_file(route: Route) -> None:
-        if route.request.url == file.as_uri():
-            route.continue_()
-        else:
-            asked.append(route.request.url)
-            route.abort()
-
-    def export(
-        trace: Trace, focus: Focus | None = None, options: areaviz.PageOptions | None = None
-    ) -> Page:
-        areaviz.export(trace, file, focus, options)
-        page.goto(file.as_uri())
-        return page
-
-    page.route("**/*", only_the_file)
-    page.on("websocket", lambda socket: asked.append(socket.url))
-    yield export
-    assert asked == [], "The page asked for what is not in it."
 
 
 def ribbon(page: Page) -> Locator:

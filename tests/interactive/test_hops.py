@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from areaviz.interactive.hops import fits, hops_payload
+from areaviz.interactive.hops import hops_payload
 from areaviz.trace.facts import EXPECTED
 from areaviz.trace.interventions import Hide
 from areaviz.trace.request import Focus
-from tests import fakes
-from tests.views.test_reasoning import points_trace, story_trace
+from tests.views.test_reasoning import story_trace
 
 
 def test_payload_has_every_hop() -> None:
@@ -27,9 +26,3 @@ def test_payload_id_depends_on_hidden_facts() -> None:
     hidden = replace(trace, request=replace(trace.request, changes=(Hide("facts", (1,)),)))
     one, other = (hops_payload(each, Focus("hops"))["header"] for each in (trace, hidden))
     assert other["hidden"] == [1] and one["id"] != other["id"]
-
-
-def test_only_facts_fit() -> None:
-    assert fits(story_trace(), Focus("hops"))
-    assert not fits(points_trace(), Focus("pointer"))
-    assert not fits(fakes.trace(), Focus("encoder-decoder"))

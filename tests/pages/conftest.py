@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import count
@@ -13,6 +12,7 @@ from streamlit.runtime.context import ContextProxy
 from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import Backend
+from tests.messages import header_of
 from tests.pages import folder
 
 APP = Path(__file__).parents[2] / "app.py"
@@ -81,8 +81,7 @@ def drawn_texts(app: AppTest) -> list[str]:
     for element in app.get("bidi_component"):
         message = element.proto.bytes
         if message:
-            length = int.from_bytes(message[:4], "little")
-            header = json.loads(message[4 : 4 + length])
+            header = header_of(message)
             # A ribbon has two texts. A grid has one, or none between the cells of a picture.
             texts = header.get("fields") or [header.get("text") or {}]
             found += [text["raw"] for text in texts if "raw" in text]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from areaviz.ui.look import result_page
 from areaviz.ui.look.kinds import WHAT_DIFFERS
 from areaviz.ui.shell.state import COSTS, KINDS, VIEW
 from tests import fakes
+from tests.messages import header_of
 from tests.models.test_digits import reader
 from tests.pages.conftest import Open, shown, with_tab
 from tests.pages.pictured import Pictured
@@ -31,7 +31,7 @@ def looks_sent(app: AppTest) -> list[dict[str, Any]]:
     """Return the data that the pictures of the page got."""
     found = app.get("bidi_component")
     return [
-        json.loads(one.proto.json) for one in found if one.proto.component_name.endswith("looks")
+        header_of(one.proto.bytes) for one in found if one.proto.component_name.endswith("looks")
     ]
 
 
@@ -61,10 +61,10 @@ def test_pairs_are_read_by_glimpses_and_by_a_transformer_look_by_look(
     (sent,) = looks_sent(app)
     assert [len(reader["answer"]) for reader in sent["readers"]] == [2, 2]
     assert "A frame is what was read" in shown(app) and "soft attention read" not in shown(app)
-    assert sent["look"] == 0 and "cut out, look 1 of 2" in shown(app)
+    assert sent["items"] == [0] and "cut out, look 1 of 2" in shown(app)
     app = open_page("four_ways", reading="location-wise soft", look="2", picture="pair-27")
     assert not app.exception and not app.error
-    assert looks_sent(app)[0]["look"] == 1 and "cut out, look 2 of 2" in shown(app)
+    assert looks_sent(app)[0]["items"] == [1] and "cut out, look 2 of 2" in shown(app)
 
 
 def test_a_digit_anywhere_has_samples_of_its_own() -> None:
@@ -93,11 +93,11 @@ def test_all_four_read_the_same_picture(open_page: Open, use_backend: Use) -> No
 def test_page_opens_at_the_first_look(open_page: Open, use_backend: Use) -> None:
     use_backend(Pictured())
     (sent,) = looks_sent(open_page("four_ways"))
-    assert sent["look"] == 0 and sent["digits"] == "3"
+    assert sent["items"] == [0] and sent["digits"] == "3"
     assert [len(reader["pictures"]) for reader in sent["readers"]] == [3, 3, 3, 1]
     assert sent["readers"][0]["labels"] == ["3", "3", "8"]
     (last,) = looks_sent(open_page("four_ways", look="9"))
-    assert last["look"] == 2
+    assert last["items"] == [2]
 
 
 def test_average_of_all_looks_can_be_subtracted(open_page: Open, use_backend: Use) -> None:
@@ -203,7 +203,7 @@ def test_a_link_restores_look_reading_and_sample(open_page: Open, use_backend: U
     app = open_page("four_ways", **params)
     assert not app.exception and not app.error
     assert (
-        looks_sent(app)[0]["look"] == 1
+        looks_sent(app)[0]["items"] == [1]
         and app.segmented_control(key="four_ways_reading").value == "location-wise-soft"
     )
     assert (

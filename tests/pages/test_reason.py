@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from typing import Any
@@ -32,6 +31,7 @@ from areaviz.trace.request import Request
 from areaviz.ui.forms.reason_form import story_text
 from areaviz.ui.forms.reason_samples import POINTS, SENTENCES, STORIES
 from areaviz.ui.look.reason import conclusion, with_gold
+from tests.messages import header_of
 from tests.pages import folder
 from tests.pages.conftest import Open, errors, shown
 from tests.test_bad_input import BAD, Bad
@@ -95,7 +95,7 @@ def _parser() -> WritingModel:
 def pictures(app: AppTest) -> list[dict[str, Any]]:
     """Return the data that every picture gets from the server."""
     messages = [element.proto.bytes for element in app.get("bidi_component")]
-    return [json.loads(one[4 : 4 + int.from_bytes(one[:4], "little")]) for one in messages if one]
+    return [header_of(one) for one in messages if one]
 
 
 @pytest.fixture
@@ -171,9 +171,9 @@ def test_points_are_placed_and_stepped_through(open_page: Open, backend: Reasone
     assert "the shortest" in shown(app)
     (drawn,) = pictures(app)
     assert len(drawn["points"]) == 9 and len(drawn["chosen"]) == 10 and drawn["canEdit"]
-    assert app.query_params["items"] == f"{drawn['step'] + 1}"
+    assert app.query_params["items"] == f"{drawn['items'][0] + 1}"
     again = open_page("reason", **{**app.query_params, "items": "2"})
-    assert pictures(again)[0]["step"] == 1
+    assert pictures(again)[0]["items"] == [1]
     app.text_input(key="reason_points").set_value("5,5 7,7 5,5").run()
     assert "Points 1 and 3 lie on the same place" in shown(app)
     many = " ".join(f"{number},{number * 7 % 900}" for number in range(200))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 from areaviz.backend.base import Backend
 from areaviz.data.clip_files import decode_clip, gif
 from areaviz.data.clip_samples import SAMPLES, clip_sample
+from areaviz.drawing.watching import watching
 from areaviz.models.watcher import Watcher, WatcherConfig
 from areaviz.models.writing import WritingModel
 from areaviz.trace.intervention_text import to_text
@@ -25,8 +25,8 @@ from areaviz.trace.request import Focus, Request
 from areaviz.training.sentences import run_tokenizer
 from areaviz.ui.forms.clip_input import UPLOAD
 from areaviz.ui.look.watch import conclusion, with_gold
-from areaviz.views.watching import watching
 from tests import fakes
+from tests.messages import header_of
 from tests.pages import folder
 from tests.pages.conftest import Open, errors, open_tab, shown, with_tab
 from tests.test_bad_input import BAD
@@ -85,7 +85,7 @@ def strips(app: AppTest) -> list[dict[str, Any]]:
     """Return the data that the page's film strips got."""
     found = app.get("bidi_component")
     return [
-        json.loads(one.proto.json) for one in found if one.proto.component_name.endswith("strip")
+        header_of(one.proto.bytes) for one in found if one.proto.component_name.endswith("strip")
     ]
 
 
@@ -111,7 +111,7 @@ def test_it_opens_with_a_clip_and_what_was_seen(open_page: Open, backend: Watche
     assert app.query_params["clip"] == FIRST and "view" not in app.query_params
     assert not app.get("plotly_chart") and not app.get("image")
     (strip,) = strips(app)
-    assert " ".join(strip["words"][:-1]) == SAMPLES[FIRST].text and strip["chosen"] == []
+    assert " ".join(strip["words"][:-1]) == SAMPLES[FIRST].text and strip["items"] == []
     assert len(strip["frames"]) == len(strip["numbers"]) == 8
 
 
@@ -120,10 +120,10 @@ def test_a_link_restores_the_clip_and_its_words(open_page: Open, backend: Watche
     assert not app.exception and not app.error
     assert backend.asked == [Request("watcher", "", clip=clip_sample(OTHER))]
     assert app.selectbox(key="watch_clip_sample").value == OTHER
-    assert [strip["chosen"] for strip in strips(app)] == [[1, 3]]
+    assert [strip["items"] for strip in strips(app)] == [[1, 3]]
     again = open_page("watch", **dict(app.query_params))
     assert again.query_params == app.query_params
-    assert [strip["chosen"] for strip in strips(again)] == [[1, 3]]
+    assert [strip["items"] for strip in strips(again)] == [[1, 3]]
 
 
 def test_attribution_stands_beside_the_attention_to_frames(
@@ -147,7 +147,7 @@ def test_another_clip_is_chosen_and_linked(open_page: Open, backend: Watchers) -
     app.selectbox(key="watch_clip_sample").set_value(OTHER).run()
     assert not app.exception and backend.asked[-1].clip == clip_sample(OTHER)
     assert app.query_params["clip"] == OTHER
-    assert strips(app)[0]["chosen"] == [] and "items" not in app.query_params
+    assert strips(app)[0]["items"] == [] and "items" not in app.query_params
     again = open_page("watch", **dict(app.query_params))
     assert again.selectbox(key="watch_clip_sample").value == OTHER
 

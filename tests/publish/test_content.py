@@ -7,13 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.publish.content import (
-    initial_focus,
-    longest_word,
-    opening_focus,
-    opening_payloads,
-    places,
-)
+from areaviz.publish.content import initial_focus, opening_focus, opening_payloads, places
+from areaviz.publish.kinds import longest_word
 from areaviz.publish.options import PageOptions
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -37,6 +32,9 @@ def test_the_longest_word_is_lit(text: str, word: str) -> None:
     assert "".join(field.labels[item] for item in longest_word(field)) == word
 
 
+BLIND = replace(fakes.caption_trace(), maps={})
+
+
 def opened(trace: Trace, focus: Focus | None) -> object:
     return initial_focus(trace, places(trace, PageOptions()), focus)
 
@@ -49,7 +47,13 @@ def test_without_a_focus_it_is_the_last_layer_of_the_first_site() -> None:
         "layer": 1,
         "selection": selection | plainly,
     }
-    assert opened(fakes.gaze_trace(), None) is None
+    last_look = selection | plainly | {"items": [2]}
+    assert opened(fakes.gaze_trace(), None) == {
+        "site": "glimpses",
+        "layer": 0,
+        "selection": last_look,
+    }
+    assert opened(BLIND, None) is None
     wordless = {"side": "query", "head": None, "unit": "item", "areas": "any", "items": [0]}
     assert opened(fakes.trace("A dog.", "..."), None) == {
         "site": "encoder-decoder",
@@ -83,16 +87,27 @@ def test_a_focus_reaches_the_page_whole() -> None:
         "layer": 0,
         "selection": selection | {"reading": "densest", "mass": 70, "against": "average"},
     }
-    assert opened(fakes.gaze_trace(), Focus("glimpses")) is None
+
+
+@pytest.mark.parametrize(
+    ("focus", "look"),
+    [
+        (Focus("glimpses"), 2),
+        (Focus("glimpses", items=(1,)), 1),
+        (Focus("glimpses", items=(9,)), 2),
+        (Focus("glimpses", side="memory", items=(1,)), 2),
+    ],
+)
+def test_a_page_of_looks_opens_at_a_look_that_exists(focus: Focus, look: int) -> None:
+    trace = fakes.gaze_trace(steps=3)
+    shown = places(trace, PageOptions())
+    assert opening_focus(trace, shown, focus) == Focus("glimpses", items=(look,))
 
 
 @pytest.mark.parametrize("site", ["glimpses", "transformer"])
-def test_looks_are_interactive_in_a_page_that_runs_the_model(site: str) -> None:
+def test_looks_are_sent_once(site: str) -> None:
     trace = fakes.gaze_trace(site)
-    assert places(trace, PageOptions()) == []
-    shown = places(trace, PageOptions(), is_live=True)
+    shown = places(trace, PageOptions())
     assert [(place.kind, place.site) for place in shown] == [("looks", site)]
-    for focus in (None, Focus(site)):
-        assert opening_focus(trace, shown, focus) == Focus(site)
     (sent,) = opening_payloads(trace, shown, PageOptions(), Focus(site), 0)
     assert (sent.site, sent.layer) == (site, 0) and sent.data

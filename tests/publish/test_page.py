@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from areaviz.publish import content
-from areaviz.publish.content import kind_of
+from areaviz.publish.kinds import KINDS, Message, kind_of
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page import page
 from areaviz.publish.page_text import given_text, output_text, sureness
@@ -73,6 +73,7 @@ def test_every_layer_of_every_site_is_there_once_or_drawn(name: str) -> None:
         if kind_of(trace, site)
         for layer in range(one.layers)
     }
+    wanted |= {(site, 0) for site in trace.gazes}
     assert set(carried(html)) == wanted and len(BLOCK.findall(html)) == len(wanted)
     assert ('<img class="figure"' in html) == bool(trace.gazes)
     assert html.count('id="picture"') == (trace.request.picture is not None)
@@ -166,13 +167,13 @@ def test_a_page_that_would_be_too_large_is_refused_before_its_layers_are_made(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made: list[int] = []
-    build = content.ribbon_payload
+    ribbon = KINDS["ribbon"]
 
-    def noted(trace: Trace, focus: Focus, most: int) -> dict[str, Any]:
+    def noted(trace: Trace, focus: Focus, most: int) -> Message:
         made.append(focus.layer)
-        return build(trace, focus, most)
+        return ribbon.message(trace, focus, most)
 
-    monkeypatch.setattr(content, "ribbon_payload", noted)
+    monkeypatch.setitem(KINDS, "ribbon", replace(ribbon, message=noted))
     trace = fakes.trace(layers=12)
     size = len(page(trace))
     made.clear()
@@ -187,7 +188,11 @@ def test_a_page_that_would_be_too_large_is_refused_before_its_layers_are_made(
 def test_a_million_heads_are_refused_before_any_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     trace = fakes.trace("a b", "c d", layers=2, heads=4)
     monkeypatch.setattr(content, "MOST_HEADS", 23)
-    monkeypatch.setattr(content, "ribbon_payload", None)
+
+    def never(trace: Trace, focus: Focus, most: int) -> Message:
+        raise AssertionError("A map was drawn.")
+
+    monkeypatch.setitem(KINDS, "ribbon", replace(KINDS["ribbon"], message=never))
     with pytest.raises(
         InputError, match=r"would have 24 heads but at most 23 are possible; carry fewer layers"
     ):

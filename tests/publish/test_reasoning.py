@@ -1,4 +1,4 @@
-"""Exported pages of facts and points: facts can be pointed at, points are a picture."""
+"""Exported pages of facts and points, which show all hops and every step."""
 
 from __future__ import annotations
 
@@ -6,22 +6,39 @@ from pathlib import Path
 
 import areaviz
 from areaviz.drawing.sites import site_name
-from areaviz.publish.content import kind_of
-from areaviz.publish.figures import stills
+from areaviz.publish.content import opening_focus, places
+from areaviz.publish.figures import pointed_at
+from areaviz.publish.options import PageOptions
+from areaviz.trace.request import Focus
+from areaviz.views import VIEWS
 from tests.views.test_reasoning import points_trace, story_trace
 
 
-def test_facts_are_a_ribbon_and_points_a_picture(tmp_path: Path) -> None:
-    assert kind_of(story_trace(), "hops") == "ribbon"
-    assert kind_of(points_trace(), "pointer") == ""
-    titles = [still.title for still in stills(points_trace(), ["pointer"])]
-    assert titles[0] == "Points and tour"
-    for number, trace in enumerate((story_trace("1"), points_trace())):
-        path = tmp_path / f"{number}.html"
-        areaviz.export(trace, path)
-        text = path.read_text(encoding="utf-8")
-        assert "<b>down</b>" not in text
-        assert ("Bob left" in text) == (number == 0)
+def test_text_of_a_story_stays_text(tmp_path: Path) -> None:
+    path = areaviz.export(story_trace("1"), tmp_path / "story.html")
+    text = path.read_text(encoding="utf-8")
+    assert "Bob left" in text and "<b>down</b>" not in text
+
+
+def test_a_page_of_facts_opens_at_any_hop() -> None:
+    trace = story_trace()
+    found = places(trace, PageOptions())
+    assert found[0].layers == (1,), "one message has all hops"
+    assert opening_focus(trace, found, Focus("hops", 0)) == Focus("hops", 1)
+
+
+def test_a_page_of_points_opens_at_the_given_step() -> None:
+    trace = points_trace()
+    found = places(trace, PageOptions())
+    asked = Focus("pointer", items=(3,))
+    assert opening_focus(trace, found, asked) == asked
+    opened = opening_focus(trace, found, None)
+    assert opened is not None and opened.items == (0,), "the least sure step"
+
+
+def test_still_pictures_are_of_the_same_kind() -> None:
+    assert pointed_at(story_trace(), Focus("hops")) is VIEWS["facts"]
+    assert pointed_at(points_trace(), Focus("pointer")) is VIEWS["points"]
 
 
 def test_the_sites_have_names() -> None:

@@ -162,7 +162,7 @@ def test_no_port_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_trace_that_cannot_be_pointed_at_is_still_a_widget() -> None:
-    widget = widget_of(fakes.gaze_trace())
+    widget = widget_of(replace(fakes.caption_trace(), maps={}))
     assert widget.focus is None and "<img" in widget._body
     with pytest.raises((InputError, traitlets.TraitError)):
         widget.focus = Focus("glimpses")

@@ -9,12 +9,13 @@ import pytest
 
 from areaviz.drawing.base import caption
 from areaviz.drawing.theme import HEAD_COLOURS
+from areaviz.drawing.watching import GOLD, Watching, watching
 from areaviz.models.inputs import clip_field
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.views import VIEWS
-from areaviz.views.watching import GOLD, STRIP, Watching, watching
+from areaviz.views.watching import STRIP
 from tests import fakes
 
 FOCUS, VIEW = Focus("encoder-decoder"), VIEWS["watching"]

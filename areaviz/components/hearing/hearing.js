@@ -22,7 +22,7 @@ class Hearing {
   update(data, report) {
     this.report = report;
     if (data.id !== this.data?.id) this.draw(data);
-    this.choose(data.chosen);
+    this.choose(data.items[0] ?? -1);
   }
 
   draw(data) {
@@ -98,7 +98,7 @@ class Hearing {
 
   pick(row) {
     this.choose(row === this.chosen ? -1 : row);
-    this.report({ id: this.data.id, row: this.chosen });
+    this.report({ id: this.data.id, items: this.chosen < 0 ? [] : [this.chosen] });
     if (this.chosen >= 0) this.move(this.data.edges[this.heaviest(row)]);
   }
 
@@ -166,6 +166,6 @@ function mount({ data, parentElement, setStateValue }) {
   const root = parentElement.querySelector('.hearing');
   if (!root || !data) return undefined;
   root.model ??= new Hearing(root);
-  root.model.update(data, (chosen) => setStateValue('row', chosen));
+  root.model.update(readMessage(data).header, (chosen) => setStateValue('selection', chosen));
   return () => { root.model?.audio.pause(); };
 }

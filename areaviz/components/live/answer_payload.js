@@ -22,7 +22,7 @@ export function pointsPayload({ maps, fields, output, details }, site) {
       chosen: fields[query].labels.map((label) => +label - 1),
       exact: exact.length ? [...exact, exact[0]] : [],
       weights: roundedRows(weights, grid.count),
-      step: least < SURE ? sure.indexOf(least) : Math.floor(sure.length / 2),
+      items: [least < SURE ? sure.indexOf(least) : Math.floor(sure.length / 2)],
     },
     arrays: {},
   };
@@ -76,7 +76,7 @@ export function looksPayload({ request, fields, output, details, gazes = {} }, s
     answer: details.answer,
     notes: details.warning ? [details.warning] : [],
   };
-  return { header: { digits: '', look: steps - 1, readers: [reader] }, arrays: {} };
+  return { header: { digits: '', items: [steps - 1], readers: [reader] }, arrays: {} };
 }
 
 /** @param {number} share */

@@ -7,16 +7,18 @@ function made(tag, className = '', text = '') {
   return Object.assign(document.createElement(tag), { className, textContent: text });
 }
 
-function drawn(tag, attributes) {
-  const node = document.createElementNS('http://www.w3.org/2000/svg', tag);
+/** An element to be drawn inside of `svg`. */
+function drawn(svg, tag, attributes) {
+  const node = document.createElementNS(svg.namespaceURI, tag);
   for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
   return node;
 }
 
 /** A picture on which looks are drawn. */
-function sketch(source, [width, height]) {
-  const picture = drawn('svg', { viewBox: `0 0 ${width} ${height}`, role: 'img' });
-  picture.append(drawn('image', { href: source, width, height }), drawn('g', {}));
+function sketch(blank, source, [width, height]) {
+  const picture = blank.cloneNode();
+  picture.setAttribute('viewBox', `0 0 ${width} ${height}`);
+  picture.append(drawn(picture, 'image', { href: source, width, height }), drawn(picture, 'g', {}));
   return picture;
 }
 
@@ -24,19 +26,19 @@ function sketch(source, [width, height]) {
 function drawRead(picture, { corners, size }, look, alt) {
   picture.setAttribute('aria-label', alt);
   const frames = corners[look].toReversed().flatMap((frame) => (
-    ['edge', 'frame'].map((name) => drawn('polygon', { class: name, points: frame.join(' ') }))));
+    ['edge', 'frame'].map((name) => drawn(picture, 'polygon', { class: name, points: frame.join(' ') }))));
   const middles = corners.slice(0, look + 1).map(([frame]) => (
     [0, 1].map((axis) => frame.reduce((sum, corner) => sum + corner[axis], 0) / frame.length)));
-  const path = drawn('polyline', { class: 'path', points: middles.join(' ') });
+  const path = drawn(picture, 'polyline', { class: 'path', points: middles.join(' ') });
   const dots = middles.map(([cx, cy], step) => (
-    drawn('circle', { class: step === look ? 'newest' : 'dot', cx, cy, r: Math.max(...size) / 75 })));
+    drawn(picture, 'circle', { class: step === look ? 'newest' : 'dot', cx, cy, r: Math.max(...size) / 75 })));
   picture.lastChild.replaceChildren(...frames, ...(corners.length > 1 ? [path, ...dots] : []));
 }
 
 class Looks {
   constructor(root) {
     for (const name of ['cards', 'controls', 'play', 'steps', 'say']) this[name] = root.querySelector(`.${name}`);
-    Object.assign(this, { root, look: 0, clicks: 0 });
+    Object.assign(this, { root, look: 0, clicks: 0, blank: root.querySelector('template').content.firstChild });
     this.still = globalThis.matchMedia('(prefers-reduced-motion: reduce)');
     this.play.addEventListener('click', () => this.press());
   }
@@ -46,7 +48,7 @@ class Looks {
     this.report = report;
     const isNew = data.id !== this.data?.id;
     if (isNew) this.load(data);
-    if (isNew || !this.timer) this.show(data.look);
+    if (isNew || !this.timer) this.show(data.items[0]);
   }
 
   load(data) {
@@ -68,7 +70,7 @@ class Looks {
 
   card(reader) {
     const [card, answer, read] = [made('article', 'card'), made('p', 'answer'), made('p', 'read')];
-    const picture = reader.corners ? sketch(this.data.source, reader.size) : new Image();
+    const picture = reader.corners ? sketch(this.blank, this.data.source, reader.size) : new Image();
     picture.dataset.lit = '';
     const notes = reader.notes.map((note) => made('p', 'note', note));
     card.append(made('h2', '', reader.title), made('p', 'what', reader.what), picture, answer, read, ...notes);
@@ -119,7 +121,7 @@ class Looks {
     const { digits, readers } = this.data;
     const parts = this.most > 1 ? [made('b', '', `Look ${this.look + 1} of ${this.most}. `)] : [];
     if (digits.length !== 1) {
-      this.say.replaceChildren(...parts, 'Each model shows what it has read so far.');
+      this.say.replaceChildren(...parts, readers.length > 1 ? 'Each model shows what it has read so far.' : 'The frames show what it has read so far.');
       return;
     }
     const wrong = readers.filter((reader) => this.at(reader).label !== digits);
@@ -170,7 +172,7 @@ class Looks {
 
   tellServer() {
     this.clicks += 1;
-    this.report({ id: this.data.id, click: this.clicks, look: this.look });
+    this.report({ id: this.data.id, click: this.clicks, items: [this.look] });
   }
 }
 
@@ -178,7 +180,6 @@ function mount({ data, parentElement, setStateValue }) {
   const root = parentElement.querySelector('.looks');
   if (!root || !data) return undefined;
   root.model ??= new Looks(root);
-  // A page in a file sends a message, whose header has the readings.
-  root.model.update(data.header ?? data, (chosen) => setStateValue('look', chosen));
+  root.model.update(readMessage(data).header, (chosen) => setStateValue('selection', chosen));
   return () => { root.model?.pause(); };
 }

@@ -122,9 +122,13 @@ class Panel {
     Object.assign(header, { selection: { ...this.selection, head }, serial: this.serial, link: this.host.link, height: 560, ...this.host.header?.() });
     if (this.kind === 'looks') header.source = this.host.root.getElementById('picture').src;
     if (this.kind === 'grid') arrays.picture = bytesOf(this.host.root.getElementById('picture').src.split(',')[1]);
+    if (this.kind === 'hearing') header.audio = this.host.root.getElementById('sound').src;
+    const { side, items } = this.selection;
+    if (side === 'query' && items.length) header.items = items;
     const remember = (name, report) => {
       if (name !== 'selection') return;
-      this.selection = report;
+      // Some components report only the items of the query.
+      this.selection = { ...NOTHING, ...report };
       this.host.remember?.(this);
     };
     const act = (name, value) => this.host.act?.(name, value);

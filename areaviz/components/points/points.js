@@ -35,7 +35,7 @@ class Points {
       this.steps.replaceChildren(...header.chosen.map((point, step) => this.chip(point, step)));
       this.note.textContent = this.explanation();
     }
-    this.show(header.step);
+    this.show(header.items[0]);
     this.root.dataset.ready = '';
   }
 
@@ -56,7 +56,7 @@ class Points {
   pick(step) {
     this.pause();
     this.show(step);
-    this.report({ id: this.header.id, step });
+    this.report({ id: this.header.id, items: [step] });
   }
 
   show(step) {
@@ -220,6 +220,6 @@ function mount({ data, parentElement, setStateValue, setTriggerValue }) {
   const root = parentElement.querySelector('.points');
   if (!root || !data) return undefined;
   root.model ??= new Points(root);
-  root.model.update(readMessage(data), setTriggerValue, (step) => setStateValue('step', step));
+  root.model.update(readMessage(data), setTriggerValue, (chosen) => setStateValue('selection', chosen));
   return () => root.model.pause();
 }

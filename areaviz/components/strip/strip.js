@@ -34,7 +34,7 @@ class Strip {
   update(data, report) {
     this.report = report;
     if (data.id !== this.data?.id) this.load(data);
-    this.kept = data.chosen;
+    this.kept = data.items;
     this.show();
   }
 
@@ -234,6 +234,6 @@ function mount({ data, parentElement, setStateValue }) {
   const root = parentElement.querySelector('.strip');
   if (!root || !data) return undefined;
   root.model ??= new Strip(root);
-  root.model.update(data, (chosen) => setStateValue('selection', chosen));
+  root.model.update(readMessage(data).header, (chosen) => setStateValue('selection', chosen));
   return () => { root.model?.pause(); };
 }

@@ -20,7 +20,7 @@ class Growing {
     Object.assign(this, { root, svg: root.querySelector('svg') });
     this.play.addEventListener('click', () => (this.timer ? this.pause() : this.start()));
     this.scrubber.addEventListener('input', () => { this.pause(); this.show(+this.scrubber.value); });
-    this.scrubber.addEventListener('change', () => this.report({ id: this.header.id, step: this.step }));
+    this.scrubber.addEventListener('change', () => this.report({ id: this.header.id, items: [this.step] }));
     new ResizeObserver(() => { if (this.header) this.draw(); }).observe(this.scroller);
   }
 
@@ -29,7 +29,7 @@ class Growing {
     if (header.id !== this.header?.id) this.pause();
     this.header = header;
     this.scrubber.max = header.tokens.length - 1;
-    this.show(header.step);
+    this.show(header.items[0]);
     this.root.dataset.ready = '';
   }
 
@@ -38,7 +38,16 @@ class Growing {
     this.scrubber.value = step;
     this.place.textContent = `step ${step + 1} of ${this.header.tokens.length}`;
     this.draw();
+    this.follow();
     this.tell();
+  }
+
+  /** Bring the lit node, or the first word that was taken, into sight if the tree is wider than its place. */
+  follow() {
+    const lit = this.svg.querySelector('[data-lit]') ?? this.svg.querySelector('.taken');
+    if (!lit) return;
+    const { x, width } = lit.getBBox();
+    this.scroller.scrollLeft = x + width / 2 - this.scroller.clientWidth / 2;
   }
 
   made(tag, attributes, text = '') {
@@ -69,7 +78,7 @@ class Growing {
     const [label, , , , opening] = node;
     const [x, y] = this.at(node);
     const name = PHRASES[label] ?? label;
-    const wide = name.length * 7.6 + 18;
+    const wide = name.length * 8.2 + 18;
     const group = this.made('g', { class: opening > this.step ? 'later' : 'node' });
     if (opening === this.step) group.setAttribute('data-lit', '');
     group.append(this.made('rect', { x: x - wide / 2, y: y - 14, width: wide, height: 28, rx: 8 }), this.made('text', { x, y: y + 5 }, name));
@@ -151,7 +160,7 @@ class Growing {
       this.show(this.step + 1);
       if (this.step < last) return;
       this.pause();
-      this.report({ id: this.header.id, step: last });
+      this.report({ id: this.header.id, items: [last] });
     }, PAUSE);
   }
 
@@ -166,6 +175,6 @@ function mount({ data, parentElement, setStateValue }) {
   const root = parentElement.querySelector('.tree');
   if (!root || !data) return undefined;
   root.model ??= new Growing(root);
-  root.model.update(readMessage(data), (step) => setStateValue('step', step));
+  root.model.update(readMessage(data), (chosen) => setStateValue('selection', chosen));
   return () => root.model.pause();
 }

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import streamlit as st
-
 from areaviz.interactive.message import packed
 from areaviz.interactive.tree import first_step, tree_payload
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+from areaviz.ui.components.reported import reported
 from areaviz.ui.components.ribbon import Selection
 from areaviz.ui.shell.component import component
 
@@ -30,15 +29,8 @@ def growing(
     step = first_step(made["header"])
     if focus.side == "query" and focus.items:
         step = min(focus.items)
-    state = st.session_state.get(key)
-    report = state.get("step") if state else None
-    known = f"{key}:report"
-    if (
-        report is not None
-        and report != st.session_state.get(known)
-        and report["id"] == made["header"]["id"]
-    ):
-        step, focus = int(report["step"]), replace(focus, side="query")
-    st.session_state[known] = report
-    component("tree")(key=key, data=packed(made, step=step), on_step_change=lambda: None)
+    chosen = reported(key, made)
+    if chosen is not None:
+        (step,), focus = chosen, replace(focus, side="query")
+    component("tree")(key=key, data=packed(made, items=[step]), on_selection_change=lambda: None)
     return Selection.of(replace(focus, items=(step,)) if focus.side == "query" else focus)

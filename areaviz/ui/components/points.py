@@ -13,6 +13,7 @@ from areaviz.interactive.points import first_step, points_payload
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.components.hops import can_ask
+from areaviz.ui.components.reported import reported
 from areaviz.ui.components.ribbon import Selection
 from areaviz.ui.shell.component import component
 from areaviz.ui.shell.page import open_page
@@ -32,17 +33,12 @@ def points(
     """
     made = points_payload(trace, focus)
     step = min(focus.items, default=first_step(trace)) if focus.side == "query" else 0
-    state = st.session_state.get(key)
-    report = state.get("step") if state else None
-    known = f"{key}:report"
-    if report and report != st.session_state.get(known) and report["id"] == made["header"]["id"]:
-        step = int(report["step"])
-    st.session_state[known] = report
+    (step,) = reported(key, made) or (step,)
     can_edit = can_ask() and not trace.request.changes
     acts = component("points")(
         key=key,
-        data=packed(made, step=step, most=MOST, canEdit=can_edit),
-        on_step_change=lambda: None,
+        data=packed(made, items=[step], most=MOST, canEdit=can_edit),
+        on_selection_change=lambda: None,
         on_edited_change=lambda: None,
     )
     if can_edit and acts.edited is not None:

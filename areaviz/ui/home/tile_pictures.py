@@ -16,6 +16,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from areaviz.drawing.gazes import picture_of
+from areaviz.drawing.look import look_picture, steps
 from areaviz.trace.areas import Area
 from areaviz.trace.files import write_whole
 from areaviz.trace.query import top_areas
@@ -24,7 +25,6 @@ from areaviz.trace.request import Focus
 from areaviz.ui.forms.ways_form import WAYS
 from areaviz.ui.home.openings import Opening
 from areaviz.ui.home.ways_in import WAYS_IN
-from areaviz.views.look import look_picture, steps
 
 WIDTH, HEIGHT = 160, 104
 LIT, DIM, FRAME = "#2E86C1", "#8A9499", "#E07B00"

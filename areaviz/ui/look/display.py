@@ -10,9 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from areaviz.drawing.base import Takeaway, View
 from areaviz.drawing.theme import SCREEN_WIDTH, WIDE
-from areaviz.interactive.first_look import SITE
-from areaviz.interactive.grid import TAKEAWAY as GRID
-from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
+from areaviz.publish.kinds import KINDS, kind_of
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.components.grid import grid
@@ -34,14 +32,16 @@ def _nothing(_: Trace, focus: Focus, **__: Any) -> Selection:
     return Selection.of(focus)
 
 
-_DISPLAYS: Mapping[str, tuple[Draw, Takeaway]] = {
-    "picture": (grid, GRID),
-    "facts": (hops, VIEWS["facts"]),
-    "points": (points, VIEWS["points"]),
-    "sound": (hearing, VIEWS["listening"]),
-    "clip": (watched, VIEWS["watching"]),
+_DRAWN: Mapping[str, Draw] = {
+    "grid": grid,
+    "hops": hops,
+    "points": points,
+    "hearing": hearing,
+    "strip": watched,
+    "tree": growing,
+    "ribbon": ribbon,
 }
-"""The component and its files, by the kind of what is attended to; a text has the ribbon."""
+"""How a page draws a component; others are drawn as a chart."""
 _CHARTED = (_nothing,)
 """Components that are not the picture themselves, so that a chart follows them."""
 _EXPLAINED = (hops, points, hearing, watched, growing)
@@ -50,13 +50,12 @@ _EXPLAINED = (hops, points, hearing, watched, growing)
 
 def display_of(trace: Trace, focus: Focus) -> tuple[Draw, Takeaway]:
     """Return the component for a selection, and its files."""
-    attention = trace.maps.get(focus.site)
-    if attention is None:
-        fitting = [view for view in VIEWS.values() if view.fits(trace, focus)]
-        return _nothing, first_view(fitting, trace, focus)
-    if focus.site == SITE and VIEWS["tree"].fits(trace, focus):
-        return growing, VIEWS["tree"]
-    return _DISPLAYS.get(trace.fields[attention.memory].kind, (ribbon, RIBBON))
+    kind = kind_of(trace, focus.site)
+    takeaway = KINDS[kind].takeaway if kind in _DRAWN else None
+    if takeaway is not None:
+        return _DRAWN[kind], takeaway
+    fitting = [view for view in VIEWS.values() if view.fits(trace, focus)]
+    return _nothing, first_view(fitting, trace, focus)
 
 
 def has_legend(draw: Draw) -> bool:

@@ -13,9 +13,11 @@ import streamlit as st
 from areaviz.backend.base import Backend
 from areaviz.cards.card import Card
 from areaviz.data.picture_samples import SAMPLES
+from areaviz.drawing.look import steps
+from areaviz.interactive.looks import Reading
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from areaviz.ui.components.looks import Reading, looks
+from areaviz.ui.components.looks import looks
 from areaviz.ui.forms.ways_form import WAYS, Reader, WaysPage, readers_of
 from areaviz.ui.look.doubt import doubts, first_sentence
 from areaviz.ui.look.result_page import up_to_date
@@ -23,7 +25,6 @@ from areaviz.ui.look.ways_tabs import below_readings
 from areaviz.ui.shell.engine import known_card
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.state import Cards
-from areaviz.views.look import steps
 
 SOFT = "Bright is what soft attention read. "
 WHAT_IS_DRAWN = (

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from areaviz.backend.base import Backend
 from areaviz.data.clip_samples import SAMPLES
+from areaviz.drawing.watching import GOLD
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.forms.watch_form import WatchPage
 from areaviz.ui.look.result_page import show_traces
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.state import Cards
-from areaviz.views.watching import GOLD
 
 
 def show_watched(

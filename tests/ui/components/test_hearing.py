@@ -1,17 +1,8 @@
-"""The Python half of the sound: the data for the browser, and the choices it may report."""
+"""The Python half of the sound: the choices that it may report."""
 
 from __future__ import annotations
 
-import base64
-
 from streamlit.testing.v1 import AppTest
-
-from areaviz.data.sound_files import decode_sound
-from areaviz.trace.request import Focus
-from areaviz.ui.components.hearing import _data
-from tests import fakes
-
-FOCUS = Focus("encoder-decoder")
 
 
 def page() -> None:
@@ -39,19 +30,3 @@ def test_what_the_page_looks_at_is_framed() -> None:
     app.session_state["side"] = "memory"
     app.run()
     assert '"side": "query"' in app.json[0].value and "2" not in app.json[0].value
-
-
-def test_the_browser_gets_the_sound_and_the_weights_in_thousandths() -> None:
-    trace = fakes.sound_trace("31")
-    data = _data(trace, FOCUS)
-    content = base64.b64decode(data["audio"].partition(",")[2])
-    assert trace.request.sound is not None
-    assert decode_sound(content).sound.pcm == trace.request.sound.pcm
-    for row in data["weights"]:
-        assert abs(sum(row) - 1000) <= len(row) / 2
-    assert len(data["edges"]) == len(data["weights"][0]) + 1
-    assert data["rows"] == ["3", "1", "⟨end⟩"]
-    most = [max(row) for row in data["weights"][:2]]
-    assert data["lit"] == most.index(max(most))
-    assert data["id"] != _data(fakes.sound_trace("3141"), FOCUS)["id"]
-    assert data["sound"].startswith("data:image/") and data["spoken"] == []

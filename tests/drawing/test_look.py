@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from areaviz.drawing.look import LONGEST, look_picture, steps
 from areaviz.drawing.pictures import Pixels
 from areaviz.trace.areas import Area
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace
-from areaviz.views.look import LONGEST, look_picture, steps
 from tests import fakes
 
 YELLOW = np.array([0xE6, 0x9F, 0x00])

@@ -1,0 +1,64 @@
+"""A sound in the browser: what can be played, under the attention of every output item.
+
+The script in `areaviz/components/hearing` draws it, and lets users choose an item.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from areaviz.drawing.pictures import coloured, matrix_uri, uri
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+from areaviz.trace.sound import Sound
+from areaviz.views.listening import Listening, listening
+
+
+def sound_address(sound: Sound) -> str:
+    """Return a sound as a data URL."""
+    # Import here, so that pages without sounds need no libraries for sounds.
+    from areaviz.data.sound_files import flac
+
+    return f"data:audio/flac;base64,{base64.b64encode(flac(sound)).decode('ascii')}"
+
+
+def hearing_payload(
+    trace: Trace, focus: Focus, audio: Callable[[Sound], str] = sound_address
+) -> dict[str, dict[str, Any]]:
+    """Return sound and weights, in thousandths; `header["id"]` changes with the content.
+
+    Args:
+        trace: a trace in which the items of an output attend to a sound.
+        focus: names the site, the layer, and a head if only one is shown.
+        audio: as `sound_address`, or a function that remembers what that returned.
+    """
+    drawn, sound = listening(trace, replace(focus, items=())), trace.request.sound
+    assert sound is not None, "a field of a sound has a request with one"
+    thousandths = (1000 * drawn.weights).round().astype(int)
+    header = {
+        "id": f"{sound.digest} {hashlib.sha256(thousandths.tobytes()).hexdigest()[:12]}",
+        "label": f"{drawn.title}: the moments that were listened to for each item",
+        "rows": list(drawn.labels),
+        "lit": _lit_row(drawn),
+        "weights": thousandths.tolist(),
+        "edges": list(drawn.edges),
+        "seconds": drawn.seconds,
+        "spoken": [list(pair) for pair in drawn.spoken],
+        "alignment": matrix_uri(drawn.weights, drawn.top),
+        "sound": uri(coloured(drawn.loud)),
+        "audio": audio(sound),
+    }
+    return {"header": header, "arrays": {}}
+
+
+def _lit_row(drawn: Listening) -> int:
+    """Return the row that listened most to one moment; special items such as the end come last."""
+    most_T = drawn.weights.max(axis=1)
+    is_special_T = [label.startswith("⟨") for label in drawn.labels]
+    return int(np.where(is_special_T, most_T - 1, most_T).argmax())

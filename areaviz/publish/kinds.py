@@ -1,0 +1,178 @@
+"""The components that draw attention: what each fits, what it is sent, and its still picture.
+
+The app and exported pages choose the component of a map here. A component is one entry of `KINDS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from areaviz.drawing.base import Takeaway
+from areaviz.drawing.select import fits_spans
+from areaviz.interactive import hops, looks, ribbon
+from areaviz.interactive import points as pointer
+from areaviz.interactive.first_look import SITE
+from areaviz.interactive.grid import TAKEAWAY as GRID
+from areaviz.interactive.grid import fits as fits_grid
+from areaviz.interactive.grid import grid_payload
+from areaviz.interactive.strip import strip_payload
+from areaviz.interactive.tree import first_step as first_bracket
+from areaviz.interactive.tree import tree_payload
+from areaviz.publish.hearing import hearing_payload
+from areaviz.trace.query import words
+from areaviz.trace.record import Field, Trace
+from areaviz.trace.request import Focus
+from areaviz.views import VIEWS
+
+Message = Mapping[str, Any]
+"""A header of plain values and arrays, as `areaviz.interactive.message.pack` takes them."""
+Fits = Callable[[Trace, Focus], bool]
+Items = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A component that draws attention.
+
+    Args:
+        heading: the heading above it in a page.
+        fits: whether it can show a site.
+        message: returns its data for a site and layer, given the largest number of areas per query
+            and head.
+        first: the items of the query that it opens with.
+        takeaway: its figure for print and its numbers; None for the first view that fits the site.
+        how_to_read: the meaning of its marks, "" if the component explains itself.
+        is_whole: whether it shows all layers together.
+    """
+
+    heading: str
+    fits: Fits
+    message: Callable[[Trace, Focus, int], Message]
+    first: Callable[[Trace, Focus], Items]
+    takeaway: Takeaway | None
+    how_to_read: str = ""
+    is_whole: bool = False
+
+
+def kind_of(trace: Trace, site: str) -> str:
+    """Return the component that can show a site, a key of `KINDS`; "" if none can."""
+    focus = Focus(site)
+    if site not in trace.maps and site not in trace.gazes:
+        return ""
+    return next((name for name, kind in KINDS.items() if kind.fits(trace, focus)), "")
+
+
+def attending_word(trace: Trace, focus: Focus) -> Items:
+    """Return the longest word that has attention, or else the first item."""
+    attention = trace.maps[focus.site]
+    field = trace.fields[attention.query]
+    # Select something even if the output has no words.
+    first = (0,) if field.kind == "text" and len(field) else ()
+    # Words before a picture attend to none of it.
+    weights_HQA = attention.weights[focus.layer]
+    attending = set(np.flatnonzero(np.asarray(weights_HQA).any(axis=(0, 2))).tolist())
+    return longest_word(field, attending) or longest_word(field) or first
+
+
+def longest_word(field: Field, allowed: Container[int] | None = None) -> Items:
+    """Return the items of a text's longest word without surrounding punctuation.
+
+    The first of several words counts. The result is () if the field is not text or has no word.
+
+    Args:
+        field: the text.
+        allowed: items of which the word must have at least one; None for all.
+    """
+    longest: Items = ()
+    length = 0
+    for start, end in words(field) if field.kind == "text" else ():
+        texts = [field.raw[first:last] for first, last in field.anchors[start:end].tolist()]
+        lettered = [item for item, text in enumerate(texts) if any(map(str.isalnum, text))]
+        is_allowed = allowed is None or any(item in allowed for item in range(start, end))
+        if lettered and is_allowed:
+            trimmed = range(lettered[0], lettered[-1] + 1)
+            size = sum(len(texts[item]) for item in trimmed)
+            if size > length:
+                longest = tuple(start + item for item in trimmed)
+                length = size
+    return longest
+
+
+def _fits_tree(trace: Trace, focus: Focus) -> bool:
+    return focus.site == SITE and VIEWS["tree"].fits(trace, focus)
+
+
+def _nothing(trace: Trace, focus: Focus) -> Items:
+    """Return no items, because the component chooses what it shows first."""
+    return ()
+
+
+KINDS: Mapping[str, Kind] = {
+    "looks": Kind(
+        "Where it looked, look by look",
+        looks.fits,
+        lambda trace, focus, _: looks.looks_payload(trace, focus),
+        lambda trace, focus: (len(trace.gazes[focus.site].seen) - 1,),
+        None,
+    ),
+    "grid": Kind(
+        "Attention to the picture",
+        fits_grid,
+        grid_payload,
+        attending_word,
+        GRID,
+        GRID.how_to_read,
+    ),
+    "strip": Kind(
+        "The clip, word by word",
+        VIEWS["watching"].fits,
+        lambda trace, focus, _: strip_payload(trace, focus),
+        _nothing,
+        VIEWS["watching"],
+    ),
+    "hearing": Kind(
+        "Attention to the sound",
+        VIEWS["listening"].fits,
+        lambda trace, focus, _: hearing_payload(trace, focus),
+        _nothing,
+        VIEWS["listening"],
+    ),
+    "tree": Kind(
+        "The tree, bracket by bracket",
+        _fits_tree,
+        lambda trace, focus, _: tree_payload(trace, focus),
+        lambda trace, focus: (first_bracket(tree_payload(trace, focus)["header"]),),
+        VIEWS["tree"],
+    ),
+    "points": Kind(
+        "The answer, step by step",
+        VIEWS["points"].fits,
+        lambda trace, focus, _: pointer.points_payload(trace, focus),
+        lambda trace, focus: (pointer.first_step(trace),),
+        VIEWS["points"],
+    ),
+    "hops": Kind(
+        "The facts, hop by hop",
+        VIEWS["facts"].fits,
+        lambda trace, focus, _: hops.hops_payload(trace, focus),
+        _nothing,
+        VIEWS["facts"],
+        is_whole=True,
+    ),
+    "ribbon": Kind(
+        "Attention to the text",
+        fits_spans,
+        ribbon.ribbon_payload,
+        attending_word,
+        ribbon.TAKEAWAY,
+        ribbon.TAKEAWAY.how_to_read,
+    ),
+}
+"""The components in the order of a page: what was seen or heard comes before what was read.
+
+Where several fit a site, the first one shows it.
+"""

@@ -1,0 +1,41 @@
+"""Exported pages for tests in a real browser; they import the fixture `opened`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, Route
+
+import areaviz
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture
+def opened(page: Page, tmp_path: Path) -> Iterator[Open]:
+    """Export a trace and open the file. Any request for another file fails the test."""
+    asked: list[str] = []
+    file = tmp_path / "page.html"
+
+    def only_the_file(route: Route) -> None:
+        if route.request.url == file.as_uri():
+            route.continue_()
+        else:
+            asked.append(route.request.url)
+            route.abort()
+
+    def export(
+        trace: Trace, focus: Focus | None = None, options: areaviz.PageOptions | None = None
+    ) -> Page:
+        areaviz.export(trace, file, focus, options)
+        page.goto(file.as_uri())
+        return page
+
+    page.route("**/*", only_the_file)
+    page.on("websocket", lambda socket: asked.append(socket.url))
+    yield export
+    assert asked == [], "The page asked for what is not in it."

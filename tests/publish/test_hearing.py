@@ -1,0 +1,28 @@
+"""The data of a sound in the browser: what is played, and what was listened to."""
+
+from __future__ import annotations
+
+import base64
+
+from areaviz.data.sound_files import decode_sound
+from areaviz.publish.hearing import hearing_payload
+from areaviz.trace.request import Focus
+from tests import fakes
+
+FOCUS = Focus("encoder-decoder")
+
+
+def test_the_browser_gets_the_sound_and_the_weights_in_thousandths() -> None:
+    trace = fakes.sound_trace("31")
+    data = hearing_payload(trace, FOCUS)["header"]
+    content = base64.b64decode(data["audio"].partition(",")[2])
+    assert trace.request.sound is not None
+    assert decode_sound(content).sound.pcm == trace.request.sound.pcm
+    for row in data["weights"]:
+        assert abs(sum(row) - 1000) <= len(row) / 2
+    assert len(data["edges"]) == len(data["weights"][0]) + 1
+    assert data["rows"] == ["3", "1", "⟨end⟩"]
+    most = [max(row) for row in data["weights"][:2]]
+    assert data["lit"] == most.index(max(most))
+    assert data["id"] != hearing_payload(fakes.sound_trace("3141"), FOCUS)["header"]["id"]
+    assert data["sound"].startswith("data:image/") and data["spoken"] == []
