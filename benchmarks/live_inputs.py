@@ -37,6 +37,10 @@ class Given:
     file: bytes = b""
     kind: str = ""
 
+    def written(self, method: str) -> Given:
+        """Return this input with an output that is written in a given way."""
+        return replace(self, request=replace(self.request, method=method))
+
 
 def sentences(name: str) -> Iterator[Given]:
     """Yield sentences of validation, every second one with a beam of 4."""

@@ -1,12 +1,13 @@
 """Compare live pages, opened from a disk in Chromium, with Python, and measure them.
 
-    python -m benchmarks.live_pages [--models NAME ...] [--write]
+    python -m benchmarks.live_pages [--models NAME ...] [--method beam] [--double] [--write]
 
 Every input runs in the page and in Python: 200 sentences of validation for translators and the
 language model, half of them with a beam of 4, and 100 inputs for other models. Pictures are files,
 so the browser's decoding and the engine's resizing count. A trace is equal if the output, fields,
-alternatives and warnings are. Times are wall times of the page and include the pass that records
-all weights. The corpora are those of `areaviz data get multi30k babi`.
+alternatives and warnings are. Times include the pass that records all weights. "CPU" is the time
+that the page's process computed, all threads together, so it hardly depends on what else runs.
+The corpora are those of `areaviz data get multi30k babi`.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from areaviz.publish.live_model import LiveModel
 from areaviz.trace.record import Trace
 from benchmarks.live import plain
 from benchmarks.live_inputs import INPUTS, Given
+from benchmarks.renderer import largest_renderer
 from benchmarks.report import command, markdown, processor, publish
 from tests.browser.server import ARGUMENTS, browser_path
 from tests.components.live.node import plain_request, trace_of
@@ -43,8 +45,11 @@ RUN = """async ({ request, file }) => {
     request.picture = new Blob([bytes], { type: file.type });
   }
   const since = performance.now();
-  const found = await window.areaviz.run(request);
-  found.milliseconds = performance.now() - since;
+  window.found = await window.areaviz.run(request);
+  window.found.milliseconds = performance.now() - since;
+}"""
+TAKE = """() => {
+  const { found } = window;
   for (const array of Object.values(found.arrays)) {
     const bytes = new Uint8Array(array.data.buffer, array.data.byteOffset, array.data.byteLength);
     array.kind = array.data.constructor.name;
@@ -67,6 +72,7 @@ class Measured:
     equal_traces: int = 0
     differences: list[float] = field(default_factory=list)
     milliseconds: list[float] = field(default_factory=list)
+    computed: list[float] = field(default_factory=list)
     items: int = 0
     asked: int = 0
 
@@ -99,7 +105,8 @@ class Measured:
             f"{max(self.differences, default=0):.1e}",
             f"{self.asked}",
             f"{np.median(self.milliseconds):.0f} ms",
-            f"{sum(self.milliseconds) / self.items:.1f} ms",
+            f"{np.mean(self.computed):.0f} ms",
+            f"{sum(self.computed) / self.items:.1f} ms",
             f"{self.opening:.2f} s",
             f"{self.ready:.2f} s",
             f"{self.memory:.0f} MB",
@@ -107,69 +114,74 @@ class Measured:
         )
 
 
-def measured(name: str, browser: Browser, folder: Path, limit: int | None) -> Measured:
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What is compared.
+
+    Args:
+        limit: the number of inputs of a model; None for all.
+        method: how all outputs are written; None for each input's own way.
+        is_double: whether Python computes in double precision, which shows how much of a difference
+            is due to its rounding.
+    """
+
+    limit: int | None = None
+    method: str | None = None
+    is_double: bool = False
+
+
+def measured(name: str, browser: Browser, folder: Path, options: Options) -> Measured:
     """Compare a model's page with Python."""
     card = read_card(CHECKPOINTS / name / "card.json")
     python = MODELS[card.family].load(CHECKPOINTS / name, card, torch.device("cpu"))
-    inputs = list(islice(INPUTS[name](name), limit))
+    inputs = list(islice(INPUTS[name](name), options.limit))
+    if options.method is not None:
+        inputs = [one.written(options.method) for one in inputs]
     path = folder / f"{name}.html"
     (opening,) = python.trace([inputs[0].request])
     path.write_text(live_page(LiveModel.load(CHECKPOINTS / name, card), opening), "utf-8")
     page = browser.new_page()
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
+    if options.is_double:
+        _make_double(python)
     found = Measured(name, path.stat().st_size / 1e6)
     since = time.perf_counter()
     page.goto(path.as_uri(), wait_until="commit")
     page.locator("main > .panel [data-ready]").first.wait_for()
     found.opening = time.perf_counter() - since
     page.locator("html[data-live=ready]").wait_for(state="attached")
-    _ask(page, inputs[0])
+    _run(page, inputs[0])
     found.ready = time.perf_counter() - since
+    renderer = largest_renderer()
     for one in inputs:
-        document = _ask(page, one)
+        before = renderer.milliseconds
+        _run(page, one)
+        found.computed.append(renderer.milliseconds - before)
+        document = page.evaluate(TAKE)
         (expected,) = python.trace([one.request])
         found.add(trace_of(document), expected, document["milliseconds"])
     outside = [url for url in asked if not url.startswith(("blob:", "data:", path.as_uri()))]
-    found.asked, found.memory = len(outside), renderer_memory()
+    found.asked, found.memory = len(outside), renderer.megabytes
     page.close()
     return found
 
 
-def _ask(page: Page, one: Given) -> dict[str, Any]:
-    """Run one input in the page and return the document of its trace."""
+def _make_double(python: Any) -> None:
+    """Let a model compute in double precision, and all numbers that it makes itself."""
+    python.network.double()
+    torch.set_default_dtype(torch.float64)
+
+
+def _run(page: Page, one: Given) -> None:
+    """Run one input in the page, which keeps the document of its trace."""
     request = plain_request(one.request)
     file = None
     if one.file:
         data = base64.b64encode(one.file).decode()
         file = {"data": data, "type": f"image/{one.kind.lower()}"}
         del request["picture"]
-    document: dict[str, Any] = page.evaluate(RUN, {"request": request, "file": file})
-    return document
-
-
-def renderer_memory() -> float:
-    """Return the resident megabytes of the largest renderer that this process has started."""
-    parents, sizes = {}, {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            command_line = (folder / "cmdline").read_bytes()
-            status = dict(
-                line.split(":", 1) for line in (folder / "status").read_text().splitlines()
-            )
-        except OSError:
-            continue
-        parents[int(folder.name)] = int(status["PPid"])
-        if b"--type=renderer" in command_line:
-            sizes[int(folder.name)] = int(status["VmRSS"].split()[0]) / 1000
-    largest = 0.0
-    for number, size in sizes.items():
-        ancestor = number
-        while ancestor in parents and ancestor != os.getpid():
-            ancestor = parents[ancestor]
-        if ancestor == os.getpid():
-            largest = max(largest, size)
-    return largest
+    page.evaluate(RUN, {"request": request, "file": file})
 
 
 def main() -> None:
@@ -177,20 +189,23 @@ def main() -> None:
     parser = command("Compare live pages in Chromium with Python.")
     parser.add_argument("--models", nargs="+", default=list(INPUTS))
     parser.add_argument("--limit", type=int, default=None, help="the number of inputs of a model")
+    parser.add_argument("--method", choices=("greedy", "beam"), help="how all outputs are written")
+    parser.add_argument("--double", action="store_true", help="Python in double precision")
     options = parser.parse_args()
+    compared = Options(options.limit, options.method, options.double)
     torch.set_num_threads(1)
     rows = []
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
         executable = browser_path()
         browser = playwright.chromium.launch(executable_path=executable, args=ARGUMENTS)
         for name in options.models:
-            result = measured(name, browser, Path(folder), options.limit)
+            result = measured(name, browser, Path(folder), compared)
             rows.append(result.row)
             print(*result.row, sep=" | ", flush=True)
     load = os.getloadavg()[0]
     about = f"Measured on {processor()} with a load of {load:.1f}, in Chromium from file://."
     columns = ["model", "outputs", "traces", "largest difference", "requests", "an input"]
-    columns += ["an item", "opening drawn", "first answer", "memory", "file"]
+    columns += ["CPU", "CPU of an item", "opening drawn", "first answer", "memory", "file"]
     publish("live pages", markdown(about, columns, rows), options.write)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from benchmarks.live_pages import measured
+from benchmarks.live_pages import Options, measured
 
 pytestmark = pytest.mark.browser
 LARGEST = 1e-5
@@ -27,7 +27,7 @@ LARGEST = 1e-5
 def test_inputs_run_in_a_page_as_in_python(
     chromium: Browser, tmp_path: Path, name: str, inputs: int
 ) -> None:
-    found = measured(name, chromium, tmp_path, inputs)
+    found = measured(name, chromium, tmp_path, Options(inputs))
     assert found.equal_traces == len(found.milliseconds) == inputs
     assert max(found.differences) <= LARGEST
     assert found.asked == 0

@@ -4,11 +4,13 @@
 
 import { AreaGrid, sequenceGrid } from './area_grid.js';
 import { addValues, itemCoverage, softmax, store } from './area_weights.js';
-import { dot, linear, linearOf, rowsOf } from './linear.js';
+import { dot, joined, linear, linearOf, rowsOf } from './linear.js';
+import { summedTable } from './map_algebra.js';
 
 /** @typedef {import('./weights.js').Weights} Weights */
 /** @typedef {import('./interventions.js').LayerChanges} LayerChanges */
 /** @typedef {import('./area_weights.js').LayerRecord} LayerRecord */
+/** @typedef {import('./logit_terms.js').LogitTerms} LogitTerms */
 /** @typedef {[number, number]} Shape rows and columns */
 /**
  * @typedef {object} AreaOptions
@@ -44,12 +46,8 @@ export class AreaMemory {
    * @param {number} row
    */
   with(other, row) {
-    return new AreaMemory(
-      [...this.key, other.key[row]],
-      [...this.first, other.first[row]],
-      [...this.last, other.last[row]],
-      [...this.value, other.value[row]],
-    );
+    const more = (/** @type {'key' | 'first' | 'last' | 'value'} */ part) => [...this[part], other[part][row]];
+    return new AreaMemory(more('key'), more('first'), more('last'), more('value'));
   }
 }
 
@@ -105,16 +103,11 @@ export class MultiHeadAttention {
    * @param {{ isCausal?: boolean, changes?: LayerChanges | null, record?: LayerRecord | null }} options
    */
   attend(x, memory, { isCausal = false, changes = null, record = null } = {}) {
-    const queries = linear(this.query, x);
-    const contexts = new Float32Array(queries.length);
     const whole = this.grid(memory.count);
-    for (let query = 0; query * this.width < queries.length; query += 1) {
+    return linear(this.out, joined(...rowsOf(linear(this.query, x), this.width).map((row, query) => {
       const grid = isCausal ? this.grid(query + 1) : whole;
-      const row = queries.subarray(query * this.width, (query + 1) * this.width);
-      const context = contexts.subarray(query * this.width, (query + 1) * this.width);
-      this.look(row, memory, grid, context, { changes, record, query });
-    }
-    return linear(this.out, contexts);
+      return this.look(row, memory, grid, { changes, record, query });
+    })));
   }
 
   /**
@@ -122,119 +115,85 @@ export class MultiHeadAttention {
    * @param {Float32Array} x
    * @param {AreaMemory[]} memories
    * @param {LayerChanges | null} changes
+   * @param {{ record: LayerRecord | null, query: number | null }} place where the weights of a single row are stored
    */
-  step(x, memories, changes = null) {
-    const queries = linear(this.query, x);
-    const contexts = new Float32Array(queries.length);
-    const grids = new Map(memories.map(({ count }) => [count, this.grid(count)]));
-    memories.forEach((memory, n) => {
-      const grid = /** @type {AreaGrid} */ (grids.get(memory.count));
-      const row = queries.subarray(n * this.width, (n + 1) * this.width);
-      const context = contexts.subarray(n * this.width, (n + 1) * this.width);
-      this.look(row, memory, grid, context, { changes, record: null, query: null });
-    });
-    return linear(this.out, contexts);
+  step(x, memories, changes = null, place = { record: null, query: null }) {
+    // Rows are decoded together, so their memories have equally many items.
+    const grid = this.grid(memories[0].count);
+    return linear(this.out, joined(...rowsOf(linear(this.query, x), this.width).map((row, number) => (
+      this.look(row, memories[number], grid, { changes, ...place })))));
   }
 
   /**
-   * Compute the context of one query, head by head, and record its weights.
+   * Return the context [W] of one query, and record its weights.
    * @param {Float32Array} query [W]
    * @param {AreaMemory} memory
    * @param {AreaGrid} grid the areas that the query may attend to
-   * @param {Float32Array} context [W], receives the result
    * @param {{ changes: LayerChanges | null, record: LayerRecord | null, query: number | null }} options
    */
-  look(query, memory, grid, context, { changes, record, query: number }) {
+  look(query, memory, grid, { changes, record, query: number }) {
+    const context = new Float32Array(this.width);
     for (let head = 0; head < this.heads; head += 1) {
-      const logits = this.logits(query, head, memory, grid);
       const factors = changes && changes.factors(grid, head, number);
-      const weights = softmax(logits, factors);
-      if (record?.note) record.note(head, number, () => this.scores(query, head, memory, grid, factors));
+      const terms = this.terms(query, head, memory, grid, factors);
+      const weights = softmax(logitsOf(terms), factors);
+      if (record?.note) record.note(head, number, () => terms);
       else if (record) store(weights, grid, record, record.first(head, number ?? 0));
       const gate = changes ? changes.gate(head) : 1;
       const first = head * this.depth;
       addValues(itemCoverage(weights, grid), memory.value, context, first, this.depth, gate);
     }
+    return context;
   }
 
   /**
-   * Return the logits of all areas for one head of a query.
-   * @param {Float32Array} query
-   * @param {number} head
-   * @param {AreaMemory} memory
-   * @param {AreaGrid} grid
-   */
-  logits(query, head, memory, grid) {
-    const { depth, boundary } = this;
-    const from = head * depth;
-    const scale = 1 / Math.sqrt(depth);
-    const { sums, first, last } = this.terms(query, from, memory, grid);
-    const logits = new Float64Array(grid.count);
-    const stride = grid.width + 1;
-    let area = 0;
-    for (const { height, width, rows, columns } of grid.slabs) {
-      const shape = boundary ? boundary.shapeTerm(query, from, depth, height, width) : 0;
-      for (let top = 0; top < rows; top += 1) {
-        const above = top * stride, below = (top + height) * stride;
-        const corner = top * grid.width, end = (top + height - 1) * grid.width + width - 1;
-        for (let left = 0; left < columns; left += 1, area += 1) {
-          const right = left + width;
-          const sum = sums[below + right] - sums[above + right] - sums[below + left] + sums[above + left];
-          const edges = first && last ? first[corner + left] + last[end + left] : 0;
-          logits[area] = (sum / (height * width) + edges + shape) * scale;
-        }
-      }
-    }
-    return logits;
-  }
-
-  /**
-   * Return what explains the weights of one head's query, see `LogitTerms`.
+   * Return what the logits of one head's query are made of.
    * @param {Float32Array} query
    * @param {number} head
    * @param {AreaMemory} memory
    * @param {AreaGrid} grid
    * @param {Float32Array | null} factors
-   * @returns {import('./logit_terms.js').LogitTerms}
+   * @returns {LogitTerms}
    */
-  scores(query, head, memory, grid, factors) {
-    const { depth, boundary } = this;
-    const from = head * depth, scale = 1 / Math.sqrt(depth);
-    const { first, last } = this.terms(query, from, memory, grid);
-    const scaled = (/** @type {Float64Array | null} */ values) => values && values.map((one) => one * scale);
-    const item = Float64Array.from({ length: grid.items }, (_, one) => dot(query, from, memory.key[one], from, depth));
-    const shape = boundary && ((/** @type {number} */ height, /** @type {number} */ width) => (
-      scale * boundary.shapeTerm(query, from, depth, height, width)));
-    return { grid, factors, item: item.map((one) => one * scale), start: scaled(first), end: scaled(last), shape };
+  terms(query, head, memory, grid, factors) {
+    const { depth, boundary } = this, from = head * depth, scale = 1 / Math.sqrt(depth);
+    const against = (/** @type {Float32Array[]} */ keys) => {
+      const found = new Float64Array(grid.items);
+      for (let item = 0; item < grid.items; item += 1) found[item] = scale * dot(query, from, keys[item], from, depth);
+      return found;
+    };
+    return {
+      grid,
+      factors,
+      item: against(memory.key),
+      start: boundary && against(memory.first),
+      end: boundary && against(memory.last),
+      shape: boundary && ((height, width) => scale * boundary.shapeTerm(query, from, depth, height, width)),
+    };
   }
+}
 
-  /**
-   * Return what the logits are made of: running sums of q . k over the memory, and the terms of every
-   * item as the first and the last of an area.
-   * @param {Float32Array} query
-   * @param {number} from the head's first channel
-   * @param {AreaMemory} memory
-   * @param {AreaGrid} grid
-   */
-  terms(query, from, memory, grid) {
-    const { depth } = this;
-    const stride = grid.width + 1;
-    const sums = new Float64Array((grid.height + 1) * stride);
-    for (let item = 0, row = 0; row < grid.height; row += 1) {
-      let inRow = 0;
-      for (let column = 1; column < stride; column += 1, item += 1) {
-        inRow += dot(query, from, memory.key[item], from, depth);
-        sums[(row + 1) * stride + column] = sums[row * stride + column] + inRow;
+/**
+ * Return the logits of all areas: the mean term of an area's items, the terms of its ends, and its shape's.
+ * @param {LogitTerms} terms
+ */
+function logitsOf({ grid, item, start, end, shape }) {
+  const sums = summedTable(item, grid), logits = new Float64Array(grid.count), stride = grid.width + 1;
+  let area = 0;
+  for (const { height, width, rows, columns } of grid.slabs) {
+    const own = shape ? shape(height, width) : 0, size = height * width;
+    for (let top = 0; top < rows; top += 1) {
+      const above = top * stride, below = (top + height) * stride;
+      const corner = top * grid.width, last = (top + height - 1) * grid.width + width - 1;
+      for (let left = 0; left < columns; left += 1, area += 1) {
+        const right = left + width;
+        const sum = sums[below + right] - sums[above + right] - sums[below + left] + sums[above + left];
+        const edges = start && end ? start[corner + left] + end[last + left] : 0;
+        logits[area] = sum / size + edges + own;
       }
     }
-    if (!this.boundary) return { sums, first: null, last: null };
-    const first = new Float64Array(grid.items), last = new Float64Array(grid.items);
-    for (let item = 0; item < grid.items; item += 1) {
-      first[item] = dot(query, from, memory.first[item], from, depth);
-      last[item] = dot(query, from, memory.last[item], from, depth);
-    }
-    return { sums, first, last };
   }
+  return logits;
 }
 
 /** The parameters of boundary keys, see areaviz/attention/boundary.py. */

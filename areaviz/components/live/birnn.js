@@ -1,18 +1,17 @@
 // The recurrent translator of Bahdanau et al. 2015 with or without additive attention, as in
 // areaviz/models/birnn.py: score(q, m) = v . tanh(W q + U m).
 
-import { softmax, store } from './area_weights.js';
+import { addValues, softmax, store } from './area_weights.js';
 import { sequenceGrid } from './area_grid.js';
-import { UNCHANGED } from './interventions.js';
-import { addTo, dot, joined, linear, linearOf, rowsOf, stacked, tanhOf } from './linear.js';
-import { CROSS_SITES, RecurrentStepper, cellOf, embedWords, nextGru, readItems } from './recurrent.js';
+import { addTo, dot, joined, linear, linearOf, rowsOf, tanhOf } from './linear.js';
+import { RecurrentNetwork, cellOf, embedWords, nextGru, readItems } from './recurrent.js';
 import { CROSS } from './sites.js';
 import { embeddingOf } from './transformer.js';
 
 /** @typedef {import('./area_weights.js').LayerRecord} LayerRecord */
 /** @typedef {import('./interventions.js').Changes} Changes */
 /** @typedef {import('./interventions.js').LayerChanges} LayerChanges */
-/** @typedef {import('./recording.js').Recording} Recording */
+/** @typedef {import('./recurrent.js').Begun} Begun */
 /** @typedef {import('./recurrent.js').State} State */
 /** @typedef {import('./weights.js').Weights} Weights */
 /**
@@ -24,18 +23,15 @@ import { embeddingOf } from './transformer.js';
  */
 
 /** The translator, from source tokens to logits of target tokens. */
-export class Birnn {
+export class Birnn extends RecurrentNetwork {
   /**
    * @param {{ attention: string, width: number }} config
    * @param {Weights} weights
    */
   constructor(config, weights) {
     const hasAttention = config.attention !== 'none';
+    super(1, 1, hasAttention);
     this.config = config;
-    this.layers = hasAttention ? 1 : 0;
-    this.heads = 1;
-    /** @type {Record<string, [string, string]>} */
-    this.sites = hasAttention ? CROSS_SITES : {};
     this.embedding = embeddingOf(weights);
     this.forwards = [cellOf(weights, 'forwards', 0, 'gru')];
     this.backwards = [cellOf(weights, 'backwards', 0, 'gru')];
@@ -52,41 +48,6 @@ export class Birnn {
   }
 
   /**
-   * Return the areas of a field: single items.
-   * @param {string} field
-   * @param {number} items
-   */
-  areas(field, items) {
-    return sequenceGrid(items, 1);
-  }
-
-  /**
-   * Return the logits [T, V] of a target, and record the weights.
-   * @param {{ source: number[] }} inputs
-   * @param {number[]} target token ids, which begin with the start symbol
-   * @param {Changes} changes
-   * @param {Recording | null} recording
-   */
-  attend({ source }, target, changes = UNCHANGED, recording = null) {
-    const { read, state } = this.read(source, changes);
-    const record = this.attention && recording ? recording.layer(CROSS, 0) : null;
-    const words = embedWords(this.embedding, target);
-    /** @type {Float32Array[]} */
-    const hiddens = [];
-    /** @type {Float32Array[]} */
-    const contexts = [];
-    let hidden = state[0];
-    rowsOf(words, this.config.width).forEach((word, time) => {
-      const context = this.look(hidden, read, time, record);
-      hidden = this.next(word, context, [hidden])[0][0];
-      hiddens.push(hidden);
-      contexts.push(context);
-    });
-    const width = this.config.width;
-    return this.readOut(words, stacked(hiddens, width), stacked(contexts, 2 * width));
-  }
-
-  /**
    * Return the encoder's output and the decoder's first state.
    * @param {number[]} source
    * @param {Changes} changes
@@ -99,7 +60,7 @@ export class Birnn {
     const ends = joined(ahead.last, back.last);
     const values = ahead.items.map((item, number) => joined(item, back.items[number]));
     const keys = this.attention
-      ? rowsOf(linear(this.attention.key, stacked(values, ends.length)), this.attention.key.out) : [];
+      ? rowsOf(linear(this.attention.key, joined(...values)), this.attention.key.out) : [];
     const read = { ends, values, keys, changes: changes.at(CROSS, 0) };
     return { read, state: [tanhOf(linear(this.start, ends))] };
   }
@@ -122,9 +83,7 @@ export class Birnn {
     if (record) store(weights, grid, record, record.first(0, time ?? 0));
     const gate = changes ? changes.gate(0) : 1;
     const context = new Float32Array(ends.length);
-    values.forEach((value, item) => {
-      for (let i = 0; i < value.length; i += 1) context[i] += gate * weights[item] * value[i];
-    });
+    addValues(weights, values, context, 0, ends.length, gate);
     return context;
   }
 
@@ -139,7 +98,7 @@ export class Birnn {
     const { width } = this.config;
     const gates = addTo(linear(this.wordGates, words), linear(this.contextGates, contexts));
     const inputs = rowsOf(gates, 3 * width);
-    const before = rowsOf(linear(this.hiddenGates, stacked(hiddens, width)), 3 * width);
+    const before = rowsOf(linear(this.hiddenGates, joined(...hiddens)), 3 * width);
     return hiddens.map((hidden, row) => nextGru(inputs[row], before[row], [hidden]));
   }
 
@@ -155,20 +114,23 @@ export class Birnn {
   }
 
   /**
-   * Return the decoder over a source, which writes one token at a time.
+   * Return the decoder over a source.
    * @param {{ source: number[] }} inputs
    * @param {Changes} changes
+   * @param {LayerRecord | null} record where weights are stored
+   * @returns {Begun}
    */
-  write({ source }, changes = UNCHANGED) {
+  begin({ source }, changes, record) {
     const { read, state } = this.read(source, changes);
-    const { width } = this.config;
-    return new RecurrentStepper((ids, states) => {
-      const hiddens = states.map(([hidden]) => hidden);
-      const words = embedWords(this.embedding, ids);
-      const contexts = stacked(hiddens.map((hidden) => this.look(hidden, read, null, null)), 2 * width);
-      const found = this.next(words, contexts, hiddens);
-      const after = stacked(found.map(([hidden]) => hidden), width);
-      return { logits: this.readOut(words, after, contexts), states: found };
-    }, state);
+    return {
+      state,
+      advance: (ids, states, time) => {
+        const hiddens = states.map(([hidden]) => hidden), words = embedWords(this.embedding, ids);
+        const contexts = joined(...hiddens.map((hidden) => this.look(hidden, read, time, record)));
+        const found = this.next(words, contexts, hiddens);
+        const logits = this.readOut(words, joined(...found.map(([hidden]) => hidden)), contexts);
+        return { logits, states: found };
+      },
+    };
   }
 }

@@ -85,24 +85,35 @@ export function cellEdges(side, cells) {
 }
 
 /**
- * Return the largest features of the cells of a grid; pixels beyond the last cell are left out.
+ * Return one number for every channel of every cell of a grid; pixels beyond the last cell are left out.
  * @param {Features} x
  * @param {[number, number][]} edges
+ * @param {number} start
+ * @param {(before: number, value: number, count: number) => number} combine joins the next of `count` pixels
  * @returns {Features}
  */
-export function cellMaxima({ side, data }, edges) {
+export function pooled({ side, data }, edges, start, combine) {
   const channels = data.length / (side * side);
-  const found = new Float32Array(edges.length ** 2 * channels).fill(-Infinity);
+  const found = new Float32Array(edges.length ** 2 * channels).fill(start);
   edges.forEach(([top, bottom], row) => edges.forEach(([left, right], column) => {
-    const to = (row * edges.length + column) * channels;
+    const to = (row * edges.length + column) * channels, count = (bottom - top) * (right - left);
     for (let y = top; y < bottom; y += 1) {
       for (let from = (y * side + left) * channels, i = 0; i < (right - left) * channels; i += 1) {
         const at = to + (i % channels);
-        if (data[from + i] > found[at]) found[at] = data[from + i];
+        found[at] = combine(found[at], data[from + i], count);
       }
     }
   }));
   return { side: edges.length, data: found };
+}
+
+/**
+ * Return the largest features of the cells of a grid.
+ * @param {Features} x
+ * @param {[number, number][]} edges
+ */
+export function cellMaxima(x, edges) {
+  return pooled(x, edges, -Infinity, (before, value) => Math.max(before, value));
 }
 
 /**

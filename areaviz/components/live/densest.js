@@ -1,7 +1,7 @@
 // The densest area: the smallest span or rectangle that holds a share of a distribution, as in
 // areaviz/trace/densest.py. Shares become whole numbers, so their sums are exact.
 
-import { sum } from './map_algebra.js';
+import { sum, summedTable } from './map_algebra.js';
 
 /** @typedef {{ height: number, width: number }} Memory rows and columns */
 /** @typedef {{ first: number, last: number, share: number }} Densest its first and last item, and its share */
@@ -20,31 +20,13 @@ export function densestAreas(shares, memory, masses) {
   const total = sum(shares);
   // These are Python's ends for a row without attention.
   if (!total) return masses.map(() => ({ first: 0, last: -memory.width - 1, share: 0 }));
-  const sums = runningSums(shares, total, memory);
-  const whole = sums[sums.length - 1];
+  const units = Float64Array.from(shares, (share) => Math.round((share / total) * UNIT));
+  const sums = summedTable(units, memory), whole = sums[sums.length - 1];
   return masses.map((mass) => {
     const { top, left, height, width, held } = smallest(sums, (mass / 100) * whole - ROUNDING * whole, memory);
     const first = top * memory.width + left;
     return { first, last: first + (height - 1) * memory.width + width - 1, share: held / whole };
   });
-}
-
-/**
- * Return the sums of all rectangles at the top left, with a row and a column of zeros before them.
- * @param {Float32Array} shares
- * @param {number} total
- * @param {Memory} memory
- */
-function runningSums(shares, total, { height, width }) {
-  const stride = width + 1, sums = new Float64Array((height + 1) * stride);
-  for (let row = 0, item = 0; row < height; row += 1) {
-    let inRow = 0;
-    for (let column = 1; column < stride; column += 1, item += 1) {
-      inRow += Math.round((shares[item] / total) * UNIT);
-      sums[(row + 1) * stride + column] = sums[row * stride + column] + inRow;
-    }
-  }
-  return sums;
 }
 
 /**

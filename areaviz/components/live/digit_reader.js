@@ -3,17 +3,17 @@
 
 import { AreaGrid } from './area_grid.js';
 import { softmax } from './area_weights.js';
-import { largestOf } from './beam.js';
 import { fittedCanvas } from './canvas.js';
 import { Items } from './items.js';
 import { Ram } from './ram.js';
-import { ALTERNATIVES, Recording, cellField, inPicture, roundHalfToEven } from './recording.js';
+import { alternativesOf, cellField, inPicture, roundHalfToEven } from './recording.js';
 import { InputError, checkedRequest } from './request.js';
 import { CROSS } from './sites.js';
 import { Stn } from './stn.js';
 import { Weights } from './weights.js';
 
 /** @typedef {import('./canvas.js').Canvas} Canvas */
+/** @typedef {import('./recording.js').AttentionMap} AttentionMap */
 /** @typedef {import('./recording.js').Field} Field */
 /** @typedef {import('./recording.js').Gaze} Gaze */
 /** @typedef {import('./request.js').Request} Request */
@@ -32,7 +32,7 @@ import { Weights } from './weights.js';
 
 /** @type {Record<string, Reader>} */
 const READERS = { items: Items, ram: Ram, stn: Stn };
-const LOOKS_ANYWHERE = 'This page shows the most probable looks. Leave random looks to areaviz in Python.';
+const MOST_PROBABLE = 'This page shows the most probable looks. Leave random looks to areaviz in Python.';
 const NO_AREAS = 'This model looks at cells or places, not at areas; leave the largest area as trained.';
 
 /** A model that reads the digits of a picture and records where it looked. */
@@ -59,8 +59,7 @@ export class DigitModel {
     const reading = this.network.read(canvas);
     const likely = reading.logits.map((row) => Float32Array.from(softmax(Float64Array.from(row))));
     const output = likely.map((row) => {
-      const alternatives = largestOf(row, ALTERNATIVES).map((digit) => (
-        /** @type {[string, number]} */ ([`${digit}`, row[digit]])));
+      const alternatives = alternativesOf(row, String);
       return { probability: alternatives[0][1], alternatives };
     });
     const labels = output.map(({ alternatives }) => alternatives[0][0]);
@@ -74,11 +73,11 @@ export class DigitModel {
 
   /** @param {Request & { sample?: boolean }} request */
   check({ area_size: size, target, changes, sample }) {
-    const { title } = this.card;
     if (size !== null && size > 1) throw new InputError(NO_AREAS);
-    if (target !== null) throw new InputError(`${title} cannot be given an output to read; leave the output to it.`);
-    if (changes) throw new InputError(`${title} cannot be changed; remove the changes or choose another model.`);
-    if (sample) throw new InputError(LOOKS_ANYWHERE);
+    if (sample) throw new InputError(MOST_PROBABLE);
+    if (target !== null || changes) {
+      throw new InputError(`${this.card.title} can be neither changed nor given an output; leave both out.`);
+    }
   }
 
   /**
@@ -107,13 +106,12 @@ export class DigitModel {
  * Return the attention to the cells of a grid, if there is one.
  * @param {Reading} reading
  * @param {number} side of the grid
+ * @returns {Record<string, AttentionMap>}
  */
 function mapsOf({ logits, weights, chosen }, side) {
   if (!weights) return {};
-  const cells = () => new AreaGrid(side, side, 1, 1), sizes = { layers: 1, heads: 1 };
-  const { maps } = new Recording({ [CROSS]: ['target', 'picture'] }, sizes, cells, { target: logits.length });
-  Object.assign(maps[CROSS], { weights, chosen, normalisation: 'softmax over cells' });
-  return maps;
+  const map = { site: CROSS, query: 'target', memory: 'picture', grid: new AreaGrid(side, side, 1, 1), layers: 1, heads: 1 };
+  return { [CROSS]: { ...map, queries: logits.length, weights, chosen, normalisation: 'softmax over cells' } };
 }
 
 /**

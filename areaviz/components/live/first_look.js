@@ -8,6 +8,8 @@ import { wordsOf } from './words.js';
 /** @typedef {import('./area_grid.js').AreaGrid} AreaGrid */
 /** @typedef {import('./recording.js').Field} Field */
 
+const WORD = new RegExp(`^${WHITE_SPACE.source}*\\p{L}+${WHITE_SPACE.source}*$`, 'u');
+
 /**
  * Return the query that a layer opens with, as a list of one, or of none if there is no attention. A
  * text without words opens with any item.
@@ -33,19 +35,11 @@ export function firstItem(heads, grid, query) {
  * @param {Field} query
  */
 function wholeWords(query) {
-  const letters = query.labels.map((label) => /^\p{L}+$/u.test(stripped(label)));
+  const letters = query.labels.map((label) => WORD.test(label));
   const runs = wordsOf(query);
   const whole = letters.map(() => false);
   for (const [first, end] of runs) if (end === first + 1) whole[first] = letters[first];
   return 2 * whole.filter(Boolean).length > runs.length ? whole : letters;
-}
-
-/** @param {string} label */
-function stripped(label) {
-  const characters = [...label];
-  while (characters.length && WHITE_SPACE.test(characters[0])) characters.shift();
-  while (characters.length && WHITE_SPACE.test(characters[characters.length - 1])) characters.pop();
-  return characters.join('');
 }
 
 /**

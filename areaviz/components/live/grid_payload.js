@@ -1,10 +1,9 @@
 // What the image grid shows of one site and layer of a trace, as `grid_payload` in
 // areaviz/interactive/grid.py makes it, without the picture itself. Shapes: H heads, Q queries, N cells.
 
-import { firstItem } from './first_look.js';
 import { coverageOf, sentAreas, sharesOf } from './map_algebra.js';
-import { narrow, quantised } from './payload_arrays.js';
-import { OUTPUT, addReadings, captionParts, rowsByHead, textArrays } from './payload_parts.js';
+import { RankedRows, narrow, quantised } from './payload_arrays.js';
+import { rowsByHead, sharedHeader, textArrays } from './payload_parts.js';
 
 /** @typedef {import('./payload_arrays.js').Integers} Integers */
 /** @typedef {import('./payload_parts.js').Constants} Constants */
@@ -27,12 +26,11 @@ import { OUTPUT, addReadings, captionParts, rowsByHead, textArrays } from './pay
  * @param {Constants & { grid: GridConstants }} constants
  */
 export function gridPayload(trace, site, layer, constants) {
-  const map = trace.maps[site], { grid } = map, own = constants.grid;
+  const map = trace.maps[site], own = constants.grid;
   const query = trace.fields[map.query], memory = trace.fields[map.memory];
   const { picture } = trace.request;
   if (!picture) throw new Error(`The site "${site}" does not attend to cells of a picture.`);
   const { arrays, keep } = cellArrays(map, layer, own);
-  const { masses, sinks } = addReadings(arrays, map, layer, query, constants);
   arrays.cells = narrow(memory.anchors.flat(), Math.max(picture.width, picture.height));
   if (map.chosen) {
     const rows = rowsByHead(map, layer).flat(), first = layer * rows.length;
@@ -44,10 +42,7 @@ export function gridPayload(trace, site, layer, constants) {
   if (isText) Object.assign(arrays, textArrays(query));
   const title = constants.names[map.query];
   const header = {
-    heads: map.heads,
-    grid: [grid.height, grid.width, grid.maxHeight, grid.maxWidth],
-    lit: { ...own.lit, items: firstItem(rowsByHead(map, layer), grid, query) },
-    written: map.query === OUTPUT,
+    ...sharedHeader(trace, map, layer, arrays, { ...constants, lit: own.lit }),
     keep,
     text: isText ? { title, raw: query.raw, labels: query.labels } : null,
     picture: {
@@ -56,10 +51,6 @@ export function gridPayload(trace, site, layer, constants) {
       coarse: Math.max(picture.width, picture.height) <= own.coarse,
     },
     heat: own.heat,
-    masses,
-    sinks,
-    ...constants.header,
-    caption: captionParts(trace, map, layer),
   };
   return { header, arrays };
 }
@@ -79,23 +70,15 @@ function cellArrays(map, layer, { kept, wanted }) {
   const largest = map.grid.maxHeight * map.grid.maxWidth;
   for (const [name, smallest] of /** @type {[string, number][]} */ ([['area', 1], ['several', 2]])) {
     if (smallest > largest) continue;
-    /** @type {number[]} */
-    const index = [];
-    /** @type {number[]} */
-    const weight = [];
-    /** @type {number[]} */
-    const left = [];
-    for (const row of rowsByHead(map, layer).flat()) {
+    const ranked = new RankedRows(count);
+    const left = rowsByHead(map, layer).flat().map((row) => {
       const chosen = sentAreas(row, areas, count, wanted, smallest);
-      for (let place = 0; place < count; place += 1) {
-        index.push(chosen[place] ?? 0);
-        weight.push(place < chosen.length ? row[chosen[place]] : 0);
-      }
-      left.push(heaviestLeft(row, areas, new Set(chosen), smallest));
-    }
+      ranked.add(chosen, row, 0);
+      return heaviestLeft(row, areas, new Set(chosen), smallest);
+    });
     keep[name] = count;
-    arrays[name] = narrow(index, areas.length);
-    arrays[`${name}_weight`] = quantised(weight, 65535);
+    arrays[name] = narrow(ranked.index, areas.length);
+    arrays[`${name}_weight`] = quantised(ranked.weight, 65535);
     arrays[`${name}_left`] = quantised(left, 65535);
   }
   return { arrays, keep };
@@ -109,12 +92,10 @@ function cellArrays(map, layer, { kept, wanted }) {
  * @param {number} smallest
  */
 function heaviestLeft(row, areas, sent, smallest) {
-  let heaviest = 0;
-  row.forEach((weight, area) => {
+  return row.reduce((heaviest, weight, area) => {
     const isLarge = areas[area].height * areas[area].width >= smallest;
-    if (isLarge && weight > heaviest && !sent.has(area)) heaviest = weight;
-  });
-  return heaviest;
+    return isLarge && weight > heaviest && !sent.has(area) ? weight : heaviest;
+  }, 0);
 }
 
 /**

@@ -123,9 +123,8 @@ export class LayerChanges {
    * @param {number} head
    */
   gate(head) {
-    let factor = 1;
-    for (const gate of this.gates) if (gate.head === null || gate.head === head) factor *= gate.factor;
-    return factor;
+    const own = this.gates.filter((gate) => gate.head === null || gate.head === head);
+    return own.reduce((product, { factor }) => product * factor, 1);
   }
 }
 

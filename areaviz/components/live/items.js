@@ -1,7 +1,7 @@
 // Attention to the cells of a picture, soft or hard, as in areaviz/models/items.py. A recurrent state scores
 // every cell at every look. Soft attention reads the weighted sum of cells, hard attention the heaviest one.
 
-import { softmax } from './area_weights.js';
+import { addValues, softmax } from './area_weights.js';
 import { largestOf } from './beam.js';
 import { convolutionOf, convolved, rectified } from './convolution.js';
 import { addTo, linear, linearOf, rowsOf, tanhOf } from './linear.js';
@@ -52,20 +52,11 @@ export class Items {
       weights.set(shares, look * cells.length);
       const [heaviest] = largestOf(shares, 1);
       chosen.push(heaviest);
-      const seen = this.hard ? cells[heaviest] : weightedSum(cells, shares);
+      const seen = this.hard ? cells[heaviest] : new Float32Array(this.key.width);
+      if (!this.hard) addValues(shares, cells, seen, 0, seen.length, 1);
       state = this.core.next(linear(this.core.input, seen), linear(this.core.hidden, state[0]), state);
       logits.push(linear(this.classifier, state[0]));
     }
     return { logits, digits: 1, weights, ...(this.hard ? { chosen } : {}) };
   }
-}
-
-/**
- * @param {Float32Array[]} cells
- * @param {Float64Array} shares
- */
-function weightedSum(cells, shares) {
-  const found = new Float64Array(cells[0].length);
-  cells.forEach((cell, number) => cell.forEach((value, i) => { found[i] += shares[number] * value; }));
-  return Float32Array.from(found);
 }

@@ -30,118 +30,65 @@ import { addTo, linear, linearOf, normOf, normalised, rectify } from './linear.j
  * @returns {AreaOptions}
  */
 export function areaOptions(config, layer, shape = null) {
-  const hasAreas = layer < config.area_layers;
-  return {
-    heads: config.heads,
-    most: hasAreas ? config.area_size : 1,
-    keyMode: hasAreas ? config.key_mode : 'mean',
-    shape,
-  };
+  const { heads, area_layers: layers, area_size: most, key_mode: keyMode } = config;
+  return layer < layers ? { heads, most, keyMode, shape } : { heads, most: 1, keyMode: 'mean', shape };
 }
 
-/** Two linear layers with a rectifier between them. */
-class FeedForward {
+/** Self-attention, attention to a memory in decoders that have one, and feed-forward. */
+export class Layer {
   /**
    * @param {Weights} weights
    * @param {string} name
+   * @param {AreaOptions} areas the areas of the layer's own items
+   * @param {AreaOptions | null} memoryAreas the areas of the memory; null for a layer without one
    */
-  constructor(weights, name) {
-    this.inner = linearOf(weights, `${name}.0`);
-    this.outer = linearOf(weights, `${name}.2`);
-  }
-
-  /** @param {Float32Array} x */
-  apply(x) {
-    return linear(this.outer, rectify(linear(this.inner, x)));
-  }
-}
-
-/** Self-attention and feed-forward, each with prior normalisation and a residual connection. */
-export class EncoderLayer {
-  /**
-   * @param {Weights} weights
-   * @param {string} name
-   * @param {AreaOptions} areas
-   */
-  constructor(weights, name, areas) {
+  constructor(weights, name, areas, memoryAreas = null) {
     this.selfAttention = new MultiHeadAttention(weights, `${name}.self_attention`, areas);
-    this.feedForward = new FeedForward(weights, `${name}.feed_forward`);
-    this.norms = [normOf(weights, `${name}.norms.0`), normOf(weights, `${name}.norms.1`)];
-  }
-
-  /**
-   * Return the output for all items [M, W].
-   * @param {Float32Array} x
-   * @param {Site} site changes to the attention, and where its weights are stored
-   * @param {boolean} isCausal whether an item attends only to itself and to earlier items
-   */
-  apply(x, site, isCausal = false) {
-    const y = normalised(this.norms[0], x);
-    const memory = this.selfAttention.remember(y);
-    const attended = addTo(this.selfAttention.attend(y, memory, { isCausal, ...site }), x);
-    return addTo(this.feedForward.apply(normalised(this.norms[1], attended)), attended);
-  }
-
-  /**
-   * Return the output for one more item of every row [N, W].
-   * @param {Float32Array} x
-   * @param {AreaMemory[]} histories the memory of each row, which gets the new item
-   * @param {LayerChanges | null} changes
-   */
-  step(x, histories, changes) {
-    const y = normalised(this.norms[0], x);
-    extend(histories, this.selfAttention.remember(y));
-    const attended = addTo(this.selfAttention.step(y, histories, changes), x);
-    return addTo(this.feedForward.apply(normalised(this.norms[1], attended)), attended);
-  }
-}
-
-/** Causal self-attention, attention to the encoder's output, and feed-forward. */
-export class DecoderLayer {
-  /**
-   * @param {Weights} weights
-   * @param {string} name
-   * @param {AreaOptions} areas the areas of the output
-   * @param {AreaOptions} memoryAreas the areas of the encoder's output
-   */
-  constructor(weights, name, areas, memoryAreas) {
-    this.selfAttention = new MultiHeadAttention(weights, `${name}.self_attention`, areas);
-    this.crossAttention = new MultiHeadAttention(weights, `${name}.cross_attention`, memoryAreas);
-    this.feedForward = new FeedForward(weights, `${name}.feed_forward`);
-    this.norms = [0, 1, 2].map((number) => normOf(weights, `${name}.norms.${number}`));
+    this.crossAttention = memoryAreas && new MultiHeadAttention(weights, `${name}.cross_attention`, memoryAreas);
+    this.feedForward = ['0', '2'].map((part) => linearOf(weights, `${name}.feed_forward.${part}`));
+    const norms = memoryAreas ? [0, 1, 2] : [0, 1];
+    this.norms = norms.map((number) => normOf(weights, `${name}.norms.${number}`));
   }
 
   /**
    * Return the output for all items [T, W].
    * @param {Float32Array} x
-   * @param {AreaMemory} memory the encoder's output
-   * @param {Site} own changes and weights of the attention to the output so far
-   * @param {Site} across changes and weights of the attention to the memory
+   * @param {Site} own changes and weights of the attention to the layer's own items
+   * @param {boolean} isCausal whether an item attends only to itself and to earlier items
+   * @param {{ memory: AreaMemory, site: Site } | null} across what else it attends to
    */
-  apply(x, memory, own, across) {
+  apply(x, own, isCausal = false, across = null) {
     const y = normalised(this.norms[0], x);
-    const history = this.selfAttention.remember(y);
-    const looked = addTo(this.selfAttention.attend(y, history, { isCausal: true, ...own }), x);
+    const memory = this.selfAttention.remember(y);
+    const looked = addTo(this.selfAttention.attend(y, memory, { isCausal, ...own }), x);
+    if (!this.crossAttention || !across) return this.fed(looked);
     const asked = normalised(this.norms[1], looked);
-    const attended = addTo(this.crossAttention.attend(asked, memory, across), looked);
-    return addTo(this.feedForward.apply(normalised(this.norms[2], attended)), attended);
+    return this.fed(addTo(this.crossAttention.attend(asked, across.memory, across.site), looked));
   }
 
   /**
    * Return the output for one more item of every row [N, W].
    * @param {Float32Array} x
    * @param {AreaMemory[]} histories the history of each row, which gets the new item
-   * @param {AreaMemory} memory the encoder's output
    * @param {{ own: LayerChanges | null, across: LayerChanges | null }} changes
+   * @param {AreaMemory | null} memory
    */
-  step(x, histories, memory, { own, across }) {
+  step(x, histories, changes, memory = null) {
     const y = normalised(this.norms[0], x);
     extend(histories, this.selfAttention.remember(y));
-    const looked = addTo(this.selfAttention.step(y, histories, own), x);
-    const asked = normalised(this.norms[1], looked);
-    const memories = histories.map(() => memory);
-    const attended = addTo(this.crossAttention.step(asked, memories, across), looked);
-    return addTo(this.feedForward.apply(normalised(this.norms[2], attended)), attended);
+    const looked = addTo(this.selfAttention.step(y, histories, changes.own), x);
+    if (!this.crossAttention || !memory) return this.fed(looked);
+    const asked = normalised(this.norms[1], looked), memories = histories.map(() => memory);
+    return this.fed(addTo(this.crossAttention.step(asked, memories, changes.across), looked));
+  }
+
+  /**
+   * Return the output of two linear layers with a rectifier between them, added to their input.
+   * @param {Float32Array} x
+   */
+  fed(x) {
+    const [inner, outer] = this.feedForward, norm = this.norms[this.norms.length - 1];
+    return addTo(linear(outer, rectify(linear(inner, normalised(norm, x)))), x);
   }
 }
 

@@ -183,14 +183,3 @@ export function joined(...parts) {
 export function rowsOf(x, width) {
   return Array.from({ length: x.length / width }, (_, row) => x.subarray(row * width, (row + 1) * width));
 }
-
-/**
- * Return a matrix made of rows.
- * @param {Float32Array[]} rows
- * @param {number} width
- */
-export function stacked(rows, width) {
-  const x = new Float32Array(rows.length * width);
-  rows.forEach((row, number) => x.set(row, number * width));
-  return x;
-}

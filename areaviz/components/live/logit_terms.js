@@ -2,6 +2,7 @@
 // areaviz/views/why_parts.py. The weights of a query are a softmax of the logits.
 
 import { topAreas } from './map_algebra.js';
+import { rowsByHead } from './payload_parts.js';
 
 /** @typedef {import('./area_grid.js').Area} Area */
 /** @typedef {import('./area_grid.js').AreaGrid} AreaGrid */
@@ -86,13 +87,9 @@ function itemsOf({ top, left, height, width }, grid) {
  * @param {WhyQuestion} asked
  */
 export function whyPayload({ maps, terms }, asked) {
-  const { grid, weights, heads, queries } = maps[asked.site], areas = grid.areas();
-  const rowOf = (/** @type {number} */ one) => {
-    const first = ((asked.layer * heads + one) * queries + asked.query) * grid.count;
-    return weights.subarray(first, first + grid.count);
-  };
-  const head = asked.head ?? heaviestHead(Array.from({ length: heads }, (_, one) => rowOf(one)));
-  const row = rowOf(head);
+  const { grid } = maps[asked.site], areas = grid.areas();
+  const rows = rowsByHead(maps[asked.site], asked.layer).map((queries) => queries[asked.query]);
+  const head = asked.head ?? heaviestHead(rows), row = rows[head];
   const offered = topAreas(row, areas, CHOICES, 1, asked.smallest);
   const area = offered.find((one) => one === asked.area) ?? offered[0];
   const others = topAreas(row, areas, CHOICES, 1).filter((one) => one !== area);

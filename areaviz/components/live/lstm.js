@@ -2,16 +2,15 @@
 // decoder attends to the top layer of the encoder, and the context is not fed back.
 
 import { MultiHeadAttention } from './attention.js';
-import { sequenceGrid } from './area_grid.js';
-import { UNCHANGED } from './interventions.js';
-import { addTo, linear, linearOf, rowsOf, stacked, tanhOf } from './linear.js';
-import { CROSS_SITES, RecurrentStepper, advanceRows, cellOf, embedWords, readItems } from './recurrent.js';
+import { addTo, joined, linear, linearOf, rowsOf, tanhOf } from './linear.js';
+import { RecurrentNetwork, advanceRows, cellOf, embedWords, readItems } from './recurrent.js';
 import { CROSS } from './sites.js';
 import { embeddingOf } from './transformer.js';
 
 /** @typedef {import('./attention.js').AreaMemory} AreaMemory */
+/** @typedef {import('./area_weights.js').LayerRecord} LayerRecord */
 /** @typedef {import('./interventions.js').Changes} Changes */
-/** @typedef {import('./recording.js').Recording} Recording */
+/** @typedef {import('./recurrent.js').Begun} Begun */
 /** @typedef {import('./recurrent.js').State} State */
 /** @typedef {import('./weights.js').Weights} Weights */
 /**
@@ -24,16 +23,14 @@ import { embeddingOf } from './transformer.js';
  */
 
 /** The translator, from source tokens to logits of target tokens. */
-export class LstmTranslator {
+export class LstmTranslator extends RecurrentNetwork {
   /**
    * @param {LstmConfig} config
    * @param {Weights} weights
    */
   constructor(config, weights) {
+    super(config.heads, config.area_size);
     this.config = config;
-    this.layers = 1;
-    this.heads = config.heads;
-    this.sites = CROSS_SITES;
     this.embedding = embeddingOf(weights);
     const cells = (/** @type {string} */ name) => (
       Array.from({ length: config.depth }, (_, layer) => cellOf(weights, name, layer, 'lstm')));
@@ -43,36 +40,6 @@ export class LstmTranslator {
     const areas = { heads: config.heads, most: config.area_size, keyMode: config.key_mode, shape: null };
     this.cross = new MultiHeadAttention(weights, 'cross', areas);
     this.hiddenOut = linearOf(weights, 'hidden_out');
-  }
-
-  /**
-   * Return the areas that are formed in a field.
-   * @param {string} field
-   * @param {number} items
-   */
-  areas(field, items) {
-    return sequenceGrid(items, this.config.area_size);
-  }
-
-  /**
-   * Return the logits [T, V] of a target, and record the weights.
-   * @param {{ source: number[] }} inputs
-   * @param {number[]} target token ids, which begin with the start symbol
-   * @param {Changes} changes
-   * @param {Recording | null} recording
-   */
-  attend({ source }, target, changes = UNCHANGED, recording = null) {
-    const { memory, state } = this.read(source, changes);
-    const tops = [];
-    let states = [state];
-    for (const word of rowsOf(embedWords(this.embedding, target), this.embedding.width)) {
-      states = this.next(word, states);
-      tops.push(states[0][2 * (this.config.depth - 1)]);
-    }
-    const top = stacked(tops, this.config.width);
-    const record = recording?.layer(CROSS, 0);
-    const context = this.cross.attend(top, memory, { changes: changes.at(CROSS, 0), record });
-    return this.readOut(top, context);
   }
 
   /**
@@ -89,7 +56,7 @@ export class LstmTranslator {
     /** @type {State} */
     const state = [];
     for (let layer = 0; layer < depth; layer += 1) state.push(parts[layer], parts[depth + layer]);
-    return { memory: this.cross.remember(stacked(items, width)), state };
+    return { memory: this.cross.remember(joined(...items)), state };
   }
 
   /**
@@ -105,7 +72,7 @@ export class LstmTranslator {
       const own = states.map((state) => state.slice(2 * layer, 2 * layer + 2));
       const after = advanceRows(cell, x, own);
       after.forEach((state, row) => found[row].push(...state));
-      x = stacked(after.map(([hidden]) => hidden), cell.width);
+      x = joined(...after.map(([hidden]) => hidden));
     });
     return found;
   }
@@ -120,18 +87,22 @@ export class LstmTranslator {
   }
 
   /**
-   * Return the decoder over a source, which writes one token at a time.
+   * Return the decoder over a source.
    * @param {{ source: number[] }} inputs
    * @param {Changes} changes
+   * @param {LayerRecord | null} record where weights are stored
+   * @returns {Begun}
    */
-  write({ source }, changes = UNCHANGED) {
-    const { memory, state } = this.read(source, changes);
-    const own = changes.at(CROSS, 0);
-    return new RecurrentStepper((ids, states) => {
-      const found = this.next(embedWords(this.embedding, ids), states);
-      const top = stacked(found.map((one) => one[one.length - 2]), this.config.width);
-      const context = this.cross.step(top, ids.map(() => memory), own);
-      return { logits: this.readOut(top, context), states: found };
-    }, state);
+  begin({ source }, changes, record) {
+    const { memory, state } = this.read(source, changes), own = changes.at(CROSS, 0);
+    return {
+      state,
+      advance: (ids, states, query) => {
+        const found = this.next(embedWords(this.embedding, ids), states);
+        const top = joined(...found.map((one) => one[one.length - 2]));
+        const context = this.cross.step(top, ids.map(() => memory), own, { record, query });
+        return { logits: this.readOut(top, context), states: found };
+      },
+    };
   }
 }

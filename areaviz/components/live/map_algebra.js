@@ -17,6 +17,22 @@ export function sum(values) {
 }
 
 /**
+ * Return the sums of all rectangles at the top left, with a row and a column of zeros before them. Sums
+ * run first down and then across, as in areaviz/attention/hard.py.
+ * @param {ArrayLike<number>} values row by row
+ * @param {{ height: number, width: number }} shape
+ */
+export function summedTable(values, { height, width }) {
+  const stride = width + 1, sums = new Float64Array((height + 1) * stride);
+  for (let i = 0; i < height * width; i += 1) {
+    const at = stride + i + Math.floor(i / width) + 1;
+    sums[at] = sums[at - stride] + values[i];
+  }
+  for (let at = stride; at < sums.length; at += 1) if (at % stride) sums[at] += sums[at - 1];
+  return sums;
+}
+
+/**
  * @typedef {object} Line numbers along one axis of an array
  * @property {Float32Array} data
  * @property {number} first the place of the first number

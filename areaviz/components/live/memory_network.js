@@ -1,12 +1,12 @@
 // A memory network and its model, as in areaviz/models/memory_network.py and answering.py: a question
 // attends to facts in several hops, each of which changes the query (Sukhbaatar et al. 2015).
 
-import { softmax } from './area_weights.js';
+import { addValues, softmax } from './area_weights.js';
 import { sequenceGrid } from './area_grid.js';
 import { largestOf } from './beam.js';
 import { Changes, readChanges } from './interventions.js';
 import { dot } from './linear.js';
-import { ALTERNATIVES, Recording } from './recording.js';
+import { Recording, alternativesOf } from './recording.js';
 import { InputError, checkedRequest } from './request.js';
 import { Weights } from './weights.js';
 
@@ -54,11 +54,10 @@ export class AnsweringModel {
     maps[HOPS].normalisation = 'softmax over facts';
     const changes = new Changes(readChanges(request.changes), HOP_SITES);
     const likely = this.answer(facts.labels, question.raw, changes, maps[HOPS].weights);
-    const best = largestOf(likely, ALTERNATIVES);
-    const chosen = request.target === null ? best[0] : this.given(request.target);
+    const chosen = request.target === null ? largestOf(likely, 1)[0] : this.given(request.target);
     const label = answers[chosen];
     const target = { name: 'target', kind: 'text', raw: label, labels: [label], anchors: [[0, label.length]] };
-    const alternatives = best.map((one) => /** @type {[string, number]} */ ([answers[one], likely[one]]));
+    const alternatives = alternativesOf(likely, (one) => answers[one]);
     return {
       request,
       fields: { facts, question, target },
@@ -88,10 +87,7 @@ export class AnsweringModel {
       const match = Float64Array.from(memory(hop), (fact) => dot(fact, 0, state, 0, width));
       const shares = softmax(match, own && own.factors(grid, 0, 0));
       weights.set(shares, hop * facts.length);
-      const gate = own ? own.gate(0) : 1;
-      output.forEach((fact, place) => {
-        for (let i = 0; i < width; i += 1) state[i] += gate * shares[place] * fact[i];
-      });
+      addValues(shares, output, state, 0, width, own ? own.gate(0) : 1);
     }
     const logits = Float64Array.from(answers, (_, one) => dot(this.answers, one * width, state, 0, width));
     return Float32Array.from(softmax(logits));
@@ -171,9 +167,8 @@ function storyFields(text) {
       + ` example: ${STORY_EXAMPLE}`);
   }
   const labels = spans.map(({ sentence }) => sentence), anchors = spans.map(({ anchor }) => anchor);
-  const length = [...asked].length;
   return {
     facts: { name: 'facts', kind: 'facts', raw: text, labels, anchors },
-    question: { name: 'question', kind: 'text', raw: asked, labels: [asked], anchors: [[0, length]] },
+    question: { name: 'question', kind: 'text', raw: asked, labels: [asked], anchors: [[0, [...asked].length]] },
   };
 }

@@ -11,9 +11,7 @@ import { WritingModel } from './writing.js';
 /** @typedef {{ trace(request: Partial<import('./request.js').Request>, onStep?: import('./beam.js').OnStep | null): Trace, tokenizer?: import('./tokenizer.js').Tokenizer }} Model */
 
 /** @type {Record<string, new (card: Card, weights: ArrayBuffer, pieces: any) => Model>} */
-const MODELS = {
-  pointer: PointingModel, memory: AnsweringModel, items: DigitModel, ram: DigitModel, stn: DigitModel,
-};
+const MODELS = { pointer: PointingModel, memory: AnsweringModel, items: DigitModel, ram: DigitModel, stn: DigitModel };
 
 /**
  * Return the model of a card.

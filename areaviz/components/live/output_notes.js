@@ -45,10 +45,7 @@ function unknownSentence(symbols) {
  * @param {string} other
  */
 function byCodePoint(one, other) {
-  const ones = [...one], others = [...other];
-  for (let i = 0; i < Math.min(ones.length, others.length); i += 1) {
-    const difference = (ones[i].codePointAt(0) ?? 0) - (others[i].codePointAt(0) ?? 0);
-    if (difference) return difference;
-  }
-  return ones.length - others.length;
+  const codes = (/** @type {string} */ text) => (
+    [...text].map((sign) => (sign.codePointAt(0) ?? 0).toString(16).padStart(6, '0')).join(''));
+  return codes(one) < codes(other) ? -1 : 1;
 }

@@ -1,6 +1,7 @@
 // The arrays of a component's message: unsigned integers, as areaviz/interactive/message.py makes them.
 
 import { sum } from './map_algebra.js';
+import { roundHalfToEven } from './recording.js';
 
 /** @typedef {Uint8Array | Uint16Array | Uint32Array} Integers */
 
@@ -71,8 +72,7 @@ export function quantised(values, largest) {
   const stored = largest < 256 ? new Uint8Array(values.length) : new Uint16Array(values.length);
   values.forEach((value, i) => {
     const root = Math.fround(Math.sqrt(Math.min(Math.max(Math.fround(value), 0), 1)));
-    const exact = Math.fround(root * largest), rounded = Math.round(exact);
-    stored[i] = rounded - exact === 0.5 && rounded % 2 ? rounded - 1 : rounded;
+    stored[i] = roundHalfToEven(Math.fround(root * largest));
   });
   return stored;
 }

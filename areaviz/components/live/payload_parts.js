@@ -2,6 +2,7 @@
 
 import { densestAreas } from './densest.js';
 import { largestOf } from './beam.js';
+import { firstItem } from './first_look.js';
 import { coverageOf, sharesOf } from './map_algebra.js';
 import { narrow, quantised } from './payload_arrays.js';
 import { wordsOf } from './words.js';
@@ -42,6 +43,27 @@ export function rowsByHead({ heads, queries, grid, weights }, layer) {
 }
 
 /**
+ * Return the entries of the header that ribbon and grid have in common, and add their arrays.
+ * @param {Trace} trace
+ * @param {AttentionMap} map
+ * @param {number} layer
+ * @param {Record<string, Integers>} arrays
+ * @param {Constants & { lit: object }} constants with what lights up
+ */
+export function sharedHeader(trace, map, layer, arrays, constants) {
+  const { grid, heads } = map, query = trace.fields[map.query];
+  return {
+    heads,
+    grid: [grid.height, grid.width, grid.maxHeight, grid.maxWidth],
+    lit: { ...constants.lit, items: firstItem(rowsByHead(map, layer), grid, query) },
+    written: map.query === OUTPUT,
+    ...addReadings(arrays, map, layer, query, constants),
+    ...constants.header,
+    caption: captionParts(trace, map, layer),
+  };
+}
+
+/**
  * Add the smallest areas and the average map of every head, and return masses and sinks.
  * @param {Record<string, Integers>} arrays
  * @param {AttentionMap} map
@@ -49,7 +71,7 @@ export function rowsByHead({ heads, queries, grid, weights }, layer) {
  * @param {Field} query
  * @param {Constants} constants
  */
-export function addReadings(arrays, map, layer, query, { work, masses: all, mass, sink }) {
+function addReadings(arrays, map, layer, query, { work, masses: all, mass, sink }) {
   const single = query.labels.map((_, item) => [item, item + 1]);
   const words = query.kind === 'text' ? wordsOf(query) : [];
   const runs = [...single, ...words.filter(([first, end]) => end - first > 1)];
@@ -129,7 +151,7 @@ export function textArrays(field) {
  * @param {AttentionMap} map
  * @param {number} layer
  */
-export function captionParts({ request, fields }, { site, layers, heads, grid, normalisation }, layer) {
+function captionParts({ request, fields }, { site, layers, heads, grid, normalisation }, layer) {
   const short = request.method === 'greedy' ? 'greedy' : `beam ${request.beam}`;
   const how = request.target === null ? short : 'given text';
   const model = fields.history ? `${request.model}, ${how}` : request.model;

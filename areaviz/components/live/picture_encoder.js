@@ -1,7 +1,7 @@
 // The small encoder of pictures, as `PictureEncoder` in areaviz/models/encoders.py. Pixels and features
 // are [height, width, channels]. Batch normalisation is folded into the convolutions.
 
-import { cellEdges, convolutionOf, convolved, rectified } from './convolution.js';
+import { cellEdges, convolutionOf, convolved, pooled, rectified } from './convolution.js';
 import { addTo } from './linear.js';
 
 /** @typedef {import('./weights.js').Weights} Weights */
@@ -105,17 +105,6 @@ function neighbours(place, side) {
  * @param {Features} x
  * @param {number} grid
  */
-function cellMeans({ side, data }, grid) {
-  const channels = data.length / (side * side);
-  const found = new Float32Array(grid * grid * channels);
-  const edges = cellEdges(side, grid);
-  edges.forEach(([top, bottom], row) => edges.forEach(([left, right], column) => {
-    const to = (row * grid + column) * channels, count = (bottom - top) * (right - left);
-    for (let y = top; y < bottom; y += 1) {
-      for (let from = (y * side + left) * channels, i = 0; i < (right - left) * channels; i += 1) {
-        found[to + (i % channels)] += data[from + i] / count;
-      }
-    }
-  }));
-  return found;
+function cellMeans(x, grid) {
+  return pooled(x, cellEdges(x.side, grid), 0, (before, value, count) => before + value / count).data;
 }

@@ -1,13 +1,13 @@
 // A pointer network and its model, as in areaviz/models/pointer.py and pointing.py: the output is the
 // attention to the points, u_j = v . tanh(W1 e_j + W2 d_i) (Vinyals et al. 2015, Eq. 3).
 
-import { search, largestOf } from './beam.js';
+import { search } from './beam.js';
 import { Changes, readChanges } from './interventions.js';
-import { dot, joined, linear, linearOf, rowsOf, stacked, tanhOf } from './linear.js';
+import { dot, joined, linear, linearOf, rowsOf, tanhOf } from './linear.js';
 import {
   EXTENT, exactAnswer, normalisedPoints, readPoints, readingOrder, signedArea, tourLength,
 } from './points.js';
-import { ALTERNATIVES, Recording, roundHalfToEven } from './recording.js';
+import { Recording, alternativesOf, roundHalfToEven } from './recording.js';
 import { cellOf, runCell } from './recurrent.js';
 import { InputError, checkedRequest } from './request.js';
 import { sequenceGrid } from './area_grid.js';
@@ -71,7 +71,7 @@ class PointerNetwork {
     const ends = [forwards.at(-1) ?? [], backwards.at(-1) ?? []];
     const [hidden, cell] = this.state.map((layer, part) => linear(layer, joined(ends[0][part], ends[1][part])));
     const items = forwards.map(([one], item) => joined(one, backwards[points.length - 1 - item][0]));
-    const keys = rowsOf(linear(this.key, stacked(items, 2 * ahead.width)), this.key.out);
+    const keys = rowsOf(linear(this.key, joined(...items)), this.key.out);
     return { keys, start: [tanhOf(hidden), cell] };
   }
 
@@ -183,9 +183,7 @@ export class PointingModel {
       state = found.state;
       const row = maps[POINTER].weights.subarray(step * count, (step + 1) * count);
       found.log.forEach((log, at) => { row[order[at]] = Math.exp(log); });
-      const best = largestOf(row, ALTERNATIVES);
-      const alternatives = best.map((one) => /** @type {[string, number]} */ ([`${one + 1}`, row[one]]));
-      return { probability: row[order[place]], alternatives };
+      return { probability: row[order[place]], alternatives: alternativesOf(row, (one) => `${one + 1}`) };
     });
     return { request, fields, output, maps, details: this.details(scaled, chosen.slice(0, -1)) };
   }

@@ -15,8 +15,7 @@ const LEAST_DISTANCE = 1e-9;
  * @returns {Point[]}
  */
 export function readPoints(text, kind) {
-  const points = text.split(/\s+/).filter(Boolean).map(readPoint);
-  const count = points.length;
+  const points = text.split(/\s+/).filter(Boolean).map(readPoint), count = points.length;
   if (count > MOST_POINTS) {
     throw new InputError(`There are ${count} points, at most ${MOST_POINTS} are read; take`
       + ` ${count - MOST_POINTS} away.`);
@@ -62,7 +61,7 @@ function centred(points) {
  * @param {Point[]} points
  */
 export function readingOrder(points) {
-  const angles = centred(points).map(([x, y]) => Math.atan2(y, x)), first = leftmost(points);
+  const angles = centred(points).map(([x, y]) => Math.atan2(y, x)), first = fromTheLeft(points)[0];
   const full = 2 * Math.PI;
   const turned = angles.map((angle, number) => {
     const turn = (angle - angles[first]) % full;
@@ -81,13 +80,13 @@ export function normalisedPoints(points) {
   return around.map(([x, y]) => Float32Array.of(x / farthest, y / farthest));
 }
 
-/** @param {Point[]} points */
-function leftmost(points) {
-  let first = 0;
-  points.forEach(([x, y], number) => {
-    if (x < points[first][0] || (x === points[first][0] && y < points[first][1])) first = number;
-  });
-  return first;
+/**
+ * Return the numbers of points from left to right; of points above each other, the lowest comes first.
+ * @param {Point[]} points
+ */
+function fromTheLeft(points) {
+  return points.map((_, number) => number)
+    .sort((one, other) => points[one][0] - points[other][0] || points[one][1] - points[other][1]);
 }
 
 /**
@@ -97,7 +96,7 @@ function leftmost(points) {
  */
 export function exactAnswer(points, kind) {
   if (kind === 'hull') return convexHull(points);
-  const tour = shortestTour(points), first = tour.indexOf(leftmost(points));
+  const tour = shortestTour(points), first = tour.indexOf(fromTheLeft(points)[0]);
   const ordered = signedArea(points, tour) >= 0 ? tour : tour.toReversed();
   const start = ordered.indexOf(tour[first]);
   return [...ordered.slice(start), ...ordered.slice(0, start)];
@@ -108,8 +107,7 @@ export function exactAnswer(points, kind) {
  * @param {Point[]} points
  */
 function convexHull(points) {
-  const order = points.map((_, number) => number)
-    .sort((one, other) => points[one][0] - points[other][0] || points[one][1] - points[other][1]);
+  const order = fromTheLeft(points);
   const side = (/** @type {number[]} */ numbers) => {
     /** @type {number[]} */
     const found = [];

@@ -2,6 +2,7 @@
 // has square patches around a place, each twice as wide as the one before (Mnih et al. 2014).
 
 import { joined, linear, linearOf, rectify, tanhOf } from './linear.js';
+import { summedTable } from './map_algebra.js';
 import { roundHalfToEven } from './recording.js';
 
 /** @typedef {import('./canvas.js').Canvas} Canvas */
@@ -33,7 +34,7 @@ export class Ram {
    */
   read(canvas) {
     const { glimpses, digits, width, side, scales } = this.config;
-    const sums = summedTable(canvas);
+    const sums = summedTable(canvas.ink, { height: canvas.side, width: canvas.side });
     /** @type {Float32Array[]} */
     let [hidden, place] = [new Float32Array(width), new Float32Array(2)];
     const logits = [], gaze = { site: 'glimpses', corners: /** @type {number[]} */ ([]), seen: /** @type {number[]} */ ([]), scales, patch: side };
@@ -57,20 +58,6 @@ export class Ram {
     }
     return { logits, digits, gaze };
   }
-}
-
-/**
- * Return the sum of the ink above and to the left of every corner of a pixel.
- * @param {Canvas} canvas
- */
-function summedTable({ ink, side }) {
-  const stride = side + 1, sums = new Float64Array(stride * stride);
-  // First down and then across, so that sums are rounded as in Python.
-  for (let row = 0; row < side; row += 1) {
-    for (let i = 1; i < stride; i += 1) sums[(row + 1) * stride + i] = sums[row * stride + i] + ink[row * side + i - 1];
-  }
-  for (let at = stride; at < sums.length; at += 1) if (at % stride) sums[at] += sums[at - 1];
-  return sums;
 }
 
 /**

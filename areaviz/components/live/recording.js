@@ -40,7 +40,7 @@ import { logProbabilities } from './transformer.js';
 /** @typedef {{ probability: number, alternatives: [string, number][] }} OutputItem */
 /** @typedef {{ side: number, scale: number[], offset: number[] }} Placement a picture on a square canvas, see Canvas in areaviz/models/canvas.py */
 
-export const ALTERNATIVES = 5;
+const ALTERNATIVES = 5;
 const START_LABEL = '⟨start⟩', END_LABEL = '⟨end⟩';
 
 /** The weights of every site, which a pass fills layer by layer. */
@@ -156,6 +156,16 @@ export function roundHalfToEven(value) {
 }
 
 /**
+ * Return the labels of the most probable choices with their probabilities or logarithms, best first.
+ * @param {Float32Array} likely
+ * @param {(choice: number) => string} labelOf
+ * @returns {[string, number][]}
+ */
+export function alternativesOf(likely, labelOf) {
+  return largestOf(likely, ALTERNATIVES).map((choice) => [labelOf(choice), likely[choice]]);
+}
+
+/**
  * Return the probability of every output item, and the most probable items at its place.
  * @param {Float32Array} logits [T, V]
  * @param {number[]} ids
@@ -166,9 +176,9 @@ export function outputItems(logits, ids, tokenizer) {
   const vocabulary = logits.length / ids.length;
   return ids.map((id, step) => {
     const row = logProbabilities(logits.subarray(step * vocabulary, (step + 1) * vocabulary));
-    /** @type {[string, number][]} */
-    const alternatives = largestOf(row, ALTERNATIVES).map((other) => (
-      [other === END ? END_LABEL : tokenizer.label(other), Math.exp(row[other])]));
+    const labelOf = (/** @type {number} */ other) => (other === END ? END_LABEL : tokenizer.label(other));
+    const alternatives = alternativesOf(row, labelOf);
+    for (const one of alternatives) one[1] = Math.exp(one[1]);
     return { probability: Math.exp(row[id]), alternatives };
   });
 }

@@ -1,14 +1,25 @@
 // What recurrent translators share, as in areaviz/models/recurrent.py: LSTM and GRU cells, reading of
 // items one after the other, and the state of decoding. Shapes: N rows, M items, W width.
 
-import { linear, rowsOf, stacked } from './linear.js';
+import { sequenceGrid } from './area_grid.js';
+import { UNCHANGED } from './interventions.js';
+import { joined, linear, rowsOf } from './linear.js';
 import { CROSS } from './sites.js';
 import { logProbabilities } from './transformer.js';
 
+/** @typedef {import('./area_weights.js').LayerRecord} LayerRecord */
 /** @typedef {import('./beam.js').Stepper} Stepper */
+/** @typedef {import('./interventions.js').Changes} Changes */
+/** @typedef {import('./recording.js').Recording} Recording */
 /** @typedef {import('./linear.js').Linear} Linear */
 /** @typedef {import('./weights.js').Weights} Weights */
 /** @typedef {Float32Array[]} State vectors of one row, such as hidden and cell state */
+/**
+ * @typedef {object} Begun a decoder over a source
+ * @property {State} state before the first token
+ * @property {(ids: number[], states: State[], time: number | null) => { logits: Float32Array, states: State[] }} advance
+ *   returns logits and states after one more token of every row; the time is null while the model writes
+ */
 /**
  * @typedef {object} Cell one layer of a recurrent network
  * @property {number} width
@@ -17,8 +28,6 @@ import { logProbabilities } from './transformer.js';
  * @property {number} parts vectors of a state: 2 of an LSTM, 1 of a GRU
  * @property {(input: Float32Array, hidden: Float32Array, state: State) => State} next
  */
-
-export const CROSS_SITES = { [CROSS]: /** @type {[string, string]} */ (['target', 'source']) };
 
 /** @param {number} x */
 export function sigmoid(x) {
@@ -96,7 +105,7 @@ export function nextGru(input, hidden, [before]) {
  */
 export function advanceRows(cell, x, states) {
   const inputs = rowsOf(linear(cell.input, x), cell.input.out);
-  const before = stacked(states.map(([hidden]) => hidden), cell.width);
+  const before = joined(...states.map(([hidden]) => hidden));
   const hiddens = rowsOf(linear(cell.hidden, before), cell.hidden.out);
   return states.map((state, row) => cell.next(inputs[row], hiddens[row], state));
 }
@@ -133,7 +142,7 @@ export function readItems(cells, words, hidden, isBackwards = false) {
  * @param {Float32Array[]} sequence
  */
 export function runCell(cell, sequence) {
-  const inputs = rowsOf(linear(cell.input, stacked(sequence, cell.input.width)), cell.input.out);
+  const inputs = rowsOf(linear(cell.input, joined(...sequence)), cell.input.out);
   /** @type {State} */
   let state = Array.from({ length: cell.parts }, () => new Float32Array(cell.width));
   return inputs.map((input) => {
@@ -155,18 +164,78 @@ export function embedWords({ weight, width }, ids) {
   return x;
 }
 
+/** A recurrent translator, which reads and writes an output token by token. */
+export class RecurrentNetwork {
+  /**
+   * @param {number} heads
+   * @param {number} areaSize items of the largest area
+   * @param {boolean} hasAttention
+   */
+  constructor(heads, areaSize, hasAttention = true) {
+    this.layers = hasAttention ? 1 : 0;
+    this.heads = heads;
+    this.areaSize = areaSize;
+    /** @type {Record<string, [string, string]>} */
+    this.sites = hasAttention ? { [CROSS]: ['target', 'source'] } : {};
+  }
+
+  /**
+   * Return the areas that are formed in a field.
+   * @param {string} field
+   * @param {number} items
+   */
+  areas(field, items) {
+    return sequenceGrid(items, this.areaSize);
+  }
+
+  /**
+   * Return the decoder over a source.
+   * @param {{ source: number[] }} inputs
+   * @param {Changes} changes
+   * @param {LayerRecord | null} record where weights are stored
+   * @returns {Begun}
+   */
+  begin(inputs, changes, record) {
+    throw new Error('Every network begins in its own way.');
+  }
+
+  /**
+   * Return the logits [T, V] of a target, and record the weights.
+   * @param {{ source: number[] }} inputs
+   * @param {number[]} target token ids, which begin with the start symbol
+   * @param {Changes} changes
+   * @param {Recording | null} recording
+   */
+  attend(inputs, target, changes = UNCHANGED, recording = null) {
+    const record = this.layers && recording ? recording.layer(CROSS, 0) : null;
+    const { advance, state } = this.begin(inputs, changes, record);
+    let states = [state];
+    return joined(...target.map((id, time) => {
+      const found = advance([id], states, time);
+      states = found.states;
+      return found.logits;
+    }));
+  }
+
+  /**
+   * Return the decoder over a source, which writes one token at a time.
+   * @param {{ source: number[] }} inputs
+   * @param {Changes} changes
+   */
+  write(inputs, changes = UNCHANGED) {
+    return new RecurrentStepper(this.begin(inputs, changes, null));
+  }
+}
+
 /**
  * The state of decoding; all rows share what is attended to.
  * @implements {Stepper}
  */
-export class RecurrentStepper {
-  /**
-   * @param {(ids: number[], states: State[]) => { logits: Float32Array, states: State[] }} advance
-   * @param {State} start the state before the first token
-   */
-  constructor(advance, start) {
+class RecurrentStepper {
+  /** @param {Begun} begun */
+  constructor({ advance, state }) {
     this.advance = advance;
-    this.start = start;
+    this.start = state;
     /** @type {State[]} */
     this.states = [];
   }
@@ -174,7 +243,7 @@ export class RecurrentStepper {
   /** @param {number[]} tokens */
   step(tokens) {
     if (!this.states.length) this.states = tokens.map(() => this.start);
-    const { logits, states } = this.advance(tokens, this.states);
+    const { logits, states } = this.advance(tokens, this.states, null);
     this.states = states;
     return rowsOf(logits, logits.length / tokens.length).map(logProbabilities);
   }

@@ -14,14 +14,7 @@
  */
 
 /** @type {Omit<Request, 'model' | 'text'>} */
-const DEFAULTS = {
-  method: 'greedy',
-  beam: 4,
-  area_size: null,
-  target: null,
-  changes: '',
-  picture: null,
-};
+const DEFAULTS = { method: 'greedy', beam: 4, area_size: null, target: null, changes: '', picture: null };
 const LONGEST_TEXT = 4096, WIDEST_BEAM = 16;
 const BREAKS = /[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]/g;
 

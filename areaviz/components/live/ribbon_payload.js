@@ -2,10 +2,9 @@
 // areaviz/interactive/ribbon.py makes it. Shapes: H heads, Q queries, N items, K kept.
 
 import { largestOf } from './beam.js';
-import { firstItem } from './first_look.js';
 import { coverageOf, sentAreas, sharesOf, sum } from './map_algebra.js';
 import { RankedRows, listArrays } from './payload_arrays.js';
-import { OUTPUT, addReadings, captionParts, rowsByHead, textArrays } from './payload_parts.js';
+import { OUTPUT, rowsByHead, sharedHeader, textArrays } from './payload_parts.js';
 
 /** @typedef {import('./recording.js').AttentionMap} AttentionMap */
 /** @typedef {import('./writing.js').Trace} Trace */
@@ -20,30 +19,20 @@ import { OUTPUT, addReadings, captionParts, rowsByHead, textArrays } from './pay
  */
 export function ribbonPayload(trace, site, layer, constants) {
   const map = trace.maps[site];
-  const query = trace.fields[map.query];
   const names = [...new Set([map.query, map.memory])];
   const { arrays, keep } = attentionArrays(map, layer, constants);
-  const { masses, sinks } = addReadings(arrays, map, layer, query, constants);
   names.forEach((name, number) => {
     for (const [part, values] of Object.entries(textArrays(trace.fields[name]))) {
       arrays[`f${number}.${part}`] = values;
     }
   });
-  const { grid } = map;
-  const items = firstItem(rowsByHead(map, layer), grid, query);
+  const lit = { many: constants.top, listed: constants.top, overlap: constants.overlap };
   const header = {
-    heads: map.heads,
-    grid: [grid.height, grid.width, grid.maxHeight, grid.maxWidth],
-    lit: { many: constants.top, listed: constants.top, overlap: constants.overlap, items },
-    written: map.query === OUTPUT,
+    ...sharedHeader(trace, map, layer, arrays, { ...constants, lit }),
     keep,
     fields: names.map((name) => fieldHeader(trace, name, constants.names[name])),
     query: names.indexOf(map.query),
     memory: names.indexOf(map.memory),
-    masses,
-    sinks,
-    ...constants.header,
-    caption: captionParts(trace, map, layer),
   };
   return { header, arrays };
 }

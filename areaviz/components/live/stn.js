@@ -21,12 +21,12 @@ export class Stn {
    */
   constructor({ side }, weights) {
     this.side = side;
-    const layers = (/** @type {string} */ name, /** @type {number[]} */ places) => (
-      places.map((place) => convolutionOf(weights, `${name}.${place}`)));
-    const lines = (/** @type {string} */ name, /** @type {number[]} */ places) => (
-      places.map((place) => linearOf(weights, `${name}.${place}`)));
-    this.localiser = { layers: layers('localiser', [1, 4]), lines: lines('localiser', [8, 10]) };
-    this.reader = { layers: layers('reader', [0, 3, 6]), lines: lines('reader', [10, 12]) };
+    const part = (/** @type {string} */ name, /** @type {number[]} */ layers, /** @type {number[]} */ lines) => ({
+      layers: layers.map((place) => convolutionOf(weights, `${name}.${place}`)),
+      lines: lines.map((place) => linearOf(weights, `${name}.${place}`)),
+    });
+    this.localiser = part('localiser', [1, 4], [8, 10]);
+    this.reader = part('reader', [0, 3, 6], [10, 12]);
   }
 
   /**

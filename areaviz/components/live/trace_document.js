@@ -25,12 +25,7 @@ export function traceDocument(trace) {
       memory,
       normalisation,
       derived: '',
-      grid: {
-        height: grid.height,
-        width: grid.width,
-        max_height: grid.maxHeight,
-        max_width: grid.maxWidth,
-      },
+      grid: { height: grid.height, width: grid.width, max_height: grid.maxHeight, max_width: grid.maxWidth },
     })),
     gazes: Object.keys(gazes).map((site) => ({ site, query: 'target', memory: 'picture' })),
     details,

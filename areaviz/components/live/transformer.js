@@ -4,7 +4,7 @@
 import { AreaMemory } from './attention.js';
 import { sequenceGrid } from './area_grid.js';
 import { UNCHANGED } from './interventions.js';
-import { DecoderLayer, EncoderLayer, areaOptions, embed } from './layers.js';
+import { Layer, areaOptions, embed } from './layers.js';
 import { linear, normOf, normalised, rowsOf } from './linear.js';
 import { CROSS, DECODER_SELF, ENCODER_SELF } from './sites.js';
 import { START } from './tokenizer.js';
@@ -16,34 +16,21 @@ import { START } from './tokenizer.js';
 /** @typedef {import('./linear.js').Norm} Norm */
 /** @typedef {import('./recording.js').Recording} Recording */
 /** @typedef {import('./weights.js').Weights} Weights */
-/** @typedef {{ layers: DecoderLayer[], norm: Norm, embedding: Linear }} Decoder */
+/** @typedef {{ layers: Layer[], norm: Norm, embedding: Linear }} Decoder */
 
-/** The translator, from source tokens to logits of target tokens. */
-export class Transformer {
+/** A decoder of a Transformer, with an encoder that it attends to if there is one. */
+export class DecodingNetwork {
   /**
    * @param {TransformerConfig} config
-   * @param {Weights} weights
+   * @param {Record<string, [string, string]>} sites the query and memory field of every site
+   * @param {Decoder} decoder
    */
-  constructor(config, weights) {
-    this.config = config;
+  constructor(config, sites, decoder) {
+    this.areaSize = config.area_layers ? config.area_size : 1;
     this.layers = config.layers;
     this.heads = config.heads;
-    /** @type {Record<string, [string, string]>} */
-    this.sites = {
-      [ENCODER_SELF]: ['source', 'source'],
-      [DECODER_SELF]: ['target', 'history'],
-      [CROSS]: ['target', 'source'],
-    };
-    this.embedding = embeddingOf(weights);
-    const layers = Array.from({ length: config.layers }, (_, layer) => areaOptions(config, layer));
-    this.encoder = layers.map((areas, layer) => new EncoderLayer(weights, `encoder.${layer}`, areas));
-    this.encoderNorm = normOf(weights, 'encoder_norm');
-    /** @type {Decoder} */
-    this.decoder = {
-      layers: layers.map((areas, layer) => new DecoderLayer(weights, `decoder.${layer}`, areas, areas)),
-      norm: normOf(weights, 'decoder_norm'),
-      embedding: this.embedding,
-    };
+    this.sites = sites;
+    this.decoder = decoder;
   }
 
   /**
@@ -52,43 +39,75 @@ export class Transformer {
    * @param {number} items
    */
   areas(field, items) {
-    return sequenceGrid(items, this.config.area_layers ? this.config.area_size : 1);
+    return sequenceGrid(items, this.areaSize);
+  }
+
+  /**
+   * Return the encoder's output [M, W], or null without an encoder.
+   * @param {any} inputs what the network reads, by field
+   * @param {Changes} changes
+   * @param {Recording | null} recording
+   * @returns {Float32Array | null}
+   */
+  encode(inputs, changes, recording = null) {
+    return null;
   }
 
   /**
    * Return the logits [T, V] of a target, and record the weights of every site.
-   * @param {{ source: number[] }} inputs
+   * @param {any} inputs
    * @param {number[]} target token ids, which begin with the start symbol
    * @param {Changes} changes
    * @param {Recording | null} recording
    */
-  attend({ source }, target, changes = UNCHANGED, recording = null) {
-    const memory = this.encode(source, changes, recording);
-    return decode(this.decoder, memory, target, changes, recording);
+  attend(inputs, target, changes = UNCHANGED, recording = null) {
+    return decode(this.decoder, this.encode(inputs, changes, recording), target, changes, recording);
   }
 
   /**
-   * Return the encoder's output [M, W].
-   * @param {number[]} source
+   * Return the decoder over these inputs, which writes one token at a time.
+   * @param {any} inputs
+   * @param {Changes} changes
+   */
+  write(inputs, changes = UNCHANGED) {
+    return new TransformerStepper(this.decoder, this.encode(inputs, changes), changes);
+  }
+}
+
+/**
+ * Return the sites of a network with an encoder.
+ * @param {string} memory the field that the encoder reads
+ * @returns {Record<string, [string, string]>}
+ */
+export function encoderSites(memory) {
+  return { [ENCODER_SELF]: [memory, memory], [DECODER_SELF]: ['target', 'history'], [CROSS]: ['target', memory] };
+}
+
+/** The translator, from source tokens to logits of target tokens. */
+export class Transformer extends DecodingNetwork {
+  /**
+   * @param {TransformerConfig} config
+   * @param {Weights} weights
+   */
+  constructor(config, weights) {
+    const areas = Array.from({ length: config.layers }, (_, layer) => areaOptions(config, layer));
+    super(config, encoderSites('source'), {
+      layers: areas.map((own, layer) => new Layer(weights, `decoder.${layer}`, own, own)),
+      norm: normOf(weights, 'decoder_norm'),
+      embedding: embeddingOf(weights),
+    });
+    this.encoder = areas.map((own, layer) => new Layer(weights, `encoder.${layer}`, own));
+    this.encoderNorm = normOf(weights, 'encoder_norm');
+  }
+
+  /**
+   * @param {{ source: number[] }} inputs
    * @param {Changes} changes
    * @param {Recording | null} recording
    */
-  encode(source, changes, recording = null) {
-    let x = embed(this.embedding, source, (row) => row);
-    this.encoder.forEach((layer, number) => {
-      const record = recording?.layer(ENCODER_SELF, number);
-      x = layer.apply(x, { changes: changes.at(ENCODER_SELF, number), record });
-    });
-    return normalised(this.encoderNorm, x);
-  }
-
-  /**
-   * Return the decoder over a source, which writes one token at a time.
-   * @param {{ source: number[] }} inputs
-   * @param {Changes} changes
-   */
-  write({ source }, changes = UNCHANGED) {
-    return new TransformerStepper(this.decoder, this.encode(source, changes), changes);
+  encode({ source }, changes, recording = null) {
+    const items = embed(this.decoder.embedding, source, (row) => row);
+    return encode(this.encoder, this.encoderNorm, items, changes, recording);
   }
 }
 
@@ -103,19 +122,37 @@ export function embeddingOf(weights) {
 }
 
 /**
- * Decode all tokens at once over one memory and return their logits [T, V].
+ * Return the output of an encoder [M, W].
+ * @param {Layer[]} layers
+ * @param {Norm} norm
+ * @param {Float32Array} items
+ * @param {Changes} changes
+ * @param {Recording | null} recording
+ */
+export function encode(layers, norm, items, changes, recording) {
+  let x = items;
+  layers.forEach((layer, number) => {
+    x = layer.apply(x, { changes: changes.at(ENCODER_SELF, number), record: recording?.layer(ENCODER_SELF, number) });
+  });
+  return normalised(norm, x);
+}
+
+/**
+ * Decode all tokens at once and return their logits [T, V].
  * @param {Decoder} decoder
- * @param {Float32Array} memory the encoder's output
+ * @param {Float32Array | null} memory the encoder's output; null for a decoder on its own
  * @param {number[]} target
  * @param {Changes} changes
  * @param {Recording | null} recording
  */
-export function decode({ layers, norm, embedding }, memory, target, changes, recording) {
+function decode({ layers, norm, embedding }, memory, target, changes, recording) {
   let x = embed(embedding, target, (row) => row);
   layers.forEach((layer, number) => {
-    const [own, across] = [DECODER_SELF, CROSS].map((site) => (
-      { changes: changes.at(site, number), record: recording?.layer(site, number) }));
-    x = layer.apply(x, layer.crossAttention.remember(memory), own, across);
+    const siteOf = (/** @type {string} */ site) => (
+      { changes: changes.at(site, number), record: recording?.layer(site, number) });
+    const across = layer.crossAttention && memory
+      ? { memory: layer.crossAttention.remember(memory), site: siteOf(CROSS) } : null;
+    x = layer.apply(x, siteOf(DECODER_SELF), true, across);
   });
   return linear(embedding, normalised(norm, x));
 }
@@ -124,15 +161,15 @@ export function decode({ layers, norm, embedding }, memory, target, changes, rec
  * The state of decoding: the histories of every layer, one a row, and the memories it attends to.
  * @implements {Stepper}
  */
-export class TransformerStepper {
+class TransformerStepper {
   /**
    * @param {Decoder} decoder
-   * @param {Float32Array} memory the encoder's output
+   * @param {Float32Array | null} memory the encoder's output; null for a decoder on its own
    * @param {Changes} changes
    */
   constructor(decoder, memory, changes) {
     this.decoder = decoder;
-    this.memories = decoder.layers.map((layer) => layer.crossAttention.remember(memory));
+    this.memories = decoder.layers.map(({ crossAttention }) => memory && crossAttention && crossAttention.remember(memory));
     this.changes = decoder.layers.map((_, number) => (
       { own: changes.at(DECODER_SELF, number), across: changes.at(CROSS, number) }));
     /** @type {AreaMemory[][]} */
@@ -146,7 +183,7 @@ export class TransformerStepper {
     let x = embed(embedding, tokens, () => this.position);
     layers.forEach((layer, number) => {
       if (!this.position) this.histories[number] = tokens.map(() => new AreaMemory());
-      x = layer.step(x, this.histories[number], this.memories[number], this.changes[number]);
+      x = layer.step(x, this.histories[number], this.changes[number], this.memories[number]);
     });
     this.position += 1;
     return rowsOf(linear(embedding, normalised(norm, x)), embedding.out).map(logProbabilities);

@@ -7,7 +7,6 @@ import { whyPayload } from './logit_terms.js';
 import { gridPayload } from './grid_payload.js';
 import { ribbonPayload } from './ribbon_payload.js';
 import { traceDocument } from './trace_document.js';
-import { InputError } from './request.js';
 import { modelOf } from './models.js';
 
 /** @typedef {import('./grid_payload.js').GridConstants} GridConstants */
@@ -22,7 +21,7 @@ let constants = null;
 let shown = null;
 
 /** @type {Record<string, (trace: Trace, site: string, layer: number, constants: any) => object>} */
-const PAYLOADS = { picture: gridPayload, points: pointsPayload, facts: hopsPayload };
+const PAYLOADS = { picture: gridPayload, points: pointsPayload, facts: hopsPayload, looks: looksPayload };
 
 /** @type {Record<string, (given: any, onStep: import('./beam.js').OnStep) => unknown>} */
 const CALLS = {
@@ -43,16 +42,19 @@ const CALLS = {
   },
   /** Explain the weight of an area in the trace of the page. */
   why(asked) {
-    if (!shown) throw new Error('No trace is shown.');
-    return whyPayload(shown, asked);
+    return whyPayload(traced(), asked);
   },
   payload({ site, layer }) {
-    if (!shown || !constants) throw new Error('No trace is shown.');
-    if (shown.gazes?.[site]) return looksPayload(shown, site, layer, constants);
-    const { kind } = shown.fields[shown.maps[site].memory];
-    return (PAYLOADS[kind] ?? ribbonPayload)(shown, site, layer, constants);
+    // A site without a map has looks at a picture.
+    const trace = traced(), { kind } = trace.fields[trace.maps[site]?.memory] ?? { kind: 'looks' };
+    return (PAYLOADS[kind] ?? ribbonPayload)(trace, site, layer, constants);
   },
 };
+
+function traced() {
+  if (!shown) throw new Error('No trace is shown.');
+  return shown;
+}
 
 function loaded() {
   if (!model) throw new Error('The model is not loaded.');
@@ -70,8 +72,7 @@ function answer(/** @type {MessageEvent} */ { data: { number, call, given } }) {
     const found = CALLS[call](given, onStep);
     worker.postMessage({ number, answer: found, milliseconds: performance.now() - since });
   } catch (error) {
-    const isInput = error instanceof InputError;
-    worker.postMessage({ number, error: `${/** @type {any} */ (error)?.message ?? error}`, isInput });
+    worker.postMessage({ number, error: `${/** @type {any} */ (error)?.message ?? error}` });
   }
 }
 

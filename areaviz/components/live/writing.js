@@ -191,6 +191,5 @@ function recordingOf(network, fields) {
     throw new InputError(`The attention of this model would take ${size} MiB but at most ${most} MiB`
       + ' are possible; choose a smaller largest area or a shorter text.');
   }
-  const areas = (/** @type {string} */ field, /** @type {number} */ items) => network.areas(field, items);
-  return new Recording(network.sites, network, areas, lengths);
+  return new Recording(network.sites, network, (field, items) => network.areas(field, items), lengths);
 }

@@ -8,7 +8,7 @@ import { detailTable, newElement, probabilityTable, textColumns } from './output
 import { fileAddress, readPicture } from './picture_choice.js';
 import { WhatIf, offeredChanges } from './what_if.js';
 import { WhyPanel } from './why.js';
-import { longestWord } from '../live/words.js';
+import { longestWord } from './longest_word.js';
 
 /** @typedef {import('./engine_client.js').OnProgress} OnProgress */
 /** @typedef {import('./output_text.js').Shown} Shown */

@@ -61,6 +61,6 @@ def test_digit_readers_refuse_what_they_cannot_do() -> None:
     ]
     messages = [one["error"] for one in documents(live("ram-centred"), requests)]
     assert "reads pictures" in messages[0]
-    assert "cannot be given an output" in messages[1]
+    assert "nor given an output" in messages[1]
     assert "not at areas" in messages[2]
-    assert "cannot be changed" in messages[3]
+    assert "neither changed" in messages[3]
