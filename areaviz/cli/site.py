@@ -19,6 +19,9 @@ def site(
         list[str] | None,
         typer.Option(help="A model with a live page; repeat it. Without it: one of each family."),
     ] = None,
+    address: Annotated[
+        str, typer.Option(help="The address of the site, so that shared links show a picture.")
+    ] = "",
     checkpoints: Checkpoints = CHECKPOINTS,
 ) -> None:
     """Write a site of files that needs no server: live models, stored runs and cards.
@@ -26,5 +29,5 @@ def site(
     It opens from a disk, on any static host, and as a static Space of Hugging Face.
     """
     page_of = partial(live_html, checkpoints=checkpoints)
-    size = make_site(folder, checkpoints, page_of, tuple(model or ()))
+    size = make_site(folder, checkpoints, page_of, tuple(model or ()), address)
     typer.echo(f"{folder / 'index.html'}: {size / 1e6:.1f} MB in all.")

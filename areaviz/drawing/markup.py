@@ -76,6 +76,7 @@ def document(
     scripts: Sequence[str],
     body: Iterable[Markup],
     policy: Sequence[str] = (),
+    tags: Sequence[Markup] = (),
 ) -> Markup:
     """Return a page that loads nothing and runs only its own scripts.
 
@@ -85,6 +86,7 @@ def document(
         scripts: modules in the body.
         body: content of the page.
         policy: further directives of the page's security policy.
+        tags: further elements of the head.
     """
     # Only styles and scripts with these hashes are allowed.
     allowed = " ".join(map(hash_of, scripts)) or "'none'"
@@ -105,6 +107,7 @@ def document(
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="referrer", content="no-referrer"),
         element("title", title),
+        *tags,
         raw("style", styles[0]),
     )
     page = element("html", head, element("body", *body), lang="en")

@@ -11,6 +11,7 @@ from areaviz.components.modules import joined_modules
 from areaviz.components.parts import text_of
 from areaviz.drawing.markup import Markup, document, element, raw
 from areaviz.publish.page import page_style
+from areaviz.site.share import share_tags
 
 NAME = "areaviz"
 FOOTER = "This site is made of files. Its pages fetch nothing and send nothing."
@@ -26,6 +27,7 @@ class Site:
         stored: the traces of the gallery, by the name of their model.
         menu: names and titles of the pages in the menu.
         live_page: returns the live page of a model.
+        address: the address of the site's folder, "" if it is unknown.
     """
 
     cards: Mapping[str, Card]
@@ -33,6 +35,7 @@ class Site:
     stored: Mapping[str, Path]
     menu: Sequence[tuple[str, str]]
     live_page: Callable[[str], str]
+    address: str = ""
 
     def best_page(self, model: str) -> str:
         """Return the path of the page that shows most of a model: live, its trace, or its card."""
@@ -93,7 +96,7 @@ def site_page(
     ]
     style = f"{page_style('auto')}\n{text_of('site/site.css')}"
     tab = title if title.startswith(NAME) else f"{title} · {NAME}"
-    return document(tab, [style, *styles], scripts, body)
+    return document(tab, [style, *styles], scripts, body, tags=share_tags(tab, site.address))
 
 
 def linked(html: str, site: Site) -> str:

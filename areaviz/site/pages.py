@@ -7,10 +7,11 @@ from pathlib import Path
 
 from areaviz.cards.card import Card
 from areaviz.cards.result_tables import read_cards
-from areaviz.data.places import HOME, OPENINGS
+from areaviz.data.places import ASSETS, HOME, OPENINGS
 from areaviz.publish.live_model import check_live
 from areaviz.site import card_pages, gallery, home, live_pages, readme
 from areaviz.site.frame import Site, SitePage
+from areaviz.site.share import PICTURE
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole
 from areaviz.ui.models.summary import best_first
@@ -31,6 +32,7 @@ def make_site(
     checkpoints: Path,
     live_page: Callable[[str], str],
     models: Sequence[str] = (),
+    address: str = "",
 ) -> int:
     """Write the site, and return its size in bytes.
 
@@ -39,6 +41,7 @@ def make_site(
         checkpoints: the folder of the models.
         live_page: returns the live page of a model.
         models: the models that get a live page; () chooses one of each family and level.
+        address: the address of the site's folder, for the picture of shared links; "" for none.
 
     Raises:
         InputError: the folder contains something else, a model is unknown or cannot run in a
@@ -56,8 +59,8 @@ def make_site(
     stored = {name: path for name, path in stored.items() if name in cards}
     live = models or live_models(cards, tuple(stored))
     menu = [(page.name, page.title) for page in PAGES]
-    site = Site(cards, live, stored, menu, live_page)
-    size = 0
+    site = Site(cards, live, stored, menu, live_page, address)
+    size = _write_picture(folder) if address else 0
     for path, text in (*readme.files(site), *(one for page in PAGES for one in page.files(site))):
         content = text.encode("utf-8", "replace")
         size += len(content)
@@ -68,6 +71,14 @@ def make_site(
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         write_whole(folder / path, content)
     return size
+
+
+def _write_picture(folder: Path) -> int:
+    """Write the picture of shared links, and return its size in bytes."""
+    picture = (ASSETS / PICTURE).read_bytes()
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(folder / PICTURE, picture)
+    return len(picture)
 
 
 def live_models(cards: Mapping[str, Card], shown: Sequence[str]) -> list[str]:

@@ -8,6 +8,7 @@ from html import unescape
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from areaviz.cli.live import live_html
 from areaviz.data.places import CHECKPOINTS
@@ -23,6 +24,19 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site") / "made"
     make_site(folder, CHECKPOINTS, page_of, (LIVE,))
     return folder
+
+
+def test_pages_of_a_site_with_an_address_name_their_picture(tmp_path: Path, site: Path) -> None:
+    make_site(tmp_path, CHECKPOINTS, page_of, (LIVE,), "https://example.org/areas/")
+    text = (tmp_path / "index.html").read_text("utf-8")
+    tags = dict(re.findall(r'<meta property="(og:\w+)" content="([^"]*)">', text))
+    assert tags["og:image"] == "https://example.org/areas/share.png"
+    assert tags["og:title"].endswith("areaviz")
+    with Image.open(tmp_path / "share.png") as picture:
+        assert picture.size == (1200, 630)
+    # Pictures need an address, so a site without one has neither.
+    assert "og:image" not in (site / "index.html").read_text("utf-8")
+    assert not (site / "share.png").exists()
 
 
 def html_files(site: Path) -> list[Path]:

@@ -139,8 +139,9 @@ def _sentence(page: AnalysePage, table: pd.DataFrame, can_look: bool) -> None:
         ("A", _marked(second, first, "green")),
         ("B", _marked(first, second, "red")),
     ):
-        st.caption(label)
-        st.markdown(text)
+        with st.container(horizontal=True, gap="small"):
+            st.caption(label, width=76)
+            st.markdown(text, width="stretch")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         for label, there, help in (("‹", at - 1, "Worse sentence"), ("›", at + 1, "Next sentence")):
             is_there = 0 <= there < len(places)
