@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -213,6 +214,12 @@ def test_a_captioner_describes_samples_and_files(page: Page, tmp_path: Path) -> 
     Image.fromarray(shown[0].pixels).save(upload)
     page.get_by_label("Your picture").set_input_files(upload)
     expect(output).to_have_text(traces[0].fields["target"].raw)
+    status = page.locator("#live-status")
+    expect(status).to_have_text(re.compile(r"^Done in \d+ ms, on this device\.$"))
+    large = tmp_path / "large.png"
+    Image.fromarray(shown[1].pixels).resize((1280, 960)).save(large)
+    page.get_by_label("Your picture").set_input_files(large)
+    expect(status).to_contain_text("made the picture smaller, to 640 x 480 pixels.")
     other = tmp_path / "other.png"
     other.write_text("no picture")
     page.get_by_label("Your picture").set_input_files(other)

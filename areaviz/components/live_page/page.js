@@ -148,10 +148,10 @@ class LivePage {
     try {
       const sample = chosen.selectedOptions?.[0].dataset.source || this.openingSource;
       const address = file ? await fileAddress(file) : sample;
-      const { picture, source } = await readPicture(address, file ? 'upload' : chosen.value);
+      const { picture, source, note } = await readPicture(address, file ? 'upload' : chosen.value);
       if (!file) elementOf('live-file').value = '';
       this.whatIf.draw([]);
-      await this.show({ ...formRequest(), picture }, source);
+      await this.show({ ...formRequest(), picture }, source, note);
     } catch (error) {
       tell('', /** @type {Error} */ (error).message);
     }
@@ -220,8 +220,9 @@ class LivePage {
    * Run a request and show what the model attended to.
    * @param {Partial<Request>} request
    * @param {string | null} source a data URL of a new picture
+   * @param {string} note what a reader has to know of it
    */
-  async show(request, source = null) {
+  async show(request, source = null, note = '') {
     const engine = await this.engine;
     setBusy(true);
     try {
@@ -238,7 +239,7 @@ class LivePage {
       if (!request.changes) this.unchanged = found.fields.target.raw;
       drawRun(found, request.changes ? this.unchanged : null);
       for (const panel of this.panels) await turn(panel, found);
-      tell(`Done in ${milliseconds} ms, on this device.`);
+      tell(`Done in ${milliseconds} ms, on this device.${note}`);
       document.documentElement.dataset.run = `${this.serial}`;
     } catch (error) {
       if (error instanceof Stopped) tell('Stopped. The page shows the run before.');

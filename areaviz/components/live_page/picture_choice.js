@@ -5,6 +5,7 @@
 
 // Larger pictures are reduced, as in Python.
 const LARGEST_SIDE = 640;
+const SMALLER = 'areaviz in Python uses another filter, so its numbers may differ a little.';
 
 /**
  * Return an image from a data URL, or refuse what is not an image.
@@ -22,10 +23,10 @@ async function loadedImage(source) {
 }
 
 /**
- * Return the pixels of a picture, and a data URL of exactly these pixels.
+ * Return the pixels of a picture, a data URL of exactly these pixels, and what a reader has to know of it.
  * @param {string} source a data URL
  * @param {string} name
- * @returns {Promise<{ picture: NamedPicture, source: string }>}
+ * @returns {Promise<{ picture: NamedPicture, source: string, note: string }>}
  */
 export async function readPicture(source, name) {
   const image = await loadedImage(source);
@@ -44,7 +45,8 @@ export async function readPicture(source, name) {
     pixels.set(data.subarray(i, i + 3), to);
   }
   const { width, height } = canvas;
-  return { picture: { name, width, height, pixels }, source: canvas.toDataURL('image/png') };
+  const note = scale < 1 ? ` The browser made the picture smaller, to ${width} x ${height} pixels. ${SMALLER}` : '';
+  return { picture: { name, width, height, pixels }, source: canvas.toDataURL('image/png'), note };
 }
 
 /**
