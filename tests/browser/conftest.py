@@ -14,6 +14,7 @@ reason is known.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
@@ -33,6 +34,7 @@ from tests.browser.server import ARGUMENTS, Server, browser_path
 MISSING = (
     "no Chromium found: install one with `apt-get install chromium`, or put `chromium` on the PATH"
 )
+NOT_COMPARED = "did not compare screenshots"
 LEFT_OUT = pytest.StashKey[int]()
 HERE = Path(__file__).parent
 PATIENCE = 120_000  # ms; pages are slow on a busy machine
@@ -55,9 +57,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """Write one line about skipped tests."""
+    """Write one line about skipped tests, and one for every reason why a test did not compare."""
     if count := config.stash.get(LEFT_OUT, 0):
         terminalreporter.write_line(f"{count} browser tests were left out, {MISSING}.")
+    reasons: Counter[str] = Counter()
+    for report in terminalreporter.stats.get("skipped", ()):
+        said = str(report.longrepr[-1]) if isinstance(report.longrepr, tuple) else ""
+        if NOT_COMPARED in said:
+            reasons[said.removeprefix("Skipped: ")] += 1
+    for reason, count in reasons.items():
+        terminalreporter.write_line(f"{count} tests {reason}.")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -159,9 +159,6 @@
       .map((one) => `${Math.round(box(one).width)} x ${Math.round(box(one).height)}: ${named(one).slice(0, 40)}`),
     menu: everything.some((one) => isVisible(one) && getComputedStyle(one, '::after').content.includes('Menu')),
     pictures: find('img, canvas, video').map(box),
-    // A structure that does not depend on how a browser draws letters: places of the parts, in whole pixels.
-    parts: Object.fromEntries(
-      [['title', title], ['input', null], ['card', card]].filter(([, one]) => one).map(([name, one]) => [name, box(one)]),
-    ),
+    parts: { title: title ? box(title) : null, card: card ? box(card) : null },
   };
 }

@@ -13,6 +13,15 @@ from playwright.sync_api import Browser
 
 from tests.browser.conftest import App
 from tests.browser.openings import HEIGHT, PAGES, SCHEMES, Opening, Openings, Scheme
+from tests.browser.screens import (
+    MOST_DIFFERENT,
+    difference,
+    layout,
+    moved,
+    not_compared,
+    screens,
+    stored_layouts,
+)
 
 MOST_GROUPS, MOST_TARGETS, MOST_CARD_GROUPS = 5, 12, 4
 PICTURE_TOP, PICTURE_BOTTOM = 260, 800
@@ -116,3 +125,19 @@ def test_narrow_page_fits(opening: Opening) -> None:
 @each()
 def test_opened_page_does_not_move(opening: Opening) -> None:
     assert opening.still
+
+
+@each()
+def test_parts_are_where_they_were(opening: Opening, name: str) -> None:
+    assert moved(layout(opening), stored_layouts()[name]) == []
+
+
+@each()
+def test_page_looks_as_stored(
+    chromium: Browser, opening: Opening, name: str, scheme: Scheme
+) -> None:
+    if reason := not_compared(chromium.version):
+        pytest.skip(reason)
+    for file, screen in screens(opening, name, scheme).items():
+        differs = difference(screen, file.read_bytes())
+        assert differs <= MOST_DIFFERENT, f"{differs:.1%} of the pixels differ from {file.name}"
