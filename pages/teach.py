@@ -1,5 +1,6 @@
 """One lesson of 45 minutes for teachers, and exercises of their own."""
 
+from areaviz.texts.catalogue import message
 from areaviz.ui.shell.frame import page_frame
 from areaviz.ui.shell.page import Page
 from areaviz.ui.shell.state import State
@@ -8,10 +9,12 @@ from areaviz.ui.teach.page import draw_teach
 page_frame(
     Page(
         "teach",
-        "What does a translator look at? For classes from 15 years, no programming, a browser for"
-        " every two students.",
+        message(
+            "What does a translator look at? For classes from 15 years, no programming, a browser"
+            " for every two students."
+        ),
         State(),
-        heading="One lesson, 45 minutes",
+        heading=message("One lesson, 45 minutes"),
     )
 )
 draw_teach()

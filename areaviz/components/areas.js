@@ -23,8 +23,11 @@ class AreaGrid {
 
 /** Where an area lies, counted from 1. */
 function areaText({ top, left, height, width }) {
-  const run = (name, first, count) => (count === 1 ? `${name} ${first + 1}` : `${name}s ${first + 1}-${first + count}`);
-  return `${run('row', top, height)}, ${run('column', left, width)}`;
+  const rows = { number: top + 1, first: top + 1, last: top + height };
+  const columns = { number: left + 1, first: left + 1, last: left + width };
+  const high = height === 1 ? sentence('row {number}', rows) : sentence('rows {first}-{last}', rows);
+  const wide = width === 1 ? sentence('column {number}', columns) : sentence('columns {first}-{last}', columns);
+  return `${high}, ${wide}`;
 }
 
 /** Intersection over union of two areas. */

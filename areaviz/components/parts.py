@@ -78,8 +78,9 @@ COMPONENTS: Mapping[str, tuple[str, ...]] = {
         "judging/judging.js",
     ),
     "tour": (TEXTS, "tour/tour.html", "tour/tour.css", "tour/tour.js"),
-    "lesson_index": ("lessons/index.html", "lessons/lesson.css", "lessons/index.js"),
+    "lesson_index": (TEXTS, "lessons/index.html", "lessons/lesson.css", "lessons/index.js"),
     "lesson": (
+        TEXTS,
         "lessons/lesson.html",
         "lessons/lesson.css",
         "window/theta.js",

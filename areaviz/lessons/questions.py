@@ -6,10 +6,8 @@ from models, stored traces or the arithmetic of the lessons.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any
 
 from areaviz.lessons.ask import (
@@ -28,6 +26,8 @@ from areaviz.lessons.ask import (
     worth_order,
 )
 from areaviz.lessons.ask.asked import Asked, Texts
+from areaviz.lessons.language import texts_of, with_decimal_marks
+from areaviz.texts.catalogue import ENGLISH
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,18 +71,21 @@ _SHOWN = ("title", "question", "hint", "right", "close", "other", "told", "learn
 """The texts that the frame shows; pictures fill in the others themselves."""
 
 
-def question_data(number: int, is_shown: bool = False, is_deep: bool = False) -> dict[str, Any]:
+def question_data(
+    number: int, is_shown: bool = False, is_deep: bool = False, language: str = ENGLISH
+) -> dict[str, Any]:
     """Return what the component `lesson` draws.
 
     Args:
         number: a key of `QUESTIONS`.
         is_shown: whether the answer is shown at once.
         is_deep: whether the explanation is open, and the answer with it.
+        language: one of `catalogue.KNOWN`.
     """
     question = QUESTIONS[number]
-    own, frame = texts_of(question.name), texts_of("frame")
+    own, frame = texts_of(question.name, language), texts_of("frame", language)
     asked = question.ask(own)
-    words = {**asked.words, "place": number, "count": len(QUESTIONS)}
+    words = {**with_decimal_marks(asked.words, language), "place": number, "count": len(QUESTIONS)}
     texts = {}
     for name, text in {**frame, **own}.items():
         if name in _SHOWN or name in frame:
@@ -94,8 +97,8 @@ def question_data(number: int, is_shown: bool = False, is_deep: bool = False) ->
         "isDeep": is_deep,
         "name": question.name,
         "picture": question.picture,
-        "numbers": asked.numbers,
-        "deep": {"numbers": asked.deep, "texts": _deep_texts(own)},
+        "numbers": with_decimal_marks(asked.numbers, language),
+        "deep": {"numbers": with_decimal_marks(asked.deep, language), "texts": _deep_texts(own)},
         "texts": texts,
         "links": {
             "back": f"?q={number - 1}" if number > 1 else "",
@@ -106,21 +109,20 @@ def question_data(number: int, is_shown: bool = False, is_deep: bool = False) ->
     }
 
 
-def index_data() -> dict[str, Any]:
+def index_data(language: str = ENGLISH) -> dict[str, Any]:
     """Return what the component `lesson_index` draws: all questions, and where old links lead."""
     questions, old = [], {}
     for number, question in QUESTIONS.items():
-        questions.append({"title": texts_of(question.name)["title"], "href": f"?q={number}"})
+        title = texts_of(question.name, language)["title"]
+        questions.append({"title": title, "href": f"?q={number}"})
         old[question.lesson] = f"?q={number}&deep=1"
-    return {"questions": questions, "old": {**old, **MOVED}, "texts": dict(texts_of("index"))}
+    return {
+        "questions": questions,
+        "old": {**old, **MOVED},
+        "texts": dict(texts_of("index", language)),
+    }
 
 
 def _deep_texts(own: Texts) -> dict[str, str]:
     """Return the texts of the explanation, whose placeholders the browser fills in."""
     return {name.removeprefix("deep_"): own[name] for name in own if name.startswith("deep_")}
-
-
-def texts_of(name: str) -> Texts:
-    """Return the texts of a file of `texts`."""
-    text = files("areaviz.lessons").joinpath("texts", f"{name}.toml").read_text("utf-8")
-    return tomllib.loads(text)

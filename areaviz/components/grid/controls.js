@@ -10,20 +10,20 @@ class GridControls extends Controls {
 }
 
 class GridLegend extends Legend {
-  areas = 'areas';
+  areas = sentence('areas');
 
-  meaning = 'Dark cells get little attention. A frame is as thick as its share. ';
+  meaning = sentence('Dark cells get little attention. A frame is as thick as its share.');
 
   load(data, colours) {
-    const what = data.text ? 'a word or the picture' : 'a cell of either picture';
-    this.idle = `Hover over ${what}, click or drag to pin.`;
+    this.idle = data.text ? sentence('Hover over a word or the picture, click or drag to pin.')
+      : sentence('Hover over a cell of either picture, click or drag to pin.');
     super.load(data.header, colours, data.readings, 'cells');
     this.data = data;
   }
 
   named(mark) {
     if (mark.query !== undefined) return this.data.name('query', [mark.query]);
-    return mark.read ? `read: ${areaText(mark.area)}` : areaText(mark.area);
+    return mark.read ? sentence('read: {where}', { where: areaText(mark.area) }) : areaText(mark.area);
   }
 
   phrase(scene) {
@@ -32,17 +32,29 @@ class GridLegend extends Legend {
     const what = capitalised(scene.what);
     const several = weighed > 1 && !(side === 'query' && this.data.text);
     if (side === 'query' && top && !top.read && !several) return capitalised(super.phrase(scene));
-    if (!top) return `${what} ${side === 'query' ? 'attends to nothing here' : 'is hardly attended to'}.`;
+    if (!top && side === 'query') return sentence('{what} attends to nothing here.', { what });
+    if (!top) return sentence('{what} is hardly attended to.', { what });
     if (scene.isDensest) return this.smallestPhrase(scene);
-    const place = top.query === undefined ? areaText(top.area) : this.named(top);
-    const [is, attends, reads] = several ? ['are', 'attend', 'read'] : ['is', 'attends', 'reads'];
-    const verb = side === 'memory' ? `${is} attended to most by` : top.read ? reads : `${attends} most to`;
-    const mean = weighed > 1 && side === 'query' ? `, mean of ${weighed}` : '';
-    const weight = scene.isRaised ? `${times(top.weight)} the average` : share(top);
-    return `${what} ${verb} ${place} (${this.head(top)}${weight}${mean}).`.replaceAll(' %', '\u00a0%');
+    const where = top.query === undefined ? areaText(top.area) : this.named(top);
+    const mean = weighed > 1 && side === 'query' ? sentence(', mean of {count}', { count: weighed }) : '';
+    const weight = scene.isRaised ? sentence('{times} times the average', { times: times(top.weight) }) : share(top);
+    const told = { what, where, how: `${this.head(top)}${weight}${mean}` };
+    return this.looking(side, top, several, told).replaceAll(' %', '\u00a0%');
   }
 
-  averaged({ weighed }) { return weighed > 1 ? `, on average over ${weighed} items` : ''; }
+  /** What one item, or several, attend to, read, or are attended to by. */
+  looking(side, top, several, told) {
+    if (side === 'memory') {
+      return several ? sentence('{what} are attended to most by {where} ({how}).', told)
+        : sentence('{what} is attended to most by {where} ({how}).', told);
+    }
+    if (top.read) return several ? sentence('{what} read {where} ({how}).', told) : sentence('{what} reads {where} ({how}).', told);
+    return several ? sentence('{what} attend most to {where} ({how}).', told) : sentence('{what} attends most to {where} ({how}).', told);
+  }
+
+  averaged({ weighed }) {
+    return weighed > 1 ? sentence(', on average over {count} {items}', { count: weighed, items: noun('items', weighed) }) : '';
+  }
 
   isTakenAsOne(span) { return +this.extent(span) > 1; }
 
@@ -86,6 +98,8 @@ class Tools {
     const heat = isSigned ? null : shares;
     const most = heat ? Math.max(...heat) : 0;
     this.scale.classList.toggle('idle', !most || !this.settings.warm);
-    this.scale.lastElementChild.textContent = most ? `0 to ${percent(most)} ${side === 'query' ? 'of the attention' : 'given to it'}` : '';
+    const told = side === 'query' ? sentence('0 to {most} of the attention', { most: percent(most) })
+      : sentence('0 to {most} given to it', { most: percent(most) });
+    this.scale.lastElementChild.textContent = most ? told : '';
   }
 }

@@ -150,6 +150,6 @@ class GridData {
   name(side, items) {
     if (side === 'query' && this.text) return this.text.runs(items).map(([first, last]) => quoted(this.text.run(first, last))).join(', ');
     const box = this.box(items);
-    return box.height * box.width === items.length ? areaText(box) : `${items.length} cells`;
+    return box.height * box.width === items.length ? areaText(box) : sentence('{count} cells', { count: items.length });
   }
 }

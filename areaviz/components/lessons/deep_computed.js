@@ -11,7 +11,7 @@ function deepCost(place, { items, longest, depth }, texts) {
   function draw([power, most]) {
     const count = operationsOf(2 ** power, most, depth);
     const [built, factored] = [count.built / count.regular, count.factored / count.regular];
-    picture.replaceChildren(lessonBars([[texts.regular, 1, '1.00'], [texts.built, built, built.toFixed(2)], [texts.factored, factored, factored.toFixed(2)]]));
+    picture.replaceChildren(lessonBars([[texts.regular, 1, decimal(1, 2)], [texts.built, built, decimal(built, 2)], [texts.factored, factored, decimal(factored, 2)]]));
     set(texts.how, lessonText(texts.count, { items: 2 ** power, areas: count.areas }), lessonText(texts.building, { recurrence: count.recurrence, table: count.table }));
   }
   place.replaceChildren(parts[0], box, parts[1], picture, parts[2]);
@@ -24,8 +24,8 @@ function deepWorth(place, { forms }, texts) {
   const { parts, set } = deepTexts(2);
   const choice = deepChoice(forms.map(({ name }) => name), (which) => {
     const { losses, spans } = forms[which];
-    const bars = losses.flatMap((loss, seed) => [[lessonText(texts.run, { seed: seed + 1 }), loss, loss.toFixed(3)]]);
-    const regular = forms[0].losses.map((loss, seed) => [lessonText(texts.regularRun, { seed: seed + 1 }), loss, loss.toFixed(3)]);
+    const bars = losses.flatMap((loss, seed) => [[lessonText(texts.run, { seed: seed + 1 }), loss, decimal(loss, 3)]]);
+    const regular = forms[0].losses.map((loss, seed) => [lessonText(texts.regularRun, { seed: seed + 1 }), loss, decimal(loss, 3)]);
     picture.replaceChildren(lessonBars(which ? [...bars, ...regular] : bars));
     set(texts.how, spans === null ? texts.never : lessonText(texts.spans, { encoder: Math.round(100 * spans[0]), decoder: Math.round(100 * spans[1]) }));
   });
@@ -104,7 +104,7 @@ function deepHardChoice(place, { scores, rewards }, texts) {
     const estimates = draws.map((row) => estimateOf(choice, row.slice(0, samples), baseline));
     drawCloud(canvas, estimates, choice.gradient);
     const [none, mean, best, own] = [0, choice.expected, choice.best, baseline].map((level) => varianceOf(choice, samples, level));
-    bars.replaceChildren(lessonBars([[texts.none, none], [texts.mean, mean], [texts.best, best], [texts.own, own]].map(([name, height]) => [name, height, height.toFixed(3)])));
+    bars.replaceChildren(lessonBars([[texts.none, none], [texts.mean, mean], [texts.best, best], [texts.own, own]].map(([name, height]) => [name, height, decimal(height, 3)])));
     set(texts.how, texts.cloud, lessonText(texts.note, { mean: deepNumber(choice.expected, 2), best: deepNumber(choice.best, 2) }));
   }
   place.replaceChildren(parts[0], box, canvas, parts[1], bars, parts[2]);
@@ -172,7 +172,7 @@ function deepReason(place, { runs }, texts) {
   const picture = lessonNode('div', '');
   const { parts, set } = deepTexts(2);
   const choice = deepChoice(runs.map(({ name }) => name), (which) => {
-    picture.replaceChildren(lessonBars(runs[which].words.map(([word, sure]) => [word, sure, sure.toFixed(2)])));
+    picture.replaceChildren(lessonBars(runs[which].words.map(([word, sure]) => [word, sure, decimal(sure, 2)])));
     set(texts.how, texts.note);
   });
   place.replaceChildren(parts[0], choice.box, picture, parts[1]);

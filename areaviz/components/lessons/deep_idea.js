@@ -82,11 +82,11 @@ function deepAttention(place, { keys, values: vectors, query, longest }, texts) 
     const top = weights.indexOf(Math.max(...weights));
     const total = shares.reduce((sum, share) => sum + share, 0);
     picture.replaceChildren(
-      deepStairs(areas, keys.length, (number) => ({ text: weights[number].toFixed(3), share: weights[number], isLit: number === top })),
+      deepStairs(areas, keys.length, (number) => ({ text: decimal(weights[number], 3), share: weights[number], isLit: number === top })),
       deepItems(keys.map((key) => deepVector(key)), (item) => lessonHolds(areas[top], 0, item)),
-      lessonBars(shares.map((share, item) => [lessonText(texts.share, { number: item + 1 }), share, share.toFixed(3)])),
+      lessonBars(shares.map((share, item) => [lessonText(texts.share, { number: item + 1 }), share, decimal(share, 3)])),
     );
-    set(texts.how, lessonText(texts.heaviest, { sum: total.toFixed(3) }), lessonText(most === 1 ? texts.regular : texts.output, { output: deepVector(output) }));
+    set(texts.how, lessonText(texts.heaviest, { sum: decimal(total, 3) }), lessonText(most === 1 ? texts.regular : texts.output, { output: deepVector(output) }));
   }
   place.replaceChildren(parts[0], box, picture, parts[1], parts[2]);
   draw(values());
@@ -117,11 +117,11 @@ function deepBoundaries(place, { words, logits, longest, begins, ends, paper }, 
     const { areas, weights, logits: totals } = attendBoundaries(logits, longest, { bias, start, end, begins, ends });
     const top = weights.indexOf(Math.max(...weights));
     picture.replaceChildren(
-      deepStairs(areas, words.length, (number) => ({ text: weights[number].toFixed(3), share: weights[number], isLit: number === top })),
+      deepStairs(areas, words.length, (number) => ({ text: decimal(weights[number], 3), share: weights[number], isLit: number === top })),
       deepItems(words, (item) => lessonHolds(areas[top], 0, item)),
     );
     const isSpan = areas[top][3] > 1;
-    set(texts.why, texts.sliders, lessonText(isSpan ? texts.span : texts.item, { words: spanOf(areas[top]), weight: weights[top].toFixed(3), logit: deepNumber(totals[top], 2) }), texts.paper, texts.learns);
+    set(texts.why, texts.sliders, lessonText(isSpan ? texts.span : texts.item, { words: spanOf(areas[top]), weight: decimal(weights[top], 3), logit: deepNumber(totals[top], 2) }), texts.paper, texts.learns);
   }
   place.replaceChildren(parts[0], parts[1], box, picture, parts[2], parts[3], parts[4]);
   draw(values());

@@ -4,7 +4,7 @@
 /** Sliders, each { name, least, most, step, value, show }. `changed` gets their values after every move. */
 function deepSliders(sliders, changed) {
   const box = lessonNode('div', 'sliders');
-  const inputs = sliders.map(({ name, least, most, step = 1, value, show = String }) => {
+  const inputs = sliders.map(({ name, least, most, step = 1, value, show = (number) => String(number).replace('.', DECIMAL) }) => {
     const row = lessonNode('label', '');
     const input = Object.assign(document.createElement('input'), { type: 'range', min: least, max: most, step, value });
     const number = lessonNode('output', '', show(value));
@@ -92,5 +92,5 @@ function deepGrid(texts, most, nameOf, picked) {
   return { grid, choose };
 }
 
-const deepNumber = (number, digits = 3) => String(Number(number.toFixed(digits)) + 0).replace('-', '−');
-const deepVector = (numbers, digits = 3) => (numbers.length === 1 ? deepNumber(numbers[0], digits) : `(${numbers.map((number) => deepNumber(number, digits)).join(', ')})`);
+const deepNumber = (number, digits = 3) => String(Number(number.toFixed(digits)) + 0).replace('-', '−').replace('.', DECIMAL);
+const deepVector = (numbers, digits = 3) => (numbers.length === 1 ? deepNumber(numbers[0], digits) : `(${numbers.map((number) => deepNumber(number, digits)).join(DECIMAL === ',' ? '; ' : ', ')})`);

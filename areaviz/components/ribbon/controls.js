@@ -26,17 +26,17 @@ class Controls {
 
   /** Put the groups of choices before what the menu has of its own. */
   fill(menu) {
-    const readings = group('Show for each head', 'readings');
-    this.areas = group('Areas of', 'areas');
-    this.units = group('Point at', 'units');
+    const readings = group(sentence('Show for each head'), 'readings');
+    this.areas = group(sentence('Areas of'), 'areas');
+    this.units = group(sentence('Point at'), 'units');
     const mass = element('label', 'mass');
     const slider = element('input', '');
     slider.type = 'range';
-    slider.setAttribute('aria-label', 'Minimum share of attention');
-    mass.append(element('span', '', 'contains at least'), slider, element('output', ''));
-    const against = element('button', 'against', 'Relative to average');
+    slider.setAttribute('aria-label', sentence('Minimum share of attention'));
+    mass.append(element('span', '', sentence('contains at least')), slider, element('output', ''));
+    const against = element('button', 'against', sentence('Relative to average'));
     against.type = 'button';
-    against.title = 'Attention divided by this head’s average; hides what every query attends to';
+    against.title = sentence('Attention divided by this head’s average; hides what every query attends to');
     menu.prepend(readings.parentElement, mass, against, this.areas.parentElement, this.units.parentElement);
   }
 
@@ -50,10 +50,10 @@ class Controls {
 
   /** Offer what this map has; `plural` names the items of areas, and `level` those that are pointed at. */
   load(level, plural, hasSeveral, readings, splits) {
-    const single = level === 'token' ? 'Tokens' : 'Characters';
+    const single = level === 'token' ? sentence('Tokens') : sentence('Characters');
     this.reading.load(readings);
-    this.offer(this.units, splits ? [['Words', 'word'], [single, 'item']] : []);
-    this.offer(this.areas, hasSeveral ? [['Any size', 'any'], [`2+ ${plural}`, 'several']] : []);
+    this.offer(this.units, splits ? [[sentence('Words'), 'word'], [single, 'item']] : []);
+    this.offer(this.areas, hasSeveral ? [[sentence('Any size'), 'any'], [`2+ ${noun(plural, 2)}`, 'several']] : []);
   }
 
   offer(options, pairs) {

@@ -16,11 +16,11 @@ function swatch(head, colours) {
 }
 
 class Legend extends Sentence {
-  areas = 'spans';
+  areas = sentence('spans');
 
-  idle = 'Hover over a word, click to pin it, Shift-click to add more, press Escape to clear.';
+  idle = sentence('Hover over a word, click to pin it, Shift-click to add more, press Escape to clear.');
 
-  meaning = 'Each colour is one head, a separate look. A bar covers what it took. A thicker thread is more attention. ';
+  meaning = sentence('Each colour is one head, a separate look. A bar covers what it took. A thicker thread is more attention.');
 
   constructor(root) {
     super();
@@ -40,11 +40,14 @@ class Legend extends Sentence {
   /** Say what colours mean and how to point, and explain dotted words and heads without bars where there are any. */
   mention(hints) {
     this.hints = { ...this.hints, ...hints };
-    const dotted = this.hints.hasUnsure ? ' The model is less than half sure of dotted words.' : '';
-    const hidden = this.hints.hasHidden ? ' A word with a line through it was hidden from the model.' : '';
-    const drawn = this.hints.drawsFew ? ' Bars show the three heads with the heaviest areas. Click heads in the list to show others.' : '';
-    const meaning = this.header.heads > 1 ? this.meaning : '';
-    if (this.hint) this.hint.textContent = meaning + this.idle + dotted + hidden + drawn;
+    const told = [
+      this.header.heads > 1 && this.meaning,
+      this.idle,
+      this.hints.hasUnsure && sentence('The model is less than half sure of dotted words.'),
+      this.hints.hasHidden && sentence('A word with a line through it was hidden from the model.'),
+      this.hints.drawsFew && sentence('Bars show the three heads with the heaviest areas. Click heads in the list to show others.'),
+    ];
+    if (this.hint) this.hint.textContent = told.filter(Boolean).join(' ');
   }
 
   /** The row of a head: a button that chooses it, where there are several. */
@@ -52,8 +55,8 @@ class Legend extends Sentence {
     const line = element('li', '');
     const row = element(this.header.heads > 1 ? 'button' : 'span', 'choice');
     const [what, bar, share] = [element('span', 'what'), element('span', 'bar-of'), element('span', 'share')];
-    const who = element('span', 'who', this.header.heads > 1 ? `Head ${head + 1}` : 'Top');
-    if (this.header.heads > 1) Object.assign(row, { type: 'button', title: 'Show this head alone. Click other heads to add them.' });
+    const who = element('span', 'who', this.header.heads > 1 ? sentence('Head {head}', { head: head + 1 }) : sentence('Top'));
+    if (this.header.heads > 1) Object.assign(row, { type: 'button', title: sentence('Show this head alone. Click other heads to add them.') });
     row.dataset.head = head;
     line.style.setProperty('--head', this.colours[head % this.colours.length]);
     row.append(swatch(head, this.colours), who, what, bar, share);
@@ -78,8 +81,9 @@ class Legend extends Sentence {
     this.lesser = active.length === 1 ? this.ranked(active[0]) : [];
     if (active.length === 1) this.rows[active[0]].line.after(...this.lesser.map(({ line }) => line));
     const all = active.length === this.header.heads;
-    const numbers = active.map((head) => head + 1).join(', ');
-    const which = all ? 'all heads' : `head${active.length > 1 ? 's' : ''} ${numbers} of ${this.header.heads}`;
+    const told = { heads: active.map((head) => head + 1).join(', '), count: this.header.heads };
+    const some = active.length > 1 ? sentence('heads {heads} of {count}', told) : sentence('head {heads} of {count}', told);
+    const which = all ? sentence('all heads') : some;
     this.caption.textContent = this.header.caption.join(this.header.heads > 1 ? which : '');
   }
 
@@ -87,14 +91,13 @@ class Legend extends Sentence {
   explain(how, active, name) {
     const [less, more] = this.header.signed;
     const key = (colour, text) => [swatch(0, [colour]), document.createTextNode(text)];
-    const single = this.plural.replace(/s$/, '');
     const words = {
       heaviest: '',
-      coverage: `Coverage: attention per ${single}, summed over all areas that contain it. It sums to 100 %.`,
-      densest: `For each head, the smallest area that contains at least ${how.mass} % of its attention.`,
+      coverage: sentence('Coverage: attention per {item}, summed over all areas that contain it. It sums to 100 %.', { item: noun(this.plural, 1) }),
+      densest: sentence('For each head, the smallest area that contains at least {mass} % of its attention.', { mass: how.mass }),
     };
     const most = Math.round(2 ** this.header.steepest);
-    const signed = [...key(more, `above average (up to ${most}×) `), ...key(less, 'below average')];
+    const signed = [...key(more, `${sentence('above average (up to {times}×)', { times: most })} `), ...key(less, sentence('below average'))];
     this.how.replaceChildren(...(how.against === 'average' ? signed : [document.createTextNode(words[how.reading])]));
     this.sinks.textContent = this.readings.sinkWords(active, name);
   }
@@ -117,16 +120,16 @@ class Legend extends Sentence {
 
   /** The number at the end of a line: of a smallest area also how many items it has. */
   amount(span, { isRaised, isDensest }) {
-    if (isRaised) return times(span.weight).replace(' times', ' ×');
-    if (!isDensest) return share(span, '≥ ');
-    return `${this.extent(span)} ${this.extent(span) === '1' ? 'item' : 'items'}, ${share(span)}`;
+    if (isRaised) return `${times(span.weight)} ×`;
+    if (!isDensest) return share(span, true);
+    return `${this.extent(span)} ${noun('items', +this.extent(span))}, ${share(span)}`;
   }
 
   /** The heads' numbers in words, for the sentence that is read out. */
   weights(scene) {
     const tops = this.rows.filter(({ head }) => scene.spans.some((span) => span.head === head));
     if (tops.length < 2) return '';
-    return tops.map(({ head, share: told }) => ` Head ${head + 1}: ${told.textContent}.`).join('');
+    return tops.map(({ head, share: told }) => ` ${sentence('Head {head}: {share}.', { head: head + 1, share: told.textContent })}`).join('');
   }
 
   /** Show a sentence with its quotations in bold, and have it read out a moment later. */
@@ -142,5 +145,5 @@ class Legend extends Sentence {
 
 /** A sentence as nodes, with its quotations in bold. */
 function withBoldQuotes(text) {
-  return text.split(/(“[^”]*”)/u).map((part) => (part.startsWith('“') ? element('b', '', part) : part));
+  return text.split(/(“[^”]*”|„[^“]*“)/u).map((part, place) => (place % 2 ? element('b', '', part) : part));
 }

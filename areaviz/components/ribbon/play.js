@@ -13,11 +13,11 @@ const LONGEST_DONE = 40; // characters of the text written before that a sentenc
 function playStory({ query, memory, items, span, scene, legend, hasAreas, keys }) {
   const isTaken = (item) => item >= span.start && item < span.start + span.length;
   const isWritten = legend.header.written;
-  const noun = scene.unit === 'word' ? 'word' : query.items.level;
+  const isWord = scene.unit === 'word';
   const sentences = playSentences({
-    noun, nouns: scene.unit === 'word' ? 'words' : legend.plural, hasAreas, keys, isWritten, what: scene.what, share: share(span),
-    area: legend.named(span, memory.items), isOne: !legend.isTakenAsOne(span, scene), done: doneBefore(query.items, items[0]),
-    whose: legend.header.heads > 1 ? `the weight of head ${span.head + 1}` : 'the weight', averaged: legend.averaged(scene),
+    item: noun(isWord ? 'words' : `${query.items.level}s`, 1), items: noun(isWord ? 'words' : legend.plural, 2), hasAreas, keys, isWritten,
+    what: scene.what, share: share(span), area: legend.named(span, memory.items), isOne: !legend.isTakenAsOne(span, scene),
+    done: doneBefore(query.items, items[0]), head: legend.header.heads > 1 ? span.head + 1 : null, more: legend.averaged(scene),
   });
   const last = Math.max(...items);
   const out = chipParts(query.layout, (item) => items.includes(item)).map((part) => ({ ...part, isLater: isWritten && part.first > last }));
@@ -35,16 +35,23 @@ function doneBefore(items, first) {
 }
 
 /** The five sentences. `isOne` says that the area is a single word, and `done` is what was written before. */
-function playSentences({ noun, nouns, hasAreas, keys, isWritten, what, share: weight, area, isOne, done, whose, averaged }) {
-  const ready = done ? `The model has written ${done}` : 'The model has written nothing yet';
-  const made = keys === 'boundary' ? 'made from where it begins and where it ends' : `made from its ${nouns}`;
-  const alone = hasAreas ? `It can take several neighbours as one area. Here the area is ${area} alone.` : `It looks at one ${noun} at a time, such as ${area}.`;
+function playSentences(told) {
+  const { hasAreas, keys, isWritten, isOne, done, head } = told;
+  const ready = done ? sentence('The model has written {done} and needs the next {item}. It can read the text below.', told)
+    : sentence('The model has written nothing yet and needs the next {item}. It can read the text below.', told);
+  const alone = hasAreas ? sentence('It can take several neighbours as one area. Here the area is {area} alone.', told)
+    : sentence('It looks at one {item} at a time, such as {area}.', told);
+  const made = keys === 'boundary'
+    ? sentence('The area gets one key, made from where it begins and where it ends. The key says what the area offers.')
+    : sentence('The area gets one key, made from its {items}. The key says what the area offers.', told);
   return [
-    isWritten ? `${ready} and needs the next ${noun}. It can read the text below.` : `The model reads ${what} and looks for what belongs to it.`,
-    isOne ? alone : `It can take several neighbours as one. Here ${area} becomes one area.`,
-    isOne ? `${area} has a key, which says what it offers.` : `The area gets one key, ${made}. The key says what the area offers.`,
-    `The model compares what it needs with every key. ${weight} of ${whose} goes to ${area}${averaged}.`,
-    `The content of ${area} flows up and ${isWritten ? `helps to write ${what}` : `becomes part of ${what}`}.`,
+    isWritten ? ready : sentence('The model reads {what} and looks for what belongs to it.', told),
+    isOne ? alone : sentence('It can take several neighbours as one. Here {area} becomes one area.', told),
+    isOne ? sentence('{area} has a key, which says what it offers.', told) : made,
+    head ? sentence('The model compares what it needs with every key. {share} of the weight of head {head} goes to {area}{more}.', told)
+      : sentence('The model compares what it needs with every key. {share} of the weight goes to {area}{more}.', told),
+    isWritten ? sentence('The content of {area} flows up and helps to write {what}.', told)
+      : sentence('The content of {area} flows up and becomes part of {what}.', told),
   ];
 }
 
@@ -69,10 +76,11 @@ class Play {
 
   /** Name the buttons: what the next press does. */
   name() {
-    this.opener.textContent = this.isCalm ? 'Show the 5 steps' : `Play the steps, ${SECONDS} s`;
-    if (this.frame) this.button.textContent = 'Pause';
-    else if (this.time >= SECONDS) this.button.textContent = this.isCalm ? 'Start again' : 'Play again';
-    else this.button.textContent = this.isCalm ? 'Next' : 'Continue';
+    this.opener.textContent = this.isCalm ? sentence('Show the 5 steps') : sentence('Play the steps, {seconds} s', { seconds: SECONDS });
+    this.button.toggleAttribute('data-done', !this.frame && this.time >= SECONDS);
+    if (this.frame) this.button.textContent = sentence('Pause');
+    else if (this.time >= SECONDS) this.button.textContent = this.isCalm ? sentence('Start again') : sentence('Play again');
+    else this.button.textContent = this.isCalm ? sentence('Next') : sentence('Continue');
   }
 
   open() {
@@ -135,8 +143,8 @@ class Play {
     this.time = time;
     this.scene.draw(time);
     this.bar.style.setProperty('--done', `${(time / SECONDS) * 100}%`);
-    const sentence = this.now.sentences[this.step];
-    if (this.told.textContent !== sentence) this.told.replaceChildren(...withBoldQuotes(sentence));
+    const told = this.now.sentences[this.step];
+    if (this.told.textContent !== told) this.told.replaceChildren(...withBoldQuotes(told));
     this.name();
   }
 

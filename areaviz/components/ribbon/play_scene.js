@@ -155,7 +155,8 @@ class PlayScene {
     if (grown) this.pill(grown);
     const shown = key * (1 - ask);
     if (shown < 0.05 || ends.length !== 2 || this.story.keys !== 'boundary') return;
-    const [begin, end] = this.below.isReversed ? ['ends', 'begins'] : ['begins', 'ends'];
+    const [begins, ends_] = [sentence('begins'), sentence('ends')];
+    const [begin, end] = this.below.isReversed ? [ends_, begins] : [begins, ends_];
     const [left, right] = [ends[0].now + ends[0].width / 2 - 16, ends[1].now + ends[1].width / 2 + 16];
     this.label(begin, left, this.low - 34, { 'text-anchor': 'end', opacity: shown });
     this.label(end, right, this.low - 34, { 'text-anchor': 'start', opacity: shown });
@@ -165,7 +166,7 @@ class PlayScene {
     const [wide, high] = [92 * grown, 34 * grown];
     const y = this.keyTop + 17;
     this.add('rect', 'pill', { x: this.middle - wide / 2, y: y - high / 2, width: wide, height: high, rx: high / 2 });
-    if (grown > 0.9) this.label('one key', this.middle, y + 5.5);
+    if (grown > 0.9) this.label(sentence('one key'), this.middle, y + 5.5);
   }
 
   read(part, box, moved) {

@@ -3,6 +3,14 @@
 
 const LINK_EVENT = 'areaviz:ribbon';
 const OTHER = { query: 'memory', memory: 'query' };
+// What Python calls the texts and pictures, in the reader's language.
+const TITLES = {
+  Source: sentence('Source'),
+  Output: sentence('Output'),
+  'Output so far': sentence('Output so far'),
+  Picture: sentence('Picture'),
+  'Row of pictures': sentence('Row of pictures'),
+};
 const MOVING_KEYS = ['ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown', 'Home', 'End'];
 
 class PointedView {
@@ -241,11 +249,15 @@ function rangesHere(ranges, matches) {
 }
 
 /** Name a side above its text or picture, and for a screen reader. */
-function entitle(side, title, isWritten) {
-  const role = side.name === 'query' ? 'attends' : 'is attended to';
-  const plain = side.name === 'query' ? ', step by step' : ', what the model looks at';
-  side.title.replaceChildren(element('b', '', title), isWritten ? plain : ` ${role}`);
-  side.scroller.setAttribute('aria-label', `${title} ${role}`);
+function entitle(side, given, isWritten) {
+  const title = TITLES[given] ?? given;
+  const attends = sentence('{title} attends', { title });
+  const role = side.name === 'query' ? attends : sentence('{title} is attended to', { title });
+  const plain = side.name === 'query' ? sentence('{title}, step by step', { title }) : sentence('{title}, what the model looks at', { title });
+  const said = isWritten ? plain : role;
+  const start = said.indexOf(title);
+  side.title.replaceChildren(said.slice(0, start), element('b', '', title), said.slice(start + title.length));
+  side.scroller.setAttribute('aria-label', role);
 }
 
 /** The pen of a canvas of a size in page pixels, wiped clean. */

@@ -2,9 +2,9 @@
 // (areaviz/trace/reading.py). This file reads what was sent of them, and lets users choose one.
 
 const READINGS = [
-  ['Top areas', 'heaviest', 'The areas with the largest attention weights'],
-  ['Coverage', 'coverage', 'Attention per item, summed over all areas that contain it; normalised to 100 %'],
-  ['Smallest area', 'densest', 'The smallest area that contains at least the chosen share of the attention'],
+  [sentence('Top areas'), 'heaviest', sentence('The areas with the largest attention weights')],
+  [sentence('Coverage'), 'coverage', sentence('Attention per item, summed over all areas that contain it; normalised to 100 %')],
+  [sentence('Smallest area'), 'densest', sentence('The smallest area that contains at least the chosen share of the attention')],
 ];
 
 /** What was sent of smallest areas, averages and sinks; `text` is the side that attends, where it is a text. */
@@ -60,16 +60,18 @@ class Readings {
   sinkWords(heads, name) {
     const byItem = new Map();
     for (const [head, item, share] of this.header.sinks) {
-      if (heads.includes(head)) byItem.set(item, [...(byItem.get(item) ?? []), `head ${head + 1}, ${percent(share)}`]);
+      if (heads.includes(head)) byItem.set(item, [...(byItem.get(item) ?? []), `${sentence('head {head}', { head: head + 1 })}, ${percent(share)}`]);
     }
-    return Array.from(byItem, ([item, who]) => `Attention sink: ${name(item)} (${who.join('; ')} of the mean attention).`).join(' ');
+    return Array.from(byItem, ([item, who]) => (
+      sentence('Attention sink: {item} ({heads} of the mean attention).', { item: name(item), heads: who.join('; ') })
+    )).join(' ');
   }
 }
 
-/** "3.2 times" of a number of doublings. */
+/** How many times a number of doublings is, such as "3.2". */
 function times(doublings) {
   const ratio = 2 ** doublings;
-  return `${ratio >= 10 ? ratio.toFixed(0) : ratio.toFixed(1)} times`;
+  return decimal(ratio, ratio >= 10 ? 0 : 1);
 }
 
 /** The choice of the display, the share that a smallest area contains, and whether maps are relative to the average. */

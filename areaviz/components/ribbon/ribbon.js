@@ -172,7 +172,7 @@ class Ribbon extends PointedView {
   nameOf(side, items) {
     const text = this.attention.sides[side];
     const names = text.runs(items).map(([first, last]) => quoted(text.run(first, last)));
-    return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+    return names.length < 2 ? names.join('') : sentence('{first} and {last}', { first: names.slice(0, -1).join(', '), last: names.at(-1) });
   }
 
   draw() {

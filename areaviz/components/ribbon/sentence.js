@@ -1,23 +1,38 @@
-// What is said of what is pointed at, in one sentence. All text enters the page through textContent.
+// What is said of what is pointed at, in one sentence. All text enters the page through textContent. The catalogue has whole
+// sentences and whole clauses, because languages order words differently.
 
-const COUNTS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten', 'eleven', 'twelve'];
+const COUNTS = [
+  '0', '1', sentence('two'), sentence('three'), sentence('four'), sentence('five'), sentence('six'), sentence('seven'),
+  sentence('eight'), sentence('nine'), sentence('ten'), sentence('eleven'), sentence('twelve'),
+];
+// The items of areas by what they are called together: one of them, and several.
+const NOUNS = {
+  tokens: [sentence('token'), sentence('tokens')],
+  characters: [sentence('character'), sentence('characters')],
+  cells: [sentence('cell'), sentence('cells')],
+  words: [sentence('word'), sentence('words')],
+  items: [sentence('item'), sentence('items')],
+};
+
+function noun(plural, number) { return NOUNS[plural][number === 1 ? 0 : 1]; }
 
 function percent(weight) {
   const value = weight * 100;
   if (value >= 10) return `${value.toFixed(0)} %`;
-  return value >= 0.1 ? `${value.toFixed(1)} %` : '< 0.1 %';
+  return value >= 0.1 ? `${decimal(value, 1)} %` : `< ${decimal(0.1, 1)} %`;
 }
 
-/** A share as it is said: "at least" where what was not sent may change what is read. */
-function share({ weight, more = 0 }, atLeast = 'at least ') {
+/** A share as it is said: "at least" where what was not sent may change what is read, in short with a sign. */
+function share({ weight, more = 0 }, isShort = false) {
   if (percent(weight) === percent(weight + more)) return percent(weight);
-  return atLeast + (weight < 0.001 ? '0 %' : percent(weight));
+  const least = weight < 0.001 ? '0 %' : percent(weight);
+  return isShort ? `≥ ${least}` : sentence('at least {share}', { share: least });
 }
 
 /** Text in quotes; breaks, and blanks at its ends, are made visible. */
 function quoted(text) {
   const sign = (blanks) => blanks.replaceAll(' ', SYMBOLS[' ']);
-  return `“${text.replaceAll(/[\n\r\t]/g, (blank) => SYMBOLS[blank]).replace(/^ +/, sign).replace(/ +$/, sign)}”`;
+  return sentence('“{text}”', { text: text.replaceAll(/[\n\r\t]/g, (blank) => SYMBOLS[blank]).replace(/^ +/, sign).replace(/ +$/, sign) });
 }
 
 /** The values of a list by their key, in the order in which keys appear. */
@@ -34,8 +49,12 @@ class Sentence {
   phrase(scene) {
     const { side, what, spans, other } = scene;
     const top = heaviest(spans);
-    if (!top) return `${what} ${side === 'query' ? 'attends to nothing here' : 'receives almost no attention'}.`;
-    if (scene.isRaised) return `${what} attends ${times(top.weight)} as much as on average to ${this.named(top, other)} (${this.head(top, '')}).`;
+    if (!top && side === 'query') return sentence('{what} attends to nothing here.', { what });
+    if (!top) return sentence('{what} receives almost no attention.', { what });
+    if (scene.isRaised) {
+      const found = { what, times: times(top.weight), where: this.named(top, other), head: this.head(top, '') };
+      return sentence('{what} attends {times} times as much as on average to {where} ({head}).', found);
+    }
     if (scene.isDensest) return this.smallestPhrase(scene);
     const groups = this.groups(scene);
     return side === 'query' ? this.attendsPhrase(scene, groups) : this.receivesPhrase(scene, groups);
@@ -53,36 +72,50 @@ class Sentence {
     const { what, spans } = scene;
     const heads = new Set(spans.map(({ head }) => head)).size;
     const [top] = first.tops;
-    const opener = this.header.written ? `To write ${what}` : `For ${what}`;
     const only = heads === 1 ? ` (${share(top)})` : '';
-    const one = scene.isCovered ? ' by coverage' : this.isTakenAsOne(top, scene) ? ', taken as one' : '';
-    const most = `${this.who(first.tops, heads)} ${verb(first.tops)} most to ${first.text}${one}${only}${this.averaged(scene)}`;
-    return `${opener}, ${most}${this.resting(top, scene)}${this.others(rest, heads)}${this.counted(scene)}.`;
+    const more = `${only}${this.averaged(scene)}${this.resting(top, scene)}${this.others(rest, heads)}${this.counted(scene)}`;
+    const told = { what, who: this.who(first.tops, heads), where: this.taken(first.text, top, scene), more };
+    if (this.header.written) {
+      return isOne(first.tops) ? sentence('To write {what}, {who} attends most to {where}{more}.', told)
+        : sentence('To write {what}, {who} attend most to {where}{more}.', told);
+    }
+    return isOne(first.tops) ? sentence('For {what}, {who} attends most to {where}{more}.', told)
+      : sentence('For {what}, {who} attend most to {where}{more}.', told);
+  }
+
+  /** The name of a span, and that it was taken as one, or read by coverage. */
+  taken(where, top, scene) {
+    if (scene.isCovered) return sentence('{where} by coverage', { where });
+    return this.isTakenAsOne(top, scene) ? sentence('{where}, taken as one', { where }) : where;
   }
 
   /** What the heads took that the sentence does not begin with. */
   others(rest, heads) {
     const left = rest.flatMap(({ tops }) => tops);
     if (!rest.length) return '';
-    if (rest.length > 2) return `; the other ${count(left.length)} heads attend most to other places`;
-    return rest.map(({ text, tops }) => `; ${this.who(tops, heads)} ${verb(tops)} most to ${text}`).join('');
+    if (rest.length > 2) return sentence('; the other {count} heads attend most to other places', { count: count(left.length) });
+    return rest.map(({ text, tops }) => {
+      const told = { who: this.who(tops, heads), where: text };
+      return isOne(tops) ? sentence('; {who} attends most to {where}', told) : sentence('; {who} attend most to {where}', told);
+    }).join('');
   }
 
   receivesPhrase(scene, [first, ...rest]) {
     const heads = scene.spans.length && new Set(scene.spans.map(({ head }) => head)).size;
-    const receives = `${scene.what} receives most attention from`;
-    if (heads === 1) return `${receives} ${first.text} (${this.head(first.tops[0])}${share(first.tops[0])})${this.averaged(scene)}.`;
-    const from = ({ text, tops }) => `${text} in ${this.who(tops, heads)}`;
-    const also = rest.length > 2 ? `, and from other ${this.plural} in the other heads` : rest.map((one) => `, from ${from(one)}`).join('');
-    return `${receives} ${from(first)}${also}${this.averaged(scene)}.`;
+    const receives = (from, more) => sentence('{what} receives most attention from {from}{more}.', { what: scene.what, from, more });
+    if (heads === 1) return receives(`${first.text} (${this.head(first.tops[0])}${share(first.tops[0])})`, this.averaged(scene));
+    const from = ({ text, tops }) => sentence('{from} in {who}', { from: text, who: this.who(tops, heads) });
+    const also = rest.length > 2 ? sentence(', and from other {items} in the other heads', { items: noun(this.plural, 2) })
+      : rest.map((one) => sentence(', from {from}', { from: from(one) })).join('');
+    return receives(from(first), `${also}${this.averaged(scene)}`);
   }
 
   /** "head 3", "two heads", "all four heads". */
   who(tops, heads) {
-    if (this.header.heads === 1) return 'the model';
-    if (tops.length === 1) return `head ${tops[0].head + 1}`;
-    if (tops.length < heads) return `${count(tops.length)} heads`;
-    return heads === 2 ? 'both heads' : `all ${count(heads)} heads`;
+    if (this.header.heads === 1) return sentence('the model');
+    if (tops.length === 1) return sentence('head {head}', { head: tops[0].head + 1 });
+    if (tops.length < heads) return sentence('{count} heads', { count: count(tops.length) });
+    return heads === 2 ? sentence('both heads') : sentence('all {count} heads', { count: count(heads) });
   }
 
   /** Whether a span is several words, or several characters, that the head took as one area. */
@@ -95,8 +128,9 @@ class Sentence {
   counted({ alone, spans, other }) {
     if (!alone) return '';
     const top = heaviest(spans);
-    const single = alone.weight > top.weight ? `; ${this.named(alone, other)} alone has ${share(alone)}` : '';
-    return `, counting only ${this.areas} of 2+ ${this.plural}${single}`;
+    const found = { where: this.named(alone, other), share: share(alone) };
+    const single = alone.weight > top.weight ? sentence('; {where} alone has {share}', found) : '';
+    return `${sentence(', counting only {areas} of 2+ {items}', { areas: this.areas, items: noun(this.plural, 2) })}${single}`;
   }
 
   /** Of several smallest areas the one with the fewest items, and how many items it has. */
@@ -105,9 +139,10 @@ class Sentence {
     const top = spans.reduce((best, one) => (size(one) < size(best) || (size(one) === size(best) && one.weight > best.weight) ? one : best));
     const several = spans.some(({ of }) => of[0] !== top.of[0]);
     const whose = several ? name(top.of) : what;
-    const rest = several ? '; each has its own area' : '';
-    const items = size(top) === 1 ? this.plural.replace(/s$/, '') : this.plural;
-    return `At least ${mass} % of the attention of ${whose} falls on ${this.named(top, other)} (${this.head(top)}${size(top)} ${items}, ${share(top)})${rest}.`;
+    const rest = several ? sentence('; each has its own area') : '';
+    const how = `${this.head(top)}${size(top)} ${noun(this.plural, size(top))}, ${share(top)}`;
+    const told = { mass, whose, where: this.named(top, other), how, more: rest };
+    return sentence('At least {mass} % of the attention of {whose} falls on {where} ({how}){more}.', told);
   }
 
   /** Where the top area is what its head always attends to: that, and what is most above its average. */
@@ -115,18 +150,26 @@ class Sentence {
     const head = this.readings.sinkHead(top.head, this.itemOf(top));
     if (head === undefined) return '';
     const best = raised?.();
-    const found = best ? `; most above its average is ${this.named(best, other)} (${this.head(best)}${times(best.weight)} as much)` : '';
-    return `, an attention sink of head ${head + 1}${found}`;
+    const raise = (one) => ({ where: this.named(one, other), head: this.head(one), times: times(one.weight) });
+    const found = best ? sentence('; most above its average is {where} ({head}{times} times as much)', raise(best)) : '';
+    return `${sentence(', an attention sink of head {head}', { head: head + 1 })}${found}`;
   }
 
   /** The item that a span of one item is, else -1. */
   itemOf({ start, length }) { return length === 1 ? start : -1; }
 
   /** That a weight is a mean, and over what. */
-  averaged({ weighed, isWord }) { return weighed > 1 ? `, on average over ${isWord ? 'its ' : ''}${weighed} ${this.plural}` : ''; }
+  averaged({ weighed, isWord }) {
+    const over = { count: weighed, items: noun(this.plural, weighed) };
+    if (weighed < 2) return '';
+    return isWord ? sentence(', on average over its {count} {items}', over) : sentence(', on average over {count} {items}', over);
+  }
 
   /** Which head that is, where there are several. */
-  head(top, after = ', ') { return this.header.heads > 1 ? `head ${top.head + 1}${after}` : after ? '' : 'the only head'; }
+  head(top, after = ', ') {
+    if (this.header.heads > 1) return `${sentence('head {head}', { head: top.head + 1 })}${after}`;
+    return after ? '' : sentence('the only head');
+  }
 
   /** How many items a span or area has. */
   extent({ length, area }) { return `${length ?? (area ? area.height * area.width : 1)}`; }
@@ -135,4 +178,4 @@ class Sentence {
   named(span, other) { return quoted(other.run(span.start, span.start + span.length - 1)); }
 }
 
-function verb(tops) { return tops.length === 1 ? 'attends' : 'attend'; }
+function isOne(tops) { return tops.length === 1; }

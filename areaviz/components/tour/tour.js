@@ -70,9 +70,9 @@ class Tour {
     const { act, back, next, number, count, ways } = this.data;
     const found = ways.map(([label, address], place) => this.way(label, address, place ? '' : 'main'));
     if (act) found.push(this.way(...act, 'act'));
-    if (back) found.push(this.way('Back', back));
-    if (next) found.push(this.way(`Next, ${number} of ${count}`, next, 'main'));
-    return [...found, this.way('End', withoutTour(), 'end')];
+    if (back) found.push(this.way(sentence('Back'), back));
+    if (next) found.push(this.way(sentence('Next, {number} of {count}', { number, count }), next, 'main'));
+    return [...found, this.way(sentence('End'), withoutTour(), 'end')];
   }
 
   way(label, address, kind = '') {
@@ -127,7 +127,7 @@ class Tour {
     if (!watch || !next || this.hasGone) return;
     const said = seen(watch)[0]?.textContent ?? '';
     this.hasStarted ||= said.includes(starts);
-    const isDone = this.hasStarted && said && (ends ? said.includes(ends) : !said.includes(starts));
+    const isDone = this.hasStarted && said && (ends ? said.includes(ends) : !starts || !said.includes(starts));
     this.since = isDone ? this.since ?? performance.now() : null;
     if (!isDone || performance.now() - this.since < HOLD) return;
     this.hasGone = true;

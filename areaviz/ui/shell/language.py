@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -32,6 +33,15 @@ def language_params() -> dict[str, str]:
     language()
     chosen = st.session_state.get(_CHOSEN)
     return {LANG: chosen} if chosen else {}
+
+
+def with_language(address: str) -> str:
+    """Return an address of the app with the parameter of the language, if one was chosen."""
+    params = urlencode(language_params())
+    if not params:
+        return address
+    page, mark, anchor = address.partition("#")
+    return f"{page}{'&' if '?' in page else '?'}{params}{mark}{anchor}"
 
 
 def without_language(params: Mapping[str, str]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from areaviz.interactive.first_look import SITE, first_look
+from areaviz.texts.catalogue import message
 from areaviz.trace.areas import Area
 from areaviz.trace.errors import InputError
 from areaviz.trace.link import from_params
@@ -21,6 +22,7 @@ from areaviz.trace.request import Focus, Request
 from areaviz.ui.components.ribbon import ribbon
 from areaviz.ui.shell.engine import engine
 from areaviz.ui.shell.errors import show_errors
+from areaviz.ui.shell.language import language_params, sentence
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.page import told_apart
 from areaviz.ui.shell.state import link_params
@@ -43,13 +45,17 @@ def draw_maker(first: Trace) -> None:
     Args:
         first: the translation that the form begins with.
     """
-    st.header("Copy an exercise of your own", anchor=False)
+    st.header(sentence("Copy an exercise of your own"), anchor=False)
     st.markdown(
-        "Choose a sentence, a German word and a head. Students who open the link guess first. The"
-        " link does not contain the answer."
+        sentence(
+            "Choose a sentence, a German word and a head. Students who open the link guess first."
+            " The link does not contain the answer."
+        )
     )
-    text = st.text_input("English sentence", first.request.text, max_chars=200, key="teach_text")
-    with show_errors("translating the sentence"):
+    text = st.text_input(
+        sentence("English sentence"), first.request.text, max_chars=200, key="teach_text"
+    )
+    with show_errors(message("translating the sentence")):
         trace = engine().trace(Request(first.request.model, text).checked())
         look = first_look(trace)
         attention = trace.maps[SITE]
@@ -57,10 +63,12 @@ def draw_maker(first: Trace) -> None:
         one, two, three = st.columns([2, 1, 1])
         items = range(len(labels))
         start = look.items[0] if look.items else 0
-        word = one.selectbox("German word", items, start, format_func=labels.__getitem__)
-        layer = two.selectbox("Layer", range(attention.layers), look.layer, format_func=_counted)
-        head = three.selectbox("Head", range(attention.heads), format_func=_counted)
-        params = exercise_params(trace.request, layer, head, word)
+        word = one.selectbox(sentence("German word"), items, start, format_func=labels.__getitem__)
+        layer = two.selectbox(
+            sentence("Layer"), range(attention.layers), look.layer, format_func=_counted
+        )
+        head = three.selectbox(sentence("Head"), range(attention.heads), format_func=_counted)
+        params = exercise_params(trace.request, layer, head, word) | language_params()
         address = (st.context.url or "").partition("?")[0]
         st.code(f"{address}?{urlencode(params)}", language=None, wrap_lines=True)
 
@@ -72,7 +80,7 @@ def draw_exercise(params: Mapping[str, str], model: str) -> None:
         params: the URL parameters.
         model: the translator of links that name none.
     """
-    with show_errors("opening the exercise"):
+    with show_errors(message("opening the exercise")):
         request, focus = from_params({"model": model, **params})
         trace = engine().trace(request.checked())
         focus = checked_focus(trace, focus)
@@ -87,20 +95,25 @@ def checked_focus(trace: Trace, focus: Focus | None) -> Focus:
     """
     if focus is None or focus.head is None or len(focus.items) != 1 or SITE not in trace.maps:
         raise InputError(
-            "This exercise names no word or no head. Ask your teacher for the whole link."
+            sentence("This exercise names no word or no head. Ask your teacher for the whole link.")
         )
     attention = trace.maps[SITE]
     count = len(trace.fields[attention.query])
     limits = (
-        ("layer", focus.layer, attention.layers),
-        ("head", focus.head, attention.heads),
-        ("word", focus.items[0], count),
+        (message("layer"), focus.layer, attention.layers),
+        (message("head"), focus.head, attention.heads),
+        (message("word"), focus.items[0], count),
     )
     for name, value, limit in limits:
         if not 0 <= value < limit:
             raise InputError(
-                f"The link asks for {name} {value + 1}, but there are {limit}. Ask your teacher for"
-                " a new link."
+                sentence(
+                    "The link asks for {name} {number}, but there are {count}. Ask your teacher for"
+                    " a new link.",
+                    name=sentence(name),
+                    number=value + 1,
+                    count=limit,
+                )
             )
     return Focus(SITE, focus.layer, focus.head, items=focus.items)
 
@@ -117,14 +130,14 @@ def verdict(guess: Sequence[int], area: Area) -> str:
     taken = set(range(area.left, area.left + area.width))
     guessed = set(range(min(guess), max(guess) + 1))
     if guessed == taken:
-        return "Your guess is exactly what the head takes."
+        return sentence("Your guess is exactly what the head takes.")
     if guessed < taken:
-        return "Close: the head takes your guess and more."
+        return sentence("Close: the head takes your guess and more.")
     if taken < guessed:
-        return "Close: your guess holds what the head takes."
+        return sentence("Close: your guess holds what the head takes.")
     if guessed & taken:
-        return "Partly: your guess and the area share words."
-    return "The head takes other words."
+        return sentence("Partly: your guess and the area share words.")
+    return sentence("The head takes other words.")
 
 
 def _ask(trace: Trace, focus: Focus, params: dict[str, str]) -> None:
@@ -134,15 +147,20 @@ def _ask(trace: Trace, focus: Focus, params: dict[str, str]) -> None:
     head = (focus.head or 0) + 1
     word = escaped(query.labels[item].strip())
     st.header(
-        f"The model is about to write “{word}”. Which English words does head {head} of layer"
-        f" {focus.layer + 1} take as one?",
+        sentence(
+            "The model is about to write “{word}”. Which English words does head {head} of layer"
+            " {layer} take as one?",
+            word=word,
+            head=head,
+            layer=focus.layer + 1,
+        ),
         anchor=False,
     )
-    st.markdown(f"It translates “{escaped(trace.request.text)}”")
+    st.markdown(sentence("It translates “{text}”", text=escaped(trace.request.text)))
     names = _labels(memory.labels)
     key = f"teach_guess_{urlencode(params)}"
     guess = st.pills(
-        "Your guess: the first word and the last word. One word alone is allowed.",
+        sentence("Your guess: the first word and the last word. One word alone is allowed."),
         list(range(len(names))),
         selection_mode="multi",
         format_func=names.__getitem__,
@@ -152,19 +170,24 @@ def _ask(trace: Trace, focus: Focus, params: dict[str, str]) -> None:
     if not is_shown:
         with st.container(horizontal=True):
             st.button(
-                "Show what it took",
+                sentence("Show what it took"),
                 type="primary",
                 disabled=not guess,
                 on_click=_show,
                 args=(params,),
             )
-            st.button("I don’t know, show me", type="tertiary", on_click=_show, args=(params,))
+            skip = sentence("I don’t know, show me")
+            st.button(skip, type="tertiary", on_click=_show, args=(params,))
         return
     top = top_areas(attention, focus.layer, focus.head or 0, item, k=1)[0]
     span = escaped(span_text(memory, top.area))
-    st.markdown(
-        f"{verdict(guess, top.area)} Head {head} takes **“{span}”** ({100 * top.weight:.0f} %)."
+    took = sentence(
+        "Head {head} takes **“{span}”** ({share}).",
+        head=head,
+        span=span,
+        share=f"{100 * top.weight:.0f} %",
     )
+    st.markdown(f"{verdict(guess, top.area)} {took}")
     with st.container(border=True):
         ribbon(trace, focus, key="teach")
 
@@ -175,7 +198,7 @@ def _show(params: dict[str, str]) -> None:
 
 def _labels(labels: Sequence[str]) -> list[str]:
     """Return the labels of items, all different."""
-    return told_apart([escaped(label.strip()) or "space" for label in labels])
+    return told_apart([escaped(label.strip()) or sentence("space") for label in labels])
 
 
 def _counted(number: int) -> str:

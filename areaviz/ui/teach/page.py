@@ -8,6 +8,7 @@ from areaviz.analysis.contrast import wins
 from areaviz.analysis.stored_analysis import MODELS, SET
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.places import ANALYSIS
+from areaviz.texts.catalogue import message
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
 from areaviz.ui.analyse.opening import CHANGE
@@ -16,6 +17,7 @@ from areaviz.ui.home.hero import hero_trace
 from areaviz.ui.shell.engine import engine
 from areaviz.ui.shell.errors import show_errors
 from areaviz.ui.shell.frame import stylesheet
+from areaviz.ui.shell.language import sentence, without_language
 from areaviz.ui.teach.exercise import EXERCISE, draw_exercise, draw_maker
 from areaviz.ui.teach.looking import Looking, compare_looking
 from areaviz.ui.teach.plan import PLAN_STYLE, plan_html, plan_rows, without_attention
@@ -23,7 +25,7 @@ from areaviz.ui.teach.plan import PLAN_STYLE, plan_html, plan_rows, without_atte
 
 def draw_teach() -> None:
     """Draw the plan and the maker of exercises, or the exercise that the address names."""
-    params = st.query_params.to_dict()
+    params = without_language(st.query_params.to_dict())
     hero = hero_trace()
     if params.get(EXERCISE) == "1":
         del params[EXERCISE]
@@ -31,10 +33,12 @@ def draw_teach() -> None:
         return
     stylesheet(PLAN_STYLE)
     st.markdown(
-        "**Needs:** English; German helps · **No accounts, no names** · **Works offline** on one"
-        " laptop · Print this page for a sheet without the answers."
+        sentence(
+            "**Needs:** English; German helps · **No accounts, no names** · **Works offline** on"
+            " one laptop · Print this page for a sheet without the answers."
+        )
     )
-    with show_errors("computing the answers"):
+    with show_errors(message("computing the answers")):
         rows = plan_rows(hero, _debated(hero), _compared())
         st.markdown(plan_html(rows), unsafe_allow_html=True)
     with st.container(key="exercise_maker"):
@@ -44,12 +48,13 @@ def draw_teach() -> None:
 def _debated(hero: Trace) -> Looking | None:
     """Return the runs of the debate, None where no model can run."""
     try:
-        return _looked(hero.request.model)
+        with st.spinner(sentence("Computing the answers")):
+            return _looked(hero.request.model)
     except (InputError, BackendError):
         return None
 
 
-@st.cache_resource(show_spinner="Computing the answers", max_entries=1)
+@st.cache_resource(show_spinner=False, max_entries=1)
 def _looked(model: str) -> Looking:
     """Return the three runs, computed once per process."""
     return compare_looking(engine(), model)

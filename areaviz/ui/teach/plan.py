@@ -12,10 +12,12 @@ from html import escape
 from urllib.parse import urlencode
 
 from areaviz.interactive.first_look import SITE, first_look
+from areaviz.texts.catalogue import decimal
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.query import top_areas, words
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+from areaviz.ui.shell.language import language, sentence, with_language
 from areaviz.ui.shell.state import VIEW, WHAT_IF, link_params
 from areaviz.ui.teach.looking import HIDDEN_WORD, LAYER, Looking, output_text, span_text
 
@@ -82,33 +84,41 @@ def plan_rows(hero: Trace, looking: Looking | None, compared: Sequence[str]) -> 
     word = hero.fields[hero.maps[SITE].query].labels[first.items[0]].strip()
     rows = [
         Row(
-            "0–5 min",
-            "A guess on the board.",
-            f"“{text}” Which English words would you look at to write “{word}”? Hands up.",
-            (("Home, with the picture of this sentence", "./"),),
-            "Answer",
+            sentence("{start}–{end} min", start=0, end=5),
+            sentence("A guess on the board."),
+            sentence(
+                "“{text}” Which English words would you look at to write “{word}”? Hands up.",
+                text=text,
+                word=word,
+            ),
+            ((sentence("Home, with the picture of this sentence"), "./"),),
+            sentence("Answer"),
             (
                 *board_answer(hero),
-                "A map of weights shows what a head takes. It does not show why.",
+                sentence("A map of weights shows what a head takes. It does not show why."),
             ),
         ),
         _prediction(),
         Row(
-            "15–25 min",
-            "Own sentences.",
-            "Find a word for which a head takes three words or more as one. Then find a word for"
-            " which no head does. Keep the link.",
-            (("Translate", "./translate"),),
-            "What to expect",
+            sentence("{start}–{end} min", start=15, end=25),
+            sentence("Own sentences."),
+            sentence(
+                "Find a word for which a head takes three words or more as one. Then find a word"
+                " for which no head does. Keep the link."
+            ),
+            ((sentence("Translate"), "./translate"),),
+            sentence("What to expect"),
             (wide_answer(hero), layers_answer(hero)),
         ),
         Row(
-            "25–35 min",
-            "What if it could not look?",
-            "One of two translators has no attention. Find its funniest translation, and say what"
-            " went missing.",
-            (("Analyse: with and without attention", "./analyse"),),
-            "Answers",
+            sentence("{start}–{end} min", start=25, end=35),
+            sentence("What if it could not look?"),
+            sentence(
+                "One of two translators has no attention. Find its funniest translation, and say"
+                " what went missing."
+            ),
+            ((sentence("Analyse: with and without attention"), "./analyse"),),
+            sentence("Answers"),
             tuple(compared),
         ),
     ]
@@ -116,15 +126,22 @@ def plan_rows(hero: Trace, looking: Looking | None, compared: Sequence[str]) -> 
         rows.append(_debate(looking))
     rows.append(
         Row(
-            "42–45 min",
-            "One sentence each:",
-            "attention is …, an area is …, attention does not tell ….",
+            sentence("{start}–{end} min", start=42, end=45),
+            sentence("One sentence each:"),
+            sentence("attention is …, an area is …, attention does not tell …."),
             (),
-            "Good sentences",
+            sentence("Good sentences"),
             (
-                "Attention is how much of each part of the input a model mixes into its next step.",
-                "An area is a run of neighbours, or a rectangle, that attention weighs as one.",
-                "Attention does not tell whether the output would change without that part.",
+                sentence(
+                    "Attention is how much of each part of the input a model mixes into its next"
+                    " step."
+                ),
+                sentence(
+                    "An area is a run of neighbours, or a rectangle, that attention weighs as one."
+                ),
+                sentence(
+                    "Attention does not tell whether the output would change without that part."
+                ),
             ),
         )
     )
@@ -155,9 +172,14 @@ def board_answer(trace: Trace) -> tuple[str, ...]:
     for head in range(attention.heads):
         top = top_areas(attention, first.layer, head, first.items[0], k=1)[0]
         found.append(
-            f"Head {head + 1} takes “{span_text(memory, top.area)}” ({100 * top.weight:.0f} %)."
+            sentence(
+                "Head {head} takes “{span}” ({share}).",
+                head=head + 1,
+                span=span_text(memory, top.area),
+                share=f"{100 * top.weight:.0f} %",
+            )
         )
-    return (f"In layer {first.layer + 1}:", " ".join(found))
+    return (sentence("In layer {layer}:", layer=first.layer + 1), " ".join(found))
 
 
 def wide_answer(trace: Trace) -> str:
@@ -171,9 +193,12 @@ def wide_answer(trace: Trace) -> str:
         heads = range(attention.heads)
         tops = [top_areas(attention, first.layer, head, start, k=1)[0].area for head in heads]
         wide += any(area.width >= 3 for area in tops)
-    return (
-        f"In the sentence on Home, layer {first.layer + 1}, a head takes three words or more for"
-        f" {wide} of the {len(runs)} German words."
+    return sentence(
+        "In the sentence on Home, layer {layer}, a head takes three words or more for {wide} of the"
+        " {count} German words.",
+        layer=first.layer + 1,
+        wide=wide,
+        count=len(runs),
     )
 
 
@@ -186,30 +211,41 @@ def layers_answer(trace: Trace) -> str:
         if (attention.grid.sizes()[tops_HQ] > 1).any():
             found.append(str(layer + 1))
     if not found:
-        return "In this sentence every head takes single words only."
-    return f"In this sentence heads take several words as one in these layers: {', '.join(found)}."
+        return sentence("In this sentence every head takes single words only.")
+    return sentence(
+        "In this sentence heads take several words as one in these layers: {layers}.",
+        layers=", ".join(found),
+    )
 
 
 def _prediction() -> Row:
     """Return the part in which pairs predict three numbers and check them in the lessons."""
     items = SUMMED_ITEMS
     spans, rectangles = AreaGrid(1, 8, 1, 5).count, AreaGrid(3, 4, 2, 2).count
+    mean = decimal(f"{sum(items) / len(items):g}", language())
     return Row(
-        "5–15 min",
-        "Pairs predict, then check.",
-        "How many areas of up to 5 items do 8 items have? How many of up to 2 × 2 has a grid of"
-        f" 3 × 4? What are key and value of the items {', '.join(map(str, items))} as one? Write"
-        " every guess down, then check it in the lesson.",
-        (
-            ("Lesson 1", "./how_areas_work#sequence"),
-            ("Lesson 2", "./how_areas_work#grid"),
-            ("Lesson 3", "./how_areas_work#mean-and-sum"),
+        sentence("{start}–{end} min", start=5, end=15),
+        sentence("Pairs predict, then check."),
+        sentence(
+            "How many areas of up to 5 items do 8 items have? How many of up to 2 × 2 has a grid of"
+            " 3 × 4? What are key and value of the items {items} as one? Write every guess down,"
+            " then check it in the lesson.",
+            items=", ".join(map(str, items)),
         ),
-        "Answers",
+        tuple(
+            (sentence("Lesson {number}", number=number), f"./how_areas_work#{anchor}")
+            for number, anchor in enumerate(("sequence", "grid", "mean-and-sum"), 1)
+        ),
+        sentence("Answers"),
         (
-            f"{spans} spans, and {rectangles} rectangles.",
-            f"The key is the mean, {sum(items) / len(items):g}. The value is the sum,"
-            f" {sum(items)}.",
+            sentence(
+                "{spans} spans, and {rectangles} rectangles.", spans=spans, rectangles=rectangles
+            ),
+            sentence(
+                "The key is the mean, {mean}. The value is the sum, {sum}.",
+                mean=mean,
+                sum=sum(items),
+            ),
         ),
     )
 
@@ -217,28 +253,50 @@ def _prediction() -> Row:
 def _debate(looking: Looking) -> Row:
     """Return the part that asks whether looking is a reason."""
     attention = looking.plain.maps[SITE]
-    same = output_text(looking.banned) == output_text(looking.plain)
-    result = "the translation stays the same" if same else f"“{output_text(looking.banned)}”"
     focus = Focus(SITE, LAYER, items=(looking.item,), unit="word")
     ban, hide = ({**link_params(one.request, focus), VIEW: WHAT_IF} for one in _changed(looking))
     return Row(
-        "35–42 min",
-        "Is looking a reason?",
-        f"“{looking.plain.request.text}” Forbid every head to take “{looking.span}” as one, and"
-        f" translate again. Then hide the word “{HIDDEN_WORD}”. What changes?",
-        (
-            ("With the area banned", f"./translate?{urlencode(ban)}"),
-            ("With the word hidden", f"./translate?{urlencode(hide)}"),
+        sentence("{start}–{end} min", start=35, end=42),
+        sentence("Is looking a reason?"),
+        sentence(
+            "“{text}” Forbid every head to take “{span}” as one, and translate again. Then hide the"
+            " word “{word}”. What changes?",
+            text=looking.plain.request.text,
+            span=looking.span,
+            word=HIDDEN_WORD,
         ),
-        "For the debate",
         (
-            f"To write “{looking.word}”, {looking.takers} of {attention.heads} heads of layer"
-            f" {LAYER + 1} take “{looking.span}” as one. With that area banned"
-            f" everywhere, {result}.",
-            f"With “{HIDDEN_WORD}” hidden it writes “{output_text(looking.hidden)}”",
-            "The model needs the word, but it can get it through another area.",
+            (sentence("With the area banned"), f"./translate?{urlencode(ban)}"),
+            (sentence("With the word hidden"), f"./translate?{urlencode(hide)}"),
+        ),
+        sentence("For the debate"),
+        (
+            sentence(
+                "To write “{word}”, {takers} of {heads} heads of layer {layer} take “{span}” as"
+                " one.",
+                word=looking.word,
+                takers=looking.takers,
+                heads=attention.heads,
+                layer=LAYER + 1,
+                span=looking.span,
+            )
+            + f" {_banned(looking)}",
+            sentence(
+                "With “{word}” hidden it writes “{output}”",
+                word=HIDDEN_WORD,
+                output=output_text(looking.hidden),
+            ),
+            sentence("The model needs the word, but it can get it through another area."),
         ),
     )
+
+
+def _banned(looking: Looking) -> str:
+    """Say what the model writes without the area."""
+    output = output_text(looking.banned)
+    if output == output_text(looking.plain):
+        return sentence("With that area banned everywhere, the translation stays the same.")
+    return sentence("With that area banned everywhere, it writes “{output}”", output=output)
 
 
 def _changed(looking: Looking) -> tuple[Trace, Trace]:
@@ -247,7 +305,10 @@ def _changed(looking: Looking) -> tuple[Trace, Trace]:
 
 def _links(links: Sequence[tuple[str, str]]) -> str:
     """Return links as HTML."""
-    made = [f'<a href="{escape(to)}" target="_self">{escape(label)}</a>' for label, to in links]
+    made = []
+    for label, to in links:
+        address = escape(with_language(to))
+        made.append(f'<a href="{address}" target="_self">{escape(label)}</a>')
     return "".join(made)
 
 
@@ -263,7 +324,13 @@ def without_attention(
         worst: the texts of the worst one: "text", "output_0" and "output_1".
     """
     return (
-        f"Without attention, {worse} of {count} translations get worse and {better} better.",
-        f"The largest loss: “{worst['text']}” With attention: “{worst['output_0']}”"
-        f" Without: “{worst['output_1']}”",
+        sentence(
+            "Without attention, {worse} of {count} translations get worse and {better} better.",
+            worse=worse,
+            count=count,
+            better=better,
+        ),
+        sentence(
+            "The largest loss: “{text}” With attention: “{output_0}” Without: “{output_1}”", **worst
+        ),
     )

@@ -13,6 +13,7 @@ from areaviz.ui.look.result_page import last_result
 from areaviz.ui.shell.component import component
 from areaviz.ui.shell.engine import engine
 from areaviz.ui.shell.frame import stylesheet
+from areaviz.ui.shell.language import sentence, with_language
 from areaviz.ui.shell.page import open_page
 from areaviz.ui.shell.state import TOUR
 from areaviz.ui.tour.steps import (
@@ -44,13 +45,17 @@ def tour_bar() -> None:
     # The end belongs to the page of the last step.
     found.append(found[-1].replace(f"{TOUR}={len(PAGES)}", f"{TOUR}={END}"))
     step = _step(number)
+    if step in (LAST, MISSING):
+        step = replace(step, says=sentence(step.says))
     data = {
         **asdict(step),
         "number": number,
         "count": len(PAGES),
         "back": found[number - 2] if number > 1 else "",
         "next": found[number] if number <= len(PAGES) else "",
-        "ways": [list(way) for way in WAYS_ON] if value == END else [],
+        "ways": [[sentence(label), with_language(address)] for label, address in WAYS_ON]
+        if value == END
+        else [],
     }
     stylesheet(_ROOM)
     component("tour")(key="tour", data=data)

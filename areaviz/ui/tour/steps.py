@@ -11,19 +11,30 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from areaviz.interactive.first_look import SITE, first_item, first_look
-from areaviz.trace.areas import area_text
+from areaviz.texts.catalogue import message
+from areaviz.trace.areas import Area
 from areaviz.trace.query import Attended, top_areas, words
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.forms.reason_samples import STORIES
-from areaviz.ui.shell.markdown import counted
+from areaviz.ui.shell.language import sentence, with_language
 from areaviz.ui.shell.state import TOUR, link_params
 
 END = "end"
 """The value of the URL parameter after the last step."""
 PICTURE = "scene-34"
 STORY = STORIES[0]
-_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
+_NUMBERS = (
+    message("no"),
+    message("one"),
+    message("two"),
+    message("three"),
+    message("four"),
+    message("five"),
+    message("six"),
+    message("seven"),
+    message("eight"),
+)
 _SENTENCE = ":is(.ribbon, .grid) .say"
 
 
@@ -37,7 +48,7 @@ class Step:
         look: the CSS selector of the element with the amber frame, "" for none.
         starts: the text that the watched element contains at first.
         ends: the text that it contains once the user has done what is asked. "" waits for any text
-            without `starts`.
+            without `starts`, and for any text at all if `starts` is "" too.
         act: a link that does what is asked, as a label and an address.
         watch: the CSS selector of the watched element, "" if only Next goes on.
     """
@@ -55,11 +66,13 @@ def opening_step(trace: Trace) -> Step:
     """Introduce a translator on Home, whose ribbon can play how one word is written."""
     lit = _word(trace.fields[trace.maps[SITE].query], first_look(trace).items[0])
     return Step(
-        "A translator writes German word by word. Before each word it looks back at the English.",
-        f"Press **Play** and see how it writes **{lit}**.",
+        sentence(
+            "A translator writes German word by word. Before each word it looks back at the"
+            " English."
+        ),
+        sentence("Press **Play** and see how it writes **{word}**.", word=lit),
         ".ribbon .opener, .ribbon .play",
-        ends=" again",
-        watch=".ribbon .play .go",
+        watch=".ribbon .play .go[data-done]",
     )
 
 
@@ -72,11 +85,18 @@ def area_step(trace: Trace) -> Step:
     lit = _word(target, focus.items[0])
     other = _word(target, _neighbour(target, focus.items[0]))
     taken = f"{quoted(_span(source, top))} ({_percent(top)})"
+    says = message(
+        "It may take neighbours as one: an **area**. To write **{word}** it takes {taken}."
+    )
     # The model can be limited to single words under Options.
-    here = f"it takes {taken}" if top.area.width > 1 else f"it takes one word, {taken}"
+    if top.area.width == 1:
+        says = message(
+            "It may take neighbours as one: an **area**. To write **{word}** it takes one word,"
+            " {taken}."
+        )
     return Step(
-        f"It may take neighbours as one: an **area**. To write **{lit}** {here}.",
-        f"Point at **{other}**.",
+        sentence(says, word=lit, taken=taken),
+        sentence("Point at **{word}**.", word=other),
         ".ribbon [data-side=memory] .view",
         quoted(lit),
         quoted(other),
@@ -92,13 +112,18 @@ def head_step(trace: Trace) -> Step:
     lit = _word(trace.fields[attention.query], focus.items[0])
     tops = _tops(trace, focus, focus.items[0])
     single, several = _heads_apart(tops)
-    says = "Each colour is one **head**, which looks for itself."
+    says = sentence("Each colour is one **head**, which looks for itself.")
     if single is not None and several is not None:
-        says += (
-            f" For **{lit}**, head {single + 1} takes {quoted(_span(source, tops[single]))} alone;"
-            f" head {several + 1} takes {quoted(_span(source, tops[several]))} as one."
+        says += " " + sentence(
+            "For **{word}**, head {one} takes {single} alone; head {other} takes {several} as one.",
+            word=lit,
+            one=single + 1,
+            single=quoted(_span(source, tops[single])),
+            other=several + 1,
+            several=quoted(_span(source, tops[several])),
         )
-    return Step(says, "Point at another word.", ".ribbon .legend", quoted(lit), watch=_SENTENCE)
+    asks = sentence("Point at another word.")
+    return Step(says, asks, ".ribbon .legend", quoted(lit), watch=_SENTENCE)
 
 
 def rectangle_step(trace: Trace) -> Step:
@@ -113,11 +138,29 @@ def rectangle_step(trace: Trace) -> Step:
     scattered = _most_scattered(trace, item)
     other = _word(target, scattered)
     places = len({one.area for one in _tops(trace, focus, scattered)})
+    says = message(
+        "In a picture an area is a rectangle. To write **{word}**, {some} of {all} heads take"
+        " several cells as one, such as {where} ({share})."
+    )
+    if len(wide) == 1:
+        says = message(
+            "In a picture an area is a rectangle. To write **{word}**, one of {all} heads takes"
+            " several cells as one, such as {where} ({share})."
+        )
+    told = sentence(
+        says,
+        word=_word(target, item),
+        some=sentence(_NUMBERS[len(wide)]),
+        all=sentence(_NUMBERS[len(tops)]),
+        where=_place(top.area),
+        share=_percent(top),
+    )
+    asks = message("Point at **{word}**: its heads look at {count} places.")
+    if places == 1:
+        asks = message("Point at **{word}**: all its heads look at {count} place.")
     return Step(
-        "In a picture an area is a rectangle. To write"
-        f" **{_word(target, item)}**, {_NUMBERS[len(wide)]} of {_NUMBERS[len(tops)]} heads take"
-        f" several cells as one, such as {area_text(top.area)} ({_percent(top)}).",
-        f"Point at **{other}**: its heads look at {counted(places, 'place')}.",
+        told,
+        sentence(asks, word=other, count=places),
         ".grid [data-side=memory] .view",
         quoted(_word(target, item)),
         quoted(other),
@@ -137,28 +180,45 @@ def reason_step(trace: Trace, before: Trace | None) -> Step:
     answer = whole.fields[whole.output.field].raw
     if trace.request.text == story_without(fact):
         now = trace.fields[trace.output.field].raw
-        change = "still answers" if now == answer else "now answers"
-        was = "" if now == answer else f", not **{answer}**"
-        needs = "does not need" if now == answer else "needs"
-        return Step(
-            f"Without fact {fact + 1} it {change} **{now}**{was}. So it {needs} that fact.",
-            look=".hops .answer",
-        )
+        return Step(_without(fact + 1, now, answer), look=".hops .answer")
     label = whole.fields[whole.maps["hops"].memory].labels[fact]
+    says = sentence(
+        "Does it need what it looks at? Its last hop reads fact {number}, {fact}, and it answers"
+        " **{answer}**.",
+        number=fact + 1,
+        fact=quoted(label.rstrip(".")),
+        answer=answer,
+    )
+    away = sentence("Without fact {number}", number=fact + 1)
     return Step(
-        f"Does it need what it looks at? Its last hop reads fact {fact + 1},"
-        f" {quoted(label.rstrip('.'))}, and it answers **{answer}**.",
-        "Take that fact away and ask again.",
+        says,
+        sentence("Take that fact away and ask again."),
         ".hops .board",
-        act=(f"Without fact {fact + 1}", _address("reason", 5, {"text": story_without(fact)})),
+        act=(away, _address("reason", 5, {"text": story_without(fact)})),
     )
 
 
-LAST = Step("You have seen spans, heads, rectangles and a test.")
+def _without(number: int, now: str, answer: str) -> str:
+    """Say how the answer without a fact compares with the one before."""
+    if now == answer:
+        return sentence(
+            "Without fact {number} it still answers **{now}**. So it does not need that fact.",
+            number=number,
+            now=now,
+        )
+    return sentence(
+        "Without fact {number} it now answers **{now}**, not **{answer}**. So it needs that fact.",
+        number=number,
+        now=now,
+        answer=answer,
+    )
+
+
+LAST = Step(message("You have seen spans, heads, rectangles and a test."))
 WAYS_ON = (
-    ("Your own sentence", "./translate"),
-    ("How areas work", "./how_areas_work"),
-    ("Compare two translators", "./analyse"),
+    (message("Your own sentence"), "./translate"),
+    (message("How areas work"), "./how_areas_work"),
+    (message("Compare two translators"), "./analyse"),
 )
 """The three buttons at the end: labels and addresses."""
 BUILDERS: Sequence[tuple[str, Callable[[Trace], Step]]] = (
@@ -169,7 +229,7 @@ BUILDERS: Sequence[tuple[str, Callable[[Trace], Step]]] = (
 )
 """The pages of the first four steps, and what builds them; the fifth needs two traces."""
 PAGES = (*(page for page, _ in BUILDERS), "reason")
-MISSING = Step("This page has nothing to show for this step. Go on with Next.")
+MISSING = Step(message("This page has nothing to show for this step. Go on with Next."))
 """The step on a page without a model, or with an input of which the step can say nothing."""
 
 
@@ -225,12 +285,12 @@ def story_without(fact: int) -> str:
 
 def quoted(text: str) -> str:
     """Return a text in quotation marks, as the sentences below pictures have them."""
-    return f"“{text}”"
+    return sentence("“{text}”", text=text)
 
 
 def _address(page: str, number: int, params: Mapping[str, str]) -> str:
     path = "" if page == "home" else page
-    return f"./{path}?{urlencode({**params, TOUR: str(number)})}"
+    return with_language(f"./{path}?{urlencode({**params, TOUR: str(number)})}")
 
 
 def _focused(trace: Trace, focus: Focus) -> dict[str, str]:
@@ -288,6 +348,18 @@ def _span(field: Field, top: Attended) -> str:
     """Return the text of an area."""
     first, last = top.area.left, top.area.left + top.area.width - 1
     return field.raw[field.anchors[first, 0] : field.anchors[last, 1]].strip()
+
+
+def _place(area: Area) -> str:
+    """Describe where an area of a picture is, as the sentence below the picture does."""
+    row = {"number": area.top + 1, "first": area.top + 1, "last": area.top + area.height}
+    column = {"number": area.left + 1, "first": area.left + 1, "last": area.left + area.width}
+    rows, columns = message("rows {first}-{last}"), message("columns {first}-{last}")
+    if area.height == 1:
+        rows = message("row {number}")
+    if area.width == 1:
+        columns = message("column {number}")
+    return f"{sentence(rows, **row)}, {sentence(columns, **column)}"
 
 
 def _percent(top: Attended) -> str:

@@ -68,3 +68,11 @@ def test_the_browser_decides_where_nothing_is_chosen(
     monkeypatch.setattr(language.st, "context", context)
     assert language.language() == found
     assert language.language_params() == {}
+
+
+def test_an_address_gets_the_language_before_its_anchor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(language, "language_params", lambda: {"lang": "de"})
+    found = [language.with_language(one) for one in ("./", "./a?b=1", "./a?b=1#c", "./a#c")]
+    assert found == ["./?lang=de", "./a?b=1&lang=de", "./a?b=1&lang=de#c", "./a?lang=de#c"]
+    monkeypatch.setattr(language, "language_params", dict)
+    assert language.with_language("./a#c") == "./a#c"

@@ -1,0 +1,38 @@
+"""The texts of the questions in the reader's language, and numbers with its decimal mark."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from importlib.resources import files
+from typing import Any
+
+from areaviz.lessons.ask.asked import Texts
+from areaviz.texts.catalogue import ENGLISH, LANGUAGES, decimal
+from areaviz.texts.pseudo import pseudo_text
+
+_POINT = re.compile(r"(?<=\d)\.(?=\d)")
+
+
+def texts_of(name: str, language: str = ENGLISH) -> Texts:
+    """Return the texts of a file of `texts`, or of its folder of a language."""
+    folder = files("areaviz.lessons").joinpath("texts")
+    if language in LANGUAGES and language != ENGLISH:
+        folder = folder.joinpath(language)
+    texts = tomllib.loads(folder.joinpath(f"{name}.toml").read_text("utf-8"))
+    return texts if language in LANGUAGES else {key: _pseudo(text) for key, text in texts.items()}
+
+
+def with_decimal_marks(value: Any, language: str) -> Any:
+    """Return plain values with the decimal mark of a language in all their texts."""
+    if isinstance(value, str):
+        return _POINT.sub(lambda found: decimal(found[0], language), value)
+    if isinstance(value, list | tuple):
+        return [with_decimal_marks(one, language) for one in value]
+    if isinstance(value, dict):
+        return {name: with_decimal_marks(one, language) for name, one in value.items()}
+    return value
+
+
+def _pseudo(text: Any) -> Any:
+    return [pseudo_text(one) for one in text] if isinstance(text, list) else pseudo_text(text)

@@ -1,0 +1,97 @@
+"""Pages in other languages: nothing stays English, nothing is clipped, and right to left works."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from areaviz.data.places import HERO
+from areaviz.trace import codec
+from areaviz.ui.forms.samples import EXAMPLES
+from areaviz.ui.teach.looking import TEXT
+from tests.browser.conftest import PATIENCE, App, settled
+
+PAGES = ("/?tour=1", "/how_areas_work", "/how_areas_work?q=1&deep=1", "/teach")
+"""Pages whose texts are all in the catalogue."""
+SHOWN = """() => {
+  const found = [];
+  const visit = (root) => {
+    for (const one of root.querySelectorAll('*')) {
+      if (one.shadowRoot) visit(one.shadowRoot);
+      const isSkipped = one.matches('style, script, [data-testid=stIconMaterial]');
+      if (isSkipped || !one.checkVisibility()) continue;
+      for (const node of one.childNodes) if (node.nodeType === 3) found.push(node.data);
+      const names = root === document ? ['alt'] : ['alt', 'aria-label', 'title'];
+      for (const name of names) found.push(one.getAttribute(name) ?? '');
+    }
+  };
+  visit(document);
+  return found;
+}"""
+CLIPPED = """() => {
+  const found = [];
+  const visit = (root) => {
+    for (const one of root.querySelectorAll('*')) {
+      if (one.shadowRoot) visit(one.shadowRoot);
+      const text = [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+      if (!text || !one.checkVisibility() || one.clientWidth < 2) continue;
+      const hides = getComputedStyle(one).overflowX !== 'visible';
+      if (hides && one.scrollWidth > one.clientWidth + 1) found.push(one.textContent);
+    }
+  };
+  visit(document);
+  return found;
+}"""
+
+
+def data_words() -> set[str]:
+    """Return the words that models read and write, which no catalogue has."""
+    texts = [field.raw for field in codec.load(HERO).fields.values()]
+    texts += [example.text for example in EXAMPLES] + [TEXT]
+    # Two texts are Streamlit's own.
+    texts += ["areaviz English Deutsch end", "Skip to main content", "Logo"]
+    return set(re.findall(r"[A-Za-zäöüß]+", " ".join(texts)))
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("path", PAGES)
+def test_no_text_stays_english_or_is_clipped(app: App, page: Page, path: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(f"{app('app.py')}{path}{'&' if '?' in path else '?'}lang=en-XA")
+    expect(page.locator("h1, h2").first).to_contain_text("⟦", timeout=PATIENCE)
+    settled(page)
+    known = data_words()
+    left = {}
+    for text in page.evaluate(SHOWN):
+        words = set(re.findall(r"[A-Za-z]{2,}", re.sub(r"https?://\S+", "", text)))
+        if words - known:
+            left[text] = words - known
+    assert left == {}
+    assert page.evaluate(CLIPPED) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_page_is_read_from_the_right(app: App, page: Page) -> None:
+    page.goto(f"{app('app.py')}/?lang=ar-XB")
+    title = page.locator("h1")
+    expect(title).to_contain_text("⟦", timeout=PATIENCE)
+    settled(page)
+    expect(page.locator("html")).to_have_attribute("dir", "rtl")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    expect(title).to_have_css("text-align", "start")
+    tour = page.locator(".st-key-tour_link").bounding_box()
+    assert tour is not None and tour["x"] < 200
+
+
+def test_the_switch_changes_the_language_of_all_parts(app: App, page: Page) -> None:
+    page.goto(f"{app('app.py')}/?lang=de")
+    said = page.locator(".ribbon[data-ready] .say")
+    expect(said).to_contain_text("Um „", timeout=PATIENCE)
+    expect(page.locator("html")).to_have_attribute("lang", "de")
+    page.get_by_role("button", name="English", exact=True).click()
+    expect(said).to_contain_text("To write “", timeout=PATIENCE)
+    expect(page).to_have_url(re.compile(r"lang=en"))
+    expect(page.get_by_role("button", name="Deutsch", exact=True)).to_be_visible()
+    expect(page.locator("html")).to_have_attribute("lang", "en")

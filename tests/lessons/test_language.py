@@ -1,0 +1,52 @@
+"""The questions in other languages: the same texts, placeholders and lengths."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+
+import pytest
+
+from areaviz.lessons.language import texts_of, with_decimal_marks
+from areaviz.lessons.questions import QUESTIONS, question_data
+
+FOLDER = files("areaviz.lessons").joinpath("texts")
+NAMES = sorted(one.name.removesuffix(".toml") for one in FOLDER.iterdir() if "toml" in one.name)
+
+
+def placeholders(text: object) -> list[str]:
+    return sorted(set(re.findall(r"\{\w+\}", str(text))))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_question_has_all_its_texts_in_german(name: str) -> None:
+    english, german = texts_of(name), texts_of(name, "de")
+    assert set(english) == set(german)
+    for key, text in english.items():
+        assert placeholders(text) == placeholders(german[key]), key
+        assert isinstance(german[key], type(text)) and german[key], key
+        assert not isinstance(text, list) or len(text) == len(german[key]), key
+
+
+@pytest.mark.parametrize("number", QUESTIONS)
+def test_a_german_question_is_short_and_has_the_same_answer(number: int) -> None:
+    english, german = question_data(number), question_data(number, language="de")
+    assert english["numbers"]["answer"] == german["numbers"]["answer"]
+    texts = german["texts"]
+    options = german["numbers"].get("options", [])
+    assert sum(len(text.split()) for text in (texts["question"], texts["hint"], *options)) <= 60
+    told = (texts["told"], texts["learned"], texts["right"])
+    assert sum(len(text.split()) for text in told) <= 90
+    assert not any("{" in text for text in texts.values())
+
+
+def test_numbers_get_the_decimal_mark_of_the_language() -> None:
+    given = {"bars": [["item 1.5", 0.25, "0.250"]], "count": 3, "end": "Two. Three."}
+    found = with_decimal_marks(given, "de")
+    assert found == {"bars": [["item 1,5", 0.25, "0,250"]], "count": 3, "end": "Two. Three."}
+    assert with_decimal_marks(given, "en") == given
+
+
+def test_a_pseudo_language_marks_every_text() -> None:
+    texts = texts_of("shares", "en-XA")
+    assert all("⟦" in str(text) for text in texts.values()) and len(texts["options"]) == 3
