@@ -16,7 +16,7 @@ from matplotlib.patches import FancyBboxPatch, Rectangle
 from matplotlib.textpath import text_to_path
 
 from areaviz.drawing.labels import for_print, words_for_print
-from areaviz.drawing.theme import head_colour
+from areaviz.drawing.theme import HEAD_COLOURS, head_colour
 from areaviz.trace.query import words
 from areaviz.trace.record import Field
 
@@ -186,14 +186,31 @@ def _ink(text: PlacedText, item: int, colours: Mapping[int, tuple[str, str]]) ->
     return colours[item][1] if item in colours else "black"
 
 
-def draw_key(axes: Axes, place: tuple[float, float], head: int, text: str, size: float) -> None:
-    """Write a line with a head's colour in front; `place` is its left and middle.
+def draw_key(
+    axes: Axes,
+    place: tuple[float, float],
+    head: int,
+    text: str,
+    size: float,
+    is_hollow: bool = False,
+) -> None:
+    """Write a line with a square in a head's colour in front.
 
-    The axes may have any unit; the square is drawn as a marker in pt.
+    The axes may have any unit; the square is drawn as a marker in pt. Heads after the eighth, which
+    have the colours of others, have half a square.
+
+    Args:
+        axes: the axes.
+        place: left and middle of the line.
+        head: the head.
+        text: the line.
+        size: the size of its font.
+        is_hollow: whether the square is only an outline, for a head that is not drawn.
     """
     x, y = place
+    fill = "none" if is_hollow else "left" if is_again(head) else "full"
     square = axes.plot([x], [y], "s", markersize=size * 0.7, color=head_colour(head))[0]
-    square.set_clip_on(False)
+    square.set(clip_on=False, fillstyle=fill, markerfacecoloralt="white")
     axes.annotate(
         text,
         (x, y),
@@ -203,6 +220,11 @@ def draw_key(axes: Axes, place: tuple[float, float], head: int, text: str, size:
         fontsize=size,
         annotation_clip=False,
     )
+
+
+def is_again(head: int) -> bool:
+    """Return whether a head has the colour of an earlier one, so that it is drawn with dashes."""
+    return head >= len(HEAD_COLOURS)
 
 
 def write(

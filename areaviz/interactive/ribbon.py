@@ -25,7 +25,7 @@ from areaviz.interactive.message import (
 )
 from areaviz.interactive.readings import readings
 from areaviz.interactive.ribbon_print import ribbon_print
-from areaviz.interactive.ribbon_table import TOP, ribbon_table
+from areaviz.interactive.ribbon_table import TOP, ribbon_table, unsure_items
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.interventions import Hide
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
@@ -237,7 +237,5 @@ def _hidden(trace: Trace, name: str) -> dict[str, Any]:
 
 
 def _unsure(trace: Trace, name: str) -> dict[str, Any]:
-    """Return the output's items with a probability below one half; {} for another field."""
-    if name != trace.output.field:
-        return {}
-    return {"unsure": np.flatnonzero(trace.output.probabilities < 0.5).tolist()}
+    """Return the items that the model was unsure of, if the field is the output."""
+    return {"unsure": unsure_items(trace, name)} if name == trace.output.field else {}

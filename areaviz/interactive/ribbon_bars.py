@@ -16,7 +16,7 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
 from areaviz.drawing.theme import PRINT_EDGE, head_colour
-from areaviz.interactive.print_layout import CHIP, TILE, PlacedText
+from areaviz.interactive.print_layout import CHIP, TILE, PlacedText, is_again
 from areaviz.interactive.readings import STEEPEST
 from areaviz.interactive.ribbon_table import TOP, Span
 from areaviz.trace.request import Focus
@@ -27,6 +27,8 @@ ACCENT = "#0F6466"
 _PITCH, _BAR, _FROM_CHIP = 4.6, 2.8, 4.0
 # Thickness of threads: the thinnest one, and one with a weight of 1.
 _THINNEST, _THICKEST = 1.2, 7.0
+# Length of dashes and of their gaps, as parts of the thickness.
+_DASHES = 0, (1.0, 0.4)
 # Maximum number of heads with bars; of more heads, the three with the heaviest spans are drawn.
 _MOST_BARS, _DRAWN_OF_MANY = 4, 3
 
@@ -124,6 +126,10 @@ def draw_bars(axes: Axes, text: PlacedText, bars: Sequence[Bar], is_below: bool)
             ends = [left + _BAR / 2, right - _BAR / 2], [y, y]
             width = _BAR if bar.is_first else _BAR / 2
             layers = [(width + 0.6, PRINT_EDGE), (width, head_colour(bar.span.head))]
+            if is_again(bar.span.head):
+                line = Line2D(*ends, color=head_colour(bar.span.head), lw=width, ls=_DASHES)
+                axes.add_artist(line)
+                continue
             for thickness, colour in layers if bar.is_first else layers[1:]:
                 axes.add_artist(Line2D(*ends, color=colour, lw=thickness, solid_capstyle="round"))
 
@@ -193,6 +199,7 @@ def _draw_thread(axes: Axes, thread: Thread, start: float, end: tuple[float, flo
         fill=False,
         edgecolor=head_colour(thread.bar.span.head),
         linewidth=thread.thickness,
+        linestyle=_DASHES if is_again(thread.bar.span.head) else "solid",
         alpha=0.35 + 0.5 * thread.bar.share,
     )
     axes.add_artist(curve)

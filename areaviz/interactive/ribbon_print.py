@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as PrintFigure
+from matplotlib.lines import Line2D
 
 from areaviz.drawing.base import caption
 from areaviz.drawing.labels import clip, words_for_print
@@ -33,7 +34,16 @@ from areaviz.interactive.ribbon_bars import (
     draw_bars,
     draw_threads,
 )
-from areaviz.interactive.ribbon_table import TOP, Span, amount, found_words, items_text, spans_of
+from areaviz.interactive.ribbon_sentence import has_sentence, sentence_of
+from areaviz.interactive.ribbon_table import (
+    TOP,
+    Span,
+    amount,
+    found_words,
+    items_text,
+    spans_of,
+    unsure_items,
+)
 from areaviz.trace.query import smallest_area
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
@@ -97,8 +107,19 @@ def ribbon_print(trace: Trace, focus: Focus) -> PrintFigure:
     draw_bars(axes, stack.other, scene.bars, scene.is_below)
     draw_chips(axes, stack.own, dict.fromkeys(scene.chosen, (ACCENT, "white")))
     draw_chips(axes, stack.other, bar_tints(scene.bars))
+    for field, text in ((scene.own, stack.own), (scene.other, stack.other)):
+        _underline(axes, text, unsure_items(trace, field.name))
     _draw_legend(axes, scene, legend)
     return finish(figure)
+
+
+def _underline(axes: Axes, text: PlacedText, items: Sequence[int]) -> None:
+    """Draw a dotted line under items."""
+    for item in items:
+        for left, top, right in text.boxes(item, 1):
+            line = Line2D([left + 1, right - 1], [top + CHIP - 1] * 2, color="black", lw=0.8)
+            line.set_linestyle(":")
+            axes.add_artist(line)
 
 
 def _scene(trace: Trace, focus: Focus) -> Scene:
@@ -135,11 +156,20 @@ def _drawing(trace: Trace, scene: Scene, stack: Stack) -> Drawing:
     complete = shown == _row_count(stack.other.items)
     lines = "all lines" if complete else f"the {shown} lines with the heaviest spans"
     note = f"Bars: {found_words(focus, 'spans')}{which} of {whose}, at most {TOP}; threads: as"
+    title = f"What the {field_name(scene.own)} “{chosen}” {verb}"
+    if has_sentence(trace, focus):
+        title = sentence_of(trace, focus, scene.spans)
     return Drawing(
-        title=f"What the {field_name(scene.own)} “{chosen}” {verb}",
-        note=f"{note} thick as the weight; {lines}.",
+        title=title,
+        note=f"{note} thick as the weight; {lines}{_dotted(trace, scene)}.",
         caption=caption(trace, focus),
     )
+
+
+def _dotted(trace: Trace, scene: Scene) -> str:
+    """Explain dotted lines if there are any."""
+    unsure = [unsure_items(trace, field.name) for field in (scene.own, scene.other)]
+    return "; dotted: less than half sure" if any(unsure) else ""
 
 
 def _row_count(placed: Sequence[Placed]) -> int:
@@ -191,7 +221,8 @@ def _with_tops(
 
 
 def _draw_legend(axes: Axes, scene: Scene, top: float) -> None:
-    """Write the top span of every head and its weight."""
+    """Write the top span of every head and its weight; heads without bars have hollow squares."""
+    drawn = {bar.span.head for bar in scene.bars}
     for number, head in enumerate(scene.heads):
         text = "nothing"
         span = next((span for span in scene.spans if span.head == head), None)
@@ -200,4 +231,5 @@ def _draw_legend(axes: Axes, scene: Scene, top: float) -> None:
             text = f"“{label}” {amount(scene.focus, span.weight)}"
         row, column = divmod(number, _COLUMNS)
         place = column * _MEASURE / _COLUMNS + 3, top + _LEGEND * (row + 0.5)
-        draw_key(axes, place, head, f"head {head + 1}  {text}", PRINT_FONT)
+        key = f"head {head + 1}  {text}"
+        draw_key(axes, place, head, key, PRINT_FONT, is_hollow=head not in drawn)

@@ -22,6 +22,8 @@ from areaviz.trace.weights import largest, top_listed
 
 TOP = 4
 """Number of spans per head that light up and are listed."""
+UNSURE = 0.5
+"""Items that were written with a lower probability are dotted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +200,14 @@ def _heaviest(
     found = top_listed(weights_S, areas_S4, TOP)
     for span in found.index[found.weight > 0].tolist():
         yield int(start_S[span]), int(length_S[span]), float(weights_S[span])
+
+
+def unsure_items(trace: Trace, name: str) -> list[int]:
+    """Return the items of a field that the model wrote with a probability below one half."""
+    if name != trace.output.field:
+        return []
+    unsure: list[int] = np.flatnonzero(trace.output.probabilities < UNSURE).tolist()
+    return unsure
 
 
 def items_text(field: Field, items: Sequence[int]) -> str:

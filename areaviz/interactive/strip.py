@@ -11,11 +11,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from areaviz.drawing.pictures import uri
 from areaviz.drawing.theme import HEAD_COLOURS
 from areaviz.drawing.watching import watching
+from areaviz.interactive.ribbon_table import unsure_items
 from areaviz.trace.attribution import WAYS
 from areaviz.trace.clip import Clip
 from areaviz.trace.query import top_areas
@@ -24,8 +23,6 @@ from areaviz.trace.request import Focus
 
 AREAS, LEAST = 4, 0.02
 """Maximum number of bars in a lane, and the minimum weight of a bar."""
-UNSURE = 0.5
-"""Words with a lower probability are dotted."""
 Frames = Callable[[Clip, tuple[int, ...]], list[str]]
 
 
@@ -60,9 +57,6 @@ def strip_payload(
                 if top.weight >= LEAST
             ]
         )
-    unsure = []
-    if trace.output.field == attention.query:
-        unsure = np.flatnonzero(trace.output.probabilities < UNSURE).tolist()
     digest = hashlib.sha256(json.dumps([areas, drawn.words, drawn.numbers]).encode()).hexdigest()
     header = {
         "id": f"{clip.digest} {digest[:12]}",
@@ -73,7 +67,7 @@ def strip_payload(
         "frames": frames(clip, drawn.numbers),
         "milliseconds": clip.milliseconds * clip.frames // len(drawn.numbers),
         "areas": areas,
-        "unsure": unsure,
+        "unsure": unsure_items(trace, attention.query),
         "actions": [list(action) for action in drawn.actions],
         "colours": list(HEAD_COLOURS),
     }

@@ -11,7 +11,8 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import areaviz
-from areaviz.interactive.ribbon_table import items_text
+from areaviz.interactive.ribbon_sentence import sentence_of
+from areaviz.interactive.ribbon_table import items_text, spans_of
 from areaviz.publish.show import show
 from areaviz.trace.query import top_areas
 from areaviz.trace.record import Field, Trace
@@ -97,6 +98,17 @@ def test_what_is_locked_and_the_head_stay_when_the_layer_changes(opened: Open) -
     expect(shown.locator("[aria-selected=true]")).to_have_count(0)
     expect(shown.locator("[data-lit]")).to_have_count(1)
     expect(shown.locator(".say")).to_contain_text("For “")
+
+
+def test_the_print_says_the_same_sentence_as_the_page(opened: Open) -> None:
+    trace = fakes.trace(heads=16, layers=1)
+    page = opened(trace, Focus("encoder-decoder", items=(0,)))
+    say = ribbon(page).locator(".say")
+    for item in (0, 4, 8):
+        focus = Focus("encoder-decoder", items=(item,))
+        page.locator(f"#query-{item}").click()
+        expect(say).to_have_text(sentence_of(trace, focus, spans_of(trace, focus)))
+        page.keyboard.press("Escape")
 
 
 def test_without_a_focus_the_longest_word_is_lit(opened: Open) -> None:

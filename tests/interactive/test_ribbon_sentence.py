@@ -1,0 +1,45 @@
+"""The sentence of a printed ribbon."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from areaviz.interactive.ribbon_sentence import has_sentence, sentence_of
+from areaviz.interactive.ribbon_table import Span
+from areaviz.trace.request import Focus
+from tests import fakes
+
+TRACE = fakes.trace("A dog ran.", "Ein Hund.")
+FOCUS = Focus("encoder-decoder", items=(0,))
+
+
+def spans_at(places: list[int], length: int = 1) -> list[Span]:
+    """Return the top span of each head, and a lighter span of the first one."""
+    found = [Span((0,), head, start, length, 0.9) for head, start in enumerate(places)]
+    return [*found, Span((0,), 0, 8, 1, 0.1)]
+
+
+@pytest.mark.parametrize(
+    ("places", "said"),
+    [
+        ([2, 2, 2, 2], "all four heads attend most to “d”"),
+        ([2, 2, 2, 0], "three heads attend most to “d”; head 4 attends most to “A”"),
+        ([2, 3, 4, 0], "head 1 attends most to “d”; the other three heads attend most to other"),
+        ([2], "head 1 attends most to “d” (90 %)"),
+    ],
+)
+def test_sentence_names_what_heads_attend_to(places: list[int], said: str) -> None:
+    assert sentence_of(TRACE, FOCUS, spans_at(places)).startswith(f"To write “E”, {said}")
+
+
+def test_sentence_says_that_several_items_were_taken_as_one() -> None:
+    assert "“dog”, taken as one (90 %)." in sentence_of(TRACE, FOCUS, spans_at([2], 3))
+    assert sentence_of(TRACE, FOCUS, []) == "“E” attends to nothing here."
+
+
+def test_only_one_item_that_attends_has_a_sentence() -> None:
+    assert has_sentence(TRACE, FOCUS)
+    for change in ({"items": (0, 1)}, {"side": "memory"}, {"reading": "coverage"}):
+        assert not has_sentence(TRACE, replace(FOCUS, **change))
