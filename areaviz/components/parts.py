@@ -26,6 +26,8 @@ _POINTED = (
     "ribbon/pointed_view.js",
 )
 """The scripts that ribbon and grid share."""
+_READ = ("message.js", "elements.js")
+"""The scripts of components that read a message and write elements."""
 COMPONENTS: Mapping[str, tuple[str, ...]] = {
     "ribbon": (
         "ribbon/ribbon.html",
@@ -49,13 +51,13 @@ COMPONENTS: Mapping[str, tuple[str, ...]] = {
         "grid/controls.js",
         "grid/grid.js",
     ),
-    "hops": ("message.js", "hops/hops.html", "hops/hops.css", "hops/hops.js"),
-    "points": ("message.js", "points/points.html", "points/points.css", "points/points.js"),
-    "tree": ("message.js", "tree/tree.html", "tree/tree.css", "tree/tree.js"),
+    "hops": (*_READ, "hops/hops.html", "hops/hops.css", "hops/hops.js"),
+    "points": (*_READ, "points/points.html", "points/points.css", "points/points.js"),
+    "tree": (*_READ, "tree/tree.html", "tree/tree.css", "tree/tree.js"),
     "player": ("player/player.html", "player/player.css", "player/player.js"),
     "hearing": ("message.js", "hearing/hearing.html", "hearing/hearing.css", "hearing/hearing.js"),
-    "looks": ("message.js", "looks/looks.html", "looks/looks.css", "looks/looks.js"),
-    "strip": ("message.js", "strip/strip.html", "strip/strip.css", "strip/strip.js"),
+    "looks": (*_READ, "looks/looks.html", "looks/looks.css", "looks/looks.js"),
+    "strip": (*_READ, "strip/strip.html", "strip/strip.css", "strip/strip.js"),
     "thumbnails": (
         "thumbnails/thumbnails.html",
         "thumbnails/thumbnails.css",

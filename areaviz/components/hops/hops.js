@@ -7,14 +7,6 @@ const FAINT = 0.005; // of less, only a point is drawn
 const LONG = 9; // facts; more of them have lower rows
 const HINT = 'Change a fact and press Enter, drag its number to move it, or empty it to remove it.';
 
-function node(tag, className, text = '') {
-  return Object.assign(document.createElement(tag), { className, textContent: text });
-}
-
-function bold(text) { return node('b', '', text); }
-
-function percent(share) { return `${Math.round(100 * share)} %`; }
-
 function heaviest(shares) { return shares.indexOf(Math.max(...shares)); }
 
 class Hops {
@@ -59,7 +51,7 @@ class Hops {
   }
 
   headCell(className, text) {
-    return text ? Object.assign(node('th', className, text), { scope: 'col' }) : node('td', className);
+    return text ? Object.assign(made('th', className, text), { scope: 'col' }) : made('td', className);
   }
 
   rows() { return [...this.body.children]; }
@@ -74,23 +66,23 @@ class Hops {
   row(fact, number) {
     const { weights, needed, hidden } = this.header;
     const shares = weights.map((each) => each[number] ?? 0);
-    const row = node('tr', '');
+    const row = made('tr', '');
     row.dataset.fact = number;
     row.classList.toggle('read', weights.some((each) => heaviest(each) === number));
     row.classList.toggle('hidden', hidden.includes(number));
-    const cell = Object.assign(node('th', 'fact'), { scope: 'row' });
-    const inner = node('div', 'inner');
+    const cell = Object.assign(made('th', 'fact'), { scope: 'row' });
+    const inner = made('div', 'inner');
     inner.append(this.handle(row), this.field(row, fact));
-    if (needed.includes(number)) inner.append(node('span', 'mark', '✓ needed'));
-    if (hidden.includes(number)) inner.append(node('span', 'mark', 'hidden'));
+    if (needed.includes(number)) inner.append(made('span', 'mark', '✓ needed'));
+    if (hidden.includes(number)) inner.append(made('span', 'mark', 'hidden'));
     cell.append(inner);
-    row.append(cell, ...shares.map((share) => this.disc(share)), node('td', 'room'));
+    row.append(cell, ...shares.map((share) => this.disc(share)), made('td', 'room'));
     return row;
   }
 
   /** The number of a fact: a click lights the fact up, a drag moves it. */
   handle(row) {
-    const handle = Object.assign(node('button', 'number'), { type: 'button' });
+    const handle = Object.assign(made('button', 'number'), { type: 'button' });
     handle.addEventListener('click', () => this.light(row));
     handle.addEventListener('keydown', (event) => this.keyed(row, event));
     handle.addEventListener('pointerdown', (event) => { if (this.header.canEdit) this.drag(row, handle, event); });
@@ -98,7 +90,7 @@ class Hops {
   }
 
   field(row, fact) {
-    const field = Object.assign(node('textarea', ''), { value: fact, defaultValue: fact, rows: 1, spellcheck: false });
+    const field = Object.assign(made('textarea', ''), { value: fact, defaultValue: fact, rows: 1, spellcheck: false });
     field.readOnly = !this.header.canEdit;
     field.addEventListener('focus', () => this.light(row));
     field.addEventListener('change', () => this.commit());
@@ -107,13 +99,13 @@ class Hops {
   }
 
   disc(share) {
-    const cell = node('td', share < FAINT ? 'hop none' : 'hop');
-    const disc = node('span', 'disc');
+    const cell = made('td', share < FAINT ? 'hop none' : 'hop');
+    const disc = made('span', 'disc');
     disc.style.setProperty('--size', `${share < FAINT ? 5 : LARGEST * Math.sqrt(share)}px`);
     cell.title = percent(share);
     cell.append(disc);
     if (share >= INSIDE) disc.textContent = Math.round(100 * share);
-    else cell.append(node('span', 'share', Math.round(100 * share)));
+    else cell.append(made('span', 'share', Math.round(100 * share)));
     return cell;
   }
 

@@ -3,17 +3,6 @@
 
 const PACE = 1400; // milliseconds a look is shown
 
-function made(tag, className = '', text = '') {
-  return Object.assign(document.createElement(tag), { className, textContent: text });
-}
-
-/** An element to be drawn inside of `svg`. */
-function drawn(svg, tag, attributes) {
-  const node = document.createElementNS(svg.namespaceURI, tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-  return node;
-}
-
 /** A picture on which looks are drawn. */
 function sketch(blank, source, [width, height]) {
   const picture = blank.cloneNode();

@@ -11,10 +11,6 @@ const DOUBLE = 400; // ms between the presses of a double-click
 
 const NEAR = { ArrowLeft: [-STEP, 0], ArrowRight: [STEP, 0], ArrowUp: [0, STEP], ArrowDown: [0, -STEP] };
 
-function bold(text) { return Object.assign(document.createElement('b'), { textContent: text }); }
-
-function percent(share) { return `${Math.round(100 * share)} %`; }
-
 class Points {
   constructor(root) {
     for (const name of ['drawing', 'say', 'steps', 'play', 'note']) this[name] = root.querySelector(`.${name}`);
@@ -37,13 +33,6 @@ class Points {
     }
     this.show(header.items[0]);
     this.root.dataset.ready = '';
-  }
-
-  made(tag, attributes, text = '') {
-    const node = document.createElementNS(this.svg.namespaceURI, tag);
-    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-    node.textContent = text;
-    return node;
   }
 
   chip(point, step) {
@@ -80,7 +69,7 @@ class Points {
     const [[x, y], [left, top]] = [this.place(from), this.place(to)];
     const long = Math.hypot(left - x, top - y) || 1;
     const [across, down] = [((left - x) / long) * (RADIUS + 4), ((top - y) / long) * (RADIUS + 4)];
-    return this.made('path', { d: `M${x + across} ${y + down}L${left - across} ${top - down}`, ...attributes });
+    return drawn(this.svg, 'path', { d: `M${x + across} ${y + down}L${left - across} ${top - down}`, ...attributes });
   }
 
   draw() {
@@ -103,20 +92,20 @@ class Points {
     const from = chosen[this.step - 1];
     if (share < SEEN || point === chosen[this.step] || point === from) return [];
     const [[x, y], [left, top]] = [this.place(from), this.place(point)];
-    const label = this.made('text', { class: 'share', x: (x + left) / 2 + 34, y: (y + top) / 2 }, percent(share));
+    const label = drawn(this.svg, 'text', { class: 'share', x: (x + left) / 2 + 34, y: (y + top) / 2 }, percent(share));
     return [this.line(from, point, { class: 'ray', 'stroke-width': 6 + 60 * share }), label];
   }
 
   circle(point) {
     const [x, y] = this.place(point);
     const isUsed = this.header.chosen.slice(0, this.step + 1).includes(point);
-    const group = this.made('g', { class: isUsed ? 'point used' : 'point', 'data-point': point });
+    const group = drawn(this.svg, 'g', { class: isUsed ? 'point used' : 'point', 'data-point': point });
     if (point === this.header.chosen[this.step]) group.setAttribute('data-lit', '');
     if (this.header.canEdit) {
       const name = `Point ${point + 1} at ${this.points[point].join(', ')}`;
       Object.entries({ tabindex: 0, role: 'button', 'aria-label': name }).forEach((pair) => group.setAttribute(...pair));
     }
-    group.append(this.made('circle', { cx: x, cy: y, r: RADIUS }), this.made('text', { x, y: y + 12 }, point + 1));
+    group.append(drawn(this.svg, 'circle', { cx: x, cy: y, r: RADIUS }), drawn(this.svg, 'text', { x, y: y + 12 }, point + 1));
     return group;
   }
 

@@ -8,13 +8,9 @@ const READABLE = 450; // a bar of several frames holds its percentage from this 
 const LINE = 22; // height of a percentage in px
 const SLOWEST = 250; // least milliseconds that a frame is shown, so that the words can be followed
 
-function made(tag, className = '', text = '') {
-  return Object.assign(document.createElement(tag), { className, textContent: text });
-}
-
 function height(weight) { return BAR.least + (BAR.more * weight) / 1000; }
 
-function percent(thousandths) { return `${Math.round(thousandths / 10)} %`; }
+function inPercent(thousandths) { return `${Math.round(thousandths / 10)} %`; }
 
 function listed(parts) {
   return parts.length < 2 ? parts.join('') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
@@ -80,7 +76,7 @@ class Strip {
     if (areas.length) {
       const [left, width, weight] = areas[0];
       const isInside = width > 1 && weight >= READABLE;
-      const text = made('b', isInside ? '' : 'beside', percent(weight));
+      const text = made('b', isInside ? '' : 'beside', inPercent(weight));
       text.style.left = this.part(isInside ? left + width / 2 : left + width);
       if (isInside) text.style.bottom = `${Math.max(0, (height(weight) - LINE) / 2) + 1}px`;
       if (!isInside && left + width > this.frames.length - 1) text.style.left = this.part(left - 1);
@@ -187,7 +183,7 @@ class Strip {
       if (!area) return `${quoted(rows)} attends to no frame`;
       const [first, last] = [numbers[area[0]], numbers[area[0] + area[1] - 1]];
       const frames = first === last ? `frame ${first}` : `frames ${first} to ${last} as one area`;
-      const share = this.rows().length === 1 ? `, with ${percent(area[2])}` : '';
+      const share = this.rows().length === 1 ? `, with ${inPercent(area[2])}` : '';
       return `${quoted(rows)} ${number ? this.data.verb.split(' ').at(-1) : this.data.verb} ${frames}${share}`;
     });
     this.write(`${listed(parts)}.`, groups);

@@ -12,8 +12,6 @@ const LEVEL = 44; // px between two levels
 const NARROW = 86; // px, the least width of a word's column
 const PAUSE = 500; // ms between two steps
 
-function bold(text) { return Object.assign(document.createElement('b'), { textContent: text }); }
-
 class Growing {
   constructor(root) {
     for (const name of ['say', 'play', 'scrubber', 'place', 'scroller']) this[name] = root.querySelector(`.${name}`);
@@ -50,13 +48,6 @@ class Growing {
     this.scroller.scrollLeft = x + width / 2 - this.scroller.clientWidth / 2;
   }
 
-  made(tag, attributes, text = '') {
-    const node = document.createElementNS(this.svg.namespaceURI, tag);
-    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-    node.textContent = text;
-    return node;
-  }
-
   draw() {
     const { words, nodes } = this.header;
     const count = Math.max(words.length, ...nodes.map(([, , behind]) => behind));
@@ -79,9 +70,9 @@ class Growing {
     const [x, y] = this.at(node);
     const name = PHRASES[label] ?? label;
     const wide = name.length * 8.2 + 18;
-    const group = this.made('g', { class: opening > this.step ? 'later' : 'node' });
+    const group = drawn(this.svg, 'g', { class: opening > this.step ? 'later' : 'node' });
     if (opening === this.step) group.setAttribute('data-lit', '');
-    group.append(this.made('rect', { x: x - wide / 2, y: y - 14, width: wide, height: 28, rx: 8 }), this.made('text', { x, y: y + 5 }, name));
+    group.append(drawn(this.svg, 'rect', { x: x - wide / 2, y: y - 14, width: wide, height: 28, rx: 8 }), drawn(this.svg, 'text', { x, y: y + 5 }, name));
     return group;
   }
 
@@ -91,7 +82,7 @@ class Growing {
     const link = (above, [x, y], isLater) => {
       const [left, top] = this.at(above);
       const d = `M${left} ${top + 14}C${left} ${top + 36} ${x} ${y - 34} ${x} ${y}`;
-      return this.made('path', { d, class: isLater ? 'later' : 'branch' });
+      return drawn(this.svg, 'path', { d, class: isLater ? 'later' : 'branch' });
     };
     const places = tokens.flatMap((token, n) => (token === 'XX' ? [n] : []));
     const words = Array.from({ length: count }, (_, word) => {
@@ -109,10 +100,10 @@ class Growing {
   wordBoxes() {
     const taken = this.header.tops[this.step];
     return this.header.words.map((word, n) => {
-      const group = this.made('g', { class: taken.some(([first, end]) => first <= n && n < end) ? 'word taken' : 'word' });
+      const group = drawn(this.svg, 'g', { class: taken.some(([first, end]) => first <= n && n < end) ? 'word taken' : 'word' });
       const x = n * this.column + 4;
-      group.append(this.made('rect', { x, y: this.floor - 20, width: this.column - 8, height: 36, rx: 7 }));
-      const text = this.made('text', { x: x + this.column / 2 - 4, y: this.floor + 4 }, word);
+      group.append(drawn(this.svg, 'rect', { x, y: this.floor - 20, width: this.column - 8, height: 36, rx: 7 }));
+      const text = drawn(this.svg, 'text', { x: x + this.column / 2 - 4, y: this.floor + 4 }, word);
       if (word.length * 9 > this.column - 12) Object.entries({ textLength: this.column - 14, lengthAdjust: 'spacingAndGlyphs' }).forEach((pair) => text.setAttribute(...pair));
       group.append(text);
       return group;
@@ -125,9 +116,9 @@ class Growing {
     return tops[this.step].map(([first, end, weight], n) => {
       const [from, to] = end > first ? [first, end] : [words.length, words.length + 1];
       const place = { x: from * this.column + 4, y: this.floor + 20 + 12 * n, width: (to - from) * this.column - 8, height: 2 + 6 * weight };
-      const bar = this.made('rect', { class: 'bar', rx: 3, ...place });
+      const bar = drawn(this.svg, 'rect', { class: 'bar', rx: 3, ...place });
       bar.style.fill = COLOURS[heads[n] % COLOURS.length];
-      bar.append(this.made('title', {}, `head ${heads[n] + 1}: ${Math.round(100 * weight)} %`));
+      bar.append(drawn(this.svg, 'title', {}, `head ${heads[n] + 1}: ${Math.round(100 * weight)} %`));
       return bar;
     });
   }

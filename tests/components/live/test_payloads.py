@@ -147,6 +147,7 @@ def test_payloads_of_looks_are_equal(site: str, steps: int, scales: int) -> None
     (found,) = run_node("make_payloads.mjs", [plain(trace, site, 0, constants(trace))])
     expected = looks_payload(trace, Focus(site))
     expected["header"].pop("id")
+    assert found["header"].pop("items") == [steps - 1]
     assert found == expected
 
 
