@@ -33,7 +33,8 @@ from areaviz.trace.picture import Picture
 KINDS = ("scene", "digit", "single digit", "moved digit", "pair", "photo")
 SCENE_SIDE, THUMBNAIL_SIDE = 256, 128
 
-_SCENES = (1, 9, 10, 12, 16, 20, 22, 26, 27, 34, 37, 51)
+# First those whose caption by the model of Caption is right, and lit on the named things.
+_SCENES = (1, 9, 10, 12, 22, 26, 27, 34, 16, 20, 37, 51)
 _CLUTTERED = (2, 3, 4, 5, 6, 7, 8, 9)
 _SINGLE = (0, 1, 3, 4, 7, 8)
 _MOVED = (2, 5, 6, 7, 8, 9)

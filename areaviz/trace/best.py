@@ -95,18 +95,15 @@ def best_of(entry: Any) -> BestAlignment:
 
 
 def names_of(heads: Sequence[Choice]) -> str:
-    """Return heads in words, counted from 1: “Heads 1.2, read one step later, and 4.1”."""
-    places = {f"{layer + 1}.{head + 1}" for layer, head, _ in heads}
-    if len(heads) == 2 and len(places) == 1:
-        return f"Head {places.pop()}, read at its own step and one step later"
-    names = []
+    """Return heads in words, counted from 1: “Heads 1.2 (at the next step) and 4.1”."""
+    steps: dict[str, set[int]] = {}
     for layer, head, step in heads:
-        names.append(f"{layer + 1}.{head + 1}" + (", read one step later" if step else ""))
-    noun = "Head" if len(names) == 1 else "Heads"
+        steps.setdefault(f"{layer + 1}.{head + 1}", set()).add(step)
+    said = {(0,): "", (1,): " (at the next step)", (0, 1): " (also at the next step)"}
+    names = [f"{name}{said[tuple(sorted(own))]}" for name, own in steps.items()]
     if len(names) < 2:
-        return f"{noun} {names[0]}"
-    comma = "," if len(names) > 2 or heads[0][2] else ""
-    return f"{noun} {', '.join(names[:-1])}{comma} and {names[-1]}"
+        return f"Head {names[0]}"
+    return f"Heads {', '.join(names[:-1])} and {names[-1]}"
 
 
 def at_step(rows_QX: FloatArray, step: int) -> FloatArray:

@@ -49,10 +49,12 @@ def head_of(trace: Trace, head: int) -> Any:
 
 def test_sentence_names_heads_from_one_and_the_examples() -> None:
     assert names_of([(2, 1, 0)]) == "Head 3.2"
-    assert names_of([(0, 1, 1), (3, 0, 0)]) == "Heads 1.2, read one step later, and 4.1"
+    assert names_of([(0, 1, 1), (3, 0, 0)]) == "Heads 1.2 (at the next step) and 4.1"
+    both = [(0, 0, 0), (1, 2, 1), (0, 0, 1)]
+    assert names_of(both) == "Heads 1.1 (also at the next step) and 2.3 (at the next step)"
     assert aligned((2, 1, 0)).sentence.endswith("chosen on 20 validation captions.")
-    both = "Head 1.1, read at its own step and one step later. This map is the mean of both rows."
-    assert aligned((0, 0, 0), (0, 0, 1)).sentence.startswith(both)
+    rows = "Head 1.1 (also at the next step). This map is the mean of both rows."
+    assert aligned((0, 0, 0), (0, 0, 1)).sentence.startswith(rows)
 
 
 def test_entry_of_a_card_is_read_back() -> None:
