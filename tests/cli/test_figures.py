@@ -12,7 +12,15 @@ from areaviz.cards.card import Card, write_card
 from areaviz.cards.published import AREA_ATTENTION
 from areaviz.cards.result_tables import read_cards, result_lines, summary_lines
 from areaviz.cards.tasks import TASKS
-from areaviz.cli.figures import MARK, figures, replace_marked, with_forms
+from areaviz.cli.figures import (
+    ALIGNMENT_MARK,
+    MARK,
+    POINTING_MARK,
+    figures,
+    replace_marked,
+    with_bests,
+    with_forms,
+)
 from areaviz.data.places import CHECKPOINTS, FINDINGS, README, RESULTS
 from areaviz.evaluation.form_tables import FORM_TABLES, LETTERS_TABLE, SUBWORDS_TABLE
 from areaviz.metrics.head_choice import WANTED
@@ -172,7 +180,8 @@ def test_figures_writes_three_files(tmp_path: Path) -> None:
     )
     readme.write_text(marked(MARK, "old"))
     results.write_text(marked(MARK, "old"))
-    findings.write_text("".join(marked(mark, "old") for mark in FORM_TABLES))
+    marks = [ALIGNMENT_MARK, POINTING_MARK, *FORM_TABLES]
+    findings.write_text("".join(marked(mark, "old") for mark in marks))
     save(tmp_path / "checkpoints", card(bleu=20.0))
     figures(tmp_path / "checkpoints", readme, results, findings)
     assert "| BLEU | 20.00 |" in readme.read_text() and "| 20.0 |" in results.read_text()
@@ -205,6 +214,7 @@ def test_areas_helped_in_every_published_pair() -> None:
 def test_the_findings_are_up_to_date() -> None:
     text = FINDINGS.read_text(encoding="utf-8")
     assert with_forms(text, FORM_TABLES, CHECKPOINTS) == text, "Run: make figures"
+    assert with_bests(text, read_cards(CHECKPOINTS)) == text, "Run: make figures"
 
 
 def test_readme_and_results_are_up_to_date() -> None:
