@@ -98,7 +98,8 @@ class LivePage:
         trace = without_best(trace)
         options = replace(options or PageOptions(), layers=(), sites=()).checked()
         found = places(trace, options)
-        content = page_content(trace, found, focus, options)
+        # A figure would still show the opening after the next run.
+        content = page_content(trace, found, focus, options, has_stills=False)
         _, main, _ = page_body(content)
         script = page_script(content.shown)
         body = [

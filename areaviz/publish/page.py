@@ -112,6 +112,7 @@ def page_content(
     options: PageOptions,
     home: Home = "file",
     also: Sequence[View] = (),
+    has_stills: bool = True,
 ) -> Content:
     """Return everything that a page shows of a trace.
 
@@ -122,6 +123,7 @@ def page_content(
         options: the options of the page.
         home: the place where it is shown.
         also: further views whose figures are added below, for the selection.
+        has_stills: whether there are figures of maps without a component, and of gazes.
     """
     shown: dict[str, list[Place]] = {}
     order = list(KINDS)
@@ -143,7 +145,7 @@ def page_content(
         trace,
         options,
         shown,
-        stills(trace, rest),
+        stills(trace, rest) if has_stills else (),
         views,
         opening,
         home,

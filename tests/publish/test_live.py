@@ -77,6 +77,14 @@ def test_live_page_without_scripts_shows_a_picture_and_a_sentence(html: str) -> 
     assert '<form id="live" hidden="" ' in html
 
 
+def test_live_page_of_looks_has_no_figures_which_later_runs_would_not_change() -> None:
+    folder = CHECKPOINTS / "ram-pairs"
+    reader = LiveModel.load(folder, read_card(folder / "card.json"))
+    made = live_page(reader, fakes.gaze_trace(), pictures=[fakes.picture()])
+    assert 'data-site="glimpses"' in made and 'class="figure' not in made
+    assert len(made.encode()) <= 1.4 * len(reader.weights) + 300_000
+
+
 def test_settings_say_what_the_engine_needs(html: str, model: LiveModel) -> None:
     card = json.loads(block(html, "setting"))["card"]
     assert card["lengthLimit"] == {"ratio": 1.69, "extra": 7}
