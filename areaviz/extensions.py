@@ -1,8 +1,8 @@
 """Entries that other packages add through entry points, see docs/extensions.md.
 
-A table such as `VIEWS` is a `Joined`: it has its own entries, followed by those of installed
-packages. These are imported when the table is first iterated, so a package may import any module of
-areaviz. An entry that cannot be used is left out, and a warning says why.
+A table such as `VIEWS` is an `ExtensibleRegistry`: it has its own entries, followed by those of
+installed packages. These are imported when the table is first iterated, so a package may import any
+module of areaviz. An entry that cannot be used is left out, and a warning says why.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def is_right(thing: object) -> str:
     return ""
 
 
-class Joined(Mapping[str, T]):
+class ExtensibleRegistry(Mapping[str, T]):
     """Entries of this package, followed by those of other packages.
 
     Args:

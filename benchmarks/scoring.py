@@ -18,7 +18,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
 from areaviz.analysis.run import rows_of_outputs
-from areaviz.analysis.table import summary, table_of
+from areaviz.analysis.table import build_table, summary
 from areaviz.data.examples import Dataset, Example
 from areaviz.metrics.overlap import sentence_scores
 
@@ -44,7 +44,7 @@ def main() -> None:
     print(f"{count:,} sentences, BLEU and chrF: sacrebleu {theirs:.2f} s, ours {ours:.2f} s")
     seconds, runs = timed(lambda: [rows_of_outputs(dataset, outputs) for outputs in systems])
     print(f"Rows of two systems: {seconds:.2f} s")
-    print(f"Their table: {timed(lambda: table_of(dataset, runs))[0]:.2f} s")
+    print(f"Their table: {timed(lambda: build_table(dataset, runs))[0]:.2f} s")
     print(f"Summary of one system: {timed(lambda: summary(dataset, runs[0]))[0]:.2f} s")
 
 

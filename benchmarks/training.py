@@ -20,7 +20,7 @@ import torch
 from torch.nn import functional as F
 
 from areaviz.models.transformer import Transformer, TransformerConfig
-from areaviz.training.task import fastest
+from areaviz.training.task import optimise_for_training
 from benchmarks.report import command, markdown, processor, publish
 
 REGULAR = "regular"
@@ -62,7 +62,7 @@ class Step:
         torch.manual_seed(0)
         words = recipe.vocabulary
         network = Transformer(TransformerConfig(words, dropout=0.0, **options))
-        self.network = fastest(network.to(device), device)
+        self.network = optimise_for_training(network.to(device), device)
         self.optimiser = torch.optim.AdamW(self.network.parameters(), fused=True)
         lengths = recipe.source, recipe.target
         source, target = (torch.randint(4, words, (recipe.sentences, n)) for n in lengths)

@@ -26,7 +26,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from areaviz.attention.area import area_attention
-from areaviz.attention.interventions import Changed
+from areaviz.attention.interventions import NetworkInterventions
 from areaviz.attention.masks import item_mask
 from areaviz.attention.memory import AreaMemory
 from areaviz.attention.multihead import KeysAndValues
@@ -89,7 +89,9 @@ def plain() -> Iterator[None]:
     with ExitStack() as patches:
         patches.enter_context(patch.object(KeysAndValues, "attend", attend))
         patches.enter_context(patch.object(AreaMemory, "ask", ask))
-        patches.enter_context(patch.object(Changed, "at", lambda self, site, layer: None))
+        patches.enter_context(
+            patch.object(NetworkInterventions, "at", lambda self, site, layer: None)
+        )
         yield
 
 

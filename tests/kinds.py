@@ -29,7 +29,7 @@ from areaviz.models.ram import RamConfig
 from areaviz.models.text_decoder import TextDecoderConfig
 from areaviz.models.two_memories import TwoMemoriesConfig
 from areaviz.models.watcher import WatcherConfig
-from areaviz.models.writers import WRITERS
+from areaviz.models.writers import GENERATION_NETWORKS
 from areaviz.trace.interventions import Change, Hide, Weigh
 from areaviz.trace.request import Request
 from tests import fakes, tiny
@@ -193,7 +193,7 @@ def _card(name: str, task: str, family: str) -> Card:
 
 
 _NETWORKS: Mapping[str, Callable[[Any], torch.nn.Module]] = {
-    **{family: made for family, (_, made) in WRITERS.items()},
+    **{family: made for family, (_, made) in GENERATION_NETWORKS.items()},
     **{family: made for family, (_, made) in NETWORKS.items()},
     "memory": MemoryNetwork,
     "pointer": PointerNetwork,

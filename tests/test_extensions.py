@@ -20,7 +20,7 @@ from areaviz import extensions
 from areaviz.analysis import measures
 from areaviz.analysis.measure import Measure, OwnMeasure, measure_problem
 from areaviz.data.examples import Example
-from areaviz.extensions import Joined
+from areaviz.extensions import ExtensibleRegistry
 from areaviz.trace.errors import BackendError
 from tests import fakes
 
@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[1]
 USED = """
 import json
 from pathlib import Path
-from areaviz.analysis.measures import MEASURES, measure
+from areaviz.analysis.measures import MEASURES, compute_metrics
 from areaviz.backend.local import LocalBackend
 from areaviz.cli import main
 from areaviz.data.examples import Example
@@ -43,18 +43,18 @@ trace = codec.load("mirror.npz")
 validate(trace)
 print(json.dumps({
     "views": [*VIEWS][-2:],
-    "measures": measure(trace, Example("1", "A small dog runs"))["backwards"],
+    "measures": compute_metrics(trace, Example("1", "A small dog runs"))["backwards"],
     "cards": [*LocalBackend(Path("none"), "cpu").models()],
 }))
 main(["export", "mirror.npz", "mirror.csv", "--view", "first-and-last"])
 """
 
 
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder into which pip has installed the example, like site-packages."""
+@pytest.fixture(scope="module", params=["examples/extension", "tests/extension_0_1"])
+def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder into which pip has installed the example of today or of version 0.1."""
     folder = tmp_path_factory.mktemp("example")
-    shutil.copytree(ROOT / "examples" / "extension", folder / "source")
+    shutil.copytree(ROOT / request.param, folder / "source")
     options = ["--quiet", "--no-deps", "--no-build-isolation", "--target", str(folder / "site")]
     subprocess.run(
         [sys.executable, "-m", "pip", "install", *options, str(folder / "source")], check=True
@@ -103,7 +103,7 @@ def whole(thing: object) -> str:
 def test_what_cannot_be_used_is_left_out_with_a_warning(
     brought: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    numbers = Joined("numbers", {"one": 1}, whole)
+    numbers = ExtensibleRegistry("numbers", {"one": 1}, whole)
     with caplog.at_level(logging.WARNING):
         assert dict(numbers) == {"one": 1, "good": 3}
     said = {record.args[0]: record.getMessage() for record in caplog.records}  # type: ignore[index]
@@ -123,7 +123,7 @@ def test_check_that_raises_leaves_the_entry_out(
     def fail(thing: object) -> str:
         raise AttributeError("no such attribute")
 
-    assert dict(Joined("numbers", {"one": 1}, fail)) == {"one": 1}
+    assert dict(ExtensibleRegistry("numbers", {"one": 1}, fail)) == {"one": 1}
     assert "AttributeError: no such attribute" in caplog.text
 
 
@@ -141,19 +141,19 @@ def test_slow_import_is_named_in_the_log(
         return load(point)
 
     monkeypatch.setattr(EntryPoint, "load", slow)
-    assert dict(Joined("numbers", {}, whole)) == {"good": 3, "one": 3}
+    assert dict(ExtensibleRegistry("numbers", {}, whole)) == {"good": 3, "one": 3}
 
 
 def test_ours_are_there_while_others_are_imported(
     brought: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    numbers = Joined("numbers", {"one": 1}, whole)
+    numbers = ExtensibleRegistry("numbers", {"one": 1}, whole)
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: pytest.fail("too early"))
     assert numbers["one"] == 1
 
 
 def test_without_other_packages_the_table_is_ours() -> None:
-    assert dict(Joined("numbers", {"one": 1}, whole)) == {"one": 1}
+    assert dict(ExtensibleRegistry("numbers", {"one": 1}, whole)) == {"one": 1}
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_a_measure_that_fails_is_named_and_one_that_does_not_apply_left_out(
 
     none = OwnMeasure("None", "Never.", "", lambda trace, example: None)
     monkeypatch.setattr(measures, "MEASURES", {"none": none})
-    assert measures.measure(fakes.trace(), Example("7", "A dog.")) == {}
+    assert measures.compute_metrics(fakes.trace(), Example("7", "A dog.")) == {}
     monkeypatch.setattr(measures, "MEASURES", {"bad": OwnMeasure("Bad", "Ever.", "", broken)})
     with pytest.raises(BackendError, match='"bad" failed on the example 7 .*no words'):
-        measures.measure(fakes.trace(), Example("7", "A dog."))
+        measures.compute_metrics(fakes.trace(), Example("7", "A dog."))

@@ -11,7 +11,7 @@ from areaviz.data.places import CHECKPOINTS
 from areaviz.data.sound_samples import SAMPLES, sound_sample
 from areaviz.metrics.speech import boundary_hits, edits
 from areaviz.models.listener import SAMPLES_AN_ITEM
-from areaviz.models.writing import WritingModel
+from areaviz.models.writing import GenerationModel
 from areaviz.trace.interventions import Hide, Share
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Request
@@ -21,12 +21,12 @@ NAME, SITE = "speech-hybrid", "encoder-decoder"
 
 
 @pytest.fixture(scope="module")
-def listener() -> WritingModel:
+def listener() -> GenerationModel:
     folder = CHECKPOINTS / NAME
-    return WritingModel.load(folder, read_card(folder / "card.json"), torch.device("cpu"))
+    return GenerationModel.load(folder, read_card(folder / "card.json"), torch.device("cpu"))
 
 
-def heard(listener: WritingModel, sound: Sound, target: str | None = None) -> Trace:
+def heard(listener: GenerationModel, sound: Sound, target: str | None = None) -> Trace:
     return listener.trace([Request(NAME, "", sound=sound, target=target)])[0]
 
 
@@ -37,7 +37,7 @@ def weights(trace: Trace) -> FloatArray:
 
 @pytest.mark.parametrize("name", [name for name in SAMPLES if name != "digits-long"])
 def test_it_hears_the_apps_recordings_where_they_are_said(
-    listener: WritingModel, name: str
+    listener: GenerationModel, name: str
 ) -> None:
     sample = SAMPLES[name]
     trace = heard(listener, sound_sample(name))
@@ -50,7 +50,7 @@ def test_it_hears_the_apps_recordings_where_they_are_said(
     assert sum(hits) >= len(hits) - 1
 
 
-def test_a_later_sound_is_looked_for_later(listener: WritingModel) -> None:
+def test_a_later_sound_is_looked_for_later(listener: GenerationModel) -> None:
     """After half a second of silence, attention to the digits moves by half a second."""
     sound = sound_sample("digits-fast")
     silence = np.zeros(RATE // 2, np.int16)
@@ -61,7 +61,7 @@ def test_a_later_sound_is_looked_for_later(listener: WritingModel) -> None:
 
 
 def test_what_is_hidden_is_not_read_and_switches_change_the_weights(
-    listener: WritingModel,
+    listener: GenerationModel,
 ) -> None:
     request = Request(NAME, "", sound=sound_sample("digits-plain"), target="3141592")
     plain = weights(listener.trace([request])[0])

@@ -15,7 +15,7 @@ from areaviz.data.clip_samples import clip_sample
 from areaviz.data.picture_samples import names, sample, sentence
 from areaviz.data.sound_samples import sound_sample
 from areaviz.data.treebank import apart
-from areaviz.drawing.base import View, caption
+from areaviz.drawing.base import View, figure_caption
 from areaviz.models import MODELS
 from areaviz.models.digits import DigitReader
 from areaviz.models.dram import Dram, DramConfig
@@ -118,7 +118,7 @@ def test_a_shipped_model_gives_a_valid_trace_and_every_view_shows_it(
             assert view.table(trace, focus).rows
             assert name in view.figure(trace, focus).layout.meta["caption"]
             assert view.print(trace, focus).axes
-        assert name in caption(trace, focus)
+        assert name in figure_caption(trace, focus)
 
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=lambda view: view.name)

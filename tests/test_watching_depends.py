@@ -11,9 +11,9 @@ import torch
 from areaviz.cards.card import read_card
 from areaviz.cards.tasks import TASKS
 from areaviz.data.clip_samples import SAMPLES, clip_of, clip_sample
-from areaviz.data.moving_digits import DigitBank, MovingDigit, acted
+from areaviz.data.moving_digits import DigitBank, MovingDigit, render_actions
 from areaviz.data.places import CHECKPOINTS
-from areaviz.models.writing import WritingModel
+from areaviz.models.writing import GenerationModel
 from areaviz.trace.clip import Clip
 from areaviz.trace.interventions import Hide
 from areaviz.trace.query import item_shares, top_areas
@@ -25,12 +25,12 @@ SENTENCE = SAMPLES["three-left-grows"].text
 
 
 @pytest.fixture(scope="module")
-def watcher() -> WritingModel:
+def watcher() -> GenerationModel:
     folder = CHECKPOINTS / NAME
-    return WritingModel.load(folder, read_card(folder / "card.json"), torch.device("cpu"))
+    return GenerationModel.load(folder, read_card(folder / "card.json"), torch.device("cpu"))
 
 
-def seen(watcher: WritingModel, clip: Clip, target: str | None = None) -> Trace:
+def seen(watcher: GenerationModel, clip: Clip, target: str | None = None) -> Trace:
     return watcher.trace([Request(NAME, "", clip=clip, target=target)])[0]
 
 
@@ -45,12 +45,12 @@ def middle(trace: Trace, word: int) -> float:
     return area.left + (area.width - 1) / 2
 
 
-def test_its_page_opens_with_it(watcher: WritingModel) -> None:
+def test_its_page_opens_with_it(watcher: GenerationModel) -> None:
     assert watcher.card.task == "video" and TASKS["video"].opens == NAME
     assert watcher.card.mechanism == "area"
 
 
-def test_it_says_what_happens_in_the_apps_clips(watcher: WritingModel) -> None:
+def test_it_says_what_happens_in_the_apps_clips(watcher: GenerationModel) -> None:
     right = [
         seen(watcher, clip_sample(name)).fields["target"].raw == sample.text
         for name, sample in SAMPLES.items()
@@ -58,7 +58,7 @@ def test_it_says_what_happens_in_the_apps_clips(watcher: WritingModel) -> None:
     assert sum(right) >= 4
 
 
-def test_words_of_an_action_attend_to_its_frames(watcher: WritingModel) -> None:
+def test_words_of_an_action_attend_to_its_frames(watcher: GenerationModel) -> None:
     hits = []
     for name, sample in SAMPLES.items():
         trace = seen(watcher, clip_sample(name), sample.text)
@@ -74,7 +74,7 @@ def test_words_of_an_action_attend_to_its_frames(watcher: WritingModel) -> None:
     assert len(hits) == 5 and sum(hits) >= 3
 
 
-def test_another_clip_and_a_still_one_are_attended_to_otherwise(watcher: WritingModel) -> None:
+def test_another_clip_and_a_still_one_are_attended_to_otherwise(watcher: GenerationModel) -> None:
     clip = clip_sample("three-left-grows")
     plain = weights(seen(watcher, clip, SENTENCE))
     np.testing.assert_array_equal(weights(seen(watcher, clip, SENTENCE)), plain)
@@ -88,14 +88,14 @@ def test_another_clip_and_a_still_one_are_attended_to_otherwise(watcher: Writing
     assert seen(watcher, others[1]).fields["target"].raw != SENTENCE
 
 
-def test_what_happens_later_is_attended_to_later(watcher: WritingModel) -> None:
+def test_what_happens_later_is_attended_to_later(watcher: GenerationModel) -> None:
     moved: list[float] = []
     for digit, actions in ((2, ("moves up", "shrinks")), (4, ("grows", "turns left"))):
         found = []
         for windows in (((1, 5), (7, 11)), ((5, 9), (11, 15))):
             # The seed gives identical drawings and places.
             rng = np.random.default_rng(3)
-            made = acted(DigitBank(1, 99), rng, [(digit, actions, windows)])[0]
+            made = render_actions(DigitBank(1, 99), rng, [(digit, actions, windows)])[0]
             trace = seen(watcher, clip_of("drawn", made), made.text)
             words = [word for word, window in enumerate(made.gold()) if window]
             found.append([middle(trace, word) for word in words])
@@ -104,7 +104,7 @@ def test_what_happens_later_is_attended_to_later(watcher: WritingModel) -> None:
     assert min(moved) > 0 and np.median(moved) == pytest.approx(4, abs=1)
 
 
-def test_what_is_hidden_is_not_read_and_changes_what_is_said(watcher: WritingModel) -> None:
+def test_what_is_hidden_is_not_read_and_changes_what_is_said(watcher: GenerationModel) -> None:
     request = Request(NAME, "", clip=clip_sample("three-left-grows"), target=SENTENCE)
     first = tuple(range(1, 6))
     changed = replace(request, changes=(Hide("clip", first),))

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from areaviz.attention.gradients import embedded, products, too_many
+from areaviz.attention.gradients import embedded, gradient_times_input, too_many
 from areaviz.trace.record import FloatArray
 
 NO_SCORES = "left out: this model gives no scores of classes or tokens for its items"
@@ -98,7 +98,7 @@ def attributed(
         wanted = scores_TV.argmax(-1) if chosen is None else torch.tensor(chosen)
         likely_TV = scores_TV.float().log_softmax(-1)
         scores_T = likely_TV[torch.arange(len(likely_TV)), wanted.to(likely_TV.device)]
-        rows = products(scores_T, list(leaves.values()))
+        rows = gradient_times_input(scores_T, list(leaves.values()))
     return Attributed(dict(zip(leaves, rows, strict=True)))
 
 

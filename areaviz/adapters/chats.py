@@ -7,7 +7,7 @@ from typing import Any
 
 from areaviz.adapters.failures import reason_of
 from areaviz.adapters.templates import Refusal, as_literal, write_chat
-from areaviz.trace.errors import Advised, InputError
+from areaviz.trace.errors import InputError, InputErrorWithAdvice
 
 
 def is_chat(given: object) -> bool:
@@ -34,7 +34,7 @@ def chat_text(chat: Any, tokenizer: Any) -> str:
         InputError: There is no tokenizer or no template, or the template refuses the chat.
     """
     if tokenizer is None:
-        raise Advised("A chat needs a tokenizer", "tokenizer")
+        raise InputErrorWithAdvice("A chat needs a tokenizer", "tokenizer")
     if not getattr(tokenizer, "chat_template", None):
         raise InputError(
             "The tokenizer has no chat template, so it is not known how a chat is written; give"

@@ -20,7 +20,7 @@ from areaviz.adapters.transformers_models import continued
 from areaviz.adapters.weights import check_room, weights_of
 from areaviz.cards.card import Card
 from areaviz.trace.arrays import AREA_SIZE
-from areaviz.trace.errors import Advised, InputError, Way
+from areaviz.trace.errors import InputError, InputErrorWithAdvice, Way
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
@@ -131,7 +131,7 @@ def in_a_request(card: Card) -> Iterator[None]:
     words = _OF_A_PICTURE if card.task == CAPTION else _OF_A_TEXT
     try:
         yield
-    except Advised as error:
+    except InputErrorWithAdvice as error:
         raise InputError(error.said(words, "choose another model")) from error
 
 

@@ -13,7 +13,7 @@ import torch
 from PIL import Image
 
 from areaviz.adapters.loading import Loaded
-from areaviz.adapters.model_run import Options, frozen
+from areaviz.adapters.model_run import Options, inference_mode
 from areaviz.adapters.templates import write_chat
 from areaviz.adapters.transformers_writing import generated
 from areaviz.trace.errors import InputError
@@ -59,7 +59,7 @@ def picture_and_words(
         ) from error
     ids_1N = given["input_ids"]
     if options.target is None:
-        with frozen(loaded.model):
+        with inference_mode(loaded.model):
             whole = torch.tensor([list(generated(loaded.model, given, options))])
     else:
         tokenizer = loaded.processor.tokenizer

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from areaviz.adapters.heads import Heads
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.derived import AreasOf, areas_map, sums_map
+from areaviz.trace.derived import AreaSoftmax, areas_map, sums_map
 from areaviz.trace.errors import InputError
 from areaviz.trace.layered import LayeredWeights
 from areaviz.trace.limits import check_attended, has_room
@@ -70,7 +70,7 @@ def site_maps(
             weights_LHQN = _in_single(layers)
         else:
             half_LHQN = _in_half(layers) if logs_LHQN is None else logs_LHQN
-            weights_LHQN, summed = cast(FloatArray, AreasOf(half_LHQN, items)), IN_HALF
+            weights_LHQN, summed = cast(FloatArray, AreaSoftmax(half_LHQN, items)), IN_HALF
     attended = AttentionMap(site, query, memory, items, weights_LHQN, summed)
     maps = [attended]
     if derived and logs_LHQN is not None:
@@ -118,7 +118,7 @@ def _read_by_layer(
     read = logs if is_explained else weights
     found = cast(FloatArray, LayeredWeights(shape, all_heads, read, kept=kept))
     if is_explained:
-        return cast(FloatArray, AreasOf(found, items)), found
+        return cast(FloatArray, AreaSoftmax(found, items)), found
     return found, None
 
 

@@ -29,7 +29,7 @@ from areaviz.trace.arrays import AREA_SIZE, NO_OUTPUT, nothing, text_of
 from areaviz.trace.attribution import GRADIENT, WAYS, gradient_maps
 from areaviz.trace.check import validate
 from areaviz.trace.derived import AS_AREAS
-from areaviz.trace.errors import Advised, InputError
+from areaviz.trace.errors import InputError, InputErrorWithAdvice
 from areaviz.trace.interventions import Change
 from areaviz.trace.limits import AREA_SIZES, check_chosen
 from areaviz.trace.picture import Picture
@@ -132,7 +132,7 @@ def to_trace(run: ModelRun, model: object, options: Options) -> Trace:
     if not run.sites:
         hidden = run.details.get("not shown")
         seen = f"Only {hidden} were" if hidden else "No attention was"
-        raise Advised(f"{seen} seen in this model", "probe", "arrays")
+        raise InputErrorWithAdvice(f"{seen} seen in this model", "probe", "arrays")
     request = Request(
         model_name(options.name or type(model).__name__),
         run.text,
@@ -235,7 +235,7 @@ def _attribution(
 
 
 @contextmanager
-def frozen(model: nn.Module) -> Iterator[None]:
+def inference_mode(model: nn.Module) -> Iterator[None]:
     """Run a model without dropout and gradients, and restore the mode of every part afterwards."""
     training = {module: module.training for module in model.modules()}
     compiled = any(module._compiled_call_impl is not None for module in training)

@@ -21,7 +21,7 @@ from areaviz.adapters.heads import Heads
 from areaviz.adapters.model_run import CLASS_TOKEN, ModelRun, most_probable
 from areaviz.adapters.sinks import Site
 from areaviz.trace.arrays import cells, text_of
-from areaviz.trace.errors import Advised, InputError
+from areaviz.trace.errors import InputError, InputErrorWithAdvice
 from areaviz.trace.picture import MAX_SIDE, Picture
 from areaviz.trace.record import Field
 
@@ -155,7 +155,7 @@ def patches(values: Tensor, patch: Any, items: int, behind: int = 0, registers: 
     if rows * columns >= 1 and 0 <= before <= registers + 2:
         return Patches(rows, columns, before, behind)
     if before > 0:
-        raise Advised(
+        raise InputErrorWithAdvice(
             f"The model has {items:,} items for {rows} x {columns} patches, and which of them are"
             " cells is not known, as in padded windows",
             "arrays",
@@ -163,7 +163,7 @@ def patches(values: Tensor, patch: Any, items: int, behind: int = 0, registers: 
     for side in _MERGED:
         if (rows // side) * (columns // side) == items - behind:
             return Patches(rows // side, columns // side, 0, behind)
-    raise Advised(
+    raise InputErrorWithAdvice(
         f"The model has {items:,} items for {rows} x {columns} patches, so it merges cells and its"
         " items have no place in the picture",
         "arrays",

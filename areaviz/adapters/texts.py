@@ -15,7 +15,7 @@ from areaviz.adapters.anchors import Piece, Span, anchor_pieces, complete_offset
 from areaviz.adapters.chats import chat_text, is_chat
 from areaviz.adapters.failures import reason_of
 from areaviz.trace.arrays import MAX_ITEMS, text_of
-from areaviz.trace.errors import Advised, InputError
+from areaviz.trace.errors import InputError, InputErrorWithAdvice
 from areaviz.trace.limits import check_text
 from areaviz.trace.record import Field
 
@@ -252,7 +252,7 @@ class Texts:
 
     def _needed(self) -> Any:
         if self.tokenizer is None:
-            raise Advised("A text needs a tokenizer", "tokenizer")
+            raise InputErrorWithAdvice("A text needs a tokenizer", "tokenizer")
         if type(self.tokenizer).__module__.startswith("tokenizers"):
             from transformers import PreTrainedTokenizerFast
 

@@ -16,13 +16,13 @@ from torch import nn
 from areaviz.adapters.attributed import Items, attributed
 from areaviz.adapters.calls import ENCODER, Probe, some_items
 from areaviz.adapters.heads import Heads
-from areaviz.adapters.model_run import CLASS_TOKEN, ModelRun, Options, frozen, to_trace
+from areaviz.adapters.model_run import CLASS_TOKEN, ModelRun, Options, inference_mode, to_trace
 from areaviz.adapters.pixels import MEAN, STD, Patches, left_out, picture_run, pixels
 from areaviz.adapters.sinks import Site
 from areaviz.adapters.sizes import cells_before, check_size
 from areaviz.adapters.watching import see
 from areaviz.trace.arrays import text_of
-from areaviz.trace.errors import Advised
+from areaviz.trace.errors import InputErrorWithAdvice
 from areaviz.trace.record import Trace
 
 # Site of a last layer whose queries are learnt latents, not a class token.
@@ -41,14 +41,14 @@ def attend(model: Any, inputs: object, options: Options) -> Trace:
     """
     grid = getattr(getattr(model, "patch_embed", None), "grid_size", None)
     if grid is None:
-        raise Advised("This model does not cut the picture into cells", "probe")
+        raise InputErrorWithAdvice("This model does not cut the picture into cells", "probe")
     config = getattr(model, "pretrained_cfg", None) or {}
     mean, std = config.get("mean") or MEAN, config.get("std") or STD
     size = tuple(model.patch_embed.img_size)
     shown = pixels(inputs, size, mean=mean, std=std, example=options.example)
     check_size(model, cells_before(model, shown.values), options, ENCODER)
     values = shown.values.to(next(model.parameters()))
-    with frozen(model):
+    with inference_mode(model):
         seen = see(model, lambda: model(values), _site, options.wanted(), probes=_probes(model))
     details = options.of_batch(seen.details, shown.batch)
     layers, asks, pools = (seen.found.get(site, []) for site in (ENCODER, CLASS_TOKEN, POOLING))
@@ -65,7 +65,7 @@ def attend(model: Any, inputs: object, options: Options) -> Trace:
         run = _with_pooling(run, cut, pools)
     if options.attribution and classes is not None:
         items = [Items("x", "picture", cut.shape)]
-        with frozen(model):
+        with inference_mode(model):
             found = attributed(model, lambda given: model(**given), {"x": values}, items)
         run = replace(run, attributed=found)
     return to_trace(run, model, options)
@@ -119,7 +119,7 @@ def _entering(
     """Return the weights that enter a dropout layer."""
     [weights_BHQN] = given
     if len(weights_BHQN) != 1:
-        raise Advised(
+        raise InputErrorWithAdvice(
             "This model attends within windows, so its items have no one memory", "arrays"
         )
     return Heads(weights_BHQN[0])
@@ -135,7 +135,7 @@ def _cut(grid: tuple[int, int], layers: list[Heads]) -> Patches:
     sizes = sorted({heads.shape[-1] for heads in layers})
     if len(sizes) > 1 or sizes[0] < rows * columns:
         counts = " and ".join(f"{size:,}" for size in sizes)
-        raise Advised(
+        raise InputErrorWithAdvice(
             f"Layers of this model have {counts} items for {rows} x {columns} patches, so their"
             " items are not the same cells",
             "layers",

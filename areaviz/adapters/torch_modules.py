@@ -21,7 +21,7 @@ from areaviz.adapters.calls import (
 )
 from areaviz.adapters.head_maps import check_layers
 from areaviz.adapters.heads import Heads
-from areaviz.adapters.model_run import ModelRun, Options, frozen, to_trace
+from areaviz.adapters.model_run import ModelRun, Options, inference_mode, to_trace
 from areaviz.adapters.sinks import Site
 from areaviz.adapters.sizes import check_size
 from areaviz.adapters.texts import Texts
@@ -59,7 +59,7 @@ def attend(model: nn.Module, inputs: object, options: Options) -> Trace:
     given, named = _arguments(inputs)
     probes = _probed(model, options.probes)
     wanted = options.wanted(_batches([*given, *named.values()]))
-    with frozen(model):
+    with inference_mode(model):
         seen = see(model, lambda: model(*given, **named), _site, wanted, probes=probes)
     found = seen.found
     sites = []

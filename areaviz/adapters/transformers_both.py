@@ -37,7 +37,7 @@ from areaviz.adapters.transformers_run import (
     watch,
 )
 from areaviz.adapters.transformers_stacks import decoder_run
-from areaviz.trace.errors import Advised
+from areaviz.trace.errors import InputErrorWithAdvice
 from areaviz.trace.picture import Picture
 
 PIXELS = ("pixel_values", "pixel_values_videos", "pixel_values_images")
@@ -209,7 +209,9 @@ def marks_of(model: Any, tokens: Tokens, given: Mapping[str, Any]) -> Layout:
         is_frame = torch.zeros_like(is_frame)
     is_word = tokens.kept & ~is_image & ~is_frame
     if not bool(is_word.any()):
-        raise Advised("The text has no words besides the marks of its pictures", "input")
+        raise InputErrorWithAdvice(
+            "The text has no words besides the marks of its pictures", "input"
+        )
     places = [torch.nonzero(one)[:, 0] for one in (is_word, is_image, is_frame)]
     return Layout(places[0], torch.cat(places[1:]), len(places[2]))
 
@@ -226,7 +228,7 @@ def _layout(layers: Sequence[Heads], tokens: Tokens, marks: Layout, decodes: boo
     if items == count:
         return marks
     if items < count or len(marks.pictures):
-        raise Advised(
+        raise InputErrorWithAdvice(
             f"The model has {items:,} items for {count:,} tokens, so it is not known which are"
             " words and which are cells",
             "arrays",

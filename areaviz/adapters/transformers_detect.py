@@ -18,7 +18,7 @@ from areaviz.adapters.sinks import Site
 from areaviz.adapters.transformers_run import classes, logits_of, watch
 from areaviz.adapters.transformers_stacks import picture_of
 from areaviz.trace.arrays import cells, text_of
-from areaviz.trace.errors import Advised
+from areaviz.trace.errors import InputErrorWithAdvice
 
 # Possible heights and widths of a cell in pixels.
 _STRIDES = (4, 8, 16, 32, 64)
@@ -58,7 +58,7 @@ def _grid(values: Tensor, items: int) -> Patches:
         rows, columns = (ceil(side / stride) for side in values.shape[-2:])
         if rows * columns == items:
             return Patches(rows, columns)
-    raise Advised(
+    raise InputErrorWithAdvice(
         f"The model has {items:,} items that lie in no one grid over the picture, as of several"
         " scales",
         "arrays",

@@ -17,7 +17,7 @@ from areaviz.adapters.attributed import Attributed, Items
 from areaviz.adapters.calls import CROSS, ENCODER, some_items
 from areaviz.adapters.changes import changing
 from areaviz.adapters.failures import Failed
-from areaviz.adapters.model_run import ModelRun, Options, frozen, to_trace
+from areaviz.adapters.model_run import ModelRun, Options, inference_mode, to_trace
 from areaviz.adapters.pixels import is_picture, left_out, picture_fields, picture_sites
 from areaviz.adapters.scene_sites import grid_sites
 from areaviz.adapters.sinks import Site
@@ -52,7 +52,7 @@ from areaviz.adapters.transformers_writing import (
 )
 from areaviz.adapters.tuned import is_prefixed
 from areaviz.adapters.watching import Watched
-from areaviz.trace.errors import Advised, InputError
+from areaviz.trace.errors import InputError, InputErrorWithAdvice
 from areaviz.trace.record import Trace
 
 _TOGETHER = "give it a text and a picture as a tuple, or what its processor returns for both"
@@ -69,7 +69,7 @@ def fits(model: nn.Module) -> bool:
 def attend(model: Any, inputs: object, options: Options) -> Trace:
     """Run a model and record it; see `areaviz.attend`."""
     read = _reader(model, inputs)
-    with frozen(model), _changed(model, inputs, options):
+    with inference_mode(model), _changed(model, inputs, options):
         try:
             found = read(model, inputs, options)
         except Failed as failure:
@@ -185,7 +185,7 @@ def describe(model: Any, inputs: object, options: Options) -> ModelRun:
     if not across:
         return ModelRun([], [], details=written.details)
     if across[0].shape[-1] != len(tokens.ids):
-        raise Advised(
+        raise InputErrorWithAdvice(
             f"The encoder has {across[0].shape[-1]:,} items for {len(tokens.ids):,} tokens, so it"
             " is not known which are words and which are cells",
             "arrays",
@@ -260,7 +260,7 @@ def continued(model: Any, text: str, options: Options) -> str:
     tokens = texts.read(text)
     ids_1N = row(tokens, model)
     given = {"input_ids": ids_1N, "attention_mask": torch.ones_like(ids_1N)}
-    with frozen(model), _changed(model, text, options):
+    with inference_mode(model), _changed(model, text, options):
         ids = generated(model, given, options)
     # Decode everything, because single pieces may lose the space before them.
     whole, before = (

@@ -33,7 +33,7 @@ from areaviz.adapters.transformers_run import (
     watch,
     without_padding,
 )
-from areaviz.trace.errors import Advised, InputError
+from areaviz.trace.errors import InputError, InputErrorWithAdvice
 from areaviz.trace.record import Field
 
 
@@ -136,7 +136,7 @@ def read_sound(model: Any, inputs: object, options: Options) -> ModelRun:
         InputError: The input does not fit, or the model cuts the spectrum into patches.
     """
     if hasattr(model.config, "patch_size"):
-        raise Advised(
+        raise InputErrorWithAdvice(
             "This model cuts a spectrum into patches of times and frequencies, which have no one"
             " place in time",
             "arrays",
@@ -204,7 +204,7 @@ def cells_of(config: Any, seen: Pixels, layers: Sequence[Heads]) -> Patches:
     sizes = {heads.shape[-1] for heads in layers}
     if patch is None or len(sizes) != 1:
         counts = ", ".join(f"{size:,}" for size in sorted(sizes))
-        raise Advised(
+        raise InputErrorWithAdvice(
             f"This model does not cut the picture into cells once for all layers (they have"
             f" {counts} items)",
             "arrays",

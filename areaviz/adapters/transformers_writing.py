@@ -30,7 +30,7 @@ from areaviz.adapters.transformers_run import (
     watch,
     without_padding,
 )
-from areaviz.trace.errors import Advised, InputError
+from areaviz.trace.errors import InputError, InputErrorWithAdvice
 from areaviz.trace.record import Field, Output
 
 START_LABEL = "⟨start⟩"
@@ -125,7 +125,7 @@ def generated(model: Any, given: Mapping[str, Any], options: Options) -> Sequenc
         InputError: The model writes no text, or fails on this input.
     """
     if not model.can_generate():
-        raise Advised(f"{type(model).__name__} writes no text by itself", "target")
+        raise InputErrorWithAdvice(f"{type(model).__name__} writes no text by itself", "target")
     placed = placed_for(model, given)
     steps = min(options.steps, _places_left(model, given))
     more: dict[str, Any] = {}
@@ -155,7 +155,7 @@ def generated(model: Any, given: Mapping[str, Any], options: Options) -> Sequenc
     if getattr(model.config, "is_encoder_decoder", False) and ids[:1] == [_start(model)]:
         written = ids[1:]
     if not written:
-        raise Advised("The model wrote nothing", "target")
+        raise InputErrorWithAdvice("The model wrote nothing", "target")
     return written
 
 

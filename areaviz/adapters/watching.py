@@ -26,7 +26,7 @@ from torch.overrides import TorchFunctionMode
 from areaviz.adapters import way_calls, way_interface, way_layers, way_returned
 from areaviz.adapters.calls import Found, Note, Probe, Recorder, SiteOf, Wanted
 from areaviz.adapters.failures import run_or_refuse
-from areaviz.trace.errors import Advised, BackendError, InputError
+from areaviz.trace.errors import BackendError, InputError, InputErrorWithAdvice
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ def see(
         if recorder.complete(needed):
             break
     if not recorder.found and differs:
-        raise Advised(
+        raise InputErrorWithAdvice(
             "This model gives other outputs when its attention is watched, so what was seen is not"
             " what it does",
             "probe",

@@ -83,7 +83,7 @@ def shows_digits(example: Example) -> bool:
     return bool(example.file) and not example.text and are_digits(example.references)
 
 
-def looked(trace: Trace, example: Example) -> Measured:
+def glimpse_hit_rate(trace: Trace, example: Example) -> Measured:
     """Return the share of a digit classifier's glimpses that are centred on a digit.
 
     For attention to cells, the centre of the top cell counts. The result is {} for examples that
@@ -113,7 +113,7 @@ def _middles(trace: Trace) -> FloatArray | None:
     return None
 
 
-def pointed(trace: Trace, example: Example) -> Measured:
+def score_points(trace: Trace, example: Example) -> Measured:
     """Compare the answer to a set of points with the exact answer, which is computed here.
 
     A hull may start at any of its points. It is compared in the order in which it is written:

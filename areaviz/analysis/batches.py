@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple
 
-from areaviz.analysis.measures import link_counts, measure
+from areaviz.analysis.measures import compute_metrics, link_counts
 from areaviz.analysis.row_lines import Row
 from areaviz.data.examples import Dataset
 from areaviz.trace.errors import InputError
@@ -68,4 +68,4 @@ def row_of_trace(dataset: Dataset, index: int, trace: Trace) -> Row:
     example = dataset.examples[index]
     counts = link_counts(trace, example)
     links = None if counts is None else astuple(counts)
-    return Row(index, trace.answer, "", measure(trace, example), links)
+    return Row(index, trace.answer, "", compute_metrics(trace, example), links)

@@ -23,7 +23,7 @@ from areaviz.data.examples import Files
 from areaviz.data.metadata import categories_of
 from areaviz.metrics.translation import bleu_and_chrf
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 
 # Number of buckets when examples are grouped by the values of a metric.
 PARTS = 5
@@ -78,7 +78,7 @@ def bucket_table(
     without references), and mean_R, the mean of the metric.
 
     Args:
-        table: the examples, as `table_of` returns them.
+        table: the examples, as `build_table` returns them.
         how: sorts the examples into buckets.
         measure: the name of the metric.
         runs: the number of runs in the table.
@@ -100,7 +100,7 @@ def word_table(table: pd.DataFrame, runs: int, corpus: Frequency | None = None) 
     output and reference contain them.
 
     Args:
-        table: the examples, as `table_of` returns them.
+        table: the examples, as `build_table` returns them.
         runs: the number of runs in the table.
         corpus: word frequencies; None counts words in the references.
     """
@@ -282,7 +282,8 @@ def read_corpus(name: str, files: Files) -> Frequency:
     size = content.stat().st_size if isinstance(content, Path) else len(content)
     if size > MAX_CORPUS_MEGABYTES << 20:
         raise InputError(
-            f'"{shown(name)}" has {size >> 20:,} MB but at most {MAX_CORPUS_MEGABYTES} are possible'
+            f'"{shorten(name)}" has {size >> 20:,} MB but at most {MAX_CORPUS_MEGABYTES} are'
+            " possible"
             " for a corpus; take a part of it."
         )
     found: Frequency = Counter()
@@ -292,6 +293,7 @@ def read_corpus(name: str, files: Files) -> Frequency:
                 found.update(words_of(line.decode("utf-8")))
             except UnicodeDecodeError as error:
                 raise InputError(
-                    f'Line {number:,} of "{shown(name)}" is no UTF-8 text; save the file as UTF-8.'
+                    f'Line {number:,} of "{shorten(name)}" is no UTF-8 text; save the file as'
+                    " UTF-8."
                 ) from error
     return found

@@ -40,7 +40,7 @@ class Gram:
         return float(np.log((self.second + 1) / (self.first + 1)))
 
 
-def grams(
+def distinguishing_ngrams(
     table: pd.DataFrame, size: int, pair: tuple[int, int] = (0, 1)
 ) -> tuple[list[Gram], list[Gram]]:
     """Return the n-grams that the first model has right more often, and those of the second.
@@ -49,7 +49,7 @@ def grams(
     reference contain it.
 
     Args:
-        table: two or more runs, as `table_of` returns them.
+        table: two or more runs, as `build_table` returns them.
         size: the number of words per n-gram.
         pair: the numbers of the two compared runs.
     """
@@ -74,7 +74,7 @@ def grams(
     return ahead[:MAX_GRAMS], behind[:MAX_GRAMS]
 
 
-def wins(change: Changes, better: str) -> tuple[int, int, int]:
+def count_wins(change: Changes, better: str) -> tuple[int, int, int]:
     """Count the examples in which the second model is better, equal and worse.
 
     Args:
@@ -103,7 +103,9 @@ def mean_change(change: Changes) -> tuple[float, float, float]:
     return float(known.mean()), float(low), float(high)
 
 
-def both_fail(table: pd.DataFrame, measure: str, better: str) -> tuple[tuple[int, ...], float]:
+def find_joint_failures(
+    table: pd.DataFrame, measure: str, better: str
+) -> tuple[tuple[int, ...], float]:
     """Return the examples in which all models fail, the worst first, and the limit of failure.
 
     A model fails in an example if its value is in the worst quarter of all models' values in the
@@ -144,7 +146,7 @@ def corpus_change(table: pd.DataFrame, pair: tuple[int, int] = (0, 1)) -> Mappin
     All references count. The result is empty if no example has a reference.
 
     Args:
-        table: of two or more runs, as `table_of` makes it.
+        table: of two or more runs, as `build_table` makes it.
         pair: the numbers of the runs; the second one is compared with the first.
     """
     known = table[table["reference"] != ""]

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import count
 
-from areaviz.analysis.run import IN_FLIGHT, Stopped
+from areaviz.analysis.run import IN_FLIGHT, AnalysisStopped
 from areaviz.shares.limits import ANALYSES_AT_ONCE, ANALYSES_RUNNING, Scope
 from areaviz.shares.visitors import OverLimit, most_of
 from areaviz.trace.errors import BackendError, InputError
@@ -28,7 +28,7 @@ WATCHED_SECONDS = 10.0
 LOOK_SECONDS = 0.5
 
 
-class Turns:
+class FairScheduler:
     """The turns of all analyses of this process; decides which one runs its next example.
 
     All analyses together have few requests in flight. A model server cannot tell them apart, so
@@ -71,7 +71,7 @@ class Turns:
                         self._free -= 1
                         return
                     self._changed.wait(LOOK_SECONDS)
-                raise Stopped
+                raise AnalysisStopped
             finally:
                 self._waiting.remove(watched)
                 self._changed.notify_all()
@@ -169,7 +169,7 @@ class Jobs:
     """
 
     def __init__(self) -> None:
-        self.turns = Turns(IN_FLIGHT)
+        self.turns = FairScheduler(IN_FLIGHT)
         # The last job of a key is kept while it has a problem, so that pages can show it.
         self._jobs: dict[str, Job] = {}
         self._numbers = count(1)

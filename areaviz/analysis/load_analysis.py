@@ -15,14 +15,14 @@ from areaviz.analysis.retention import judgements_here
 from areaviz.analysis.row_lines import DamagedHeader, Row, read_header
 from areaviz.analysis.rows import RowFile
 from areaviz.analysis.run import rows_of_outputs
-from areaviz.analysis.table import META, SCORE, score_columns, table_of, with_scores
+from areaviz.analysis.table import META, SCORE, build_table, score_columns, with_scores
 from areaviz.data.examples import Dataset, Example, Files
 from areaviz.intake.brought import read_set
 from areaviz.intake.files import media_beside
 from areaviz.notes.error_spans import Judgement
 from areaviz.trace.asked import file_of
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 
 AnyPath = str | Path
 # Largest size in bytes of an analysis file's first line, by which it is recognised.
@@ -142,7 +142,8 @@ def _files(paths: Iterator[Path]) -> dict[str, Path]:
     for path in paths:
         if path.name in found:
             raise InputError(
-                f'Two of the files are called "{shown(path.name)}". Rename one of them: a set knows'
+                f'Two of the files are called "{shorten(path.name)}". Rename one of them: a set'
+                " knows"
                 " its files by name."
             )
         found[path.name] = path
@@ -164,8 +165,8 @@ def _check_set(run: RowFile, first: RowFile, dataset: Dataset | None) -> None:
     if run.header.digest not in (wanted, dataset.earlier_digest if dataset else wanted):
         other = dataset.name if dataset else first.header.dataset
         raise InputError(
-            f'"{run.path.name}" is an analysis of the set "{shown(run.header.dataset)}", whose'
-            f' examples differ from those of "{shown(other)}". Load each set by itself.'
+            f'"{run.path.name}" is an analysis of the set "{shorten(run.header.dataset)}", whose'
+            f' examples differ from those of "{shorten(other)}". Load each set by itself.'
         )
 
 
@@ -192,11 +193,11 @@ def _with_titles(systems: Sequence[_System]) -> Iterator[tuple[str, _System]]:
 def _frame(
     dataset: Dataset, titled: tuple[str, _System], judgements: Sequence[Judgement]
 ) -> pd.DataFrame:
-    """Return the rows of one system, with the columns of `table_of`."""
+    """Return the rows of one system, with the columns of `build_table`."""
     title, system = titled
     judged = of_outputs(judgements, system.name, system.rows)
     scores = judged_scores(judged, len(dataset.examples))
-    made = with_scores(table_of(dataset, [system.rows]), [{**system.scores, **scores}])
+    made = with_scores(build_table(dataset, [system.rows]), [{**system.scores, **scores}])
     made.insert(0, "example", made.index.to_numpy(int) + 1)
     made.insert(1, "system", title)
     there: dict[int, list[Judgement]] = {}

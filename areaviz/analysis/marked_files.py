@@ -17,7 +17,7 @@ from areaviz.notes.marot import judgements_of
 from areaviz.notes.marot_rows import read_rows
 from areaviz.notes.segment_places import SegmentPlaces, known_system
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 
 FORMATS = (
     "Errors that were exported here (.jsonl), Marot's TSV, human evaluations of WMT (.jsonl),"
@@ -50,7 +50,7 @@ def read_judgements(
     segments = read_rated(name, data) if ending in (".json", ".jsonl", ".ndjson") else None
     if segments is None:
         raise InputError(
-            f'"{shown(name)}" is not a file of marked errors. Choose one of: {FORMATS}'
+            f'"{shorten(name)}" is not a file of marked errors. Choose one of: {FORMATS}'
         )
     return _judgements_of_segments(segments, dataset, systems)
 

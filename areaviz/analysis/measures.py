@@ -13,14 +13,14 @@ import numpy as np
 from areaviz.analysis.answered import MEASURES as OF_ANSWERS
 from areaviz.analysis.answered import (
     facts_read,
-    looked,
-    pointed,
+    glimpse_hit_rate,
+    score_points,
 )
 from areaviz.analysis.measure import Measure, OwnMeasure, measure_problem
 from areaviz.analysis.output_scores import Measured, score_output
 from areaviz.data.examples import Example
 from areaviz.data.grounding import Box
-from areaviz.extensions import Joined
+from areaviz.extensions import ExtensibleRegistry
 from areaviz.metrics.aer import LinkCounts, attention_links, count_links
 from areaviz.metrics.aligner import diagonal_links
 from areaviz.metrics.certainty import certainty
@@ -44,7 +44,7 @@ OWN = "decoder self"
 _PUNCTUATION = " .,;:!?\"'()"
 
 
-def measure(trace: Trace, example: Example) -> Measured:
+def compute_metrics(trace: Trace, example: Example) -> Measured:
     """Return the value of every metric that applies, in the order of `MEASURES`."""
     values: dict[str, float] = {}
     for group in GROUPS:
@@ -193,12 +193,12 @@ def _alignment(trace: Trace, example: Example) -> Measured:
 # Each function computes related metrics in one pass and leaves out those that do not apply.
 GROUPS = (
     _output,
-    pointed,
+    score_points,
     facts_read,
     _word_attention,
     _area_attention,
     _pointing,
-    looked,
+    glimpse_hit_rate,
     _alignment,
 )
 
@@ -281,4 +281,4 @@ _OURS: Mapping[str, Measure] = {
     ),
 }
 # Metrics by name, in the order in which tables show them: our own, then those of other packages.
-MEASURES: Mapping[str, Measure] = Joined("measures", _OURS, measure_problem)
+MEASURES: Mapping[str, Measure] = ExtensibleRegistry("measures", _OURS, measure_problem)

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from areaviz.analysis.cluster import joined_ray
 from areaviz.analysis.row_lines import Row, row_of
 from areaviz.analysis.rows import RowFile
-from areaviz.analysis.run import IN_FLIGHT, no_progress, one_row
+from areaviz.analysis.run import IN_FLIGHT, no_progress, run_example
 from areaviz.data.examples import Dataset
 from areaviz.trace.errors import BackendError
 from areaviz.trace.record import Run
@@ -130,6 +130,8 @@ class _Worker:
 
     def _answer(self, index: int) -> tuple[str, str]:
         try:
-            return json.dumps(asdict(one_row(self._dataset, index, self._request, self._run))), ""
+            return json.dumps(
+                asdict(run_example(self._dataset, index, self._request, self._run))
+            ), ""
         except BackendError as error:
             return "", str(error)

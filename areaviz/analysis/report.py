@@ -8,7 +8,7 @@ from areaviz.analysis.report_figures import against, buckets, errors, whole_set,
 from areaviz.analysis.report_themes import themes
 from areaviz.analysis.reported import MAX_SYSTEMS, Report
 from areaviz.components.parts import text_of
-from areaviz.drawing.labels import counted
+from areaviz.drawing.labels import pluralise
 from areaviz.drawing.markup import document, element
 from areaviz.trace.errors import InputError
 
@@ -57,7 +57,7 @@ def report_page(report: Report) -> str:
 
 
 def _facts(report: Report) -> str:
-    count = counted(len(report.frame), "example")
+    count = pluralise(len(report.frame), "example")
     if report.places is not None:
         count += f" of {len(report.dataset.examples):,}"
     return " · ".join([count, *report.names])

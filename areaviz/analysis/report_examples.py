@@ -9,7 +9,7 @@ import numpy as np
 from areaviz.analysis.buckets import BUCKETINGS, bucket_table
 from areaviz.analysis.report_parts import example_card
 from areaviz.analysis.reported import Report
-from areaviz.drawing.labels import counted
+from areaviz.drawing.labels import pluralise
 from areaviz.drawing.markup import Markup, element
 from areaviz.drawing.numbers import three_digits
 
@@ -72,7 +72,8 @@ def _all_fail(report: Report) -> list[Markup]:
         return []
     beyond = "at least" if measure.better == "low" else "at most"
     about = (
-        f"{counted(len(failing), 'example')}: the {measure.title} of {report.everybody.lower()} is"
+        f"{pluralise(len(failing), 'example')}: the {measure.title} of {report.everybody.lower()}"
+        " is"
         f" {beyond} {three_digits(limit)}, as that of the worst quarter of all outputs is."
     )
     parts = [element("h3", f"{report.everybody} fail"), element("p", about)]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from areaviz.analysis.buckets import bucket_table, bucketings, by_metadata, word_table
-from areaviz.analysis.contrast import corpus_change, grams, mean_change, wins
+from areaviz.analysis.contrast import corpus_change, count_wins, distinguishing_ngrams, mean_change
 from areaviz.analysis.judged import Agreement, agreement, kinds_of_errors
 from areaviz.analysis.report_parts import figure, table
 from areaviz.analysis.reported import USUAL, Report
@@ -56,7 +56,9 @@ def _compared(report: Report, pair: tuple[int, int]) -> list[Markup]:
         change = frame[f"{name}_change"].to_numpy(float)
         if measure.better and np.isfinite(change).any():
             mean, low, high = (number_text(value, "+.3g") for value in mean_change(change))
-            rows.append((measure.title, *wins(change, measure.better), mean, f"{low} to {high}"))
+            rows.append(
+                (measure.title, *count_wins(change, measure.better), mean, f"{low} to {high}")
+            )
     first, second = (report.names[number] for number in pair)
     about = (
         f"Wins are examples in which {second} is better than {first}. The interval holds the mean"
@@ -132,7 +134,7 @@ def words(report: Report) -> list[Markup]:
         sides: list[Markup] = []
         for size, noun in ((1, "Words"), (2, "Pairs of words")):
             for some, title, other in zip(
-                grams(frame, size, pair), names, names[::-1], strict=True
+                distinguishing_ngrams(frame, size, pair), names, names[::-1], strict=True
             ):
                 if some:
                     rows = [(gram.text, gram.first, gram.second) for gram in some]

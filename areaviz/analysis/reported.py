@@ -9,11 +9,11 @@ from functools import cached_property
 import pandas as pd
 
 from areaviz.analysis.buckets import Frequency
-from areaviz.analysis.contrast import both_fail
+from areaviz.analysis.contrast import find_joint_failures
 from areaviz.analysis.judged import judged_scores, of_outputs
 from areaviz.analysis.measure import Measure
 from areaviz.analysis.row_lines import Row
-from areaviz.analysis.table import measures_of, table_of, with_scores
+from areaviz.analysis.table import build_table, measures_of, with_scores
 from areaviz.analysis.themes.causes_of_lists import Causes
 from areaviz.analysis.themes.theme import Themes
 from areaviz.data.examples import Dataset
@@ -81,7 +81,7 @@ class Report:
     @cached_property
     def frame(self) -> pd.DataFrame:
         """All examples with all metrics."""
-        made = table_of(self.dataset, self.runs)
+        made = build_table(self.dataset, self.runs)
         more = []
         for one, scores in zip(self.written, self.scores, strict=True):
             more.append({**scores, **judged_scores(one.judged, len(self.dataset.examples))})
@@ -115,10 +115,10 @@ class Report:
 
     @cached_property
     def failing(self) -> tuple[tuple[int, ...], float]:
-        """The examples where all of several systems fail, and the limit; see `both_fail`."""
+        """The examples where all systems fail, and the limit; see `find_joint_failures`."""
         if len(self.runs) < 2 or not self.leading:
             return (), float("nan")
-        return both_fail(self.frame, self.leading, self.measures[self.leading].better)
+        return find_joint_failures(self.frame, self.leading, self.measures[self.leading].better)
 
     @property
     def names(self) -> list[str]:

@@ -21,7 +21,7 @@ from areaviz.analysis.rows import RowFile
 from areaviz.cards.card import Card
 from areaviz.data.examples import Dataset
 from areaviz.data.media import SOUND
-from areaviz.trace.errors import BackendError, Busy, InputError
+from areaviz.trace.errors import BackendBusy, BackendError, InputError
 from areaviz.trace.record import Run, Trace
 from areaviz.trace.request import Counted, Request
 
@@ -31,7 +31,7 @@ IN_FLIGHT = 8
 RETRY_SECONDS = 0.5
 
 
-class Stopped(Exception):
+class AnalysisStopped(Exception):
     """The analysis was stopped before this example ran."""
 
 
@@ -66,7 +66,7 @@ def analyse(
     Args:
         dataset: the dataset with the examples.
         request: the model and its options; text and file come from the examples.
-        run: runs a request; may raise `Stopped`, which skips only this example.
+        run: runs a request; may raise `AnalysisStopped`, which skips only this example.
         file: receives the rows.
         progress: called after every row.
         stop: ends the analysis early when it is set.
@@ -84,7 +84,7 @@ def analyse(
 
         def begin(count: int) -> set[Future[Row]]:
             chosen = islice(left, count)
-            return {pool.submit(one_row, dataset, index, request, run) for index in chosen}
+            return {pool.submit(run_example, dataset, index, request, run) for index in chosen}
 
         running = begin(IN_FLIGHT)
         while running:
@@ -92,7 +92,7 @@ def analyse(
             for future in finished:
                 try:
                     row = future.result()
-                except Stopped:
+                except AnalysisStopped:
                     continue
                 except BackendError as error:
                     failure = error
@@ -110,7 +110,7 @@ def no_progress(done: int, total: int) -> None:
     """Ignore the progress."""
 
 
-def one_row(dataset: Dataset, index: int, request: Request, run: Run) -> Row:
+def run_example(dataset: Dataset, index: int, request: Request, run: Run) -> Row:
     """Return the row of one example; raises BackendError, and Stopped if `run` raises it."""
     try:
         trace = _run_when_free(dataset.asked(request, dataset.examples[index]), run)
@@ -124,7 +124,7 @@ def _run_when_free(request: Request, run: Run) -> Trace:
     while True:
         try:
             return run(request)
-        except Busy:
+        except BackendBusy:
             time.sleep(RETRY_SECONDS)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from areaviz.analysis.row_lines import Header, header_line, row_line
 from areaviz.analysis.rows import RowFile
-from areaviz.analysis.run import header, one_row
+from areaviz.analysis.run import header, run_example
 from areaviz.cards.card import Card
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.places import ANALYSIS
@@ -45,7 +45,7 @@ def store_analysis(folder: Path, cards: Mapping[str, Card], run: Run) -> list[Pa
         request = Request(name, "")
         lines = [header_line(header(dataset, request, cards[name]))]
         for index in range(len(dataset.examples)):
-            lines.append(row_line(one_row(dataset, index, request, run)))
+            lines.append(row_line(run_example(dataset, index, request, run)))
         path = folder / f"{name}.jsonl"
         write_whole(path, b"".join(lines))
         written.append(path)

@@ -62,7 +62,7 @@ WHOLE = {
 }
 
 
-def table_of(dataset: Dataset, runs: Sequence[Rows]) -> pd.DataFrame:
+def build_table(dataset: Dataset, runs: Sequence[Rows]) -> pd.DataFrame:
     """Return a table of the examples that have a row in every run, indexed by example.
 
     Columns: name, text, file; reference, and reference_2 and so on for datasets with several
@@ -111,7 +111,7 @@ def with_changes(table: pd.DataFrame, first: int, second: int) -> pd.DataFrame:
     """Return a table of runs with the changes of all measures from one run to another.
 
     Args:
-        table: as `table_of` and `with_scores` make it; it stays as it is.
+        table: as `build_table` and `with_scores` make it; it stays as it is.
         first: the number of a run, from 0.
         second: the number of the run that is compared with it.
     """
@@ -127,7 +127,7 @@ def with_scores(
     """Return the table with additional metrics: `ALL_MEASURES`, or `SCORE` plus a score's name.
 
     Args:
-        table: a table as `table_of` returns it; it is not changed.
+        table: a table as `build_table` returns it; it is not changed.
         scores: for each run, values for every example of the dataset by the name of the metric.
     """
     names = dict.fromkeys(name for one in scores for name in one)

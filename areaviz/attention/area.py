@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from areaviz.attention.kernels import fast
+from areaviz.attention.kernels import compiled_area_attention
 from areaviz.attention.masks import broadcasts, shield
 from areaviz.attention.pooled import pooled
 from areaviz.attention.spec import AreaResult, AreaSpec
@@ -103,7 +103,7 @@ def area_attention(
     # Autocast would undo the casts to float32, in which sums and weights are computed.
     with torch.autocast(query.device.type, enabled=False):
         result = _computed(query, key, value, spec, impl)
-    return result if spoiled is None else _spoil(result, spoiled)
+    return result if spoiled is None else _propagate_nan(result, spoiled)
 
 
 def choose_impl(spec: AreaSpec, device: torch.device) -> str:
@@ -123,7 +123,7 @@ def choose_impl(spec: AreaSpec, device: torch.device) -> str:
 
 def _computed(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec, impl: str) -> AreaResult:
     if impl == "fused" or (impl == "auto" and not spec.is_regular):
-        result = fast(query, key, value, spec, insist=impl == "fused")
+        result = compiled_area_attention(query, key, value, spec, insist=impl == "fused")
         if result is not None:
             return result
     if impl == "auto":
@@ -150,7 +150,7 @@ def _check_impl(impl: str, spec: AreaSpec) -> None:
         )
 
 
-def _spoil(result: AreaResult, spoiled: Tensor) -> AreaResult:
+def _propagate_nan(result: AreaResult, spoiled: Tensor) -> AreaResult:
     """Set the results of queries that attended to NaN or infinity to NaN; spoiled: [..., Q]."""
     parts = []
     for part in result:

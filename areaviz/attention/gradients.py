@@ -20,7 +20,7 @@ from areaviz.trace.record import FloatArray
 MOST_OUTPUTS = 256
 
 
-def products(
+def gradient_times_input(
     scores_T: Tensor,
     inputs: Sequence[Tensor],
     on_step: Callable[[int, int], None] | None = None,

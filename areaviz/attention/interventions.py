@@ -29,7 +29,7 @@ from areaviz.trace.interventions import (
 from areaviz.trace.logits import Logits
 
 
-def handed_over(values: npt.NDArray[Any], device: torch.device) -> Tensor:
+def to_device_async(values: npt.NDArray[Any], device: torch.device) -> Tensor:
     """Copy numbers from the host to a device without waiting for the copy where that is safe.
 
     CUDA has read the host's array when the call returns; MPS may not have.
@@ -41,7 +41,7 @@ Note = Callable[[Logits], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Noting:
+class LogitRecorder:
     """A request for the logit terms of one layer of a site."""
 
     site: str
@@ -68,7 +68,7 @@ class LayerInterventions:
         if not self.weighs:
             return None
         factors_HQR = area_factors(self.weighs, grid.table(), grid.width, self.heads, queries)
-        return handed_over(factors_HQR, device)
+        return to_device_async(factors_HQR, device)
 
     def multipliers_at_end(self, items: int, most: int, device: torch.device) -> Tensor:
         """Return the factors for the spans that end at the last item, shortest first: [H, 1, R]."""
@@ -76,7 +76,7 @@ class LayerInterventions:
         ones = np.ones_like(widths)
         table_R4 = np.stack([0 * ones, items - widths, ones, widths], 1)
         factors_H1R = area_factors(self.weighs, table_R4, items, self.heads, 1)
-        return handed_over(factors_H1R, device)
+        return to_device_async(factors_H1R, device)
 
     def gated(self, context_BHQD: Tensor) -> Tensor:
         """Multiply the contexts of the heads by the factors of their gates.
@@ -93,12 +93,14 @@ class LayerInterventions:
             for head in range(self.heads) if gate.head is None else (gate.head,):
                 factors[head] *= gate.factor
         check_product(max(factors))
-        factor_H11 = handed_over(np.array(factors, np.float32)[:, None, None], context_BHQD.device)
+        factor_H11 = to_device_async(
+            np.array(factors, np.float32)[:, None, None], context_BHQD.device
+        )
         return context_BHQD * factor_H11.to(context_BHQD.dtype)
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class NetworkInterventions:
     """All changes to a network's attention; the default changes nothing."""
 
     changes: tuple[Weigh | Gate, ...] = ()
@@ -107,7 +109,7 @@ class Changed:
     # Pairs of a site and the field that it attends to.
     memories: tuple[tuple[str, str], ...] = ()
     shares: tuple[Share, ...] = ()
-    noting: Noting | None = None
+    noting: LogitRecorder | None = None
 
     @classmethod
     def of(
@@ -156,4 +158,4 @@ class Changed:
         return LayerInterventions(self.heads, tuple(weighs), tuple(gates), hidden, note)
 
 
-UNCHANGED = Changed()
+UNCHANGED = NetworkInterventions()

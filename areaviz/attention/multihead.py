@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from areaviz.attention.area import AreaOptions, area_attention
 from areaviz.attention.boundary import BoundaryKeys
 from areaviz.attention.features import AreaFeatures, NeighbourConvolution
-from areaviz.attention.interventions import LayerInterventions, handed_over
+from areaviz.attention.interventions import LayerInterventions, to_device_async
 from areaviz.attention.logits import has_parts, logits_of
 from areaviz.attention.masks import area_mask, item_mask
 from areaviz.attention.memory import AreaMemory, Remembered
@@ -62,7 +62,7 @@ class KeysAndValues(nn.Module):
             if padding_BM is not None:
                 both = both.masked_fill(padding_BM.unsqueeze(-1), 0.0)
             if interventions is not None and interventions.hidden:
-                hidden = handed_over(np.array(interventions.hidden), both.device)
+                hidden = to_device_async(np.array(interventions.hidden), both.device)
                 both = both.index_fill(1, hidden, 0.0)
             key_BMW, value_BMW = self.convolution(both, is_causal).chunk(2, -1)
         return self.split(key_BMW), self.split(value_BMW)

@@ -61,7 +61,7 @@ class RunClock:
         return 0.0 if self.started is None else time.thread_time() - self.started - self.paused
 
 
-class Pace:
+class BackgroundBudget:
     """Measures the batch times of each request kind, and computes the batch size for a slice.
 
     One thread uses it, except for `reader_came`.

@@ -23,7 +23,7 @@ from areaviz.backend.cached import key_of
 from areaviz.cards.card import Card
 from areaviz.shares.visitors import Visitor
 from areaviz.trace import archive, codec
-from areaviz.trace.errors import BackendError, Busy, InputError
+from areaviz.trace.errors import BackendBusy, BackendError, InputError
 from areaviz.trace.logits import Logits
 from areaviz.trace.logits_file import logits_from_bytes
 from areaviz.trace.record import FloatArray, Trace
@@ -71,7 +71,7 @@ class RemoteBackend:
             self._http.mount(scheme, HTTPAdapter(pool_connections=1, pool_maxsize=CONNECTIONS))
         # Key for the marks of users, so that only this process can link a mark to an id.
         self._secret = secrets.token_bytes(32)
-        self._about = wire.About({}, (), self._address)
+        self._about = wire.ServerDescription({}, (), self._address)
         self._about_until = 0.0  # monotonic seconds; 0 before the first answer
         self._about_lock = threading.Lock()
 
@@ -148,7 +148,7 @@ class RemoteBackend:
         with _damage_as_backend_error():
             return codec.layer_from_bytes(content, shape)
 
-    def _described(self) -> wire.About:
+    def _described(self) -> wire.ServerDescription:
         """Return the server's descriptions, which one caller at a time fetches.
 
         While one caller fetches, other callers get the last descriptions without waiting. They wait
@@ -251,7 +251,7 @@ def _failure(status: int, content: bytes) -> Exception:
     if kind and kind != "busy":
         return BackendError(sentence)
     if status == _UNAVAILABLE:
-        return Busy(
+        return BackendBusy(
             sentence
             or "The models are busy: too many requests are waiting already; try again in a moment."
         )

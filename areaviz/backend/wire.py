@@ -60,7 +60,7 @@ FAILURES = {
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class ServerDescription:
     """A server's answer to /models: the three descriptions of a `Backend`."""
 
     models: dict[str, Card]
@@ -106,7 +106,7 @@ def about_to_json(backend: Backend) -> bytes:
     return _dumps({"models": cards, "problems": backend.problems(), "device": backend.device()})
 
 
-def about_from_json(content: bytes) -> About:
+def about_from_json(content: bytes) -> ServerDescription:
     """Decode the descriptions of a server.
 
     Raises:
@@ -114,7 +114,7 @@ def about_from_json(content: bytes) -> About:
     """
     models, problems, device = _typed(_loads(content), models=list, problems=list, device=str)
     cards = [card_of(entry) for entry in models]
-    return About({card.name: card for card in cards}, tuple(map(str, problems)), device)
+    return ServerDescription({card.name: card for card in cards}, tuple(map(str, problems)), device)
 
 
 def trace_to_json(message: TraceMessage) -> bytes:

@@ -16,10 +16,10 @@ from typing import Any, TypeVar
 from areaviz.backend.base import OWN_WORK, Caller
 from areaviz.backend.costs import Costs
 from areaviz.backend.job import AllLeft, Job, as_sentence
-from areaviz.backend.pace import Pace, RunClock
+from areaviz.backend.pace import BackgroundBudget, RunClock
 from areaviz.backend.turns import TurnQueue
 from areaviz.shares.limits import QUESTIONS_WAITING
-from areaviz.trace.errors import BackendError, Busy
+from areaviz.trace.errors import BackendBusy, BackendError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
 
@@ -69,7 +69,7 @@ class Worker:
         self._run, self._costs, self._can_pause = run, costs or Costs({}), can_pause
         self._max_waiting = max_waiting or int(QUESTIONS_WAITING.value())
         self._max_batch = max_batch
-        self._pace = Pace()
+        self._pace = BackgroundBudget()
         self._changed = threading.Condition()
         self._waiting, self._background = TurnQueue(), TurnQueue()
         # The running jobs, including those that gave way.
@@ -135,7 +135,7 @@ class Worker:
                 self._pace.reader_came()
             queue = self._queue(job)
             if len(queue) >= self._max_waiting:
-                raise Busy(
+                raise BackendBusy(
                     f"The models are busy: {self._max_waiting:,} requests are waiting. Try again in"
                     " a moment."
                 )

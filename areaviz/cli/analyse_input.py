@@ -13,7 +13,7 @@ from areaviz.intake.columns import LINKS, OUTPUT, REFERENCE, SCORE, SOURCE
 from areaviz.intake.files import is_table_name, media_beside
 from areaviz.intake.opened import open_files
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,8 @@ def read_given(given: Given) -> Brought:
     for path, role in named:
         if path.name in files:
             raise InputError(
-                f'Two of the files are called "{shown(path.name)}". Rename one of them: a set knows'
+                f'Two of the files are called "{shorten(path.name)}". Rename one of them: a set'
+                " knows"
                 " its files by name."
             )
         files[path.name] = path
@@ -58,7 +59,7 @@ def read_given(given: Given) -> Brought:
         name, separator, role = column.rpartition("=")
         if not separator:
             raise InputError(
-                f'--column is "{shown(column)}". Write NAME=ROLE, such as domain=metadata or'
+                f'--column is "{shorten(column)}". Write NAME=ROLE, such as domain=metadata or'
                 " mt=output:alpha."
             )
         chosen[name] = role

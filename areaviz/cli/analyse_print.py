@@ -17,7 +17,7 @@ from areaviz.analysis.buckets import (
     by_values,
     word_table,
 )
-from areaviz.analysis.contrast import corpus_change, grams, mean_change, wins
+from areaviz.analysis.contrast import corpus_change, count_wins, distinguishing_ngrams, mean_change
 from areaviz.analysis.measures import MEASURES
 from areaviz.analysis.table import SCORE, Rows, measures_of, metadata_of, summary, with_changes
 from areaviz.analysis.themes.causes_of_lists import Causes, cause_key
@@ -72,7 +72,7 @@ def print_comparison(
         if not np.isfinite(change).any():
             # There is nothing to compare, for example if errors were marked for one system only.
             continue
-        better, same, worse = wins(change, measure.better)
+        better, same, worse = count_wins(change, measure.better)
         mean, low, high = mean_change(change)
         typer.echo(
             f"  {name.removeprefix(SCORE)}: {better:,} better, {same:,} as good, {worse:,} worse;"
@@ -84,7 +84,7 @@ def print_comparison(
             f" {change_of.p_value:.3f}"
             " (approximate randomisation)"
         )
-    for whose, found in zip(names, grams(frame, 1, pair), strict=True):
+    for whose, found in zip(names, distinguishing_ngrams(frame, 1, pair), strict=True):
         words = [f"{one.text} ({one.first:,} to {one.second:,})" for one in found[:MAX_WORDS]]
         if words:
             who = whose if is_named else f"the {whose}"

@@ -29,7 +29,7 @@ from areaviz.intake.brought import Brought
 from areaviz.notes.error_spans import Judgement
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole
-from areaviz.trace.limits import choice, shown
+from areaviz.trace.limits import choice, shorten
 from areaviz.trace.request import Counted, Request
 
 
@@ -119,15 +119,15 @@ def _places(wheres: Sequence[str], brought: Brought) -> tuple[int, ...] | None:
     for where in wheres:
         name, _, value = where.partition("=")
         if name not in metadata:
-            known = ", ".join(map(shown, metadata)) or "none"
+            known = ", ".join(map(shorten, metadata)) or "none"
             raise InputError(
-                f'--where asks for "{shown(where)}", but there is no metadata column'
-                f' "{shown(name)}". The metadata columns are: {known}.'
+                f'--where asks for "{shorten(where)}", but there is no metadata column'
+                f' "{shorten(name)}". The metadata columns are: {known}.'
             )
         places &= {place for place, cell in enumerate(metadata[name]) if cell == value}
     if not places:
         raise InputError(
-            f"No example has {' and '.join(map(shown, wheres))}. Check the values of the column."
+            f"No example has {' and '.join(map(shorten, wheres))}. Check the values of the column."
         )
     return tuple(sorted(places))
 
@@ -208,7 +208,10 @@ def _judgements(paths: Sequence[Path], brought: Brought, systems: Sequence[str])
         known = judgements_here(digest)
         return judgements_in_set(brought.marked, brought.dataset, systems, known)
     for name in brought.marked:
-        typer.echo(f'The errors of "{shown(name)}" are not used, because of --errors.', err=True)
+        typer.echo(
+            f'The errors of "{shorten(name)}" are not used, because of --errors.',
+            err=True,
+        )
     found: list[Judgement] = []
     for path in paths:
         found += read_judgements(path.name, path.read_bytes(), brought.dataset, systems)

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from areaviz.drawing.labels import readable
-from areaviz.gateway.operator import ask
+from areaviz.drawing.labels import escape_controls
+from areaviz.gateway.operator import send_command
 
 Port = Annotated[int, typer.Option(min=1, max=65535, help="The port of the app.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Write JSON, for programs.")]
@@ -25,7 +25,7 @@ def status(
     Each reader has a mark, a digest of the id in the cookie. To change a limit, set the environment
     variable AREAVIZ_LIMIT_NAME, with the name in capitals, before you start the app.
     """
-    found = ask(port, "status")
+    found = send_command(port, "status")
     typer.echo(json.dumps(found, indent=2) if as_json else as_text(found))
 
 
@@ -41,7 +41,7 @@ def list_jobs(
     """
     if context.invoked_subcommand is not None:
         return  # typer also runs this function before `stop`.
-    found = ask(port, "jobs")
+    found = send_command(port, "jobs")
     lines = "\n".join(map(job_line, found)) or "No analysis is running."
     typer.echo(json.dumps(found, indent=2) if as_json else lines)
 
@@ -52,7 +52,7 @@ def stop(
     port: Port = 8501,
 ) -> None:
     """Stop an analysis; its results so far are kept, and its reader is informed."""
-    typer.echo(f"Stopped: {job_line(ask(port, 'jobs stop', str(number)))}")
+    typer.echo(f"Stopped: {job_line(send_command(port, 'jobs stop', str(number)))}")
 
 
 def as_text(figures: Mapping[str, Any]) -> str:
@@ -85,5 +85,5 @@ def job_line(entry: Mapping[str, Any]) -> str:
     """
     progress = f"{entry['done']:,} of {entry['of']:,}" if entry["of"] else "starting"
     watched = "watched" if entry["watched"] else "not watched"
-    title = " ".join(readable(entry["title"]).split())
+    title = " ".join(escape_controls(entry["title"]).split())
     return f"{entry['number']:3}  {progress}  since {entry['begun']}  {watched}  {title}"

@@ -259,12 +259,12 @@ def check_origins(origins: list[str]) -> None:
 
 def operator_commands(connections: Connections) -> dict[str, Command]:
     """Return the operator's commands by name; see `areaviz/gateway/operator.py`."""
-    from areaviz.gateway.serving import visitors
+    from areaviz.gateway.serving import process_stats
     from areaviz.ui.shell.jobs import analyses, stop_analysis, work
 
     started = time.monotonic()
     return {
-        "status": lambda words: visitors(started, connections) | work(),
+        "status": lambda words: process_stats(started, connections) | work(),
         "jobs": analyses,
         "jobs stop": stop_analysis,
     }

@@ -22,7 +22,7 @@ from areaviz.data.sound_samples import sound_sample
 from areaviz.publish.export import export
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 from areaviz.trace.request import Request
 
 _SAMPLES: Mapping[str, tuple[Mapping[str, Any], Callable[[str], Any]]] = {
@@ -110,5 +110,7 @@ def medium_of(kind: str, name: str) -> Any:
     samples, read = _SAMPLES[kind]
     if name not in samples:
         known = ", ".join(samples)
-        raise InputError(f'There is no {kind} "{shown(name)}"; name a file, or a sample: {known}.')
+        raise InputError(
+            f'There is no {kind} "{shorten(name)}"; name a file, or a sample: {known}.'
+        )
     return read(name)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from areaviz.drawing.labels import counted
+from areaviz.drawing.labels import pluralise
 from areaviz.trace import codec
 from areaviz.trace.arrays_file import holds_trace, open_npz
 from areaviz.trace.errors import InputError
@@ -72,6 +72,6 @@ def checked(path: Path) -> str:
 def _maps(trace: Trace) -> str:
     parts = [trace.request.model]
     for site, one in trace.maps.items():
-        layers, heads = counted(one.layers, "layer"), counted(one.heads, "head")
+        layers, heads = pluralise(one.layers, "layer"), pluralise(one.heads, "head")
         parts.append(f"{site} ({layers}, {heads})")
     return ", ".join([*parts, *trace.gazes])

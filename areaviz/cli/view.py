@@ -18,7 +18,7 @@ from areaviz.publish.options import LEAST_AREAS, MOST_AREAS, THEMES, PageOptions
 from areaviz.publish.page import page
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError
-from areaviz.trace.intervention_text import unpacked
+from areaviz.trace.intervention_text import parse_ranges
 from areaviz.trace.limits import READINGS, choice
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
@@ -205,7 +205,7 @@ def page_options(
     return PageOptions(
         title=title,
         note=note,
-        layers=tuple(sorted(set(unpacked(layers, "layers")))),
+        layers=tuple(sorted(set(parse_ranges(layers, "layers")))),
         sites=tuple(filter(None, map(str.strip, sites.split(",")))),
         areas=areas,
         limit=round(limit * 2**20),

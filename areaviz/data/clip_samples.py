@@ -11,10 +11,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from areaviz.data.moving_digits import DIGITS, DigitBank, MovingDigit, Window, acted
+from areaviz.data.moving_digits import DIGITS, DigitBank, MovingDigit, Window, render_actions
 from areaviz.trace.clip import Clip
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 
 SEED = 77
 ENLARGED = 2
@@ -68,11 +68,13 @@ def clip_sample(name: str) -> Clip:
         InputError: There is no clip of this name.
     """
     if name not in SAMPLES:
-        raise InputError(f'There is no clip "{shown(name)}"; choose one of: {", ".join(SAMPLES)}.')
+        raise InputError(
+            f'There is no clip "{shorten(name)}"; choose one of: {", ".join(SAMPLES)}.'
+        )
     sample = SAMPLES[name]
     rng = np.random.default_rng([SEED, list(SAMPLES).index(name)])
     plan = (sample.digit, sample.actions, sample.windows)
-    return clip_of(name, acted(DigitBank(1, SEED), rng, [plan])[0])
+    return clip_of(name, render_actions(DigitBank(1, SEED), rng, [plan])[0])
 
 
 def clip_of(name: str, moving: MovingDigit) -> Clip:

@@ -14,7 +14,7 @@ from areaviz.data.grounding import Box
 from areaviz.data.media import PICTURE, read_medium
 from areaviz.data.text_kinds import DIGITS, are_digits, common_kind, text_kind
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 from areaviz.trace.picture import Picture
 from areaviz.trace.request import Request
 
@@ -174,7 +174,7 @@ def content_digest(name: str, content: bytes | Path) -> str:
     except OSError as error:
         reason = error.strerror or os.strerror(error.errno or 0)
         raise InputError(
-            f'"{shown(name)}" cannot be read ({reason}); mend that or leave it out.'
+            f'"{shorten(name)}" cannot be read ({reason}); mend that or leave it out.'
         ) from error
 
 

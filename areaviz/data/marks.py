@@ -10,7 +10,7 @@ import re
 from areaviz.data.examples import Links
 from areaviz.data.grounding import Box
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 
 MAX_MARKS = 500
 """Maximum number of links, boxes or facts per example. A sentence of 40 words rarely has more than
@@ -30,7 +30,7 @@ def read_facts(where: str, line: str) -> tuple[int, ...]:
     for part in parts:
         if not re.fullmatch(r"[1-9]\d{0,3}", part):
             raise InputError(
-                f'{where} has the fact "{shown(part)}". Name facts by their numbers from 1, such'
+                f'{where} has the fact "{shorten(part)}". Name facts by their numbers from 1, such'
                 " as 3 6."
             )
     return tuple(int(part) - 1 for part in parts)
@@ -52,7 +52,8 @@ def read_links(where: str, line: str, first: int = 0) -> tuple[Links, Links]:
         found = LINK.fullmatch(part)
         if not found:
             raise InputError(
-                f'{where} has the link "{shown(part)}". Write links as pairs such as 3-4 (sure) or'
+                f'{where} has the link "{shorten(part)}". Write links as pairs such as 3-4 (sure)'
+                " or"
                 " 3p4 (possible)."
             )
         link = (int(found[1]) - first, int(found[3]) - first)
@@ -84,7 +85,7 @@ def read_boxes(where: str, line: str) -> tuple[tuple[str, Box], ...]:
             left = top = right = bottom = 0.0
         if not (0 <= left < right <= 1 and 0 <= top < bottom <= 1):
             raise InputError(
-                f'{where} has the box "{shown(part.strip())}". A box is a word and four shares of'
+                f'{where} has the box "{shorten(part.strip())}". A box is a word and four shares of'
                 " the picture, 0 to 1: left, top, right, bottom."
             )
         found.append((word.lower(), (left, top, right, bottom)))

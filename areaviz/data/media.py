@@ -13,7 +13,7 @@ from pathlib import Path
 from areaviz.data.file_kinds import ending_of
 from areaviz.trace.clip import Clip
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import MAX_UPLOAD_MEGABYTES, shown
+from areaviz.trace.limits import MAX_UPLOAD_MEGABYTES, shorten
 from areaviz.trace.picture import Picture
 from areaviz.trace.sound import Sound
 
@@ -82,7 +82,7 @@ def read_medium(medium: str, content: bytes | Path, name: str = _NAME) -> Pictur
         size = content.stat().st_size
         if size > MAX_UPLOAD_MEGABYTES << 20:
             raise InputError(
-                f'"{shown(content.name)}" has {size >> 20:,} MB but at most'
+                f'"{shorten(content.name)}" has {size >> 20:,} MB but at most'
                 f" {MAX_UPLOAD_MEGABYTES} are possible; make it smaller."
             )
         content = content.read_bytes()
@@ -110,7 +110,8 @@ def medium_of(files: Mapping[str, bytes | Path]) -> str:
     others = [name for name in names if name not in set(sounds)]
     if sounds and others:
         raise InputError(
-            f'"{shown(sounds[0])}" is a sound and "{shown(others[0])}" is none, but the files of a'
+            f'"{shorten(sounds[0])}" is a sound and "{shorten(others[0])}" is none, but the files'
+            " of a"
             " set are all of one kind; leave out one or the other."
         )
     if sounds:

@@ -116,10 +116,10 @@ def moving_digits(bank: DigitBank, rng: np.random.Generator, count: int) -> list
         first, second = rng.choice(len(ACTIONS), 2, replace=False).tolist()
         names = tuple(ACTIONS)
         plans.append((digit, (names[first], names[second]), _windows(rng)))
-    return acted(bank, rng, plans)
+    return render_actions(bank, rng, plans)
 
 
-def acted(
+def render_actions(
     bank: DigitBank,
     rng: np.random.Generator,
     plans: Sequence[tuple[int, tuple[str, str], tuple[Window, Window]]],

@@ -27,7 +27,7 @@ from areaviz.data.pictures import decode, small_file
 from areaviz.data.scenes import Scene, make_scene
 from areaviz.data.strokes import draw_digits
 from areaviz.trace.errors import BackendError, InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 from areaviz.trace.picture import Picture
 
 KINDS = ("scene", "digit", "single digit", "moved digit", "pair", "photo")
@@ -129,7 +129,7 @@ def sample(name: str) -> Picture:
     """
     if name not in SAMPLES:
         raise InputError(
-            f'There is no sample picture "{shown(name)}"; choose one of the samples or upload a'
+            f'There is no sample picture "{shorten(name)}"; choose one of the samples or upload a'
             " picture."
         )
     return replace(SAMPLES[name].make(), name=name)

@@ -11,7 +11,7 @@ from areaviz.data.places import BUNDLE, CHECKPOINTS, IS_CLONE, MODEL_DIGESTS
 from areaviz.texts.catalogue import message
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.files import whole_file
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 from areaviz.trace.request import Progress
 
 MODELS_SETTING, ROOM = "AREAVIZ_MODELS_ADDRESS", "150 MB"
@@ -62,8 +62,8 @@ def known_model(name: str, known: Collection[str]) -> str:
         return name
     released = {} if IS_CLONE else read_digests(MODEL_DIGESTS)
     if not known or f"{name}{CARD}" in released:
-        raise InputError(f'The model "{shown(name)}" is not here; {to_get_models()}.')
-    raise InputError(f'There is no model "{shown(name)}"; choose one of: {", ".join(known)}.')
+        raise InputError(f'The model "{shorten(name)}" is not here; {to_get_models()}.')
+    raise InputError(f'There is no model "{shorten(name)}"; choose one of: {", ".join(known)}.')
 
 
 def read_digests(path: Path) -> dict[str, str]:

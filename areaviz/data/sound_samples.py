@@ -12,7 +12,7 @@ from functools import lru_cache
 from areaviz.data.places import ASSETS
 from areaviz.data.sound_files import decode_sound
 from areaviz.trace.errors import BackendError, InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 from areaviz.trace.sound import Sound
 
 
@@ -72,7 +72,7 @@ def sound_sample(name: str) -> Sound:
     """
     if name not in SAMPLES:
         raise InputError(
-            f'There is no recording "{shown(name)}"; choose one of: {", ".join(SAMPLES)}.'
+            f'There is no recording "{shorten(name)}"; choose one of: {", ".join(SAMPLES)}.'
         )
     try:
         content = (ASSETS / "sounds" / f"{name}.flac").read_bytes()

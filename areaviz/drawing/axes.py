@@ -72,7 +72,7 @@ def depth(shown: Ticks) -> float:
     return 12 + 0.45 * SCREEN_FONT * max(map(len, shown.texts), default=1)
 
 
-def refitted(figure: Figure, room: float) -> Figure:
+def relabel_for_width(figure: Figure, room: float) -> Figure:
     """Change a screen figure to show as many horizontal labels as fit in `room` px."""
     layout = figure.layout
     for axis, labels in layout.meta["labels"].items():
@@ -89,7 +89,7 @@ def refitted(figure: Figure, room: float) -> Figure:
     return figure
 
 
-def headless(figure: Figure) -> Figure:
+def without_title(figure: Figure) -> Figure:
     """Remove title and note from a screen figure, for a page that shows them as text."""
     layout = figure.layout
     # Keep 8 px of space above the plot.
@@ -122,7 +122,7 @@ def _can_move(figure: Figure) -> bool:
     return is_heatmap or not figure.layout.images
 
 
-def rescaled(figure: Figure, top: float | None) -> Figure:
+def with_colour_limit(figure: Figure, top: float | None) -> Figure:
     """Change the end of a screen figure's colour scale to `top`; None leaves it unchanged."""
     scale = figure.layout.coloraxis
     if top is None or scale.cmax == top or scale.cmin != 0:
@@ -150,7 +150,7 @@ def legend(y: float, **more: object) -> Layout:
     return key | more
 
 
-def eased(start: float, end: float) -> FloatArray:
+def ease_in_out(start: float, end: float) -> FloatArray:
     """Interpolate from `start` to `end` at `STEPS`, slowly at both ends: float32 [25]."""
     change = 3 * STEPS**2 - 2 * STEPS**3
     return (start + (end - start) * change).astype(np.float32)
@@ -175,7 +175,7 @@ def hover_points(
     )
 
 
-def written(
+def add_text(
     x: Sequence[float],
     y: Sequence[float],
     texts: Sequence[str],
@@ -203,7 +203,7 @@ def written(
     )
 
 
-def frame(
+def add_outline(
     left: float,
     top: float,
     width: float,
@@ -221,7 +221,7 @@ def frame(
     }
 
 
-def lay_picture(
+def add_heatmap_image(
     figure: Figure,
     values: FloatArray,
     scale: float,

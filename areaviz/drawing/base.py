@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from matplotlib.figure import Figure as PrintFigure
 from plotly.graph_objects import Figure
 
-from areaviz.drawing.labels import counted
+from areaviz.drawing.labels import pluralise
 from areaviz.drawing.sites import layer_noun
 from areaviz.drawing.theme import Drawing, finish
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import Gaze, Trace
+from areaviz.trace.renamed import old_names
 from areaviz.trace.request import Focus, Request
 
 Row = tuple[str | int | float, ...]
@@ -40,7 +41,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Takeaway:
+class Download:
     """A figure and table that users can download."""
 
     # Part of the file names; for a view, also its key in links.
@@ -55,7 +56,7 @@ class Takeaway:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Played(Drawing):
+class Animation(Drawing):
     """Pictures that a page shows one after another, each with one word of a sentence marked."""
 
     # Visible texts, not HTML-escaped.
@@ -67,7 +68,7 @@ class Played(Drawing):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View(Takeaway):
+class View(Download):
     """One view of a trace: one module and one line in the registry."""
 
     # Title for users.
@@ -81,7 +82,7 @@ class View(Takeaway):
     # Returns whether a page may show this view by default.
     leads: At[bool] = lambda trace, focus: True
     # For a view that plays: what the page shows instead of `figure`.
-    played: At[Played] | None = None
+    played: At[Animation] | None = None
 
 
 def view(
@@ -114,7 +115,7 @@ ALL = "all heads"
 """Words for "no head is focused" in a caption."""
 
 
-def caption(
+def figure_caption(
     trace: Trace,
     focus: Focus,
     all_layers: bool = False,
@@ -165,7 +166,7 @@ def given_words(trace: Trace) -> str:
 
 def changes_words(request: Request) -> str:
     """Describe the number of changes to a run, so that it is not mistaken for an unchanged run."""
-    return f" · with {counted(len(request.changes), 'change')}" if request.changes else ""
+    return f" · with {pluralise(len(request.changes), 'change')}" if request.changes else ""
 
 
 def areas_words(grid: AreaGrid) -> str:
@@ -190,6 +191,12 @@ def _gaze_caption(request: Request, gaze: Gaze) -> str:
     elif request.sample:
         places = f", places drawn by seed {request.seed}"
     return (
-        f"{request.model}{places} · {site}, {counted(steps, 'step')}, {counted(scales, 'scale')}"
+        f"{request.model}{places} · {site}, {pluralise(steps, 'step')},"
+        f" {pluralise(scales, 'scale')}"
         f" · {side}×{side} pixels each, {reading}"
     )
+
+
+# Type checkers do not see the old names, so that the package itself cannot use them.
+if not TYPE_CHECKING:
+    __getattr__ = old_names(__name__, {"caption": "figure_caption"})

@@ -12,9 +12,9 @@ from itertools import product
 
 import numpy as np
 
-from areaviz.drawing.base import caption
-from areaviz.drawing.labels import visible
-from areaviz.drawing.pictures import Box, Pixels, fitted, outlined, scaled
+from areaviz.drawing.base import figure_caption
+from areaviz.drawing.labels import show_invisibles
+from areaviz.drawing.pictures import Box, Pixels, draw_boxes, scale_box, shrink_to_fit
 from areaviz.drawing.select import FocusedMap, Runs, field_name, fits_map, groups, select
 from areaviz.drawing.theme import SECOND, Drawing, head_colour
 from areaviz.trace import query
@@ -70,11 +70,11 @@ class Film(Drawing):
             longest: maximum side in pixels.
             dim: brightness of cells without attention.
         """
-        small = fitted(self.picture, longest)
+        small = shrink_to_fit(self.picture, longest)
         return Stills(
             self,
             small,
-            lifted(small),
+            brighten_dark_picture(small),
             max(2, longest // 90),
             dim,
         )
@@ -87,7 +87,7 @@ class Stills:
     film: Film
     # The picture itself: uint8 [H, W, 3].
     plain: Pixels
-    # The picture after `lifted`.
+    # The picture after `brighten_dark_picture`.
     light: FloatArray
     # Width of outlines in pixels.
     line: int
@@ -96,12 +96,12 @@ class Stills:
     def of(self, frame: Frame) -> Pixels:
         """Render a frame: uint8 [H, W, 3]."""
         whole, drawn = self.film.picture.shape, self.plain.shape
-        lit_HW = spread(frame.light, self.film.cells, whole, drawn)
+        lit_HW = interpolate_shares(frame.light, self.film.cells, whole, drawn)
         light_HW = self.dim + (1 - self.dim) * np.clip(lit_HW, 0, 1)
         lit = (self.light * light_HW[..., None]).round().astype(np.uint8)
         scale = drawn[1] / whole[1]
-        boxes = [(scaled(box, scale), colour) for box, colour in frame.read]
-        return outlined(lit, boxes, self.line)
+        boxes = [(scale_box(box, scale), colour) for box, colour in frame.read]
+        return draw_boxes(lit, boxes, self.line)
 
 
 def fits_film(trace: Trace, focus: Focus) -> bool:
@@ -144,7 +144,7 @@ def film(trace: Trace, focus: Focus) -> Film:
     return Film(
         title=f"Where the model looks for each {unit}, {chosen.head_words}",
         note=note,
-        caption=f"{caption(trace, focus)} · each frame lit up to its own largest cell",
+        caption=f"{figure_caption(trace, focus)} · each frame lit up to its own largest cell",
         picture=trace.request.picture.pixels,
         cells=chosen.memory,
         frames=frames,
@@ -161,7 +161,7 @@ def brightest(light_N: FloatArray, against: str) -> float:
     return max(most, 1.0) if against == "average" else most or 1.0
 
 
-def spread(
+def interpolate_shares(
     shares_GM: FloatArray, cells: Field, size: tuple[int, ...], drawn: tuple[int, ...]
 ) -> FloatArray:
     """Interpolate shares for every drawn pixel: float32 [H, W].
@@ -182,7 +182,7 @@ def spread(
     return (down_HG @ shares_GM @ across_WM.T).astype(np.float32)
 
 
-def lifted(pixels_HWC: Pixels) -> FloatArray:
+def brighten_dark_picture(pixels_HWC: Pixels) -> FloatArray:
     """Replace black by grey in a dark picture, and keep its bright parts: float32."""
     ground = GROUND if np.median(pixels_HWC) < 32 else 0
     return (ground + pixels_HWC * np.float32(1 - ground / 255)).astype(np.float32)
@@ -242,7 +242,7 @@ def _frame(
     heaviest = query.attended(chosen.weights(slice(start, end)), grid, 1, min_size=least)
     return Frame(
         first=start,
-        label=visible("".join(labels).strip() or labels[0]),
+        label=show_invisibles("".join(labels).strip() or labels[0]),
         probability=likely,
         shares=shares_N.reshape(grid.height, grid.width),
         light=light_N.reshape(grid.height, grid.width),

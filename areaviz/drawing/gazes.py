@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from areaviz.drawing.labels import visible
+from areaviz.drawing.labels import show_invisibles
 from areaviz.drawing.pictures import Box, Pixels
 from areaviz.drawing.select import has_items
 from areaviz.drawing.theme import colour_at
@@ -107,7 +107,7 @@ class Answer:
 
 def step_answers(trace: Trace, gaze: Gaze) -> tuple[Answer, ...]:
     """Return the prediction after each step."""
-    labels = map(visible, trace.fields[gaze.query].labels)
+    labels = map(show_invisibles, trace.fields[gaze.query].labels)
     if trace.output.field != gaze.query:
         return tuple(Answer(label, None) for label in labels)
     return tuple(map(Answer, labels, trace.output.probabilities.tolist()))

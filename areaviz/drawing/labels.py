@@ -34,7 +34,7 @@ LONGEST = 16
 """Default maximum number of characters of an axis label."""
 
 
-def visible(label: str) -> str:
+def show_invisibles(label: str) -> str:
     """Make spaces, control characters, direction marks and lone combining marks visible."""
     text = "".join(map(_visible_character, label))
     # A combining mark needs a base character.
@@ -56,7 +56,7 @@ def _code_point(character: str) -> str:
     return f"⟨U+{ord(character):04X}⟩"
 
 
-def readable(text: str) -> str:
+def escape_controls(text: str) -> str:
     """Replace direction marks, zero-width and control characters by codes such as ⟨U+200B⟩.
 
     Spaces and line breaks are kept. So are zero-width joiners between characters, because emoji and
@@ -72,12 +72,12 @@ def _named(found: re.Match[str]) -> str:
     return _code_point(character)
 
 
-def clip(label: str, length: int = LONGEST) -> str:
+def truncate(label: str, length: int = LONGEST) -> str:
     """Cut `label` to `length` characters, with an ellipsis as the last one if it was cut."""
     return label if len(label) <= length else label[: length - 1] + "…"
 
 
-def counted(count: int, noun: str) -> str:
+def pluralise(count: int, noun: str) -> str:
     """Join a number and its noun: "1 item", "3 items"."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
@@ -109,12 +109,12 @@ def _print_font() -> FT2Font:
 
 def for_screen(label: str) -> str:
     """Make a label visible and escape it for Plotly."""
-    return escape(visible(label))
+    return escape(show_invisibles(label))
 
 
 def for_print(label: str) -> str:
     """Make a label visible and drawable in print."""
-    return drawable(visible(label))
+    return drawable(show_invisibles(label))
 
 
 def words_for_print(label: str) -> str:
@@ -152,7 +152,7 @@ def ticks(
         upright: whether the axis is vertical, where a label needs its height.
         longest: maximum number of characters of a label.
     """
-    texts = [clip(label, longest) for label in labels]
+    texts = [truncate(label, longest) for label in labels]
     pitch = room / max(len(texts), 1)
     if pitch < 0.5 * font:
         return _numbers(len(texts), room, font, upright)

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 from PIL import Image, ImageDraw
 
-from areaviz.drawing.film import DIM, area_box, brightest, spread
+from areaviz.drawing.film import DIM, area_box, brightest, interpolate_shares
 from areaviz.drawing.gazes import centres, picture_of
-from areaviz.drawing.pictures import CASING, Pixels, fitted, outlined, scaled
+from areaviz.drawing.pictures import CASING, Pixels, draw_boxes, scale_box, shrink_to_fit
 from areaviz.drawing.theme import HEAD_COLOURS
 from areaviz.trace.reading import map_of
 from areaviz.trace.record import AttentionMap, Gaze, Trace
@@ -24,7 +24,7 @@ def steps(trace: Trace) -> int:
     return len(trace.fields[trace.output.field])
 
 
-def look_picture(trace: Trace, step: int, against: str = "nothing") -> Pixels:
+def picture_at_step(trace: Trace, step: int, against: str = "nothing") -> Pixels:
     """Draw what was read at one step: uint8 [H, W, 3] with a long side of 151 to 300 pixels.
 
     - Soft attention to cells: the picture, dimmed where there was little attention.
@@ -40,7 +40,7 @@ def look_picture(trace: Trace, step: int, against: str = "nothing") -> Pixels:
             steps.
     """
     picture = picture_of(trace)
-    small = fitted(picture, LONGEST)
+    small = shrink_to_fit(picture, LONGEST)
     scale = small.shape[1] / picture.shape[1]
     for gaze in trace.gazes.values():
         return _gazed(gaze, min(step, len(gaze.seen) - 1), small, scale)
@@ -62,7 +62,7 @@ def _attended(
     cells, grid = trace.fields[attention.memory], attention.grid
     light_N = np.maximum(map_of(attention, attention.layers - 1, None, against)[step], 0)
     light_GM = (light_N / brightest(light_N, against)).reshape(grid.height, grid.width)
-    share_HW = spread(light_GM, cells, picture_of(trace).shape, small.shape)
+    share_HW = interpolate_shares(light_GM, cells, picture_of(trace).shape, small.shape)
     light_HW = DIM + (1 - DIM) * share_HW
     # Add grey to dark pixels, so that attention is visible on black as well.
     lit = light_HW[..., None] * (small + 66.0 * (small < 60))
@@ -70,7 +70,7 @@ def _attended(
     if attention.chosen is None:
         return shown
     box = area_box(attention, cells, int(attention.chosen[-1, 0, step]))
-    return outlined(shown, [(scaled(box, scale), _READ)])
+    return draw_boxes(shown, [(scale_box(box, scale), _READ)])
 
 
 def _gazed(

@@ -11,7 +11,7 @@ import html
 import json
 from collections.abc import Iterable, Sequence
 
-from areaviz.drawing.labels import readable
+from areaviz.drawing.labels import escape_controls
 
 _VOID = ("img", "input", "meta")
 
@@ -24,7 +24,7 @@ class Markup(str):
 
 def escaped(text: str) -> Markup:
     """Escape text as markup, and name the invisible characters in it."""
-    return Markup(html.escape(readable(text)))
+    return Markup(html.escape(escape_controls(text)))
 
 
 def joined(parts: Iterable[str]) -> Markup:

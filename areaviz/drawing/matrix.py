@@ -13,9 +13,9 @@ from matplotlib.patches import Rectangle
 from plotly.graph_objects import Figure, Heatmap, Scatter
 
 from areaviz.drawing.axes import (
+    add_heatmap_image,
+    add_outline,
     depth,
-    frame,
-    lay_picture,
     print_labels,
     print_scale,
     print_signed_scale,
@@ -26,7 +26,7 @@ from areaviz.drawing.axes import (
 )
 from areaviz.drawing.base import Row, Table
 from areaviz.drawing.labels import LONGEST, escape
-from areaviz.drawing.pictures import CELLS, Box, average, block_size
+from areaviz.drawing.pictures import CELLS, Box, average_blocks, block_size
 from areaviz.drawing.select import neighbours
 from areaviz.drawing.theme import (
     DIVERGING,
@@ -117,7 +117,7 @@ def reduced(matrix: Matrix) -> Matrix:
     rows, columns = (block_size(side) for side in matrix.values.shape)
     if rows == columns == 1:
         return matrix
-    values = average(matrix.values, rows, columns)
+    values = average_blocks(matrix.values, rows, columns)
     return replace(
         matrix,
         title=f"{matrix.title} · averaged {rows}×{columns} to a pixel",
@@ -132,7 +132,7 @@ def draw(matrix: Matrix) -> Figure:
     """Draw the matrix for the screen: cells with hover text, or a picture if there are too many."""
     shown = reduced(matrix)
     rows, columns = len(shown.rows), len(shown.columns)
-    height = tall(rows)
+    height = matrix_height_px(rows)
     across = screen_labels(shown.columns)
     down = screen_labels(shown.rows, height, True, shown.longest)
     figure = screen_figure(
@@ -150,11 +150,11 @@ def draw(matrix: Matrix) -> Figure:
             if shown.is_signed
             else colour_axis(shown.top, shown.unit, short=height < 130)
         ),
-        shapes=[frame(*box) for box in _frames(shown)],
+        shapes=[add_outline(*box) for box in _frames(shown)],
     )
     if shown.is_picture:
         box = -0.5, -0.5, columns, rows
-        lay_picture(figure, shown.values, shown.top, box, shown.is_signed)
+        add_heatmap_image(figure, shown.values, shown.top, box, shown.is_signed)
     else:
         # Gaps between many cells would fill much of the figure.
         gap = 1 if max(shown.values.shape) <= 48 else 0
@@ -204,7 +204,7 @@ def _outline_boxes(matrix: Matrix) -> Iterator[Box]:
             yield one.start - 0.44, row - 0.42, one.end - one.start - 0.12, 0.84
 
 
-def tall(rows: int) -> float:
+def matrix_height_px(rows: int) -> float:
     """Return the height of a matrix in px.
 
     Few rows are drawn tall. Many rows shrink to the height of a label.

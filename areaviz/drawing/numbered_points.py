@@ -19,11 +19,11 @@ def numbered_points(points_N2: IntArray, **more: Any) -> Scatter:
     """
     x, y = points_N2.T
     numbers = [str(number) for number in range(1, len(points_N2) + 1)]
-    sides = [f"{down} {across}" for down, across in outward(points_N2)]
+    sides = [f"{down} {across}" for down, across in label_positions(points_N2)]
     return Scatter(x=x, y=y, mode="markers+text", text=numbers, textposition=sides, **more)
 
 
-def outward(points_N2: IntArray) -> list[tuple[str, str]]:
+def label_positions(points_N2: IntArray) -> list[tuple[str, str]]:
     """Choose the side of each point for its number: away from the centre of all points.
 
     Lines of a hull or a tour rarely leave a point in that direction, so they seldom cross a number.

@@ -34,12 +34,12 @@ _STEPS = np.minimum(np.arange(_COLOURS) / (_OUTSIDE - 1), 1)
 _TABLE, _SIGNED_TABLE = SEQUENCE(_STEPS)[:, :3] * 255, DIVERGING(_STEPS)[:, :3] * 255
 
 
-def coloured(grey_HW: Pixels) -> Pixels:
+def gray_to_rgb(grey_HW: Pixels) -> Pixels:
     """Convert grey values [H, W] to red, green and blue [H, W, 3]."""
     return np.repeat(grey_HW[..., None], 3, 2)
 
 
-def fitted(pixels_HWC: Pixels, longest: int) -> Pixels:
+def shrink_to_fit(pixels_HWC: Pixels, longest: int) -> Pixels:
     """Resize a picture so that its sides have at most `longest` pixels.
 
     Small pictures are enlarged by a whole factor, which keeps their pixels sharp squares.
@@ -52,7 +52,7 @@ def fitted(pixels_HWC: Pixels, longest: int) -> Pixels:
     return np.asarray(Image.fromarray(pixels_HWC).resize(size, Image.Resampling.LANCZOS))
 
 
-def widened(pixels_HWC: Pixels, least: int) -> Pixels:
+def repeat_to_minimum_size(pixels_HWC: Pixels, least: int) -> Pixels:
     """Repeat the pixels of a picture until both sides have at least `least` pixels."""
     height, width = pixels_HWC.shape[:2]
     return _enlarged(pixels_HWC, ceil(least / height), ceil(least / width))
@@ -66,13 +66,13 @@ def _enlarged(
     return pixels.repeat(down, 0).repeat(across, 1)
 
 
-def scaled(box: Box, scale: float) -> Box:
+def scale_box(box: Box, scale: float) -> Box:
     """Scale a box to a resized picture, rounded to whole pixels."""
     left, top, right, bottom = (round(side * scale) for side in box)
     return left, top, right, bottom
 
 
-def outlined(
+def draw_boxes(
     pixels_HWC: Pixels,
     boxes: Sequence[tuple[Box, str]],
     line: int = 3,
@@ -94,7 +94,7 @@ def outlined(
     return np.asarray(image)
 
 
-def uri(pixels_HWC: Pixels) -> str:
+def to_data_uri(pixels_HWC: Pixels) -> str:
     """Encode a picture as a data URL: exactly as PNG if it has few colours, else as JPEG."""
     image = Image.fromarray(pixels_HWC)
     if image.getcolors(_COLOURS) is None:
@@ -108,7 +108,7 @@ def block_size(count: int, limit: int = PIXELS) -> int:
     return ceil(count / limit)
 
 
-def average(
+def average_blocks(
     values_RC: FloatArray,
     rows: int,
     columns: int,

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 
 import numpy as np
 
-from areaviz.drawing.labels import clip, readable, visible
+from areaviz.drawing.labels import escape_controls, show_invisibles, truncate
 from areaviz.trace.areas import Area, AreaGrid, area_text, span_text
 from areaviz.trace.kinds import is_text
 from areaviz.trace.query import SAME_TEXT, is_one_text, words
@@ -64,7 +64,7 @@ class FocusedMap:
         name = field_name(self.query)
         if not self.focused:
             return f"Mean over all {len(self.query)} {name} {noun(self.query)}s"
-        quoted = quote(self.query, self.queries)
+        quoted = quote_items(self.query, self.queries)
         return f"{name.capitalize()} {positions(self.queries, noun(self.query))} {quoted}"
 
     @property
@@ -142,10 +142,10 @@ def heads_of(attention: AttentionMap, head: int | None) -> range:
 def sides(trace: Trace, site: str) -> tuple[Field, Field]:
     """Return the query field and the memory field of a site, under the names that users know."""
     attention = trace.maps[site]
-    return known_as(trace, attention.query), known_as(trace, attention.memory)
+    return display_field(trace, attention.query), display_field(trace, attention.memory)
 
 
-def known_as(trace: Trace, name: str) -> Field:
+def display_field(trace: Trace, name: str) -> Field:
     """Return a field under the name that users know.
 
     A language model has one text, called "text". The part before each item is called "text so far".
@@ -164,9 +164,9 @@ def field_name(field: Field) -> str:
     return _NAMES.get(field.name, field.name)
 
 
-def shown(field: Field) -> tuple[str, ...]:
+def visible_labels(field: Field) -> tuple[str, ...]:
     """Return the labels of a field's items with invisible characters made visible."""
-    return tuple(map(visible, field.labels))
+    return tuple(map(show_invisibles, field.labels))
 
 
 def groups(field: Field, unit: str) -> Runs:
@@ -198,7 +198,7 @@ def group_labels(field: Field, runs: Runs) -> tuple[str, ...]:
         text = "".join(field.labels[start:end])
         if end - start > 1:
             text = text.strip() or text
-        labels.append(visible(text))
+        labels.append(show_invisibles(text))
     return tuple(labels)
 
 
@@ -257,7 +257,7 @@ def counterparts(one: Field, other: Field, items: Sequence[int]) -> tuple[int, .
     return tuple(sorted(found))
 
 
-def quote(
+def quote_items(
     field: Field,
     items: Sequence[int],
     length: int = 40,
@@ -271,15 +271,15 @@ def quote(
         start, end = field.anchors[item].tolist()
         if last is not None and last < start:
             text += " "
-        text += visible(field.labels[item])
+        text += show_invisibles(field.labels[item])
         last = end
-    return f"“{clip(text, length)}”"
+    return f"“{truncate(text, length)}”"
 
 
 def area_words(memory: Field, grid: AreaGrid, area: Area) -> str:
     """Describe an area: as a quotation, by labels, or by rows and columns of a picture's cells."""
     if memory.kind == "text":
-        return f"{quote(memory, grid.items_of(area))} ({span_text(area)})"
+        return f"{quote_items(memory, grid.items_of(area))} ({span_text(area)})"
     if memory.kind == "sound":
         return moment_words(memory, grid.items_of(area))
     if memory.kind in LABELLED:
@@ -289,7 +289,9 @@ def area_words(memory: Field, grid: AreaGrid, area: Area) -> str:
 
 def label_words(field: Field, items: tuple[int, ...]) -> str:
     """Describe items by their labels: facts as quotations, points by their numbers."""
-    return ", ".join(LABELLED[field.kind].format(readable(field.labels[item])) for item in items)
+    return ", ".join(
+        LABELLED[field.kind].format(escape_controls(field.labels[item])) for item in items
+    )
 
 
 def moment_words(field: Field, items: Sequence[int]) -> str:

@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from plotly.graph_objects import Figure, Scatter
 
-from areaviz.drawing.pictures import CASING, Box, Pixels, fitted, uri
+from areaviz.drawing.pictures import CASING, Box, Pixels, shrink_to_fit, to_data_uri
 from areaviz.drawing.theme import EDGE, PRINT_EDGE, unseen_axis
 from areaviz.trace.record import FloatArray
 
@@ -32,7 +32,7 @@ def add_picture(
     height, width = pixels.shape[:2]
     axes = {"xref": f"x{axis}", "yref": f"y{axis}"}
     figure.add_layout_image(
-        source=uri(fitted(pixels, 480)),
+        source=to_data_uri(shrink_to_fit(pixels, 480)),
         x=0,
         y=0,
         sizex=width,

@@ -43,7 +43,7 @@ FONT = "system-ui, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif"
 # Font size of all texts but the title, in px.
 SCREEN_FONT = 14.0
 # Widths in px of the plot area: the one that labels are thinned for, half a page, as for two models
-# side by side, and that of a single chart; see `axes.refitted`.
+# side by side, and that of a single chart; see `axes.relabel_for_width`.
 SCREEN_WIDTH, WIDE = 400.0, 720.0
 # Font size in pt.
 PRINT_FONT = 7.5
@@ -96,7 +96,7 @@ class Drawing:
     title: str
     # Below the title, or "".
     note: str
-    # Below the figure; see `base.caption`.
+    # Below the figure; see `base.figure_caption`.
     caption: str
 
 
@@ -113,7 +113,7 @@ def screen_figure(
     """Create an empty Plotly figure in this theme: a bold title, a note, and the plot below them.
 
     The title, the note and the caption are also in `layout.meta`. A page shows them as text, which
-    can wrap and be read aloud (see `axes.headless`). The whole layout is created in one call,
+    can wrap and be read aloud (see `axes.without_title`). The whole layout is created in one call,
     because updating a figure takes Plotly 15 times as long as creating it.
 
     Args:

@@ -9,10 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as PrintFigure
 from plotly.graph_objects import Figure
 
-from areaviz.drawing.axes import hover_points, written
+from areaviz.drawing.axes import add_text, hover_points
 from areaviz.drawing.base import Table
 from areaviz.drawing.labels import drawable, escape, lines
-from areaviz.drawing.pictures import Pixels, uri
+from areaviz.drawing.pictures import Pixels, to_data_uri
 from areaviz.drawing.theme import (
     PRINT_FONT,
     PRINT_WIDTH,
@@ -82,7 +82,7 @@ def draw(sheet: Sheet) -> Figure:
     placed = list(sheet.placed(tops))
     for tile, middle, top in placed:
         figure.add_layout_image(
-            source=uri(tile.pixels),
+            source=to_data_uri(tile.pixels),
             layer="below",
             xref="x",
             yref="y",
@@ -106,7 +106,7 @@ def draw(sheet: Sheet) -> Figure:
     figure.add_traces(
         [
             hover_points(x, y, hovers, 0.7 * box),
-            written(
+            add_text(
                 x,
                 under,
                 first,
@@ -114,7 +114,7 @@ def draw(sheet: Sheet) -> Figure:
                 "bottom center",
                 cliponaxis=False,
             ),
-            written(
+            add_text(
                 x,
                 lower,
                 further,

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from areaviz.drawing.base import caption
+from areaviz.drawing.base import figure_caption
 from areaviz.drawing.film import fits_film
 from areaviz.drawing.select import fits_map, fits_text
 from areaviz.trace.record import FloatArray, Trace
@@ -61,5 +61,5 @@ def text_shares(trace: Trace, layer: int) -> FloatArray:
 
 def both_caption(trace: Trace, focus: Focus) -> str:
     """Describe model, decoding, and both sites with layer, head and normalisation, in one line."""
-    text, picture = (caption(trace, turned(focus, site)) for site in (TEXT, PICTURE))
+    text, picture = (figure_caption(trace, turned(focus, site)) for site in (TEXT, PICTURE))
     return f"{text} · {picture.partition(' · ')[2]}"

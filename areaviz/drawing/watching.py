@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from areaviz.drawing.base import caption
-from areaviz.drawing.labels import clip, readable
+from areaviz.drawing.base import figure_caption
+from areaviz.drawing.labels import escape_controls, truncate
 from areaviz.drawing.pictures import Pixels
 from areaviz.drawing.theme import HEAD_COLOURS, Drawing
 from areaviz.trace.query import item_shares, top_areas
@@ -30,7 +30,7 @@ Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Watching(Drawing):
+class FrameAttention(Drawing):
     """The frames and the bars.
 
     Rows count downwards from the first word; the frames are above row 0.
@@ -66,7 +66,7 @@ class Watching(Drawing):
         return HEAD_COLOURS[row % _COLOURS]
 
 
-def watching(trace: Trace, focus: Focus) -> Watching:
+def watching(trace: Trace, focus: Focus) -> FrameAttention:
     """Find the attention of all words to the frames."""
     attention, source = trace.maps[focus.site], trace.request.clip
     assert source is not None, "a field of a clip has a request with one"
@@ -80,14 +80,14 @@ def watching(trace: Trace, focus: Focus) -> Watching:
         shares.append(found[0].weight if found else 0.0)
     known = acted(trace, chosen_N)
     lines = "; dotted: where an action begins and ends" if known else ""
-    return Watching(
-        title=f"Seen: {clip(readable(query.raw), 60)}",
+    return FrameAttention(
+        title=f"Seen: {truncate(escape_controls(query.raw), 60)}",
         note=f"bars: attention to each frame, a word's highest fills its row; line: its heaviest"
         f" area{lines}",
-        caption=caption(trace, focus),
+        caption=figure_caption(trace, focus),
         frames=source.pixels[chosen_N],
         numbers=tuple((chosen_N + 1).tolist()),
-        words=tuple(readable(label) for label in query.labels),
+        words=tuple(escape_controls(label) for label in query.labels),
         weights=item_shares(attention, focus.layer, focus.head),
         spans=tuple(spans),
         shares=tuple(shares),

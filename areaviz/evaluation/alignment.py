@@ -21,13 +21,13 @@ from areaviz.metrics.best_heads import (
     interval,
     other_place_counts,
 )
-from areaviz.models.writing import WritingModel
+from areaviz.models.writing import GenerationModel
 from areaviz.trace.best import BestAlignment
 
 VALIDATION = "validation captions"
 
 
-def linked_maps(model: WritingModel, linked: Dataset) -> list[LinkedMaps]:
+def linked_maps(model: GenerationModel, linked: Dataset) -> list[LinkedMaps]:
     """Return the maps of every caption, with its translation given."""
     found = []
     for trace, example in zip(given_traces(model, linked), linked.examples, strict=True):
@@ -49,7 +49,7 @@ def choose_best(maps: Sequence[LinkedMaps], has_areas: bool) -> BestAlignment:
 
 
 def best_figures(
-    model: WritingModel, best: BestAlignment, chosen_on: Dataset, reported_on: Dataset
+    model: GenerationModel, best: BestAlignment, chosen_on: Dataset, reported_on: Dataset
 ) -> dict[str, float]:
     """Return the alignment error of the chosen heads on test captions, 0 to 1.
 

@@ -26,7 +26,7 @@ from areaviz.metrics.head_choice import largest
 from areaviz.metrics.pointed_words import PointedWords
 from areaviz.metrics.pointing import FloatArray, middles_inside, pointing_figures
 from areaviz.models.network import PictureNetwork
-from areaviz.models.writing import BATCH, WritingModel
+from areaviz.models.writing import BATCH, GenerationModel
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.picture import Picture
 from areaviz.trace.request import Request
@@ -65,7 +65,7 @@ def held_out(pictures: str, split: str, data: Path, side: int) -> Held:
     )
 
 
-def evaluate_captions(model: WritingModel, data: Path, split: str, options: Options) -> Measured:
+def evaluate_captions(model: GenerationModel, data: Path, split: str, options: Options) -> Measured:
     """Measure a captioner on "val" or "test".
 
     "val" chooses the head that points best and notes it on the card, together with the figures of
@@ -98,7 +98,7 @@ def evaluate_captions(model: WritingModel, data: Path, split: str, options: Opti
     return replace(written, attention=measured, heads=heads, opening=opening)
 
 
-def _written(model: WritingModel, held: Held, options: Options) -> Measured:
+def _written(model: GenerationModel, held: Held, options: Options) -> Measured:
     """Write a caption for every picture and score the captions."""
     requests = [
         Request(model.card.name, "", options.method, options.beam, picture=picture)
@@ -114,7 +114,7 @@ def _written(model: WritingModel, held: Held, options: Options) -> Measured:
     return Measured(figures, outputs=captions)
 
 
-def _given(model: WritingModel, held: Held) -> list[Request]:
+def _given(model: GenerationModel, held: Held) -> list[Request]:
     """Return a request for every picture, with its first sentence given."""
     return [
         Request(model.card.name, "", picture=picture, target=sentences[0].text)
@@ -123,7 +123,7 @@ def _given(model: WritingModel, held: Held) -> list[Request]:
 
 
 def _attention(
-    model: WritingModel, held: Held, captions: Sequence[str], split: str
+    model: GenerationModel, held: Held, captions: Sequence[str], split: str
 ) -> tuple[Opening, dict[str, float]]:
     """Return the opening with the heads that point best on validation, and how well they point.
 
@@ -175,7 +175,9 @@ class Read:
     grids: Sequence[AreaGrid]
 
 
-def _read(model: WritingModel, pictures: Sequence[Picture], sentences: Sequence[Grounded]) -> Read:
+def _read(
+    model: GenerationModel, pictures: Sequence[Picture], sentences: Sequence[Grounded]
+) -> Read:
     """Return the attention of the model with every sentence given, computed in batches."""
     network = model.network
     weights: list[Sequence[FloatArray]] = []

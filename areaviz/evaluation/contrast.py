@@ -20,7 +20,7 @@ import numpy as np
 from areaviz.metrics.words import word_runs
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Change, Hide, Weigh
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 from areaviz.trace.query import is_one_text
 from areaviz.trace.record import Field, Run, Trace
 from areaviz.trace.request import Request
@@ -94,7 +94,7 @@ def foil_request(trace: Trace, contrast: Contrast) -> Request:
             f"Another word has 1 to {LONGEST} characters; type one that might have stood there."
         )
     if foil == text_of(output, contrast.first, contrast.last):
-        raise InputError(f"“{shown(foil)}” is the word that stands there; type another one.")
+        raise InputError(f"“{shorten(foil)}” is the word that stands there; type another one.")
     read = output.raw[: output.anchors[contrast.first, 0]] + foil
     if is_one_text(trace):
         return replace(trace.request, text=read, target="")
@@ -116,7 +116,7 @@ def foil_items(trace: Trace, read: Trace, contrast: Contrast) -> slice:
     same = before.labels[:first] == after.labels[:first]
     if not same or last <= first:
         raise SplitOtherwise(
-            f"With “{shown(contrast.foil)}” the text before it is split into other items, so they"
+            f"With “{shorten(contrast.foil)}” the text before it is split into other items, so they"
             " cannot be compared; choose a whole word."
         )
     return slice(first, last)

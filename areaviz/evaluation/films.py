@@ -20,7 +20,7 @@ from areaviz.evaluation.measure import Measured, Options
 from areaviz.metrics.captions import caption_scores
 from areaviz.metrics.told_actions import ToldActions
 from areaviz.models.recurrent import SITE
-from areaviz.models.writing import WritingModel
+from areaviz.models.writing import GenerationModel
 from areaviz.trace.clip import Clip
 from areaviz.trace.interventions import Hide
 from areaviz.trace.query import item_shares, query_dependence
@@ -33,7 +33,7 @@ DRAWS = 3
 """Number of random choices of frames per film."""
 
 
-def evaluate_films(model: WritingModel, data: Path, split: str, options: Options) -> Measured:
+def evaluate_films(model: GenerationModel, data: Path, split: str, options: Options) -> Measured:
     """Measure a watcher of people on "val" or "test".
 
     The figures are those of `scores`. With the suffix `_common` they are those of the most frequent
@@ -100,7 +100,7 @@ def next_of_another_action(films: Sequence[Film]) -> list[int]:
     return found
 
 
-def attention_figures(model: WritingModel, traces: Sequence[Trace]) -> dict[str, float]:
+def attention_figures(model: GenerationModel, traces: Sequence[Trace]) -> dict[str, float]:
     """Measure the value of the frames with most attention to persons' given sentences.
 
     "fall" is the fall of a token's log-probability in nats if the `TAKEN` frames with most
@@ -133,7 +133,7 @@ def attention_figures(model: WritingModel, traces: Sequence[Trace]) -> dict[str,
     }
 
 
-def _one_by_one(model: WritingModel, requests: Sequence[Request]) -> list[Trace]:
+def _one_by_one(model: GenerationModel, requests: Sequence[Request]) -> list[Trace]:
     """Trace requests one by one, because a batch may only have requests with the same changes."""
     return [model.trace([request])[0] for request in requests]
 

@@ -21,7 +21,7 @@ from areaviz.evaluation.links import error_rates
 from areaviz.metrics.head_choice import largest
 from areaviz.metrics.heads import HeadCounts, count_heads
 from areaviz.models.device import choose_device
-from areaviz.models.writing import WritingModel
+from areaviz.models.writing import GenerationModel
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_json
 from areaviz.trace.record import Trace
@@ -123,7 +123,7 @@ def table_entry(
     card = read_card(folder / "card.json")
     if card.mechanism == "none":
         raise InputError(f"{card.name} attends to nothing, so it has no heads to measure.")
-    model = WritingModel.load(folder, card, choose_device(device))
+    model = GenerationModel.load(folder, card, choose_device(device))
     pairs = read_pairs(card, data, "val")[:examples]
     heads = {}
     for name, one in (("heads", model), ("untrained", model.untrained())):

@@ -21,7 +21,7 @@ from areaviz.metrics.aer import LinkCounts, Links, attention_links, count_links
 from areaviz.metrics.aligner import Aligner, diagonal_links
 from areaviz.metrics.linked import LinkedCounts, linked_counts
 from areaviz.metrics.words import Array
-from areaviz.models.writing import WritingModel
+from areaviz.models.writing import GenerationModel
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
@@ -32,7 +32,7 @@ PHRASES = 0.4
 """Smallest share of queries with a span on top for a head whose spans count as phrases."""
 
 
-def link_figures(model: WritingModel, data: Path, test: str = TEST) -> dict[str, float]:
+def link_figures(model: GenerationModel, data: Path, test: str = TEST) -> dict[str, float]:
     """Return the alignment error rates of the model and its baselines on test captions, 0 to 1.
 
     aer is the model's rate; aer_untrained, aer_diagonal and aer_aligner are the baselines' rates.
@@ -68,7 +68,7 @@ def diagonal_rate(linked: Dataset) -> float:
 
 
 def word_figures(
-    model: WritingModel, heads: Mapping[str, Any], data: Path, test: str = TEST
+    model: GenerationModel, heads: Mapping[str, Any], data: Path, test: str = TEST
 ) -> dict[str, float]:
     """Return how often top spans of two or more items contain the word that was linked by hand.
 
@@ -123,7 +123,7 @@ def phrase_head(heads: Mapping[str, Any], span_LH: Array) -> tuple[int, int] | N
     return int(layer), int(head)
 
 
-def count_linked(model: WritingModel, linked: Dataset) -> LinkedCounts:
+def count_linked(model: GenerationModel, linked: Dataset) -> LinkedCounts:
     """Count linked words over all captions while the model reads the given translations."""
     total: LinkedCounts | None = None
     for trace, example in zip(given_traces(model, linked), linked.examples, strict=True):
@@ -133,7 +133,7 @@ def count_linked(model: WritingModel, linked: Dataset) -> LinkedCounts:
     return total
 
 
-def error_rates(model: WritingModel, linked: Dataset) -> Mapping[Place, float]:
+def error_rates(model: GenerationModel, linked: Dataset) -> Mapping[Place, float]:
     """Return the error rate, 0 to 1, of every head and of the mean of each layer's heads.
 
     The model reads the given translations.
@@ -147,7 +147,7 @@ def error_rates(model: WritingModel, linked: Dataset) -> Mapping[Place, float]:
     return rates
 
 
-def given_traces(model: WritingModel, linked: Dataset) -> Iterator[Trace]:
+def given_traces(model: GenerationModel, linked: Dataset) -> Iterator[Trace]:
     """Yield one trace per caption, with its translation given."""
     for one in linked.examples:
         yield from model.trace([Request(model.card.name, one.text, target=one.references[0])])

@@ -28,7 +28,7 @@ from areaviz.evaluation.links import count_linked, given_traces, phrase_head
 from areaviz.metrics.head_choice import WANTED
 from areaviz.metrics.linked import SITE
 from areaviz.metrics.words import word_runs
-from areaviz.models.writing import WritingModel
+from areaviz.models.writing import GenerationModel
 from areaviz.trace import query
 from areaviz.trace.record import AttentionMap, Trace
 
@@ -62,7 +62,7 @@ def pointing_opening(figures: Figures, place: tuple[int, int]) -> Opening:
     return Opening(reading, *place, pointing_head=place)
 
 
-def linked_opening(model: WritingModel, figures: Figures, linked: Dataset) -> Opening:
+def linked_opening(model: GenerationModel, figures: Figures, linked: Dataset) -> Opening:
     """Return what pages open with between a translator's encoder and decoder.
 
     Args:
@@ -95,7 +95,7 @@ def enough(figures: Figures, site: str) -> npt.NDArray[np.bool_]:
     return found
 
 
-def agreement(model: WritingModel, linked: Dataset) -> dict[Rated, float]:
+def agreement(model: GenerationModel, linked: Dataset) -> dict[Rated, float]:
     """Return how well each reading agrees with linked words at every place, 0 to 1.
 
     The value is the mean of the F1 overlap over every item of a written word with a link: twice the

@@ -25,7 +25,7 @@ from areaviz.metrics.trees import (
 )
 from areaviz.metrics.words import Array
 from areaviz.models.recurrent import SITE
-from areaviz.models.writing import WritingModel
+from areaviz.models.writing import GenerationModel
 from areaviz.trace.query import item_shares, query_dependence
 from areaviz.trace.request import Request
 
@@ -36,7 +36,7 @@ CHOSEN_ON = 200
 Sentences = Sequence[Parsed]
 
 
-def evaluate_parsing(model: WritingModel, data: Path, split: str, options: Options) -> Measured:
+def evaluate_parsing(model: GenerationModel, data: Path, split: str, options: Options) -> Measured:
     """Measure a parser on a split: the trees it writes, and where its opening brackets look.
 
     "val" chooses the length penalty. Attention is measured on the gold tree, given token by token.
@@ -50,7 +50,9 @@ def evaluate_parsing(model: WritingModel, data: Path, split: str, options: Optio
     return Measured(written.figures, attention, outputs=written.outputs, chosen=written.chosen)
 
 
-def _written(model: WritingModel, sentences: Sentences, split: str, options: Options) -> Measured:
+def _written(
+    model: GenerationModel, sentences: Sentences, split: str, options: Options
+) -> Measured:
     """Write trees and score them.
 
     If the model has a grammar, the figures and choices that end with "_free" are those without it.
@@ -74,7 +76,7 @@ def _written(model: WritingModel, sentences: Sentences, split: str, options: Opt
 
 
 def _outputs(
-    model: WritingModel,
+    model: GenerationModel,
     requests: Sequence[Request],
     gold: Sequence[str],
     split: str,
@@ -92,7 +94,7 @@ def _outputs(
     return texts[best], {LENGTH_PENALTY: PENALTIES[best]}
 
 
-def _without_grammar(model: WritingModel) -> WritingModel:
+def _without_grammar(model: GenerationModel) -> GenerationModel:
     """Return the model without its grammar, with the length penalty that suits it."""
     recipe = {name: value for name, value in model.card.recipe.items() if name != GRAMMAR}
     if LENGTH_PENALTY + FREE in recipe:
@@ -117,7 +119,7 @@ def others_scores(outputs: Sequence[str], sentences: Sentences) -> BracketScores
     return bracket_scores(moved, [one.tree for one in sentences])
 
 
-def span_figures(model: WritingModel, sentences: Sentences, data: Path) -> dict[str, float]:
+def span_figures(model: GenerationModel, sentences: Sentences, data: Path) -> dict[str, float]:
     """Return how often an opening bracket attends to exactly its words, and baselines.
 
     "span" covers brackets around 2 or more items, up to the largest area, and is the share whose
@@ -142,7 +144,7 @@ def span_figures(model: WritingModel, sentences: Sentences, data: Path) -> dict[
     }
 
 
-def _hits(model: WritingModel, sentences: Sentences) -> tuple[SpanHits, Array]:
+def _hits(model: GenerationModel, sentences: Sentences) -> tuple[SpanHits, Array]:
     """Return the hits of all heads over gold trees, and each head's mean dependence in bits."""
     hits, bits, heads = [], [], model.network.config.heads
     for one in sentences:

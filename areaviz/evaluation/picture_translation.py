@@ -27,7 +27,7 @@ from areaviz.metrics.pointing import FloatArray, middles_inside, pointing_figure
 from areaviz.metrics.translation import translation_scores
 from areaviz.models.network import PictureNetwork
 from areaviz.models.two_memories import SITES
-from areaviz.models.writing import BATCH, WritingModel
+from areaviz.models.writing import BATCH, GenerationModel
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.picture import Picture
 from areaviz.trace.request import Request
@@ -69,7 +69,7 @@ def read_picture_pairs(pictures: str, split: str, data: Path, side: int) -> Pict
 
 
 def evaluate_picture_translation(
-    model: WritingModel, data: Path, split: str, options: Options
+    model: GenerationModel, data: Path, split: str, options: Options
 ) -> Measured:
     """Measure a translator on "val" or "test" in each of `CONDITIONS`."""
     card, network = model.card, model.network
@@ -94,7 +94,7 @@ def evaluate_picture_translation(
     return replace(written, attention=measured, heads=heads, opening=opening)
 
 
-def _written(model: WritingModel, held: PicturePairs, options: Options) -> Measured:
+def _written(model: GenerationModel, held: PicturePairs, options: Options) -> Measured:
     """Translate in each condition and score the translations."""
     seen = conditions(held.pictures)
     outputs = {
@@ -111,7 +111,7 @@ def _written(model: WritingModel, held: PicturePairs, options: Options) -> Measu
     return Measured(figures, outputs=outputs[""])
 
 
-def _given(model: WritingModel, held: PicturePairs) -> list[Request]:
+def _given(model: GenerationModel, held: PicturePairs) -> list[Request]:
     """Return a request for every example, with its picture and its translation given."""
     examples = zip(held.sources, held.pictures, held.targets, strict=True)
     return [
@@ -121,7 +121,7 @@ def _given(model: WritingModel, held: PicturePairs) -> list[Request]:
 
 
 def translate(
-    model: WritingModel, sources: Sequence[str], pictures: Seen, options: Options
+    model: GenerationModel, sources: Sequence[str], pictures: Seen, options: Options
 ) -> list[str]:
     """Return the translation of every text, each with its picture or without one."""
     requests = [
@@ -143,7 +143,7 @@ def conditions(pictures: Sequence[Picture]) -> Mapping[str, Seen]:
 
 
 def _hidden_words(
-    model: WritingModel, scenes: Sequence[Scene], seen: Mapping[str, Seen], options: Options
+    model: GenerationModel, scenes: Sequence[Scene], seen: Mapping[str, Seen], options: Options
 ) -> dict[str, float | int]:
     """Return how often the word that only the picture shows is right, in each condition.
 
@@ -172,7 +172,7 @@ class Looked:
 
 
 def _attention(
-    model: WritingModel, held: PicturePairs, split: str
+    model: GenerationModel, held: PicturePairs, split: str
 ) -> tuple[Opening | None, dict[str, float]]:
     """Return the opening with the heads that point best, and the measures of attention.
 
@@ -202,7 +202,7 @@ def _attention(
     return first, figures
 
 
-def passes(model: WritingModel, held: PicturePairs) -> Iterator[Looked]:
+def passes(model: GenerationModel, held: PicturePairs) -> Iterator[Looked]:
     """Yield the attention on every example with its true picture."""
     requests = _given(model, held)
     for first in range(0, len(requests), BATCH):

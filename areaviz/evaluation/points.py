@@ -15,7 +15,7 @@ from areaviz.attention.interventions import UNCHANGED
 from areaviz.data.points import PointSets, around, held_out, signed_area, tour_length
 from areaviz.evaluation.measure import Measured, Options
 from areaviz.models.point_batches import PointBatch, as_read, point_batch
-from areaviz.models.pointer import PointerNetwork, barred
+from areaviz.models.pointer import PointerNetwork, invalid_choices_mask
 from areaviz.models.pointing import PointingModel
 
 SIZES = (5, 6, 7, 8, 9, 10)
@@ -115,7 +115,7 @@ def _hits(network: PointerNetwork, batch: PointBatch) -> tuple[Tensor, Tensor]:
 def _free(network: PointerNetwork, batch: PointBatch) -> tuple[Tensor, Tensor]:
     """Return the steps where several points can follow, and one over their number: [B, T] each."""
     points = batch.points_BN2.shape[1]
-    banned_BTN = barred(batch.answers_BT.clamp_min(0), points, network.config)
+    banned_BTN = invalid_choices_mask(batch.answers_BT.clamp_min(0), points, network.config)
     open_BT = (~banned_BTN).sum(2)
     return (open_BT > 1) & (batch.answers_BT >= 0), 1 / open_BT.clamp_min(1)
 

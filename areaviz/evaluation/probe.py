@@ -26,7 +26,7 @@ from areaviz.trace.record import AttentionMap, IntArray, Trace
 UNITS = ("item", "area")
 CHOSEN, DRAWS = (1, 1000), (2, 100)
 # The site that is measured by default, if the model has it.
-USUAL = "encoder-decoder"
+DEFAULT_SITE = "encoder-decoder"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Probe:
             instead of the output's probability.
     """
 
-    site: str = USUAL
+    site: str = DEFAULT_SITE
     layer: int = 0
     head: int | None = None
     k: int = 5
@@ -83,7 +83,7 @@ def probed(trace: Trace, probe: Probe) -> AttentionMap:
     for site, attention in trace.maps.items():
         if attention.memory != "history" or is_one_text(trace):
             inputs.append(site)
-    site = probe.site or (USUAL if USUAL in inputs else (inputs or [""])[0])
+    site = probe.site or (DEFAULT_SITE if DEFAULT_SITE in inputs else (inputs or [""])[0])
     if site not in inputs:
         raise InputError(
             f'"{site}" does not attend to an input here; choose one of: {", ".join(inputs)}.'

@@ -20,7 +20,7 @@ from areaviz.metrics.pointed_words import PointedWords
 from areaviz.metrics.speech import boundary_hits, error_rate, items_inside
 from areaviz.models.listener import SAMPLES_AN_ITEM
 from areaviz.models.recurrent import SITE
-from areaviz.models.writing import WritingModel
+from areaviz.models.writing import GenerationModel
 from areaviz.trace.query import query_dependence
 from areaviz.trace.request import Request
 from areaviz.trace.sound import Sound
@@ -35,7 +35,7 @@ AT_ONCE = 50
 FloatArray = npt.NDArray[np.float32]
 
 
-def evaluate_speech(model: WritingModel, data: Path, split: str, options: Options) -> Measured:
+def evaluate_speech(model: GenerationModel, data: Path, split: str, options: Options) -> Measured:
     """Measure a listener on "val" or "test": what it writes freely, and where it looks.
 
     Attention is measured on the spoken digits, given one after the other.
@@ -58,7 +58,7 @@ def evaluate_speech(model: WritingModel, data: Path, split: str, options: Option
 
 
 def _written(
-    model: WritingModel,
+    model: GenerationModel,
     strings: Sequence[Utterance],
     long: Sequence[Utterance],
     hit: float,
@@ -85,7 +85,7 @@ def drawn(
     return [joined(recordings, rng, counts, repeats) for _ in range(strings)]
 
 
-def heard(model: WritingModel, strings: Sequence[Utterance], options: Options) -> list[str]:
+def heard(model: GenerationModel, strings: Sequence[Utterance], options: Options) -> list[str]:
     """Return the model's transcript of each string."""
     requests = []
     for one in strings:
@@ -100,7 +100,7 @@ def sound_of(utterance: Utterance) -> Sound:
     return Sound.of("joined", samples.astype(np.int16))
 
 
-def looks(model: WritingModel, strings: Sequence[Utterance]) -> list[FloatArray]:
+def looks(model: GenerationModel, strings: Sequence[Utterance]) -> list[FloatArray]:
     """Return the weights [T + 1, M] of each string's digits and of the end."""
     found: list[FloatArray] = []
     for first in range(0, len(strings), AT_ONCE):
@@ -131,7 +131,7 @@ def hit_share(weights: Sequence[FloatArray], strings: Sequence[Utterance]) -> fl
 
 
 def attention_figures(
-    model: WritingModel,
+    model: GenerationModel,
     weights: Sequence[FloatArray],
     strings: Sequence[Utterance],
     known: Sequence[Utterance],

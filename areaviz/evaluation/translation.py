@@ -29,7 +29,7 @@ from areaviz.metrics.head_choice import WANTED, span_head
 from areaviz.metrics.linked import SITE
 from areaviz.metrics.spans import span_figures
 from areaviz.metrics.translation import bleu_and_chrf, compare, translation_scores
-from areaviz.models.writing import WritingModel
+from areaviz.models.writing import GenerationModel
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
 
@@ -41,7 +41,9 @@ and for the error rate of the best alignment.
 """
 
 
-def evaluate_translation(model: WritingModel, data: Path, split: str, options: Options) -> Measured:
+def evaluate_translation(
+    model: GenerationModel, data: Path, split: str, options: Options
+) -> Measured:
     """Measure a translator on a split.
 
     "val" chooses the length penalty and what pages open with, and measures every head. The task's
@@ -86,7 +88,9 @@ def _check_chosen(card: Card, split: str, options: Options, measures_heads: bool
         )
 
 
-def _written(model: WritingModel, pairs: Sequence[Pair], split: str, options: Options) -> Measured:
+def _written(
+    model: GenerationModel, pairs: Sequence[Pair], split: str, options: Options
+) -> Measured:
     """Translate and score; on "val", choose the length penalty with the best BLEU."""
     sources, references = zip(*pairs, strict=True)
     requests = [Request(model.card.name, text, options.method, options.beam) for text in sources]
@@ -108,7 +112,7 @@ def _written(model: WritingModel, pairs: Sequence[Pair], split: str, options: Op
 
 
 def _heads(
-    model: WritingModel, linked: Dataset, pairs: Sequence[Pair]
+    model: GenerationModel, linked: Dataset, pairs: Sequence[Pair]
 ) -> dict[str, dict[str, Any]]:
     """Return the figures of every head on validation, with error rates on the linked captions."""
     heads = card_heads(model, given_pairs(model.card, pairs))
@@ -145,7 +149,7 @@ def span_place(
     return (found.layer, found.head) if found else None
 
 
-def _on_test(model: WritingModel, data: Path, pairs: Sequence[Pair]) -> dict[str, Any]:
+def _on_test(model: GenerationModel, data: Path, pairs: Sequence[Pair]) -> dict[str, Any]:
     """Return all measures of attention on the headline split, for the heads that "val" chose."""
     card = model.card
     traces = (model.trace([Request(card.name, source)])[0] for source, _ in pairs)

@@ -19,7 +19,7 @@ from areaviz.evaluation.measure import Measured, Options
 from areaviz.metrics.heads import diagonal_dependence
 from areaviz.metrics.pointed_words import PointedWords
 from areaviz.models.recurrent import SITE
-from areaviz.models.writing import WritingModel
+from areaviz.models.writing import GenerationModel
 from areaviz.trace.query import item_shares, query_dependence, top_areas
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Request
@@ -34,7 +34,7 @@ Given = Sequence[tuple[Trace, MovingDigit]]
 """Clips with the model's traces of their right sentences."""
 
 
-def evaluate_video(model: WritingModel, data: Path, split: str, options: Options) -> Measured:
+def evaluate_video(model: GenerationModel, data: Path, split: str, options: Options) -> Measured:
     """Measure a watcher on "val" or "test": what it writes freely, and where it looks.
 
     Attention is measured on the right sentence, given word by word. A watcher of people is measured
@@ -57,7 +57,7 @@ def evaluate_video(model: WritingModel, data: Path, split: str, options: Options
     return replace(written, attention={f"{SITE}, {split}": attention}, opening=opening)
 
 
-def _written(model: WritingModel, clips: Sequence[MovingDigit], options: Options) -> Measured:
+def _written(model: GenerationModel, clips: Sequence[MovingDigit], options: Options) -> Measured:
     """Write a sentence for every clip and score the sentences."""
     requests = []
     for clip in clips:
@@ -153,7 +153,7 @@ def usual_frames(clips: Sequence[MovingDigit]) -> tuple[int, int]:
 
 
 def given_traces(
-    model: WritingModel, clips: Sequence[MovingDigit]
+    model: GenerationModel, clips: Sequence[MovingDigit]
 ) -> list[tuple[Trace, MovingDigit]]:
     """Return each clip with the model's trace of its right sentence."""
     found = []

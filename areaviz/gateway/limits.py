@@ -25,17 +25,17 @@ log = logging.getLogger(__name__)
 
 # Descriptors of a session besides its connection, and descriptors reserved for files, databases and
 # sessions that are about to start.
-SESSION_DESCRIPTORS, RESERVE = 3, 64
+DESCRIPTORS_PER_SESSION, RESERVED_DESCRIPTORS = 3, 64
 
 # Largest number of connections in total, and from one address that is neither local nor a proxy's.
-MOST, FROM_ONE = 4096, 128
+MOST, MAX_CONNECTIONS_PER_CLIENT = 4096, 128
 UNLIMITED = 65536
 LOOK_SECONDS = 0.25
 FULL = "This server has no room for more visitors at the moment. Try again in a minute."
 
 
 @dataclass(slots=True)
-class Seat:
+class ConnectionSlot:
     """The address of a connection, and whether it waits for its next request."""
 
     client: str
@@ -52,7 +52,7 @@ class Connections:
 
     def __init__(self, limit: int | None, proxies: tuple[str, ...] = ()) -> None:
         self._limit, self._proxies = limit, proxies
-        self._seats: dict[asyncio.BaseTransport, Seat] = {}
+        self._seats: dict[asyncio.BaseTransport, ConnectionSlot] = {}
         self._by_client: Counter[str] = Counter()
         # Descriptors in use at the last check, descriptors taken since, and the time of the check.
         self._seen, self._since, self._looked = 0, 0, -1.0
@@ -60,31 +60,35 @@ class Connections:
     def __len__(self) -> int:
         return len(self._seats)
 
-    def enter(self, transport: asyncio.BaseTransport) -> bool:
+    def try_admit(self, transport: asyncio.BaseTransport) -> bool:
         """Admit a new connection if there is room, and return whether it was admitted.
 
         The oldest waiting connection is closed to make room if necessary.
         """
         client = str((transport.get_extra_info("peername") or [""])[0])
-        if self._by_client[client] >= FROM_ONE and not self._is_shared(client):
-            log.warning("%s has %d connections; another one was refused.", client, FROM_ONE)
+        if self._by_client[client] >= MAX_CONNECTIONS_PER_CLIENT and not self._is_shared(client):
+            log.warning(
+                "%s has %d connections; another one was refused.",
+                client,
+                MAX_CONNECTIONS_PER_CLIENT,
+            )
             return False
-        if not self._make_room(1, RESERVE):
+        if not self._make_room(1, RESERVED_DESCRIPTORS):
             return False
-        self._seats[transport] = Seat(client)
+        self._seats[transport] = ConnectionSlot(client)
         self._by_client[client] += 1
         self._since += 1
         return True
 
     def begin_session(self, transport: asyncio.BaseTransport) -> bool:
         """Count the session of a WebSocket if there is room for it, and return whether there is."""
-        self.settle(transport)
-        if not self._make_room(SESSION_DESCRIPTORS, RESERVE // 2):
+        self.mark_request_received(transport)
+        if not self._make_room(DESCRIPTORS_PER_SESSION, RESERVED_DESCRIPTORS // 2):
             return False
-        self._since += SESSION_DESCRIPTORS
+        self._since += DESCRIPTORS_PER_SESSION
         return True
 
-    def settle(self, transport: asyncio.BaseTransport) -> None:
+    def mark_request_received(self, transport: asyncio.BaseTransport) -> None:
         """Mark a connection as busy with a request, so that it is not closed to make room."""
         if seat := self._seats.get(transport):
             seat.waiting = False

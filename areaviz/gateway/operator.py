@@ -2,7 +2,7 @@
 
 The app listens on a Unix socket in a folder that only its owner can open. A command is a function
 from words to JSON values; `areaviz/cli/serve.py` lists the commands, and a command line sends them
-with `ask`:
+with `send_command`:
 
     with listening({"status": status}, port=8501): ...
     ask(8501, "status")
@@ -43,7 +43,7 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 @contextmanager
-def listening(commands: Mapping[str, Command], port: int) -> Iterator[None]:
+def serve_commands(commands: Mapping[str, Command], port: int) -> Iterator[None]:
     """Answer commands while the block runs.
 
     On systems without Unix sockets the app runs without the channel, and its log says why.
@@ -73,7 +73,7 @@ def listening(commands: Mapping[str, Command], port: int) -> Iterator[None]:
         path.unlink(missing_ok=True)
 
 
-def ask(port: int, command: str, *words: str) -> Any:
+def send_command(port: int, command: str, *words: str) -> Any:
     """Send a command to the app at a port of this machine, and return its answer.
 
     Raises:

@@ -48,7 +48,7 @@ class BoundedRequests(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for the first head, or answer that there is no room."""
         super().connection_made(transport)
-        if self._seats.enter(transport):
+        if self._seats.try_admit(transport):
             self._allow(HEAD_SECONDS.value())
         else:
             self._end(503, FULL)
@@ -91,7 +91,7 @@ class BoundedRequests(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Mark the connection as busy, and allow time for the body according to its length."""
         self._head_bytes = _IN_BODY
-        self._seats.settle(self.transport)
+        self._seats.mark_request_received(self.transport)
         self._allow(HEAD_SECONDS.value() + self._length() / BODY_BYTES_PER_SECOND)
         self._begin_window()
         super().on_headers_complete()

@@ -22,9 +22,9 @@ from areaviz.backend import access
 from areaviz.gateway import streamlit_parts
 from areaviz.gateway.base_path import BasePath
 from areaviz.gateway.gateway import AppPlace, Gateway
-from areaviz.gateway.limits import MOST, SESSION_DESCRIPTORS, Connections, raise_limit
+from areaviz.gateway.limits import DESCRIPTORS_PER_SESSION, MOST, Connections, raise_limit
 from areaviz.gateway.memory_pools import limit_memory_pools
-from areaviz.gateway.operator import Command, listening
+from areaviz.gateway.operator import Command, serve_commands
 from areaviz.gateway.protocols import BoundedRequests, BoundedSocket
 from areaviz.trace.errors import InputError
 
@@ -35,7 +35,7 @@ PING_SECONDS, LEAVE_SECONDS = 30.0, 5
 QUEUE, AT_ONCE = 2048, 8
 
 # File descriptors that are enough for the largest number of connections.
-ROOMY = MOST * (1 + SESSION_DESCRIPTORS)
+ROOMY = MOST * (1 + DESCRIPTORS_PER_SESSION)
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 LOG_SECONDS, LOG_CAUSES = 1.0, 1024
@@ -60,7 +60,7 @@ def serve_app(
     """
     os.chdir(folder)
     limit_memory_pools()
-    opened = listen(place.host, place.port)
+    opened = open_listening_socket(place.host, place.port)
     os.environ[access.KEY_SETTING] = place.key
     _configure_streamlit(place)
     gateway = Gateway(App(script), place, config.get_option("server.disconnectedSessionTTL"))
@@ -68,11 +68,11 @@ def serve_app(
     _bound_log()
     url = access.local_address(place.host, place.port) + (place.base and f"{place.base}/")
     print(f"areaviz is open at {url}; stop it with Ctrl-C.", flush=True)
-    with listening(commands(connections), place.port):
+    with serve_commands(commands(connections), place.port):
         _Server(server_options(gateway, place, connections)).run(sockets=[opened])
 
 
-def visitors(started: float, connections: Connections) -> dict[str, object]:
+def process_stats(started: float, connections: Connections) -> dict[str, object]:
     """Return statistics of the process and its visitors, for the operator.
 
     Args:
@@ -153,7 +153,7 @@ class _Server(uvicorn.Server):
             one.listen(QUEUE)
 
 
-def listen(host: str, port: int) -> socket.socket:
+def open_listening_socket(host: str, port: int) -> socket.socket:
     """Return a listening socket; raise InputError if the port or the address is not available."""
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET

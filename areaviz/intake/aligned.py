@@ -18,7 +18,7 @@ from areaviz.intake.columns import (
 )
 from areaviz.intake.opened import Opened
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 
 
 def aligned(opened: Opened) -> list[Column]:
@@ -38,8 +38,8 @@ def aligned(opened: Opened) -> list[Column]:
         order = orders.get(column.file)
         if len(column.cells) != len(leading.cells):
             raise InputError(
-                f'"{shown(column.file or column.name)}" has {len(column.cells):,} lines or rows,'
-                f' but "{shown(leading.file or leading.name)}" has {len(leading.cells):,}. Give'
+                f'"{shorten(column.file or column.name)}" has {len(column.cells):,} lines or rows,'
+                f' but "{shorten(leading.file or leading.name)}" has {len(leading.cells):,}. Give'
                 " both one for each example, in the same order."
             )
         if order is not None:
@@ -60,7 +60,8 @@ def _order(columns: Sequence[Column], first: str, second: str) -> list[int] | No
     ]
     if None not in documents and documents[0] != documents[1]:
         raise InputError(
-            f'"{shown(first)}" and "{shown(second)}" differ in their documents, so their segments'
+            f'"{shorten(first)}" and "{shorten(second)}" differ in their documents, so their'
+            " segments"
             " do not belong together. Choose files of the same test set."
         )
     ids = []
@@ -75,7 +76,8 @@ def _order(columns: Sequence[Column], first: str, second: str) -> list[int] | No
     unknown = [one for one in ids[0] if one not in places]
     if unknown:
         raise InputError(
-            f'"{shown(second)}" has no row with the id "{shown(unknown[0])}" of "{shown(first)}".'
+            f'"{shorten(second)}" has no row with the id "{shorten(unknown[0])}" of'
+            f' "{shorten(first)}".'
             ' Give both files the same ids, or set the column with the ids to "ignore".'
         )
     return [places[one] for one in ids[0]]
@@ -96,12 +98,12 @@ def _no_examples(opened: Opened) -> InputError:
     if not columns:
         said = opened.notes[0] if opened.notes else "There are no files."
         return InputError(f"The files have no examples. {said}")
-    files = ", ".join(f'"{shown(file)}"' for file in dict.fromkeys(one.file for one in columns))
+    files = ", ".join(f'"{shorten(file)}"' for file in dict.fromkeys(one.file for one in columns))
     if all(column.role == SCORE for column in columns):
         return InputError(
             f"{files}: there are scores, but no examples. Choose the file with the sources, too."
         )
-    titles = ", ".join(shown(column.name) for column in columns[:40])
+    titles = ", ".join(shorten(column.name) for column in columns[:40])
     return InputError(
         f"{files}: no column is a source or names files. The columns are: {titles}. Give one of"
         ' them the role "source".'

@@ -35,7 +35,7 @@ from areaviz.intake.links import links_of
 from areaviz.intake.opened import Chosen, Opened, open_files
 from areaviz.intake.systems import Outputs, Scores, outputs_of, scores_of
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 
 MAX_LINKS, MAX_BOXES = 500_000, 100_000
 """Limits on the links and the boxes of all examples together."""
@@ -103,7 +103,7 @@ def bring_beside(dataset: Dataset, opened: Opened, models: Sequence[str] = ()) -
         is_used = column.role in (OUTPUT, SCORE)
         if is_used and len(column.cells) != len(dataset.examples):
             raise InputError(
-                f'"{shown(column.file)}" has {len(column.cells):,} lines or rows, but the set has'
+                f'"{shorten(column.file)}" has {len(column.cells):,} lines or rows, but the set has'
                 f" {len(dataset.examples):,} examples. Give one for each, in the same order."
             )
     by_role = _by_role(opened.columns)
@@ -124,7 +124,8 @@ def _with_systems(
         missing = texts.count(None)
         if missing:
             notes.append(
-                f'"{shown(system)}" has no output for {missing:,} of {len(texts):,} examples. They'
+                f'"{shorten(system)}" has no output for {missing:,} of {len(texts):,} examples.'
+                " They"
                 " count as not run."
             )
     notes += _unused(files, dataset, opened.columns)
@@ -151,7 +152,7 @@ def _by_role(columns: Sequence[Column]) -> dict[str, list[Column]]:
     found[LINKS] = [column for column in columns if column.role in links]
     for role in (*_SINGLE, LINKS, CORPUS):
         if len(found[role]) > 1:
-            first, second = (shown(one.name) for one in found[role][:2])
+            first, second = (shorten(one.name) for one in found[role][:2])
             raise InputError(
                 f'Two columns have the role "{role}": "{first}" and "{second}". Give one of them'
                 ' another role, such as "metadata" or "ignore".'
@@ -181,7 +182,8 @@ def _dataset(files: Files, by_role: Mapping[str, list[Column]], notes: list[str]
     for place in range(count):
         if named_files[place] and named_files[place] not in files:
             raise InputError(
-                f'{leading.where(place)} names the file "{shown(named_files[place])}", which is not'
+                f'{leading.where(place)} names the file "{shorten(named_files[place])}", which is'
+                " not"
                 " among the chosen files. Add it."
             )
         example = Example(
@@ -198,7 +200,7 @@ def _dataset(files: Files, by_role: Mapping[str, list[Column]], notes: list[str]
     used = {one.file: files[one.file] for one in examples if one.file}
     if not used and not any(one.text.strip() for one in examples):
         raise InputError(
-            f'"{shown(leading.file)}" has no examples. It needs at least one text or file.'
+            f'"{shorten(leading.file)}" has no examples. It needs at least one text or file.'
         )
     medium = medium_of(used)
     kind = SHOW_PHOTOS if medium == PICTURE else ""
@@ -238,6 +240,6 @@ def _unused(files: Files, dataset: Dataset, columns: Sequence[Column]) -> list[s
 
 
 def _list(names: Sequence[str]) -> str:
-    listed = ", ".join(f'"{shown(name)}"' for name in names[:_LISTED])
+    listed = ", ".join(f'"{shorten(name)}"' for name in names[:_LISTED])
     more = len(names) - _LISTED
     return f"{listed} and {more:,} more" if more > 0 else listed

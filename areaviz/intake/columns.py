@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import choice, shown
+from areaviz.trace.limits import choice, shorten
 
 # A text; several references of one example; or None for a missing output.
 Cell = str | tuple[str, ...] | None
@@ -77,7 +77,8 @@ class Column:
         choice("column role", role, tuple(ROLES))
         if system and role not in OF_SYSTEMS:
             raise InputError(
-                f'The role "{shown(given)}" names a system, but only an output or a score has one.'
+                f'The role "{shorten(given)}" names a system, but only an output or a score has'
+                " one."
                 f' Write "{role}".'
             )
         return replace(self, role=role, system=system, is_sure=True)
@@ -91,7 +92,7 @@ class Column:
 
     def where(self, place: int) -> str:
         """Describe the position of a cell, by its line if the file has one example per line."""
-        return f'Line {self.first_line + place:,} of "{shown(self.file or self.name)}"'
+        return f'Line {self.first_line + place:,} of "{shorten(self.file or self.name)}"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ def text_of(cell: Cell) -> str:
 def too_many(name: str, most: int, what: str) -> InputError:
     """Return the error for a file with more than `most` items of a kind."""
     return InputError(
-        f'"{shown(name)}" has more than {most:,} {what}, which is the limit. Split the file.'
+        f'"{shorten(name)}" has more than {most:,} {what}, which is the limit. Split the file.'
     )
 
 
@@ -140,7 +141,7 @@ class TextBudget:
         self.taken += sum(map(sys.getsizeof, texts))
         if self.taken > MAX_TEXT_BYTES:
             raise InputError(
-                f'The texts of "{shown(self.name)}" take more than {MAX_TEXT_BYTES >> 20} MB of'
+                f'The texts of "{shorten(self.name)}" take more than {MAX_TEXT_BYTES >> 20} MB of'
                 " memory, which is the limit. Split the file."
             )
 
@@ -153,18 +154,18 @@ def check_header(name: str, header: Sequence[str]) -> None:
     """
     if not any(header):
         raise InputError(
-            f'"{shown(name)}" has no header. Write the names of the columns into its first line.'
+            f'"{shorten(name)}" has no header. Write the names of the columns into its first line.'
         )
     if len(header) > MAX_COLUMNS:
         raise InputError(
-            f'"{shown(name)}" has {len(header):,} columns, but the limit is {MAX_COLUMNS}. Remove'
+            f'"{shorten(name)}" has {len(header):,} columns, but the limit is {MAX_COLUMNS}. Remove'
             " some."
         )
     seen: set[str] = set()
     for title in header:
         if title and title.lower() in seen:
             raise InputError(
-                f'"{shown(name)}" has two columns called "{shown(title)}". Rename one of them.'
+                f'"{shorten(name)}" has two columns called "{shorten(title)}". Rename one of them.'
             )
         seen.add(title.lower())
 
@@ -180,7 +181,7 @@ def columns_of_rows(
         InputError: there are no rows.
     """
     if not rows:
-        raise InputError(f'"{shown(name)}" has a header but no rows. Add a row for each example.')
+        raise InputError(f'"{shorten(name)}" has a header but no rows. Add a row for each example.')
     found = []
     for number, (title, cells) in enumerate(zip(header, zip(*rows, strict=True), strict=True), 1):
         if title or any(cells):

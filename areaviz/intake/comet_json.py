@@ -23,7 +23,7 @@ from areaviz.intake.rated import (
     text_in,
 )
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 
 Entry = tuple[str, Any]
 METRIC = "COMET"
@@ -73,7 +73,7 @@ def read_comet_json(name: str, entries: Sequence[Entry]) -> list[RatedSegment]:
         else:
             lists = {"": [value]}
         for path in lists:
-            of_path = f' of "{shown(path)}"' if path else ""
+            of_path = f' of "{shorten(path)}"' if path else ""
             for number, one in enumerate(objects_in(where, lists, path), 1):
                 of_entry = f"{where}, entry {number:,}{of_path}"
                 system = PurePosixPath(PureWindowsPath(path).as_posix()).name
@@ -123,7 +123,7 @@ def _mark(where: str, values: Mapping[str, Any], output: str) -> Mark:
     place = _place(output, text, start, end)
     if place is None:
         raise InputError(
-            f'{where} marks "{shown(text)}" from character {start:,} to {end:,}, but its output'
+            f'{where} marks "{shorten(text)}" from character {start:,} to {end:,}, but its output'
             f" has {len(output):,} characters or another text there. Score the outputs again."
         )
     note = "" if confidence is None else f"confidence {confidence:.2f}"

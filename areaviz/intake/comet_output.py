@@ -8,7 +8,7 @@ from pathlib import PurePosixPath, PureWindowsPath
 from areaviz.intake.columns import MAX_ROWS, SCORE, Cell, Column, too_many
 from areaviz.intake.texts import plain_lines
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 
 METRIC = "COMET"
 _NUMBER = r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
@@ -37,7 +37,7 @@ def read_comet_output(name: str, data: bytes) -> tuple[Column, ...]:
         found = _LINE.fullmatch(line)
         if not found:
             raise InputError(
-                f'Line {number:,} of "{shown(name)}" is not a line of comet-score. Keep only the'
+                f'Line {number:,} of "{shorten(name)}" is not a line of comet-score. Keep only the'
                 ' lines "FILE, Segment N, score: …".'
             )
         if found[2] is None:
@@ -45,8 +45,8 @@ def read_comet_output(name: str, data: bytes) -> tuple[Column, ...]:
         segment, of_file = int(found[2]), scores.setdefault(found[1], {})
         if segment in of_file:
             raise InputError(
-                f'Line {number:,} of "{shown(name)}" scores segment {segment:,} of'
-                f' "{shown(found[1])}" for the second time. Remove one of the lines.'
+                f'Line {number:,} of "{shorten(name)}" scores segment {segment:,} of'
+                f' "{shorten(found[1])}" for the second time. Remove one of the lines.'
             )
         of_file[segment] = found[3]
         if len(of_file) > MAX_ROWS:
@@ -61,7 +61,8 @@ def _columns(name: str, scores: dict[str, dict[int, str]]) -> tuple[Column, ...]
         if len(of_file) < count:
             missing = next(segment for segment in range(count) if segment not in of_file)
             raise InputError(
-                f'"{shown(name)}" has no score for segment {missing:,} of "{shown(path)}". Score'
+                f'"{shorten(name)}" has no score for segment {missing:,} of "{shorten(path)}".'
+                " Score"
                 " all segments of all systems."
             )
         cells: tuple[Cell, ...] = tuple(of_file[segment] for segment in range(count))

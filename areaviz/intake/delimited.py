@@ -17,7 +17,7 @@ from areaviz.intake.columns import (
 )
 from areaviz.intake.texts import check_row, decoded_lines
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 
 SEPARATORS = (",", ";", "\t")
 MAX_LINES_OF_A_CELL = 50
@@ -52,7 +52,7 @@ def read_delimited(
     if lines and (found := _SEPARATOR_LINE.fullmatch(lines[0])):
         separator, at = found[1], 1
     if not any(line.strip() for line in lines[at:]):
-        raise InputError(f'"{shown(name)}" is empty. Choose a file with a header and rows.')
+        raise InputError(f'"{shorten(name)}" is empty. Choose a file with a header and rows.')
     header_line = lines[at]
     separator = separator or separator_of(header_line, known, usual)
     if header_line.count(separator) >= 2 * MAX_COLUMNS and '"' not in header_line:
@@ -110,7 +110,7 @@ def _checked_rows(
             continue
         if len(row) != len(header):
             raise InputError(
-                f'Line {number:,} of "{shown(name)}" has {len(row):,} cells, but the header names'
+                f'Line {number:,} of "{shorten(name)}" has {len(row):,} cells, but the header names'
                 f" {len(header):,} columns. If a text contains the separator, put the text in"
                 " quotation marks or separate the cells by tabs."
             )
@@ -182,7 +182,7 @@ def _quoted_rows(
             check_row(name, number, taken)
             if number - begun > MAX_LINES_OF_A_CELL:
                 raise InputError(
-                    f'Line {begun + 1:,} of "{shown(name)}" has a quotation mark that does not'
+                    f'Line {begun + 1:,} of "{shorten(name)}" has a quotation mark that does not'
                     f" close within {MAX_LINES_OF_A_CELL} lines. Close it, or write it twice."
                 )
             yield line
@@ -194,6 +194,6 @@ def _quoted_rows(
             begun, taken = at + reader.line_num, 0
     except csv.Error as error:
         raise InputError(
-            f'Line {begun + 1:,} of "{shown(name)}" cannot be read as CSV ({error}). If a cell'
+            f'Line {begun + 1:,} of "{shorten(name)}" cannot be read as CSV ({error}). If a cell'
             " begins with a quotation mark, write the mark three times and close the cell."
         ) from error

@@ -27,7 +27,7 @@ from areaviz.intake.rated_files import (
 )
 from areaviz.intake.texts import bytes_of, plain_lines
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 
 FORMATS = (
     "Tables (CSV, TSV, JSON, JSON Lines, Excel, Parquet), test sets of WMT (XML, SGM), what"
@@ -71,7 +71,7 @@ def read_file(name: str, content: bytes | Path) -> Content:
     ending = PurePosixPath(name).suffix.lower()
     if ending in _OTHERS:
         raise InputError(
-            f'"{shown(name)}" is a {ending} file, which holds no examples that can be read.'
+            f'"{shorten(name)}" is a {ending} file, which holds no examples that can be read.'
             " Save the examples as CSV, JSON Lines, .xlsx or plain text."
         )
     data = bytes_of(name, content)
@@ -102,7 +102,7 @@ def _kind(name: str, ending: str, data: bytes) -> str:
     if start.startswith(b"PK\x03\x04"):
         if b"xl/" not in data or ending == ".zip":
             raise InputError(
-                f'"{shown(name)}" is a packed folder. Unpack it and choose the files inside.'
+                f'"{shorten(name)}" is a packed folder. Unpack it and choose the files inside.'
             )
         return "Excel"
     if start.startswith(b"PAR1"):

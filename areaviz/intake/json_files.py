@@ -17,7 +17,7 @@ from areaviz.intake.columns import (
 )
 from areaviz.intake.texts import check_row, plain_lines, whole_text
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 
 # Limit on characters that start or separate values. Each value takes some 60 bytes.
 _MAX_VALUES = MAX_ROWS * MAX_COLUMNS
@@ -48,7 +48,7 @@ def json_object(name: str, number: int, line: str) -> dict[str, Any]:
     Raises:
         InputError: the line is not one object.
     """
-    where = f'Line {number:,} of "{shown(name)}"'
+    where = f'Line {number:,} of "{shorten(name)}"'
     found = _parsed(where, line)
     if not isinstance(found, dict):
         raise InputError(f"{where} is not a JSON object. Write one object in braces on each line.")
@@ -63,7 +63,7 @@ def parsed_json(name: str, data: bytes) -> Any:
     """
     if data.count(b"[") + data.count(b"{") + data.count(b",") > _MAX_VALUES:
         raise too_many(name, _MAX_VALUES, "values")
-    return _parsed(f'"{shown(name)}"', whole_text(name, data))
+    return _parsed(f'"{shorten(name)}"', whole_text(name, data))
 
 
 def columns_of_json(name: str, found: Any) -> tuple[tuple[Column, ...], tuple[str, ...]]:
@@ -87,12 +87,12 @@ def columns_of_json(name: str, found: Any) -> tuple[tuple[Column, ...], tuple[st
         found = _entries_of_object(name, found, notes)
     if not isinstance(found, list):
         raise InputError(
-            f'"{shown(name)}" holds a single value. Write a list with an object for each example.'
+            f'"{shorten(name)}" holds a single value. Write a list with an object for each example.'
         )
     for number, entry in enumerate(found, 1):
         if not isinstance(entry, dict):
             raise InputError(
-                f'Entry {number:,} of "{shown(name)}" is not an object. Write each example as an'
+                f'Entry {number:,} of "{shorten(name)}" is not an object. Write each example as an'
                 " object in braces."
             )
     return columns_of_objects(name, found), tuple(notes)
@@ -101,10 +101,10 @@ def columns_of_json(name: str, found: Any) -> tuple[tuple[Column, ...], tuple[st
 def _entries_of_object(name: str, found: Mapping[str, Any], notes: list[str]) -> list[Any]:
     lists = [key for key, value in found.items() if _is_list_of_objects(value)]
     if len(lists) == 1:
-        others = [f'"{shown(key)}"' for key in found if key != lists[0]]
+        others = [f'"{shorten(key)}"' for key in found if key != lists[0]]
         if others:
             notes.append(
-                f'The examples of "{shown(name)}" are its list "{shown(lists[0])}". Not used:'
+                f'The examples of "{shorten(name)}" are its list "{shorten(lists[0])}". Not used:'
                 f" {', '.join(others)}."
             )
         return list(found[lists[0]])
@@ -112,15 +112,15 @@ def _entries_of_object(name: str, found: Mapping[str, Any], notes: list[str]) ->
         lengths = {len(value) for value in found.values()}
         if len(lengths) > 1:
             raise InputError(
-                f'The lists of "{shown(name)}" have {min(lengths):,} to {max(lengths):,} entries.'
+                f'The lists of "{shorten(name)}" have {min(lengths):,} to {max(lengths):,} entries.'
                 " Give every list one entry for each example."
             )
         rows = zip(*found.values(), strict=True)
         return [dict(zip(found, row, strict=True)) for row in rows]
     if len(lists) > 1:
         raise InputError(
-            f'"{shown(name)}" holds several lists of objects'
-            f" ({', '.join(map(shown, lists[:9]))}). Keep the one with the examples."
+            f'"{shorten(name)}" holds several lists of objects'
+            f" ({', '.join(map(shorten, lists[:9]))}). Keep the one with the examples."
         )
     return [found]
 
@@ -156,7 +156,7 @@ def columns_of_objects(
         if len(header) > MAX_COLUMNS:
             check_header(name, [*header])
     if not rows:
-        raise InputError(f'"{shown(name)}" has no entries. Choose a file with examples.')
+        raise InputError(f'"{shorten(name)}" has no entries. Choose a file with examples.')
     check_header(name, [*header])
     columns = []
     for title in header:
@@ -204,7 +204,7 @@ def _parsed(where: str, text: str) -> Any:
         return _DECODER.decode(text)
     except _NameTwice as error:
         raise InputError(
-            f'{where} has the name "{shown(str(error))}" twice in one object. Rename one.'
+            f'{where} has the name "{shorten(str(error))}" twice in one object. Rename one.'
         ) from error
     except (ValueError, RecursionError) as error:
         reason = f"{error}" if isinstance(error, json.JSONDecodeError) else "too deeply nested"

@@ -12,7 +12,7 @@ from areaviz.data.examples import Links
 from areaviz.data.marks import read_links
 from areaviz.intake.columns import LINKS_FROM_0, LINKS_FROM_1, Column
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 
 # Number of words of a source, and of its reference or None if there is none.
 Lengths = tuple[int, int | None]
@@ -52,7 +52,7 @@ def links_of(
     note = ""
     if first and column.role != LINKS_FROM_1:
         note = (
-            f'The links in "{shown(column.name)}" count words from 1: none has a 0, and some name'
+            f'The links in "{shorten(column.name)}" count words from 1: none has a 0, and some name'
             " the last word by its number."
         )
     return found, note
@@ -68,7 +68,7 @@ def _first(column: Column, given: Sequence[Both], lengths: Sequence[Lengths]) ->
     if any(_is_beyond(link, lengths[place]) for place, link in pairs):
         return 1
     raise InputError(
-        f'Nothing says whether the links in "{shown(column.name)}" count words from 0 or from 1:'
+        f'Nothing says whether the links in "{shorten(column.name)}" count words from 0 or from 1:'
         f' none has a 0, and none goes beyond its sentence. Choose "{LINKS_FROM_0}" or'
         f' "{LINKS_FROM_1}" as the role of the column.'
     )

@@ -19,7 +19,7 @@ from areaviz.intake.columns import (
     Column,
 )
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 
 # Columns that name the document of a row; segments are often numbered within it.
 _DOCUMENTS = ("doc", "doc_id", "docid", "document", "document_id")
@@ -69,8 +69,8 @@ def widened(name: str, columns: Sequence[Column]) -> tuple[list[Column], list[st
             cells = tuple(column.cells[segment.first] for segment in segments.values())
             found.append(replace(column, cells=cells))
     notes = [
-        f'The {len(of_row):,} rows of "{shown(name)}" are {len(segments):,} segments of'
-        f" {len(names)} systems: {', '.join(map(shown, names[:20]))}."
+        f'The {len(of_row):,} rows of "{shorten(name)}" are {len(segments):,} segments of'
+        f" {len(names)} systems: {', '.join(map(shorten, names[:20]))}."
     ]
     return [*found, *of_systems], notes
 
@@ -113,12 +113,12 @@ def _segments(name: str, columns: Sequence[Column], systems: Sequence[str]) -> d
             if column.cells[segment.first] != column.cells[row]:
                 raise InputError(
                     f"{column.where(row)} has another {column.role} than an earlier row of the"
-                    f' segment "{shown(" ".join(key))}". Give each segment one {column.role}.'
+                    f' segment "{shorten(" ".join(key))}". Give each segment one {column.role}.'
                 )
         if system in segment.by_system:
             raise InputError(
-                f'{columns[0].where(row)} is the second row of the system "{shown(system)}" for'
-                f' the segment "{shown(" ".join(key))}". Remove one of them.'
+                f'{columns[0].where(row)} is the second row of the system "{shorten(system)}" for'
+                f' the segment "{shorten(" ".join(key))}". Remove one of them.'
             )
         segment.by_system[system] = row
     return found

@@ -27,7 +27,7 @@ from areaviz.intake.names import EITHER, named
 from areaviz.intake.plain_files import in_roles, is_corpus_name, is_score_name
 from areaviz.intake.roles import guessed, scored
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 
 Chosen = Mapping[str, str]
 """Roles that a user gave, by the names of columns, or of files for all of their columns."""
@@ -99,8 +99,8 @@ def open_files(files: Files, chosen: Chosen | None = None, models: Sequence[str]
 def _about_marks(name: str, content: Content) -> str:
     """Return a sentence about the ratings or marked errors in a file."""
     if content.kind != MARKED:
-        return f'"{shown(name)}" holds ratings and errors, too.'
-    said = f'"{shown(name)}" holds errors that raters marked in a set.'
+        return f'"{shorten(name)}" holds ratings and errors, too.'
+    said = f'"{shorten(name)}" holds errors that raters marked in a set.'
     if not _can_be_imported(name):
         said += " It is not used. Save it as Marot's TSV."
     return said
@@ -153,9 +153,10 @@ def _of_file(name: str, columns: list[Column], given: str, must: bool) -> list[C
         column for column in columns if column.role != ID
     ]
     if len(open_ones) != 1:
-        titles = ", ".join(f'"{shown(column.name)}"' for column in columns[:9])
+        titles = ", ".join(f'"{shorten(column.name)}"' for column in columns[:9])
         raise InputError(
-            f'"{shown(name)}" has several columns ({titles}), and none is called "{role}". Give one'
+            f'"{shorten(name)}" has several columns ({titles}), and none is called "{role}". Give'
+            " one"
             f" of them this role, as in --column NAME={role}."
         )
     return [_in_role(one, given) if one is open_ones[0] else one for one in columns]
@@ -170,7 +171,7 @@ def _scores_of_file(name: str, columns: list[Column], must: bool) -> list[Column
         found.append(column)
     if must and not any(column.role == SCORE for column in found):
         raise InputError(
-            f'"{shown(name)}" has no column of numbers. Give one number a line, or a table whose'
+            f'"{shorten(name)}" has no column of numbers. Give one number a line, or a table whose'
             " header names the scores."
         )
     return found
@@ -248,6 +249,6 @@ def _check_chosen(given: Chosen, columns: Sequence[Column], files: Files) -> Non
     unknown = [name for name in unknown if given[name].partition(":")[0] not in (SYSTEM, OUTPUT)]
     if unknown:
         raise InputError(
-            f'There is no column "{shown(unknown[0])}". The columns are:'
-            f" {', '.join(shown(column.name) for column in columns[:40])}."
+            f'There is no column "{shorten(unknown[0])}". The columns are:'
+            f" {', '.join(shorten(column.name) for column in columns[:40])}."
         )

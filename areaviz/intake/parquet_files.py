@@ -8,7 +8,7 @@ from typing import Any
 from areaviz.intake.columns import MAX_COLUMNS, MAX_ROWS, Column, check_header, too_many
 from areaviz.intake.json_files import columns_of_objects
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 
 MAX_UNPACKED = 256 * 2**20
 _ROWS_OF_A_PIECE = 500
@@ -26,7 +26,7 @@ def read_parquet(name: str, data: bytes) -> tuple[Column, ...]:
         from pyarrow import parquet
     except ImportError as error:
         raise InputError(
-            f'"{shown(name)}" is a Parquet file, which needs pyarrow. Install pyarrow or save the'
+            f'"{shorten(name)}" is a Parquet file, which needs pyarrow. Install pyarrow or save the'
             " file as JSON Lines."
         ) from error
     try:
@@ -46,9 +46,9 @@ def read_parquet(name: str, data: bytes) -> tuple[Column, ...]:
     except InputError:
         raise
     except Exception as error:  # pyarrow raises many kinds for files that are damaged
-        reason = shown(str(error).splitlines()[0]) if str(error) else "damaged"
+        reason = shorten(str(error).splitlines()[0]) if str(error) else "damaged"
         raise InputError(
-            f'"{shown(name)}" cannot be read as Parquet ({reason}). Save it again, or as JSON'
+            f'"{shorten(name)}" cannot be read as Parquet ({reason}). Save it again, or as JSON'
             " Lines."
         ) from error
     return columns_of_objects(name, objects)
@@ -79,6 +79,6 @@ def _spread(arrow: Any, column: Any) -> int:
 
 def _too_large(name: str) -> InputError:
     return InputError(
-        f'"{shown(name)}" unpacks to more than {MAX_UNPACKED >> 20:,} MB, which is the limit.'
+        f'"{shorten(name)}" unpacks to more than {MAX_UNPACKED >> 20:,} MB, which is the limit.'
         " Split the file."
     )

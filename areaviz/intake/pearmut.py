@@ -25,7 +25,7 @@ from areaviz.intake.rated import (
     text_in,
 )
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 
 Entry = tuple[str, Any]
 PREPARED = f"Pearmut{AUTOMATIC}"
@@ -160,9 +160,10 @@ def _add_prepared(
         name = _system(item, system)
         if name not in segment.outputs:
             raise InputError(
-                f'{where} has errors of the system "{shown(system)}", which has no output. Add it.'
+                f'{where} has errors of the system "{shorten(system)}", which has no output. Add'
+                " it."
             )
-        of_system = f'{where}, system "{shown(system)}"'
+        of_system = f'{where}, system "{shorten(system)}"'
         marks = marks_in(of_system, spans, system, counted_places(segment.outputs[name]))
         if marks and all(one.rater != PREPARED for one in segment.ratings.get(name, [])):
             segments.add_rating(segment, name, Rating(PREPARED, None, marks))
@@ -212,7 +213,10 @@ def _annotations(entries: Sequence[Entry]) -> Iterator[Entry]:
             continue
         for campaign in values:
             for number, one in enumerate(objects_in(where, values, campaign), 1):
-                yield f'{where}, campaign "{shown(campaign)}", annotation {number:,}', one
+                yield (
+                    f'{where}, campaign "{shorten(campaign)}", annotation {number:,}',
+                    one,
+                )
 
 
 def _add_annotation(
@@ -232,7 +236,7 @@ def _add_annotation(
     (segment, item), (rater, annotation) = about, said
     for system in annotation:
         name = _system(item, system)
-        of_system = f'{where}, system "{shown(system)}"'
+        of_system = f'{where}, system "{shorten(system)}"'
         if name not in segment.outputs:
             raise InputError(f"{of_system} is annotated, but the item has no output of it. Add it.")
         values = object_in(of_system, annotation, system)

@@ -27,7 +27,7 @@ from areaviz.intake.columns import (
     too_many,
 )
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 
 HUMAN = "human"
 """The score that raters gave, 0 to 100, in the columns of a set."""
@@ -131,7 +131,8 @@ class Segments:
             self._budget.add((output,))
         if known != output:
             raise InputError(
-                f'{where} has another output of the system "{shown(system)}" than an earlier row of'
+                f'{where} has another output of the system "{shorten(system)}" than an earlier row'
+                " of"
                 " its segment. Give each system one output."
             )
 
@@ -167,7 +168,7 @@ def columns_of_rated(name: str, segments: Sequence[RatedSegment]) -> tuple[Colum
         InputError: there are no segments.
     """
     if not segments:
-        raise InputError(f'"{shown(name)}" has no segments. Choose a file with some.')
+        raise InputError(f'"{shorten(name)}" has no segments. Choose a file with some.')
     columns = [_column(name, "source", SOURCE, [one.source for one in segments])]
     if any(one.name for one in segments):
         columns.append(_column(name, "id", ID, [one.name for one in segments]))
@@ -236,7 +237,8 @@ def score_in(where: str, values: Mapping[str, Any], name: str) -> float | None:
         value = math.nan
     if not math.isfinite(value):
         raise InputError(
-            f'{where} has a "{name}" that is not a number: "{shown(str(found)[:99])}". Correct it.'
+            f'{where} has a "{name}" that is not a number: "{shorten(str(found)[:99])}". Correct'
+            " it."
         )
     return value
 

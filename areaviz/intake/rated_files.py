@@ -19,7 +19,7 @@ from areaviz.intake.rated import RatedSegment
 from areaviz.intake.texts import check_row, plain_lines
 from areaviz.intake.wmt_ratings import is_wmt_ratings, read_wmt_ratings
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 
 Entry = tuple[str, Any]
 # Ratings of one segment stand in lines of their own in some files.
@@ -71,7 +71,7 @@ def read_rated(name: str, data: bytes) -> list[RatedSegment] | None:
 
 def read_rated_value(name: str, value: object, kind: RatedKind) -> list[RatedSegment]:
     """Return the segments of a file of JSON, of which this is the whole value."""
-    return kind.read(name, [(f'"{shown(name)}"', value)])
+    return kind.read(name, [(f'"{shorten(name)}"', value)])
 
 
 def read_rated_lines(name: str, data: bytes, kind: RatedKind) -> list[RatedSegment]:
@@ -101,5 +101,10 @@ def _entries(name: str, data: bytes) -> list[Entry]:
             raise too_many(name, _MAX_LINES, "lines")
         if line.strip():
             check_row(name, number, len(line))
-            found.append((f'Line {number:,} of "{shown(name)}"', json_object(name, number, line)))
+            found.append(
+                (
+                    f'Line {number:,} of "{shorten(name)}"',
+                    json_object(name, number, line),
+                )
+            )
     return found

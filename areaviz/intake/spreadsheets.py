@@ -19,7 +19,7 @@ from areaviz.intake.columns import (
     too_many,
 )
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 
 MAX_UNPACKED = 256 * 2**20
 MAX_RATIO = 150
@@ -52,12 +52,12 @@ def read_spreadsheet(name: str, data: bytes) -> tuple[tuple[Column, ...], tuple[
             if rows:
                 break
         else:
-            raise InputError(f'"{shown(name)}" has no sheet with cells. Choose another file.')
+            raise InputError(f'"{shorten(name)}" has no sheet with cells. Choose another file.')
         first = (sheet.start or (0, 0))[0] + 1
-    others = [f'"{shown(other)}"' for other in book.sheet_names if other != title]
+    others = [f'"{shorten(other)}"' for other in book.sheet_names if other != title]
     notes: tuple[str, ...] = ()
     if others:
-        notes = (f'The sheet "{shown(title)}" is read. Not used: {", ".join(others)}.',)
+        notes = (f'The sheet "{shorten(title)}" is read. Not used: {", ".join(others)}.',)
     return _columns(name, rows, first), notes
 
 
@@ -128,7 +128,7 @@ def check_unpacked(name: str, data: bytes) -> None:
 def _check_size(name: str, size: int, most: int) -> None:
     if size > most:
         raise InputError(
-            f'"{shown(name)}" unpacks to more than {most >> 20:,} MB, which is the limit for a'
+            f'"{shorten(name)}" unpacks to more than {most >> 20:,} MB, which is the limit for a'
             " file of its size. Save the sheet as CSV."
         )
 
@@ -148,6 +148,7 @@ def _damage_named(name: str) -> Iterator[None]:
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         raise InputError(
-            f'"{shown(name)}" cannot be read as a spreadsheet ({shown(str(error))}). Save it again'
+            f'"{shorten(name)}" cannot be read as a spreadsheet ({shorten(str(error))}). Save it'
+            " again"
             " as .xlsx or as CSV."
         ) from error

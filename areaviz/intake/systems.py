@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from areaviz.data.metadata import is_missing, number_of
 from areaviz.intake.columns import Column
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 
 Outputs = Mapping[str, tuple[str | None, ...]]
 Scores = Mapping[str, Mapping[str, tuple[float, ...]]]
@@ -21,8 +21,8 @@ def outputs_of(columns: Sequence[Column]) -> dict[str, tuple[str | None, ...]]:
         system = column.system or column.name
         if system in found:
             raise InputError(
-                f'Two columns are outputs of the system "{shown(system)}". Name the system of'
-                f' "{shown(column.name)}", as in the role "output:NAME".'
+                f'Two columns are outputs of the system "{shorten(system)}". Name the system of'
+                f' "{shorten(column.name)}", as in the role "output:NAME".'
             )
         found[system] = tuple(None if one is None else _one(one) for one in column.cells)
     return found
@@ -42,15 +42,15 @@ def scores_of(
     """
     if columns and not systems:
         raise InputError(
-            f'"{shown(columns[0].name)}" has scores, but there are no outputs that they could be'
+            f'"{shorten(columns[0].name)}" has scores, but there are no outputs that they could be'
             ' of. Choose the file with the outputs, too, or set the role "metadata".'
         )
     found: dict[str, dict[str, tuple[float, ...]]] = {}
     for column in columns:
         if column.system not in systems:
-            known = ", ".join(map(shown, systems))
+            known = ", ".join(map(shorten, systems))
             raise InputError(
-                f'Nothing says which system "{shown(column.name)}" is a score of. Set the role'
+                f'Nothing says which system "{shorten(column.name)}" is a score of. Set the role'
                 f' "score:NAME" with one of these systems: {known}.'
             )
         of_system = found.setdefault(column.system, {})
@@ -67,8 +67,8 @@ def _number(column: Column, place: int, text: str) -> float:
     value = number_of(text)
     if value is None and not is_missing(text):
         raise InputError(
-            f'{column.where(place)} has "{shown(text.strip())}" as its'
-            f" {shown(column.metric or column.name)}, which is not a number. Correct it or leave"
+            f'{column.where(place)} has "{shorten(text.strip())}" as its'
+            f" {shorten(column.metric or column.name)}, which is not a number. Correct it or leave"
             " it empty."
         )
     return math.nan if value is None else value

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from areaviz.intake.columns import MAX_ROW_CHARACTERS
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import MAX_UPLOAD_MEGABYTES, shown
+from areaviz.trace.limits import MAX_UPLOAD_MEGABYTES, shorten
 
 MAX_MEGABYTES = MAX_UPLOAD_MEGABYTES
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
@@ -26,7 +26,7 @@ def bytes_of(name: str, content: bytes | Path) -> bytes:
         size = content.stat().st_size if isinstance(content, Path) else len(content)
         if size > MAX_MEGABYTES << 20:
             raise InputError(
-                f'"{shown(name)}" has {size >> 20:,} MB, but the limit is {MAX_MEGABYTES} MB.'
+                f'"{shorten(name)}" has {size >> 20:,} MB, but the limit is {MAX_MEGABYTES} MB.'
                 " Split the file."
             )
         return content.read_bytes() if isinstance(content, Path) else content
@@ -34,7 +34,7 @@ def bytes_of(name: str, content: bytes | Path) -> bytes:
         raise
     except OSError as error:
         raise InputError(
-            f'"{shown(name)}" cannot be read ({error.strerror}). Check the file.'
+            f'"{shorten(name)}" cannot be read ({error.strerror}). Check the file.'
         ) from error
 
 
@@ -56,11 +56,11 @@ def decoded_lines(name: str, data: bytes) -> Iterator[str]:
             line = raw.decode("utf-8")
         except UnicodeDecodeError as error:
             raise InputError(
-                f'Line {number:,} of "{shown(name)}" is not UTF-8. Save the file as UTF-8.'
+                f'Line {number:,} of "{shorten(name)}" is not UTF-8. Save the file as UTF-8.'
             ) from error
         if "\0" in line:
             raise InputError(
-                f'Line {number:,} of "{shown(name)}" holds a byte of zero, so the file is not a'
+                f'Line {number:,} of "{shorten(name)}" holds a byte of zero, so the file is not a'
                 " text. Choose another file."
             )
         yield line.removeprefix("\ufeff") if number == 1 else line
@@ -88,12 +88,12 @@ def whole_text(name: str, data: bytes) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise InputError(
-            f'Line {line:,} of "{shown(name)}" is not UTF-8. Save the file as UTF-8.'
+            f'Line {line:,} of "{shorten(name)}" is not UTF-8. Save the file as UTF-8.'
         ) from error
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise InputError(
-            f'Line {line:,} of "{shown(name)}" holds a byte of zero, so the file is not a text.'
+            f'Line {line:,} of "{shorten(name)}" holds a byte of zero, so the file is not a text.'
             " Choose another file."
         )
     return text
@@ -112,7 +112,7 @@ def check_row(name: str, number: int, characters: int) -> None:
     """
     if characters > MAX_ROW_CHARACTERS:
         raise InputError(
-            f'The row that ends in line {number:,} of "{shown(name)}" has more than'
+            f'The row that ends in line {number:,} of "{shorten(name)}" has more than'
             f" {MAX_ROW_CHARACTERS:,} characters, which is the limit. Shorten or remove it."
         )
 
@@ -127,6 +127,6 @@ def _as_utf_8(name: str, data: bytes) -> bytes:
         unit = "\n".encode("utf-16-be" if data.startswith(b"\xfe\xff") else "utf-16-le")
         line = data.count(unit, 0, error.start) + 1
         raise InputError(
-            f'Line {line:,} of "{shown(name)}" is not UTF-16, although the file begins like it.'
+            f'Line {line:,} of "{shorten(name)}" is not UTF-16, although the file begins like it.'
             " Save the file as UTF-8."
         ) from error

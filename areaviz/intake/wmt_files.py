@@ -20,7 +20,7 @@ from areaviz.intake.columns import (
 )
 from areaviz.intake.texts import whole_text
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 
 # Limit on elements; each takes some 100 bytes.
 _MAX_TAGS = 2_000_000
@@ -45,8 +45,8 @@ class _Segments:
         cells = self.found.setdefault(segment, {"doc": segment[0]})
         if column in cells:
             raise InputError(
-                f'"{shown(self.name)}" has segment {shown(segment[1])} of document'
-                f' "{shown(segment[0])}" twice in "{shown(column)}". Remove one of them.'
+                f'"{shorten(self.name)}" has segment {shorten(segment[1])} of document'
+                f' "{shorten(segment[0])}" twice in "{shorten(column)}". Remove one of them.'
             )
         self.budget.add((text,))
         cells[column] = text
@@ -69,7 +69,7 @@ def read_wmt_xml(name: str, data: bytes) -> tuple[Column, ...]:
         _add_document(segments, document)
     if not segments.found:
         raise InputError(
-            f'"{shown(name)}" is XML, but not a test set of WMT: it has no <doc> with <src> and'
+            f'"{shorten(name)}" is XML, but not a test set of WMT: it has no <doc> with <src> and'
             " <seg>. Choose such a file, or save the examples as CSV."
         )
     columns = []
@@ -89,12 +89,12 @@ def _root(name: str, data: bytes) -> Element:
         root: Element = fromstring(data, forbid_dtd=True)
     except DefusedXmlException as error:
         raise InputError(
-            f'"{shown(name)}" declares entities or a document type. They can fill the memory, so'
+            f'"{shorten(name)}" declares entities or a document type. They can fill the memory, so'
             " they are not read. Remove the <!DOCTYPE …> part."
         ) from error
     except (ParseError, ValueError, LookupError, RecursionError) as error:
         raise InputError(
-            f'"{shown(name)}" cannot be read as XML ({shown(str(error))}). Check the file.'
+            f'"{shorten(name)}" cannot be read as XML ({shorten(str(error))}). Check the file.'
         ) from error
     return root
 
@@ -116,8 +116,8 @@ def _add_document(segments: _Segments, document: Element) -> None:
                 known.add(segment)
             elif segment not in known:
                 raise InputError(
-                    f'"{shown(segments.name)}" has a <{part.tag}> for segment'
-                    f' {shown(segment[1])} of document "{shown(name)}", which has no source.'
+                    f'"{shorten(segments.name)}" has a <{part.tag}> for segment'
+                    f' {shorten(segment[1])} of document "{shorten(name)}", which has no source.'
                     " Add the source or remove the segment."
                 )
             segments.add(segment, column, "".join(element.itertext()).strip())
@@ -150,8 +150,8 @@ def read_sgm(name: str, data: bytes) -> tuple[Column, ...]:
         texts = sides.setdefault(side, {})
         if segment in texts:
             raise InputError(
-                f'"{shown(name)}" has segment {shown(segment[1])} of document'
-                f' "{shown(segment[0])}" twice. Remove one of them.'
+                f'"{shorten(name)}" has segment {shorten(segment[1])} of document'
+                f' "{shorten(segment[0])}" twice. Remove one of them.'
             )
         budget.add((text,))
         texts[segment] = text
@@ -160,7 +160,7 @@ def read_sgm(name: str, data: bytes) -> tuple[Column, ...]:
             raise too_many(name, MAX_ROWS, "segments")
     if not sides:
         raise InputError(
-            f'"{shown(name)}" has no segments in a <srcset>, <refset> or <tstset>. Choose another'
+            f'"{shorten(name)}" has no segments in a <srcset>, <refset> or <tstset>. Choose another'
             " file."
         )
     columns = [Column("doc", tuple(document for document, _ in about), file=name)]
@@ -192,7 +192,7 @@ def _sgm_segments(
             if begun >= 0:
                 line = text.count("\n", 0, tag.start()) + 1
                 raise InputError(
-                    f'Line {line:,} of "{shown(name)}" begins a <seg> inside another one. Close'
+                    f'Line {line:,} of "{shorten(name)}" begins a <seg> inside another one. Close'
                     " the first one."
                 )
             number += 1
@@ -210,7 +210,7 @@ def _sgm_segments(
             begun = -1
     if begun >= 0:
         line = text.count("\n", 0, begun) + 1
-        raise InputError(f'Line {line:,} of "{shown(name)}" begins a <seg> that is never closed.')
+        raise InputError(f'Line {line:,} of "{shorten(name)}" begins a <seg> that is never closed.')
 
 
 def _attributes(text: str) -> dict[str, str]:

@@ -23,7 +23,7 @@ from areaviz.intake.rated import (
     text_in,
 )
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 
 Entry = tuple[str, Any]
 SEPARATOR = "_#_"
@@ -77,7 +77,7 @@ def _add_segment(segments: Segments, number: int, where: str, values: Mapping[st
         segments.add_output(segment, where, system, text_in(where, outputs, system))
     scores = object_in(where, values, "scores")
     for system, given in scores.items():
-        of_system = f'{where}, system "{shown(system)}"'
+        of_system = f'{where}, system "{shorten(system)}"'
         if system not in outputs:
             raise InputError(f'{of_system} has scores but no output in "tgt_text". Add it.')
         for rating in _ratings(of_system, given, outputs[system]):

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from areaviz.drawing.base import Takeaway
-from areaviz.drawing.select import known_as
+from areaviz.drawing.base import Download
+from areaviz.drawing.select import display_field
 from areaviz.drawing.theme import HEAD_COLOURS, SEQUENCE_STOPS
 from areaviz.interactive.first_look import opening_items
 from areaviz.interactive.grid_print import SHOWN, grid_print, is_coarse
@@ -41,7 +41,7 @@ OVERLAPS = (0.0, 0.25, 0.5, 0.75, 1.0)
 # Number of areas for each of `OVERLAPS`, the default one first. Overlap 1 needs no entry, because
 # the top areas are added at the end.
 WANTED = ((TOP, MAX_OVERLAP), (SURE, 0.0), (SURE, 0.25), (SURE, 0.75))
-TAKEAWAY = Takeaway(
+TAKEAWAY = Download(
     name="grid",
     table=grid_table,
     print=grid_print,
@@ -105,7 +105,7 @@ def grid_payload(
     if query.kind == "text":
         arrays |= text_arrays(query)
         text = {
-            "title": title(known_as(trace, attention.query)),
+            "title": title(display_field(trace, attention.query)),
             "raw": query.raw,
             "labels": list(query.labels),
         }

@@ -14,9 +14,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as PrintFigure
 from matplotlib.patches import Rectangle
 
-from areaviz.drawing.base import caption
-from areaviz.drawing.labels import clip, for_print
-from areaviz.drawing.select import field_name, groups, heads_of, known_as
+from areaviz.drawing.base import figure_caption
+from areaviz.drawing.labels import for_print, truncate
+from areaviz.drawing.select import display_field, field_name, groups, heads_of
 from areaviz.drawing.theme import PRINT_FONT, SEQUENCE, Drawing, finish, head_colour, print_figure
 from areaviz.interactive.grid_table import Place, box_of, cells_text, places_of, query_text
 from areaviz.interactive.print_layout import draw_key, write
@@ -133,7 +133,7 @@ def grid_print(trace: Trace, focus: Focus) -> PrintFigure:
     tall = _TITLE + width * drawn_shape(picture) + _LINE * (len(heads) + 1) + 0.05
     pitch = tall + _GAP
     whole = pitch * -(-len(panels) // columns) - _GAP
-    drawing = Drawing(_title(trace, focus), _note(trace, focus), caption(trace, focus))
+    drawing = Drawing(_title(trace, focus), _note(trace, focus), figure_caption(trace, focus))
     figure, axes = print_figure(drawing, whole)
     cells_N4 = trace.fields[attention.memory].anchors
     for number, panel in enumerate(panels):
@@ -242,7 +242,7 @@ def _panel(trace: Trace, focus: Focus) -> Panel:
         if top:
             name = area_text(top.area) if by_query else query_text(query, top.queries, grid)
             read = "read: " if top.read else ""
-            text = f"{read}{clip(name, 28)} {amount(focus, top.weight)}"
+            text = f"{read}{truncate(name, 28)} {amount(focus, top.weight)}"
         legend.append((head, f"head {head + 1} {text}"))
     outlined: Sequence[int] = items
     share_N = share_QN[items].mean(0) if by_query else share_QN[:, items].sum(1)
@@ -261,12 +261,12 @@ def _name(trace: Trace, focus: Focus) -> str:
     attention = trace.maps[focus.site]
     query = trace.fields[attention.query]
     if focus.side == "memory" or query.kind == "picture":
-        return clip(cells_text(focus.items, attention.grid), 48)
-    return f"“{clip(query_text(query, focus.items, attention.grid), 48)}”"
+        return truncate(cells_text(focus.items, attention.grid), 48)
+    return f"“{truncate(query_text(query, focus.items, attention.grid), 48)}”"
 
 
 def _title(trace: Trace, focus: Focus) -> str:
-    field, name = known_as(trace, trace.maps[focus.site].query), _name(trace, focus)
+    field, name = display_field(trace, trace.maps[focus.site].query), _name(trace, focus)
     kind = field_name(field)
     if focus.side == "memory":
         return f"What of the {kind} attends to {name}"

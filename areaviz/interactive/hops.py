@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from areaviz.drawing.base import caption
+from areaviz.drawing.base import figure_caption
 from areaviz.interactive.message import pack
 from areaviz.trace.facts import EXPECTED, gold_facts
 from areaviz.trace.interventions import Hide
@@ -37,7 +37,7 @@ def hops_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
         "needed": list(gold_facts(trace)),
         "hidden": list(_hidden(trace, attention.memory)),
         "weights": weights_KM.tolist(),
-        "caption": caption(trace, focus, all_layers=True),
+        "caption": figure_caption(trace, focus, all_layers=True),
     }
     digest = hashlib.sha256(pack(header, {})).hexdigest()[:16]
     return {"header": {"id": digest, **header}, "arrays": {}}

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from areaviz.drawing.gazes import GLIMPSES, TRANSFORMER
-from areaviz.drawing.look import look_picture, steps
-from areaviz.drawing.pictures import uri
+from areaviz.drawing.look import picture_at_step, steps
+from areaviz.drawing.pictures import to_data_uri
 from areaviz.interactive.message import pack
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -71,8 +71,8 @@ def looks_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
 
 
 def look_addresses(trace: Trace, against: str) -> list[str]:
-    """Return the pictures of all looks as data URLs; `against` is as in `look_picture`."""
-    return [uri(look_picture(trace, step, against)) for step in range(steps(trace))]
+    """Return the pictures of all looks as data URLs; `against` is as in `picture_at_step`."""
+    return [to_data_uri(picture_at_step(trace, step, against)) for step in range(steps(trace))]
 
 
 def readings_payload(
@@ -86,7 +86,7 @@ def readings_payload(
     Args:
         readings: what the models read.
         digits: the digits in the picture, "" if they are unknown.
-        against: as in `look_picture`.
+        against: as in `picture_at_step`.
         pictures: as `look_addresses`, or a function that remembers what that returned.
     """
     readers = []

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.drawing.base import ALL, caption
+from areaviz.drawing.base import ALL, figure_caption
 from areaviz.drawing.select import field_name
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.query import words
@@ -40,7 +40,7 @@ def payload(
     """
     attention = trace.maps[focus.site]
     grid, kinds = attention.grid, ("area", "several", "query", "item")
-    whole = caption(trace, replace(focus, head=None))
+    whole = figure_caption(trace, replace(focus, head=None))
     before, after = whole.rsplit(ALL, 1) if attention.heads > 1 else (whole, "")
     header = {
         "heads": attention.heads,

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.drawing.base import Takeaway
-from areaviz.drawing.select import known_as
+from areaviz.drawing.base import Download
+from areaviz.drawing.select import display_field
 from areaviz.drawing.theme import HEAD_COLOURS
 from areaviz.interactive.first_look import opening_items
 from areaviz.interactive.message import (
@@ -43,7 +43,7 @@ ENTRIES = 1 << 14
 
 With that many, little is missing from the mean over several items.
 """
-TAKEAWAY = Takeaway(
+TAKEAWAY = Download(
     name="ribbon",
     table=ribbon_table,
     print=ribbon_print,
@@ -95,7 +95,7 @@ def ribbon_payload(
         )
     arrays = _attention_arrays(attention, focus.layer, most)
     names = list(dict.fromkeys((attention.query, attention.memory)))
-    fields = [known_as(trace, name) for name in names]
+    fields = [display_field(trace, name) for name in names]
     read = readings(attention, focus.layer, trace.fields[attention.query])
     arrays |= read.arrays
     for number, field in enumerate(fields):

@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as PrintFigure
 from matplotlib.lines import Line2D
 
-from areaviz.drawing.base import caption
-from areaviz.drawing.labels import clip, words_for_print
+from areaviz.drawing.base import figure_caption
+from areaviz.drawing.labels import truncate, words_for_print
 from areaviz.drawing.select import field_name, groups, heads_of, sides
 from areaviz.drawing.theme import PRINT_FONT, Drawing, finish, print_figure
 from areaviz.interactive.first_look import first_item
@@ -144,7 +144,7 @@ def _chosen(field: Field, focus: Focus) -> list[int]:
 def _drawing(trace: Trace, scene: Scene, stack: Stack) -> Drawing:
     """Write the title, and a note that explains bars and threads and says what is left out."""
     focus = scene.focus
-    chosen = clip(words_for_print(items_text(scene.own, focus.items)), 60)
+    chosen = truncate(words_for_print(items_text(scene.own, focus.items)), 60)
     verb = "attends to" if focus.side == "query" else "is attended to by"
     is_plain = focus.reading == "heaviest" and focus.against == "nothing"
     is_larger = is_plain and smallest_area(trace.maps[focus.site], focus) > 1
@@ -162,7 +162,7 @@ def _drawing(trace: Trace, scene: Scene, stack: Stack) -> Drawing:
     return Drawing(
         title=title,
         note=f"{note} thick as the weight; {lines}{_dotted(trace, scene)}.",
-        caption=caption(trace, focus),
+        caption=figure_caption(trace, focus),
     )
 
 
@@ -227,7 +227,7 @@ def _draw_legend(axes: Axes, scene: Scene, top: float) -> None:
         text = "nothing"
         span = next((span for span in scene.spans if span.head == head), None)
         if span:
-            label = clip(words_for_print(items_text(scene.other, span.items)), 16)
+            label = truncate(words_for_print(items_text(scene.other, span.items)), 16)
             text = f"“{label}” {amount(scene.focus, span.weight)}"
         row, column = divmod(number, _COLUMNS)
         place = column * _MEASURE / _COLUMNS + 3, top + _LEGEND * (row + 0.5)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from areaviz.drawing.pictures import uri
+from areaviz.drawing.pictures import to_data_uri
 from areaviz.drawing.theme import HEAD_COLOURS
 from areaviz.drawing.watching import watching
 from areaviz.interactive.ribbon_table import unsure_items
@@ -28,7 +28,7 @@ Frames = Callable[[Clip, tuple[int, ...]], list[str]]
 
 def frame_addresses(clip: Clip, numbers: tuple[int, ...]) -> list[str]:
     """Return the frames with these numbers, from 1, as data URLs."""
-    return [uri(clip.pixels[number - 1]) for number in numbers]
+    return [to_data_uri(clip.pixels[number - 1]) for number in numbers]
 
 
 def strip_payload(

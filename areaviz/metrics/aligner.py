@@ -48,7 +48,9 @@ class Aligner:
             prior_TS = diagonal_prior(len(source), len(target), tension)
             for word, prior_S in zip(target, prior_TS, strict=True):
                 for other in source:
-                    entries.append(keys.setdefault((plain(other), plain(word)), len(keys)))
+                    entries.append(
+                        keys.setdefault((normalise_word(other), normalise_word(word)), len(keys))
+                    )
                     groups.append(count)
                 priors.append(prior_S)
                 count += 1
@@ -71,7 +73,9 @@ class Aligner:
         for j, word in enumerate(target):
             score_S = prior_TS[j]
             for i, other in enumerate(source):
-                score_S[i] *= self.probabilities.get((plain(other), plain(word)), 0.0)
+                score_S[i] *= self.probabilities.get(
+                    (normalise_word(other), normalise_word(word)), 0.0
+                )
             if score_S.any():
                 found.add((int(score_S.argmax()), j))
         return frozenset(found)
@@ -95,6 +99,6 @@ def diagonal_links(sources: int, targets: int) -> frozenset[tuple[int, int]]:
     return frozenset(found)
 
 
-def plain(word: str) -> str:
+def normalise_word(word: str) -> str:
     """Return a word in lower case without punctuation at its ends."""
     return word.lower().strip(_MARKS)

@@ -27,7 +27,7 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 
-def thirds(sources: Texts) -> Mapping[str, Ints]:
+def split_by_length(sources: Texts) -> Mapping[str, Ints]:
     """Return the indices of the shortest, middle and longest sentences by number of words."""
     order = np.argsort([len(source.split()) for source in sources], kind="stable")
     return dict(zip(THIRDS, np.array_split(order, len(THIRDS)), strict=True))
@@ -47,7 +47,7 @@ def length_figures(
     _check(sources, hypotheses, references)
     counts_NC, rng = _counts(hypotheses, references), np.random.default_rng(_SEED)
     figures: dict[str, float] = {}
-    for name, places in thirds(sources).items():
+    for name, places in split_by_length(sources).items():
         if not len(places):
             continue
         found_S = _bleus(_resampled(counts_NC[places], rng, resamples))
@@ -76,7 +76,7 @@ def gains_by_length(
     both_NC = np.hstack([_counts(system, references), _counts(baseline, references)])
     gains = {"all": _gain(both_NC.sum(0))}
     rng, resampled = np.random.default_rng(_SEED), {}
-    for name, places in thirds(sources).items():
+    for name, places in split_by_length(sources).items():
         gains[name] = _gain(both_NC[places].sum(0))
         sums_SC = _resampled(both_NC[places], rng, resamples)
         resampled[name] = np.array([_gain(sums_C) for sums_C in sums_SC])

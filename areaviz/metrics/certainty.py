@@ -19,7 +19,7 @@ POWER = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Certainty:
+class SourceCoverage:
     """Three metrics of one sentence. 0 is best for all of them."""
 
     # 0 if the attention to every source word sums to 1, otherwise larger.
@@ -30,7 +30,7 @@ class Certainty:
     source_absentmindedness: float
 
 
-def certainty(shares_TS: FloatArray) -> Certainty:
+def certainty(shares_TS: FloatArray) -> SourceCoverage:
     """Compute the three metrics of one sentence.
 
     a_ts is the share of target word t's attention on source word s. The coverage deviation is 1/S
@@ -47,7 +47,7 @@ def certainty(shares_TS: FloatArray) -> Certainty:
     if not shares_TS.size:
         raise ValueError("Certainty needs at least one word on each side.")
     received_S = shares_TS.sum(0, dtype=np.float64)
-    return Certainty(
+    return SourceCoverage(
         coverage_deviation=float(np.log1p(np.abs(1 - received_S) ** POWER).mean()),
         absentmindedness=_spread(shares_TS),
         source_absentmindedness=_spread(shares_TS.T),

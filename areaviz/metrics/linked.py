@@ -80,7 +80,9 @@ def linked_counts(trace: Trace, links: Links) -> LinkedCounts:
     return LinkedCounts.of_layers(layers)
 
 
-def right(left_S: IntArray, end_S: IntArray, linked: Sequence[Run], whole: bool) -> BoolArray:
+def contains_aligned_word(
+    left_S: IntArray, end_S: IntArray, linked: Sequence[Run], whole: bool
+) -> BoolArray:
     """Return whether each span from `left` to `end` (exclusive) is right: bool [S].
 
     A right span contains an item of a linked word. With `whole` it must contain all its items.
@@ -117,14 +119,18 @@ def _layer_sums(
         sums["queries"] += 1
         sums["spans"] += is_span_H
         for end in ENDS:
-            right_A = right(left_A, left_A + width_A, linked, whole=bool(end))
+            right_A = contains_aligned_word(left_A, left_A + width_A, linked, whole=bool(end))
             chance_W = _by_width(right_A, width_A)
             sums[f"span{end}"] += right_A[top_H] & is_span_H
             sums[f"span_random{end}"] += is_span_H * chance_W[width_A[top_H]]
-            on_it_H = right(on_diagonal_H, on_diagonal_H + width_A[top_H], linked, whole=bool(end))
+            on_it_H = contains_aligned_word(
+                on_diagonal_H, on_diagonal_H + width_A[top_H], linked, whole=bool(end)
+            )
             sums[f"span_diagonal{end}"] += is_span_H & on_it_H
             sums[f"single{end}"] += right_A[top_H] & ~is_span_H
-            sums[f"pair{end}"] += right(first_H, last_H + 1, linked, whole=bool(end))
+            sums[f"pair{end}"] += contains_aligned_word(
+                first_H, last_H + 1, linked, whole=bool(end)
+            )
     return sums
 
 

@@ -3,17 +3,17 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from areaviz.extensions import Joined
+from areaviz.extensions import ExtensibleRegistry
 from areaviz.models.answering import AnsweringModel
 from areaviz.models.base import Family
 from areaviz.models.digits import NETWORKS, DigitReader
 from areaviz.models.language_model import LanguageModel
 from areaviz.models.pointing import PointingModel
-from areaviz.models.writers import WRITERS
-from areaviz.models.writing import WritingModel
+from areaviz.models.writers import GENERATION_NETWORKS
+from areaviz.models.writing import GenerationModel
 
 _OURS: Mapping[str, Family] = {
-    **dict.fromkeys(WRITERS, WritingModel),
+    **dict.fromkeys(GENERATION_NETWORKS, GenerationModel),
     **dict.fromkeys(NETWORKS, DigitReader),
     "text decoder": LanguageModel,
     "pointer": PointingModel,
@@ -29,7 +29,7 @@ def _folder_problem(thing: object) -> str:
     return "" if isinstance(thing, Path) and thing.is_dir() else "is no folder"
 
 
-MODELS: Mapping[str, Family] = Joined("models", _OURS, _problem)
+MODELS: Mapping[str, Family] = ExtensibleRegistry("models", _OURS, _problem)
 """All families by name: those of this package, then those of other packages."""
-FOLDERS: Mapping[str, Path] = Joined("checkpoints", {}, _folder_problem)
+FOLDERS: Mapping[str, Path] = ExtensibleRegistry("checkpoints", {}, _folder_problem)
 """Folders of checkpoints that other packages provide, by the name of the entry."""

@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 import torch
 
-from areaviz.attention.interventions import Changed
+from areaviz.attention.interventions import NetworkInterventions
 from areaviz.cards.card import Card
 from areaviz.data.babi import words_of
 from areaviz.models.base import OnStep
@@ -24,7 +24,7 @@ from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
 from areaviz.trace.facts import facts_field, question_field
 from areaviz.trace.interventions import Places
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Output, Trace
 from areaviz.trace.request import Request
 
@@ -92,7 +92,7 @@ class AnsweringModel:
         details = {"device": self.device.type}
         if unknown:
             details["warning"] = (
-                f"This model has never seen {', '.join(map(shown, unknown[:NAMED]))}"
+                f"This model has never seen {', '.join(map(shorten, unknown[:NAMED]))}"
                 f"{' and more' if len(unknown) > NAMED else ''}: it reads on without what it does"
                 " not know."
             )
@@ -104,7 +104,7 @@ class AnsweringModel:
         device, words = self.device, len(self.network.config.words)
         bags_N2V = bags([self._numbers(one) for one in (*facts, question)], words).to(device)
         age_1M = torch.arange(len(facts) - 1, -1, -1, device=device)[None]
-        changed = Changed.of(request.changes, SITES, 1)
+        changed = NetworkInterventions.of(request.changes, SITES, 1)
         found: Hops = self.network(bags_N2V[None, :-1], age_1M, bags_N2V[-1:], changed=changed)
         return found
 
@@ -132,7 +132,8 @@ class AnsweringModel:
         answers = list(self.network.config.answers)
         if target.strip().lower() not in answers:
             raise InputError(
-                f'"{shown(target)}" is no answer that this model knows; leave the answer to it, or'
+                f'"{shorten(target)}" is no answer that this model knows; leave the answer to it,'
+                " or"
                 f" choose one of: {', '.join(one for one in answers if ',' not in one)}."
             )
         return answers.index(target.strip().lower())

@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from areaviz.attention.gradients import embedded, products, too_many
-from areaviz.attention.interventions import Changed
+from areaviz.attention.gradients import embedded, gradient_times_input, too_many
+from areaviz.attention.interventions import NetworkInterventions
 from areaviz.models.base import OnStep
 from areaviz.models.decoder import token_log_probabilities
-from areaviz.models.network import WritingNetwork
+from areaviz.models.network import GenerationNetwork
 from areaviz.trace.attribution import GRADIENT, WAYS, gradient_maps
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.rollout import rollout_maps
@@ -36,11 +36,11 @@ class Asked:
         changed: the changes of the run.
     """
 
-    network: WritingNetwork
+    network: GenerationNetwork
     inputs: Mapping[str, Tensor | None]
     target_1T: Tensor
     ids: Sequence[int]
-    changed: Changed
+    changed: NetworkInterventions
 
 
 def with_attribution(trace: Trace, asked: Asked, on_step: OnStep | None = None) -> Trace:
@@ -82,7 +82,7 @@ def of_writer(asked: Asked, on_step: OnStep | None = None) -> dict[str, FloatArr
     with torch.inference_mode(False), torch.enable_grad():
         scores_T, leaves = _scores_and_leaves(asked)
         # The hooks on the embeddings are gone by now, because other requests may run in between.
-        rows = products(scores_T, list(leaves.values()), on_step)
+        rows = gradient_times_input(scores_T, list(leaves.values()), on_step)
     return dict(zip(leaves, rows, strict=True))
 
 

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from areaviz.attention.additive import AdditiveAttention, ItemMemory
 from areaviz.attention.area import AreaOptions
-from areaviz.attention.interventions import UNCHANGED, Changed
+from areaviz.attention.interventions import UNCHANGED, NetworkInterventions
 from areaviz.data.tokenizer import PAD
 from areaviz.models.network import Pass, SingleItemOptions
 from areaviz.models.recurrent import (
@@ -73,7 +73,7 @@ class BirnnConfig(SingleItemOptions):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class EncoderStates:
     """The encoder output for B sentences.
 
     Args:
@@ -115,7 +115,7 @@ class Birnn(RecurrentTranslator):
         source_BM: Tensor,
         target_BT: Tensor,
         need_weights: bool = True,
-        changed: Changed = UNCHANGED,
+        changed: NetworkInterventions = UNCHANGED,
     ) -> Pass:
         """Process all tokens one after the other; without attention there are no weights."""
         reading, (hidden_BW,) = self.read(source_BM, changed, target_BT.shape[1])
@@ -134,8 +134,8 @@ class Birnn(RecurrentTranslator):
         return Pass(logits, {SITE: [weights_B1TM]})
 
     def read(
-        self, source_BM: Tensor, changed: Changed = UNCHANGED, times: int = 1
-    ) -> tuple[Reading, State]:
+        self, source_BM: Tensor, changed: NetworkInterventions = UNCHANGED, times: int = 1
+    ) -> tuple[EncoderStates, State]:
         """Encode sentences.
 
         Args:
@@ -156,10 +156,10 @@ class Birnn(RecurrentTranslator):
             items_BMC = torch.cat([ahead_BMW, back_BMW], 2)
             interventions = changed.at(SITE, 0)
             items = self.attention.remember(items_BMC, source_BM == PAD, interventions, times)
-        return Reading(ends_BC, items), (torch.tanh(self.start(ends_BC)),)
+        return EncoderStates(ends_BC, items), (torch.tanh(self.start(ends_BC)),)
 
     def look(
-        self, hidden_NW: Tensor, reading: Reading, time: int = 0
+        self, hidden_NW: Tensor, reading: EncoderStates, time: int = 0
     ) -> tuple[Tensor, Tensor | None]:
         """Return the context of each row before its next token, [N, C], and its weights [N, M]."""
         sentences = len(reading.ends)
@@ -188,13 +188,15 @@ class Birnn(RecurrentTranslator):
         mixed = words + self.hidden_out(hidden) + self.context_out(context)
         return self.logits(torch.tanh(mixed))
 
-    def advance(self, ids_N: Tensor, state: State, memory: Reading) -> tuple[Tensor, State]:
+    def advance(self, ids_N: Tensor, state: State, memory: EncoderStates) -> tuple[Tensor, State]:
         """Return the logits [N, V] after one more token of every row, and the new state."""
         (hidden_NW,), words_NW = state, self.words(ids_N)
         context_NC, _ = self.look(hidden_NW, memory)
         hidden_NW = self.next(self.word_gates(words_NW), context_NC, hidden_NW)
         return self.read_out(words_NW, hidden_NW, context_NC), (hidden_NW,)
 
-    def write(self, source_BM: Tensor, changed: Changed = UNCHANGED) -> RecurrentStepper:
+    def write(
+        self, source_BM: Tensor, changed: NetworkInterventions = UNCHANGED
+    ) -> RecurrentStepper:
         """Return the decoder over these sources, which writes one token at a time."""
         return RecurrentStepper(self, *self.read(source_BM, changed))

@@ -42,7 +42,7 @@ class Canvas:
         return moved
 
 
-def squeezed(picture: Picture, side: int) -> Tensor:
+def resize_to_square(picture: Picture, side: int) -> Tensor:
     """Resize the whole picture to a square, without keeping its proportions: uint8 [S, S, 3]."""
     return _resized(picture, (side, side)).permute(1, 2, 0).contiguous()
 

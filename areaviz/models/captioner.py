@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from areaviz.attention.area import AreaOptions
-from areaviz.attention.interventions import UNCHANGED, Changed
+from areaviz.attention.interventions import UNCHANGED, NetworkInterventions
 from areaviz.data.tokenizer import PAD
 from areaviz.models.decoder import TransformerBase, TransformerStepper
 from areaviz.models.layers import (
@@ -95,21 +95,28 @@ class CaptionTransformer(TransformerBase, PictureNetwork):
         memory_BMW, _ = self.encode(features_BMC)
         return self.decode(memory_BMW, None, target_NT, need_weights=False).logits
 
-    def attend(self, features_BMC: Tensor, target_BT: Tensor, changed: Changed = UNCHANGED) -> Pass:
+    def attend(
+        self, features_BMC: Tensor, target_BT: Tensor, changed: NetworkInterventions = UNCHANGED
+    ) -> Pass:
         """Return the logits with the area weights of every site from this pass."""
         memory_BMW, encoder_self = self.encode(features_BMC, need_weights=True, changed=changed)
         run = self.decode(memory_BMW, None, target_BT, need_weights=True, changed=changed)
         return Pass(run.logits, {"encoder self": encoder_self, **run.weights})
 
     def encode(
-        self, features_BMC: Tensor, need_weights: bool = False, changed: Changed = UNCHANGED
+        self,
+        features_BMC: Tensor,
+        need_weights: bool = False,
+        changed: NetworkInterventions = UNCHANGED,
     ) -> tuple[Tensor, list[Tensor]]:
         """Return the encoder's output [B, M, W] and its weights, one tensor per layer."""
         x_BMW = self.dropout(self.norms[0](self.enter(features_BMC)) + self.place)
         x_BMW, weights = encode(self.encoder, x_BMW, None, need_weights, changed)
         return self.norms[1](x_BMW), weights
 
-    def write(self, features_BMC: Tensor, changed: Changed = UNCHANGED) -> TransformerStepper:
+    def write(
+        self, features_BMC: Tensor, changed: NetworkInterventions = UNCHANGED
+    ) -> TransformerStepper:
         """Return the decoder over these pictures, which writes one word at a time."""
         memory_BMW, _ = self.encode(features_BMC, changed=changed)
         return self.stepper(memory_BMW, None, changed)

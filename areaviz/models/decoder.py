@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from areaviz.attention.interventions import UNCHANGED, Changed
+from areaviz.attention.interventions import UNCHANGED, NetworkInterventions
 from areaviz.attention.memory import AreaMemory, Remembered
 from areaviz.data.tokenizer import END, PAD, START, UNKNOWN
 from areaviz.decoding.beam import search_by_alpha
@@ -24,13 +24,13 @@ from areaviz.decoding.greedy import greedy
 from areaviz.decoding.stepper import Hypothesis, Stepper
 from areaviz.models.base import OnStep
 from areaviz.models.layers import BaseDecoderLayer, positions
-from areaviz.models.network import Pass, WritingNetwork
+from areaviz.models.network import GenerationNetwork, Pass
 
 LENGTH_PENALTY = 0.6
 """Length penalty of beam search if the card has none (Vaswani et al. 2017, section 6.1)."""
 
 
-class TransformerBase(WritingNetwork):
+class TransformerBase(GenerationNetwork):
     """The base of the Transformers; a subclass creates the parts with these names."""
 
     embedding: nn.Embedding
@@ -64,7 +64,7 @@ class TransformerBase(WritingNetwork):
         padding_BM: Tensor | None,
         target_NT: Tensor,
         need_weights: bool,
-        changed: Changed = UNCHANGED,
+        changed: NetworkInterventions = UNCHANGED,
     ) -> Pass:
         """Decode all tokens at once over one memory; with `need_weights` also return weights."""
         y = self.embed(target_NT)
@@ -77,7 +77,7 @@ class TransformerBase(WritingNetwork):
         return Pass(self.logits(y), weights if need_weights else {})
 
     def stepper(
-        self, memory_BMW: Tensor, padding_BM: Tensor | None, changed: Changed
+        self, memory_BMW: Tensor, padding_BM: Tensor | None, changed: NetworkInterventions
     ) -> TransformerStepper:
         """Return the decoder over one memory, which writes one token at a time."""
         memories = []
@@ -99,7 +99,7 @@ class TransformerStepper:
         network: TransformerBase,
         memories: Sequence[Remembered],
         device: torch.device,
-        changed: Changed = UNCHANGED,
+        changed: NetworkInterventions = UNCHANGED,
     ) -> None:
         self._network, self._memories = network, memories
         self._own = [changed.at("decoder self", layer) for layer in range(len(memories))]

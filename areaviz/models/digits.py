@@ -25,10 +25,10 @@ from areaviz.models.canvas import Canvas, cell_field, fitted
 from areaviz.models.checkpoint import load_weights
 from areaviz.models.device import eval_mode, untrained
 from areaviz.models.dram import Dram, DramConfig
-from areaviz.models.items import Items, ItemsConfig
+from areaviz.models.items import ItemAttentionClassifier, ItemsConfig
 from areaviz.models.ram import Ram, RamConfig
-from areaviz.models.reading import Reading
-from areaviz.models.reading_figures import blind_figures, reading_figures
+from areaviz.models.reading import ClassifierPass
+from areaviz.models.reading_figures import baseline_figures, reading_figures
 from areaviz.models.rnn_stn import RnnStn, RnnStnConfig
 from areaviz.models.stn import Stn, StnConfig
 from areaviz.trace.areas import AreaGrid
@@ -42,7 +42,7 @@ NETWORKS: Mapping[str, tuple[type[Any], type[nn.Module]]] = {
     "dram": (DramConfig, Dram),
     "stn": (StnConfig, Stn),
     "rnn-stn": (RnnStnConfig, RnnStn),
-    "items": (ItemsConfig, Items),
+    "items": (ItemsConfig, ItemAttentionClassifier),
 }
 """Options and class of every network that reads digits."""
 
@@ -102,8 +102,8 @@ class DigitReader:
         return reading_figures(self.network, scenes, self.device)
 
     def blind_figures(self, scenes: DigitScenes) -> dict[str, float]:
-        """Measure looks that ignore the picture, as a baseline, see `blind_figures`."""
-        return blind_figures(self.network, scenes, self.device)
+        """Measure looks that ignore the picture, as a baseline, see `baseline_figures`."""
+        return baseline_figures(self.network, scenes, self.device)
 
     def trace(self, requests: Sequence[Request], on_step: OnStep | None = None) -> list[Trace]:
         """Read the pictures one after the other.
@@ -121,7 +121,7 @@ class DigitReader:
         ink_SS, canvas, inverted = fitted(picture, self.side)
         ink_1SS = ink_SS[None].to(self.device)
         torch.manual_seed(request.seed)
-        reading: Reading = self.network(ink_1SS, sample=request.sample)
+        reading: ClassifierPass = self.network(ink_1SS, sample=request.sample)
         fields, maps, gazes = _looks(reading, picture, canvas)
         gazes |= _context(self.network, ink_1SS, reading, canvas, request)
         if "transformer" in gazes:
@@ -138,7 +138,7 @@ class DigitReader:
             details["warning"] = "The picture was inverted: this model reads light digits on dark."
         return Trace(request, fields, output, maps, details, gazes=gazes)
 
-    def _costs(self, reading: Reading, sample: bool) -> dict[str, str]:
+    def _costs(self, reading: ClassifierPass, sample: bool) -> dict[str, str]:
         """Return the costs of one reading: input values, multiply-adds and random draws."""
         entering, draws = 0, 0
         if reading.log_probability is not None:
@@ -194,7 +194,7 @@ class _OperationCounter(_Counting, TorchDispatchMode):
 
 
 def _looks(
-    reading: Reading, picture: Picture, canvas: Canvas
+    reading: ClassifierPass, picture: Picture, canvas: Canvas
 ) -> tuple[dict[str, Field], dict[str, AttentionMap], dict[str, Gaze]]:
     """Return the fields, attention maps and gazes of the first picture of a reading."""
     labels = [str(label) for label in reading.logits[0].argmax(1).tolist()]
@@ -205,7 +205,7 @@ def _looks(
     return {"picture": cells, "target": target}, _maps(reading, side), _gazes(reading, canvas)
 
 
-def _maps(reading: Reading, side: int) -> dict[str, AttentionMap]:
+def _maps(reading: ClassifierPass, side: int) -> dict[str, AttentionMap]:
     if reading.weights is None:
         return {}
     weights_LHTM = reading.weights.float().cpu().numpy()[:1, None]
@@ -217,7 +217,7 @@ def _maps(reading: Reading, side: int) -> dict[str, AttentionMap]:
     return {found.site: found}
 
 
-def _gazes(reading: Reading, canvas: Canvas) -> dict[str, Gaze]:
+def _gazes(reading: ClassifierPass, canvas: Canvas) -> dict[str, Gaze]:
     if reading.corners is None or reading.seen is None:
         return {}
     site = "glimpses" if reading.log_probability is not None else "transformer"
@@ -226,7 +226,7 @@ def _gazes(reading: Reading, canvas: Canvas) -> dict[str, Gaze]:
 
 
 def _context(
-    network: nn.Module, ink_1SS: Tensor, reading: Reading, canvas: Canvas, request: Request
+    network: nn.Module, ink_1SS: Tensor, reading: ClassifierPass, canvas: Canvas, request: Request
 ) -> dict[str, Gaze]:
     """Return the coarse view, and the looks of the network without it.
 
@@ -257,7 +257,7 @@ def _bytes(values: Tensor) -> npt.NDArray[np.uint8]:
     return (values.clamp(0, 1) * 255).round().to(torch.uint8).cpu().numpy()
 
 
-def _output(reading: Reading, target: Field) -> Output:
+def _output(reading: ClassifierPass, target: Field) -> Output:
     likely_TC: Tensor = reading.logits[0].float().softmax(1).cpu()
     best = likely_TC.topk(ALTERNATIVES, 1)
     alternatives = []

@@ -18,7 +18,7 @@ from torch.nn import functional as F
 
 from areaviz.attention.hard import Retina, sample_place
 from areaviz.models.coarse import coarse_look, convolutions
-from areaviz.models.reading import Reading, coordinates, glimpsed
+from areaviz.models.reading import ClassifierPass, coordinates, glimpsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Dram(nn.Module):
         self.baseline = nn.Linear(width, 1)
         self.classifier = nn.Linear(width, config.classes)
 
-    def forward(self, pictures_BHW: Tensor, sample: bool, blind: bool = False) -> Reading:
+    def forward(self, pictures_BHW: Tensor, sample: bool, blind: bool = False) -> ClassifierPass:
         """Read pictures with values 0..1.
 
         Args:

@@ -21,7 +21,7 @@ from areaviz.data.clips import as_watched, chosen_frames
 from areaviz.data.sounds import as_trained
 from areaviz.data.spectrogram import WINDOW, frames_of, spectrogram
 from areaviz.data.tokenizer import PAD, Tokenizer
-from areaviz.models.canvas import cell_field, squeezed
+from areaviz.models.canvas import cell_field, resize_to_square
 from areaviz.models.listener import FRAMES_AN_ITEM, SAMPLES_AN_ITEM
 from areaviz.models.recording import text_field
 from areaviz.trace.clip import Clip
@@ -108,7 +108,9 @@ class PictureInput:
     def read(self, requests: Sequence[Request]) -> list[Tensor]:
         """Encode the pictures of the requests."""
         side = self.network.encoder_config.side
-        squares = [squeezed(one.picture, side) for one in requests if one.picture is not None]
+        squares = [
+            resize_to_square(one.picture, side) for one in requests if one.picture is not None
+        ]
         pixels = torch.stack(squares).to(self.network.embedding.weight.device)
         return list(self.network.look(pixels))
 

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from areaviz.attention.hard import choose_item
 from areaviz.data.digit_scenes import KINDS
-from areaviz.models.reading import Reading, side_by_side
+from areaviz.models.reading import ClassifierPass, side_by_side
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class ItemsConfig:
         return KINDS[self.kind] // 4
 
 
-class Items(nn.Module):
+class ItemAttentionClassifier(nn.Module):
     """Convolutions, a recurrent state, additive scores (survey Eq. 10) and a classifier."""
 
     def __init__(self, config: ItemsConfig) -> None:
@@ -67,7 +67,7 @@ class Items(nn.Module):
         self.baseline = nn.Linear(width, 1)
         self.classifier = nn.Linear(width, config.classes)
 
-    def forward(self, pictures_BHW: Tensor, sample: bool) -> Reading:
+    def forward(self, pictures_BHW: Tensor, sample: bool) -> ClassifierPass:
         """Read pictures with values 0..1.
 
         Args:
@@ -97,8 +97,8 @@ class Items(nn.Module):
             looks.append((weights_BM, chosen_B, logits_BD, log_B, baseline_B))
         weights, chosen, logits, chance, baseline = side_by_side(looks)
         if not self.config.hard:
-            return Reading(logits, weights=weights)
-        return Reading(
+            return ClassifierPass(logits, weights=weights)
+        return ClassifierPass(
             logits, weights=weights, chosen=chosen, log_probability=chance, baseline=baseline
         )
 

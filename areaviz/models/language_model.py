@@ -21,15 +21,15 @@ from areaviz.models.decoder import search
 from areaviz.models.inputs import TextInput
 from areaviz.models.network import Pass
 from areaviz.models.output_notes import notes
-from areaviz.models.recording import check_size, given, written_fields
-from areaviz.models.writing import WritingModel
+from areaviz.models.recording import check_size, teacher_forced_output, written_fields
+from areaviz.models.writing import GenerationModel
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Field
 from areaviz.trace.request import Request
 
 
 @dataclass(frozen=True, slots=True)
-class LanguageModel(WritingModel):
+class LanguageModel(GenerationModel):
     """A model that reads or continues a text and records its attention to all preceding tokens.
 
     A request's target follows its text: with "" the model reads the text and writes nothing.
@@ -50,7 +50,7 @@ class LanguageModel(WritingModel):
         """Return the whole texts: as given, or the request's text with the model's continuation."""
         if requests[0].target is None:
             return [self._continued(request, on_step) for request in requests]
-        return [given(self.tokenizer, _given_text(request)) for request in requests]
+        return [teacher_forced_output(self.tokenizer, _given_text(request)) for request in requests]
 
     @torch.inference_mode()
     def _continued(self, request: Request, on_step: OnStep | None) -> Hypothesis:
@@ -83,7 +83,7 @@ class LanguageModel(WritingModel):
         return notes(self.card, self.tokenizer, text, replace(found, ids=written))
 
     def _check(self, request: Request) -> None:
-        """Check a request, see `WritingModel`; a continuation counts with its largest length."""
+        """Check a request, see `GenerationModel`; a continuation counts with its largest length."""
         tokens = self.tokenizer.tokens(_given_text(request))
         if not any(token.text.strip() for token in tokens):
             raise InputError(TextInput.missing)

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from areaviz.attention.area import AreaOptions
-from areaviz.attention.interventions import UNCHANGED, Changed, LayerInterventions
+from areaviz.attention.interventions import UNCHANGED, LayerInterventions, NetworkInterventions
 from areaviz.attention.memory import AreaMemory, Remembered
 from areaviz.attention.multihead import MultiHeadAttention
 from areaviz.attention.spec import LEARNED_KEYS
@@ -205,7 +205,7 @@ def encode(
     x_BMW: Tensor,
     padding_BM: Tensor | None,
     need_weights: bool,
-    changed: Changed = UNCHANGED,
+    changed: NetworkInterventions = UNCHANGED,
 ) -> tuple[Tensor, list[Tensor]]:
     """Run the encoder layers one after the other.
 

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from areaviz.attention.area import AreaOptions
-from areaviz.attention.interventions import UNCHANGED, Changed
+from areaviz.attention.interventions import UNCHANGED, NetworkInterventions
 from areaviz.attention.location import (
     SCORINGS,
     LocationAttention,
@@ -80,7 +80,7 @@ class ListenerConfig(SingleItemOptions):
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class EncodedSpeech:
     """The encoder output for B recordings.
 
     Args:
@@ -100,7 +100,7 @@ class Heard:
     gate: float = 1.0
 
 
-class Listener(RecurrentTranslator):
+class SpeechRecognizer(RecurrentTranslator):
     """The speech recogniser, from a spectrogram to digits."""
 
     inputs = ("sound",)
@@ -131,7 +131,7 @@ class Listener(RecurrentTranslator):
         frames_BFE: Tensor,
         target_BT: Tensor,
         need_weights: bool = True,
-        changed: Changed = UNCHANGED,
+        changed: NetworkInterventions = UNCHANGED,
     ) -> Pass:
         """Process all tokens one after the other; frames of NaN are padding."""
         heard = self.listen(frames_BFE, changed, target_BT.shape[1])
@@ -146,9 +146,9 @@ class Listener(RecurrentTranslator):
     def listen(
         self,
         frames_BFE: Tensor,
-        changed: Changed = UNCHANGED,
+        changed: NetworkInterventions = UNCHANGED,
         times: int = 1,
-    ) -> Heard:
+    ) -> EncodedSpeech:
         """Encode recordings.
 
         Args:
@@ -178,15 +178,15 @@ class Listener(RecurrentTranslator):
             gate = float(interventions.gated(torch.ones(1, 1, 1)))
         keys_BMD = self.attention.keys(items_BMC)
         share = changed.share(SITE)
-        return Heard(items_BMC, keys_BMD, readable_BM, share, factors, gate)
+        return EncodedSpeech(items_BMC, keys_BMD, readable_BM, share, factors, gate)
 
-    def start(self, heard: Heard) -> State:
+    def start(self, heard: EncodedSpeech) -> State:
         """Return the decoder's first state: zeros, and all previous weight on the first item."""
         hidden_BW = heard.items.new_zeros(len(heard.items), self.config.width)
         return hidden_BW, first_weights(heard.readable).to(hidden_BW.dtype)
 
     def advance(
-        self, ids_N: Tensor, state: State, memory: Heard, time: int = 0
+        self, ids_N: Tensor, state: State, memory: EncodedSpeech, time: int = 0
     ) -> tuple[Tensor, State]:
         """Return the logits [N, V] after one more token of every row, and the new state.
 
@@ -208,7 +208,9 @@ class Listener(RecurrentTranslator):
         mixed_NW = torch.tanh(self.hidden_out(hidden_NW) + self.context_out(context_NC))
         return self.logits(mixed_NW), (hidden_NW, weights_NM)
 
-    def write(self, frames_BFE: Tensor, changed: Changed = UNCHANGED) -> RecurrentStepper:
+    def write(
+        self, frames_BFE: Tensor, changed: NetworkInterventions = UNCHANGED
+    ) -> RecurrentStepper:
         """Return the decoder over these recordings, which writes one token at a time."""
         heard = self.listen(frames_BFE, changed)
         return RecurrentStepper(self, heard, self.start(heard))

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from areaviz.attention.area import AreaOptions
-from areaviz.attention.interventions import UNCHANGED, Changed
+from areaviz.attention.interventions import UNCHANGED, NetworkInterventions
 from areaviz.attention.memory import AreaMemory
 from areaviz.attention.multihead import MultiHeadAttention
 from areaviz.models.layers import AreaChoices
@@ -136,7 +136,7 @@ class LstmTranslator(RecurrentTranslator):
         source_BM: Tensor,
         target_BT: Tensor,
         need_weights: bool = True,
-        changed: Changed = UNCHANGED,
+        changed: NetworkInterventions = UNCHANGED,
     ) -> Pass:
         """Process all tokens at once; with `need_weights` return this pass's area weights."""
         items_BMW, (hidden_BLW, cell_BLW) = self.read(source_BM, changed)
@@ -152,7 +152,9 @@ class LstmTranslator(RecurrentTranslator):
         logits = self.read_out(top_BTW, context_BTW)
         return Pass(logits, {} if weights is None else {SITE: [weights]})
 
-    def read(self, source_BM: Tensor, changed: Changed = UNCHANGED) -> tuple[Tensor, State]:
+    def read(
+        self, source_BM: Tensor, changed: NetworkInterventions = UNCHANGED
+    ) -> tuple[Tensor, State]:
         """Encode sentences.
 
         Returns:
@@ -178,7 +180,9 @@ class LstmTranslator(RecurrentTranslator):
         logits_NV = self.read_out(top_NW, context_BKW.flatten(0, 1))
         return logits_NV, (hidden_LNW.transpose(0, 1), cell_LNW.transpose(0, 1))
 
-    def write(self, source_BM: Tensor, changed: Changed = UNCHANGED) -> RecurrentStepper:
+    def write(
+        self, source_BM: Tensor, changed: NetworkInterventions = UNCHANGED
+    ) -> RecurrentStepper:
         """Return the decoder over these sources, which writes one token at a time."""
         items_BMW, state = self.read(source_BM, changed)
         memory = self.cross.remember(items_BMW, padding_of(source_BM), changed.at(SITE, 0))

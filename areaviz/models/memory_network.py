@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from areaviz.attention.interventions import UNCHANGED, Changed
+from areaviz.attention.interventions import UNCHANGED, NetworkInterventions
 from areaviz.trace.areas import AreaGrid
 
 SITE = "hops"
@@ -95,7 +95,7 @@ class MemoryNetwork(nn.Module):
         age_BM: Tensor,
         question_B2V: Tensor,
         linear: bool = False,
-        changed: Changed = UNCHANGED,
+        changed: NetworkInterventions = UNCHANGED,
     ) -> Hops:
         """Answer questions.
 
@@ -126,7 +126,9 @@ class MemoryNetwork(nn.Module):
         oldest = self.config.most_facts - 1
         return self.embed(facts_BM2V, number) + self.ages[number][age_BM.clamp(0, oldest)]
 
-    def shares(self, match_BM: Tensor, absent_BM: Tensor, hop: int, changed: Changed) -> Tensor:
+    def shares(
+        self, match_BM: Tensor, absent_BM: Tensor, hop: int, changed: NetworkInterventions
+    ) -> Tensor:
         """Return the weights of one hop [B, M], with a request's changes."""
         weights_BM = match_BM.masked_fill(absent_BM, -torch.inf).softmax(1)
         weights_BM = weights_BM.nan_to_num()
@@ -139,7 +141,7 @@ class MemoryNetwork(nn.Module):
         return weighed_BM / weighed_BM.sum(1, keepdim=True).clamp_min(1e-30)
 
 
-def gated(read_BW: Tensor, hop: int, changed: Changed) -> Tensor:
+def gated(read_BW: Tensor, hop: int, changed: NetworkInterventions) -> Tensor:
     """Multiply the output of a hop by the factor of its gates."""
     own = changed.at(SITE, hop)
     if own is None:

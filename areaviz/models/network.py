@@ -106,8 +106,11 @@ class SingleItemOptions:
         return self
 
 
-class WritingNetwork(nn.Module):
-    """The base of generating networks; a new one is a subclass and a line in `WRITERS`."""
+class GenerationNetwork(nn.Module):
+    """The base of generating networks.
+
+    A new network is a subclass and a line in `GENERATION_NETWORKS`.
+    """
 
     # The fields that it reads, in the order of the arguments of `forward`, `attend` and `write`.
     inputs: ClassVar[tuple[str, ...]]
@@ -129,7 +132,7 @@ class WritingNetwork(nn.Module):
         Args:
             *inputs: the inputs, None for a missing one, then a target that begins with the start
                 symbol.
-            **options: options of the network; `changed` (`Changed`) holds the interventions.
+            **options: options of the network. `changed` holds the interventions.
 
         Returns:
             The logits and the weights of the same pass.
@@ -144,7 +147,7 @@ class WritingNetwork(nn.Module):
         raise NotImplementedError
 
 
-class PictureNetwork(WritingNetwork):
+class PictureNetwork(GenerationNetwork):
     """The base of networks that read pictures, with an encoder that returns a grid of features."""
 
     most_items = 200

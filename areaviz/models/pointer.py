@@ -21,7 +21,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from areaviz.attention.interventions import UNCHANGED, Changed
+from areaviz.attention.interventions import UNCHANGED, NetworkInterventions
 from areaviz.trace.areas import AreaGrid
 
 SITE = "pointer"
@@ -80,7 +80,7 @@ class PointerNetwork(nn.Module):
         return Read(self.key(items_BNW), points_BN2, (hidden_BW[None], cell_BW[None]))
 
     def forward(
-        self, points_BN2: Tensor, answers_BT: Tensor, changed: Changed = UNCHANGED
+        self, points_BN2: Tensor, answers_BT: Tensor, changed: NetworkInterventions = UNCHANGED
     ) -> Tensor:
         """Return the log-probability of every point at every step of given answers: [B, T, N].
 
@@ -92,11 +92,15 @@ class PointerNetwork(nn.Module):
         taken_BT2 = points_BN2.gather(1, given_BT[..., None].expand(-1, -1, 2))
         begin_B12 = self.begin.expand(len(points_BN2), 1, 2)
         written_BTW, _ = self.writer(torch.cat([begin_B12, taken_BT2[:, :-1]], 1), read.state)
-        banned_BTN = barred(given_BT, points_BN2.shape[1], self.config)
+        banned_BTN = invalid_choices_mask(given_BT, points_BN2.shape[1], self.config)
         return self.pointed(written_BTW, read.keys_BNW, banned_BTN, changed)
 
     def pointed(
-        self, written_BTW: Tensor, keys_BNW: Tensor, banned_BTN: Tensor, changed: Changed
+        self,
+        written_BTW: Tensor,
+        keys_BNW: Tensor,
+        banned_BTN: Tensor,
+        changed: NetworkInterventions,
     ) -> Tensor:
         """Return the log-probabilities [B, T, N] of the points; banned points get -inf."""
         query_BTW = self.query(written_BTW)
@@ -106,7 +110,9 @@ class PointerNetwork(nn.Module):
         return F.log_softmax(weighed_logits(logits_BTN, SITE, 0, changed), 2)
 
 
-def weighed_logits(logits_BTN: Tensor, site: str, layer: int, changed: Changed) -> Tensor:
+def weighed_logits(
+    logits_BTN: Tensor, site: str, layer: int, changed: NetworkInterventions
+) -> Tensor:
     """Apply a request's changes to logits of single items.
 
     w' = f w / sum f w adds log f to each logit. If the changes ban every item that is left, they
@@ -123,7 +129,7 @@ def weighed_logits(logits_BTN: Tensor, site: str, layer: int, changed: Changed) 
     return torch.where(dead_BT1, logits_BTN, found_BTN)
 
 
-def barred(answers_BT: Tensor, points: int, config: PointerConfig) -> Tensor:
+def invalid_choices_mask(answers_BT: Tensor, points: int, config: PointerConfig) -> Tensor:
     """Return which points cannot follow at each step of given answers: bool [B, T, N]."""
     passed_BTN = F.one_hot(answers_BT, points).cumsum(1).bool()
     banned_BTN = torch.zeros_like(passed_BTN)
@@ -139,7 +145,11 @@ class PointerStepper:
     """A pointer network as a stepper; the symbol before and after an answer is N."""
 
     def __init__(
-        self, network: PointerNetwork, read: Read, width: int, changed: Changed = UNCHANGED
+        self,
+        network: PointerNetwork,
+        read: Read,
+        width: int,
+        changed: NetworkInterventions = UNCHANGED,
     ) -> None:
         self.network, self.changed = network, changed
         self.keys_RNW = read.keys_BNW.repeat_interleave(width, 0)
@@ -176,7 +186,7 @@ class PointerStepper:
         """Return which points cannot follow the passed ones: bool [R, 1, N]."""
         next_R1 = torch.zeros_like(self.points_RN2[:, :1, 0], dtype=torch.int64)
         answers_RT = torch.cat([self.passed_RT, next_R1], 1)
-        return barred(answers_RT, points, self.network.config)[:, -1:]
+        return invalid_choices_mask(answers_RT, points, self.network.config)[:, -1:]
 
     def _with_end(self, log_RN: Tensor) -> Tensor:
         """Append a column for closing the answer, which is pointing at the first point again."""

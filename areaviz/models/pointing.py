@@ -15,7 +15,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from areaviz.attention.interventions import Changed
+from areaviz.attention.interventions import NetworkInterventions
 from areaviz.cards.card import Card
 from areaviz.data.points import (
     FEWEST,
@@ -85,7 +85,7 @@ class PointingModel:
 
     @torch.inference_mode()
     def answer(
-        self, points_BN2: npt.NDArray[np.float64], beam: int, changed: Changed
+        self, points_BN2: npt.NDArray[np.float64], beam: int, changed: NetworkInterventions
     ) -> list[Hypothesis]:
         """Return the most probable answers for sets in reading order, as indices in that order."""
         points = torch.from_numpy(points_BN2.astype(np.float32)).to(self.device)
@@ -97,7 +97,7 @@ class PointingModel:
     def _trace(self, request: Request) -> Trace:
         points_N2 = points_of(request.text)
         self._check(points_N2, request)
-        changed = Changed.of(request.changes, SITES, 1)
+        changed = NetworkInterventions.of(request.changes, SITES, 1)
         points_1N2 = points_N2[None] / EXTENT
         order_N = around(points_1N2)[0]
         # Changes and given outputs refer to the points in the order of the request.
@@ -117,7 +117,10 @@ class PointingModel:
 
     @torch.inference_mode()
     def _log_weights(
-        self, read_1N2: npt.NDArray[np.float64], places: Sequence[int], changed: Changed
+        self,
+        read_1N2: npt.NDArray[np.float64],
+        places: Sequence[int],
+        changed: NetworkInterventions,
     ) -> Tensor:
         points = torch.from_numpy(read_1N2.astype(np.float32)).to(self.device)
         answers_1T = torch.tensor([places], device=self.device)
@@ -206,7 +209,9 @@ def _on_one_line(points_N2: npt.NDArray[np.int64]) -> bool:
     return bool((flat_N == 0).all()) and ax * by - ay * bx == 0
 
 
-def _in_order(changed: Changed, order_N: npt.NDArray[np.int64]) -> Changed:
+def _in_order(
+    changed: NetworkInterventions, order_N: npt.NDArray[np.int64]
+) -> NetworkInterventions:
     """Translate changes from the order of the request to reading order."""
     place_of = order_N.argsort()
     moved = []

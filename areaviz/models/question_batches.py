@@ -69,7 +69,7 @@ class Library:
         return QuestionBatch(facts_BM2V, age_BM, self.bags_N2V[asked_B], answer_B)
 
 
-def gapped(count: int, share: float, rng: np.random.Generator) -> list[int]:
+def add_random_time_gaps(count: int, share: float, rng: np.random.Generator) -> list[int]:
     """Return the ages of `count` facts, oldest first, with random gaps between them.
 
     Args:
@@ -89,7 +89,10 @@ def plain_batches(
     order = sorted(range(len(library.questions)), key=lambda index: len(library.facts[index]))
     for first in range(0, len(order), size):
         chosen = order[first : first + size]
-        ages = [gapped(len(library.facts[index]), 0, np.random.default_rng(0)) for index in chosen]
+        ages = [
+            add_random_time_gaps(len(library.facts[index]), 0, np.random.default_rng(0))
+            for index in chosen
+        ]
         yield chosen, on_device(library.batch(chosen, ages), device, linear)
 
 

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from areaviz.attention.hard import Retina, sample_place
-from areaviz.models.reading import Reading, glimpsed
+from areaviz.models.reading import ClassifierPass, glimpsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Ram(nn.Module):
         self.baseline = nn.Linear(width, 1)
         self.classifier = nn.Linear(width, config.classes)
 
-    def forward(self, pictures_BHW: Tensor, sample: bool) -> Reading:
+    def forward(self, pictures_BHW: Tensor, sample: bool) -> ClassifierPass:
         """Read pictures with values 0..1.
 
         The first place is the middle of the picture, or a place drawn around it.

@@ -16,7 +16,7 @@ from areaviz.attention.hard import reinforce
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ClassifierPass:
     """The result for a batch of pictures, look by look.
 
     Attention to locations sets `corners` and `seen`, attention to items sets `weights`. Random
@@ -60,7 +60,7 @@ REWARDS = ("answers", "looks")
 
 
 def reading_loss(
-    reading: Reading, labels_BD: Tensor, early: float, reward: str = "answers"
+    reading: ClassifierPass, labels_BD: Tensor, early: float, reward: str = "answers"
 ) -> Tensor:
     """Compute the training loss of a reading.
 
@@ -100,10 +100,12 @@ def reading_loss(
 Glimpse = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
 
 
-def glimpsed(glimpses: Sequence[Glimpse], digits: int, coarse: Tensor | None = None) -> Reading:
+def glimpsed(
+    glimpses: Sequence[Glimpse], digits: int, coarse: Tensor | None = None
+) -> ClassifierPass:
     """Build the reading of a network from its sequence of glimpses."""
     boxes, seen, logits, chance, baseline = side_by_side(glimpses)
-    return Reading(
+    return ClassifierPass(
         logits,
         digits,
         box_corners(boxes.float()),

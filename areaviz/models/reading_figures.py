@@ -17,7 +17,7 @@ from torch.nn import functional as F
 from areaviz.data.digit_scenes import DigitScenes
 from areaviz.data.mnist import Images
 from areaviz.metrics.places import FloatArray, IntArray, box_overlap, covered, hits
-from areaviz.models.reading import Reading
+from areaviz.models.reading import ClassifierPass
 
 BATCH, SEED = 500, 0
 
@@ -54,7 +54,7 @@ def reading_figures(
     return _means(scenes, lambda part: _figures(network, scenes, part, device))
 
 
-def blind_figures(
+def baseline_figures(
     network: nn.Module, scenes: DigitScenes, device: torch.device
 ) -> dict[str, float]:
     """Compute `look_figures` for looks that ignore the picture, as baselines.
@@ -88,7 +88,7 @@ def look_figures(looks: Looks, boxes_BD4: IntArray, side: int) -> dict[str, Floa
     return figures | {"coverage": covered(read, boxes_BD4, side)}
 
 
-def looks_of(reading: Reading, side: int) -> Looks | None:
+def looks_of(reading: ClassifierPass, side: int) -> Looks | None:
     """Return the places of a reading's looks; None if the reader has no attention."""
     if reading.corners is not None:
         corners: FloatArray = reading.corners[:, :, 0].cpu().numpy()
@@ -141,6 +141,8 @@ def _blind(
 
 
 @torch.no_grad()
-def _read(network: nn.Module, scenes: DigitScenes, part: slice, device: torch.device) -> Reading:
-    reading: Reading = network(pixels(scenes.pictures[part], device), sample=False)
+def _read(
+    network: nn.Module, scenes: DigitScenes, part: slice, device: torch.device
+) -> ClassifierPass:
+    reading: ClassifierPass = network(pixels(scenes.pictures[part], device), sample=False)
     return reading

@@ -18,7 +18,7 @@ from torch import Tensor
 from areaviz.data.tokenizer import END, Token, Tokenizer
 from areaviz.decoding.stepper import Hypothesis
 from areaviz.models.decoder import token_log_probabilities
-from areaviz.models.network import Pass, WritingNetwork
+from areaviz.models.network import GenerationNetwork, Pass
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Places
@@ -31,7 +31,7 @@ ALTERNATIVES = 5
 END_LABEL, START_LABEL = "⟨end⟩", "⟨start⟩"
 
 
-def given(tokenizer: Tokenizer, target: str) -> Hypothesis:
+def teacher_forced_output(tokenizer: Tokenizer, target: str) -> Hypothesis:
     """Return a given output as a hypothesis; its probability is taken from the pass over it."""
     return Hypothesis(tuple(tokenizer.ids(target)), math.nan, True)
 
@@ -78,7 +78,7 @@ def longest(holds: Callable[[int], bool]) -> int:
     return low
 
 
-def fits(places: Places) -> bool:
+def weights_fit_in_memory(places: Places) -> bool:
     """Return whether the weights of a trace fit in memory; this is known before a model runs."""
     return weights_bytes(places) <= MAX_TRACE_BYTES
 
@@ -89,7 +89,7 @@ def check_size(places: Places) -> None:
     Raises:
         InputError: if they do not.
     """
-    if not fits(places):
+    if not weights_fit_in_memory(places):
         raise InputError(
             f"The attention of this model would take {weights_bytes(places) / 2**20:,.0f} MiB but"
             f" at most {MAX_TRACE_BYTES // 2**20} MiB are possible; choose a smaller largest area"
@@ -133,7 +133,7 @@ def text_field(
 
 
 def attention_maps(
-    run: Pass, network: WritingNetwork, fields: Sequence[Mapping[str, Field]]
+    run: Pass, network: GenerationNetwork, fields: Sequence[Mapping[str, Field]]
 ) -> list[dict[str, AttentionMap]]:
     """Return the maps of every example of a pass.
 

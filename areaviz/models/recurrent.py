@@ -15,7 +15,7 @@ from torch.nn import functional as F
 
 from areaviz.data.tokenizer import PAD
 from areaviz.models.decoder import token_log_probabilities
-from areaviz.models.network import WritingNetwork
+from areaviz.models.network import GenerationNetwork
 
 SITE = "encoder-decoder"
 """The site at which a recurrent decoder attends to the source, if it has attention."""
@@ -25,7 +25,7 @@ State = tuple[Tensor, ...]
 """The state of a recurrent decoder; the first axis of every tensor is the rows."""
 
 
-class RecurrentTranslator(WritingNetwork):
+class RecurrentTranslator(GenerationNetwork):
     """The base of recurrent translators; source, target and output share their embeddings.
 
     Args:

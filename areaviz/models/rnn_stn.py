@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from areaviz.attention.stn import quadrilateral, transform
 from areaviz.models.coarse import coarse_look, convolutions
-from areaviz.models.reading import Reading, coordinates, side_by_side
+from areaviz.models.reading import ClassifierPass, coordinates, side_by_side
 from areaviz.models.stn import convolutional_reader
 
 
@@ -57,7 +57,7 @@ class RnnStn(nn.Module):
         self.place = nn.Linear(config.hidden, 2)
         self.reader = convolutional_reader(config.width, config.classes, cells=3)
 
-    def forward(self, pictures_BHW: Tensor, sample: bool = False) -> Reading:
+    def forward(self, pictures_BHW: Tensor, sample: bool = False) -> ClassifierPass:
         """Read pictures with values 0..1, with one look per digit; `sample` has no effect."""
         coarse_BGG = coarse_look(pictures_BHW, self.config.coarse)
         found_BF = self.localiser(coordinates(coarse_BGG))
@@ -72,4 +72,4 @@ class RnnStn(nn.Module):
             corners_B42 = quadrilateral(theta_B23, *pictures_BHW.shape[1:])
             looks.append((self.reader(seen_B1SS), corners_B42[:, None], seen_B1SS, aim_B2))
         logits, corners, seen, aims = side_by_side(looks)
-        return Reading(logits, self.config.digits, corners, seen, aims=aims[:, :, None])
+        return ClassifierPass(logits, self.config.digits, corners, seen, aims=aims[:, :, None])

@@ -20,7 +20,7 @@ from torch.nn import functional as F
 
 from areaviz.attention.area import AreaOptions
 from areaviz.attention.hard import choose_item
-from areaviz.attention.interventions import UNCHANGED, Changed
+from areaviz.attention.interventions import UNCHANGED, NetworkInterventions
 from areaviz.data.tokenizer import PAD
 from areaviz.models.network import Pass, PictureNetwork, SingleItemOptions
 from areaviz.models.recurrent import RecurrentStepper, repeated
@@ -182,7 +182,9 @@ class ShowAttendTell(PictureNetwork):
         """Return logits [N, T, V]; hard attention picks the heaviest cells."""
         return self.run(features_BMC, target_NT).logits
 
-    def attend(self, features_BMC: Tensor, target_BT: Tensor, changed: Changed = UNCHANGED) -> Pass:
+    def attend(
+        self, features_BMC: Tensor, target_BT: Tensor, changed: NetworkInterventions = UNCHANGED
+    ) -> Pass:
         """Return the logits with the weights of the cells, which are absent without attention."""
         run = self.run(features_BMC, target_BT, changed=changed)
         if self.config.attention == "none":
@@ -195,7 +197,7 @@ class ShowAttendTell(PictureNetwork):
         features_BMC: Tensor,
         target_NT: Tensor,
         sample: bool = False,
-        changed: Changed = UNCHANGED,
+        changed: NetworkInterventions = UNCHANGED,
     ) -> CaptionPass:
         """Process all words of N sentences, teacher-forced.
 
@@ -223,7 +225,7 @@ class ShowAttendTell(PictureNetwork):
         )
 
     def remember(
-        self, features_BMC: Tensor, changed: Changed = UNCHANGED, steps: int = 1
+        self, features_BMC: Tensor, changed: NetworkInterventions = UNCHANGED, steps: int = 1
     ) -> tuple[Cells, State]:
         """Return the cells of pictures with the changes for `steps` steps, and the first state."""
         value_BMC = self.norm(features_BMC)
@@ -284,7 +286,9 @@ class ShowAttendTell(PictureNetwork):
         logits: Tensor = F.linear(self.dropout(mixed), self.embedding.weight)
         return logits
 
-    def write(self, features_BMC: Tensor, changed: Changed = UNCHANGED) -> RecurrentStepper:
+    def write(
+        self, features_BMC: Tensor, changed: NetworkInterventions = UNCHANGED
+    ) -> RecurrentStepper:
         """Return the decoder over these pictures, which writes one word at a time."""
         return RecurrentStepper(self, *self.remember(features_BMC, changed))
 

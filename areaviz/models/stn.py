@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from areaviz.attention.stn import quadrilateral, transform
-from areaviz.models.reading import Reading
+from areaviz.models.reading import ClassifierPass
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +46,14 @@ class Stn(nn.Module):
         cells = 3 if config.attends else 4
         self.reader = convolutional_reader(config.width, config.classes, cells, config.hidden)
 
-    def forward(self, pictures_BHW: Tensor, sample: bool = False) -> Reading:
+    def forward(self, pictures_BHW: Tensor, sample: bool = False) -> ClassifierPass:
         """Read pictures with values 0..1 in one look; `sample` has no effect."""
         if self.localiser is None:
-            return Reading(self.reader(pictures_BHW[:, None])[:, None])
+            return ClassifierPass(self.reader(pictures_BHW[:, None])[:, None])
         theta_B23 = self.localiser(pictures_BHW[:, None]).unflatten(1, (2, 3))
         seen_B1SS = transform(pictures_BHW[:, None], theta_B23, self.config.side)
         corners_B42 = quadrilateral(theta_B23, *pictures_BHW.shape[1:])
-        return Reading(
+        return ClassifierPass(
             self.reader(seen_B1SS)[:, None], 1, corners_B42[:, None, None], seen_B1SS[:, None]
         )
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from areaviz.attention.area import AreaOptions
-from areaviz.attention.interventions import UNCHANGED, Changed, LayerInterventions
+from areaviz.attention.interventions import UNCHANGED, LayerInterventions, NetworkInterventions
 from areaviz.attention.memory import AreaMemory
 from areaviz.data.tokenizer import PAD
 from areaviz.models.decoder import TransformerBase, token_log_probabilities
@@ -83,7 +83,10 @@ class TextDecoder(TransformerBase):
         return self.attend(target_BT, need_weights=False).logits
 
     def attend(
-        self, target_BT: Tensor, need_weights: bool = True, changed: Changed = UNCHANGED
+        self,
+        target_BT: Tensor,
+        need_weights: bool = True,
+        changed: NetworkInterventions = UNCHANGED,
     ) -> Pass:
         """Return the logits with the area weights from this pass."""
         x_BTW, weights = self.embed(target_BT), []
@@ -92,7 +95,7 @@ class TextDecoder(TransformerBase):
             weights.append(found)
         return Pass(self.logits(x_BTW), {SITE: weights} if need_weights else {})
 
-    def write(self, changed: Changed = UNCHANGED) -> TextStepper:
+    def write(self, changed: NetworkInterventions = UNCHANGED) -> TextStepper:
         """Return the network as a decoder that writes one token at a time."""
         return TextStepper(self, changed)
 
@@ -105,7 +108,7 @@ class TextDecoder(TransformerBase):
 class TextStepper:
     """The state of decoding: each layer's history of the text so far."""
 
-    def __init__(self, network: TextDecoder, changed: Changed = UNCHANGED) -> None:
+    def __init__(self, network: TextDecoder, changed: NetworkInterventions = UNCHANGED) -> None:
         self._network = network
         self._own = [changed.at(SITE, layer) for layer in range(network.config.layers)]
         self._histories: list[AreaMemory | None] = [None] * network.config.layers

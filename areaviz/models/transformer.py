@@ -15,7 +15,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from areaviz.attention.area import AreaOptions
-from areaviz.attention.interventions import UNCHANGED, Changed
+from areaviz.attention.interventions import UNCHANGED, NetworkInterventions
 from areaviz.data.tokenizer import PAD
 from areaviz.models.decoder import TransformerBase, TransformerStepper
 from areaviz.models.layers import (
@@ -115,7 +115,7 @@ class Transformer(TransformerBase):
         source_BM: Tensor,
         target_BT: Tensor,
         need_weights: bool = True,
-        changed: Changed = UNCHANGED,
+        changed: NetworkInterventions = UNCHANGED,
     ) -> Pass:
         """Return the logits with the area weights of every site from this pass."""
         padding = padding_of(source_BM)
@@ -130,13 +130,15 @@ class Transformer(TransformerBase):
         source_BM: Tensor,
         padding_BM: Tensor | None,
         need_weights: bool = False,
-        changed: Changed = UNCHANGED,
+        changed: NetworkInterventions = UNCHANGED,
     ) -> tuple[Tensor, list[Tensor]]:
         """Return the encoder's output [B, M, W] and its weights, one tensor per layer."""
         x, weights = encode(self.encoder, self.embed(source_BM), padding_BM, need_weights, changed)
         return self.encoder_norm(x), weights
 
-    def write(self, source_BM: Tensor, changed: Changed = UNCHANGED) -> TransformerStepper:
+    def write(
+        self, source_BM: Tensor, changed: NetworkInterventions = UNCHANGED
+    ) -> TransformerStepper:
         """Return the decoder over these sources, which writes one token at a time."""
         padding = padding_of(source_BM)
         memory_BMW, _ = self.encode(source_BM, padding, changed=changed)

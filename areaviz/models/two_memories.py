@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from areaviz.attention.area import AreaOptions
-from areaviz.attention.interventions import UNCHANGED, Changed, LayerInterventions
+from areaviz.attention.interventions import UNCHANGED, LayerInterventions, NetworkInterventions
 from areaviz.attention.two_memories import (
     NO_INTERVENTIONS,
     DoublyAttention,
@@ -36,7 +36,7 @@ SITES = {"text": "encoder-decoder", "picture": "encoder-decoder picture"}
 """The sites of the two attentions in a trace."""
 
 
-def interventions_at(changed: Changed, layer: int) -> TwoInterventions:
+def interventions_at(changed: NetworkInterventions, layer: int) -> TwoInterventions:
     """Return the changes to both attentions of a layer."""
     return TwoInterventions(**{name: changed.at(site, layer) for name, site in SITES.items()})
 
@@ -140,7 +140,7 @@ class TwoMemoriesLayer(BaseDecoderLayer):
         return x + self.dropout(self.feed_forward(self.norms[2](x))), self_weights, shares
 
 
-class TwoMemoriesTransformer(TransformerBase, PictureNetwork):
+class DoublyAttentiveTransformer(TransformerBase, PictureNetwork):
     """The translator, from source tokens and picture features to logits of target tokens.
 
     Args:
@@ -192,7 +192,7 @@ class TwoMemoriesTransformer(TransformerBase, PictureNetwork):
         features_BPC: Tensor | None,
         target_BT: Tensor,
         need_weights: bool = True,
-        changed: Changed = UNCHANGED,
+        changed: NetworkInterventions = UNCHANGED,
     ) -> Pass:
         """Return the logits with the weights and strengths of every site from this pass."""
         memories, encoder_self = self.remember(source_BM, features_BPC, need_weights, changed)
@@ -214,7 +214,7 @@ class TwoMemoriesTransformer(TransformerBase, PictureNetwork):
         source_BM: Tensor | None,
         features_BPC: Tensor | None,
         need_weights: bool = False,
-        changed: Changed = UNCHANGED,
+        changed: NetworkInterventions = UNCHANGED,
     ) -> tuple[Memories, list[Tensor]]:
         """Return the memories of the decoder, and the encoder's weights, one tensor per layer."""
         picture = None if features_BPC is None else self.enter(features_BPC) + self.place
@@ -225,7 +225,10 @@ class TwoMemoriesTransformer(TransformerBase, PictureNetwork):
         return Memories(self.encoder_norm(x), padding, picture), weights
 
     def write(
-        self, source_BM: Tensor | None, features_BPC: Tensor | None, changed: Changed = UNCHANGED
+        self,
+        source_BM: Tensor | None,
+        features_BPC: Tensor | None,
+        changed: NetworkInterventions = UNCHANGED,
     ) -> TransformerStepper:
         """Return the decoder over these sources and pictures, which writes one token at a time."""
         memories, _ = self.remember(source_BM, features_BPC, changed=changed)

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from areaviz.attention.area import AreaOptions
-from areaviz.attention.interventions import UNCHANGED, Changed
+from areaviz.attention.interventions import UNCHANGED, NetworkInterventions
 from areaviz.attention.memory import AreaMemory
 from areaviz.attention.multihead import MultiHeadAttention
 from areaviz.models.layers import AreaChoices
@@ -104,7 +104,7 @@ class WatcherConfig(AreaChoices):
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class EncodedClip:
     """The encoder output for B clips.
 
     Args:
@@ -116,7 +116,7 @@ class Watched:
     memory: AreaMemory | None
 
 
-class Watcher(RecurrentTranslator):
+class VideoCaptioner(RecurrentTranslator):
     """The video captioner, from pixels to words.
 
     Args:
@@ -152,7 +152,7 @@ class Watcher(RecurrentTranslator):
         clip_BFSS: Tensor,
         target_BT: Tensor,
         need_weights: bool = True,
-        changed: Changed = UNCHANGED,
+        changed: NetworkInterventions = UNCHANGED,
     ) -> Pass:
         """Process all words at once; with `need_weights` return this pass's area weights."""
         items_BFW, hidden_BF = self.watch(clip_BFSS, changed)
@@ -169,7 +169,9 @@ class Watcher(RecurrentTranslator):
         logits = self.read_out(top_BTW, context_BTW)
         return Pass(logits, {} if weights is None else {SITE: [weights]})
 
-    def watch(self, clip_BFSS: Tensor, changed: Changed = UNCHANGED) -> tuple[Tensor, Tensor]:
+    def watch(
+        self, clip_BFSS: Tensor, changed: NetworkInterventions = UNCHANGED
+    ) -> tuple[Tensor, Tensor]:
         """Encode clips of uint8.
 
         A hidden frame is replaced by the last visible one before it, so that its motion is hidden,
@@ -200,7 +202,7 @@ class Watcher(RecurrentTranslator):
         """Compute logits [..., V] from the decoder's state and the context."""
         return self.logits(torch.tanh(self.hidden_out(top) + context))
 
-    def advance(self, ids_N: Tensor, state: State, memory: Watched) -> tuple[Tensor, State]:
+    def advance(self, ids_N: Tensor, state: State, memory: EncodedClip) -> tuple[Tensor, State]:
         """Return the logits [N, V] after one more word of every row, and the new state.
 
         The state consists of the hidden and the cell state.
@@ -215,14 +217,16 @@ class Watcher(RecurrentTranslator):
         logits_NV = self.read_out(top_N1W[:, 0], context_BKW.flatten(0, 1))
         return logits_NV, (hidden_1NW[0], cell_1NW[0])
 
-    def write(self, clip_BFSS: Tensor, changed: Changed = UNCHANGED) -> RecurrentStepper:
+    def write(
+        self, clip_BFSS: Tensor, changed: NetworkInterventions = UNCHANGED
+    ) -> RecurrentStepper:
         """Return the decoder over these clips, which writes one word at a time."""
         items_BFW, hidden_BF = self.watch(clip_BFSS, changed)
         memory = None
         if self.cross is not None:
             memory = self.cross.remember(items_BFW, hidden_BF, changed.at(SITE, 0))
         start_BW = items_BFW.new_zeros(len(items_BFW), self.config.width)
-        watched = Watched(_mean(items_BFW, hidden_BF), memory)
+        watched = EncodedClip(_mean(items_BFW, hidden_BF), memory)
         return RecurrentStepper(self, watched, (start_BW, start_BW))
 
 

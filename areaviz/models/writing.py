@@ -1,6 +1,7 @@
 """The model around any generating network: text, picture, sound or clip in, a Trace out.
 
-The code does not depend on the network, which is any subclass of `WritingNetwork` in `WRITERS`.
+The code does not depend on the network, which is any subclass of
+`GenerationNetwork` in `GENERATION_NETWORKS`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from areaviz.attention.interventions import Changed, Noting
+from areaviz.attention.interventions import LogitRecorder, NetworkInterventions
 from areaviz.cards.card import Card
 from areaviz.data.batches import pad, shifted
 from areaviz.data.tokenizer import Tokenizer
@@ -25,20 +26,20 @@ from areaviz.models.decoder import LENGTH_PENALTY, search
 from areaviz.models.device import eval_mode, untrained
 from areaviz.models.held import held
 from areaviz.models.inputs import INPUTS, Input
-from areaviz.models.network import Pass, WritingNetwork
+from areaviz.models.network import GenerationNetwork, Pass
 from areaviz.models.output_notes import notes
 from areaviz.models.recording import (
     attention_maps,
     check_size,
-    fits,
-    given,
     log_probability,
     longest,
     output,
     target_fields,
+    teacher_forced_output,
     weights_bytes,
+    weights_fit_in_memory,
 )
-from areaviz.models.writers import WRITERS
+from areaviz.models.writers import GENERATION_NETWORKS
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Places
 from areaviz.trace.logits import Logits
@@ -52,12 +53,12 @@ Parts = Sequence[Mapping[str, Tensor]]
 
 
 @dataclass(frozen=True, slots=True)
-class WritingModel:
+class GenerationModel:
     """A model that generates a sequence and records its attention."""
 
     card: Card
     tokenizer: Tokenizer
-    network: WritingNetwork
+    network: GenerationNetwork
 
     @classmethod
     def load(
@@ -69,14 +70,14 @@ class WritingModel:
             InputError: if the areas of this model cannot be resized.
             BackendError: if a file is missing or damaged.
         """
-        options, build = WRITERS[card.family]
+        options, build = GENERATION_NETWORKS[card.family]
         network = build(options(**card.config).resized(area_size))
         load_weights(network, folder, card.files)
         return cls(card, load_tokenizer(folder, card.files), eval_mode(network, device))
 
     def untrained(self) -> Self:
         """Return this network with initial weights, as a baseline."""
-        build = WRITERS[self.card.family][1]
+        build = GENERATION_NETWORKS[self.card.family][1]
         return replace(self, network=untrained(build, self.network.config, self.device))
 
     @property
@@ -108,7 +109,7 @@ class WritingModel:
         self._check(request)
         (found,) = self._found([request], parts := self.read([request]), on_step)
         noted: list[Logits] = []
-        changed = replace(self._changed(request), noting=Noting(site, layer, noted.append))
+        changed = replace(self._changed(request), noting=LogitRecorder(site, layer, noted.append))
         target = shifted(pad([list(found.ids)]).to(self.device))
         self.network.attend(*self._batch(parts), target, changed=changed)
         if not noted:
@@ -158,7 +159,7 @@ class WritingModel:
         """Return the outputs of requests: those that were given, or those that the model writes."""
         if requests[0].target is None:
             return self.decode(requests, parts, on_step)
-        return [given(self.tokenizer, request.target or "") for request in requests]
+        return [teacher_forced_output(self.tokenizer, request.target or "") for request in requests]
 
     def decode(
         self, requests: Sequence[Request], parts: Parts, on_step: OnStep | None = None
@@ -306,8 +307,10 @@ class WritingModel:
         limit = self.card.length_limit
         return limit(source) if limit and source else self.network.longest
 
-    def _changed(self, request: Request) -> Changed:
-        return Changed.of(request.changes, self.network.sites, self.network.config.heads)
+    def _changed(self, request: Request) -> NetworkInterventions:
+        return NetworkInterventions.of(
+            request.changes, self.network.sites, self.network.config.heads
+        )
 
     def _check(self, request: Request) -> None:
         """Check a request before the model runs; raise InputError if it cannot be handled."""
@@ -332,12 +335,14 @@ class WritingModel:
         """Refuse a request whose trace would be too large, and say how to make it smaller."""
         source = lengths.get("source", 0)
         places = self._places(lengths, target or self._limit(source))
-        if fits(places):
+        if weights_fit_in_memory(places):
             return
         # The largest possible length can be computed only if a text is the sole input.
         if len(lengths) > 1 or not source:
             check_size(places)
-        largest = longest(lambda count: fits(self._places({"source": count}, self._limit(count))))
+        largest = longest(
+            lambda count: weights_fit_in_memory(self._places({"source": count}, self._limit(count)))
+        )
         if source > largest:
             raise InputError(
                 f"The text has {source - 1} {self.card.level}s, but the attention of this model"

@@ -14,7 +14,7 @@ from areaviz.notes.record_types import id_of_copy
 from areaviz.notes.records import Records
 from areaviz.notes.store_schema import LENGTHS, NOTES, check_numbers, check_text
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 
 # The top categories of Multidimensional Quality Metrics (themqm.org). Users add their own tags.
 TAGS = (
@@ -70,7 +70,7 @@ class Annotation:
             raise InputError("A note needs a tag. Choose one or type your own.")
         if self.severity not in SEVERITIES:
             raise InputError(
-                f'"{shown(self.severity)}" is not a severity. Choose one of:'
+                f'"{shorten(self.severity)}" is not a severity. Choose one of:'
                 f" {', '.join(SEVERITIES)}."
             )
         return replace(self, tag=self.tag.strip(), author=self.author.strip())

@@ -15,7 +15,7 @@ from areaviz.data.raters import is_automatic
 from areaviz.notes.annotations import SEVERITIES
 from areaviz.notes.store_schema import LENGTHS, LONGEST_TEXT, check_numbers, check_text
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 
 # Where an error is marked. An error of the whole output, such as an omission, has no position.
 SOURCE, OUTPUT, PICTURE, WHOLE = "source", "output", "picture", "whole"
@@ -153,12 +153,12 @@ def _check_span(where: str, span: ErrorSpan, texts: Mapping[str, str]) -> None:
     check_text("note", span.note, LENGTHS["note"])
     if span.severity not in SEVERITIES:
         raise InputError(
-            f'{where} has the severity "{shown(span.severity)}"; choose one of:'
+            f'{where} has the severity "{shorten(span.severity)}"; choose one of:'
             f" {', '.join(SEVERITIES)}."
         )
     if span.side not in SIDES:
         raise InputError(
-            f'{where} is marked in "{shown(span.side)}"; it can be in: {", ".join(SIDES)}.'
+            f'{where} is marked in "{shorten(span.side)}"; it can be in: {", ".join(SIDES)}.'
         )
     if span.side in texts:
         length = len(texts[span.side])

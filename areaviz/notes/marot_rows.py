@@ -8,7 +8,7 @@ from areaviz.notes.error_spans import MAX_SPANS
 from areaviz.notes.judgement_files import check_count, text_of
 from areaviz.notes.store_schema import LONGEST_NAME, LONGEST_ORIGIN, LONGEST_TEXT
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 
 COLUMNS = (
     *("system", "doc", "docSegId", "globalSegId", "rater"),
@@ -69,14 +69,15 @@ def read_rows(data: bytes, name: str) -> list[Row]:
             continue
         if len(cells) < _FEWEST_COLUMNS or len(cells) > len(COLUMNS):
             raise InputError(
-                f'Line {number:,} of "{shown(name)}" has {len(cells)} columns, so this is no TSV of'
+                f'Line {number:,} of "{shorten(name)}" has {len(cells)} columns, so this is no TSV'
+                " of"
                 f" Marot, which has {len(COLUMNS)}: {', '.join(COLUMNS)}."
             )
         row = Row(number, cells)
         _check_cells(row)
         rows.append(row)
     if not rows:
-        raise InputError(f'"{shown(name)}" has no lines of Marot; choose another file.')
+        raise InputError(f'"{shorten(name)}" has no lines of Marot; choose another file.')
     return rows
 
 

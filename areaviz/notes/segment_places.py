@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from areaviz.data.examples import Dataset
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 
 
 class SegmentPlaces:
@@ -36,7 +36,7 @@ class SegmentPlaces:
         if not free:
             problem = "is not in this set" if free is None else "this set has less often"
             raise InputError(
-                f'{where} has the source "{shown(source)}", which {problem}. Choose the set that'
+                f'{where} has the source "{shorten(source)}", which {problem}. Choose the set that'
                 " was judged."
             )
         self._taken[key] = free.pop(0)

@@ -6,7 +6,7 @@ import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from areaviz.drawing.base import Table, Takeaway, View
+from areaviz.drawing.base import Download, Table, View
 from areaviz.drawing.export import figure_bytes
 from areaviz.drawing.inline_svg import inline_svg
 from areaviz.drawing.markup import Markup
@@ -15,7 +15,7 @@ from areaviz.interactive.grid import TAKEAWAY as GRID
 from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
 from areaviz.publish.kinds import KINDS, kind_of
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 from areaviz.trace.logits import known_logits
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -46,13 +46,13 @@ class Still:
     how_to_read: str = ""
 
 
-def view_of(trace: Trace, focus: Focus, name: str | None) -> Takeaway:
+def view_of(trace: Trace, focus: Focus, name: str | None) -> Download:
     """Return the view of this name, or the first that applies; raise InputError if none does."""
     if name in POINTED and focus.site in trace.maps and KINDS[name].fits(trace, focus):
         return POINTED[name]
     fitting = [view.name for view in VIEWS.values() if view.fits(trace, focus)]
     if name is not None and name not in VIEWS:
-        raise InputError(f'There is no view "{shown(name)}"; choose one of {", ".join(VIEWS)}.')
+        raise InputError(f'There is no view "{shorten(name)}"; choose one of {", ".join(VIEWS)}.')
     if not fitting:
         raise InputError(
             f'No view fits the site "{focus.site}" of this trace; choose another site.'
@@ -67,7 +67,7 @@ def view_of(trace: Trace, focus: Focus, name: str | None) -> Takeaway:
     return VIEWS[name]
 
 
-def pointed_at(trace: Trace, focus: Focus) -> Takeaway:
+def pointed_at(trace: Trace, focus: Focus) -> Download:
     """Return the figure of the component that shows this site, or the first view that applies."""
     kind = KINDS.get(kind_of(trace, focus.site))
     return (kind and kind.takeaway) or view_of(trace, focus, None)
@@ -92,7 +92,9 @@ def beside(trace: Trace, focus: Focus | None, names: Sequence[str]) -> list[Stil
     """
     for name in names:
         if name not in VIEWS:
-            raise InputError(f'There is no view "{shown(name)}"; choose one of {", ".join(VIEWS)}.')
+            raise InputError(
+                f'There is no view "{shorten(name)}"; choose one of {", ".join(VIEWS)}.'
+            )
     if focus is None:
         return []
     return [still(VIEWS[name], trace, focus) for name in names if VIEWS[name].fits(trace, focus)]

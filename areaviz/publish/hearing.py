@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from areaviz.drawing.pictures import coloured, matrix_uri, uri
+from areaviz.drawing.pictures import gray_to_rgb, matrix_uri, to_data_uri
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.trace.sound import Sound
-from areaviz.views.listening import Listening, listening
+from areaviz.views.listening import SpeechAlignment, listening
 
 
 def sound_address(sound: Sound) -> str:
@@ -51,13 +51,13 @@ def hearing_payload(
         "seconds": drawn.seconds,
         "spoken": [list(pair) for pair in drawn.spoken],
         "alignment": matrix_uri(drawn.weights, drawn.top),
-        "sound": uri(coloured(drawn.loud)),
+        "sound": to_data_uri(gray_to_rgb(drawn.loud)),
         "audio": audio(sound),
     }
     return {"header": header, "arrays": {}}
 
 
-def _lit_row(drawn: Listening) -> int:
+def _lit_row(drawn: SpeechAlignment) -> int:
     """Return the row that listened most to one moment; special items such as the end come last."""
     most_T = drawn.weights.max(axis=1)
     is_special_T = [label.startswith("⟨") for label in drawn.labels]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from areaviz.drawing.base import Takeaway
+from areaviz.drawing.base import Download
 from areaviz.drawing.select import fits_spans
 from areaviz.interactive import hops, looks, ribbon
 from areaviz.interactive import points as pointer
@@ -53,7 +53,7 @@ class Kind:
     fits: Fits
     message: Callable[[Trace, Focus, int], Message]
     first: Callable[[Trace, Focus], Items]
-    takeaway: Takeaway | None
+    takeaway: Download | None
     how_to_read: str = ""
     is_whole: bool = False
 

@@ -16,7 +16,7 @@ from areaviz.components.modules import joined_modules, without_comments
 from areaviz.components.parts import parts, text_of
 from areaviz.data.points import MOST
 from areaviz.drawing.markup import Markup, data_block, document, element, raw
-from areaviz.drawing.select import known_as
+from areaviz.drawing.select import display_field
 from areaviz.drawing.theme import ACCENT, HEAD_COLOURS, SECOND, SEQUENCE_STOPS
 from areaviz.interactive.grid import KEPT, OVERLAPS, SURE, WANTED
 from areaviz.interactive.grid_print import COARSE, SHOWN
@@ -202,7 +202,7 @@ def constants(trace: Trace) -> dict[str, Any]:
             "heat": [colour for _, colour in SEQUENCE_STOPS],
         },
         "looks": dict(WHAT),
-        "names": {name: title(known_as(trace, name)) for name in trace.fields},
+        "names": {name: title(display_field(trace, name)) for name in trace.fields},
         "header": {
             "colours": list(HEAD_COLOURS),
             "even": EVEN,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from areaviz.components.parts import parts, text_of
 from areaviz.drawing.base import View
-from areaviz.drawing.labels import clip, readable
+from areaviz.drawing.labels import escape_controls, truncate
 from areaviz.drawing.markup import Markup, data_block, document, raw
 from areaviz.publish.content import (
     Payload,
@@ -190,8 +190,8 @@ def page_style(theme: Theme) -> str:
 
 def _tab_title(content: Content) -> str:
     title = title_of(content.trace, content.options.title)
-    output = readable(content.trace.fields[content.trace.output.field].raw)
-    start = clip(" ".join(output.split()), 60)
+    output = escape_controls(content.trace.fields[content.trace.output.field].raw)
+    start = truncate(" ".join(output.split()), 60)
     return f"{title}: {start}" if start else title
 
 

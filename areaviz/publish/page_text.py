@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from areaviz.drawing.base import given_words
-from areaviz.drawing.labels import readable, visible
+from areaviz.drawing.labels import escape_controls, show_invisibles
 from areaviz.drawing.markup import Markup, element, joined
 from areaviz.publish.kinds import KINDS
 from areaviz.trace.record import Trace
@@ -93,7 +93,7 @@ def sureness(trace: Trace) -> str:
     least = int(np.argmin(likely))
     # The geometric mean. Limit it from below, because a probability of 0 has no logarithm.
     mean = float(np.exp(np.log(np.maximum(likely, 1e-12)).mean()))
-    label = visible(trace.fields[trace.output.field].labels[least])
+    label = show_invisibles(trace.fields[trace.output.field].labels[least])
     tinted = " Tinted: what it was less sure of." if float(likely[least]) < UNSURE[0] else ""
     return f"Mean probability {mean:.2f}, least sure of “{label}” ({likely[least]:.2f}).{tinted}"
 
@@ -117,12 +117,14 @@ def probabilities(trace: Trace) -> Markup:
 def _row(
     position: int, label: str, likely: float, alternatives: Sequence[tuple[str, float]]
 ) -> Markup:
-    others = [f"{visible(other)} {share:.1%}" for other, share in alternatives if other != label]
+    others = [
+        f"{show_invisibles(other)} {share:.1%}" for other, share in alternatives if other != label
+    ]
     sure = element("span", f"{likely:.1%}", class_=f"u{_level(likely)}")
     return element(
         "tr",
         element("td", f"{position}", class_="number"),
-        element("td", visible(label)),
+        element("td", show_invisibles(label)),
         element("td", sure, class_="number"),
         element("td", ",  ".join(others[:OTHERS])),
     )
@@ -149,4 +151,4 @@ def how_to_read(kinds: Sequence[str]) -> Markup:
 
 def title_of(trace: Trace, title: str) -> str:
     """Return the title in the options, or a title with the model's name."""
-    return readable(title.strip()) or f"What {trace.request.model} attended to"
+    return escape_controls(title.strip()) or f"What {trace.request.model} attended to"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from areaviz.components.parts import text_of
 from areaviz.drawing.base import Table
-from areaviz.drawing.labels import clip
+from areaviz.drawing.labels import truncate
 from areaviz.drawing.markup import Markup, element, raw
 from areaviz.publish.figures import first_site, numbers_of, picture_of
 from areaviz.publish.options import PageOptions, Theme
@@ -105,7 +105,9 @@ class Shown:
         rows = [self.numbers.columns, *self.numbers.rows[:ROWS]]
         drawn = []
         for row in rows:
-            drawn.append(element("tr", *(element("td", clip(str(one), LETTERS)) for one in row)))
+            drawn.append(
+                element("tr", *(element("td", truncate(str(one), LETTERS)) for one in row))
+            )
         count = len(self.numbers.rows)
         which = f"the first {ROWS} of {count:,} rows" if count > ROWS else "all rows"
         says = element("div", f"The numbers of this output's picture, {which}:")

@@ -15,7 +15,7 @@ from areaviz.backend.access import is_token
 from areaviz.backend.base import Backend, Explaining
 from areaviz.backend.cached import key_of
 from areaviz.trace import codec
-from areaviz.trace.errors import BackendError, Busy, InputError
+from areaviz.trace.errors import BackendBusy, BackendError, InputError
 from areaviz.trace.logits_file import logits_to_bytes
 
 log = logging.getLogger(__name__)
@@ -95,7 +95,7 @@ class Api:
             return self._answers[path](body)
         except InputError as error:
             return Reply.failed("input", str(error))
-        except Busy as error:
+        except BackendBusy as error:
             return Reply.failed("busy", str(error))
         except BackendError as error:
             return Reply.failed("backend", str(error))

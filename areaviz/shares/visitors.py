@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from areaviz.shares.limits import ADDRESS_FACTOR, ANONYMOUS_FACTOR, Limit, Scope
-from areaviz.trace.errors import Busy
+from areaviz.trace.errors import BackendBusy
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Visitor:
         return (own, (Scope.ADDRESS, self.address)) if self.address else (own,)
 
 
-class OverLimit(Busy):
+class OverLimit(BackendBusy):
     """Error for a visitor who has used up a share.
 
     Args:

@@ -32,11 +32,11 @@ from areaviz.trace.arrays import (
     frame_of,
 )
 from areaviz.trace.errors import BackendError, InputError
-from areaviz.trace.limits import AREA_SIZES, check_range, shown
-from areaviz.trace.on_disk import UPLOADED, Room, open_trace
+from areaviz.trace.limits import AREA_SIZES, check_range, shorten
+from areaviz.trace.on_disk import UPLOADED, SizeLimits, open_trace
 from areaviz.trace.picture import check_pixels
 from areaviz.trace.record import Trace
-from areaviz.trace.spool import Reserve, Spool, unlimited
+from areaviz.trace.spool import Reserve, WeightsFile, unlimited
 
 NAMES = ("weights", "memory", "queries", "shape", "picture")
 NAME = "your-arrays"
@@ -55,7 +55,7 @@ _MEANT = (0, 1, 2, 3, 4, 5, 7, 8, 9)
 _SPREADS, _LAYERS = (0.5, 1.0, 1.5, 3.0), (2.0, 1.0)
 
 
-def holds_trace(file: BinaryIO, room: Room = UPLOADED) -> bool:
+def holds_trace(file: BinaryIO, room: SizeLimits = UPLOADED) -> bool:
     """Return whether a file is a stored trace, as opposed to arrays.
 
     Raises:
@@ -71,7 +71,7 @@ def open_npz(
     file: BinaryIO,
     area_size: int = AREA_SIZE,
     name: str = NAME,
-    room: Room = UPLOADED,
+    room: SizeLimits = UPLOADED,
     reserve: Reserve = unlimited,
 ) -> Trace:
     """Open an npz file of arrays, or of a stored trace, as a trace whose weights stay on disk.
@@ -82,7 +82,7 @@ def open_npz(
             rectangle. With 1 there are no areas.
         name: Name of the model of the arrays.
         room: Limits on the size of the trace.
-        reserve: Reserves disk space, see `Spool`.
+        reserve: Reserves disk space, see `WeightsFile`.
 
     Raises:
         InputError: The file is neither a trace nor arrays, or an array is missing, is too large,
@@ -134,7 +134,7 @@ def _named_errors() -> Iterator[None]:
 
 
 def _of_arrays(
-    opened: zipfile.ZipFile, area_size: int, name: str, room: Room, reserve: Reserve
+    opened: zipfile.ZipFile, area_size: int, name: str, room: SizeLimits, reserve: Reserve
 ) -> Trace:
     entries = _entries(opened)
     headers = {one: archive.read_header(opened, entry) for one, entry in entries.items()}
@@ -153,7 +153,7 @@ def _of_arrays(
     weights = headers["weights"]
     frame = frame_of(weights.shape, memory, queries, shape, small.get("picture"), name)
     layers, heads, query_count, items = weights.shape
-    place = Spool(4 * prod(weights.shape), reserve).map((layers, heads, query_count, items))
+    place = WeightsFile(4 * prod(weights.shape), reserve).map((layers, heads, query_count, items))
     first = 0
     for given_RN in _blocks(opened, entries["weights"], weights, room):
         place.add(checked_rows(given_RN, first, weights.shape))
@@ -164,7 +164,7 @@ def _of_arrays(
 
 
 def _blocks(
-    opened: zipfile.ZipFile, entry: zipfile.ZipInfo, header: Header, room: Room
+    opened: zipfile.ZipFile, entry: zipfile.ZipInfo, header: Header, room: SizeLimits
 ) -> Iterator[npt.NDArray[Any]]:
     """Yield the rows of the weights in order, several at a time."""
     if not header.by_columns:
@@ -185,7 +185,7 @@ def _entries(opened: zipfile.ZipFile) -> Mapping[str, zipfile.ZipInfo]:
     if "weights" not in found and len(found) == 1:
         found = {"weights": next(iter(found.values()))}
     if "weights" not in found:
-        names = ", ".join(shown(name) for name in list(found)[:5]) or "nothing"
+        names = ", ".join(shorten(name) for name in list(found)[:5]) or "nothing"
         raise InputError(
             f'The file has no array called "weights"; it has {names}. Save it as weights=... .'
         )
@@ -193,7 +193,7 @@ def _entries(opened: zipfile.ZipFile) -> Mapping[str, zipfile.ZipInfo]:
 
 
 def _check(
-    headers: Mapping[str, Header], shape: tuple[int, int] | None, area_size: int, room: Room
+    headers: Mapping[str, Header], shape: tuple[int, int] | None, area_size: int, room: SizeLimits
 ) -> None:
     weights = headers["weights"]
     check_shape(weights.shape, weights.dtype, shape)

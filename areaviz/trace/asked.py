@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import described, shown
+from areaviz.trace.limits import described, shorten
 from areaviz.trace.record import AttentionMap, Trace
 
 # Limits of Linux, which other systems share or undercut.
@@ -113,12 +113,13 @@ def path_of(given: object) -> Path:
         path = Path(given).expanduser()
     except RuntimeError as error:
         raise InputError(
-            f"There is no home folder for {shown(str(given))}; give the whole path."
+            f"There is no home folder for {shorten(str(given))}; give the whole path."
         ) from error
     longest = max(len(os.fsencode(part)) for part in (path.name, *path.parts))
     if longest > MAX_NAME_BYTES or len(os.fsencode(path)) > MAX_PATH_BYTES:
         raise InputError(
-            f"The path {shown(str(given))} is longer than a file system allows; check it, or choose"
+            f"The path {shorten(str(given))} is longer than a file system allows; check it, or"
+            " choose"
             " a shorter one."
         )
     return path

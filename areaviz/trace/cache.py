@@ -32,7 +32,7 @@ from areaviz.trace.check import validate
 from areaviz.trace.derived import areas_map, sums_map
 from areaviz.trace.errors import InputError
 from areaviz.trace.given_arrays import array_of
-from areaviz.trace.limits import AREA_SIZES, check_range, shown
+from areaviz.trace.limits import AREA_SIZES, check_range, shorten
 from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import Request, check_options, model_name
 
@@ -65,7 +65,8 @@ class Stack:
         found = [self._layer(number, example) for number in sorted(self.layers)]
         if len({layer.shape for layer in found}) > 1:
             raise InputError(
-                f'The layers of "{shown(self.name)}" have different shapes; keep those of one run.'
+                f'The layers of "{shorten(self.name)}" have different shapes; keep those of one'
+                " run."
             )
         return np.stack(found)
 
@@ -73,7 +74,8 @@ class Stack:
         layer = array_of(self.layers[number])
         if layer.ndim not in (3, 4):
             raise InputError(
-                f'Layer {number} of "{shown(self.name)}" has {layer.ndim} axes but must be heads x'
+                f'Layer {number} of "{shorten(self.name)}" has {layer.ndim} axes but must be heads'
+                " x"
                 " queries x memory items, perhaps of a batch; choose the weights by keys=."
             )
         if layer.ndim == 3:
@@ -151,19 +153,20 @@ def stacks(kept: Mapping[str, Any], keys: str = PATTERN) -> list[Stack]:
         numbers = _LAYER.findall(key)
         if len(numbers) != 1:
             raise InputError(
-                f'The name "{shown(key)}" has {len(numbers)} numbers but one has to be that of its'
+                f'The name "{shorten(key)}" has {len(numbers)} numbers but one has to be that of'
+                " its"
                 " layer; choose the weights by keys=, or rename them."
             )
         layers.setdefault(_LAYER.sub("*", key), {})[int(numbers[0])] = kept[key]
     if not layers:
         raise InputError(
-            f'Nothing was kept under names with "{shown(keys)}"; keep the attention weights, or'
+            f'Nothing was kept under names with "{shorten(keys)}"; keep the attention weights, or'
             " choose others by keys=."
         )
     found = [Stack(name, layers[name]) for name in layers]
     sites = [stack.site for stack in found]
     if len(set(sites)) < len(sites):
-        names = ", ".join(shown(stack.name) for stack in found)
+        names = ", ".join(shorten(stack.name) for stack in found)
         raise InputError(f"The cache has several attentions ({names}); choose one by keys=.")
     # In traces, as in models, an encoder comes before the decoder that reads it.
     order = (ONE, ENCODER, DECODER, CROSS)

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from areaviz.trace.archive import MAX_BYTES, check_archive, check_size, unpacked
 from areaviz.trace.asked import check_trace, path_of
 from areaviz.trace.check import check_rows, validate
-from areaviz.trace.derived import MadeOfItems
+from areaviz.trace.derived import LazyAreaWeights
 from areaviz.trace.document import Fetch, check_version, from_document, to_arrays, to_document
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.files import write_whole
@@ -36,9 +36,9 @@ def to_bytes(trace: Trace, half: bool = False, without: Collection[str] = ()) ->
     """Return the file of a trace. Equal traces give equal bytes.
 
     Args:
-        trace: Weights that follow from other weights of the trace (`derived.SumsOf`) are left out.
-            Weights made from logarithms (`derived.AreasOf`) are stored as logarithms, always as
-            float16.
+        trace: Weights that follow from other weights of the trace (`derived.AreaSums`) are left
+            out. Weights made from logarithms (`derived.AreaSoftmax`) are stored as logarithms,
+            always as float16.
         half: Store weights as float16, which takes about half the space. On reading, every row is
             divided by its sum again. With up to 30,000 areas, a weight is then off by at most 0.2 %
             of its value plus 3e-8.
@@ -202,7 +202,7 @@ def _read(file: BinaryIO, fetch: Fetch | None) -> Trace:
     trace = from_document(document, arrays, fetch)
     made = 0
     for attention in trace.maps.values():
-        if isinstance(attention.weights, MadeOfItems):
+        if isinstance(attention.weights, LazyAreaWeights):
             made += attention.weights.cached_bytes
     check_size(made, MAX_BYTES, "What follows from the attention")
     validate(trace)

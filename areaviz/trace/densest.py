@@ -31,7 +31,7 @@ ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Densest:
+class SmallestAreas:
     """The densest area of every row, or (0, 0, 0, 0) with share 0 for a row of zeros."""
 
     # Top, left, height and width in items, int64 [..., 4].
@@ -40,7 +40,9 @@ class Densest:
     share: FloatArray
 
 
-def densest_areas(p_RN: npt.NDArray[np.floating], grid: AreaGrid, mass: float = MASS) -> Densest:
+def densest_areas(
+    p_RN: npt.NDArray[np.floating], grid: AreaGrid, mass: float = MASS
+) -> SmallestAreas:
     """Return the smallest area of every row that holds at least `mass` of the row's sum.
 
     Among areas of the same size, the one that holds most is returned. Remaining ties are resolved
@@ -57,12 +59,12 @@ def densest_areas(p_RN: npt.NDArray[np.floating], grid: AreaGrid, mass: float = 
         ValueError: A share is below 0 or not a number.
     """
     found = densest_areas_of_masses(p_RN, grid, (mass,))
-    return Densest(found.area[..., 0, :], found.share[..., 0])
+    return SmallestAreas(found.area[..., 0, :], found.share[..., 0])
 
 
 def densest_areas_of_masses(
     p_RN: npt.NDArray[np.floating], grid: AreaGrid, masses: Sequence[float]
-) -> Densest:
+) -> SmallestAreas:
     """Return the densest areas of every row at several masses, see `densest_areas`.
 
     One search for all masses is several times faster than one search per mass.
@@ -88,7 +90,7 @@ def densest_areas_of_masses(
     search = partial(_densest, grid=grid, masses=tuple(masses))
     found = in_chunks(search, p_RN, 5 * len(masses), np.float64)
     found_RM5 = found.reshape(*found.shape[:-1], len(masses), 5)
-    return Densest(found_RM5[..., :4].astype(np.int64), found_RM5[..., 4].astype(np.float32))
+    return SmallestAreas(found_RM5[..., :4].astype(np.int64), found_RM5[..., 4].astype(np.float32))
 
 
 def _densest(

@@ -37,7 +37,7 @@ KEPT_BYTES = 32 * 2**20
 Make = Callable[[FloatArray, AreaGrid], FloatArray]
 
 
-class MadeOfItems(LayeredWeights):
+class LazyAreaWeights(LayeredWeights):
     """Weights over areas that are computed from values of single items, one layer at a time.
 
     Args:
@@ -64,7 +64,7 @@ class MadeOfItems(LayeredWeights):
         self.made_of = items
 
 
-class SumsOf(MadeOfItems):
+class AreaSums(LazyAreaWeights):
     """The sums of a map's weights over areas.
 
     Args:
@@ -81,7 +81,7 @@ class SumsOf(MadeOfItems):
         super().__init__(attention.weights, grid, shared_sums)
 
 
-class AreasOf(MadeOfItems):
+class AreaSoftmax(LazyAreaWeights):
     """The attention of heads if their memory consisted of areas: a softmax over the areas' logits.
 
     The logit of an area with a mean key is the mean of its items' logits. The logarithm of an
@@ -118,7 +118,7 @@ def sums_map(attention: AttentionMap, max_area: tuple[int, int]) -> AttentionMap
         attention.query,
         attention.memory,
         grid,
-        cast(FloatArray, SumsOf(attention, grid)),
+        cast(FloatArray, AreaSums(attention, grid)),
         normalisation="sums of item weights, divided by their total",
         derived=FROM_WEIGHTS,
     )
@@ -129,10 +129,10 @@ def areas_map(
 ) -> AttentionMap:
     """Return the area distribution of a map of single items, from their logarithms.
 
-    See `AreasOf`. Areas have up to `max_area` (rows, columns) items.
+    See `AreaSoftmax`. Areas have up to `max_area` (rows, columns) items.
     """
     grid = AreaGrid.clamped((attention.grid.height, attention.grid.width), max_area)
-    weights = cast(FloatArray, AreasOf(logs_LHQN, grid))
+    weights = cast(FloatArray, AreaSoftmax(logs_LHQN, grid))
     site = attention.site + AS_AREAS
     return AttentionMap(site, attention.query, attention.memory, grid, weights, derived=FROM_KEYS)
 
@@ -153,11 +153,11 @@ def shares_of_logs(logs: FloatArray, grid: AreaGrid) -> FloatArray:
     return in_chunks(partial(_shares_of_logs, grid=grid), logs, grid.count, np.float32)
 
 
-def follows(attention: AttentionMap, maps: Mapping[str, AttentionMap]) -> bool:
+def can_be_rederived(attention: AttentionMap, maps: Mapping[str, AttentionMap]) -> bool:
     """Return whether a file can omit the weights of a map because another map determines them."""
     base = maps.get(base_site(attention.site)[0])
     weights = attention.weights
-    return base is not None and isinstance(weights, SumsOf) and weights.made_of is base.weights
+    return base is not None and isinstance(weights, AreaSums) and weights.made_of is base.weights
 
 
 def base_site(site: str) -> tuple[str, str]:

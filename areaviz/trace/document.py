@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.clip import Clip, check_clip
-from areaviz.trace.derived import SUMS, AreasOf, SumsOf, base_site, follows
+from areaviz.trace.derived import SUMS, AreaSoftmax, AreaSums, base_site, can_be_rederived
 from areaviz.trace.errors import InputError
 from areaviz.trace.intervention_text import from_text, to_text
 from areaviz.trace.layered import LayeredWeights
@@ -59,7 +59,7 @@ def to_arrays(trace: Trace, without: Collection[str] = ()) -> dict[str, npt.NDAr
     arrays: dict[str, npt.NDArray[Any]] = {"output.probabilities": trace.output.probabilities}
     arrays |= {f"field.{name}.anchors": item.anchors for name, item in trace.fields.items()}
     for site, item in trace.maps.items():
-        if site not in without and not follows(item, trace.maps):
+        if site not in without and not can_be_rederived(item, trace.maps):
             name, weights = _stored(item, arrays)
             arrays[name] = weights
         if item.chosen is not None:
@@ -84,7 +84,7 @@ def _stored(attention: AttentionMap, before: Arrays) -> tuple[str, FloatArray]:
     """Return the name and the array that represent a map's weights, given the arrays so far."""
     site, weights = attention.site, attention.weights
     base, ending = base_site(site)
-    if isinstance(weights, AreasOf) and ending != SUMS:
+    if isinstance(weights, AreaSoftmax) and ending != SUMS:
         name, logs = logs_name(base), weights.made_of
         # A site has only one array of logarithms, so a map made from another array is stored in
         # full.
@@ -108,7 +108,7 @@ def to_document(trace: Trace, without: Collection[str] = ()) -> dict[str, Any]:
     for attention in trace.maps.values():
         entry = _named(attention, "site", "query", "memory", "normalisation", "derived")
         entry["grid"] = asdict(attention.grid)
-        if attention.site in without and not follows(attention, trace.maps):
+        if attention.site in without and not can_be_rederived(attention, trace.maps):
             entry["shape"] = attention.weights.shape
         maps.append(entry)
     return {
@@ -281,9 +281,9 @@ def _map(
         weights = _full(arrays[f"map.{site}.weights"])
     elif "shape" not in entry and ending == SUMS:
         # It stands in for an array, as do fetched weights.
-        weights = cast(FloatArray, SumsOf(before[base], grid))
+        weights = cast(FloatArray, AreaSums(before[base], grid))
     elif "shape" not in entry and logs_name(base) in arrays:
-        weights = cast(FloatArray, AreasOf(arrays[logs_name(base)], grid))
+        weights = cast(FloatArray, AreaSoftmax(arrays[logs_name(base)], grid))
     elif fetch is not None:
         weights = _elsewhere(site, _take(entry, "shape", list), fetch)
     else:

@@ -26,7 +26,7 @@ class InputError(ValueError):
     """The input cannot be used. The message says what is wrong, the limit, and what to do."""
 
 
-class Advised(InputError):
+class InputErrorWithAdvice(InputError):
     """An input error whose advice is worded for each interface. `str` gives the wording for Python.
 
     Args:
@@ -70,5 +70,5 @@ class BackendError(RuntimeError):
     """
 
 
-class Busy(BackendError):
+class BackendBusy(BackendError):
     """The work was not started because too much work is waiting. Repeat the request in a moment."""

@@ -25,7 +25,7 @@ from areaviz.trace.interventions import (
     check_total,
     kind_of,
 )
-from areaviz.trace.limits import MAX_CHANGES, MAX_POSITION, shown
+from areaviz.trace.limits import MAX_CHANGES, MAX_POSITION, shorten
 
 # Maximum length of a text to read. The longest valid changes need fewer characters.
 MAX_LETTERS = 400_000
@@ -78,7 +78,7 @@ def from_text(text: str) -> tuple[Change, ...]:
     return tuple(changes)
 
 
-def packed(items: Sequence[int]) -> str:
+def format_ranges(items: Sequence[int]) -> str:
     """Return items as text with ranges, in the order given: (2, 3, 4, 11) is "3-5,12"."""
     ranges = []
     for _, group in groupby(enumerate(items, start=1), lambda pair: pair[1] - pair[0]):
@@ -87,7 +87,7 @@ def packed(items: Sequence[int]) -> str:
     return ",".join(ranges)
 
 
-def unpacked(text: str, name: str = "items") -> Iterator[int]:
+def parse_ranges(text: str, name: str = "items") -> Iterator[int]:
     """Yield the positions (from 0) of a list such as "3-5,12". The list "" is empty.
 
     Args:
@@ -99,7 +99,7 @@ def unpacked(text: str, name: str = "items") -> Iterator[int]:
     """
     if text and not _ITEMS.fullmatch(text):
         raise InputError(
-            f'"{name}" is "{shown(text)}" but must be positions such as 3-7,12; fix or remove it.'
+            f'"{name}" is "{shorten(text)}" but must be positions such as 3-7,12; fix or remove it.'
         )
     left = MAX_POSITION
     for part in filter(None, text.split(",")):
@@ -122,7 +122,7 @@ def _written(change: Change) -> Iterator[str]:
         if value == (default if part != "factor" else _plain_factor(change)):
             continue
         if part == "items":
-            text = packed(value)
+            text = format_ranges(value)
         elif part == "areas":
             text = ",".join(f"{a.top + 1}.{a.left + 1}.{a.height}.{a.width}" for a in value)
         else:
@@ -143,7 +143,8 @@ def _change(text: str) -> Change:
     name, *options = after.split(":")
     if kind not in KINDS or not _NAME.fullmatch(name):
         raise InputError(
-            f'"{shown(text)}" is no change; it must begin with weigh, gate, hide or share and name'
+            f'"{shorten(text)}" is no change; it must begin with weigh, gate, hide or share and'
+            " name"
             " a site."
         )
     given: dict[str, Any] = {}
@@ -151,7 +152,7 @@ def _change(text: str) -> Change:
         part, _, value = option.partition("=")
         if part in given or part not in _PARTS or part not in KINDS[kind].__dataclass_fields__:
             raise InputError(
-                f'The change "{shown(text)}" has a part that a change of its kind lacks; fix or'
+                f'The change "{shorten(text)}" has a part that a change of its kind lacks; fix or'
                 " remove it."
             )
         given[part] = _read(part, value)
@@ -161,7 +162,7 @@ def _change(text: str) -> Change:
 def _read(part: str, text: str) -> object:
     """Return the value of an option."""
     if part == "items":
-        return tuple(unpacked(text))
+        return tuple(parse_ranges(text))
     if part == "areas":
         return tuple(map(_area, filter(None, text.split(","))))
     if part in ("rest", "smooth"):
@@ -169,13 +170,14 @@ def _read(part: str, text: str) -> object:
     if part == "factor":
         if not _FACTOR.fullmatch(text):
             raise InputError(
-                f'A change has the factor "{shown(text)}" but it must be a number such as 0.5; fix'
+                f'A change has the factor "{shorten(text)}" but it must be a number such as 0.5;'
+                " fix"
                 " it."
             )
         return float(text)
     if not _NUMBER.fullmatch(text) or int(text) > MAX_POSITION:
         raise InputError(
-            f'A change has the {part} "{shown(text)}" but these count from 1; choose a number.'
+            f'A change has the {part} "{shorten(text)}" but these count from 1; choose a number.'
         )
     return int(text) if part == "window" else int(text) - 1
 
@@ -184,7 +186,7 @@ def _area(text: str) -> Area:
     found = _AREA.fullmatch(text)
     if not found:
         raise InputError(
-            f'A change has the area "{shown(text)}" but areas are written as 1.3.1.2; fix it.'
+            f'A change has the area "{shorten(text)}" but areas are written as 1.3.1.2; fix it.'
         )
     top, left, height, width = map(int, found.groups())
     return Area(top - 1, left - 1, height, width)

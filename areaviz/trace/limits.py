@@ -8,7 +8,7 @@ from itertools import groupby
 from numbers import Integral, Real
 from typing import Any
 
-from areaviz.trace.errors import Advised, InputError
+from areaviz.trace.errors import InputError, InputErrorWithAdvice
 
 MAX_CODE_POINTS = 4096
 MAX_COMBINING_MARKS = 30
@@ -136,7 +136,7 @@ def check_attended(layers: int, heads: int, queries: int, items: int, areas: int
     """
     a_layer, whole = 4 * heads * queries * areas, 4 * layers * heads * queries * items
     if not has_room(a_layer):
-        raise Advised(
+        raise InputErrorWithAdvice(
             f"A layer of the attention ({heads:,} heads, {queries:,} queries, {areas:,} areas)"
             f" would take {a_layer / 2**20:,.0f} MiB but at most"
             f" {MAX_ATTENDED_BYTES // 2**20:,} MiB are possible",
@@ -145,7 +145,7 @@ def check_attended(layers: int, heads: int, queries: int, items: int, areas: int
             "areas",
         )
     if whole > MAX_BY_LAYER_BYTES:
-        raise Advised(
+        raise InputErrorWithAdvice(
             f"The attention of {layers:,} layers ({heads:,} heads, {queries:,} queries, {items:,}"
             f" items) would take {whole / 2**20:,.0f} MiB but at most"
             f" {MAX_BY_LAYER_BYTES // 2**20:,} MiB are possible",
@@ -157,7 +157,7 @@ def check_attended(layers: int, heads: int, queries: int, items: int, areas: int
 def check_layer_bytes(size: int) -> None:
     """Raise an InputError for a layer that is too large to be read at once."""
     if size > MAX_LAYER_BYTES:
-        raise Advised(
+        raise InputErrorWithAdvice(
             f"A layer of the attention would take {size / 2**20:,.0f} MiB but at most"
             f" {MAX_LAYER_BYTES // 2**20:,} MiB are possible",
             "part",
@@ -169,7 +169,8 @@ def choice(name: str, value: str, choices: Sequence[str]) -> str:
     """Return the value if it is one of the choices. Otherwise raise InputError."""
     if value not in choices:
         raise InputError(
-            f'"{name}" is "{shown(value)}" but must be one of: {", ".join(choices)}; choose one of'
+            f'"{name}" is "{shorten(value)}" but must be one of: {", ".join(choices)}; choose one'
+            " of"
             " them."
         )
     return value
@@ -178,11 +179,11 @@ def choice(name: str, value: str, choices: Sequence[str]) -> str:
 def described(value: object) -> str:
     """Describe a wrong value in an error message: a number or text itself, else the type."""
     if value is None or isinstance(value, str | int | float):
-        return shown(repr(value))
+        return shorten(repr(value))
     return f"of type {type(value).__name__}"
 
 
-def shown(value: str) -> str:
+def shorten(value: str) -> str:
     """Shorten a given value to at most 40 characters."""
     return value if len(value) <= 40 else value[:39] + "…"
 

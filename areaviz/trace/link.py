@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 
 from areaviz.trace.errors import InputError
-from areaviz.trace.intervention_text import from_text, packed, to_text, unpacked
+from areaviz.trace.intervention_text import format_ranges, from_text, parse_ranges, to_text
 from areaviz.trace.limits import (
     AGAINST,
     AREA_SIZES,
@@ -24,7 +24,7 @@ from areaviz.trace.limits import (
     check_range,
     check_text,
     choice,
-    shown,
+    shorten,
 )
 from areaviz.trace.picture import NAME
 from areaviz.trace.request import Focus, Request, check_options
@@ -61,7 +61,7 @@ def to_params(request: Request, focus: Focus | None = None) -> dict[str, str]:
             "layer": (focus.layer + 1, 1),
             "head": (None if focus.head is None else focus.head + 1, None),
             "side": (focus.side, "query"),
-            "items": (packed(focus.items), ""),
+            "items": (format_ranges(focus.items), ""),
             "unit": (focus.unit, "item"),
             "areas": (focus.areas, "any"),
             "read": (focus.reading, "heaviest"),
@@ -111,7 +111,8 @@ def picture_name(params: Mapping[str, str]) -> str | None:
     name = params.get("picture")
     if name is not None and not NAME.fullmatch(name):
         raise InputError(
-            f'The link asks for the picture "{shown(name)}", which cannot exist; choose a picture.'
+            f'The link asks for the picture "{shorten(name)}", which cannot exist; choose a'
+            " picture."
         )
     return name
 
@@ -127,7 +128,7 @@ def _focus(params: Mapping[str, str]) -> Focus | None:
         return None
     if not _SITE.fullmatch(params["site"]):
         raise InputError(
-            f'The link asks for the site "{shown(params["site"])}", which does not exist;'
+            f'The link asks for the site "{shorten(params["site"])}", which does not exist;'
             " remove it."
         )
     places = (1, MAX_POSITION)
@@ -136,7 +137,7 @@ def _focus(params: Mapping[str, str]) -> Focus | None:
         layer=_number(params, "layer", 1, places) - 1,
         head=_number(params, "head", 1, places) - 1 if "head" in params else None,
         side=choice("side", params.get("side", "query"), SIDES),
-        items=tuple(unpacked(params.get("items", ""))),
+        items=tuple(parse_ranges(params.get("items", ""))),
         unit=choice("unit", params.get("unit", "item"), UNITS),
         areas=choice("areas", params.get("areas", "any"), AREAS),
         reading=choice("read", params.get("read", "heaviest"), READINGS),
@@ -151,7 +152,7 @@ def _number(params: Mapping[str, str], name: str, default: int, limits: tuple[in
         return default
     if not _NUMBER.fullmatch(params[name]):
         raise InputError(
-            f'"{name}" is "{shown(params[name])}" but must be a whole number from {limits[0]} to'
+            f'"{name}" is "{shorten(params[name])}" but must be a whole number from {limits[0]} to'
             f" {limits[1]}; choose a number in that range."
         )
     check_range(name, int(params[name]), limits)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from areaviz.trace.areas import Area, AreaGrid, FloatArray
-from areaviz.trace.derived import AS_AREAS, AreasOf, base_site
+from areaviz.trace.derived import AS_AREAS, AreaSoftmax, base_site
 from areaviz.trace.interventions import Weigh, area_factors, weighed
 from areaviz.trace.record import Trace
 
@@ -97,13 +97,13 @@ def known_logits(trace: Trace, site: str, layer: int) -> Logits | None:
     return Logits(trace.maps[site].grid, seen.made_of[layer], is_shifted=True)
 
 
-def _seen(trace: Trace, site: str) -> AreasOf | None:
+def _seen(trace: Trace, site: str) -> AreaSoftmax | None:
     """Return the weights of a site or its derived areas if made from logarithms, else None."""
     base, ending = base_site(site)
     if ending not in ("", AS_AREAS):
         return None
     found = trace.maps.get(base + AS_AREAS, trace.maps.get(site))
-    return found.weights if found is not None and isinstance(found.weights, AreasOf) else None
+    return found.weights if found is not None and isinstance(found.weights, AreaSoftmax) else None
 
 
 def change_part(trace: Trace, site: str, layer: int, head: int, query: int, area: Area) -> float:

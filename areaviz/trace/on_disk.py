@@ -23,19 +23,19 @@ from areaviz.trace.archive import Header, check_size
 from areaviz.trace.areas import FloatArray
 from areaviz.trace.check import check_logs, check_rows, validate
 from areaviz.trace.codec import check_type, document_entry, is_logs, is_weights, named
-from areaviz.trace.derived import MadeOfItems
+from areaviz.trace.derived import LazyAreaWeights
 from areaviz.trace.document import check_version, from_document
 from areaviz.trace.errors import InputError
 from areaviz.trace.layered import Shape
 from areaviz.trace.record import Trace
-from areaviz.trace.spool import Reserve, Spool, Written, unlimited
+from areaviz.trace.spool import Reserve, WeightsFile, Written, unlimited
 from areaviz.trace.weights import divide_by_sums
 
 MEBI = 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class SizeLimits:
     """Size limits for a file to display, checked against its headers."""
 
     # Bytes of all stored weights, which stay on disk, of all derived weights, and of one layer,
@@ -94,7 +94,7 @@ class Room:
         for site, attention in trace.maps.items():
             layers, heads, queries, areas = attention.weights.shape
             self.check_map(site, (layers, heads, queries, areas))
-            if isinstance(attention.weights, MadeOfItems):
+            if isinstance(attention.weights, LazyAreaWeights):
                 derived += attention.weights.nbytes
         check_size(derived, self.derived, "What follows from the attention")
         for name, field in trace.fields.items():
@@ -113,7 +113,7 @@ class Room:
 
 
 # Limits for an uploaded file.
-UPLOADED = Room(
+UPLOADED = SizeLimits(
     weights=512 * MEBI,
     derived=1024 * MEBI,
     layer=64 * MEBI,
@@ -124,7 +124,7 @@ UPLOADED = Room(
     maps=32,
 )
 # Limits for the file that the app was started with (`serve --trace`).
-OPERATOR = Room(
+OPERATOR = SizeLimits(
     weights=4096 * MEBI,
     derived=16_384 * MEBI,
     layer=512 * MEBI,
@@ -136,13 +136,13 @@ OPERATOR = Room(
 )
 
 
-def open_trace(file: BinaryIO, room: Room = UPLOADED, reserve: Reserve = unlimited) -> Trace:
+def open_trace(file: BinaryIO, room: SizeLimits = UPLOADED, reserve: Reserve = unlimited) -> Trace:
     """Open a stored trace whose weights stay on disk, for large or untrusted traces.
 
     Args:
         file: Open, seekable file.
         room: Limits on the size of the trace.
-        reserve: Reserves disk space, see `Spool`.
+        reserve: Reserves disk space, see `WeightsFile`.
 
     Raises:
         InputError: As for `codec.load`, or the trace exceeds `room`.
@@ -162,7 +162,7 @@ def open_trace(file: BinaryIO, room: Room = UPLOADED, reserve: Reserve = unlimit
             arrays: dict[str, npt.NDArray[Any]] = {}
             for name, header in beside.items():
                 arrays[name] = archive.read_array(opened, entries[f"{name}.npy"], header)
-            spool = Spool(sum(4 * prod(shape) for shape in shapes.values()), reserve)
+            spool = WeightsFile(sum(4 * prod(shape) for shape in shapes.values()), reserve)
             for name, shape in shapes.items():
                 place = spool.map(shape)
                 rows = archive.read_rows(opened, entries[f"{name}.npy"], headers[name])
@@ -189,7 +189,7 @@ def _headers(opened: zipfile.ZipFile, entries: Mapping[str, zipfile.ZipInfo]) ->
     return found
 
 
-def _shapes(headers: Mapping[str, Header], room: Room) -> dict[str, Shape]:
+def _shapes(headers: Mapping[str, Header], room: SizeLimits) -> dict[str, Shape]:
     """Return the shapes of all weights by the names of their arrays, checked against `room`."""
     found: dict[str, Shape] = {}
     for name, header in headers.items():

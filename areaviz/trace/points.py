@@ -10,7 +10,7 @@ import re
 import numpy as np
 
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 from areaviz.trace.record import Field, IntArray
 from areaviz.trace.request import Request
 
@@ -30,7 +30,7 @@ def points_of(text: str) -> IntArray:
         found = _POINT.fullmatch(part)
         if found is None or max(int(found[1]), int(found[2])) > EXTENT:
             raise InputError(
-                f'"{shown(part)}" is no point; write each as x,y with whole numbers from 0 to'
+                f'"{shorten(part)}" is no point; write each as x,y with whole numbers from 0 to'
                 f" {EXTENT:,} and a blank between two points, for example: 120,300 400,80."
             )
         points.append((int(found[1]), int(found[2])))

@@ -17,7 +17,7 @@ from areaviz.trace.limits import (
     check_range,
     check_text,
     choice,
-    shown,
+    shorten,
 )
 from areaviz.trace.picture import Picture, check_picture
 from areaviz.trace.sound import Sound, check_sound
@@ -137,7 +137,7 @@ def check_options(request: Request) -> None:
         raise InputError("No model is named; choose one of the models offered.")
     if not _MODEL.fullmatch(request.model):
         raise InputError(
-            f'There is no model "{shown(request.model)}"; choose one of the models offered.'
+            f'There is no model "{shorten(request.model)}"; choose one of the models offered.'
         )
     choice("method", request.method, METHODS)
     check_range("beam", request.beam, BEAMS)

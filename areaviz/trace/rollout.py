@@ -33,7 +33,7 @@ FROM_LAYERS = (
 )
 
 
-def rolled(shares_LNN: FloatArray) -> FloatArray:
+def attention_rollout(shares_LNN: FloatArray) -> FloatArray:
     """Return R_0 to R_L of a stack of self-attention: float32 [L + 1, N, N]. Each row sums to 1.
 
     Args:
@@ -138,7 +138,7 @@ def _across(attention: AttentionMap, within: Mapping[str, AttentionMap], follows
     shares_LQM, stack = _shares(attention), within.get(attention.memory)
     if stack is None:
         return Across(shares_LQM, np.eye(attention.grid.items, dtype=np.float32)[None])
-    made_LMM = rolled(_shares(stack))
+    made_LMM = attention_rollout(_shares(stack))
     if follows and stack.layers == attention.layers:
         return Across(shares_LQM, made_LMM[:-1])
     return Across(shares_LQM, made_LMM[-1:])

@@ -30,7 +30,7 @@ def unlimited(_size: int) -> Callable[[], None]:
     return lambda: None
 
 
-class Spool:
+class WeightsFile:
     """A temporary file for the weights of the maps of one trace.
 
     Args:
@@ -84,7 +84,7 @@ class Spool:
 class Written:
     """The weights of one map in a spool: rows are added in order, then read by layer and head."""
 
-    def __init__(self, spool: Spool, start: int, shape: Shape) -> None:
+    def __init__(self, spool: WeightsFile, start: int, shape: Shape) -> None:
         self._spool, self._start, self._next, self.shape = spool, start, start, shape
 
     def add(self, rows_RA: FloatArray) -> None:

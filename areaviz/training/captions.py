@@ -20,7 +20,7 @@ from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.captioner import CaptionTransformer
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.network import PictureNetwork
-from areaviz.models.writers import WRITERS
+from areaviz.models.writers import GENERATION_NETWORKS
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import IntArray
@@ -43,7 +43,7 @@ from areaviz.training.sentences import (
     total_loss,
 )
 from areaviz.training.show_attend_tell_loss import show_attend_tell_loss
-from areaviz.training.task import Description, chance_by_step, fastest
+from areaviz.training.task import Description, optimise_for_training, step_generators
 from areaviz.training.told_attention import Told, told_caption_loss
 
 
@@ -53,7 +53,7 @@ class CaptionsConfig(TrainConfig):
 
     Args:
         pictures: "photos" or "scenes".
-        network: A key of `WRITERS`.
+        network: A key of `GENERATION_NETWORKS`.
         batch: Pictures per update.
         vocabulary: Largest number of words in the tokenizer.
         encoder_run: Name of the run whose picture encoder is loaded and frozen, "" to train an
@@ -124,10 +124,10 @@ class Captions:
             shutil.copyfile(runs / config.start_run / TOKENIZER, folder / TOKENIZER)
         tokenizer = run_tokenizer(folder / TOKENIZER, train.texts(), config.vocabulary)
         torch.manual_seed(config.seed)
-        options, make = WRITERS[config.network]
+        options, make = GENERATION_NETWORKS[config.network]
         network = make(options(len(tokenizer), **config.model))
         assert isinstance(network, PictureNetwork)
-        network = fastest(network.to(device), device)
+        network = optimise_for_training(network.to(device), device)
         # A finished encoder encodes all pictures once here instead of in every update.
         if config.encoder_run:
             run = runs / config.encoder_run
@@ -139,7 +139,7 @@ class Captions:
 
     def batches(self, first_step: int) -> Iterator[CaptionBatch]:
         """Yield batches without end, with the same number of captions for each picture."""
-        for rng in chance_by_step(self.config.seed, first_step):
+        for rng in step_generators(self.config.seed, first_step):
             # Sort the indices, because all pictures are in one large file.
             chosen = np.sort(rng.choice(len(self.train), self.config.batch, replace=False))
             if self.config.told or self.config.captions_each:

@@ -21,7 +21,7 @@ from areaviz.models.digits import NETWORKS, DigitOptions
 from areaviz.models.dram import DramConfig
 from areaviz.models.items import ItemsConfig
 from areaviz.models.ram import RamConfig
-from areaviz.models.reading import REWARDS, Reading, reading_loss
+from areaviz.models.reading import REWARDS, ClassifierPass, reading_loss
 from areaviz.models.reading_figures import pixels, reading_figures
 from areaviz.models.rnn_stn import RnnStnConfig
 from areaviz.models.stn import StnConfig
@@ -29,7 +29,7 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.limits import choice
 from areaviz.training.config import TrainConfig
 from areaviz.training.loop import take_best
-from areaviz.training.task import Description, cached_array, chance_by_step, fastest
+from areaviz.training.task import Description, cached_array, optimise_for_training, step_generators
 
 DATA = {
     "name": "MNIST (LeCun et al. 1998), laid into larger pictures by our own generator",
@@ -130,7 +130,7 @@ class Digits:
         options, network = NETWORKS[config.network]
         torch.manual_seed(config.seed)
         chosen: DigitOptions = options(**config.model)
-        made = fastest(network(chosen).to(device), device)
+        made = optimise_for_training(network(chosen).to(device), device)
         if config.start_run:
             take_best(made, folder.parent / config.start_run, device)
         digits, labels = read_digits(data, "train")
@@ -145,7 +145,7 @@ class Digits:
         """Yield pictures of random digits in random places without end."""
         kind = self.options.kind
         each = self.config.batch * (2 if kind == "pairs" else 1)
-        for step, rng in enumerate(chance_by_step(self.config.seed, first_step), first_step):
+        for step, rng in enumerate(step_generators(self.config.seed, first_step), first_step):
             chosen = rng.integers(len(self.digits), size=each)
             scenes = compose(kind, self.digits[chosen], self.labels[chosen], rng)
             yield DigitBatch(scenes, step < self.config.told)
@@ -156,7 +156,7 @@ class Digits:
         The loss of the aims is the squared distance to the centres of the digits.
         """
         scenes = batch.scenes
-        reading: Reading = self.network(pixels(scenes.pictures, self.device), sample=True)
+        reading: ClassifierPass = self.network(pixels(scenes.pictures, self.device), sample=True)
         labels_BD = torch.from_numpy(scenes.labels).to(self.device)
         loss = reading_loss(reading, labels_BD, self.config.early, self.config.reward)
         if not batch.told or reading.aims is None:

@@ -32,7 +32,7 @@ from areaviz.training.sentences import (
     total_loss,
     word_labels,
 )
-from areaviz.training.task import Description, chance_by_step
+from areaviz.training.task import Description, step_generators
 
 NAMING, NAMING_BESIDE = 0.1, 0.03
 """Weight of the cross-entropy of a picture's words: alone, and together with the captions.
@@ -116,7 +116,7 @@ class EncoderTask:
 
     def batches(self, first_step: int) -> Iterator[tuple[int, Tensor, Tensor, Tensor]]:
         """Yield step, pixels, word labels and `captions_each` captions per picture without end."""
-        for step, rng in enumerate(chance_by_step(self.config.seed, first_step), first_step):
+        for step, rng in enumerate(step_generators(self.config.seed, first_step), first_step):
             chosen = np.sort(rng.choice(len(self.train), self.config.batch, replace=False))
             pixels = self.train.look(chosen, rng)
             texts: list[str] = []

@@ -18,7 +18,7 @@ from areaviz.data.flickr8k import read_photos
 from areaviz.data.multi30k import Pair, read_split
 from areaviz.data.places import data_folder
 from areaviz.models.device import choose_device
-from areaviz.models.writing import WritingModel
+from areaviz.models.writing import GenerationModel
 from areaviz.trace.request import Request
 from areaviz.training.sentence_pairs import made_path, write_made
 
@@ -26,7 +26,7 @@ TOGETHER = 256
 """Sentences that are translated and saved together."""
 
 
-def sentences_of(kind: str, data: Path, model: WritingModel) -> list[str]:
+def sentences_of(kind: str, data: Path, model: GenerationModel) -> list[str]:
     """Return the sentences to translate.
 
     Args:
@@ -44,7 +44,7 @@ def sentences_of(kind: str, data: Path, model: WritingModel) -> list[str]:
 
 
 def make_pairs(
-    model: WritingModel, sentences: Sequence[str], kind: str, runs: Path, name: str, beam: int
+    model: GenerationModel, sentences: Sequence[str], kind: str, runs: Path, name: str, beam: int
 ) -> Path:
     """Write the pairs of all sentences to a file in the folder of runs, and return its path."""
     part = made_path(runs, name).with_suffix(".lines")
@@ -80,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--data", type=Path, default=data_folder())
     options = parser.parse_args(arguments)
     card = read_card(options.model / "card.json")
-    model = WritingModel.load(options.model, card, choose_device("cpu"))
+    model = GenerationModel.load(options.model, card, choose_device("cpu"))
     sentences = sentences_of(options.kind, options.data, model)
     print(make_pairs(model, sentences, options.kind, options.runs, options.name, options.beam))
 

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.checkpoint import TOKENIZER
-from areaviz.models.two_memories import SITES, TwoMemoriesConfig, TwoMemoriesTransformer
+from areaviz.models.two_memories import SITES, DoublyAttentiveTransformer, TwoMemoriesConfig
 from areaviz.training.captioned_pictures import VIEWS, picture_side
 from areaviz.training.config import TrainConfig
 from areaviz.training.picture_pairs import KINDS, Example, PairBatch, PicturePairs, picture_pairs
@@ -31,7 +31,7 @@ from areaviz.training.sentences import (
     run_tokenizer,
     total_loss,
 )
-from areaviz.training.task import Description, chance_by_step, fastest
+from areaviz.training.task import Description, optimise_for_training, step_generators
 from areaviz.training.translation import encode, length_limit
 
 LEVELS = {"photos": "token", "scenes": "word"}
@@ -71,7 +71,7 @@ class PictureTranslation:
     Recipe: ClassVar[type[TrainConfig]] = PictureTranslationConfig
 
     config: PictureTranslationConfig
-    network: TwoMemoriesTransformer
+    network: DoublyAttentiveTransformer
     tokenizer: Tokenizer
     train: PicturePairs
     valid: PicturePairs
@@ -88,8 +88,8 @@ class PictureTranslation:
         level = LEVELS[config.pictures]
         tokenizer = run_tokenizer(folder / TOKENIZER, train.texts(), config.vocabulary, level)
         torch.manual_seed(config.seed)
-        network = TwoMemoriesTransformer(TwoMemoriesConfig(len(tokenizer), **config.model))
-        network = fastest(network.to(device), device)
+        network = DoublyAttentiveTransformer(TwoMemoriesConfig(len(tokenizer), **config.model))
+        network = optimise_for_training(network.to(device), device)
         run, encoder = folder.parent / config.encoder_run, network.pictures
         train = replace(train, pictures=train.pictures.encoded(encoder, run, device, config.views))
         valid = replace(valid, pictures=valid.pictures.encoded(encoder, run, device))
@@ -98,7 +98,7 @@ class PictureTranslation:
     def batches(self, first_step: int) -> Iterator[PairBatch]:
         """Yield batches without end; each has one kind, drawn at random."""
         shares = [self.config.mixture.get(kind, 0.0) for kind in KINDS]
-        for rng in chance_by_step(self.config.seed, first_step):
+        for rng in step_generators(self.config.seed, first_step):
             kind = str(rng.choice(KINDS, p=shares))
             chosen = self.train.draw(kind, self.config.batch, rng)
             batch = self.train.batch(kind, chosen, self.tokenizer, self.config.hide, rng)

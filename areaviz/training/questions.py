@@ -21,7 +21,7 @@ from areaviz.models.memory_network import MemoryConfig, MemoryNetwork
 from areaviz.models.question_batches import (
     Library,
     QuestionBatch,
-    gapped,
+    add_random_time_gaps,
     on_device,
     plain_batches,
 )
@@ -94,7 +94,10 @@ class Questions:
             for number in range(place, each):
                 chosen = order[number].tolist()
                 rng = np.random.default_rng((self.config.seed, epoch, number))
-                ages = [gapped(len(self.train.facts[i]), self.config.gaps, rng) for i in chosen]
+                ages = [
+                    add_random_time_gaps(len(self.train.facts[i]), self.config.gaps, rng)
+                    for i in chosen
+                ]
                 batch = self.train.batch(chosen, ages)
                 yield on_device(batch, self.device, step < self.config.linear)
                 step += 1

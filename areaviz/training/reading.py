@@ -20,7 +20,7 @@ from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.text_decoder import TextDecoder, TextDecoderConfig
 from areaviz.training.config import TrainConfig
 from areaviz.training.sentences import cross_entropy, longest, mean_loss, run_tokenizer, total_loss
-from areaviz.training.task import Description, fastest
+from areaviz.training.task import Description, optimise_for_training
 
 DATA = {
     "name": "Multi30k task 1 (Elliott et al. 2016), the English side",
@@ -70,7 +70,7 @@ class Reading:
         tokenizer = run_tokenizer(folder / TOKENIZER, train, config.vocabulary, config.level)
         torch.manual_seed(config.seed)
         options = TextDecoderConfig(len(tokenizer), **config.model)
-        network = fastest(TextDecoder(options).to(device), device)
+        network = optimise_for_training(TextDecoder(options).to(device), device)
         train_rows = [tokenizer.ids(text) for text in train]
         valid_rows = [tokenizer.ids(text) for text in valid]
         return cls(config, tokenizer, network, train_rows, valid_rows, device)

@@ -22,7 +22,7 @@ from areaviz.data.synthesised_digits import synthesised_recordings
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.metrics.speech import boundary_hits
 from areaviz.models.checkpoint import TOKENIZER
-from areaviz.models.listener import SAMPLES_AN_ITEM, Listener, ListenerConfig
+from areaviz.models.listener import SAMPLES_AN_ITEM, ListenerConfig, SpeechRecognizer
 from areaviz.models.recurrent import SITE
 from areaviz.training.config import TrainConfig
 from areaviz.training.sentences import cross_entropy, mean_loss, run_tokenizer, total_loss
@@ -76,7 +76,7 @@ class Speech:
 
     config: SpeechConfig
     tokenizer: Tokenizer
-    network: Listener
+    network: SpeechRecognizer
     recordings: Recordings
     valid: Sequence[Utterance]
     device: torch.device
@@ -95,7 +95,7 @@ class Speech:
         said = (one.text for one in valid)
         tokenizer = run_tokenizer(folder / TOKENIZER, said, 32, "character", normalised=False)
         torch.manual_seed(config.seed)
-        network = Listener(ListenerConfig(len(tokenizer), **config.model)).to(device)
+        network = SpeechRecognizer(ListenerConfig(len(tokenizer), **config.model)).to(device)
         return cls(config, tokenizer, network, recordings, valid, device)
 
     def batches(self, first_step: int) -> Iterator[tuple[Tensor, Tensor]]:

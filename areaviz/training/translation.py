@@ -19,12 +19,12 @@ from areaviz.data.batches import Batch, IdPair, buckets, collate
 from areaviz.data.multi30k import WEIGHTS_LICENCE, Pair, read_split
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.checkpoint import TOKENIZER
-from areaviz.models.network import WritingNetwork
-from areaviz.models.writers import WRITERS
+from areaviz.models.network import GenerationNetwork
+from areaviz.models.writers import GENERATION_NETWORKS
 from areaviz.training.config import TrainConfig
 from areaviz.training.sentence_pairs import SampledPairs, read_made
 from areaviz.training.sentences import cross_entropy, longest, mean_loss, run_tokenizer, total_loss
-from areaviz.training.task import Description, fastest
+from areaviz.training.task import Description, optimise_for_training
 
 DATA = {
     "name": "Multi30k task 1 (Elliott et al. 2016), English to German",
@@ -47,7 +47,7 @@ class TranslationConfig(TrainConfig):
         level: "character" or "token".
         vocabulary: Largest number of tokens in the tokenizer.
         batch_tokens: Padded target tokens per batch.
-        network: A key of `WRITERS`.
+        network: A key of `GENERATION_NETWORKS`.
         size: Size of a Transformer, "Tiny", "Small", "Base" or "Big"; "" for other networks.
         max_length: Largest number of tokens in a training sentence. Longer ones are left out.
         label_smoothing: Label smoothing for the next token, 0 to 1.
@@ -79,7 +79,7 @@ class Translation:
 
     config: TranslationConfig
     tokenizer: Tokenizer
-    network: WritingNetwork
+    network: GenerationNetwork
     train_pairs: Sequence[IdPair]
     valid_pairs: Sequence[IdPair]
     device: torch.device
@@ -106,8 +106,10 @@ class Translation:
                 pairs.append(ids)
         sampled = SampledPairs.of(tokenizer, texts, config.sampling) if config.sampling else None
         torch.manual_seed(config.seed)
-        build = WRITERS[config.network][1]
-        network = fastest(build(network_options(config, len(tokenizer))).to(device), device)
+        build = GENERATION_NETWORKS[config.network][1]
+        network = optimise_for_training(
+            build(network_options(config, len(tokenizer))).to(device), device
+        )
         return cls(config, tokenizer, network, pairs, encode(tokenizer, valid), device, sampled)
 
     @classmethod
@@ -186,7 +188,7 @@ def network_options(config: TranslationConfig, vocabulary: int) -> Any:
     Raises:
         InputError: The size does not exist.
     """
-    options = WRITERS[config.network][0]
+    options = GENERATION_NETWORKS[config.network][0]
     if config.size:
         return options.sized(config.size, vocabulary, **config.model)
     return options(vocabulary, **config.model)

@@ -18,11 +18,11 @@ from torch import Tensor
 from areaviz.data.batches import pad, shifted
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.checkpoint import TOKENIZER
-from areaviz.models.watcher import Watcher, WatcherConfig
+from areaviz.models.watcher import VideoCaptioner, WatcherConfig
 from areaviz.trace.limits import choice
 from areaviz.training.config import TrainConfig
 from areaviz.training.sentences import cross_entropy, mean_loss, run_tokenizer, total_loss
-from areaviz.training.task import Description, chance_by_step, fastest
+from areaviz.training.task import Description, optimise_for_training, step_generators
 from areaviz.training.watched_clips import CLIPS, Clips, Watchable
 
 LARGEST_VOCABULARY = 400
@@ -52,7 +52,7 @@ class Video:
 
     config: VideoConfig
     tokenizer: Tokenizer
-    network: Watcher
+    network: VideoCaptioner
     clips: Clips
     device: torch.device
 
@@ -63,12 +63,12 @@ class Video:
         clips = CLIPS[config.clips](data, config.model)
         tokenizer = run_tokenizer(folder / TOKENIZER, clips.sentences(), LARGEST_VOCABULARY)
         torch.manual_seed(config.seed)
-        network = Watcher(WatcherConfig(len(tokenizer), **config.model)).to(device)
-        return cls(config, tokenizer, fastest(network, device), clips, device)
+        network = VideoCaptioner(WatcherConfig(len(tokenizer), **config.model)).to(device)
+        return cls(config, tokenizer, optimise_for_training(network, device), clips, device)
 
     def batches(self, first_step: int) -> Iterator[tuple[Tensor, Tensor]]:
         """Yield batches of randomly drawn clips without end."""
-        for rng in chance_by_step(self.config.seed, first_step):
+        for rng in step_generators(self.config.seed, first_step):
             yield self.batch(self.clips.drawn(rng, self.config.batch))
 
     def batch(self, clips: Sequence[Watchable]) -> tuple[Tensor, Tensor]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from areaviz.drawing.base import View
 from areaviz.drawing.worded import over_words
-from areaviz.extensions import Joined
+from areaviz.extensions import ExtensibleRegistry
 from areaviz.trace.record import Trace
 from areaviz.views import (
     balance,
@@ -67,7 +67,9 @@ def _problem(thing: object) -> str:
     return "" if isinstance(thing, View) else "is no View"
 
 
-VIEWS: Mapping[str, View] = Joined("views", {view.name: view for view in _ALL}, _problem)
+VIEWS: Mapping[str, View] = ExtensibleRegistry(
+    "views", {view.name: view for view in _ALL}, _problem
+)
 """Every view by name, in the order of the pages: built-in views, then those of other packages."""
-PAIRS: dict[str, Callable[[Trace], View]] = {"change": probabilities.against}
+PAIRS: dict[str, Callable[[Trace], View]] = {"change": probabilities.probability_change_view}
 """Views that compare a run with an earlier one, as functions from the earlier trace to a view."""

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure as PrintFigure
 from matplotlib.ticker import PercentFormatter
 from plotly.graph_objects import Bar, Figure, Scatter
 
-from areaviz.drawing.axes import legend, print_labels, screen_labels, screen_ticks, written
+from areaviz.drawing.axes import add_text, legend, print_labels, screen_labels, screen_ticks
 from areaviz.drawing.base import Table, view
 from areaviz.drawing.film import unit_name
 from areaviz.drawing.labels import escape
@@ -166,7 +166,7 @@ def figure(drawn: Balance) -> Figure:
             )
         )
     font, beside = {"size": SCREEN_FONT}, [1.005] * count
-    numbers = written(
+    numbers = add_text(
         beside,
         rows,
         drawn.numbers(),

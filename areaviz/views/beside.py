@@ -13,10 +13,10 @@ from matplotlib.figure import Figure as PrintFigure
 from plotly.graph_objects import Figure
 
 from areaviz.drawing import matrix
-from areaviz.drawing.base import Row, Table, caption, view
+from areaviz.drawing.base import Row, Table, figure_caption, view
 from areaviz.drawing.matrix import Matrix
 from areaviz.drawing.numbers import number_text
-from areaviz.drawing.select import FocusedMap, field_name, fits_spans, select, shown
+from areaviz.drawing.select import FocusedMap, field_name, fits_spans, select, visible_labels
 from areaviz.drawing.theme import nice_top
 from areaviz.trace.attribution import TOP, WAYS, agreements, beside
 from areaviz.trace.query import item_shares
@@ -27,7 +27,7 @@ COLUMNS = ("layer", "head", "beside", "rank correlation", f"top {TOP} in common"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Beside:
+class AttributionComparison:
     """The matrix to draw, and the agreement of every layer and head for the table."""
 
     drawn: Matrix
@@ -39,7 +39,7 @@ def fits(trace: Trace, focus: Focus) -> bool:
     return fits_spans(trace, focus) and bool(beside(trace.maps, focus.site, focus.layer))
 
 
-def find(trace: Trace, focus: Focus) -> Beside:
+def find(trace: Trace, focus: Focus) -> AttributionComparison:
     """Compare the attention of the focused queries with each attribution method.
 
     The matrix contains item shares [methods, N]: the mean over the focused queries, or over all
@@ -55,17 +55,17 @@ def find(trace: Trace, focus: Focus) -> Beside:
     drawn = Matrix(
         title=f"{chosen.subject}: attention and attribution, {chosen.head_words}",
         note=f"a row sums to 100%; {agreement_words(trace, focus)}",
-        caption=caption(trace, focus),
+        caption=figure_caption(trace, focus),
         values=values_WN,
         rows=("attention", *(WAYS[ending] for ending in ways)),
-        columns=shown(chosen.memory),
+        columns=visible_labels(chosen.memory),
         row_title="",
         column_title=f"{field_name(chosen.memory)} items",
         unit="share of row",
         top=min(1.0, nice_top(float(values_WN.max()))),
         marked_columns=focus.items if focus.side == "memory" else (),
     )
-    return Beside(drawn, _rows(trace, chosen))
+    return AttributionComparison(drawn, _rows(trace, chosen))
 
 
 def agreement_words(trace: Trace, focus: Focus) -> str:
@@ -95,15 +95,15 @@ def _share(value: float) -> str:
     return "–" if np.isnan(value) else f"{value:.0%}"
 
 
-def _draw(found: Beside) -> Figure:
+def _draw(found: AttributionComparison) -> Figure:
     return matrix.draw(found.drawn)
 
 
-def _table(found: Beside) -> Table:
+def _table(found: AttributionComparison) -> Table:
     return Table(COLUMNS, found.rows)
 
 
-def _paper(found: Beside) -> PrintFigure:
+def _paper(found: AttributionComparison) -> PrintFigure:
     return matrix.draw_print(found.drawn)
 
 

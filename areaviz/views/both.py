@@ -6,11 +6,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as PrintFigure
 from plotly.graph_objects import Figure, Scatter
 
-from areaviz.drawing.axes import HOVER, hover_points, written
+from areaviz.drawing.axes import HOVER, add_text, hover_points
 from areaviz.drawing.base import Row, Table, view
 from areaviz.drawing.film import Stills
-from areaviz.drawing.labels import clip, drawable, escape, visible
-from areaviz.drawing.pictures import uri
+from areaviz.drawing.labels import drawable, escape, show_invisibles, truncate
+from areaviz.drawing.pictures import to_data_uri
 from areaviz.drawing.theme import (
     ACCENT,
     PRINT_FONT,
@@ -30,7 +30,7 @@ from areaviz.views.both_panels import (
     WORD,
     Panel,
     Panels,
-    Tie,
+    SourceLink,
     curve,
     panels,
 )
@@ -51,7 +51,7 @@ def figure(drawn: Panels) -> Figure:
     line = {"color": ACCENT, "width": 1.5}
     for panel in drawn.panels:
         result.add_layout_image(
-            source=uri(stills.of(panel.frame)),
+            source=to_data_uri(stills.of(panel.frame)),
             layer="below",
             xref="x",
             yref="y",
@@ -75,13 +75,13 @@ def figure(drawn: Panels) -> Figure:
         result.add_traces([_line(panel, tie, end) for tie, end in panel.places()])
     middles = [panel.middle for panel in drawn.panels]
     hovers = [_hover(drawn, panel) for panel in drawn.panels]
-    words = [escape(clip(panel.frame.label, CUT)) for panel in drawn.panels]
+    words = [escape(truncate(panel.frame.label, CUT)) for panel in drawn.panels]
     bold = {"size": SCREEN_FONT + 1, "weight": 600}
     count = len(middles)
     result.add_traces(
         [
             hover_points([0.7 * SEEN] * count, middles, hovers, 0.7 * drawn.panels[0].height),
-            written(
+            add_text(
                 [WORD] * count, middles, words, bold, "top center", opacity=1, cliponaxis=False
             ),
             _sources(drawn, strong=True),
@@ -94,7 +94,7 @@ def figure(drawn: Panels) -> Figure:
 
 def _line(
     panel: Panel,
-    tie: Tie,
+    tie: SourceLink,
     end: float,
 ) -> Scatter:
     x, y = curve(panel.middle, end)
@@ -129,7 +129,7 @@ def _sources(drawn: Panels, strong: bool) -> Scatter:
     font = {"size": SCREEN_FONT, "weight": 600 if strong else 400}
     opacity = 1 if strong else _FAINT
     x = [READ] * len(y)
-    return written(
+    return add_text(
         x,
         y,
         texts,
@@ -142,7 +142,9 @@ def _sources(drawn: Panels, strong: bool) -> Scatter:
 
 def table(drawn: Panels) -> Table:
     """Tabulate what each word attends to: first all source words, then all picture cells."""
-    cells = [(cell, visible(label)) for cell, label in enumerate(drawn.film.cells.labels, 1)]
+    cells = [
+        (cell, show_invisibles(label)) for cell, label in enumerate(drawn.film.cells.labels, 1)
+    ]
     words = [(first + 1, label) for first, label in drawn.sources]
     rows: list[Row] = []
     for panel in drawn.panels:
@@ -188,7 +190,7 @@ def _print_panel(
     axes.text(
         WORD * _WIDE,
         middle - 0.03,
-        drawable(clip(panel.frame.label, CUT)),
+        drawable(truncate(panel.frame.label, CUT)),
         ha="center",
         va="bottom",
         fontsize=9,

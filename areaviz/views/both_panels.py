@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from areaviz.drawing.axes import STEPS, eased
+from areaviz.drawing.axes import STEPS, ease_in_out
 from areaviz.drawing.film import Film, Frame, film, unit_name
-from areaviz.drawing.labels import clip, counted
+from areaviz.drawing.labels import pluralise, truncate
 from areaviz.drawing.select import field_name, group_labels, groups, select, word_groups
 from areaviz.drawing.theme import Drawing
 from areaviz.drawing.two_memories import PICTURE, TEXT, both_caption, turned
@@ -43,7 +43,7 @@ CUT = 14
 
 
 @dataclass(frozen=True, slots=True)
-class Tie:
+class SourceLink:
     """One source word, or the merged rest of the source, that a word attends to."""
 
     # First item, 0-based.
@@ -59,7 +59,7 @@ class Tie:
     @property
     def text(self) -> str:
         """The label, shortened to fit, with the share if it is written."""
-        label = clip(self.label, 15)
+        label = truncate(self.label, 15)
         return f"{label} {self.share:.0%}" if self.strong or self.rest else label
 
 
@@ -69,7 +69,7 @@ class Panel:
 
     frame: Frame
     # Source words in the order of the source, the merged rest last.
-    ties: Sequence[Tie]
+    ties: Sequence[SourceLink]
     # Share of every source word: float32 [S].
     shares: FloatArray
     top: float
@@ -81,7 +81,7 @@ class Panel:
         """Vertical centre of the picture and of the word."""
         return self.top + self.height / 2
 
-    def places(self) -> Iterator[tuple[Tie, float]]:
+    def places(self) -> Iterator[tuple[SourceLink, float]]:
         """Yield every source word with its vertical position."""
         y = self.middle - (len(self.ties) - 1) * _LINE / 2
         for number, tie in enumerate(self.ties):
@@ -132,7 +132,7 @@ def panels(trace: Trace, focus: Focus) -> Panels:
         found.append(
             Panel(
                 frame,
-                ties(shares_S, named),
+                source_links(shares_S, named),
                 shares_S,
                 top,
                 height,
@@ -142,7 +142,7 @@ def panels(trace: Trace, focus: Focus) -> Panels:
     note = "brightness: attention to the picture; lines: to the source, full width at 100%"
     missing = len(marked or drawn.frames) - len(frames)
     if missing:
-        note += f"; {counted(missing, unit)} left out"
+        note += f"; {pluralise(missing, unit)} left out"
         note += "" if chosen.focused else ", short ones first"
     name = f"{field_name(chosen.query)} {unit}"
     return Panels(
@@ -172,7 +172,7 @@ def chosen_frames(frames: Sequence[Frame], focused: bool) -> Sequence[Frame]:
     return sorted(first, key=lambda frame: frame.first)
 
 
-def ties(shares_S: FloatArray, named: Sequence[tuple[int, str]]) -> list[Tie]:
+def source_links(shares_S: FloatArray, named: Sequence[tuple[int, str]]) -> list[SourceLink]:
     """Return one tie per source word of a short sentence.
 
     For a longer sentence, return the strongest words and one tie for all other words.
@@ -185,12 +185,12 @@ def ties(shares_S: FloatArray, named: Sequence[tuple[int, str]]) -> list[Tie]:
         first, label = named[number]
         share = float(shares_S[number])
         # Shares of at least 10 % are written next to the word; the largest share always is.
-        found.append(Tie(first, label, share, share >= min(top, 0.1) > 0))
+        found.append(SourceLink(first, label, share, share >= min(top, 0.1) > 0))
     if kept < len(named):
         left = 1 - sum(tie.share for tie in found) if top else 0.0
         others = f"{len(named) - kept} others"
         found.append(
-            Tie(
+            SourceLink(
                 len(named),
                 others,
                 max(left, 0.0),
@@ -208,4 +208,4 @@ def curve(start: float, end: float) -> tuple[FloatArray, FloatArray]:
         x as shares of the width, and y in px.
     """
     x = LEAVES + (0.69 - LEAVES) * STEPS
-    return x.astype(np.float32), eased(start, end)
+    return x.astype(np.float32), ease_in_out(start, end)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from plotly.graph_objects import Bar, Figure, Scatter
 
-from areaviz.drawing.labels import clip, escape
+from areaviz.drawing.labels import escape, truncate
 from areaviz.drawing.theme import ACCENT, EDGE, RULE, SECOND, Drawing, screen_figure
 
 _HEIGHT, _FONT, _LABEL = 360.0, 14, 34
@@ -61,7 +61,7 @@ def change_bars(
         figure.add_annotation(
             x=place + 0.6,
             y=changes[place],
-            text=escape(clip(label, _LABEL)),
+            text=escape(truncate(label, _LABEL)),
             showarrow=False,
             xanchor="left",
             yanchor="bottom",

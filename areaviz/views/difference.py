@@ -15,7 +15,7 @@ from plotly.graph_objects import Figure, Heatmap
 
 from areaviz.drawing.axes import depth, screen_labels, screen_ticks
 from areaviz.drawing.base import Row, Table
-from areaviz.drawing.matrix import pair_texts, tall
+from areaviz.drawing.matrix import matrix_height_px, pair_texts
 from areaviz.drawing.select import group_labels, matched_words, spoken_words, word_groups
 from areaviz.drawing.theme import ACCENT, SCREEN_FONT, SECOND, Drawing, nice_top, screen_figure
 from areaviz.trace import query
@@ -159,7 +159,7 @@ def difference_figure(found: Difference, titles: tuple[str, str]) -> Figure:
     if found.shape is not None:
         values = values[list(found.looked_at)].mean(0).reshape(found.shape)
         rows, columns = (tuple(str(n + 1) for n in range(side)) for side in found.shape)
-    height = tall(len(values))
+    height = matrix_height_px(len(values))
     across, down = screen_labels(columns), screen_labels(rows, height, upright=True)
     drawing = Drawing(_title(found), _note(found, titles), "")
     figure = screen_figure(

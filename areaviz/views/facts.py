@@ -6,8 +6,8 @@ See Sukhbaatar et al. 2015, Fig. 2.
 from __future__ import annotations
 
 from areaviz.drawing import matrix
-from areaviz.drawing.base import Row, Table, caption, view
-from areaviz.drawing.labels import clip, readable
+from areaviz.drawing.base import Row, Table, figure_caption, view
+from areaviz.drawing.labels import escape_controls, truncate
 from areaviz.drawing.matrix import Matrix
 from areaviz.drawing.select import fits_map
 from areaviz.trace.facts import gold_facts
@@ -29,14 +29,14 @@ def facts(trace: Trace, focus: Focus) -> Matrix:
     values = attention.weights[:, 0, 0].T
     labels = []
     for number, label in enumerate(field.labels, start=1):
-        labels.append(f"{number}  {clip(readable(label), _LONGEST)}")
-    question = readable(trace.fields[attention.query].raw)
-    answer = readable(trace.fields[trace.output.field].raw)
+        labels.append(f"{number}  {truncate(escape_controls(label), _LONGEST)}")
+    question = escape_controls(trace.fields[attention.query].raw)
+    answer = escape_controls(trace.fields[trace.output.field].raw)
     framed = "; framed: the facts that answer the question" if marked else ""
     return Matrix(
-        title=f"{clip(question, _LONGEST)} {answer}",
+        title=f"{truncate(question, _LONGEST)} {answer}",
         note=f"a column sums to 100%: what one hop reads{framed}",
-        caption=caption(trace, focus, all_layers=True),
+        caption=figure_caption(trace, focus, all_layers=True),
         values=values,
         rows=tuple(labels),
         columns=tuple(f"hop {hop + 1}" for hop in range(attention.layers)),

@@ -18,10 +18,10 @@ from PIL import Image, ImageDraw, ImageFont
 from plotly.graph_objects import Figure
 
 from areaviz.drawing import tiles
-from areaviz.drawing.base import Played, Table, view
+from areaviz.drawing.base import Animation, Table, view
 from areaviz.drawing.film import Film, Frame, Stills, film, fits_film
-from areaviz.drawing.labels import clip, drawable, visible
-from areaviz.drawing.pictures import Pixels, outlined, uri, widened
+from areaviz.drawing.labels import drawable, show_invisibles, truncate
+from areaviz.drawing.pictures import Pixels, draw_boxes, repeat_to_minimum_size, to_data_uri
 from areaviz.drawing.theme import SECOND
 from areaviz.drawing.tiles import Sheet, Tile
 from areaviz.trace.areas import area_text
@@ -49,7 +49,7 @@ def sheet(drawn: Film, longest: int) -> Sheet:
     for frame in drawn.frames:
         share = f"{frame.heaviest.weight:.0%}" if frame.heaviest else ""
         found.append(
-            Tile(_still(stills, frame), (clip(frame.label, 14), share), _hover(drawn, frame))
+            Tile(_still(stills, frame), (truncate(frame.label, 14), share), _hover(drawn, frame))
         )
     height, width = drawn.picture.shape[:2]
     return Sheet(
@@ -69,7 +69,7 @@ def _still(stills: Stills, frame: Frame) -> Pixels:
         return still
     (height, width), edge = still.shape[:2], 1.5 * stills.line
     around = edge, edge, width - edge, height - edge
-    return outlined(still, [(around, SECOND)], 2 * stills.line)
+    return draw_boxes(still, [(around, SECOND)], 2 * stills.line)
 
 
 def _hover(drawn: Film, frame: Frame) -> tuple[str, ...]:
@@ -86,7 +86,7 @@ def frame_text(frame: Frame) -> str:
 
 def most_text(drawn: Film, frame: Frame) -> str:
     """Name the cell that gets the most attention, with its share."""
-    cell = visible(drawn.cells.labels[int(frame.shares.argmax())])
+    cell = show_invisibles(drawn.cells.labels[int(frame.shares.argmax())])
     return f"most on {cell}: {frame.shares.max():.1%}"
 
 
@@ -117,16 +117,19 @@ def table(drawn: Film) -> Table:
     return Table(("position", "item", "probability", "heaviest area", *cells), rows)
 
 
-def played(trace: Trace, focus: Focus) -> Played:
+def played(trace: Trace, focus: Focus) -> Animation:
     """Render larger frames, which the browser plays without asking the server."""
     drawn = film(trace, focus)
     stills = drawn.stills(PLAYED_LONGEST)
-    return Played(
+    return Animation(
         drawn.title,
         drawn.note,
         drawn.caption,
         words=tuple(frame.label for frame in drawn.frames),
-        pictures=tuple(uri(widened(_still(stills, frame), PLAYED_LEAST)) for frame in drawn.frames),
+        pictures=tuple(
+            to_data_uri(repeat_to_minimum_size(_still(stills, frame), PLAYED_LEAST))
+            for frame in drawn.frames
+        ),
         milliseconds=_MILLISECONDS,
     )
 

@@ -9,10 +9,10 @@ from matplotlib.figure import Figure as PrintFigure
 from plotly.graph_objects import Figure
 
 from areaviz.drawing import matrix
-from areaviz.drawing.axes import written
-from areaviz.drawing.base import Table, caption, view
+from areaviz.drawing.axes import add_text
+from areaviz.drawing.base import Table, figure_caption, view
 from areaviz.drawing.gazes import GLIMPSES, fits_glimpses, fits_transformer, ink_on
-from areaviz.drawing.labels import visible
+from areaviz.drawing.labels import show_invisibles
 from areaviz.drawing.matrix import Matrix
 from areaviz.drawing.theme import SCREEN_FONT, colour_at
 from areaviz.trace.record import FloatArray, Trace
@@ -44,7 +44,7 @@ def _rank(name: str) -> tuple[int, float, str]:
     return (0, float(name), name) if name.isdecimal() else (1, 0, name)
 
 
-def heat(trace: Trace, focus: Focus) -> Matrix:
+def label_matrix(trace: Trace, focus: Focus) -> Matrix:
     """Build the matrix of probabilities with focused steps outlined."""
     names, likely = label_probabilities(trace)
     is_glimpse = focus.site == GLIMPSES
@@ -52,9 +52,9 @@ def heat(trace: Trace, focus: Focus) -> Matrix:
     return Matrix(
         title=f"Probability of each label after each {look}",
         note="a column holds the likeliest labels; what is blank was not among them",
-        caption=caption(trace, focus),
+        caption=figure_caption(trace, focus),
         values=likely,
-        rows=tuple(map(visible, names)),
+        rows=tuple(map(show_invisibles, names)),
         columns=tuple(str(step + 1) for step in range(likely.shape[1])),
         row_title="label",
         column_title=look,
@@ -82,7 +82,7 @@ def figure(drawn: Matrix) -> Figure:
         y.append(row)
         texts.append(text)
         inks.append(ink)
-    return result.add_trace(written(x, y, texts, {"color": inks, "size": SCREEN_FONT}))
+    return result.add_trace(add_text(x, y, texts, {"color": inks, "size": SCREEN_FONT}))
 
 
 def paper(drawn: Matrix) -> PrintFigure:
@@ -121,7 +121,7 @@ VIEW = view(
     "Labels",
     "How did the model's mind change with each glimpse?",
     _fits,
-    heat,
+    label_matrix,
     figure,
     table,
     paper,

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from plotly.graph_objects import Figure, Scatter
 
 from areaviz.drawing.axes import legend
-from areaviz.drawing.base import Table, caption, view
+from areaviz.drawing.base import Table, figure_caption, view
 from areaviz.drawing.gazes import (
     Answer,
     centres,
@@ -90,7 +90,7 @@ def path(trace: Trace, focus: Focus) -> Path:
             f"numbers: order of glimpses; boxes: their finest scale{wider}; key: the label after"
             " each"
         ),
-        caption=caption(trace, focus),
+        caption=figure_caption(trace, focus),
         picture=picture,
         gaze=gaze,
         chosen=chosen_steps(gaze, focus),

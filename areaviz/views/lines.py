@@ -17,14 +17,14 @@ from areaviz.drawing.axes import (
     HOVER,
     STEPS,
     depth,
-    eased,
+    ease_in_out,
     legend,
     print_labels,
     print_ticks,
     screen_labels,
     screen_ticks,
 )
-from areaviz.drawing.base import Table, caption, view
+from areaviz.drawing.base import Table, figure_caption, view
 from areaviz.drawing.labels import Ticks, for_screen
 from areaviz.drawing.select import (
     FocusedMap,
@@ -32,9 +32,9 @@ from areaviz.drawing.select import (
     fits_text,
     noun,
     positions,
-    quote,
+    quote_items,
     select,
-    shown,
+    visible_labels,
 )
 from areaviz.drawing.theme import (
     PRINT_FONT,
@@ -85,7 +85,7 @@ class Lines(Drawing):
         """Return x and y of the curve from the memory item (y = 1) to the query (y = 0)."""
         top = (line.item + 0.5) / len(self.chosen.memory)
         bottom = (line.query + 0.5) / len(self.chosen.query)
-        return eased(top, bottom), (1 - STEPS).astype(np.float32)
+        return ease_in_out(top, bottom), (1 - STEPS).astype(np.float32)
 
 
 def lines(trace: Trace, focus: Focus) -> Lines:
@@ -106,7 +106,7 @@ def lines(trace: Trace, focus: Focus) -> Lines:
             f" {noun(chosen.query)}'s"
             f" attention (full width: {full})"
         ),
-        caption=caption(trace, focus),
+        caption=figure_caption(trace, focus),
         chosen=chosen,
         lines=kept,
         widest=widest,
@@ -119,7 +119,8 @@ def _subject(chosen: FocusedMap, focus: Focus) -> str:
     if not focus.items:
         return "Strongest lines"
     items, memory = sorted(set(focus.items)), chosen.memory
-    return f"Lines to {field_name(memory)} {positions(items, noun(memory))} {quote(memory, items)}"
+    where = positions(items, noun(memory))
+    return f"Lines to {field_name(memory)} {where} {quote_items(memory, items)}"
 
 
 def _wanted(shape: tuple[int, ...], focus: Focus) -> npt.NDArray[np.bool_]:
@@ -148,7 +149,7 @@ def figure(drawn: Lines) -> Figure:
     query_field, memory = drawn.chosen.query, drawn.chosen.memory
     heads = drawn.chosen.heads
     several = len(heads) > 1
-    above, below = screen_labels(shown(memory)), screen_labels(shown(query_field))
+    above, below = screen_labels(visible_labels(memory)), screen_labels(visible_labels(query_field))
     picture = screen_figure(
         drawn,
         250,
@@ -215,7 +216,7 @@ def _curve(drawn: Lines, line: Line) -> Scatter:
 
 def table(drawn: Lines) -> Table:
     """Tabulate one row per line, strongest first."""
-    queries, memory = shown(drawn.chosen.query), shown(drawn.chosen.memory)
+    queries, memory = visible_labels(drawn.chosen.query), visible_labels(drawn.chosen.memory)
     rows = []
     for line in drawn.lines:
         attends = (line.query + 1, queries[line.query])
@@ -272,7 +273,7 @@ def _print_axis(
     field: Field,
     top: bool = False,
 ) -> None:
-    print_ticks(axes, _placed(field, print_labels(shown(field))), top)
+    print_ticks(axes, _placed(field, print_labels(visible_labels(field))), top)
     axes.set_xlabel(f"{field_name(field)} {noun(field)}s", fontsize=8)
 
 

@@ -14,10 +14,10 @@ from matplotlib.figure import Figure as PrintFigure
 from plotly.graph_objects import Figure, Heatmap
 
 from areaviz.data.spectrogram import spectrogram
-from areaviz.drawing.axes import frame, print_scale, print_titles
-from areaviz.drawing.base import Row, Table, caption, view
-from areaviz.drawing.labels import clip, escape, readable
-from areaviz.drawing.pictures import Box, Pixels, coloured, uri
+from areaviz.drawing.axes import add_outline, print_scale, print_titles
+from areaviz.drawing.base import Row, Table, figure_caption, view
+from areaviz.drawing.labels import escape, escape_controls, truncate
+from areaviz.drawing.pictures import Box, Pixels, gray_to_rgb, to_data_uri
 from areaviz.drawing.select import fits_map
 from areaviz.drawing.theme import (
     PRINT_EDGE,
@@ -44,7 +44,7 @@ GAP = 0.3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Listening(Drawing):
+class SpeechAlignment(Drawing):
     """The alignment and the spectrogram to draw."""
 
     # Attention weights, float32 [T, M]; row t belongs to the item with label t.
@@ -91,7 +91,7 @@ def fits(trace: Trace, focus: Focus) -> bool:
     return fits_map(trace, focus) and trace.fields[trace.maps[focus.site].memory].kind == "sound"
 
 
-def spoken(trace: Trace) -> tuple[tuple[float, float], ...]:
+def spoken_intervals(trace: Trace) -> tuple[tuple[float, float], ...]:
     """Return the start and end of each spoken item in seconds, or () if unknown."""
     try:
         seconds = [float(one) for one in trace.details.get(GOLD, "").split()]
@@ -100,12 +100,12 @@ def spoken(trace: Trace) -> tuple[tuple[float, float], ...]:
     return tuple(zip(seconds[::2], seconds[1::2], strict=False))
 
 
-def listening(trace: Trace, focus: Focus) -> Listening:
+def listening(trace: Trace, focus: Focus) -> SpeechAlignment:
     """Find the weights of all items over time, and the spectrogram of the sound."""
     attention, sound = trace.maps[focus.site], trace.request.sound
     assert sound is not None, "a field of a sound has a request with one"
     field, query = trace.fields[attention.memory], trace.fields[attention.query]
-    known = spoken(trace)
+    known = spoken_intervals(trace)
     weights_TM = attention.weights[focus.layer].mean(0)
     if focus.head is not None:
         weights_TM = attention.weights[focus.layer, focus.head]
@@ -115,12 +115,12 @@ def listening(trace: Trace, focus: Focus) -> Listening:
     starts = field.anchors[:, 0] / RATE
     lines = "; dashed: where each digit is said" if known else ""
     is_query = focus.side == "query"
-    return Listening(
-        title=f"Heard: {clip(readable(query.raw), 60)}",
+    return SpeechAlignment(
+        title=f"Heard: {truncate(escape_controls(query.raw), 60)}",
         note=f"a row sums to 100%: what was listened to for this item; below, the sound{lines}",
-        caption=caption(trace, focus),
+        caption=figure_caption(trace, focus),
         weights=weights_TM,
-        labels=tuple(readable(label) for label in query.labels),
+        labels=tuple(escape_controls(label) for label in query.labels),
         probabilities=trace.output.probabilities,
         loud=(shade_FE.T[::-1] * 255).astype(np.uint8),
         seconds=sound.seconds,
@@ -130,7 +130,7 @@ def listening(trace: Trace, focus: Focus) -> Listening:
     )
 
 
-def figure(drawn: Listening) -> Figure:
+def figure(drawn: SpeechAlignment) -> Figure:
     """Draw the alignment with hover text and the spectrogram below it."""
     height = float(np.clip(24 * drawn.bottom, 220, 620))
     result = screen_figure(
@@ -145,12 +145,12 @@ def figure(drawn: Listening) -> Figure:
             ticktext=[escape(label) for label in drawn.labels],
         ),
         coloraxis=colour_axis(drawn.top, "weight"),
-        shapes=[*_lines(drawn), *(frame(*box) for box in _frames(drawn))],
+        shapes=[*_lines(drawn), *(add_outline(*box) for box in _frames(drawn))],
     )
     left, top, width, high = drawn.sound_box
     place = {"xref": "x", "yref": "y", "sizing": "stretch", "layer": "below"}
     size = {"x": left, "y": top, "sizex": width, "sizey": high}
-    result.add_layout_image(source=uri(coloured(drawn.loud)), **place, **size)
+    result.add_layout_image(source=to_data_uri(gray_to_rgb(drawn.loud)), **place, **size)
     result.add_trace(
         Heatmap(
             z=drawn.weights,
@@ -164,7 +164,7 @@ def figure(drawn: Listening) -> Figure:
     return result
 
 
-def _hovers(drawn: Listening) -> list[list[str]]:
+def _hovers(drawn: SpeechAlignment) -> list[list[str]]:
     """Write the hover text of every weight."""
     times = [f"{start:.2f} to {end:.2f} s" for start, end in _items(drawn)]
     texts = []
@@ -174,12 +174,12 @@ def _hovers(drawn: Listening) -> list[list[str]]:
     return texts
 
 
-def _items(drawn: Listening) -> Iterator[tuple[float, float]]:
+def _items(drawn: SpeechAlignment) -> Iterator[tuple[float, float]]:
     """Yield the start and end of every item of the sound, in seconds."""
     yield from zip(drawn.edges, drawn.edges[1:], strict=False)
 
 
-def _lines(drawn: Listening) -> Iterator[dict[str, object]]:
+def _lines(drawn: SpeechAlignment) -> Iterator[dict[str, object]]:
     """Yield dashed vertical lines at the starts and ends of spoken items."""
     line = {"color": SECOND, "width": 1, "dash": "dot"}
     for second in sorted({one for pair in drawn.spoken for one in pair}):
@@ -187,13 +187,13 @@ def _lines(drawn: Listening) -> Iterator[dict[str, object]]:
         yield {"type": "line", "line": line, **ends}
 
 
-def _frames(drawn: Listening) -> Iterator[Box]:
+def _frames(drawn: SpeechAlignment) -> Iterator[Box]:
     """Yield the frames of the focused rows."""
     for row in drawn.marked:
         yield 0.0, row - 0.5, drawn.seconds, 1.0
 
 
-def paper(drawn: Listening) -> PrintFigure:
+def paper(drawn: SpeechAlignment) -> PrintFigure:
     """Draw the figure for print."""
     result, axes = print_figure(drawn, float(np.clip(0.16 * drawn.bottom, 1.6, 5.0)))
     rows = np.arange(drawn.rows + 1) - 0.5
@@ -214,7 +214,7 @@ def paper(drawn: Listening) -> PrintFigure:
     return result
 
 
-def tabulate(drawn: Listening) -> Table:
+def tabulate(drawn: SpeechAlignment) -> Table:
     """Tabulate one row per item: its probability, its top moment, and that moment's weight."""
     rows: list[Row] = []
     items = list(_items(drawn))

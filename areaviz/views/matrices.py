@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from areaviz.drawing import matrix
-from areaviz.drawing.base import caption, view
+from areaviz.drawing.base import figure_caption, view
 from areaviz.drawing.matrix import Matrix, Outlined
 from areaviz.drawing.select import (
     FocusedMap,
@@ -20,9 +20,9 @@ from areaviz.drawing.select import (
     fits_text,
     group_labels,
     noun,
-    quote,
+    quote_items,
     select,
-    shown,
+    visible_labels,
     word_groups,
 )
 from areaviz.drawing.theme import nice_top
@@ -58,7 +58,7 @@ def alignment(trace: Trace, focus: Focus) -> Matrix:
     return Matrix(
         title=f"What every {attends} {unit} attends to{against}, {chosen.head_words}",
         note=_note(focus, outline),
-        caption=caption(trace, focus),
+        caption=figure_caption(trace, focus),
         values=values,
         rows=group_labels(chosen.query, rows),
         columns=group_labels(chosen.memory, columns),
@@ -97,7 +97,7 @@ def _outlined(chosen: FocusedMap, focus: Focus, rows: Runs, columns: Runs) -> li
             found.append(None)
             continue
         items = range(one.area.left, one.area.left + one.area.width)
-        text = quote(chosen.memory, items)[1:-1]
+        text = quote_items(chosen.memory, items)[1:-1]
         ends = column_of[items[0]], column_of[items[-1]] + 1
         found.append(Outlined(*ends, text, len(items), one.weight))
     return found
@@ -118,10 +118,10 @@ def coverage(trace: Trace, focus: Focus) -> Matrix:
             f"coverage: attention on the areas that hold the {noun(chosen.memory)}; a row sums to"
             " the mean area size, not to 100%"
         ),
-        caption=caption(trace, replace(focus, head=None)),
+        caption=figure_caption(trace, replace(focus, head=None)),
         values=values,
         rows=tuple(f"head {head + 1}" for head in heads),
-        columns=shown(chosen.memory),
+        columns=visible_labels(chosen.memory),
         row_title="",
         column_title=f"{field_name(chosen.memory)} {noun(chosen.memory)}s",
         unit="coverage",

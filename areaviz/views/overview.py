@@ -11,9 +11,9 @@ from matplotlib.figure import Figure as PrintFigure
 from matplotlib.patches import Rectangle
 from plotly.graph_objects import Figure
 
-from areaviz.drawing.axes import frame, hover_points, lay_picture, print_scale, written
-from areaviz.drawing.base import Table, caption, view
-from areaviz.drawing.pictures import PIXELS, average, block_size
+from areaviz.drawing.axes import add_heatmap_image, add_outline, add_text, hover_points, print_scale
+from areaviz.drawing.base import Table, figure_caption, view
+from areaviz.drawing.pictures import PIXELS, average_blocks, block_size
 from areaviz.drawing.select import field_name, fits_map, noun, sides
 from areaviz.drawing.theme import (
     SCREEN_FONT,
@@ -157,7 +157,7 @@ def overview(trace: Trace, focus: Focus) -> Overview:
                 noun=noun(fields[1]),
             )
         )
-        values.append(average(shares_QN, rows, columns))
+        values.append(average_blocks(shares_QN, rows, columns))
     wide = across <= _WIDE
     text_px = (15.0 if wide else 12) * len(tiles[0].texts(wide)) + 12
     tile_px = _tile_px(across)
@@ -174,7 +174,7 @@ def overview(trace: Trace, focus: Focus) -> Overview:
     return Overview(
         title=title,
         note=f"rows {names[0]}, columns {names[1]}; below: {below}",
-        caption=caption(trace, replace(focus, head=None), all_layers=every),
+        caption=figure_caption(trace, replace(focus, head=None), all_layers=every),
         tiles=tiles,
         sheet=sheet,
         across=across,
@@ -225,9 +225,9 @@ def figure(drawn: Overview) -> Figure:
         across=unseen_axis(-0.01, drawn.across),
         down=unseen_axis(drawn.down, -0.02),
         coloraxis=colour_axis(drawn.top, _UNIT),
-        shapes=[frame(tile.column, tile.row, broad, high) for tile in focused],
+        shapes=[add_outline(tile.column, tile.row, broad, high) for tile in focused],
     )
-    lay_picture(picture, drawn.sheet, drawn.top, (0, 0, drawn.across, drawn.down))
+    add_heatmap_image(picture, drawn.sheet, drawn.top, (0, 0, drawn.across, drawn.down))
     points = hover_points(
         [tile.column + broad / 2 for tile in tiles],
         [tile.row + high / 2 for tile in tiles],
@@ -239,7 +239,7 @@ def figure(drawn: Overview) -> Figure:
     below = [tile.row + high + 6 / drawn.place_px for tile in tiles]
     texts = ["<br>".join(tile.texts(drawn.wide)) for tile in tiles]
     font = {"size": SCREEN_FONT if drawn.wide else 9}
-    return picture.add_traces([points, written(left, below, texts, font, "bottom right")])
+    return picture.add_traces([points, add_text(left, below, texts, font, "bottom right")])
 
 
 def table(drawn: Overview) -> Table:

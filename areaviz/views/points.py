@@ -14,8 +14,8 @@ from matplotlib.figure import Figure as PrintFigure
 from plotly.graph_objects import Figure, Scatter
 
 from areaviz.drawing.axes import print_scale
-from areaviz.drawing.base import Row, Table, caption, view
-from areaviz.drawing.numbered_points import numbered_points, outward
+from areaviz.drawing.base import Row, Table, figure_caption, view
+from areaviz.drawing.numbered_points import label_positions, numbered_points
 from areaviz.drawing.select import fits_map
 from areaviz.drawing.theme import (
     ACCENT,
@@ -78,7 +78,7 @@ def pointing(trace: Trace, focus: Focus) -> Pointing:
     return Pointing(
         title=f"Step {step + 1} of {len(labels)}: points at {labels[step]} with {share:.0%}",
         note=f"colour: weight at this step; line: the answer after it{drawn}",
-        caption=caption(trace, focus),
+        caption=figure_caption(trace, focus),
         points=trace.fields[attention.memory].anchors,
         weights=attention.weights[0, 0],
         step=step,
@@ -159,7 +159,7 @@ def paper(drawn: Pointing) -> PrintFigure:
         "zorder": 3,
     }
     dots = axes.scatter(x, y, 42, weights_N, **style)
-    for number, (down, across) in enumerate(outward(drawn.points), start=1):
+    for number, (down, across) in enumerate(label_positions(drawn.points), start=1):
         away = _AWAY[across], 5 if down == "top" else -5
         axes.annotate(
             str(number),

@@ -24,10 +24,10 @@ from areaviz.drawing.axes import (
     screen_ticks,
 )
 from areaviz.drawing.base import Row, Table, View, changes_words, model_words
-from areaviz.drawing.labels import for_screen, visible
+from areaviz.drawing.labels import for_screen, show_invisibles
 from areaviz.drawing.matrix import block_names
-from areaviz.drawing.pictures import CELLS, average, block_size
-from areaviz.drawing.select import field_name, known_as, shown
+from areaviz.drawing.pictures import CELLS, average_blocks, block_size
+from areaviz.drawing.select import display_field, field_name, visible_labels
 from areaviz.drawing.theme import (
     ACCENT,
     CLEAR,
@@ -82,7 +82,7 @@ class Probabilities(Drawing):
 def _averaged(probabilities_T: FloatArray) -> FloatArray:
     """Average blocks of items so that a figure has enough pixels for all bars: float32 [B]."""
     block = block_size(len(probabilities_T))
-    return average(probabilities_T[None], 1, block).reshape(-1)
+    return average_blocks(probabilities_T[None], 1, block).reshape(-1)
 
 
 def _title(title: str, items: int) -> str:
@@ -91,12 +91,12 @@ def _title(title: str, items: int) -> str:
     return f"{title} · averaged {block} items to a bar" if block > 1 else title
 
 
-def certainty(trace: Trace) -> Probabilities:
+def output_probabilities(trace: Trace) -> Probabilities:
     """Build bars of the produced items and rings of their best alternatives.
 
     All alternatives appear on hovering.
     """
-    output, field = trace.output, known_as(trace, trace.output.field)
+    output, field = trace.output, display_field(trace, trace.output.field)
     name, other_T = field_name(field), np.zeros(len(field), np.float32)
     for t, (label, options) in enumerate(zip(field.labels, output.alternatives, strict=True)):
         other_T[t] = max((p for other, p in options if other != label), default=0.0)
@@ -125,7 +125,7 @@ def certainty(trace: Trace) -> Probabilities:
 
 def change(before: Trace, after: Trace) -> Probabilities:
     """Build bars of the probabilities after the change and rings of those before it."""
-    field, request = known_as(before, before.output.field), after.request
+    field, request = display_field(before, before.output.field), after.request
     bars = _averaged(after.output.probabilities[: len(field)])
     rings = _averaged(before.output.probabilities[: len(field)])
     pairs = zip(rings.tolist(), bars.tolist(), strict=True)
@@ -146,8 +146,8 @@ def change(before: Trace, after: Trace) -> Probabilities:
 def figure(drawn: Probabilities) -> Figure:
     """Draw bars and rings for the screen."""
     items = len(drawn.field)
-    across = screen_labels(shown(drawn.field))
-    labels = {"xaxis": shown(drawn.field)}
+    across = screen_labels(visible_labels(drawn.field))
+    labels = {"xaxis": visible_labels(drawn.field)}
     picture = screen_figure(drawn, drawn.height, above=8, below=depth(across) + 28, labels=labels)
     texts = [f"{name}<br>{hover}" for name, hover in zip(drawn.names, drawn.hovers, strict=True)]
     bars = Bar(
@@ -191,7 +191,7 @@ def paper(drawn: Probabilities) -> PrintFigure:
         zorder=3,
     )
     axes.set(xlim=(-0.6, len(drawn.field) - 0.4), ylim=(0, _TOP))
-    print_ticks(axes, print_labels(shown(drawn.field)))
+    print_ticks(axes, print_labels(visible_labels(drawn.field)))
     print_titles(axes, drawn.across, "probability")
     return result
 
@@ -208,9 +208,9 @@ def table(trace: Trace, focus: Focus) -> Table:
         columns += [f"alternative {k}", f"probability of alternative {k}"]
     rows = []
     for t, options in enumerate(others):
-        row: Row = (t + 1, visible(labels[t]), float(output.probabilities[t]))
+        row: Row = (t + 1, show_invisibles(labels[t]), float(output.probabilities[t]))
         for other, probability in options:
-            row += (visible(other), float(probability))
+            row += (show_invisibles(other), float(probability))
         rows.append(row + ("",) * (len(columns) - len(row)))
     return Table(tuple(columns), rows)
 
@@ -222,7 +222,7 @@ def change_table(before: Trace, after: Trace) -> Table:
     rows = []
     # The changed run may have an end symbol that the first run did not reach.
     for t, (label, one, two) in enumerate(zip(labels, one_T, two_T, strict=False), 1):
-        rows.append((t, visible(label), one, two, two - one))
+        rows.append((t, show_invisibles(label), one, two, two - one))
     return Table(("position", "item", "before", "after", "change"), rows)
 
 
@@ -238,9 +238,9 @@ VIEW = View(
     question="How sure was the model, and what would it have said instead?",
     # An output has probabilities, whatever the focus is.
     fits=lambda trace, focus: len(trace.output.probabilities) > 0,
-    figure=lambda trace, focus: figure(certainty(trace)),
+    figure=lambda trace, focus: figure(output_probabilities(trace)),
     table=table,
-    print=lambda trace, focus: finish(paper(certainty(trace))),
+    print=lambda trace, focus: finish(paper(output_probabilities(trace))),
     how_to_read=(
         "A bar for each written item, as high as the model was sure of it. A low bar is a place"
         " where it nearly wrote something else; the table names what."
@@ -248,7 +248,7 @@ VIEW = View(
 )
 
 
-def against(before: Trace) -> View:
+def probability_change_view(before: Trace) -> View:
     """Return the view that compares a changed run with the output of `before`."""
     return View(
         name="change",

@@ -12,8 +12,8 @@ from matplotlib.figure import Figure as PrintFigure
 from plotly.graph_objects import Figure, Heatmap
 
 from areaviz.drawing.axes import (
+    add_heatmap_image,
     depth,
-    lay_picture,
     print_labels,
     print_scale,
     print_ticks,
@@ -21,10 +21,10 @@ from areaviz.drawing.axes import (
     screen_labels,
     screen_ticks,
 )
-from areaviz.drawing.base import Table, caption, view
+from areaviz.drawing.base import Table, figure_caption, view
 from areaviz.drawing.labels import Ticks, escape
-from areaviz.drawing.pictures import CELLS, PIXELS, average, block_size
-from areaviz.drawing.select import field_name, fits_text, noun, quote, select, shown
+from areaviz.drawing.pictures import CELLS, PIXELS, average_blocks, block_size
+from areaviz.drawing.select import field_name, fits_text, noun, quote_items, select, visible_labels
 from areaviz.drawing.theme import (
     PRINT_FONT,
     SCREEN_FONT,
@@ -130,7 +130,11 @@ def pyramid(trace: Trace, focus: Focus) -> Pyramid:
         left_out = _percent(float(weights_A[: grid.items].sum()))
         note += f"; single {noun(chosen.memory)}s, {left_out} in all, are left out"
     return Pyramid(
-        title=title, note=note, caption=caption(trace, focus), memory=chosen.memory, rows=rows
+        title=title,
+        note=note,
+        caption=figure_caption(trace, focus),
+        memory=chosen.memory,
+        rows=rows,
     )
 
 
@@ -142,7 +146,7 @@ def _percent(share: float) -> str:
 def figure(drawn: Pyramid) -> Figure:
     """Draw span starts across and span lengths upwards, so that the cells form a pyramid."""
     lengths, items = len(drawn.rows), len(drawn.memory)
-    across = screen_labels(shown(drawn.memory))
+    across = screen_labels(visible_labels(drawn.memory))
     height = float(np.clip(30 * lengths, 44, 320))
     # For few rows, the title would be longer than the axis.
     title = drawn.length_title if lengths > 3 else ""
@@ -154,7 +158,7 @@ def figure(drawn: Pyramid) -> Figure:
         below=depth(across) + 28,
         across=axis(memory, range=[-0.5, drawn.right], **screen_ticks(across)),
         down=axis(title, range=[drawn.lower, drawn.upper], **screen_ticks(drawn.lengths)),
-        labels={"xaxis": shown(drawn.memory)},
+        labels={"xaxis": visible_labels(drawn.memory)},
         coloraxis=colour_axis(drawn.top, _UNIT, short=True),
         annotations=[_at_right_end(drawn, row) for row in drawn.rows],
     )
@@ -163,7 +167,7 @@ def figure(drawn: Pyramid) -> Figure:
     picture.layout.coloraxis.colorbar.update(x=1, xanchor="left", xpad=52)
     if drawn.is_picture:
         halves = _averaged(drawn, PIXELS)[::-1]
-        lay_picture(picture, halves, drawn.top, (-0.5, drawn.upper, items, lengths))
+        add_heatmap_image(picture, halves, drawn.top, (-0.5, drawn.upper, items, lengths))
     else:
         picture.add_traces([_cells(drawn, row) for row in drawn.rows])
     return picture
@@ -187,7 +191,7 @@ def _cells(drawn: Pyramid, row: Row) -> Heatmap:
     """Draw the spans of one length as a row of cells, each centred above the items it covers."""
     texts = []
     for start, weight in enumerate(row.weights.tolist()):
-        words = escape(quote(drawn.memory, range(start, start + row.length)))
+        words = escape(quote_items(drawn.memory, range(start, start + row.length)))
         texts.append(f"{words} {run_text(noun(drawn.memory), start, row.length)}<br>{weight:.2%}")
     return Heatmap(
         z=row.weights[None, :],
@@ -216,7 +220,7 @@ def half_columns(rows: Sequence[Row]) -> FloatArray:
 def _averaged(drawn: Pyramid, limit: int) -> FloatArray:
     """Return `half_columns` averaged to at most `limit` columns, shortest spans first."""
     halves = half_columns(drawn.rows)
-    return average(halves, 1, block_size(halves.shape[1], limit))
+    return average_blocks(halves, 1, block_size(halves.shape[1], limit))
 
 
 def table(drawn: Pyramid) -> Table:
@@ -224,7 +228,7 @@ def table(drawn: Pyramid) -> Table:
     rows = []
     for row in drawn.rows:
         for start, weight in enumerate(row.weights.tolist()):
-            quoted = quote(drawn.memory, range(start, start + row.length))
+            quoted = quote_items(drawn.memory, range(start, start + row.length))
             rows.append((start + 1, row.length, quoted[1:-1], weight))
     return Table(("start", "length", "text", "weight"), rows)
 
@@ -261,7 +265,7 @@ def paper(drawn: Pyramid) -> PrintFigure:
         ylim=(drawn.lower, drawn.upper),
         yticks=drawn.lengths.positions,
     )
-    print_ticks(axes, print_labels(shown(drawn.memory)))
+    print_ticks(axes, print_labels(visible_labels(drawn.memory)))
     print_titles(axes, f"{field_name(drawn.memory)} {noun(drawn.memory)}s", drawn.length_title)
     totals = axes.secondary_yaxis("right")
     totals.set_yticks(drawn.lengths.positions, [row.total for row in drawn.rows])

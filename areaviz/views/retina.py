@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from areaviz.drawing import tiles
-from areaviz.drawing.base import Table, caption, view
+from areaviz.drawing.base import Table, figure_caption, view
 from areaviz.drawing.gazes import (
     CONTEXT,
     GLIMPSES,
@@ -24,8 +24,8 @@ from areaviz.drawing.gazes import (
     step_answers,
     step_colour,
 )
-from areaviz.drawing.labels import clip
-from areaviz.drawing.pictures import Pixels, coloured, fitted, outlined
+from areaviz.drawing.labels import truncate
+from areaviz.drawing.pictures import Pixels, draw_boxes, gray_to_rgb, shrink_to_fit
 from areaviz.drawing.theme import ACCENT, SECOND
 from areaviz.drawing.tiles import Sheet, Tile
 from areaviz.trace.record import Gaze, Trace
@@ -50,7 +50,7 @@ def patches(trace: Trace, focus: Focus) -> Sheet:
         for step in steps:
             answer, texts = answers[step], []
             if scale == scales - 1:
-                texts.append(f"{step + 1}: {clip(answer.label, 10)}")
+                texts.append(f"{step + 1}: {truncate(answer.label, 10)}")
                 if answer.probability is not None:
                     texts.append(f"{answer.probability:.0%}")
             hover = (f"glimpse {step + 1}, scale {scale + 1}", f"then {answer.text}")
@@ -61,7 +61,7 @@ def patches(trace: Trace, focus: Focus) -> Sheet:
             f"rows: scales by their width in the picture, each brought to {side}×{side} pixels;"
             " below: the label then"
         ),
-        caption=caption(trace, focus),
+        caption=figure_caption(trace, focus),
         tiles=found,
         across=len(steps),
         height=float(np.clip(560 / len(steps), 44, 110)),
@@ -76,7 +76,7 @@ def framed(
     scale: int,
 ) -> Pixels:
     """Enlarge a patch and frame it in the colour of its step: uint8 [H, W, 3]."""
-    inner = fitted(coloured(gaze.seen[step, scale]), 120)
+    inner = shrink_to_fit(gray_to_rgb(gaze.seen[step, scale]), 120)
     height, width = inner.shape[:2]
     frame = np.empty((height + 2 * _FRAME, width + 2 * _FRAME, 3), np.uint8)
     frame[:] = channels(step_colour(step, len(gaze.seen)))
@@ -112,7 +112,7 @@ def context(trace: Trace, focus: Focus) -> Sheet:
     coarse = trace.gazes[CONTEXT].seen[0, 0]
     side = len(coarse)
     first = Tile(
-        fitted(coloured(coarse), _PICTURE),
+        shrink_to_fit(gray_to_rgb(coarse), _PICTURE),
         ("the coarse look", f"{side}×{side} pixels"),
         ("what the model is given of the whole picture before it looks",),
     )
@@ -122,7 +122,7 @@ def context(trace: Trace, focus: Focus) -> Sheet:
             "boxes: the scales of the first glimpse; the same model, which is kept from its coarse"
             " look on the right"
         ),
-        caption=caption(trace, focus),
+        caption=figure_caption(trace, focus),
         tiles=(
             first,
             _first_glimpse(trace, GLIMPSES, "with it", ACCENT),
@@ -142,12 +142,12 @@ def _first_glimpse(
 ) -> Tile:
     """Draw the picture with every scale of a gaze's first glimpse outlined."""
     picture, gaze = picture_of(trace), trace.gazes[site]
-    small = fitted(picture, _PICTURE)
+    small = shrink_to_fit(picture, _PICTURE)
     corners = gaze.corners[0] * (small.shape[1] / picture.shape[1])
     boxes = np.concatenate([corners.min(1), corners.max(1)], 1).tolist()
     x, y = centres(gaze)[0]
     texts = (f"first glimpse {words}", f"at {x:.0f}, {y:.0f} px")
-    return Tile(outlined(small, [(box, colour) for box in boxes], 2), texts, texts)
+    return Tile(draw_boxes(small, [(box, colour) for box in boxes], 2), texts, texts)
 
 
 def _context_table(trace: Trace) -> Table:

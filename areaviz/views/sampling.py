@@ -15,7 +15,7 @@ from math import floor
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.drawing.base import Row, Table, caption
+from areaviz.drawing.base import Row, Table, figure_caption
 from areaviz.drawing.gazes import picture_of, source_of, view_box
 from areaviz.drawing.pictures import Box, Pixels
 from areaviz.drawing.theme import Drawing
@@ -174,7 +174,7 @@ def sampling(trace: Trace, focus: Focus) -> Sampling:
     return Sampling(
         title=f"What the spatial transformer cut out{_which(look, len(gaze.seen))}",
         note=note,
-        caption=caption(trace, focus),
+        caption=figure_caption(trace, focus),
         picture=picture,
         box=view_box(picture, corners, 1.0),
         corners=corners,

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure as PrintFigure
 from plotly.graph_objects import Bar, Figure
 
 from areaviz.drawing.axes import print_shares, print_titles
-from areaviz.drawing.base import Table, caption, view
+from areaviz.drawing.base import Table, figure_caption, view
 from areaviz.drawing.select import fits_map, noun
 from areaviz.drawing.theme import (
     EDGE,
@@ -92,7 +92,7 @@ def histogram(trace: Trace, focus: Focus) -> Histogram:
             "over all queries; the bars of a head sum to 100%; mean area size"
             f" {min(means):.1f} to {max(means):.1f} {unit}s"
         ),
-        caption=caption(trace, replace(focus, head=None)),
+        caption=figure_caption(trace, replace(focus, head=None)),
         sizes=tuple(shares),
         shares=np.array(rows, dtype=np.float32),
         head=focus.head,

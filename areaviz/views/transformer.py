@@ -11,7 +11,7 @@ from plotly.graph_objects import Figure, Scatter
 
 from areaviz.drawing.base import view
 from areaviz.drawing.gazes import fits_transformer, ink_on
-from areaviz.drawing.pictures import CASING, Box, coloured
+from areaviz.drawing.pictures import CASING, Box, gray_to_rgb
 from areaviz.drawing.stage import (
     add_picture,
     cased,
@@ -49,7 +49,7 @@ def figure(drawn: Sampling) -> Figure:
     for axis, column, row, box in zip(("", "2", "3"), _COLUMNS, _ROWS, boxes, strict=True):
         picture_axes(result, box, axis, column, row)
     add_picture(result, drawn.picture)
-    add_picture(result, coloured(drawn.seen), "2")
+    add_picture(result, gray_to_rgb(drawn.seen), "2")
     result.add_traces(cased(drawn.corners[_CLOSED], _OUTLINE, 1.6))
     result.add_traces(cased(drawn.edges[_CLOSED], _OUTLINE, 1.6, axis="2"))
     dot = {"size": 5, "color": _POINT, "line": {"color": CASING, "width": 1}}
@@ -169,7 +169,7 @@ def paper(drawn: Sampling) -> PrintFigure:
     whole, seen, zoom = panels
     whole_box, seen_box, zoom_box = _boxes(drawn)
     print_picture(whole, drawn.picture, whole_box)
-    print_picture(seen, coloured(drawn.seen), seen_box)
+    print_picture(seen, gray_to_rgb(drawn.seen), seen_box)
     _print_outline(whole, drawn.corners, drawn.points)
     _print_outline(seen, drawn.edges, drawn.dots)
     for left, top, grey, text, x, y in _cells(drawn):

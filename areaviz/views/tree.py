@@ -15,9 +15,9 @@ from matplotlib.figure import Figure as PrintFigure
 from matplotlib.patches import Rectangle
 from plotly.graph_objects import Figure, Heatmap, Scatter
 
-from areaviz.drawing.axes import frame, print_scale, written
-from areaviz.drawing.base import Row, Table, caption, view
-from areaviz.drawing.labels import clip, drawable, escape
+from areaviz.drawing.axes import add_outline, add_text, print_scale
+from areaviz.drawing.base import Row, Table, figure_caption, view
+from areaviz.drawing.labels import drawable, escape, truncate
 from areaviz.drawing.select import fits_text, spoken_words, word_text
 from areaviz.drawing.theme import (
     EDGE,
@@ -50,7 +50,7 @@ Line = tuple[tuple[float, float], tuple[float, float]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Growing(Drawing):
+class PartialTree(Drawing):
     """The tree and the alignment.
 
     Rows count downwards from the first token; the tree is above row 0.
@@ -135,7 +135,7 @@ def fits(trace: Trace, focus: Focus) -> bool:
     return is_linear(query.raw.split()) and "(" in query.raw
 
 
-def growing(trace: Trace, focus: Focus) -> Growing:
+def find_partial_tree(trace: Trace, focus: Focus) -> PartialTree:
     """Find the tree up to the first focused token, or the whole tree if none is focused."""
     attention = trace.maps[focus.site]
     source, query = trace.fields[attention.memory], trace.fields[attention.query]
@@ -153,10 +153,10 @@ def growing(trace: Trace, focus: Focus) -> Growing:
     spans = []
     for number in range(len(tokens)):
         spans.append(_covered(attention, focus, number, runs))
-    return Growing(
+    return PartialTree(
         title=_title(tokens, words, spans[step], step, is_chosen),
         note=_note(tree, len(runs)),
-        caption=caption(trace, focus),
+        caption=figure_caption(trace, focus),
         tree=tree,
         tokens=tokens,
         words=tuple(words),
@@ -191,8 +191,8 @@ def _title(
     is_chosen: bool,
 ) -> str:
     if not is_chosen:
-        return f"The tree of “{clip(' '.join(words), 60)}”"
-    looked_at = clip(" ".join(words[slice(*span)]), 40) or "the end symbol"
+        return f"The tree of “{truncate(' '.join(words), 60)}”"
+    looked_at = truncate(" ".join(words[slice(*span)]), 40) or "the end symbol"
     name = tokens[step] or "the end"
     return f"Token {step + 1} of {len(tokens)}, {name}: its heaviest area is “{looked_at}”"
 
@@ -206,7 +206,7 @@ def _note(tree: Tree, words: int) -> str:
     return note
 
 
-def figure(drawn: Growing) -> Figure:
+def figure(drawn: PartialTree) -> Figure:
     """Draw the tree, its words and the alignment on one pair of axes."""
     rows, columns = len(drawn.tokens), len(drawn.words)
     bottom = rows - 0.5
@@ -221,7 +221,7 @@ def figure(drawn: Growing) -> Figure:
             ticktext=[escape(token or "end") for token in drawn.tokens],
         ),
         coloraxis=colour_axis(drawn.top, "attention of the word"),
-        shapes=[frame(*box) for box in _frames(drawn)],
+        shapes=[add_outline(*box) for box in _frames(drawn)],
     )
     result.add_trace(
         Heatmap(
@@ -236,7 +236,7 @@ def figure(drawn: Growing) -> Figure:
     return result
 
 
-def _grow(result: Figure, drawn: Growing) -> None:
+def _grow(result: Figure, drawn: PartialTree) -> None:
     """Draw the tree up to the step, and its words."""
     for is_open, dash in ((False, "solid"), (True, "dot")):
         x, y = _joined([line for line, still in drawn.branches() if still == is_open])
@@ -248,11 +248,11 @@ def _grow(result: Figure, drawn: Growing) -> None:
         across.append(left)
         down.append(top)
         names.append(f"<b>{escape(node.label)}</b>")
-    result.add_trace(written(across, down, names, {"size": SCREEN_FONT}))
+    result.add_trace(add_text(across, down, names, {"size": SCREEN_FONT}))
     columns = len(drawn.words)
-    shown = [escape(clip(word, _LONGEST)) for word in drawn.words]
+    shown = [escape(truncate(word, _LONGEST)) for word in drawn.words]
     row = [drawn.words_row] * columns
-    result.add_trace(written(list(range(columns)), row, shown, {"size": SCREEN_FONT}))
+    result.add_trace(add_text(list(range(columns)), row, shown, {"size": SCREEN_FONT}))
 
 
 def _joined(lines: Sequence[Line]) -> tuple[list[float | None], list[float | None]]:
@@ -265,7 +265,7 @@ def _joined(lines: Sequence[Line]) -> tuple[list[float | None], list[float | Non
     return x, y
 
 
-def _hovers(drawn: Growing) -> list[list[str]]:
+def _hovers(drawn: PartialTree) -> list[list[str]]:
     """Write the hover text of every word at every token."""
     texts = []
     for token, weights in zip(drawn.tokens, drawn.weights.tolist(), strict=True):
@@ -277,7 +277,7 @@ def _hovers(drawn: Growing) -> list[list[str]]:
     return texts
 
 
-def _frames(drawn: Growing) -> Iterator[tuple[float, float, float, float]]:
+def _frames(drawn: PartialTree) -> Iterator[tuple[float, float, float, float]]:
     """Yield frames around the selected token's top area: around its words, and in its row."""
     first, behind = drawn.spans[drawn.step]
     if drawn.is_chosen and first < behind:
@@ -285,7 +285,7 @@ def _frames(drawn: Growing) -> Iterator[tuple[float, float, float, float]]:
         yield first - 0.5, drawn.step - 0.5, behind - first, 1.0
 
 
-def paper(drawn: Growing) -> PrintFigure:
+def paper(drawn: PartialTree) -> PrintFigure:
     """Draw the figure for print."""
     rows, columns = len(drawn.tokens), len(drawn.words)
     bottom = rows - 0.5
@@ -301,7 +301,7 @@ def paper(drawn: Growing) -> PrintFigure:
     for node in drawn.nodes():
         axes.text(*drawn.place(node), drawable(node.label), fontweight="bold", **font)
     for number, word in enumerate(drawn.words):
-        axes.text(number, drawn.words_row, drawable(clip(word, _LONGEST)), **font)
+        axes.text(number, drawn.words_row, drawable(truncate(word, _LONGEST)), **font)
     for left, top, width, high in _frames(drawn):
         box = Rectangle((left, top), width, high, fill=False, edgecolor=SECOND, linewidth=1.0)
         axes.add_patch(box)
@@ -312,7 +312,7 @@ def paper(drawn: Growing) -> PrintFigure:
     return result
 
 
-def tabulate(drawn: Growing) -> Table:
+def tabulate(drawn: PartialTree) -> Table:
     """Tabulate one row per token: its top area in words, and the attention to every word."""
     names = [f"{number} {word}" for number, word in enumerate(drawn.words, start=1)]
     rows: list[Row] = []
@@ -327,7 +327,7 @@ VIEW = view(
     "Growing tree",
     "What has been written of the tree, and which words were looked at for each bracket?",
     fits,
-    growing,
+    find_partial_tree,
     figure,
     tabulate,
     paper,

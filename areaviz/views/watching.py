@@ -13,10 +13,10 @@ from matplotlib.figure import Figure as PrintFigure
 from matplotlib.patches import Rectangle
 from plotly.graph_objects import Bar, Figure
 
-from areaviz.drawing.axes import frame, hover_points
+from areaviz.drawing.axes import add_outline, hover_points
 from areaviz.drawing.base import Row, Table, view
 from areaviz.drawing.labels import drawable, escape
-from areaviz.drawing.pictures import uri
+from areaviz.drawing.pictures import to_data_uri
 from areaviz.drawing.select import fits_map
 from areaviz.drawing.theme import (
     EDGE,
@@ -27,7 +27,7 @@ from areaviz.drawing.theme import (
     print_figure,
     screen_figure,
 )
-from areaviz.drawing.watching import FULL, Watching, watching
+from areaviz.drawing.watching import FULL, FrameAttention, watching
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
@@ -40,7 +40,7 @@ def fits(trace: Trace, focus: Focus) -> bool:
     return fits_map(trace, focus) and trace.fields[trace.maps[focus.site].memory].kind == "clip"
 
 
-def figure(drawn: Watching) -> Figure:
+def figure(drawn: FrameAttention) -> Figure:
     """Draw the frames and the bars, with hover text."""
     rows, count = len(drawn.words), len(drawn.numbers)
     result = screen_figure(
@@ -58,7 +58,7 @@ def figure(drawn: Watching) -> Figure:
             tickvals=list(range(rows)),
             ticktext=[escape(word) for word in drawn.words],
         ),
-        shapes=[*_lines(drawn), *(frame(*box) for box in _frames(drawn))],
+        shapes=[*_lines(drawn), *(add_outline(*box) for box in _frames(drawn))],
         bargap=0.12,
         barmode="overlay",
     )
@@ -70,16 +70,16 @@ def figure(drawn: Watching) -> Figure:
     return result
 
 
-def _lay_frames(result: Figure, drawn: Watching) -> None:
+def _lay_frames(result: Figure, drawn: FrameAttention) -> None:
     """Draw the frames above the rows, each as large as fits above its bars."""
     place = {"xref": "x", "yref": "y", "sizing": "contain", "layer": "below"}
     middle = {"xanchor": "center", "yanchor": "middle"}
     for number, pixels in enumerate(drawn.frames):
         size = {"x": number, "y": -0.6 - STRIP / 2, "sizex": 0.96, "sizey": STRIP - 0.2}
-        result.add_layout_image(source=uri(pixels), **place, **size, **middle)
+        result.add_layout_image(source=to_data_uri(pixels), **place, **size, **middle)
 
 
-def _bars(drawn: Watching, row: int) -> Bar:
+def _bars(drawn: FrameAttention, row: int) -> Bar:
     """Draw a word's bars on the lower edge of its row."""
     count = len(drawn.numbers)
     return Bar(
@@ -91,7 +91,7 @@ def _bars(drawn: Watching, row: int) -> Bar:
     )
 
 
-def _hovers(drawn: Watching) -> tuple[list[float], list[float], list[str]]:
+def _hovers(drawn: FrameAttention) -> tuple[list[float], list[float], list[str]]:
     """Return the positions of the hover texts, and the texts."""
     across: list[float] = []
     down: list[float] = []
@@ -105,7 +105,7 @@ def _hovers(drawn: Watching) -> tuple[list[float], list[float], list[str]]:
     return across, down, texts
 
 
-def _lines(drawn: Watching) -> Iterator[dict[str, object]]:
+def _lines(drawn: FrameAttention) -> Iterator[dict[str, object]]:
     """Yield dotted vertical lines at the start and end of each action."""
     line = {"color": SECOND, "width": 1.2, "dash": "dot"}
     for place in sorted({one for pair in drawn.actions for one in pair}):
@@ -113,7 +113,7 @@ def _lines(drawn: Watching) -> Iterator[dict[str, object]]:
         yield {"type": "line", "line": line, **ends, "y1": len(drawn.words) - 0.5}
 
 
-def _frames(drawn: Watching) -> Iterator[tuple[float, float, float, float]]:
+def _frames(drawn: FrameAttention) -> Iterator[tuple[float, float, float, float]]:
     """Yield frames around the top areas of the focused words, or of all words without focus."""
     for row in drawn.marked or range(len(drawn.words)):
         first, behind = drawn.spans[row]
@@ -121,7 +121,7 @@ def _frames(drawn: Watching) -> Iterator[tuple[float, float, float, float]]:
             yield first - 0.5, row - 0.48, behind - first, 0.96
 
 
-def paper(drawn: Watching) -> PrintFigure:
+def paper(drawn: FrameAttention) -> PrintFigure:
     """Draw the figure for print."""
     rows, count = len(drawn.words), len(drawn.numbers)
     result, axes = print_figure(drawn, float(np.clip(0.26 * (rows + STRIP), 1.6, 5.0)))
@@ -143,7 +143,7 @@ def paper(drawn: Watching) -> PrintFigure:
     return result
 
 
-def tabulate(drawn: Watching) -> Table:
+def tabulate(drawn: FrameAttention) -> Table:
     """Tabulate one row per word: its top area with its weight, and the attention to all frames."""
     names = [f"frame {number}" for number in drawn.numbers]
     rows: list[Row] = []

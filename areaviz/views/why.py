@@ -21,7 +21,7 @@ from areaviz.drawing.axes import (
     screen_ticks,
 )
 from areaviz.drawing.base import Row, Table, View, view
-from areaviz.drawing.labels import clip, escape, for_print, for_screen, visible
+from areaviz.drawing.labels import escape, for_print, for_screen, show_invisibles, truncate
 from areaviz.drawing.select import fits_map
 from areaviz.drawing.theme import (
     ACCENT,
@@ -79,7 +79,7 @@ def figure(drawn: Why) -> Figure:
                 yaxis="y2",
                 marker_color=colour,
                 marker_line_width=0,
-                name=escape(clip(one.name, 34)),
+                name=escape(truncate(one.name, 34)),
                 hovertemplate="%{x} %{y:+.3f}<extra></extra>",
             )
         )
@@ -128,7 +128,7 @@ def paper(drawn: Why) -> PrintFigure:
         heights = one.values(drawn.parts)
         shift = (number - (len(drawn.asked) - 1) / 2) * broad
         places = [place + shift for place in range(len(heights))]
-        right.bar(places, heights, broad, color=colour, label=for_print(clip(one.name, 30)))
+        right.bar(places, heights, broad, color=colour, label=for_print(truncate(one.name, 30)))
     right.set_xticks(range(len(drawn.parts) + 1), [*drawn.parts, "logit"])
     print_titles(right, "parts of the logit")
     result.legend(
@@ -145,7 +145,7 @@ def table(drawn: Why) -> Table:
     """Tabulate the terms of each area's logit, their sum and the weight; then the items."""
     rows: list[Row] = []
     for one in drawn.asked:
-        name = visible(one.name)
+        name = show_invisibles(one.name)
         for part, value in one.parts.items():
             rows.append((name, LONG[part], value))
         rows += [(name, "logit", one.logit), (name, "weight", one.weight)]

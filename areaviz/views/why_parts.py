@@ -10,10 +10,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from areaviz.drawing.base import caption
-from areaviz.drawing.labels import visible
+from areaviz.drawing.base import figure_caption
+from areaviz.drawing.labels import show_invisibles
 from areaviz.drawing.numbers import number_text
-from areaviz.drawing.select import area_words, quote
+from areaviz.drawing.select import area_words, quote_items
 from areaviz.drawing.theme import Drawing
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.errors import InputError
@@ -140,12 +140,12 @@ def explain(trace: Trace, focus: Focus, logits: Logits, question: Question) -> W
     _check(asked)
     items = _around(asked, grid)
     head = f" of head {question.head + 1}" if attention.heads > 1 else ""
-    whose = quote(trace.fields[attention.query], [question.query])
+    whose = quote_items(trace.fields[attention.query], [question.query])
     unit = "logarithm of the item's share" if logits.is_shifted else "q · k of the item"
     return Why(
         title=_title(asked),
         note=f"{whose}{head}: {_differences(asked)}",
-        caption=caption(trace, replace(focus, head=question.head)),
+        caption=figure_caption(trace, replace(focus, head=question.head)),
         asked=asked,
         items=items,
         labels=tuple(_label(memory, grid, item) for item in items),
@@ -205,7 +205,7 @@ def _around(asked: Sequence[Asked], grid: AreaGrid) -> tuple[int, ...]:
 def _label(memory: Field, grid: AreaGrid, item: int) -> str:
     """Return the axis label of an item: its text, or the row and column of a cell."""
     if grid.height == 1:
-        return visible(memory.labels[item])
+        return show_invisibles(memory.labels[item])
     row, column = divmod(item, grid.width)
     return f"{row + 1}, {column + 1}"
 

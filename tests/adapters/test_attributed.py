@@ -13,7 +13,7 @@ from torch import Tensor, nn
 import areaviz
 from areaviz.attention import gradients as module
 from areaviz.trace.record import FloatArray, Trace
-from areaviz.trace.rollout import rolled
+from areaviz.trace.rollout import attention_rollout
 from tests.adapters import small
 
 TEXT = "a small dog runs ."
@@ -118,7 +118,7 @@ def test_the_rollout_is_that_of_its_own_attention() -> None:
     found = areaviz.attend(model, TEXT, tokenizer=small.tokenizer(), attribution=True)
     means = found.maps["encoder self"].weights.mean(1)
     np.testing.assert_allclose(
-        found.maps["encoder self rollout"].weights[:, 0], rolled(means)[1:], atol=1e-5
+        found.maps["encoder self rollout"].weights[:, 0], attention_rollout(means)[1:], atol=1e-5
     )
     # The attribution is for the one class, not for each token.
     beside = found.maps["encoder self gradient"]

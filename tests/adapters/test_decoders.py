@@ -12,7 +12,7 @@ import transformers
 import areaviz
 from areaviz.adapters.texts import Texts
 from areaviz.adapters.transformers_stacks import decoder_run
-from areaviz.drawing.base import caption
+from areaviz.drawing.base import figure_caption
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Focus
@@ -43,7 +43,7 @@ def test_a_decoders_target_is_what_follows_each_item() -> None:
     np.testing.assert_allclose(
         trace.output.probabilities, likely[range(4), following].numpy(), rtol=1e-4
     )
-    assert "given text" in caption(trace, Focus("decoder self"))
+    assert "given text" in figure_caption(trace, Focus("decoder self"))
     assert trace.fields["target"].raw == f"5 6 7 8 {following[-1]}"
 
 

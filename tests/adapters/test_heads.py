@@ -11,7 +11,7 @@ from areaviz.adapters.head_maps import IN_HALF, OVER_ITEMS, site_maps
 from areaviz.adapters.heads import Heads, hidden, scores_of, softmax
 from areaviz.trace import limits
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.derived import AreasOf, shares_of_logs
+from areaviz.trace.derived import AreaSoftmax, shares_of_logs
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import FloatArray, held_bytes
 from tests import reference
@@ -85,9 +85,9 @@ def test_a_map_kept_in_half_precision_is_that_of_its_heads(sharpness: float, mas
     weights = softmax(query, layer.key, layer.scale, layer.bias)
     sharp = Heads(weights, query, layer.key, layer.scale, layer.bias)
     _, kept, _ = site_maps("encoder self", "a", "a", (4, 6), [sharp], 3)
-    assert isinstance(kept.weights, AreasOf) and kept.weights.made_of.dtype == np.float16
+    assert isinstance(kept.weights, AreaSoftmax) and kept.weights.made_of.dtype == np.float16
     np.testing.assert_allclose(kept.weights[0], as_areas(sharp, kept.grid), atol=2e-4)
-    again = AreasOf(kept.weights.made_of, AreaGrid(4, 6, 1, 1))
+    again = AreaSoftmax(kept.weights.made_of, AreaGrid(4, 6, 1, 1))
     np.testing.assert_allclose(again[0], weights.numpy(), atol=2e-4)
 
 

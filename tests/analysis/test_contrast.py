@@ -6,7 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from areaviz.analysis.contrast import both_fail, corpus_change, grams, mean_change, wins
+from areaviz.analysis.contrast import (
+    corpus_change,
+    count_wins,
+    distinguishing_ngrams,
+    find_joint_failures,
+    mean_change,
+)
 
 REFERENCES = ["der Hund rennt", "der Hund schläft", "die Katze schläft im Haus"]
 
@@ -21,7 +27,7 @@ def test_n_grams_are_told_on_the_side_that_has_them_right_with_where() -> None:
         ["der Hund rennt", "der Hund", "die Katze"],
         ["ein Hund rennt", "ein Hund schläft", "die Katze schläft"],
     )
-    first, second = grams(made, 1)
+    first, second = distinguishing_ngrams(made, 1)
     assert [(one.text, one.first, one.second, one.examples) for one in first] == [
         ("der", 2, 0, (4, 7))
     ]
@@ -29,18 +35,21 @@ def test_n_grams_are_told_on_the_side_that_has_them_right_with_where() -> None:
         ("schläft", 0, 2, (7, 9))
     ]
     assert first[0].lean == pytest.approx(-np.log(3)) and second[0].lean == pytest.approx(np.log(3))
-    assert [one.text for one in grams(made, 2)[0]] == ["der hund"]
-    assert [one.text for one in grams(made, 2)[1]] == ["hund schläft", "katze schläft"]
+    assert [one.text for one in distinguishing_ngrams(made, 2)[0]] == ["der hund"]
+    assert [one.text for one in distinguishing_ngrams(made, 2)[1]] == [
+        "hund schläft",
+        "katze schläft",
+    ]
 
 
 def test_a_word_counts_no_oftener_than_the_reference_has_it() -> None:
     made = table(["der der der"] * 3, ["der"] * 3)
-    assert grams(made, 1) == ([], [])
+    assert distinguishing_ngrams(made, 1) == ([], [])
 
 
 def test_wins_and_losses_know_which_way_is_better() -> None:
     change = np.array([1.0, 2.0, 0.0, -1.0, np.nan])
-    assert wins(change, "high") == (2, 1, 1) and wins(change, "low") == (1, 1, 2)
+    assert count_wins(change, "high") == (2, 1, 1) and count_wins(change, "low") == (1, 1, 2)
 
 
 def test_the_interval_of_a_mean_holds_it_and_narrows_with_more_examples() -> None:
@@ -67,15 +76,18 @@ def test_both_fail_where_both_are_among_the_worst_quarter_of_all_outputs() -> No
         {"chrf_0": [10.0, 20, 90, 15, np.nan], "chrf_1": [30.0, 5, 10, 95, 1]},
         index=[2, 4, 6, 8, 9],
     )
-    places, limit = both_fail(made, "chrf", "high")
+    places, limit = find_joint_failures(made, "chrf", "high")
     assert limit == 10 and places == ()
     worse = made.assign(chrf_0=[1.0, 0, 90, 91, np.nan], chrf_1=[3.0, 1, 92, 93, 1])
-    assert both_fail(worse, "chrf", "high")[0] == (4,)
-    assert both_fail(-worse, "chrf", "low") == ((4,), -both_fail(worse, "chrf", "high")[1])
+    assert find_joint_failures(worse, "chrf", "high")[0] == (4,)
+    assert find_joint_failures(-worse, "chrf", "low") == (
+        (4,),
+        -find_joint_failures(worse, "chrf", "high")[1],
+    )
 
 
 def test_nobody_fails_where_all_are_alike_or_nothing_is_known() -> None:
     alike = pd.DataFrame({"a_0": [1.0, 1], "a_1": [1.0, 1]})
-    assert both_fail(alike, "a", "high")[0] == ()
-    places, limit = both_fail(alike * np.nan, "a", "high")
+    assert find_joint_failures(alike, "a", "high")[0] == ()
+    places, limit = find_joint_failures(alike * np.nan, "a", "high")
     assert places == () and np.isnan(limit)

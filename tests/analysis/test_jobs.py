@@ -13,8 +13,8 @@ from contextlib import contextmanager
 import pytest
 
 from areaviz.analysis import jobs as jobs_module
-from areaviz.analysis.jobs import Job, Jobs, Turns
-from areaviz.analysis.run import Stopped
+from areaviz.analysis.jobs import FairScheduler, Job, Jobs
+from areaviz.analysis.run import AnalysisStopped
 from areaviz.shares.visitors import OverLimit
 from areaviz.trace.errors import InputError
 
@@ -171,7 +171,7 @@ def test_all_jobs_together_have_few_requests_on_their_way() -> None:
 class Line:
     """Threads that wait for a turn one after the other, and record who got it."""
 
-    def __init__(self, turns: Turns) -> None:
+    def __init__(self, turns: FairScheduler) -> None:
         self.turns, self.order, self.threads = turns, list[str](), list[threading.Thread]()
         self.stop = threading.Event()
         self.stopped = list[str]()
@@ -192,12 +192,12 @@ class Line:
         try:
             with self.turns.turn(lambda: watched, self.stop):
                 self.order.append(name)
-        except Stopped:
+        except AnalysisStopped:
             self.stopped.append(name)
 
 
 def test_watched_ones_go_first_and_each_kind_in_the_order_it_came() -> None:
-    turns = Turns(1)
+    turns = FairScheduler(1)
     line = Line(turns)
     with turns.turn(lambda: True, threading.Event()):
         for name, watched in (
@@ -213,7 +213,7 @@ def test_watched_ones_go_first_and_each_kind_in_the_order_it_came() -> None:
 
 
 def test_who_is_stopped_leaves_the_line_and_takes_no_turn_along() -> None:
-    turns = Turns(1)
+    turns = FairScheduler(1)
     line = Line(turns)
     with turns.turn(lambda: True, threading.Event()):
         line.join("a", True)
@@ -223,13 +223,13 @@ def test_who_is_stopped_leaves_the_line_and_takes_no_turn_along() -> None:
     assert sorted(line.stopped) == ["a", "b"] and line.order == []
     with turns.turn(lambda: True, threading.Event()):
         line.order.append("free again")
-    with pytest.raises(Stopped), turns.turn(lambda: True, line.stop):
+    with pytest.raises(AnalysisStopped), turns.turn(lambda: True, line.stop):
         pass
     assert line.order == ["free again"]
 
 
 def test_a_turn_is_given_back_where_the_run_fails() -> None:
-    turns = Turns(1)
+    turns = FairScheduler(1)
     for _ in range(2):
         with pytest.raises(RuntimeError), turns.turn(lambda: True, threading.Event()):
             raise RuntimeError

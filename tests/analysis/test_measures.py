@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.analysis.answered import facts_read, looked, pointed
-from areaviz.analysis.measures import MEASURES, measure
+from areaviz.analysis.answered import facts_read, glimpse_hit_rate, score_points
+from areaviz.analysis.measures import MEASURES, compute_metrics
 from areaviz.analysis.output_scores import score_output
 from areaviz.data.examples import Example
 from areaviz.trace.areas import AreaGrid
@@ -53,18 +53,20 @@ def test_words_point_right_where_their_boxes_are(site: str, words: tuple[str, st
         example = Example(
             "1", "", boxes=((colour, box_of_colour), (noun, box_of_noun), ("circle", WHOLE))
         )
-        assert measure(trace, example)["pointing"] == right
+        assert compute_metrics(trace, example)["pointing"] == right
     several = Example("1", "", boxes=((noun, LEFT), (noun, RIGHT)))
-    assert measure(trace, several)["pointing"] == 1, "any of its boxes will do"
+    assert compute_metrics(trace, several)["pointing"] == 1, "any of its boxes will do"
 
 
 def test_without_boxes_for_its_words_or_without_a_picture_there_is_no_pointing() -> None:
     boxes = (("circle", WHOLE),)
-    assert "pointing" not in measure(
+    assert "pointing" not in compute_metrics(
         looking("encoder-decoder", 0, 0, 0), Example("1", "", boxes=boxes)
     )
-    assert "pointing" not in measure(looking("encoder-decoder", 0, 0, 0), Example("1", ""))
-    assert "pointing" not in measure(fakes.trace(), Example("1", "", boxes=(("ein", WHOLE),)))
+    assert "pointing" not in compute_metrics(looking("encoder-decoder", 0, 0, 0), Example("1", ""))
+    assert "pointing" not in compute_metrics(
+        fakes.trace(), Example("1", "", boxes=(("ein", WHOLE),))
+    )
 
 
 def test_every_measure_says_what_it_is_in_a_sentence() -> None:
@@ -74,10 +76,10 @@ def test_every_measure_says_what_it_is_in_a_sentence() -> None:
 
 def test_a_head_that_looks_at_one_place_depends_on_nothing() -> None:
     """Check a layer that attends to the first cell only; in the other, each word has its own."""
-    found = measure(looking("encoder-decoder", 0, 1, 3), Example("1", ""))
+    found = compute_metrics(looking("encoder-decoder", 0, 1, 3), Example("1", ""))
     assert found["dependence"] == pytest.approx(np.log2(3) / 2)
     assert found["dependence_share"] == pytest.approx(1 / 2)
-    still = measure(looking("encoder-decoder", 2, 2, 2), Example("1", ""))
+    still = compute_metrics(looking("encoder-decoder", 2, 2, 2), Example("1", ""))
     assert still["dependence"] == still["dependence_share"] == 0
 
 
@@ -132,7 +134,7 @@ def test_an_answer_to_points_is_compared_with_the_exact_one(
     written = Field("target", "text", answer, labels, np.stack([ends, ends + 1], 1))
     fields = {"points": points_field(text), "target": written}
     trace = replace(trace, fields=fields, maps={}, details={"kind": kind})
-    assert pointed(trace, Example("1", text)) == pytest.approx(found)
+    assert score_points(trace, Example("1", text)) == pytest.approx(found)
 
 
 def test_digits_are_right_or_wrong_and_looks_hit_them_or_not() -> None:
@@ -142,18 +144,20 @@ def test_digits_are_right_or_wrong_and_looks_hit_them_or_not() -> None:
     # One box surrounds the first glimpse only, another box the second.
     boxes = tuple(("8", (x - 0.01, y - 0.01, x + 0.01, y + 0.01)) for x, y in (first, second))
     seen = Example("1", "", ("8",), "a.png", boxes=boxes)
-    found = measure(trace, seen)
+    found = compute_metrics(trace, seen)
     assert found["right"] == 1.0 and found["pointing"] == pytest.approx(2 / 3)
     assert "bleu" not in found and "length" not in found
-    assert measure(trace, replace(seen, boxes=boxes[:1]))["pointing"] == pytest.approx(1 / 3)
-    wrong = measure(trace, replace(seen, references=("3",), boxes=()))
+    assert compute_metrics(trace, replace(seen, boxes=boxes[:1]))["pointing"] == pytest.approx(
+        1 / 3
+    )
+    wrong = compute_metrics(trace, replace(seen, references=("3",), boxes=()))
     # Only the final answer counts, not the answers of earlier glimpses.
     assert wrong["right"] == 0.0 and "pointing" not in wrong
     # Words of a caption are not digits to locate.
-    assert looked(trace, replace(seen, references=("a dog",))) == {}
+    assert glimpse_hit_rate(trace, replace(seen, references=("a dog",))) == {}
 
 
 def test_attention_to_cells_hits_a_digit_with_its_heaviest_cell() -> None:
     trace = looking("encoder-decoder", 0, 3, 0)
     seen = Example("1", "", ("7",), "a.png", boxes=(("7", LEFT),))
-    assert looked(trace, seen) == {"pointing": pytest.approx(2 / 3)}
+    assert glimpse_hit_rate(trace, seen) == {"pointing": pytest.approx(2 / 3)}

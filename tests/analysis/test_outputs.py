@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from areaviz.analysis.measures import measure
+from areaviz.analysis.measures import compute_metrics
 from areaviz.analysis.output_scores import score_output
 from areaviz.analysis.run import outputs_digest, rows_of_outputs
-from areaviz.analysis.table import summary, table_csv, table_of, with_changes
+from areaviz.analysis.table import build_table, summary, table_csv, with_changes
 from areaviz.data.examples import Dataset, Example
 from areaviz.metrics.translation import bleu_and_chrf
 from tests import fakes
@@ -30,7 +30,7 @@ def test_outputs_are_measured_without_a_model() -> None:
 def test_a_model_s_output_has_the_same_scores_as_its_file() -> None:
     trace = fakes.trace("A small dog.", "Ein kleiner Hund.")
     example = Example("1", "A small dog.", ("Ein kleiner Hund rennt.",))
-    of_model, of_file = measure(trace, example), score_output("Ein kleiner Hund.", example)
+    of_model, of_file = compute_metrics(trace, example), score_output("Ein kleiner Hund.", example)
     assert {name: of_model[name] for name in of_file} == pytest.approx(of_file)
 
 
@@ -46,7 +46,7 @@ def test_outputs_are_told_apart_by_all_their_lines() -> None:
 
 def test_a_table_opens_in_a_spreadsheet_as_it_is() -> None:
     written = ("=1+1", "größer", "\ud800")
-    table = table_of(SET, [rows_of_outputs(SET, written)])
+    table = build_table(SET, [rows_of_outputs(SET, written)])
     content = table_csv(table)
     assert content.startswith(b"\xef\xbb\xbfnumber,name,text,file,reference,output_0")
     lines = content.decode("utf-8-sig").split("\r\n")
@@ -56,9 +56,9 @@ def test_a_table_opens_in_a_spreadsheet_as_it_is() -> None:
 
 def test_table_csv_says_which_runs_a_change_is_of() -> None:
     runs = [rows_of_outputs(SET, [word] * 3) for word in ("ein", "Ein Hund", "größer")]
-    table = with_changes(table_of(SET, runs), 2, 1)
+    table = with_changes(build_table(SET, runs), 2, 1)
     header = table_csv(table, (2, 1)).decode("utf-8-sig").partition("\r\n")[0].split(",")
     assert "chrf_change_2_1" in header and "bleu_change_2_1" in header
     assert not [name for name in header if name.endswith("_change")]
-    pair = table_of(SET, runs[:2])
+    pair = build_table(SET, runs[:2])
     assert "chrf_change" in table_csv(pair).decode("utf-8-sig").partition("\r\n")[0].split(",")

@@ -14,7 +14,7 @@ from areaviz.analysis.measures import MEASURES
 from areaviz.analysis.rows import RowFile
 from areaviz.analysis.run import IN_FLIGHT, analyse, header
 from areaviz.data.examples import Dataset
-from areaviz.trace.errors import BackendError, Busy, InputError
+from areaviz.trace.errors import BackendBusy, BackendError, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from tests import fakes
@@ -137,7 +137,7 @@ def test_a_busy_backend_is_asked_again(tmp_path: Path, monkeypatch: pytest.Monke
     def busy(request: Request) -> Trace:
         if request.text not in refused:
             refused.add(request.text)
-            raise Busy("The models are busy.")
+            raise BackendBusy("The models are busy.")
         return run(request)
 
     with opened(tmp_path, found) as file:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from areaviz.analysis.row_lines import Row
-from areaviz.analysis.table import metadata_of, references_of, summary, table_of
+from areaviz.analysis.table import build_table, metadata_of, references_of, summary
 from areaviz.data.examples import Dataset, Example
 
 PAIRS = (
@@ -26,7 +26,7 @@ WRONG = {
 
 
 def test_two_models_share_the_examples_both_have() -> None:
-    table = table_of(SET, [RIGHT, WRONG])
+    table = build_table(SET, [RIGHT, WRONG])
     assert list(table.index) == [0, 1] and list(table["text"]) == ["a", "b"]
     assert list(table["output_0"]) == [PAIRS[0][1], PAIRS[1][1]] and list(table["error_1"]) == [
         "",
@@ -36,13 +36,13 @@ def test_two_models_share_the_examples_both_have() -> None:
 
 
 def test_one_model_has_no_change_and_measures_nobody_took_stay_away() -> None:
-    table = table_of(SET, [RIGHT])
+    table = build_table(SET, [RIGHT])
     assert not any(str(column).endswith("_change") for column in table) and "purity_0" not in table
 
 
 def test_captions_are_scored_by_cider_over_the_whole_set() -> None:
     captions = Dataset("pictures", tuple(Example(t, "", (r,), f"{t}.png") for t, r in PAIRS), {})
-    table = table_of(captions, [RIGHT])
+    table = build_table(captions, [RIGHT])
     assert table["cider_d_0"].between(0, 10).all() and table["cider_d_0"][0] == pytest.approx(10)
 
 
@@ -51,7 +51,7 @@ def test_table_of_has_all_references_and_metadata() -> None:
     metadata = {"domain": ("street", "", "garden"), "year": ("2019", "", "2021")}
     dataset = Dataset("set", examples, {}, metadata=metadata)
     rows = {place: Row(place, "out") for place in (0, 2)}
-    table = table_of(dataset, [rows])
+    table = build_table(dataset, [rows])
     assert references_of(table) == [("x", "y", "z"), ("u",)]
     assert metadata_of(table) == {"meta:domain": "domain", "meta:year": "year"}
     assert list(table["meta:domain"]) == ["street", "garden"]

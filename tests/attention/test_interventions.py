@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from areaviz.attention.area import AreaOptions
-from areaviz.attention.interventions import UNCHANGED, Changed, LayerInterventions
+from areaviz.attention.interventions import UNCHANGED, LayerInterventions, NetworkInterventions
 from areaviz.attention.multihead import MultiHeadAttention
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.errors import InputError
@@ -24,7 +24,7 @@ GRID = AreaGrid(1, 6, 1, 3)
 
 
 def interventions(*changes: Weigh | Gate, heads: int = 2) -> LayerInterventions:
-    found = Changed(changes, heads).at("s", 0)
+    found = NetworkInterventions(changes, heads).at("s", 0)
     assert found is not None
     return found
 
@@ -127,7 +127,9 @@ def test_switched_off_head_equals_zeroed_output_projection() -> None:
 )
 def test_neutral_factor_and_unrelated_change_do_nothing(change: Weigh | Gate) -> None:
     made, x = module(), torch.randn(2, 6, 16)
-    found, weights = made(x, x, need_weights=True, interventions=Changed((change,), 2).at("s", 0))
+    found, weights = made(
+        x, x, need_weights=True, interventions=NetworkInterventions((change,), 2).at("s", 0)
+    )
     plain, same = made(x, x, need_weights=True)
     torch.testing.assert_close(found, plain, atol=1e-6, rtol=1e-5)
     torch.testing.assert_close(weights, same, atol=1e-6, rtol=1e-5)
@@ -163,7 +165,7 @@ def test_remembered_memory_equals_whole_pass(
 
 def test_change_applies_only_at_its_site_and_layer() -> None:
     changes: list[Change] = [Gate("encoder self", layer=1), Weigh("encoder-decoder", (0,))]
-    changed = Changed.of(changes, SITES, 2)
+    changed = NetworkInterventions.of(changes, SITES, 2)
     assert changed.at("encoder self", 0) is None and changed.at("encoder self", 1) is not None
     assert [changed.at("encoder-decoder", layer) is not None for layer in (0, 1)] == [True, True]
     assert UNCHANGED.at("encoder-decoder", 0) is None

@@ -16,7 +16,7 @@ from areaviz.cards.card import read_card, write_card
 from areaviz.models.base import OnStep
 from areaviz.models.checkpoint import digests_of
 from areaviz.models.device import choose_device
-from areaviz.models.writing import WritingModel
+from areaviz.models.writing import GenerationModel
 from areaviz.trace.check import validate
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
@@ -90,7 +90,7 @@ def test_request_after_out_of_memory_works(
     backend: LocalBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(WritingModel, "decode", _no_memory)
+        patch.setattr(GenerationModel, "decode", _no_memory)
         with pytest.raises(BackendError, match="ran out of memory. Shorten"):
             backend.trace(Request("tiny-area", "A dog"))
     validate(backend.trace(Request("tiny-area", "A dog")))
@@ -113,15 +113,15 @@ def test_models_use_the_chosen_number_of_processors(
     backend: LocalBackend, monkeypatch: pytest.MonkeyPatch, told: str, threads: int
 ) -> None:
     seen = []
-    traced = WritingModel.trace
+    traced = GenerationModel.trace
 
     def watched(
-        self: WritingModel, requests: Sequence[Request], on_step: OnStep | None = None
+        self: GenerationModel, requests: Sequence[Request], on_step: OnStep | None = None
     ) -> list[Trace]:
         seen.append(torch.get_num_threads())
         return traced(self, requests, on_step)
 
-    monkeypatch.setattr(WritingModel, "trace", watched)
+    monkeypatch.setattr(GenerationModel, "trace", watched)
     monkeypatch.setenv("OMP_NUM_THREADS", told)
     backend.trace(Request("tiny-area", "A small dog"))
     assert seen == [threads]

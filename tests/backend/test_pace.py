@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from areaviz.backend.pace import ACTIVE_SECONDS, KINDS, SLICE_SECONDS, Pace
+from areaviz.backend.pace import ACTIVE_SECONDS, KINDS, SLICE_SECONDS, BackgroundBudget
 from areaviz.trace.request import Request
 
 KIND = Request("a", "")
@@ -16,16 +16,16 @@ def now() -> list[float]:
 
 
 @pytest.fixture
-def pace(now: list[float]) -> Pace:
-    return Pace(lambda: now[0])
+def pace(now: list[float]) -> BackgroundBudget:
+    return BackgroundBudget(lambda: now[0])
 
 
-def test_batch_is_full_without_readers(pace: Pace) -> None:
+def test_batch_is_full_without_readers(pace: BackgroundBudget) -> None:
     pace.add(KIND, 1, 100.0)
     assert not pace.readers_active and pace.batch_size(KIND, 8) == 8
 
 
-def test_batch_fits_into_a_slice_beside_readers(pace: Pace, now: list[float]) -> None:
+def test_batch_fits_into_a_slice_beside_readers(pace: BackgroundBudget, now: list[float]) -> None:
     pace.reader_came()
     assert pace.batch_size(KIND, 8) == 1, "its time is not known yet"
     pace.add(KIND, 1, SLICE_SECONDS / 3.5)
@@ -42,7 +42,7 @@ def test_batch_fits_into_a_slice_beside_readers(pace: Pace, now: list[float]) ->
     assert pace.batch_size(KIND, 8) == 8
 
 
-def test_pace_measures_a_bounded_number_of_kinds(pace: Pace) -> None:
+def test_pace_measures_a_bounded_number_of_kinds(pace: BackgroundBudget) -> None:
     pace.reader_came()
     pace.add(KIND, 8, 0.1)
     for seed in range(KINDS - 1):

@@ -21,7 +21,7 @@ from areaviz.server.api import Api, Reply
 from areaviz.shares.visitors import Visitor
 from areaviz.trace import codec, query
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.errors import BackendError, Busy, InputError
+from areaviz.trace.errors import BackendBusy, BackendError, InputError
 from areaviz.trace.layered import LayeredWeights
 from areaviz.trace.logits import Logits
 from areaviz.trace.record import Trace
@@ -193,10 +193,10 @@ def test_missing_answer_is_named(server: Server) -> None:
 def test_busy_server_is_named(backend: RemoteBackend, server: Server) -> None:
     backend.models()
     server.faults = [Reply(503, "text/plain", b"Request dropped due to backpressure")]
-    with pytest.raises(Busy, match="busy"):
+    with pytest.raises(BackendBusy, match="busy"):
         backend.trace(ASKED)
     assert server.paths.count(wire.TRACE) == 1
-    with pytest.raises(Busy, match="32 requests are waiting"):
+    with pytest.raises(BackendBusy, match="32 requests are waiting"):
         backend.trace(Request("char-area", "busy"))
     assert server.paths.count(wire.TRACE) == 2
 

@@ -17,7 +17,7 @@ from areaviz.backend.base import Caller
 from areaviz.backend.costs import Cost, Costs
 from areaviz.backend.worker import Worker
 from areaviz.shares.visitors import Visitor
-from areaviz.trace.errors import BackendError, Busy, InputError
+from areaviz.trace.errors import BackendBusy, BackendError, InputError
 from areaviz.trace.interventions import Gate
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
@@ -160,7 +160,7 @@ def test_full_queue_refuses_requests() -> None:
     run = Recorder()
     worker = Worker(run, max_waiting=1)
     with asked(worker, run, Request("a", "1"), Request("a", "2")) as (first, second):
-        with pytest.raises(Busy, match="busy: 1 requests"):
+        with pytest.raises(BackendBusy, match="busy: 1 requests"):
             worker.submit(Request("a", "3"))
         run.go.set()
         assert first.result(5) and second.result(5)
@@ -303,7 +303,7 @@ def test_full_background_refuses_no_reader() -> None:
         later = pool.submit(worker.submit, Request("b", "2"), None, ANALYSIS)
         while worker.waiting() < 1:
             threading.Event().wait(0.002)
-        with pytest.raises(Busy):
+        with pytest.raises(BackendBusy):
             worker.submit(Request("b", "3"), caller=ANALYSIS)
         question = pool.submit(worker.submit, Request("c", "4"))
         while worker.waiting() < 2:

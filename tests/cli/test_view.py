@@ -14,7 +14,7 @@ from areaviz.cli.view import page_options
 from areaviz.publish.loopback import PageServer
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError
-from areaviz.trace.intervention_text import unpacked
+from areaviz.trace.intervention_text import parse_ranges
 from areaviz.trace.record import Trace
 from tests import fakes
 
@@ -85,7 +85,7 @@ def test_layers_are_counted_from_1(typed: str, layers: tuple[int, ...]) -> None:
 def test_layers_follow_the_rule_of_positions_in_links(typed: str) -> None:
     for name in ("layers", "items"):
         with pytest.raises(InputError, match=f'^"{name}" (is|has) "'):
-            list(unpacked(typed, name))
+            list(parse_ranges(typed, name))
     with pytest.raises(InputError, match='^"layers" '):
         page_options(typed, "", 64, "", "", 16)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from areaviz.data.clip_samples import ENLARGED, SAMPLES, SEED, clip_of, clip_sample
-from areaviz.data.moving_digits import ACTIONS, FRAMES, SIDE, DigitBank, MovingDigit, acted
+from areaviz.data.moving_digits import ACTIONS, FRAMES, SIDE, DigitBank, MovingDigit, render_actions
 from areaviz.evaluation.video import SEEDS
 from areaviz.trace.clip import check_clip
 from areaviz.trace.errors import InputError
@@ -56,7 +56,7 @@ def test_sample_seed_is_not_used_elsewhere() -> None:
 
 def test_drawn_clip_is_doubled_in_size_and_grey() -> None:
     plan = (7, ("grows", "moves up"), ((1, 5), (7, 11)))
-    moving = acted(DigitBank(1, 0), np.random.default_rng(0), [plan])[0]
+    moving = render_actions(DigitBank(1, 0), np.random.default_rng(0), [plan])[0]
     clip = clip_of("drawn", moving)
     check_clip(clip)
     for channel in range(3):

@@ -22,8 +22,8 @@ from areaviz.data.moving_digits import (
     SIDE,
     DigitBank,
     MovingDigit,
-    acted,
     moving_digits,
+    render_actions,
 )
 
 WINDOWS = ((2, 6), (9, 13))
@@ -87,7 +87,7 @@ def pairs(name: str, bank: DigitBank, digits: Sequence[int]) -> list[tuple[Frame
             if other != name:
                 plans += [(digit, (name, other), WINDOWS), (digit, (other, name), WINDOWS)]
                 places += PAUSES
-    made = acted(bank, np.random.default_rng(1), plans)
+    made = render_actions(bank, np.random.default_rng(1), plans)
     return [(c.frames[b], c.frames[a]) for c, (b, a) in zip(made, places, strict=True)]
 
 

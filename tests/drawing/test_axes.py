@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from plotly.graph_objects import Figure, Heatmap
 
-from areaviz.drawing.axes import common_top, headless, screen_ticks
+from areaviz.drawing.axes import common_top, screen_ticks, without_title
 from areaviz.drawing.labels import Ticks
 from areaviz.drawing.theme import Drawing, screen_figure
 
@@ -12,7 +12,7 @@ from areaviz.drawing.theme import Drawing, screen_figure
 def test_figure_without_heading_keeps_its_plot() -> None:
     drawing = Drawing("What every word attends to", "a row sums to 100%", "of a model")
     whole = screen_figure(drawing, 200, above=30, below=20)
-    bare = headless(screen_figure(drawing, 200, above=30, below=20))
+    bare = without_title(screen_figure(drawing, 200, above=30, below=20))
     assert whole.layout.title.text and whole.layout.title.subtitle.text
     assert not bare.layout.title.text and not bare.layout.title.subtitle.text
     assert bare.layout.meta["title"] == drawing.title and bare.layout.meta["note"] == drawing.note

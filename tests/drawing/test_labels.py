@@ -9,8 +9,8 @@ from areaviz.drawing.labels import (
     escape,
     for_print,
     for_screen,
+    show_invisibles,
     ticks,
-    visible,
     words_for_print,
 )
 
@@ -32,14 +32,14 @@ from areaviz.drawing.labels import (
     ],
 )
 def test_invisible_characters_are_named(label: str, shown: str) -> None:
-    assert visible(label) == shown
+    assert show_invisibles(label) == shown
 
 
 @given(st.text(st.characters(codec=None)))
 def test_visible_label_is_unchanged(label: str) -> None:
-    shown = visible(label)
+    shown = show_invisibles(label)
     assert not any(unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zs", "Zl", "Zp") for c in shown)
-    assert visible(shown) == shown
+    assert show_invisibles(shown) == shown
     shown.encode()
 
 

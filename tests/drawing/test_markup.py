@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.drawing.labels import readable
+from areaviz.drawing.labels import escape_controls
 from areaviz.drawing.markup import Markup, data_block, element, escaped, hash_of, joined, raw
 
 PAYLOADS = (
@@ -56,8 +56,8 @@ def test_texts_and_attributes_are_read_back(text: str, attribute: str) -> None:
     found = read(element("p", text, title=attribute))
     assert (found.tags, found.text, found.attributes) == (
         ["p"],
-        readable(text),
-        {"title": readable(attribute)},
+        escape_controls(text),
+        {"title": escape_controls(attribute)},
     )
 
 

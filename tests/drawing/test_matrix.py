@@ -6,7 +6,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as PrintFigure
 
 from areaviz.drawing import matrix
-from areaviz.drawing.axes import refitted
+from areaviz.drawing.axes import relabel_for_width
 from areaviz.drawing.matrix import Matrix
 from areaviz.trace.reading import area_of_each
 from areaviz.trace.request import Focus
@@ -142,7 +142,7 @@ def test_labels_are_thinned_to_fit() -> None:
     figure = matrix.draw(example(3, 40))
     few = len(figure.layout.xaxis.tickvals)
     heading = figure.layout.height - figure.layout.margin.t
-    wide = refitted(figure, 1600)
+    wide = relabel_for_width(figure, 1600)
     assert few < len(wide.layout.xaxis.tickvals) == 40
     assert wide.layout.height - wide.layout.margin.t == heading
 

@@ -24,7 +24,7 @@ def test_averages_are_means_of_blocks_without_nan(
     rng = np.random.default_rng(seed)
     values = rng.random((rows, columns)).astype(np.float32)
     values[rng.random(values.shape) < 0.3] = np.nan
-    averaged = pictures.average(values, down, across)
+    averaged = pictures.average_blocks(values, down, across)
     assert averaged.shape == (-(-rows // down), -(-columns // across))
     for r, c in np.ndindex(averaged.shape):
         cells = values[r * down : (r + 1) * down, c * across : (c + 1) * across]
@@ -52,6 +52,8 @@ def test_pixels_use_scale_colours_and_transparent_nan() -> None:
 def test_noise_of_4096_items_stays_below_the_budget() -> None:
     noise = np.random.default_rng(0).random((4096, 4096), dtype=np.float32)
     uri = pictures.matrix_uri(
-        pictures.average(noise, pictures.block_size(4096), pictures.block_size(4096)) * 8 - 3.5, 1.0
+        pictures.average_blocks(noise, pictures.block_size(4096), pictures.block_size(4096)) * 8
+        - 3.5,
+        1.0,
     )
     assert len(uri) < 300_000 and max(decoded(uri).shape) <= pictures.PIXELS

@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.drawing.base import caption
+from areaviz.drawing.base import figure_caption
 from areaviz.drawing.select import (
     counterparts,
+    display_field,
     field_name,
-    known_as,
     matched_characters,
-    quote,
+    quote_items,
     select,
 )
 from areaviz.trace.record import Field
@@ -22,17 +22,17 @@ from tests import fakes
 
 
 def test_letters_are_joined_and_blanks_are_visible() -> None:
-    assert quote(fakes.text_field("source", "a b"), (0, 1, 2)) == "“a␣b”"
+    assert quote_items(fakes.text_field("source", "a b"), (0, 1, 2)) == "“a␣b”"
 
 
 def test_words_are_separated_by_a_blank() -> None:
     target = fakes.caption_trace("ein roter Stern").fields["target"]
-    assert quote(target, (1, 2)) == "“roter Stern”"
-    assert quote(target, (0, 2, 3)) == "“ein Stern⟨end⟩”"
+    assert quote_items(target, (1, 2)) == "“roter Stern”"
+    assert quote_items(target, (0, 2, 3)) == "“ein Stern⟨end⟩”"
 
 
 def test_quotations_are_cut() -> None:
-    assert len(quote(fakes.text_field("source", "ab" * 100), range(200), 10)) == 12
+    assert len(quote_items(fakes.text_field("source", "ab" * 100), range(200), 10)) == 12
 
 
 def test_subject_quotes_words_separately() -> None:
@@ -42,7 +42,7 @@ def test_subject_quotes_words_separately() -> None:
 
 @pytest.mark.parametrize(("size", "said"), [(1, "single items"), (3, "areas up to 3 items")])
 def test_caption_counts_the_items_of_an_area(size: int, said: str) -> None:
-    assert caption(fakes.trace(area_size=size), Focus("encoder-decoder")).endswith(said)
+    assert figure_caption(fakes.trace(area_size=size), Focus("encoder-decoder")).endswith(said)
 
 
 def test_equal_letters_of_common_words_are_counterparts() -> None:
@@ -58,9 +58,9 @@ def test_equal_letters_of_common_words_are_counterparts() -> None:
 
 
 def test_caption_omits_the_only_layer_and_head() -> None:
-    said = caption(fakes.trace(layers=1, heads=1), Focus("encoder-decoder"))
+    said = figure_caption(fakes.trace(layers=1, heads=1), Focus("encoder-decoder"))
     assert "layer" not in said and "head" not in said
-    several = caption(fakes.trace(layers=3, heads=2), Focus("encoder-decoder", layer=1))
+    several = figure_caption(fakes.trace(layers=3, heads=2), Focus("encoder-decoder", layer=1))
     assert "layer 2 of 3, all heads" in several
 
 
@@ -76,6 +76,6 @@ def test_language_model_has_one_text(query: str, names: list[str]) -> None:
     attention = replace(made.maps["decoder self"], query=query)
     fields = {name: made.fields[name] for name in ("target", "history")}
     alone = replace(made, fields=fields, maps={"decoder self": attention})
-    assert [field_name(known_as(alone, name)) for name in ("target", "history")] == names
-    written = [field_name(known_as(made, name)) for name in ("source", "target", "history")]
+    assert [field_name(display_field(alone, name)) for name in ("target", "history")] == names
+    written = [field_name(display_field(made, name)) for name in ("source", "target", "history")]
     assert written == ["source", "output", "output so far"]

@@ -21,7 +21,7 @@ from areaviz.evaluation.contrast import (
 from areaviz.evaluation.contrasted import LIKELIEST, contrast_of, contrasted, likeliest
 from areaviz.evaluation.faithfulness import faithfulness
 from areaviz.evaluation.probe import Probe
-from areaviz.models.writing import WritingModel
+from areaviz.models.writing import GenerationModel
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Change, Gate, Hide, Weigh, area_factors
@@ -157,7 +157,7 @@ def test_contrast_over_several_inputs() -> None:
 
 def test_foil_probability_equals_its_traced_alternative(tmp_path: Path) -> None:
     folder = checkpoint(tmp_path, "tiny-area", "character")
-    model = WritingModel.load(folder, read_card(folder / "card.json"), torch.device("cpu"))
+    model = GenerationModel.load(folder, read_card(folder / "card.json"), torch.device("cpu"))
 
     def run(request: Request) -> Trace:
         return model.trace([request])[0]

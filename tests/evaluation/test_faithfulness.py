@@ -14,7 +14,7 @@ from areaviz.cards.card import read_card
 from areaviz.evaluation.contrast import Contrast
 from areaviz.evaluation.faithfulness import Faithfulness, faithfulness, measured, pooled, spread
 from areaviz.evaluation.probe import Probe, TooFew
-from areaviz.models.writing import WritingModel
+from areaviz.models.writing import GenerationModel
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Weigh, area_factors
@@ -153,7 +153,7 @@ def test_inputs_with_too_few_items_are_omitted() -> None:
 @pytest.mark.parametrize("unit", ["item", "area"])
 def test_real_model_is_measured_reproducibly(tmp_path: Path, unit: str) -> None:
     folder = checkpoint(tmp_path)
-    model = WritingModel.load(folder, read_card(folder / "card.json"), torch.device("cpu"))
+    model = GenerationModel.load(folder, read_card(folder / "card.json"), torch.device("cpu"))
     asked, done = Request("tiny-area", "A small dog", target="Ein Hund"), []
     probe = Probe(layer=1, head=1, k=3, unit=unit, draws=2)
     found = [

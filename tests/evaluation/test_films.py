@@ -17,8 +17,8 @@ from areaviz.evaluation.measure import Options
 from areaviz.evaluation.video import evaluate_video
 from areaviz.metrics.told_actions import ToldActions
 from areaviz.models.recurrent import SITE
-from areaviz.models.watcher import Watcher, WatcherConfig
-from areaviz.models.writing import WritingModel
+from areaviz.models.watcher import VideoCaptioner, WatcherConfig
+from areaviz.models.writing import GenerationModel
 from areaviz.trace.clip import Clip
 from areaviz.trace.interventions import Hide
 from areaviz.trace.query import item_shares
@@ -34,7 +34,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return films.write(tmp_path_factory.mktemp("data"))
 
 
-def model(data: Path, path: Path, **options: Any) -> WritingModel:
+def model(data: Path, path: Path, **options: Any) -> GenerationModel:
     """Return a watcher of people that has learned nothing."""
     texts = [film.text for film in read_films(data, "train")]
     tokenizer = run_tokenizer(path / "tokens.model", texts, 60)
@@ -43,7 +43,7 @@ def model(data: Path, path: Path, **options: Any) -> WritingModel:
     config = WatcherConfig(len(tokenizer), **{**sizes, **options})
     card = replace(folder.card("watcher", "area"), task="video", family="watcher", level="word")
     card = replace(card, config=asdict(config), recipe={**card.recipe, "clips": "people"})
-    return WritingModel(card, tokenizer, Watcher(config).eval())
+    return GenerationModel(card, tokenizer, VideoCaptioner(config).eval())
 
 
 def told(data: Path) -> ToldActions:

@@ -14,7 +14,7 @@ from areaviz.cards.card import read_card
 from areaviz.data.examples import Dataset
 from areaviz.evaluation import links as module
 from areaviz.evaluation.links import error_rates, link_figures
-from areaviz.models.writing import WritingModel
+from areaviz.models.writing import GenerationModel
 from tests.sets import read_lines
 from tests.tiny import checkpoint
 
@@ -33,19 +33,19 @@ def linked(*texts: str) -> Dataset:
 
 
 @pytest.fixture
-def model(tmp_path: Path) -> WritingModel:
+def model(tmp_path: Path) -> GenerationModel:
     folder = checkpoint(tmp_path, level="character")
-    return WritingModel.load(folder, read_card(folder / "card.json"), CPU)
+    return GenerationModel.load(folder, read_card(folder / "card.json"), CPU)
 
 
-def test_every_head_and_head_mean_has_a_rate(model: WritingModel) -> None:
+def test_every_head_and_head_mean_has_a_rate(model: GenerationModel) -> None:
     rates = error_rates(model, linked("a dog runs", "two dogs run"))
     assert set(rates) == {(layer, head) for layer in range(2) for head in (0, 1, None)}
     assert all(0 <= rate <= 1 for rate in rates.values())
 
 
 def test_head_is_chosen_on_validation_with_baselines(
-    model: WritingModel, monkeypatch: pytest.MonkeyPatch
+    model: GenerationModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sets = {"val": linked("a dog runs", "a man runs"), "test": linked("two dogs run")}
     monkeypatch.setattr(module, "read_linked", lambda data, split: sets[split])

@@ -16,7 +16,7 @@ from areaviz.evaluation import opening as module
 from areaviz.evaluation.opening import agreement, enough, linked_opening, openings, pointing_opening
 from areaviz.metrics.linked import LinkedCounts
 from areaviz.metrics.words import word_runs
-from areaviz.models.writing import WritingModel
+from areaviz.models.writing import GenerationModel
 from areaviz.trace.areas import Area
 from areaviz.trace.query import densest_areas, item_shares
 from areaviz.trace.request import Request
@@ -58,12 +58,12 @@ def linked() -> Dataset:
 
 
 @pytest.fixture
-def model(tmp_path: Path) -> WritingModel:
+def model(tmp_path: Path) -> GenerationModel:
     folder = checkpoint(tmp_path, key_mode="boundary", seed=1)
-    return WritingModel.load(folder, read_card(folder / "card.json"), torch.device("cpu"))
+    return GenerationModel.load(folder, read_card(folder / "card.json"), torch.device("cpu"))
 
 
-def test_agreement_matches_slow_count(model: WritingModel) -> None:
+def test_agreement_matches_slow_count(model: GenerationModel) -> None:
     (example,) = linked().examples
     request = Request("a", example.text, target=example.references[0])
     trace = model.trace([request])[0]
@@ -103,7 +103,7 @@ HELD = {
 
 
 def test_translator_opens_on_the_head_whose_spans_are_right(
-    model: WritingModel, monkeypatch: pytest.MonkeyPatch
+    model: GenerationModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rated = {
         ("heaviest", (0, 0)): 0.9,

@@ -20,7 +20,7 @@ from areaviz.evaluation.translation import PENALTIES
 from areaviz.metrics.trees import flat_tree, openings_of
 from areaviz.models.lstm import LstmConfig, LstmTranslator
 from areaviz.models.recurrent import SITE
-from areaviz.models.writing import WritingModel
+from areaviz.models.writing import GenerationModel
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Request
@@ -47,7 +47,7 @@ def corpus(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def parser(**options: Any) -> WritingModel:
+def parser(**options: Any) -> GenerationModel:
     """Return a parser with random weights."""
     symbols = sorted({token for tree in TREES.values() for token in tree.split()})
     words = Tokenizer.train(TREES, "token", 60, symbols)
@@ -60,7 +60,7 @@ def parser(**options: Any) -> WritingModel:
         task="parsing",
         config=asdict(network.config),
     )
-    return WritingModel(card, words, network)
+    return GenerationModel(card, words, network)
 
 
 def test_trees_of_equally_long_sentences_by_hand() -> None:

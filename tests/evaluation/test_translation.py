@@ -14,7 +14,7 @@ from areaviz.evaluation import heads, links
 from areaviz.evaluation import translation as module
 from areaviz.evaluation.measure import Options, evaluate
 from areaviz.metrics.by_length import THIRDS, gains_by_length
-from areaviz.models.writing import WritingModel
+from areaviz.models.writing import GenerationModel
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
 from tests.models.test_recurrent import model as recurrent
@@ -64,17 +64,17 @@ def test_best_validation_penalty_is_used_for_decoding(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def outputs_by_penalty(
-        model: WritingModel, requests: list[Request], penalties: tuple[float, ...]
+        model: GenerationModel, requests: list[Request], penalties: tuple[float, ...]
     ) -> list[list[str]]:
         good = [target for _, target in PAIRS]
         return [good if penalty == 1.4 else ["ein", "zwei"] for penalty in penalties]
 
     with monkeypatch.context() as patched:
-        patched.setattr(WritingModel, "outputs_by_penalty", outputs_by_penalty)
+        patched.setattr(GenerationModel, "outputs_by_penalty", outputs_by_penalty)
         card = measured(run, "val", beam=2, traces=0)
     assert card.length_penalty == card.figures["val"]["length_penalty"] == 1.4
     assert card.figures["val"]["bleu"] == pytest.approx(100)
-    assert WritingModel.load(run, card, torch.device("cpu")).length_penalty == 1.4
+    assert GenerationModel.load(run, card, torch.device("cpu")).length_penalty == 1.4
 
 
 def test_test_set_measures_what_validation_chose(run: Path) -> None:

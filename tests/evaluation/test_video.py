@@ -26,8 +26,8 @@ from areaviz.evaluation.video import (
 )
 from areaviz.models.inputs import clip_field
 from areaviz.models.recurrent import SITE
-from areaviz.models.watcher import Watcher, WatcherConfig
-from areaviz.models.writing import WritingModel
+from areaviz.models.watcher import VideoCaptioner, WatcherConfig
+from areaviz.models.writing import GenerationModel
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Request
@@ -190,14 +190,14 @@ def test_splits_differ_and_are_equal_for_models() -> None:
     assert [clip.text for clip in one] != [clip.text for clip in other]
 
 
-def untrained_model(path: Path, **options: Any) -> WritingModel:
+def untrained_model(path: Path, **options: Any) -> GenerationModel:
     texts = [clip.text for clip in drawn("val", 40)]
     tokenizer = run_tokenizer(path / "tokens.model", texts, 60)
     torch.manual_seed(0)
     config = WatcherConfig(len(tokenizer), side=16, width=16, area_size=3, **options)
     card = replace(folder.card("watcher", "area"), task="video", family="watcher")
     card = replace(card, level="word", config=asdict(config))
-    return WritingModel(card, tokenizer, Watcher(config).eval())
+    return GenerationModel(card, tokenizer, VideoCaptioner(config).eval())
 
 
 def test_untrained_model_is_measured_all_the_same(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.drawing.base import Takeaway, View
+from areaviz.drawing.base import Download, View
 from areaviz.drawing.export import figure_bytes, table_csv, table_json, unescape
 from areaviz.interactive.ribbon import TAKEAWAY
 from areaviz.trace import codec
@@ -58,7 +58,7 @@ def test_nothing_is_alive_in_a_figure(view: View, hostile: Trace) -> None:
 
 
 @pytest.mark.parametrize("taken", PRINTS.values(), ids=PRINTS)
-def test_print_and_tables_take_every_text(taken: Takeaway, hostile: Trace) -> None:
+def test_print_and_tables_take_every_text(taken: Download, hostile: Trace) -> None:
     svg = figure_bytes(taken.print(hostile, FOCUS), "svg")
     elements = list(ElementTree.fromstring(svg).iter())
     tags = {element.tag.rpartition("}")[2] for element in elements}

@@ -17,7 +17,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
-from areaviz.gateway.operator import ask
+from areaviz.gateway.operator import send_command
 from tests.faults.client import Session
 from tests.faults.served import Served
 
@@ -105,7 +105,7 @@ def connected(app: Served) -> socket.socket:
 
 def status(app: Served) -> dict[str, Any]:
     """Return the figures that the app's operator can get."""
-    found: dict[str, Any] = ask(port_of(app), "status")
+    found: dict[str, Any] = send_command(port_of(app), "status")
     return found
 
 

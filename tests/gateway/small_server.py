@@ -15,7 +15,7 @@ from areaviz.data.places import ROOT
 from areaviz.gateway.gateway import AppPlace
 from areaviz.gateway.limits import Connections
 from areaviz.gateway.operator import Command
-from areaviz.gateway.serving import serve_app, visitors
+from areaviz.gateway.serving import process_stats, serve_app
 
 PAGE = Path(__file__).with_name("small_page.py")
 
@@ -28,7 +28,7 @@ def main() -> None:
     started = time.monotonic()
 
     def commands(connections: Connections) -> dict[str, Command]:
-        return {"status": lambda words: visitors(started, connections)}
+        return {"status": lambda words: process_stats(started, connections)}
 
     serve_app(place, ROOT, commands, PAGE)
 

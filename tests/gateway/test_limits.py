@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from areaviz.gateway import limits
-from areaviz.gateway.limits import FROM_ONE, RESERVE, Connections
+from areaviz.gateway.limits import MAX_CONNECTIONS_PER_CLIENT, RESERVED_DESCRIPTORS, Connections
 from areaviz.gateway.protocols import WINDOW_SECONDS
 from tests.faults.served import Served
 from tests.faults.silent import LATE, half_open, silent_sockets
@@ -107,52 +107,54 @@ def twenty(monkeypatch: pytest.MonkeyPatch) -> Connections:
     monkeypatch.setattr(limits.os, "listdir", lambda _: [])
     monkeypatch.setattr(limits, "LOOK_SECONDS", 1e9)
     monkeypatch.setattr(limits.asyncio, "WriteTransport", Line)
-    return Connections(RESERVE + 20, ("10.0.0.9",))
+    return Connections(RESERVED_DESCRIPTORS + 20, ("10.0.0.9",))
 
 
 def test_oldest_waiting_connection_makes_room(twenty: Connections) -> None:
     there = lines(20)
-    assert all(twenty.enter(line) for line in there)
-    twenty.settle(there[0])
+    assert all(twenty.try_admit(line) for line in there)
+    twenty.mark_request_received(there[0])
     twenty.wait(there[1])
-    assert twenty.enter(Line())  # type: ignore[arg-type]
+    assert twenty.try_admit(Line())  # type: ignore[arg-type]
     assert [line.is_aborted for line in there[:4]] == [False, False, True, False]
 
 
 def test_new_connection_is_refused_where_nobody_waits(twenty: Connections) -> None:
     there = lines(20)
     for line in there:
-        assert twenty.enter(line)
-        twenty.settle(line)
-    assert not twenty.enter(Line())  # type: ignore[arg-type]
+        assert twenty.try_admit(line)
+        twenty.mark_request_received(line)
+    assert not twenty.try_admit(Line())  # type: ignore[arg-type]
     assert not any(line.is_aborted for line in there) and len(twenty) == 20
 
 
 def test_session_takes_more_than_a_connection(twenty: Connections) -> None:
     there = lines(12)
-    assert all(twenty.enter(line) for line in there)
+    assert all(twenty.try_admit(line) for line in there)
     begun = [twenty.begin_session(line) for line in there]
     assert begun.count(True) == 12 and len(twenty) == 12, (
         "the reserve is for sessions that are about to begin"
     )
     more = lines(3)
-    assert not twenty.enter(more[0])
+    assert not twenty.try_admit(more[0])
 
 
 def test_connections_of_an_address_are_bounded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     many = Connections(None, ("10.0.0.9",))
-    assert all(many.enter(line) for line in lines(FROM_ONE, "203.0.113.7"))
-    assert not many.enter(Line("203.0.113.7")) and many.enter(Line("203.0.113.8"))  # type: ignore[arg-type]
+    assert all(many.try_admit(line) for line in lines(MAX_CONNECTIONS_PER_CLIENT, "203.0.113.7"))
+    same, other = Line("203.0.113.7"), Line("203.0.113.8")
+    assert not many.try_admit(same)  # type: ignore[arg-type]
+    assert many.try_admit(other)  # type: ignore[arg-type]
     for shared in ("10.0.0.9", "127.0.0.1", "::1"):
-        assert all(many.enter(line) for line in lines(FROM_ONE + 5, shared))
+        assert all(many.try_admit(line) for line in lines(MAX_CONNECTIONS_PER_CLIENT + 5, shared))
 
 
 def test_closed_connection_frees_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    many, there = Connections(None), lines(FROM_ONE, "203.0.113.7")
+    many, there = Connections(None), lines(MAX_CONNECTIONS_PER_CLIENT, "203.0.113.7")
     for _ in range(3):
-        assert all(many.enter(line) for line in there)
+        assert all(many.try_admit(line) for line in there)
         for line in there:
             many.leave(line)
             many.leave(line)

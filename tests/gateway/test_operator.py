@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from areaviz.gateway import operator
-from areaviz.gateway.operator import SETTING, Command, ask, listening
+from areaviz.gateway.operator import SETTING, Command, send_command, serve_commands
 from areaviz.trace.errors import InputError
 
 PORT = 8599
@@ -37,39 +37,39 @@ COMMANDS: Mapping[str, Command] = {"jobs stop": stop, "broken": broken, "echo": 
 
 
 def test_command_gets_its_words_and_answers() -> None:
-    with listening(COMMANDS, PORT):
-        assert ask(PORT, "jobs stop", "7") == {"stopped": 7}
-        assert ask(PORT, "echo", "a b", "ü\n") == ["a b", "ü\n"]
+    with serve_commands(COMMANDS, PORT):
+        assert send_command(PORT, "jobs stop", "7") == {"stopped": 7}
+        assert send_command(PORT, "echo", "a b", "ü\n") == ["a b", "ü\n"]
 
 
 def test_failed_command_raises_one_sentence() -> None:
-    with listening(COMMANDS, PORT):
+    with serve_commands(COMMANDS, PORT):
         with pytest.raises(InputError, match="There is no job 8"):
-            ask(PORT, "jobs stop", "8")
+            send_command(PORT, "jobs stop", "8")
         with pytest.raises(
             InputError, match="has no command .* commands are: jobs stop, broken, echo"
         ):
-            ask(PORT, "shut down")
+            send_command(PORT, "shut down")
         with pytest.raises(InputError, match="The app's log says why") as told:
-            ask(PORT, "broken")
+            send_command(PORT, "broken")
         assert "secret" not in str(told.value)
-        assert ask(PORT, "echo") == []
+        assert send_command(PORT, "echo") == []
 
 
 @pytest.mark.parametrize(
     "line", [b"\n", b"{}\n", b"[]\n", b'{"command": 1}\n', b'"a"\n', b"\xff\n", b"9" * 2**20]
 )
 def test_malformed_line_gets_an_answer(line: bytes, folder: Path) -> None:
-    with listening(COMMANDS, PORT):
+    with serve_commands(COMMANDS, PORT):
         with socket.socket(socket.AF_UNIX) as other:
             other.connect(str(folder / f"{PORT}.sock"))
             other.sendall(line)
             assert "problem" in json.loads(other.makefile("rb").readline())
-        assert ask(PORT, "echo", "a") == ["a"]
+        assert send_command(PORT, "echo", "a") == ["a"]
 
 
 def test_channel_is_private_to_its_owner(folder: Path) -> None:
-    with listening(COMMANDS, PORT):
+    with serve_commands(COMMANDS, PORT):
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         assert stat.S_IMODE((folder / f"{PORT}.sock").stat().st_mode) == 0o600
     assert not (folder / f"{PORT}.sock").exists()
@@ -77,16 +77,16 @@ def test_channel_is_private_to_its_owner(folder: Path) -> None:
 
 def test_folder_open_to_others_is_not_used(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     folder.mkdir(mode=0o755)
-    with listening(COMMANDS, PORT):
+    with serve_commands(COMMANDS, PORT):
         assert not list(folder.iterdir())
     assert "Other users can open the folder" in caplog.text
     with pytest.raises(InputError, match="Other users can open the folder"):
-        ask(PORT, "echo")
+        send_command(PORT, "echo")
 
 
 def test_ask_says_where_no_app_runs(folder: Path) -> None:
     with pytest.raises(InputError, match=f"You have no app at port {PORT}"):
-        ask(PORT, "echo")
+        send_command(PORT, "echo")
 
 
 def test_socket_left_by_a_kill_is_replaced(folder: Path) -> None:
@@ -95,9 +95,9 @@ def test_socket_left_by_a_kill_is_replaced(folder: Path) -> None:
     left.bind(str(folder / f"{PORT}.sock"))
     left.close()
     with pytest.raises(InputError, match="You have no app"):
-        ask(PORT, "echo")
-    with listening(COMMANDS, PORT):
-        assert ask(PORT, "echo", "a") == ["a"]
+        send_command(PORT, "echo")
+    with serve_commands(COMMANDS, PORT):
+        assert send_command(PORT, "echo", "a") == ["a"]
 
 
 def test_default_folder_belongs_to_the_user(monkeypatch: pytest.MonkeyPatch) -> None:

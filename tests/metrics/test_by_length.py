@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.metrics.by_length import THIRDS, gains_by_length, length_figures, thirds
+from areaviz.metrics.by_length import THIRDS, gains_by_length, length_figures, split_by_length
 from areaviz.metrics.translation import bleu_and_chrf
 
 WORDS = [
@@ -53,7 +53,7 @@ SYSTEM = damaged(REFERENCES, 0.2)
 
 @given(st.lists(st.integers(1, 9), min_size=3, max_size=20))
 def test_thirds_contain_every_sentence_once_by_length(lengths: list[int]) -> None:
-    found = thirds(["w " * length for length in lengths])
+    found = split_by_length(["w " * length for length in lengths])
     assert list(found) == list(THIRDS)
     order = [int(place) for places in found.values() for place in places]
     assert sorted(order) == list(range(len(lengths)))
@@ -63,7 +63,7 @@ def test_thirds_contain_every_sentence_once_by_length(lengths: list[int]) -> Non
 
 def test_each_third_has_the_bleu_of_sacrebleu() -> None:
     figures = length_figures(SYSTEM, REFERENCES, REFERENCES, resamples=20)
-    for name, places in thirds(REFERENCES).items():
+    for name, places in split_by_length(REFERENCES).items():
         chosen = [SYSTEM[p] for p in places], [REFERENCES[p] for p in places]
         assert figures[f"bleu_{name}"] == pytest.approx(bleu_and_chrf(*chosen)[0])
         assert figures[f"bleu_{name}_low"] < figures[f"bleu_{name}_high"]
@@ -73,7 +73,7 @@ def test_each_third_has_the_bleu_of_sacrebleu() -> None:
 
 def test_interval_matches_slow_bootstrap() -> None:
     figures = length_figures(SYSTEM, REFERENCES, REFERENCES, resamples=800)
-    rng, places = np.random.default_rng(3), thirds(REFERENCES)["long"]
+    rng, places = np.random.default_rng(3), split_by_length(REFERENCES)["long"]
     found = []
     for _ in range(400):
         drawn = rng.choice(places, len(places))
@@ -85,7 +85,7 @@ def test_interval_matches_slow_bootstrap() -> None:
 
 
 def test_gain_is_largest_where_long_sentences_differ() -> None:
-    longest = set(thirds(REFERENCES)["long"].tolist())
+    longest = set(split_by_length(REFERENCES)["long"].tolist())
     worse = damaged(REFERENCES, 0.6)
     baseline = [worse[p] if p in longest else SYSTEM[p] for p in range(len(SYSTEM))]
     gains = gains_by_length(SYSTEM, baseline, REFERENCES, REFERENCES, resamples=200)

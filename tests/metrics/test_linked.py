@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from areaviz.metrics.linked import diagonal_spans, linked_counts, right
+from areaviz.metrics.linked import contains_aligned_word, diagonal_spans, linked_counts
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import AttentionMap, Output, Trace
 from areaviz.trace.request import Request
@@ -64,9 +64,13 @@ def test_chance_is_that_of_equal_spans_anywhere(width: int) -> None:
 
 def test_span_is_right_when_all_items_match() -> None:
     left, end = np.array([0, 3, 6]), np.array([4, 6, 8])
-    assert right(left, end, [(4, 6)], whole=False).tolist() == [False, True, False]
-    assert right(left, end, [(4, 6), (6, 8)], whole=True).tolist() == [False, True, True]
-    assert right(left, end, [(3, 7)], whole=True).tolist() == [False, False, False]
+    assert contains_aligned_word(left, end, [(4, 6)], whole=False).tolist() == [False, True, False]
+    assert contains_aligned_word(left, end, [(4, 6), (6, 8)], whole=True).tolist() == [
+        False,
+        True,
+        True,
+    ]
+    assert contains_aligned_word(left, end, [(3, 7)], whole=True).tolist() == [False, False, False]
 
 
 def test_counts_of_translations_add_up() -> None:

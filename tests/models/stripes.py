@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from areaviz.models.reading import Reading, reading_loss
+from areaviz.models.reading import ClassifierPass, reading_loss
 
 SIDE, BLOCK = 24, 6
 
@@ -78,7 +78,7 @@ def point_apart(locator: nn.Linear, network: nn.Module, pictures_2SS: Tensor) ->
 def looked_at(network: nn.Module, look: int) -> Places:
     """Return where a network's glimpse (counted from 0) is in new pictures, without sampling."""
     pictures_BSS, _, corners_B2 = scenes(300, torch.Generator().manual_seed(9))
-    reading: Reading = network(pictures_BSS, sample=False)
+    reading: ClassifierPass = network(pictures_BSS, sample=False)
     assert reading.corners is not None
     middles_B2 = reading.corners[:, look, 0].mean(1)
 

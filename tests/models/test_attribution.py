@@ -12,13 +12,13 @@ import torch
 from torch import Tensor, nn
 
 from areaviz.attention import gradients
-from areaviz.attention.gradients import products
+from areaviz.attention.gradients import gradient_times_input
 from areaviz.backend.cached import key_of
 from areaviz.cards.card import read_card
 from areaviz.data.tokenizer import START
 from areaviz.models.base import check_can
 from areaviz.models.decoder import token_log_probabilities
-from areaviz.models.writing import WritingModel
+from areaviz.models.writing import GenerationModel
 from areaviz.trace.check import validate
 from areaviz.trace.codec import from_bytes, to_bytes
 from areaviz.trace.errors import InputError
@@ -32,9 +32,9 @@ ASKED = Request("tiny-area", "A dog", attribution=True)
 
 
 @pytest.fixture(params=[1, 3])
-def model(request: pytest.FixtureRequest, tmp_path: Path) -> WritingModel:
+def model(request: pytest.FixtureRequest, tmp_path: Path) -> GenerationModel:
     folder = checkpoint(tmp_path, area_size=request.param)
-    return WritingModel.load(folder, read_card(folder / "card.json"), CPU)
+    return GenerationModel.load(folder, read_card(folder / "card.json"), CPU)
 
 
 def test_attribution_on_linear_model_is_item_contribution() -> None:
@@ -42,7 +42,7 @@ def test_attribution_on_linear_model_is_item_contribution() -> None:
     weights_TNW, inputs_1NW = torch.randn(3, 4, 5), torch.randn(1, 4, 5, requires_grad=True)
     unread_1NW = torch.ones(1, 2, 5, requires_grad=True)
     scores_T = (weights_TNW * inputs_1NW).sum((1, 2)) + 7
-    found, none = products(scores_T, [inputs_1NW, unread_1NW])
+    found, none = gradient_times_input(scores_T, [inputs_1NW, unread_1NW])
     for output in range(3):
         for item in range(4):
             larger = inputs_1NW.detach().clone()
@@ -52,7 +52,7 @@ def test_attribution_on_linear_model_is_item_contribution() -> None:
     np.testing.assert_array_equal(none, np.zeros((3, 2)))
 
 
-def scaled(model: WritingModel, call: int, item: int, factor: float, ids: list[int]) -> Tensor:
+def scaled(model: GenerationModel, call: int, item: int, factor: float, ids: list[int]) -> Tensor:
     """Return the log-probabilities of an output while one embedding is scaled by a factor."""
     calls: list[int] = []
 
@@ -78,7 +78,7 @@ def scaled(model: WritingModel, call: int, item: int, factor: float, ids: list[i
 
 
 def test_translator_attribution_matches_finite_differences(
-    model: WritingModel,
+    model: GenerationModel,
 ) -> None:
     (found,) = model.trace([ASKED])
     parts = model.read([ASKED])
@@ -95,7 +95,7 @@ def test_translator_attribution_matches_finite_differences(
         np.testing.assert_allclose(weights_TN, sizes / sizes.sum(-1, keepdims=True), atol=0.01)
 
 
-def test_trace_keeps_rollout_and_gradients_with_attention(model: WritingModel) -> None:
+def test_trace_keeps_rollout_and_gradients_with_attention(model: GenerationModel) -> None:
     (found,) = model.trace([ASKED])
     (plain,) = model.trace([replace(ASKED, attribution=False)])
     added = set(found.maps) - set(plain.maps)
@@ -118,12 +118,12 @@ def test_trace_keeps_rollout_and_gradients_with_attention(model: WritingModel) -
     assert all(one.grad is None for one in model.network.parameters())
 
 
-def test_no_output_depends_on_later_items(model: WritingModel) -> None:
+def test_no_output_depends_on_later_items(model: GenerationModel) -> None:
     (found,) = model.trace([ASKED])
     assert not np.triu(found.maps["decoder self gradient"].weights[0, 0], 1).any()
 
 
-def test_attribution_of_changed_run_uses_its_changes(model: WritingModel) -> None:
+def test_attribution_of_changed_run_uses_its_changes(model: GenerationModel) -> None:
     banned = replace(ASKED, target="Ein", changes=(Weigh("encoder-decoder", (0,)),))
     (plain,), (changed,) = model.trace([replace(banned, changes=())]), model.trace([banned])
     site = "encoder-decoder gradient"
@@ -131,7 +131,7 @@ def test_attribution_of_changed_run_uses_its_changes(model: WritingModel) -> Non
 
 
 def test_gradients_of_too_long_output_are_omitted(
-    model: WritingModel, monkeypatch: pytest.MonkeyPatch
+    model: GenerationModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gradients, "MOST_OUTPUTS", 2)
     (found,) = model.trace([ASKED])

@@ -15,7 +15,7 @@ from areaviz.models import recording
 from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
 from areaviz.models.checkpoint import TOKENIZER, save_weights
 from areaviz.models.network import PictureNetwork
-from areaviz.models.writing import WritingModel
+from areaviz.models.writing import GenerationModel
 from areaviz.trace.areas import Area
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
@@ -50,7 +50,7 @@ def config(words: int, **options: object) -> CaptionerConfig:
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> WritingModel:
+def model(tmp_path_factory: pytest.TempPathFactory) -> GenerationModel:
     path = tmp_path_factory.mktemp("captioner")
     tokenizer = Tokenizer.train(LINES * 3, "word", 40)
     tokenizer.save(path / TOKENIZER)
@@ -60,10 +60,10 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> WritingModel:
     card = replace(
         folder.card("captioner", "area"), family="captioner", task="caption", config=asdict(options)
     )
-    return WritingModel.load(path, card, CPU)
+    return GenerationModel.load(path, card, CPU)
 
 
-def features_of(model: WritingModel, *pictures: Picture) -> torch.Tensor:
+def features_of(model: GenerationModel, *pictures: Picture) -> torch.Tensor:
     requests = [Request("captioner", "", picture=picture) for picture in pictures]
     return torch.stack([parts["picture"] for parts in model.read(requests)])
 
@@ -76,7 +76,7 @@ def test_words_are_separate_tokens() -> None:
 
 
 @pytest.mark.parametrize("method", ["greedy", "beam"])
-def test_picture_gives_a_valid_trace(model: WritingModel, method: str) -> None:
+def test_picture_gives_a_valid_trace(model: GenerationModel, method: str) -> None:
     trace = model.trace([Request("captioner", "", method, 2, picture=fakes.picture())])[0]
     validate(trace)
     grids = {
@@ -92,14 +92,14 @@ def test_picture_gives_a_valid_trace(model: WritingModel, method: str) -> None:
     assert trace.fields["picture"].anchors[-1].tolist() == [72, 48, 96, 64]
 
 
-def test_recorded_pass_equals_decoding_pass(model: WritingModel) -> None:
+def test_recorded_pass_equals_decoding_pass(model: GenerationModel) -> None:
     """Step by step and in one pass, words have equal probabilities."""
     trace = model.trace([Request("captioner", "", picture=fakes.picture())])[0]
     told = float(trace.details["log-probability"])
     assert float(np.log(trace.output.probabilities).sum()) == pytest.approx(told, abs=2e-3)
 
 
-def test_batch_equals_single_pictures(model: WritingModel) -> None:
+def test_batch_equals_single_pictures(model: GenerationModel) -> None:
     pictures = [fakes.picture("one"), fakes.picture("two", 40, 80)]
     both = model.trace([Request("captioner", "", picture=picture) for picture in pictures])
     for trace, picture in zip(both, pictures, strict=True):
@@ -110,7 +110,7 @@ def test_batch_equals_single_pictures(model: WritingModel) -> None:
         )
 
 
-def test_captions_of_one_picture_share_its_memory(model: WritingModel) -> None:
+def test_captions_of_one_picture_share_its_memory(model: GenerationModel) -> None:
     """In training, several captions attend to one picture as if each had its own copy."""
     features = features_of(model, fakes.picture("one"), fakes.picture("two", 40, 80))
     captions = torch.tensor([[START, 5, 6], [START, 7, 8], [START, 5, 9], [START, 4, 4]])
@@ -119,10 +119,10 @@ def test_captions_of_one_picture_share_its_memory(model: WritingModel) -> None:
     torch.testing.assert_close(together, copies)
 
 
-def test_areas_resize_only_to_learned_sizes(model: WritingModel, tmp_path: Path) -> None:
+def test_areas_resize_only_to_learned_sizes(model: GenerationModel, tmp_path: Path) -> None:
     model.tokenizer.save(tmp_path / TOKENIZER)
     save_weights(model.network, tmp_path)
-    single = WritingModel.load(tmp_path, model.card, CPU, area_size=1)
+    single = GenerationModel.load(tmp_path, model.card, CPU, area_size=1)
     assert (
         single.trace([Request("captioner", "", picture=fakes.picture())])[0]
         .maps["encoder self"]
@@ -131,21 +131,23 @@ def test_areas_resize_only_to_learned_sizes(model: WritingModel, tmp_path: Path)
     )
     features = replace(model.card, config={**model.card.config, "key_mode": "features"})
     with pytest.raises(InputError, match="choose one of 1 to 2"):
-        WritingModel.load(tmp_path, features, CPU, area_size=3)
+        GenerationModel.load(tmp_path, features, CPU, area_size=3)
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 640), (640, 3)])
-def test_pictures_of_any_shape_are_described(model: WritingModel, shape: tuple[int, int]) -> None:
+def test_pictures_of_any_shape_are_described(
+    model: GenerationModel, shape: tuple[int, int]
+) -> None:
     picture = Picture.of("odd", np.zeros((*shape, 3), np.uint8))
     validate(model.trace([Request("captioner", "", picture=picture)])[0])
 
 
-def test_text_is_refused(model: WritingModel) -> None:
+def test_text_is_refused(model: GenerationModel) -> None:
     with pytest.raises(InputError, match="describes pictures"):
         model.trace([Request("captioner", "a dog")])
 
 
-def test_grid_areas_decode_as_they_were_trained(model: WritingModel) -> None:
+def test_grid_areas_decode_as_they_were_trained(model: GenerationModel) -> None:
     """Beams share the picture's pooled areas. A beam search of width 1 equals greedy decoding."""
     asked = Request("captioner", "", picture=fakes.picture())
     features = features_of(model, fakes.picture())
@@ -154,7 +156,7 @@ def test_grid_areas_decode_as_they_were_trained(model: WritingModel) -> None:
     assert found.ids == greedy.ids
 
 
-def test_given_sentences_are_traced(model: WritingModel) -> None:
+def test_given_sentences_are_traced(model: GenerationModel) -> None:
     asked = Request("captioner", "", picture=fakes.picture(), target="a small red circle")
     weights = model.attend([asked]).weights["encoder-decoder"]
     assert [layer.shape for layer in weights] == [(1, 2, 5, 49)] * 2
@@ -171,7 +173,7 @@ def test_other_keys_and_values_can_be_trained(mode: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize("method", ["greedy", "beam"])
-def test_changed_run_is_decoded_and_recorded_alike(model: WritingModel, method: str) -> None:
+def test_changed_run_is_decoded_and_recorded_alike(model: GenerationModel, method: str) -> None:
     changes = (
         Weigh("encoder-decoder", (5, 6), factor=0.1, layer=1),
         Hide("picture", (0, 1)),
@@ -186,7 +188,7 @@ def test_changed_run_is_decoded_and_recorded_alike(model: WritingModel, method: 
     assert not trace.maps["encoder-decoder"].weights[..., :2].any()
 
 
-def test_banned_area_is_removed_and_weights_renormalised(model: WritingModel) -> None:
+def test_banned_area_is_removed_and_weights_renormalised(model: GenerationModel) -> None:
     asked = Request("captioner", "", picture=fakes.picture(), target="a small red circle")
     plain = model.trace([asked])[0].maps["encoder-decoder"]
     ban = Weigh("encoder-decoder", areas=(Area(1, 2, 2, 2),), layer=0, head=1)
@@ -215,13 +217,13 @@ def test_banned_area_is_removed_and_weights_renormalised(model: WritingModel) ->
         ),
     ],
 )
-def test_impossible_change_is_refused(model: WritingModel, asked: Request, part: str) -> None:
+def test_impossible_change_is_refused(model: GenerationModel, asked: Request, part: str) -> None:
     with pytest.raises(InputError, match=part):
         model.trace([replace(asked, picture=fakes.picture())])
 
 
 def test_too_large_maps_are_refused_before_running(
-    model: WritingModel, monkeypatch: pytest.MonkeyPatch
+    model: GenerationModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = Request("captioner", "", picture=fakes.picture())
     run = model.trace([replace(asked, target=LINES[0])])[0]

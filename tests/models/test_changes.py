@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 import torch
 
-from areaviz.attention.interventions import Changed
+from areaviz.attention.interventions import NetworkInterventions
 from areaviz.cards.card import read_card
 from areaviz.cards.tasks import TASKS, WRITES
 from areaviz.models.base import check_can
 from areaviz.models.decoder import token_log_probabilities
 from areaviz.models.transformer import SITES
-from areaviz.models.writing import WritingModel
+from areaviz.models.writing import GenerationModel
 from areaviz.trace.areas import Area
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
@@ -43,9 +43,9 @@ CHANGES: list[tuple[Change, ...]] = [
 
 
 @pytest.fixture(params=["character", "token"])
-def model(request: pytest.FixtureRequest, tmp_path: Path) -> WritingModel:
+def model(request: pytest.FixtureRequest, tmp_path: Path) -> GenerationModel:
     folder = checkpoint(tmp_path, level=request.param)
-    return WritingModel.load(folder, read_card(folder / "card.json"), CPU)
+    return GenerationModel.load(folder, read_card(folder / "card.json"), CPU)
 
 
 @pytest.mark.parametrize("changes", CHANGES)
@@ -54,7 +54,7 @@ def test_steps_equal_the_whole_pass_under_a_change(
     changes: tuple[Change, ...], form: dict[str, Any]
 ) -> None:
     made = network(20, **form, area_layers=1)
-    changed = Changed.of(changes, SITES, 2)
+    changed = NetworkInterventions.of(changes, SITES, 2)
     run = made.attend(SOURCE, TARGET, changed=changed)
     whole_TV = token_log_probabilities(run.logits)[0]
     stepper = made.write(SOURCE, changed)
@@ -66,7 +66,7 @@ def test_steps_equal_the_whole_pass_under_a_change(
 
 def test_numbers_without_a_change_are_bit_identical() -> None:
     made = network(20)
-    none = Changed.of((), SITES, 2)
+    none = NetworkInterventions.of((), SITES, 2)
     one, two = made.attend(SOURCE, TARGET), made.attend(SOURCE, TARGET, changed=none)
     torch.testing.assert_close(one.logits, two.logits, rtol=0, atol=0)
     for site, layers in one.weights.items():
@@ -80,13 +80,15 @@ def test_numbers_without_a_change_are_bit_identical() -> None:
 @pytest.mark.parametrize("form", FORMS, ids=str)
 def test_hidden_items_act_as_padding(form: dict[str, Any]) -> None:
     made = network(20, **form)
-    hidden = made.attend(SOURCE, TARGET, changed=Changed.of((Hide("source", (5, 6)),), SITES, 2))
+    hidden = made.attend(
+        SOURCE, TARGET, changed=NetworkInterventions.of((Hide("source", (5, 6)),), SITES, 2)
+    )
     padded = SOURCE.clone()
     padded[0, 5:] = 0
     torch.testing.assert_close(hidden.logits, made(padded, TARGET), atol=1e-5, rtol=1e-4)
 
 
-def test_trace_shows_the_weights_of_changed_pass(model: WritingModel) -> None:
+def test_trace_shows_the_weights_of_changed_pass(model: GenerationModel) -> None:
     (before,) = model.trace([ASKED])
     ban = Weigh("encoder-decoder", (0,), layer=0, head=1)
     (after,) = model.trace([replace(ASKED, target=before.fields["target"].raw, changes=(ban,))])
@@ -104,7 +106,7 @@ def test_trace_shows_the_weights_of_changed_pass(model: WritingModel) -> None:
 
 def test_given_output_keeps_its_decoding_probabilities(tmp_path: Path) -> None:
     folder = checkpoint(tmp_path)
-    model = WritingModel.load(folder, read_card(folder / "card.json"), CPU)
+    model = GenerationModel.load(folder, read_card(folder / "card.json"), CPU)
     (trace,) = model.trace([replace(ASKED, target="Ein Hund")])
     validate(trace)
     assert trace.fields["target"].raw == "Ein Hund"
@@ -121,7 +123,7 @@ def test_given_output_keeps_its_decoding_probabilities(tmp_path: Path) -> None:
     )
 
 
-def test_run_probability_equals_that_of_its_pass(model: WritingModel) -> None:
+def test_run_probability_equals_that_of_its_pass(model: GenerationModel) -> None:
     changed = replace(ASKED, changes=(Gate("encoder-decoder", 0), Hide("source", (1,))))
     (trace,) = model.trace([changed])
     (hypothesis,) = model.decode([changed], model.read([changed]))
@@ -133,7 +135,7 @@ def test_run_probability_equals_that_of_its_pass(model: WritingModel) -> None:
     )
 
 
-def test_batch_neighbours_do_not_affect_changed_runs(model: WritingModel) -> None:
+def test_batch_neighbours_do_not_affect_changed_runs(model: GenerationModel) -> None:
     asked = [
         replace(ASKED, text=text, changes=(Hide("source", (1,)),))
         for text in ("A dog", "Two old friends", "xyz")
@@ -152,7 +154,9 @@ def test_batch_neighbours_do_not_affect_changed_runs(model: WritingModel) -> Non
         ((Weigh("encoder-decoder", areas=(Area(0, 0, 1, 9),)),), "1x9"),
     ],
 )
-def test_missing_part_is_named(model: WritingModel, changes: tuple[Change, ...], part: str) -> None:
+def test_missing_part_is_named(
+    model: GenerationModel, changes: tuple[Change, ...], part: str
+) -> None:
     with pytest.raises(InputError, match=part) as refusal:
         model.trace([replace(ASKED, changes=changes)])
     assert_one_sentence(refusal.value)

@@ -14,7 +14,7 @@ from areaviz.cards.card import Card, read_card
 from areaviz.data.places import CHECKPOINTS
 from areaviz.models import MODELS
 from areaviz.models.checkpoint import TOKENIZER, WEIGHTS, digests_of, shared_files
-from areaviz.models.writing import WritingModel
+from areaviz.models.writing import GenerationModel
 from areaviz.trace.errors import BackendError
 from tests.tiny import checkpoint
 
@@ -56,7 +56,7 @@ def test_digests_cover_both_files(folder: Path, card: Card) -> None:
         name: hashlib.sha256((folder / name).read_bytes()).hexdigest()
         for name in (WEIGHTS, TOKENIZER)
     }
-    assert WritingModel.load(folder, card, CPU)
+    assert GenerationModel.load(folder, card, CPU)
 
 
 @pytest.mark.parametrize("place", [-1, -1000])
@@ -67,9 +67,9 @@ def test_flipped_bit_is_refused_by_name(folder: Path, card: Card, name: str, pla
         BackendError,
         match=f"tiny-area cannot be loaded: {name} is not the file that its card names",
     ):
-        WritingModel.load(folder, card, CPU)
+        GenerationModel.load(folder, card, CPU)
     flip(folder / name, place)
-    assert WritingModel.load(folder, card, CPU)
+    assert GenerationModel.load(folder, card, CPU)
 
 
 def test_flipped_bit_is_refused_for_every_family(tmp_path: Path) -> None:
@@ -85,11 +85,11 @@ def test_flipped_bit_is_refused_for_every_family(tmp_path: Path) -> None:
 def test_file_missing_from_the_card_is_refused(folder: Path, card: Card) -> None:
     unnamed = replace(card, files={WEIGHTS: card.files[WEIGHTS]})
     with pytest.raises(BackendError, match=r"tokenizer\.model is not the file that its card names"):
-        WritingModel.load(folder, unnamed, CPU)
+        GenerationModel.load(folder, unnamed, CPU)
 
 
 def test_older_card_without_digests_loads(folder: Path, card: Card) -> None:
-    assert WritingModel.load(folder, replace(card, files={}), CPU)
+    assert GenerationModel.load(folder, replace(card, files={}), CPU)
 
 
 def test_digests_added_later_keep_the_identity(card: Card) -> None:

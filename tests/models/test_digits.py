@@ -19,7 +19,7 @@ from areaviz.models.digits import NETWORKS, DigitOptions, DigitReader
 from areaviz.models.dram import Dram, DramConfig
 from areaviz.models.items import ItemsConfig
 from areaviz.models.ram import Ram, RamConfig
-from areaviz.models.reading import Reading, box_corners, coordinates, reading_loss
+from areaviz.models.reading import ClassifierPass, box_corners, coordinates, reading_loss
 from areaviz.models.rnn_stn import RnnStn, RnnStnConfig
 from areaviz.models.stn import StnConfig
 from areaviz.trace.check import validate
@@ -270,7 +270,7 @@ def test_loss_rewards_looks_for_later_digits() -> None:
     logits = torch.zeros(1, 4, 3)
     logits[0, :, 0] = 9
     chance = torch.zeros(1, 4, requires_grad=True)
-    reading = Reading(logits, 2, log_probability=chance, baseline=torch.zeros(1, 4))
+    reading = ClassifierPass(logits, 2, log_probability=chance, baseline=torch.zeros(1, 4))
     reading_loss(reading, torch.tensor([[0, 1]]), early=0.0).backward()
     assert chance.grad is not None
     assert chance.grad.tolist() == [[-1, -1, 0, 0]]
@@ -278,7 +278,7 @@ def test_loss_rewards_looks_for_later_digits() -> None:
 
 def test_answers_follow_each_digits_last_look() -> None:
     logits = torch.arange(6.0).reshape(1, 6, 1)
-    assert Reading(logits, 2).answers.flatten().tolist() == [2, 5]
+    assert ClassifierPass(logits, 2).answers.flatten().tolist() == [2, 5]
 
 
 def test_corners_run_clockwise_from_the_top_left() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from areaviz.attention.interventions import Changed
+from areaviz.attention.interventions import NetworkInterventions
 from areaviz.cards.card import write_card
 from areaviz.data.batches import shifted
 from areaviz.data.tokenizer import END, START
@@ -92,7 +92,7 @@ CHANGES: list[Change] = [
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: type(change).__name__)
 def test_steps_equal_the_whole_pass_under_a_change(model: LanguageModel, change: Change) -> None:
     network = model.network
-    changed = Changed.of([change], network.sites, network.config.heads)
+    changed = NetworkInterventions.of([change], network.sites, network.config.heads)
     ids = torch.tensor([[START, 5, 6, 7, 8]])
     stepper = network.write(changed=changed)
     steps = torch.stack([stepper.step(ids[:, step]) for step in range(5)], 1)

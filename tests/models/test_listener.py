@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 
-from areaviz.attention.interventions import Changed
+from areaviz.attention.interventions import NetworkInterventions
 from areaviz.attention.location import SCORINGS
 from areaviz.data.tokenizer import START
 from areaviz.models.decoder import token_log_probabilities
-from areaviz.models.listener import FRAMES_AN_ITEM, Listener, ListenerConfig
+from areaviz.models.listener import FRAMES_AN_ITEM, ListenerConfig, SpeechRecognizer
 from areaviz.models.recurrent import SITE
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Gate, Hide, Share
@@ -17,10 +17,10 @@ from areaviz.trace.interventions import Gate, Hide, Share
 VOCABULARY, BANDS = 9, 6
 
 
-def listener(scoring: str = "hybrid") -> Listener:
+def listener(scoring: str = "hybrid") -> SpeechRecognizer:
     torch.manual_seed(5)
     config = ListenerConfig(VOCABULARY, scoring, BANDS, width=8, filters=2, reach=2)
-    return Listener(config).eval()
+    return SpeechRecognizer(config).eval()
 
 
 def sound(frames: int = 22, seed: int = 1) -> torch.Tensor:
@@ -34,7 +34,7 @@ TARGET = torch.tensor([[START, 5, 6, 7]])
 @pytest.mark.parametrize("changes", [(), (Share(SITE, 2.0, True, 2),)])
 def test_steps_equal_the_whole_pass(scoring: str, changes: tuple[Share, ...]) -> None:
     network = listener(scoring)
-    changed = Changed.of(changes, network.sites, 1)
+    changed = NetworkInterventions.of(changes, network.sites, 1)
     with torch.no_grad():
         logits = network.attend(sound(), TARGET, changed=changed).logits
         wanted = token_log_probabilities(logits)
@@ -78,10 +78,10 @@ def test_hidden_banned_and_gated_items_have_no_effect() -> None:
     with torch.no_grad():
         plain = network.attend(sound(), TARGET)
         hidden = network.attend(
-            sound(), TARGET, changed=Changed.of([Hide("sound", (1, 2))], sites, 1)
+            sound(), TARGET, changed=NetworkInterventions.of([Hide("sound", (1, 2))], sites, 1)
         )
         closed = network.attend(
-            sound(), TARGET, changed=Changed.of([Gate(SITE, 0, None, 0.0)], sites, 1)
+            sound(), TARGET, changed=NetworkInterventions.of([Gate(SITE, 0, None, 0.0)], sites, 1)
         )
     assert hidden.weights[SITE][0][..., 1:3].abs().max() == 0
     torch.testing.assert_close(hidden.weights[SITE][0].sum(-1), torch.ones(1, 1, 4))

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from areaviz.cards.card import read_card
-from areaviz.models.writing import WritingModel
+from areaviz.models.writing import GenerationModel
 from areaviz.trace.areas import Area
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Hide, Weigh
@@ -31,12 +31,12 @@ CHANGES = (
 )
 
 
-def loaded(folder: Path, **options: Any) -> WritingModel:
+def loaded(folder: Path, **options: Any) -> GenerationModel:
     path = checkpoint(folder, **options)
-    return WritingModel.load(path, read_card(path / "card.json"), torch.device("cpu"))
+    return GenerationModel.load(path, read_card(path / "card.json"), torch.device("cpu"))
 
 
-def check(model: WritingModel, request: Request) -> None:
+def check(model: GenerationModel, request: Request) -> None:
     """Check some queries of every site, layer and head, with all their areas."""
     (trace,) = model.trace([request])
     for site, attention in trace.maps.items():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from areaviz.attention.interventions import Changed
+from areaviz.attention.interventions import NetworkInterventions
 from areaviz.models.memory_network import SITES, MemoryConfig, MemoryNetwork, bags
 from areaviz.trace.interventions import Gate, Hide, Weigh
 
@@ -78,7 +78,7 @@ def test_network_follows_its_equations(hops: int, linear: bool) -> None:
 def test_hidden_fact_is_read_in_no_hop() -> None:
     net = network()
     _, before = run(net)
-    _, after = run(net, changed=Changed.of([Hide("facts", (1,))], SITES, 1))
+    _, after = run(net, changed=NetworkInterventions.of([Hide("facts", (1,))], SITES, 1))
     assert all(one[1] == 0 for one in after)
     expected = before[0] * [1, 0, 1, 1]
     np.testing.assert_allclose(after[0], expected / expected.sum(), rtol=1e-5)
@@ -88,8 +88,10 @@ def test_question_alone_answers_without_readable_facts() -> None:
     net = network()
     alone = slow_sentence(net.embeddings[0].detach().numpy(), QUESTION)
     expected = net.answer.detach().numpy() @ alone
-    hidden, weights = run(net, changed=Changed.of([Hide("facts", (0, 1, 2, 3))], SITES, 1))
-    gated, _ = run(net, changed=Changed.of([Gate("hops")], SITES, 1))
+    hidden, weights = run(
+        net, changed=NetworkInterventions.of([Hide("facts", (0, 1, 2, 3))], SITES, 1)
+    )
+    gated, _ = run(net, changed=NetworkInterventions.of([Gate("hops")], SITES, 1))
     np.testing.assert_allclose(hidden, expected, rtol=1e-4)
     np.testing.assert_allclose(gated, expected, rtol=1e-4)
     assert not np.any(weights)
@@ -98,7 +100,7 @@ def test_question_alone_answers_without_readable_facts() -> None:
 def test_change_of_one_hop_keeps_earlier_hops() -> None:
     net = network()
     _, before = run(net)
-    changed = Changed.of([Weigh("hops", (0,), factor=3.0, layer=1)], SITES, 1)
+    changed = NetworkInterventions.of([Weigh("hops", (0,), factor=3.0, layer=1)], SITES, 1)
     _, after = run(net, changed=changed)
     np.testing.assert_allclose(after[0], before[0])
     expected = before[1] * [3, 1, 1, 1]

@@ -7,14 +7,14 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from areaviz.attention.interventions import Changed
+from areaviz.attention.interventions import NetworkInterventions
 from areaviz.decoding.greedy import greedy
 from areaviz.models.pointer import (
     SITES,
     PointerConfig,
     PointerNetwork,
     PointerStepper,
-    barred,
+    invalid_choices_mask,
 )
 from areaviz.trace.interventions import Hide, Weigh
 
@@ -73,7 +73,7 @@ def test_decoding_chooses_by_the_weights_of_the_pass(kind: str) -> None:
 def test_hull_closes_early_and_tour_visits_all_points() -> None:
     answer = torch.tensor([[2, 0, 1, 3, 2]])
     may = {
-        kind: (~barred(answer, 4, PointerConfig(kind)))[0, :, 2].tolist()
+        kind: (~invalid_choices_mask(answer, 4, PointerConfig(kind)))[0, :, 2].tolist()
         for kind in ("hull", "tour")
     }
     assert may["hull"] == [True, False, False, True, True]
@@ -84,10 +84,10 @@ def test_changes_multiply_weights_and_hidden_points_get_none() -> None:
     net, points = network("hull"), torch.rand(1, 5, 2)
     answer = torch.tensor([[0, 1, 2, 0]])
     before = net(points, answer).exp()[0]
-    changed = Changed.of([Weigh("pointer", (3,), factor=2.0)], SITES, 1)
+    changed = NetworkInterventions.of([Weigh("pointer", (3,), factor=2.0)], SITES, 1)
     expected = before * torch.tensor([1.0, 1, 1, 2, 1])
     torch.testing.assert_close(
         net(points, answer, changed).exp()[0], expected / expected.sum(1, keepdim=True)
     )
-    hidden = Changed.of([Hide("points", (3,))], SITES, 1)
+    hidden = NetworkInterventions.of([Hide("points", (3,))], SITES, 1)
     assert (net(points, answer, hidden).exp()[0, :, 3] == 0).all()

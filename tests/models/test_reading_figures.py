@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from areaviz.data.digit_scenes import DigitScenes
-from areaviz.models.reading import Reading
-from areaviz.models.reading_figures import Looks, blind_figures, look_figures, reading_figures
+from areaviz.models.reading import ClassifierPass
+from areaviz.models.reading_figures import Looks, baseline_figures, look_figures, reading_figures
 
 Array = npt.NDArray[np.floating]
 SIDE, COUNT = 40, 400
@@ -33,7 +33,7 @@ class Seeing(nn.Module):
         super().__init__()
         self.seeing, self.looks = seeing, looks
 
-    def forward(self, ink_BSS: Tensor, sample: bool) -> Reading:
+    def forward(self, ink_BSS: Tensor, sample: bool) -> ClassifierPass:
         brightest = ink_BSS.flatten(1).argmax(1)
         places = torch.stack([brightest % SIDE, brightest // SIDE], 1).float() + 0.5
         middle = places if self.seeing else torch.full_like(places, SIDE / 2)
@@ -41,7 +41,7 @@ class Seeing(nn.Module):
             square(middle[:, None].repeat(1, self.looks, 1).numpy(), 4)
         ).float()
         logits = torch.zeros(len(ink_BSS), self.looks, 10)
-        return Reading(
+        return ClassifierPass(
             logits,
             1,
             corners=corners[:, :, None],
@@ -68,7 +68,7 @@ def test_looks_on_the_digit_hit_and_cover_it() -> None:
 def test_seeing_network_beats_blind_baseline_looks() -> None:
     own, blind = (
         reading_figures(Seeing(True), scenes(), CPU),
-        blind_figures(Seeing(True), scenes(), CPU),
+        baseline_figures(Seeing(True), scenes(), CPU),
     )
     share = 8 * 8 / SIDE**2
     assert blind["hit_uniform"] == pytest.approx(share, abs=0.02)
@@ -79,14 +79,14 @@ def test_seeing_network_beats_blind_baseline_looks() -> None:
 def test_fixed_place_network_gains_nothing() -> None:
     own, blind = (
         reading_figures(Seeing(False), scenes(), CPU),
-        blind_figures(Seeing(False), scenes(), CPU),
+        baseline_figures(Seeing(False), scenes(), CPU),
     )
     assert blind["hit_position"] == pytest.approx(own["hit"]) and own["hit"] < 0.2
 
 
 def test_single_quadrilateral_has_overlap_instead_of_coverage() -> None:
     own, blind = (
-        measure(Seeing(True, 1), scenes(), CPU) for measure in (reading_figures, blind_figures)
+        measure(Seeing(True, 1), scenes(), CPU) for measure in (reading_figures, baseline_figures)
     )
     assert own["overlap"] > 0.6 > blind["overlap_uniform"] and "coverage" not in own
     assert {"hit_uniform", "first_hit_position", "overlap_position"} <= blind.keys()

@@ -15,7 +15,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from areaviz.attention.interventions import Changed
+from areaviz.attention.interventions import NetworkInterventions
 from areaviz.backend.replay import ReplayBackend
 from areaviz.cards.card import write_card
 from areaviz.cards.published import LSTMS
@@ -27,7 +27,7 @@ from areaviz.models.checkpoint import TOKENIZER, save_weights
 from areaviz.models.decoder import token_log_probabilities
 from areaviz.models.lstm import SIZES, LstmConfig, LstmTranslator
 from areaviz.models.recurrent import SITE, RecurrentTranslator, read_items
-from areaviz.models.writing import WritingModel
+from areaviz.models.writing import GenerationModel
 from areaviz.publish.export import export
 from areaviz.trace import codec
 from areaviz.trace.areas import Area
@@ -79,7 +79,7 @@ def network(form: str, vocabulary: int = 20, dropout: float = 0.0) -> RecurrentT
     return made.eval().requires_grad_(False)
 
 
-def model(form: str, path: Path, level: str = "character") -> WritingModel:
+def model(form: str, path: Path, level: str = "character") -> GenerationModel:
     words = tiny.tokenizer(level)
     made = network(form, len(words))
     words.save(path / TOKENIZER)
@@ -90,7 +90,7 @@ def model(form: str, path: Path, level: str = "character") -> WritingModel:
         mechanism=made.config.mechanism,
         config=asdict(made.config),
     )
-    return WritingModel.load(path, card, CPU)
+    return GenerationModel.load(path, card, CPU)
 
 
 def sigmoid(x: np.ndarray) -> np.ndarray:
@@ -224,7 +224,7 @@ def test_lstm_attends_by_dot_products_from_top_layer(form: str) -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_steps_equal_the_whole_pass(form: str, changes: tuple[Change, ...]) -> None:
     made = network(form)
-    changed = Changed.of(changes, made.sites, made.config.heads)
+    changed = NetworkInterventions.of(changes, made.sites, made.config.heads)
     whole = token_log_probabilities(made.attend(SOURCE, TARGET, changed=changed).logits)
     stepper = made.write(SOURCE, changed)
     for time in range(TARGET.shape[1]):
@@ -273,7 +273,7 @@ def test_padding_changes_nothing(form: str) -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_hidden_items_end_the_sentence_earlier(form: str) -> None:
     made = network(form)
-    changed = Changed.of((Hide("source", (5, 6)),), made.sites, made.config.heads)
+    changed = NetworkInterventions.of((Hide("source", (5, 6)),), made.sites, made.config.heads)
     hidden = made.attend(SOURCE[:1], TARGET[:1], changed=changed).logits
     torch.testing.assert_close(hidden, made(SOURCE[:1, :5], TARGET[:1]), atol=1e-5, rtol=1e-4)
 

@@ -10,11 +10,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from areaviz.attention.interventions import Changed
+from areaviz.attention.interventions import NetworkInterventions
 from areaviz.data.tokenizer import START, Tokenizer
 from areaviz.models.checkpoint import TOKENIZER, save_weights
 from areaviz.models.show_attend_tell import SITE, ShowAttendTell, TellerConfig
-from areaviz.models.writing import WritingModel
+from areaviz.models.writing import GenerationModel
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Change, Gate, Hide, Weigh
@@ -37,7 +37,7 @@ def network(kind: str, words: int = 20) -> ShowAttendTell:
     return ShowAttendTell(config).eval().requires_grad_(False)
 
 
-def model(kind: str, path: Path) -> WritingModel:
+def model(kind: str, path: Path) -> GenerationModel:
     tokenizer = Tokenizer.train(LINES * 3, "word", 40)
     tokenizer.save(path / TOKENIZER)
     made = network(kind, len(tokenizer))
@@ -45,7 +45,7 @@ def model(kind: str, path: Path) -> WritingModel:
     card = replace(
         folder.card("teller", "area"), family="teller", task="caption", config=asdict(made.config)
     )
-    return WritingModel.load(path, card, torch.device("cpu"))
+    return GenerationModel.load(path, card, torch.device("cpu"))
 
 
 def read(made: ShowAttendTell, cell_MC: Tensor, hidden_W: Tensor) -> tuple[Tensor, Tensor]:
@@ -177,9 +177,9 @@ def test_trace_records_the_pass_that_wrote_sentence(tmp_path: Path) -> None:
 
 def test_areas_are_single_cells(tmp_path: Path) -> None:
     loaded = model("soft", tmp_path)
-    WritingModel.load(tmp_path, loaded.card, torch.device("cpu"), area_size=1)
+    GenerationModel.load(tmp_path, loaded.card, torch.device("cpu"), area_size=1)
     with pytest.raises(InputError, match="single cells"):
-        WritingModel.load(tmp_path, loaded.card, torch.device("cpu"), area_size=3)
+        GenerationModel.load(tmp_path, loaded.card, torch.device("cpu"), area_size=3)
 
 
 SITES = {SITE: ("target", "picture")}
@@ -199,7 +199,7 @@ def test_steps_equal_the_whole_pass_under_a_change(kind: str, changes: tuple[Cha
     made = network(kind)
     features = torch.randn(2, 16, made.encoder_config.width)
     target = torch.tensor([[START, 5, 6, 7], [START, 9, 4, 4]])
-    changed = Changed.of(changes, SITES, 1)
+    changed = NetworkInterventions.of(changes, SITES, 1)
     run, stepper = made.attend(features, target, changed), made.write(features, changed)
     for step in range(4):
         likely = stepper.step(target[:, step])
@@ -213,7 +213,9 @@ def test_banned_cells_are_skipped_and_weights_renormalised() -> None:
     made, target = network("soft"), torch.tensor([[START, 5]])
     features = torch.randn(1, 16, made.encoder_config.width)
     plain, banned = (
-        made.attend(features, target, Changed.of(changes, SITES, 1)).weights[SITE][0][0, 0, 0]
+        made.attend(features, target, NetworkInterventions.of(changes, SITES, 1)).weights[SITE][0][
+            0, 0, 0
+        ]
         for changes in ((), (Weigh(SITE, (2, 9)),))
     )
     kept = plain.clone()
@@ -226,7 +228,7 @@ def test_content_of_hidden_cell_changes_nothing() -> None:
     features = torch.randn(1, 16, made.encoder_config.width)
     other = features.clone()
     other[:, 3] = torch.randn(made.encoder_config.width)
-    changed = Changed.of((Hide("picture", (3,)),), SITES, 1)
+    changed = NetworkInterventions.of((Hide("picture", (3,)),), SITES, 1)
     one, two = (made.attend(x, target, changed).logits for x in (features, other))
     torch.testing.assert_close(one, two)
     assert not torch.allclose(made(features, target), made(other, target))
@@ -242,5 +244,5 @@ def test_nan_scores_stay_nan_under_a_change() -> None:
     """A damaged network must not look like one that attends to nothing."""
     made, features, words = network("soft"), torch.randn(1, 16, 16), torch.tensor([[START, 5]])
     made.score.bias.fill_(torch.nan)
-    changed = Changed.of((Weigh(SITE, (1,)),), made.sites, 1)
+    changed = NetworkInterventions.of((Weigh(SITE, (1,)),), made.sites, 1)
     assert made.run(features, words, changed=changed).weights.isnan().all()

@@ -12,14 +12,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from areaviz.attention.interventions import Changed
+from areaviz.attention.interventions import NetworkInterventions
 from areaviz.data.tokenizer import START, Tokenizer
 from areaviz.models import recording
 from areaviz.models.checkpoint import TOKENIZER, save_weights
 from areaviz.models.network import PictureNetwork
 from areaviz.models.transformer import Transformer
-from areaviz.models.two_memories import TwoMemoriesConfig, TwoMemoriesTransformer
-from areaviz.models.writing import WritingModel
+from areaviz.models.two_memories import DoublyAttentiveTransformer, TwoMemoriesConfig
+from areaviz.models.writing import GenerationModel
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Change, Gate, Hide, Weigh
@@ -37,13 +37,13 @@ LINES = [
 ]
 
 
-SITES = TwoMemoriesTransformer.sites
+SITES = DoublyAttentiveTransformer.sites
 
 
-def network(words: int = 20, **options: object) -> TwoMemoriesTransformer:
+def network(words: int = 20, **options: object) -> DoublyAttentiveTransformer:
     torch.manual_seed(0)
     config = TwoMemoriesConfig(words, TEXT, {"side": 32, "channels": 2}, grid=4, **options)  # type: ignore[arg-type]
-    return TwoMemoriesTransformer(config).eval().requires_grad_(False)
+    return DoublyAttentiveTransformer(config).eval().requires_grad_(False)
 
 
 def examples() -> tuple[Tensor, Tensor, Tensor]:
@@ -95,7 +95,7 @@ def test_steps_equal_the_whole_pass(given: str, size: int) -> None:
 )
 def test_steps_equal_the_whole_pass_under_a_change(changes: tuple[Change, ...]) -> None:
     made, (source, features, target) = network(picture_size=2), examples()
-    changed = Changed.of(changes, SITES, 2)
+    changed = NetworkInterventions.of(changes, SITES, 2)
     run, stepper = (
         made.attend(source, features, target, changed=changed),
         made.write(source, features, changed),
@@ -112,7 +112,10 @@ def test_steps_equal_the_whole_pass_under_a_change(changes: tuple[Change, ...]) 
 def test_hidden_picture_adds_nothing() -> None:
     made, (source, features, target) = network(), examples()
     hidden = made.attend(
-        source, features, target, changed=Changed.of((Hide("picture", tuple(range(16))),), SITES, 2)
+        source,
+        features,
+        target,
+        changed=NetworkInterventions.of((Hide("picture", tuple(range(16))),), SITES, 2),
     )
     torch.testing.assert_close(hidden.logits, made(source, None, target), rtol=1e-5, atol=1e-5)
     assert not any(strength.any() for strength in hidden.strength["encoder-decoder picture"])
@@ -126,7 +129,7 @@ def test_given_picture_changes_the_output() -> None:
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> WritingModel:
+def model(tmp_path_factory: pytest.TempPathFactory) -> GenerationModel:
     path = tmp_path_factory.mktemp("doubly")
     tokenizer = Tokenizer.train(LINES * 3, "word", 40)
     tokenizer.save(path / TOKENIZER)
@@ -136,14 +139,14 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> WritingModel:
     card = replace(
         folder.card("doubly", "area"), family="doubly", config=asdict(made.config), recipe=recipe
     )
-    return WritingModel.load(path, card, torch.device("cpu"))
+    return GenerationModel.load(path, card, torch.device("cpu"))
 
 
 @pytest.mark.parametrize("method", ["greedy", "beam"])
 @pytest.mark.parametrize("text", ["a red circle", ""])
 @pytest.mark.parametrize("pictured", [True, False])
 def test_every_given_input_is_attended_to(
-    model: WritingModel, method: str, text: str, pictured: bool
+    model: GenerationModel, method: str, text: str, pictured: bool
 ) -> None:
     request = Request("doubly", text, method, 2, picture=fakes.picture() if pictured else None)
     if not text and not pictured:
@@ -162,7 +165,7 @@ def test_every_given_input_is_attended_to(
     )
 
 
-def test_changes_and_given_outputs_are_checked_and_shown(model: WritingModel) -> None:
+def test_changes_and_given_outputs_are_checked_and_shown(model: GenerationModel) -> None:
     asked = Request("doubly", "a red circle", picture=fakes.picture(), target="ein roter Kreis")
     trace = model.trace(
         [replace(asked, changes=(Weigh("encoder-decoder picture", (3,), query=1),))]
@@ -183,7 +186,7 @@ def test_changes_and_given_outputs_are_checked_and_shown(model: WritingModel) ->
             model.trace([wrong])
 
 
-def test_text_beyond_the_limit_is_refused(model: WritingModel) -> None:
+def test_text_beyond_the_limit_is_refused(model: GenerationModel) -> None:
     with pytest.raises(InputError, match=f"at most {MOST}"):
         model.trace([Request("doubly", "star " * (MOST + 1))])
 
@@ -199,10 +202,10 @@ def test_areas_resize_only_to_learned_sizes() -> None:
     assert learned.resized(2).picture_size == 2, "the text's areas stay as they were learned"
 
 
-def test_larger_areas_need_no_training(model: WritingModel, tmp_path: Path) -> None:
+def test_larger_areas_need_no_training(model: GenerationModel, tmp_path: Path) -> None:
     save_weights(model.network, tmp_path)
     model.tokenizer.save(tmp_path / TOKENIZER)
-    wider = WritingModel.load(tmp_path, model.card, torch.device("cpu"), area_size=2)
+    wider = GenerationModel.load(tmp_path, model.card, torch.device("cpu"), area_size=2)
     trace = wider.trace([Request("doubly", "a red circle", picture=fakes.picture())])[0]
     validate(trace)
     assert trace.maps["encoder-decoder picture"].grid.max_height == 2
@@ -210,20 +213,20 @@ def test_larger_areas_need_no_training(model: WritingModel, tmp_path: Path) -> N
 
 
 def test_too_large_maps_are_refused_before_running(
-    model: WritingModel, monkeypatch: pytest.MonkeyPatch
+    model: GenerationModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = Request("doubly", "a red circle", picture=fakes.picture(), target="ein roter Kreis")
     taken = sum(one.weights.nbytes for one in model.trace([asked])[0].maps.values())
     monkeypatch.setattr(recording, "MAX_TRACE_BYTES", taken)
     assert model.trace([asked])
     monkeypatch.setattr(recording, "MAX_TRACE_BYTES", taken - 1)
-    monkeypatch.setattr(TwoMemoriesTransformer, "look", lambda *_: pytest.fail("it ran"))
+    monkeypatch.setattr(DoublyAttentiveTransformer, "look", lambda *_: pytest.fail("it ran"))
     for request in (asked, replace(asked, target=None)):
         with pytest.raises(InputError, match="MiB are possible; choose a smaller largest area"):
             model.trace([request])
 
 
-def test_requests_with_and_without_picture_run_together(model: WritingModel) -> None:
+def test_requests_with_and_without_picture_run_together(model: GenerationModel) -> None:
     asked = [Request("doubly", "a red circle"), Request("doubly", "", picture=fakes.picture())]
     for trace, request in zip(model.trace(asked), asked, strict=True):
         validate(trace)

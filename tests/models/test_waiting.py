@@ -17,7 +17,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from areaviz.attention.area import AreaOptions
-from areaviz.attention.interventions import Changed, LayerInterventions
+from areaviz.attention.interventions import LayerInterventions, NetworkInterventions
 from areaviz.attention.multihead import MultiHeadAttention
 from areaviz.trace.areas import Area
 from areaviz.trace.interventions import Change, Gate, Hide, Weigh
@@ -112,7 +112,7 @@ CHANGES: list[Change] = [
 def test_changed_pass_never_waits(form: dict[str, Any]) -> None:
     model = network(20, **form)
     source, target = (torch.ones(1, n, dtype=torch.long) for n in (6, 4))
-    changed = Changed.of(CHANGES, model.sites, 2)
+    changed = NetworkInterventions.of(CHANGES, model.sites, 2)
     with NoWaiting(), torch.no_grad():  # type: ignore[no-untyped-call]
         run = model.attend(source, target, changed=changed)
     assert run.logits.shape == (1, 4, 20) and run.logits.is_meta

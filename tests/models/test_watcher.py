@@ -11,14 +11,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from areaviz.attention.interventions import UNCHANGED, Changed
+from areaviz.attention.interventions import UNCHANGED, NetworkInterventions
 from areaviz.data.tokenizer import START
 from areaviz.models.attribution import Asked, of_writer
 from areaviz.models.decoder import token_log_probabilities
 from areaviz.models.inputs import clip_field
 from areaviz.models.recurrent import SITE
-from areaviz.models.watcher import ENCODERS, Watcher, WatcherConfig
-from areaviz.models.writing import WritingModel
+from areaviz.models.watcher import ENCODERS, VideoCaptioner, WatcherConfig
+from areaviz.models.writing import GenerationModel
 from areaviz.trace.areas import Area
 from areaviz.trace.check import validate
 from areaviz.trace.clip import Clip
@@ -56,14 +56,14 @@ CHANGES: list[tuple[Change, ...]] = [
 TARGET = torch.tensor([[START, 5, 6, 7], [START, 8, 4, 4]])
 
 
-def watcher(form: str = "both", **options: Any) -> Watcher:
+def watcher(form: str = "both", **options: Any) -> VideoCaptioner:
     """Return a network with random weights.
 
     Convolutions and size biases normally start at zero. Here they are random.
     """
     torch.manual_seed(5)
     sizes = {"frames": FRAMES, "side": SIDE, "width": 16, **FORMS[form], **options}
-    network = Watcher(WatcherConfig(VOCABULARY, **sizes)).eval().requires_grad_(False)
+    network = VideoCaptioner(WatcherConfig(VOCABULARY, **sizes)).eval().requires_grad_(False)
     for name, value in network.named_parameters():
         if name.endswith(("convolution.weight", "size_bias")):
             torch.nn.init.normal_(value, std=0.3)
@@ -76,11 +76,11 @@ def clips(count: int = 2, frames: int = FRAMES, seed: int = 1) -> Tensor:
     return torch.randint(0, 256, shape, generator=generator, dtype=torch.uint8)
 
 
-def change(network: Watcher, changes: tuple[Change, ...]) -> Changed:
-    return Changed.of(changes, network.sites, network.config.heads)
+def change(network: VideoCaptioner, changes: tuple[Change, ...]) -> NetworkInterventions:
+    return NetworkInterventions.of(changes, network.sites, network.config.heads)
 
 
-def holds(network: Watcher, frame: int) -> Tensor:
+def holds(network: VideoCaptioner, frame: int) -> Tensor:
     """Return which areas contain a frame, bool [A]."""
     _, left, _, width = torch.from_numpy(network.areas("clip").grid(FRAMES).table()).T
     held: Tensor = (left <= frame) & (frame < left + width)
@@ -277,7 +277,7 @@ def test_areas_shrink_but_do_not_grow_after_training() -> None:
     for size in (1, 2):
         smaller = config.resized(size)
         assert (smaller.area_size, smaller.known_size) == (size, 3)
-        other = Watcher(smaller).eval()
+        other = VideoCaptioner(smaller).eval()
         other.load_state_dict(network.state_dict())
         weights = other.attend(clips(), TARGET).weights[SITE][0]
         grid = other.areas("clip").grid(FRAMES)
@@ -306,14 +306,14 @@ def test_options_describe_themselves() -> None:
         )
 
 
-def model(path: Path, **options: Any) -> WritingModel:
+def model(path: Path, **options: Any) -> GenerationModel:
     tokenizer = run_tokenizer(path / "tokens.model", ["the three grows"] * 4, 20)
     torch.manual_seed(1)
     sizes = {"frames": FRAMES, "side": SIDE, "width": 16, "area_size": 2, **options}
     config = WatcherConfig(len(tokenizer), **sizes)
     card = replace(folder.card("watcher", "area"), task="video", family="watcher")
     card = replace(card, level="word", config=asdict(config))
-    return WritingModel(card, tokenizer, Watcher(config).eval())
+    return GenerationModel(card, tokenizer, VideoCaptioner(config).eval())
 
 
 @pytest.mark.parametrize("frames", [2, 5, 12])

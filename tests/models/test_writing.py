@@ -16,7 +16,7 @@ from areaviz.models import MODELS, writing
 from areaviz.models.checkpoint import load_weights
 from areaviz.models.output_notes import notes
 from areaviz.models.recording import longest
-from areaviz.models.writing import WritingModel
+from areaviz.models.writing import GenerationModel
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.check import validate
 from areaviz.trace.errors import BackendError, InputError
@@ -28,15 +28,15 @@ CPU = torch.device("cpu")
 
 
 @pytest.fixture(params=["character", "token"])
-def model(request: pytest.FixtureRequest, tmp_path: Path) -> WritingModel:
+def model(request: pytest.FixtureRequest, tmp_path: Path) -> GenerationModel:
     folder = checkpoint(tmp_path, level=request.param)
-    return WritingModel.load(folder, read_card(folder / "card.json"), CPU)
+    return GenerationModel.load(folder, read_card(folder / "card.json"), CPU)
 
 
 @pytest.mark.parametrize(
     "text", ["A dog.", "x", "  Two  dogs\nrun ", "Ünïcode 😀 שלום e\u0301", "ﬁne ½", "a" * 90]
 )
-def test_traces_are_valid_for_any_text(model: WritingModel, text: str) -> None:
+def test_traces_are_valid_for_any_text(model: GenerationModel, text: str) -> None:
     (trace,) = model.trace([Request("tiny-area", text)])
     validate(trace)
     source = trace.fields["source"]
@@ -45,7 +45,7 @@ def test_traces_are_valid_for_any_text(model: WritingModel, text: str) -> None:
         assert text[start:end].strip() in (label, label.strip())
 
 
-def test_target_reads_as_its_text(model: WritingModel) -> None:
+def test_target_reads_as_its_text(model: GenerationModel) -> None:
     (trace,) = model.trace([Request("tiny-area", "A small dog")])
     target = trace.fields["target"]
     spans = "".join(target.raw[start:end] for start, end in target.anchors)
@@ -53,12 +53,12 @@ def test_target_reads_as_its_text(model: WritingModel) -> None:
     assert len(trace.output.probabilities) == len(trace.output.alternatives) == len(target)
 
 
-def test_history_is_the_decoder_input(model: WritingModel) -> None:
+def test_history_is_the_decoder_input(model: GenerationModel) -> None:
     (trace,) = model.trace([Request("tiny-area", "A small dog")])
     assert trace.fields["history"].labels == ("⟨start⟩", *trace.fields["target"].labels[:-1])
 
 
-def test_probabilities_are_those_of_the_decoding(model: WritingModel) -> None:
+def test_probabilities_are_those_of_the_decoding(model: GenerationModel) -> None:
     asked = Request("tiny-area", "A small dog")
     parts = model.read([asked])
     (hypothesis,) = model.decode([asked], parts)
@@ -69,7 +69,7 @@ def test_probabilities_are_those_of_the_decoding(model: WritingModel) -> None:
 
 
 @pytest.mark.parametrize("method", ["greedy", "beam"])
-def test_batch_neighbours_change_nothing(model: WritingModel, method: str) -> None:
+def test_batch_neighbours_change_nothing(model: GenerationModel, method: str) -> None:
     texts = ["A dog", "Two old friends drink tea", "x"]
     requests = [Request("tiny-area", text, method, 3) for text in texts]
     alone = [model.outputs([request])[0] for request in requests]
@@ -99,7 +99,7 @@ def same(trace: Trace, other: Trace) -> None:
         np.testing.assert_allclose(shares, [share for _, share in neighbour], atol=1e-5)
 
 
-def test_batched_traces_equal_single_traces(model: WritingModel) -> None:
+def test_batched_traces_equal_single_traces(model: GenerationModel) -> None:
     texts = ["x", "A dog", "Two old friends drink tea", "A small dog runs over the grass."]
     requests = [Request("tiny-area", text) for text in texts]
     for trace, request in zip(model.trace(requests), requests, strict=True):
@@ -107,7 +107,7 @@ def test_batched_traces_equal_single_traces(model: WritingModel) -> None:
 
 
 def test_too_large_batch_is_read_in_parts(
-    model: WritingModel, monkeypatch: pytest.MonkeyPatch
+    model: GenerationModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     requests = [Request("tiny-area", text) for text in ("A dog", "Two old friends drink tea", "x")]
     whole = model.trace(requests)
@@ -119,7 +119,7 @@ def test_too_large_batch_is_read_in_parts(
 def test_area_size_one_is_regular_attention(tmp_path: Path) -> None:
     folder = checkpoint(tmp_path)
     card = read_card(folder / "card.json")
-    resized = WritingModel.load(folder, card, CPU, area_size=1)
+    resized = GenerationModel.load(folder, card, CPU, area_size=1)
     regular = network(card.config["vocabulary"], area_size=1)
     load_weights(regular, folder, card.files)
     ids = torch.tensor([[4, 5, 6, 3]])
@@ -136,7 +136,7 @@ def test_learned_areas_shrink_by_masking_larger_ones(
     folder = checkpoint(tmp_path, **learned)
     card = read_card(folder / "card.json")
     whole, smaller = (
-        WritingModel.load(folder, card, CPU, area_size=size).network for size in (None, 2)
+        GenerationModel.load(folder, card, CPU, area_size=size).network for size in (None, 2)
     )
     ids = torch.tensor([[4, 5, 6, 7, 3]])
     count = AreaGrid(1, 5, 1, 2).count
@@ -144,12 +144,12 @@ def test_learned_areas_shrink_by_masking_larger_ones(
     found = smaller.attend(ids, ids).weights["encoder self"][0]
     torch.testing.assert_close(found, kept / kept.sum(-1, keepdim=True))
     with pytest.raises(InputError, match="choose one of 1 to 3"):
-        WritingModel.load(folder, card, CPU, area_size=4)
+        GenerationModel.load(folder, card, CPU, area_size=4)
 
 
 def test_layer_without_areas_ignores_large_areas(tmp_path: Path) -> None:
     folder = checkpoint(tmp_path, area_layers=1)
-    (trace,) = WritingModel.load(folder, read_card(folder / "card.json"), CPU).trace(
+    (trace,) = GenerationModel.load(folder, read_card(folder / "card.json"), CPU).trace(
         [Request("tiny-area", "A dog runs")]
     )
     weights_LHQA = trace.maps["encoder self"].weights
@@ -158,25 +158,25 @@ def test_layer_without_areas_ignores_large_areas(tmp_path: Path) -> None:
     assert weights_LHQA[1, ..., items:].sum() == 0
 
 
-def test_invisible_text_is_refused(model: WritingModel) -> None:
+def test_invisible_text_is_refused(model: GenerationModel) -> None:
     with pytest.raises(InputError, match="no visible character"):
         model.trace([Request("tiny-area", "\u200b \u200b")])
 
 
 def test_too_large_trace_is_refused_with_the_limit(
-    model: WritingModel, monkeypatch: pytest.MonkeyPatch
+    model: GenerationModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(WritingModel, "decode", lambda *_: pytest.fail("it ran"))
+    monkeypatch.setattr(GenerationModel, "decode", lambda *_: pytest.fail("it ran"))
     with pytest.raises(InputError, match="at most [0-9]+; shorten"):
         model.trace([Request("tiny-area", "ab " * 1365)])
 
 
-def test_unknown_symbols_are_reported(model: WritingModel) -> None:
+def test_unknown_symbols_are_reported(model: GenerationModel) -> None:
     (trace,) = model.trace([Request("tiny-area", "A dog 😀")])
     assert "😀" in trace.details["warning"]
 
 
-def test_only_texts_beyond_training_length_are_reported(model: WritingModel) -> None:
+def test_only_texts_beyond_training_length_are_reported(model: GenerationModel) -> None:
     text, found = "A dog runs.", Hypothesis((3,), 0.0, True)
     tokens = len(model.tokenizer.tokens(text))
     for trained, told in ((tokens, False), (tokens - 1, True)):
@@ -195,10 +195,10 @@ def test_damaged_files_are_named(tmp_path: Path) -> None:
     for content in (whole[:100], b"", b"\x00" * len(whole)):
         (folder / "model.safetensors").write_bytes(content)
         with pytest.raises(BackendError, match=r"model\.safetensors is damaged"):
-            WritingModel.load(folder, card, CPU)
+            GenerationModel.load(folder, card, CPU)
     (folder / "model.safetensors").unlink()
     with pytest.raises(BackendError, match=r"model\.safetensors is missing"):
-        WritingModel.load(folder, card, CPU)
+        GenerationModel.load(folder, card, CPU)
 
 
 def test_every_family_loads_and_traces() -> None:

@@ -18,8 +18,8 @@ from areaviz.backend.base import Backend
 from areaviz.cards.card import Card
 from areaviz.data.sound_files import DecodedSound, flac
 from areaviz.data.sound_samples import SAMPLES, sound_sample
-from areaviz.models.listener import Listener, ListenerConfig
-from areaviz.models.writing import WritingModel
+from areaviz.models.listener import ListenerConfig, SpeechRecognizer
+from areaviz.models.writing import GenerationModel
 from areaviz.trace.intervention_text import from_text, to_text
 from areaviz.trace.interventions import Hide, Share
 from areaviz.trace.record import Trace
@@ -27,7 +27,7 @@ from areaviz.trace.request import Request
 from areaviz.training.sentences import run_tokenizer
 from areaviz.ui.forms.sound_input import UPLOAD
 from areaviz.ui.look.listen import conclusion, with_gold
-from areaviz.views.listening import spoken
+from areaviz.views.listening import spoken_intervals
 from tests import fakes
 from tests.pages import folder
 from tests.pages.conftest import Open, errors, open_tab, shown
@@ -48,7 +48,7 @@ class Listeners:
         config = ListenerConfig(len(tokenizer), width=8)
         card = replace(folder.card("listener", "item-wise soft"), title="A listener")
         card = replace(card, task="speech", family="listener", config=asdict(config))
-        self.run = WritingModel(card, tokenizer, Listener(config).eval())
+        self.run = GenerationModel(card, tokenizer, SpeechRecognizer(config).eval())
         self.asked: list[Request] = []
 
     def models(self) -> dict[str, Card]:
@@ -270,7 +270,7 @@ def test_conclusions_say_how_many_digits_are_wrong() -> None:
     assert conclusion(trace) == "Heard: **3 1 4 1 5 9 2**"
     named = replace(trace, request=replace(trace.request, sound=sound_sample(FIRST)))
     assert "every digit right" in conclusion(named)
-    assert len(spoken(with_gold(named))) == 7 and with_gold(trace) is trace
+    assert len(spoken_intervals(with_gold(named))) == 7 and with_gold(trace) is trace
     other = replace(fakes.sound_trace("314152"), request=named.request)
     assert conclusion(other).endswith("said: 3 1 4 1 5 9 2; 1 mistake.")
     assert "nothing" in conclusion(replace(fakes.sound_trace(" "), request=named.request))

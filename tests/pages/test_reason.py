@@ -16,14 +16,14 @@ from areaviz.cards.card import Card
 from areaviz.data.babi import words_of
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.data.treebank import apart
-from areaviz.drawing.numbered_points import outward
+from areaviz.drawing.numbered_points import label_positions
 from areaviz.metrics.trees import flat_tree
 from areaviz.models.answering import AnsweringModel
 from areaviz.models.lstm import LstmConfig, LstmTranslator
 from areaviz.models.memory_network import MemoryConfig, MemoryNetwork
 from areaviz.models.pointer import PointerConfig, PointerNetwork
 from areaviz.models.pointing import PointingModel
-from areaviz.models.writing import WritingModel
+from areaviz.models.writing import GenerationModel
 from areaviz.trace.intervention_text import to_text
 from areaviz.trace.interventions import Hide
 from areaviz.trace.record import Trace
@@ -83,13 +83,13 @@ def _card(name: str, task: str, config: dict[str, object]) -> Card:
     return replace(made, task=task, level=level, config=config, title=name, trained_length=10)
 
 
-def _parser() -> WritingModel:
+def _parser() -> GenerationModel:
     lines = [SENTENCE, *map(apart, SENTENCES)]
     tokenizer = Tokenizer.train(lines, "token", 120, BRACKETS)
     options = LstmConfig(len(tokenizer), depth=1, width=8, area_size=3, key_mode="boundary")
     card = _card("parser", "parsing", asdict(options))
     card = replace(card, family="lstm", level="token")
-    return WritingModel(card, tokenizer, LstmTranslator(options).eval())
+    return GenerationModel(card, tokenizer, LstmTranslator(options).eval())
 
 
 def pictures(app: AppTest) -> list[dict[str, Any]]:
@@ -333,7 +333,7 @@ def test_a_word_without_a_bracket_leaves_no_bracket_open() -> None:
 def test_numbers_stand_outside_of_what_the_points_enclose() -> None:
     points = np.array([[0, 0], [1000, 0], [1000, 1000], [0, 1000], [500, 900]])
     sides = ["bottom left", "bottom right", "top right", "top left", "top center"]
-    assert [" ".join(side) for side in outward(points)] == sides
+    assert [" ".join(side) for side in label_positions(points)] == sides
 
 
 def test_lines_become_sentences() -> None:

@@ -16,8 +16,8 @@ from areaviz.backend.base import Backend
 from areaviz.data.clip_files import decode_clip, gif
 from areaviz.data.clip_samples import SAMPLES, clip_sample
 from areaviz.drawing.watching import watching
-from areaviz.models.watcher import Watcher, WatcherConfig
-from areaviz.models.writing import WritingModel
+from areaviz.models.watcher import VideoCaptioner, WatcherConfig
+from areaviz.models.writing import GenerationModel
 from areaviz.trace.intervention_text import to_text
 from areaviz.trace.interventions import Hide
 from areaviz.trace.record import Trace
@@ -48,7 +48,7 @@ class Watchers(fakes.FakeBackend):
     def __init__(self, path: Path) -> None:
         texts = [sample.text for sample in SAMPLES.values()] * 2
         tokenizer = run_tokenizer(path / "tokens.model", texts, 40)
-        self.runs: dict[str, WritingModel] = {}
+        self.runs: dict[str, GenerationModel] = {}
         options: dict[str, dict[str, Any]] = {
             "watcher": {"area_size": 2},
             "other": {"encoder": "frames"},
@@ -61,7 +61,7 @@ class Watchers(fakes.FakeBackend):
             card = replace(folder.card(name, mechanism), title=f"Clips, {config.about}")
             card = replace(card, task="video", family="watcher", level="word", size="")
             card = replace(card, pair=name, config=asdict(config))
-            self.runs[name] = WritingModel(card, tokenizer, Watcher(config).eval())
+            self.runs[name] = GenerationModel(card, tokenizer, VideoCaptioner(config).eval())
         super().__init__({name: run.card for name, run in self.runs.items()})
         self.asked: list[Request] = []
 

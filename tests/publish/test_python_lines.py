@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.drawing.base import Takeaway
+from areaviz.drawing.base import Download
 from areaviz.drawing.export import Paper
 from areaviz.publish.python_lines import file_stem, python_lines
 from areaviz.trace import codec
@@ -20,7 +20,7 @@ from tests.ui.look.test_downloads import POINTED, TAKEAWAYS
 
 @pytest.mark.parametrize(("takeaway", "trace", "focus"), [*POINTED, *TAKEAWAYS])
 def test_the_lines_write_the_figure(
-    takeaway: Takeaway,
+    takeaway: Download,
     trace: Trace,
     focus: Focus,
     tmp_path: Path,

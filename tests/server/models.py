@@ -11,7 +11,7 @@ from pathlib import Path
 
 from areaviz.backend.base import OWN_WORK, Caller
 from areaviz.cards.card import Card
-from areaviz.trace.errors import BackendError, Busy, InputError
+from areaviz.trace.errors import BackendBusy, BackendError, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
 from tests import fakes
@@ -60,7 +60,7 @@ class FakeModels:
         if "refuse" in checked.text:
             raise InputError("This model does not take <b>such</b> texts; shorten it.")
         if "busy" in checked.text:
-            raise Busy(
+            raise BackendBusy(
                 "The models are busy: 32 requests are waiting already; try again in a moment."
             )
         if "fail" in checked.text:

@@ -6,7 +6,7 @@ import pytest
 
 from areaviz.shares.limits import UPLOADS_AT_ONCE, Scope
 from areaviz.shares.visitors import OverLimit, Visitor, network_of
-from areaviz.trace.errors import Busy
+from areaviz.trace.errors import BackendBusy
 
 
 @pytest.mark.parametrize(
@@ -54,4 +54,4 @@ def test_visitor_without_cookie_uses_the_anonymous_share() -> None:
 def test_over_limit_tells_whose_share_is_used(scope: Scope, sentence: str) -> None:
     error = OverLimit(UPLOADS_AT_ONCE, scope)
     assert str(error) == sentence
-    assert isinstance(error, Busy)
+    assert isinstance(error, BackendBusy)

@@ -23,8 +23,8 @@ from areaviz.trace.derived import (
     AS_AREAS,
     FROM_KEYS,
     SUMS,
-    AreasOf,
-    SumsOf,
+    AreaSoftmax,
+    AreaSums,
     areas_map,
     shared_sums,
     shares_of_logs,
@@ -94,7 +94,7 @@ def logs_of(rng: np.random.Generator, shape: tuple[int, ...], masked: float = 0.
 @given(grids(), st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.4]))
 def test_areas_follow_their_definition(grid: AreaGrid, seed: int, masked: float) -> None:
     logs = logs_of(np.random.default_rng(seed), (2, 2, 3, grid.items), masked)
-    found = AreasOf(logs, grid)
+    found = AreaSoftmax(logs, grid)
     assert found.shape == (2, 2, 3, grid.count) and not found[0, 0, 0].any()
     for place in np.ndindex(2, 2, 3):
         np.testing.assert_allclose(found[place], slow_areas(logs[place], grid), atol=1e-6)
@@ -113,7 +113,7 @@ def test_constant_added_to_logits_changes_no_area(grid: AreaGrid, seed: int) -> 
 def areas_trace(area_size: int = 3, masked: float = 0.2) -> Trace:
     """Return a trace with all three maps of a site: items, areas and sums."""
     logs = logs_of(np.random.default_rng(5), (3, 2, 12, 12), masked)
-    array = np.asarray(AreasOf(logs, AreaGrid(1, 12, 1, 1)))
+    array = np.asarray(AreaSoftmax(logs, AreaGrid(1, 12, 1, 1)))
     trace = trace_of(array, area_size)
     areas = areas_map(trace.maps[SITE], logs, (area_size, area_size))
     maps = {SITE: trace.maps[SITE], areas.site: areas, SITE + SUMS: trace.maps[SITE + SUMS]}
@@ -139,7 +139,7 @@ def test_file_stores_logarithms_and_restores_areas(
     assert names_of(content) == ["map.attention.weights.npy", "map.attention.logs.npy"]
     found = read(content)
     areas = found.maps[SITE + AS_AREAS]
-    assert isinstance(areas.weights, AreasOf) and areas.derived == FROM_KEYS
+    assert isinstance(areas.weights, AreaSoftmax) and areas.derived == FROM_KEYS
     np.testing.assert_array_equal(areas.weights, trace.maps[SITE + AS_AREAS].weights)
     np.testing.assert_array_equal(areas.weights[1, 1], trace.maps[SITE + AS_AREAS].weights[1, 1])
     assert_equal(trace, found, tolerance=0.002 if half else 0)
@@ -151,7 +151,7 @@ def test_shared_logarithms_are_stored_once(read: Callable[[bytes], Trace]) -> No
     trace = areas_trace()
     areas = trace.maps[SITE + AS_AREAS]
     logs = areas.weights.made_of
-    items: Any = AreasOf(logs, AreaGrid(1, 12, 1, 1))
+    items: Any = AreaSoftmax(logs, AreaGrid(1, 12, 1, 1))
     attention = replace(trace.maps[SITE], weights=items)
     sums = sums_map(attention, (3, 3))
     trace = replace(trace, maps={SITE: attention, areas.site: areas, sums.site: sums})
@@ -214,7 +214,7 @@ def test_wire_sends_areas_by_layer_or_as_logarithms() -> None:
 
 def test_logarithms_of_another_map_are_not_reused() -> None:
     trace, others = areas_trace(), areas_trace(masked=0.0)
-    other: Any = AreasOf(others.maps[SITE + AS_AREAS].weights.made_of, AreaGrid(1, 12, 1, 1))
+    other: Any = AreaSoftmax(others.maps[SITE + AS_AREAS].weights.made_of, AreaGrid(1, 12, 1, 1))
     maps = {**trace.maps, SITE: replace(trace.maps[SITE], weights=other)}
     changed = replace(trace, maps=maps)
     content = codec.to_bytes(changed)
@@ -278,7 +278,7 @@ def test_file_omits_sums_and_restores_them(read: Callable[[bytes], Trace], half:
             "map.attention.weights.npy"
         ]
     found = read(content)
-    assert isinstance(found.maps[SITE + SUMS].weights, SumsOf)
+    assert isinstance(found.maps[SITE + SUMS].weights, AreaSums)
     assert_equal(trace, found, tolerance=0.002 if half else 0)
     worst = np.abs(np.asarray(found.maps[SITE + SUMS].weights) - trace.maps[SITE + SUMS].weights)
     assert worst.max() <= (5e-4 if half else 0)
@@ -302,8 +302,8 @@ def test_sums_without_their_map_are_stored() -> None:
         content = codec.to_bytes(changed)
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             assert "map.attention sums.weights.npy" in archive.namelist()
-        assert not isinstance(codec.from_bytes(content).maps[SITE + SUMS].weights, SumsOf)
-    assert not derived.follows(other, {other.site: other})
+        assert not isinstance(codec.from_bytes(content).maps[SITE + SUMS].weights, AreaSums)
+    assert not derived.can_be_rederived(other, {other.site: other})
 
 
 def replace_weights(trace: Trace) -> Any:
@@ -372,7 +372,7 @@ def test_derived_sums_are_checked_against_limits_first(
 def test_version_4_file_is_read() -> None:
     stored = codec.load(STORED / "version_4.npz")
     assert list(stored.maps) == [SITE, SITE + SUMS]
-    assert isinstance(stored.maps[SITE + SUMS].weights, SumsOf)
+    assert isinstance(stored.maps[SITE + SUMS].weights, AreaSums)
     np.testing.assert_allclose(stored.maps[SITE + SUMS].weights.sum(-1), 1, atol=1e-6)
 
 
@@ -380,7 +380,7 @@ def test_areas_stored_in_older_file_match_derived_ones() -> None:
     """Both files hold the same heads."""
     old, new = codec.load(STORED / "version_4_areas.npz"), codec.load(STORED / "version_5.npz")
     site = SITE + AS_AREAS
-    assert list(old.maps) == list(new.maps) and not isinstance(old.maps[site].weights, AreasOf)
+    assert list(old.maps) == list(new.maps) and not isinstance(old.maps[site].weights, AreaSoftmax)
     np.testing.assert_array_equal(old.maps[SITE].weights, new.maps[SITE].weights)
     np.testing.assert_allclose(new.maps[site].weights, old.maps[site].weights, atol=2e-4)
     again = codec.from_bytes(codec.to_bytes(old))
@@ -391,8 +391,8 @@ def test_version_5_file_is_read() -> None:
     stored = codec.load(STORED / "version_5.npz")
     assert list(stored.maps) == [SITE, SITE + AS_AREAS, SITE + SUMS]
     areas = stored.maps[SITE + AS_AREAS]
-    assert isinstance(areas.weights, AreasOf) and areas.derived == FROM_KEYS
-    items = AreasOf(areas.weights.made_of, AreaGrid(1, areas.grid.items, 1, 1))
+    assert isinstance(areas.weights, AreaSoftmax) and areas.derived == FROM_KEYS
+    items = AreaSoftmax(areas.weights.made_of, AreaGrid(1, areas.grid.items, 1, 1))
     np.testing.assert_allclose(items, stored.maps[SITE].weights, atol=2e-4)
     slow = slow_areas(items.made_of[0, 1, 2], areas.grid)
     np.testing.assert_allclose(areas.weights[0, 1, 2], slow, atol=1e-6)

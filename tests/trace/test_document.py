@@ -14,7 +14,7 @@ import pytest
 
 from areaviz.trace import codec, kinds, limits, link, record, request
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.derived import AS_AREAS, AreasOf
+from areaviz.trace.derived import AS_AREAS, AreaSoftmax
 from tests import fakes
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "trace.md"
@@ -111,7 +111,7 @@ def test_documented_file_entries_match_files(tmp_path: Path) -> None:
     hard = replace(hard, maps={**hard.maps, "encoder-decoder": strong})
     within = hard.maps["encoder self"]
     logs: Any = np.zeros(within.weights.shape[:3] + (within.grid.items,), np.float16)
-    areas: Any = AreasOf(logs, within.grid)
+    areas: Any = AreaSoftmax(logs, within.grid)
     site = within.site + AS_AREAS
     hard = replace(hard, maps={**hard.maps, site: replace(within, site=site, weights=areas)})
     asked = replace(hard.request, sound=fakes.sound(), clip=fakes.clip())

@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from areaviz.trace.errors import IN_PYTHON, Advised, InputError, Way, without_traceback
+from areaviz.trace.errors import IN_PYTHON, InputError, InputErrorWithAdvice, Way, without_traceback
 
 WAYS = get_args(Way)
 
@@ -19,14 +19,14 @@ def test_python_advice_covers_every_way() -> None:
 
 @pytest.mark.parametrize("ways", [*combinations(WAYS, 1), *combinations(WAYS, 2), WAYS])
 def test_message_names_ways_in_order(ways: tuple[Way, ...]) -> None:
-    error = Advised("It is too large", *ways)
+    error = InputErrorWithAdvice("It is too large", *ways)
     places = [str(error).index(IN_PYTHON[way]) for way in ways]
     assert places == sorted(places) and str(error).startswith("It is too large; ")
     assert str(error).endswith(".") and isinstance(error, InputError)
 
 
 def test_ways_without_words_are_left_out() -> None:
-    error = Advised("It is too large", "input", "heads", "areas")
+    error = InputErrorWithAdvice("It is too large", "input", "heads", "areas")
     words: dict[Way, str] = {"input": "shorten the text", "areas": "take smaller ones"}
     assert error.said(words) == "It is too large; shorten the text or take smaller ones."
     assert error.said(words, "leave it").endswith("text, take smaller ones or leave it.")
@@ -34,13 +34,17 @@ def test_ways_without_words_are_left_out() -> None:
 
 
 def test_advised_error_survives_pickling() -> None:
-    error = Advised("It is too large", "layers", "input")
+    error = InputErrorWithAdvice("It is too large", "layers", "input")
     found = pickle.loads(pickle.dumps(error))
     assert str(found) == str(error) and found.said({}, "stop") == "It is too large; stop."
 
 
 @pytest.mark.parametrize(
-    "error", [InputError("too long"), Advised("It takes 9 MB but at most 8 are possible", "heads")]
+    "error",
+    [
+        InputError("too long"),
+        InputErrorWithAdvice("It takes 9 MB but at most 8 are possible", "heads"),
+    ],
 )
 def test_kept_error_has_the_sentence_but_no_frames(error: InputError) -> None:
     with pytest.raises(InputError) as raised:

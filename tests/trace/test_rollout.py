@@ -13,7 +13,7 @@ from areaviz.trace.areas import FloatArray
 from areaviz.trace.check import validate
 from areaviz.trace.query import item_shares
 from areaviz.trace.record import AttentionMap, Trace
-from areaviz.trace.rollout import Across, rolled, rolled_across, rollout_maps
+from areaviz.trace.rollout import Across, attention_rollout, rolled_across, rollout_maps
 from tests.fakes import trace
 
 
@@ -54,7 +54,7 @@ def means(attention: AttentionMap) -> FloatArray:
 @given(seed=st.integers(0, 999), layers=st.integers(0, 4), items=st.integers(1, 6))
 def test_rollout_rows_sum_to_one_and_follow_paper(seed: int, layers: int, items: int) -> None:
     shares = random_rows(seed, layers, items, items)
-    found = rolled(shares)
+    found = attention_rollout(shares)
     np.testing.assert_allclose(found.sum(-1), 1, atol=1e-5)
     np.testing.assert_array_equal(found[0], np.eye(items))
     np.testing.assert_allclose(found[-1], slow_rolled(shares), atol=1e-6)
@@ -62,12 +62,12 @@ def test_rollout_rows_sum_to_one_and_follow_paper(seed: int, layers: int, items:
 
 def test_rollout_without_attention_is_the_identity() -> None:
     shares = np.zeros((3, 4, 4), np.float32)
-    np.testing.assert_array_equal(rolled(shares)[-1], np.eye(4))
+    np.testing.assert_array_equal(attention_rollout(shares)[-1], np.eye(4))
 
 
 def test_rollout_of_self_attending_heads_is_the_identity() -> None:
     shares = np.stack([np.eye(5, dtype=np.float32)] * 3)
-    np.testing.assert_array_equal(rolled(shares)[-1], np.eye(5))
+    np.testing.assert_array_equal(attention_rollout(shares)[-1], np.eye(5))
 
 
 @given(seed=st.integers(0, 999), layers=st.integers(1, 3))
@@ -98,7 +98,7 @@ def test_rollout_covers_every_site_of_a_translator() -> None:
         maps["encoder self rollout"].weights[-1, 0], slow_rolled(encoder), atol=1e-5
     )
     # The decoder reads the finished encoder in every layer.
-    made = rolled(encoder)[-1:]
+    made = attention_rollout(encoder)[-1:]
     across = Across(means(whole.maps["encoder-decoder"]), made)
     _, source = rolled_across(means(whole.maps["decoder self"]), [across])
     np.testing.assert_allclose(maps["encoder-decoder rollout"].weights[:, 0], source, atol=1e-5)
@@ -117,7 +117,7 @@ def test_class_token_rollout_reads_cells_layer_by_layer() -> None:
     items = cells.grid.items
     both = np.zeros((cells.layers, items + 1, items + 1), np.float32)
     both[:, 1:, 1:], both[:, 0, 1:] = means(cells), means(asks)[:, 0]
-    token = rolled(both)[1:, 0, 1:]
+    token = attention_rollout(both)[1:, 0, 1:]
     found = maps["class token rollout"].weights[:, 0, 0]
     np.testing.assert_allclose(found, token / token.sum(-1, keepdims=True), atol=1e-5)
 

@@ -16,13 +16,13 @@ import pytest
 
 from areaviz.trace.errors import BackendError
 from areaviz.trace.layered import LayeredWeights
-from areaviz.trace.spool import Spool
+from areaviz.trace.spool import WeightsFile
 
 SHAPE = (3, 4, 5, 6)
 WEIGHTS = np.random.default_rng(0).random(SHAPE, np.float32)
 
 
-def spooled(spool: Spool, weights: np.ndarray) -> LayeredWeights:
+def spooled(spool: WeightsFile, weights: np.ndarray) -> LayeredWeights:
     place = spool.map(weights.shape)
     rows = weights.reshape(-1, weights.shape[-1])
     for start in range(0, len(rows), 7):
@@ -45,7 +45,7 @@ def descriptors(folder: Path) -> int:
 
 
 def test_two_maps_share_a_file_and_read_back() -> None:
-    spool = Spool(2 * WEIGHTS.nbytes)
+    spool = WeightsFile(2 * WEIGHTS.nbytes)
     one, other = spooled(spool, WEIGHTS), spooled(spool, 1 - WEIGHTS)
     for index in (
         0,
@@ -67,7 +67,7 @@ def test_two_maps_share_a_file_and_read_back() -> None:
 
 
 def test_many_threads_read_at_once() -> None:
-    found = spooled(Spool(WEIGHTS.nbytes), WEIGHTS)
+    found = spooled(WeightsFile(WEIGHTS.nbytes), WEIGHTS)
     places = [(layer, head) for layer in range(3) for head in range(4)] * 50
     with ThreadPoolExecutor(8) as pool:
         read = list(pool.map(lambda place: found[place], places))
@@ -81,7 +81,7 @@ def test_unnamed_file_is_removed_with_last_reader(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     given: list[str] = []
     found = spooled(
-        Spool(WEIGHTS.nbytes, lambda size: lambda: given.append(f"{size} back")), WEIGHTS
+        WeightsFile(WEIGHTS.nbytes, lambda size: lambda: given.append(f"{size} back")), WEIGHTS
     )
     assert descriptors(tmp_path) == 1 and not list(tmp_path.iterdir()) and not given
     del found
@@ -97,7 +97,7 @@ def test_full_disk_is_reported_and_reservation_released(
     def full(*_: object, **__: object) -> int:
         raise OSError(28, os.strerror(28))
 
-    spool = Spool(8, lambda size: lambda: given.append(size))
+    spool = WeightsFile(8, lambda size: lambda: given.append(size))
     monkeypatch.setattr("os.pwrite", full)
     with pytest.raises(BackendError, match="no room on its disk .*No space left.*smaller"):
         spooled(spool, WEIGHTS)
@@ -106,5 +106,5 @@ def test_full_disk_is_reported_and_reservation_released(
     assert given == [8]
     monkeypatch.setattr("tempfile.TemporaryFile", full)
     with pytest.raises(BackendError, match="No space left"):
-        Spool(9, lambda size: lambda: given.append(size))
+        WeightsFile(9, lambda size: lambda: given.append(size))
     assert given == [8, 9]

@@ -16,7 +16,7 @@ from areaviz.data.scenes import make_scene
 from areaviz.evaluation.measure import Options, evaluate
 from areaviz.models import MODELS
 from areaviz.models.device import choose_device
-from areaviz.models.writing import WritingModel
+from areaviz.models.writing import GenerationModel
 from areaviz.trace.errors import InputError
 from areaviz.training.captioned_pictures import VIEWS
 from areaviz.training.captions import Captions, CaptionsConfig
@@ -108,7 +108,7 @@ def test_own_words_are_measured_in_true_captions(
     true = [make_scene("test", number).true_sentences() for number in range(4)]
     said = ["a bird", *(list(sentences)[-1] for sentences in true[1:])]
     evaluate(folder, tmp_path, "val", Options(1), "cpu")  # chooses the head
-    monkeypatch.setattr(WritingModel, "outputs", lambda *_: said)
+    monkeypatch.setattr(GenerationModel, "outputs", lambda *_: said)
     measured, _ = evaluate(folder, tmp_path, "test", Options(1), "cpu")
     boxed = [len(sentences[text].boxes) for sentences, text in zip(true[1:], said[1:], strict=True)]
     quality = measured.attention["encoder-decoder, test"]

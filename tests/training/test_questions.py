@@ -13,7 +13,7 @@ from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import read_card
 from areaviz.evaluation.measure import Options, evaluate
 from areaviz.evaluation.questions import covered
-from areaviz.models.question_batches import gapped
+from areaviz.models.question_batches import add_random_time_gaps
 from areaviz.trace import codec
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
@@ -82,10 +82,10 @@ def test_resumed_run_draws_like_an_unbroken_one(corpus: Path, tmp_path: Path) ->
 
 def test_ages_count_from_latest_fact_with_gaps() -> None:
     rng = np.random.default_rng(0)
-    assert gapped(4, 0, rng) == [3, 2, 1, 0]
-    assert gapped(3, 1, rng) == [4, 2, 0]
+    assert add_random_time_gaps(4, 0, rng) == [3, 2, 1, 0]
+    assert add_random_time_gaps(3, 1, rng) == [4, 2, 0]
     for _ in range(20):
-        ages = gapped(9, 0.5, rng)
+        ages = add_random_time_gaps(9, 0.5, rng)
         assert ages[-1] == 0 and all(older - newer in (1, 2) for older, newer in pairwise(ages))
 
 

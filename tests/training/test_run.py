@@ -13,7 +13,7 @@ from areaviz.cards.card import read_card
 from areaviz.evaluation.measure import Options, evaluate
 from areaviz.models.checkpoint import digests_of
 from areaviz.models.device import choose_device
-from areaviz.models.writing import WritingModel
+from areaviz.models.writing import GenerationModel
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
 from areaviz.training.run import train
@@ -63,7 +63,7 @@ def test_recipe_becomes_a_measured_checkpoint(
         1,
     )
     assert card.files == digests_of(folder) and len(card.files) == 2
-    words = WritingModel.load(folder, card, choose_device("cpu")).tokenizer
+    words = GenerationModel.load(folder, card, choose_device("cpu")).tokenizer
     assert card.trained_length == max(len(words.tokens(source)) for source, _ in PAIRS)
     with pytest.raises(InputError, match='Measure the split "val" first'):
         evaluate(folder, corpus, "test_2016_flickr", Options(2, 2), "cpu")
@@ -72,7 +72,7 @@ def test_recipe_becomes_a_measured_checkpoint(
     assert measured == read_card(folder / "card.json")
     assert measured.figures["test_2016_flickr"]["sentences"] == len(hypotheses) == len(PAIRS)
     assert "encoder self" in measured.attention
-    model = WritingModel.load(folder, measured, choose_device("cpu"))
+    model = GenerationModel.load(folder, measured, choose_device("cpu"))
     requests = [Request("tiny", source, "beam", 2) for source, _ in PAIRS]
     assert model.outputs(requests) == hypotheses
 

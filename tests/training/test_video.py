@@ -17,7 +17,7 @@ from areaviz.data.moving_digits import ACTIONS, DIGITS, FRAMES, SIDE
 from areaviz.data.tokenizer import PAD, UNKNOWN, Tokenizer
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.network import Pass
-from areaviz.models.writers import WRITERS
+from areaviz.models.writers import GENERATION_NETWORKS
 from areaviz.training import watched_clips
 from areaviz.training.loop import Trainer
 from areaviz.training.video import Video, VideoConfig
@@ -57,7 +57,7 @@ def test_loss_falls_and_the_run_is_described(tmp_path: Path) -> None:
     assert about.title == "Clips, frames and motion, areas up to 2 with boundary keys"
     assert about.config == asdict(task.network.config)
     # The card's options make an equal network.
-    options, network = WRITERS[about.family]
+    options, network = GENERATION_NETWORKS[about.family]
     network(options(**about.config)).load_state_dict(task.network.state_dict())
     task.save(tmp_path / "run")
     assert len(Tokenizer.load(tmp_path / "run" / TOKENIZER)) == about.config["vocabulary"]

@@ -16,7 +16,7 @@ from areaviz.drawing.export import FORMATS, figure_bytes
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
-from areaviz.views.both_panels import MOST, SOURCES, curve, panels, ties
+from areaviz.views.both_panels import MOST, SOURCES, curve, panels, source_links
 from tests import fakes
 
 VIEW = VIEWS["both"]
@@ -111,7 +111,7 @@ def test_punctuation_is_drawn_only_on_request() -> None:
 def test_ties_contain_all_attention_in_source_order(values: np.ndarray) -> None:
     shares = (values / values.sum()).astype(np.float32)
     named = [(item, str(item)) for item in range(len(shares))]
-    found = ties(shares, named)
+    found = source_links(shares, named)
     assert len(found) == min(len(shares), SOURCES)
     assert sum(tie.share for tie in found) == pytest.approx(1, abs=1e-5)
     own = [tie for tie in found if not tie.rest]
@@ -126,7 +126,7 @@ def test_ties_contain_all_attention_in_source_order(values: np.ndarray) -> None:
 def test_word_without_attention_has_no_share() -> None:
     assert not any(
         tie.strong or tie.share
-        for tie in ties(np.zeros(20, np.float32), [(n, "a") for n in range(20)])
+        for tie in source_links(np.zeros(20, np.float32), [(n, "a") for n in range(20)])
     )
 
 

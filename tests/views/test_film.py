@@ -12,7 +12,14 @@ import areaviz
 from areaviz.drawing import film as frames
 from areaviz.drawing import pictures
 from areaviz.drawing.export import FORMATS, figure_bytes
-from areaviz.drawing.film import DIM, GROUND, area_box, film, lifted, spread
+from areaviz.drawing.film import (
+    DIM,
+    GROUND,
+    area_box,
+    brighten_dark_picture,
+    film,
+    interpolate_shares,
+)
 from areaviz.trace import query
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
@@ -51,7 +58,7 @@ def slow_share(shares: np.ndarray, cells: Field, x: float, y: float) -> float:
 def test_mask_is_bilinear_between_cell_centres() -> None:
     cells = fakes.picture_field(fakes.picture(width=90, height=40), 3, 5)
     shares = np.random.default_rng(0).random((3, 5), dtype=np.float32)
-    drawn = spread(shares, cells, (40, 90), (20, 45))
+    drawn = interpolate_shares(shares, cells, (40, 90), (20, 45))
     expected = [
         [slow_share(shares, cells, 2 * x + 1, 2 * y + 1) for x in range(45)] for y in range(20)
     ]
@@ -60,7 +67,7 @@ def test_mask_is_bilinear_between_cell_centres() -> None:
 
 def test_what_no_cell_holds_gets_no_attention() -> None:
     cells = Field("picture", "picture", "", ("a",), np.array([[10, 0, 20, 30]]))
-    drawn = spread(np.ones((1, 1), dtype=np.float32), cells, (30, 30), (30, 30))
+    drawn = interpolate_shares(np.ones((1, 1), dtype=np.float32), cells, (30, 30), (30, 30))
     assert drawn[:, 10:20].min() == 1 and drawn[:, :10].max() == drawn[:, 20:].max() == 0
 
 
@@ -80,8 +87,10 @@ def test_frame_is_dimmed_by_shares_of_its_word(trace: Trace) -> None:
 def test_black_background_is_lifted() -> None:
     dark = np.zeros((4, 4, 3), dtype=np.uint8)
     dark[0, 0] = 255
-    np.testing.assert_allclose([lifted(dark)[0, 0, 0], lifted(dark)[3, 3, 0]], [255, GROUND])
-    np.testing.assert_array_equal(lifted(np.maximum(dark, 50)), np.maximum(dark, 50))
+    np.testing.assert_allclose(
+        [brighten_dark_picture(dark)[0, 0, 0], brighten_dark_picture(dark)[3, 3, 0]], [255, GROUND]
+    )
+    np.testing.assert_array_equal(brighten_dark_picture(np.maximum(dark, 50)), np.maximum(dark, 50))
 
 
 def test_every_frame_is_scaled_to_its_largest_cell(trace: Trace) -> None:
@@ -203,7 +212,7 @@ def test_table_has_one_line_per_word(trace: Trace) -> None:
 def test_strip_of_thirty_words_is_small() -> None:
     trace = fakes.caption_trace(" ".join(["word"] * 30), grid=8)
     noise = np.random.default_rng(0).integers(0, 256, (480, 640, 3)).astype(np.uint8)
-    picture = pictures.fitted(pictures.fitted(noise, 80), 640)
+    picture = pictures.shrink_to_fit(pictures.shrink_to_fit(noise, 80), 640)
     large = fakes.Picture.of("large", picture)
     cells = fakes.picture_field(large, 8, 8)
     trace = replace(
@@ -306,8 +315,8 @@ def test_thin_picture_animation_has_bounded_frames(width: int, height: int) -> N
 
 
 def test_pictures_with_few_colours_stay_exact() -> None:
-    pixels = pictures.coloured(np.arange(64, dtype=np.uint8).reshape(8, 8) * 4)
-    kind, content = pictures.uri(pixels).split(",")
+    pixels = pictures.gray_to_rgb(np.arange(64, dtype=np.uint8).reshape(8, 8) * 4)
+    kind, content = pictures.to_data_uri(pixels).split(",")
     assert kind == "data:image/png;base64"
     decoded = np.asarray(Image.open(io.BytesIO(base64.b64decode(content))).convert("RGB"))
     np.testing.assert_array_equal(decoded, pixels)
@@ -317,7 +326,7 @@ def test_pictures_with_few_colours_stay_exact() -> None:
     ("sides", "expected"), [((10, 20), (60, 120)), ((300, 200), (120, 80)), ((1, 500), (1, 120))]
 )
 def test_pictures_are_brought_to_a_size(sides: tuple[int, int], expected: tuple[int, int]) -> None:
-    assert pictures.fitted(np.zeros((*sides, 3), dtype=np.uint8), 120).shape[:2] == expected
+    assert pictures.shrink_to_fit(np.zeros((*sides, 3), dtype=np.uint8), 120).shape[:2] == expected
 
 
 def test_what_was_not_produced_has_no_probability() -> None:
@@ -350,7 +359,7 @@ def test_every_word_has_a_picture_of_its_own() -> None:
     shown, drawn = played(trace, FOCUS), film(trace, FOCUS)
     assert shown.words == ("a", "small", "red", "circle")
     assert shown.pictures == tuple(
-        pictures.uri(drawn.stills(PLAYED_LONGEST).of(frame)) for frame in drawn.frames
+        pictures.to_data_uri(drawn.stills(PLAYED_LONGEST).of(frame)) for frame in drawn.frames
     )
     assert len(set(shown.pictures)) == len(shown.pictures)
     assert (shown.title, shown.note, shown.caption) == (drawn.title, drawn.note, drawn.caption)

@@ -9,7 +9,7 @@ import pytest
 
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
-from areaviz.views.listening import GOLD, listening, spoken
+from areaviz.views.listening import GOLD, listening, spoken_intervals
 from tests import fakes
 
 FOCUS, VIEW = Focus("encoder-decoder"), VIEWS["listening"]
@@ -48,7 +48,7 @@ def test_table_has_heaviest_moment_and_known_bounds() -> None:
         assert row[5] == pytest.approx(weights_M.max())
     known = replace(trace, details={GOLD: "0.1 0.4 0.5 0.9"})
     assert VIEW.table(known, FOCUS).rows[1][6:] == (0.5, 0.9)
-    assert spoken(replace(trace, details={GOLD: "<b>"})) == ()
+    assert spoken_intervals(replace(trace, details={GOLD: "<b>"})) == ()
 
 
 def test_bounds_are_lines_on_screen_and_on_paper() -> None:

@@ -267,7 +267,7 @@ def test_probabilities_show_the_item_and_the_likeliest_other(trace: Trace) -> No
 
 def test_many_probabilities_are_averaged() -> None:
     trace = fakes.trace("a", "b" * 900, layers=1, heads=1)
-    drawn = probabilities.certainty(trace)
+    drawn = probabilities.output_probabilities(trace)
     assert drawn.block == 3 and math.isclose(
         drawn.bars[1], trace.output.probabilities[3:6].mean(), rel_tol=1e-5
     )

@@ -12,7 +12,7 @@ from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.views import VIEWS
-from areaviz.views.tree import Growing, growing
+from areaviz.views.tree import PartialTree, find_partial_tree
 from tests import fakes
 
 SITE = "encoder-decoder"
@@ -51,11 +51,11 @@ def tree_trace(tree: str = TREE, sentence: str = SENTENCE, looks: Looks = LOOKS)
     return Trace(Request("parser", sentence), fields, output, {SITE: attention})
 
 
-def at(step: int, trace: Trace | None = None) -> Growing:
-    return growing(trace or tree_trace(), replace(FOCUS, items=(step,)))
+def at(step: int, trace: Trace | None = None) -> PartialTree:
+    return find_partial_tree(trace or tree_trace(), replace(FOCUS, items=(step,)))
 
 
-def lines_of(drawn: Growing) -> set[tuple[str, str, bool]]:
+def lines_of(drawn: PartialTree) -> set[tuple[str, str, bool]]:
     """Return every branch by the labels or words at its ends, with whether it is dotted."""
     names = {drawn.place(node): f"{node.opening}{node.label}" for node in drawn.nodes()}
     found = set()
@@ -66,7 +66,7 @@ def lines_of(drawn: Growing) -> set[tuple[str, str, bool]]:
 
 
 def test_complete_tree_has_all_branches() -> None:
-    drawn = growing(tree_trace(), FOCUS)
+    drawn = find_partial_tree(tree_trace(), FOCUS)
     assert [node.label for node in drawn.nodes()] == ["S", "NP", "VP", "NP"]
     assert not any(drawn.is_open(node) for node in drawn.nodes())
     assert lines_of(drawn) == {
@@ -99,7 +99,7 @@ def test_step_shows_written_part_with_open_nodes_dotted() -> None:
 
 
 def test_nodes_are_centred_over_words_below_root() -> None:
-    drawn = growing(tree_trace(), FOCUS)
+    drawn = find_partial_tree(tree_trace(), FOCUS)
     s, subject, verb, thing = (drawn.place(node) for node in drawn.nodes())
     assert [place[0] for place in (s, subject, verb, thing)] == [1.0, 0.0, 1.5, 2.0]
     assert drawn.upper < s[1] < subject[1] == verb[1] < thing[1] < drawn.words_row < 0
@@ -128,7 +128,7 @@ def test_words_of_several_items_are_one_column() -> None:
     weights[0, 0, 1] = np.eye(grid.count)[grid.index(Area(0, 3, 1, 2))]
     attention = AttentionMap(SITE, "target", "source", grid, weights)
     trace = replace(trace, fields={**trace.fields, "source": source}, maps={SITE: attention})
-    drawn = growing(trace, FOCUS)
+    drawn = find_partial_tree(trace, FOCUS)
     assert drawn.words == ("an", "ox") and drawn.spans[:2] == ((0, 2), (1, 2))
     # The space between the words belongs to the word after it.
     np.testing.assert_allclose(drawn.weights[0], [1 / 3, 2 / 3], rtol=1e-6)
@@ -146,12 +146,12 @@ def test_words_of_several_items_are_one_column() -> None:
     ],
 )
 def test_titles_say_what_the_chosen_token_looks_at(items: tuple[int, ...], title: str) -> None:
-    drawn = growing(tree_trace(), replace(FOCUS, items=items))
+    drawn = find_partial_tree(tree_trace(), replace(FOCUS, items=items))
     assert drawn.title == title and drawn.is_chosen == bool(items)
 
 
 def test_chosen_words_are_not_tokens() -> None:
-    drawn = growing(tree_trace(), replace(FOCUS, side="memory", items=(1,)))
+    drawn = find_partial_tree(tree_trace(), replace(FOCUS, side="memory", items=(1,)))
     assert not drawn.is_chosen and drawn.step == 11 and drawn.title.startswith("The tree of")
 
 
@@ -173,26 +173,26 @@ TREES = {
 
 @pytest.mark.parametrize(("tree", "note"), TREES.values(), ids=TREES)
 def test_note_states_the_problem_of_a_tree(tree: str, note: str) -> None:
-    plain = growing(tree_trace(), FOCUS).note
+    plain = find_partial_tree(tree_trace(), FOCUS).note
     assert "dotted where a bracket is open" in plain
-    assert growing(tree_trace(tree, looks={}), FOCUS).note == plain + note
+    assert find_partial_tree(tree_trace(tree, looks={}), FOCUS).note == plain + note
 
 
 def test_word_missing_from_sentence_is_question_mark() -> None:
-    drawn = growing(tree_trace("(S XX XX XX (NP XX )NP )S"), FOCUS)
+    drawn = find_partial_tree(tree_trace("(S XX XX XX (NP XX )NP )S"), FOCUS)
     assert drawn.words == ("Ida", "paints", "boats", "?") and drawn.weights.shape == (9, 4)
     assert not drawn.weights[:, 3].any() and ("4NP", "?", False) in lines_of(drawn)
 
 
 def test_word_missing_from_tree_has_no_branch() -> None:
-    drawn = growing(tree_trace("(S (NP XX )NP XX )S"), FOCUS)
+    drawn = find_partial_tree(tree_trace("(S (NP XX )NP XX )S"), FOCUS)
     assert drawn.words == ("Ida", "paints", "boats")
     assert {name for _, name, _ in lines_of(drawn)} == {"1NP", "Ida", "paints"}
 
 
 def test_nothing_is_drawn_after_a_mistake() -> None:
     """Check that words after a mistake are not drawn; the sentence has no column for them."""
-    drawn = growing(tree_trace("(S (NP XX )NP (VP XX )NP XX XX XX )S"), FOCUS)
+    drawn = find_partial_tree(tree_trace("(S (NP XX )NP (VP XX )NP XX XX XX )S"), FOCUS)
     assert len(drawn.words) == 3
     assert {(below[0], is_open) for (_, below), is_open in drawn.branches()} == {
         (0.0, True),
@@ -215,7 +215,7 @@ def test_blank_item_does_not_move_the_tree() -> None:
     wider = replace(attention, weights=attention.weights[:, :, [0, 0, 1, 2, 3, 4]])
     trace = replace(trace, fields={**trace.fields, "target": blank}, maps={SITE: wider})
     assert VIEW.fits(trace, FOCUS)
-    whole = growing(trace, FOCUS)
+    whole = find_partial_tree(trace, FOCUS)
     assert lines_of(whole) == {("0S", "Boats", False), ("0S", "sink", False)}
     assert lines_of(at(2, trace)) == {("0S", "Boats", True)}
     assert lines_of(at(3, trace)) == {("0S", "Boats", True), ("0S", "sink", True)}
@@ -228,7 +228,7 @@ def test_every_step_is_drawn_printed_and_listed(tree: str) -> None:
     for items in [(), *((step,) for step in range(rows))]:
         focus = replace(FOCUS, items=items)
         assert VIEW.fits(trace, focus)
-        drawn = growing(trace, focus)
+        drawn = find_partial_tree(trace, focus)
         branches = [is_open for _, is_open in drawn.branches()]
         alignment, solid, dotted, labels, words = VIEW.figure(trace, focus).data
         assert np.array(alignment.z).shape == (rows, len(drawn.words))
@@ -260,7 +260,7 @@ def test_frames_surround_words_of_the_heaviest_area(step: int, first: int, width
     for box in (over, row):
         assert (box.x0, box.x1) == (first - 0.5, first + width - 0.5)
     assert (row.y0, row.y1) == (step - 0.5, step + 0.5)
-    assert over.y0 < growing(tree_trace(), focus).words_row < over.y1
+    assert over.y0 < find_partial_tree(tree_trace(), focus).words_row < over.y1
     printed = VIEW.print(tree_trace(), focus).axes[0].patches
     assert [(box.get_x(), box.get_width()) for box in printed] == [(first - 0.5, width)] * 2
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.drawing.base import caption
+from areaviz.drawing.base import figure_caption
 from areaviz.drawing.theme import HEAD_COLOURS
-from areaviz.drawing.watching import GOLD, Watching, watching
+from areaviz.drawing.watching import GOLD, FrameAttention, watching
 from areaviz.models.inputs import clip_field
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
@@ -45,7 +45,7 @@ def trace(words: tuple[str, ...] = WORDS, items: int = 4, frames: int = 6) -> Tr
     return Trace(Request("eye", "", clip=seen), fields, result, {attention.site: attention})
 
 
-def known(gold: str, items: int = 4, frames: int = 6) -> Watching:
+def known(gold: str, items: int = 4, frames: int = 6) -> FrameAttention:
     return watching(replace(trace(WORDS, items, frames), details={GOLD: gold}), FOCUS)
 
 
@@ -69,7 +69,9 @@ def test_row_is_a_word_over_watched_frames() -> None:
     assert drawn.spans == ((1, 3), (0, 1), (0, 0))
     assert drawn.shares == pytest.approx((1.0, 0.75, 0.0))
     assert drawn.actions == () and "dotted" not in drawn.note
-    assert drawn.title == "Seen: three <b>grows</b>" and drawn.caption == caption(made, FOCUS)
+    assert drawn.title == "Seen: three <b>grows</b>" and drawn.caption == figure_caption(
+        made, FOCUS
+    )
 
 
 def test_highest_bars_of_all_words_are_equal() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from areaviz.analysis.themes.theme import Theme, Themes
-from areaviz.drawing.labels import counted
+from areaviz.drawing.labels import pluralise
 
 METHOD = (
     "Each theme was searched for in one half of the examples and confirmed in the other half, at a"
@@ -40,7 +40,7 @@ def split_parts(themes: Themes) -> tuple[Part, ...]:
 
 def list_title(themes: Themes, systems: int) -> str:
     """Return the title of a list in an analysis with this number of systems."""
-    count = counted(len(themes.found), "theme")
+    count = pluralise(len(themes.found), "theme")
     if themes.better is not None:
         return f"{count} where ({themes.worse + 1}) is worse than ({themes.better + 1})"
     return f"{count} of failure of ({themes.worse + 1})" if systems > 1 else f"{count} of failure"
@@ -52,7 +52,7 @@ def rare_note(lists: Sequence[Themes]) -> str:
     named = sorted(one.rare.items(), key=lambda item: (-item[1], item[0]))
     parts = [f"{text} ({count})" for text, count in named[:MAX_RARE]]
     if len(named) > MAX_RARE:
-        parts.append(counted(len(named) - MAX_RARE, "further condition"))
+        parts.append(pluralise(len(named) - MAX_RARE, "further condition"))
     if one.rare_words:
         parts.append(f"{one.rare_words:,} words and word pairs")
     if not parts:

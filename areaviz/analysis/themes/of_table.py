@@ -58,7 +58,7 @@ def material_of(dataset: Dataset, frame: pd.DataFrame, systems: Sequence[int]) -
 
     Args:
         dataset: the set.
-        frame: of its analysis, as `table_of` and `with_scores` make it.
+        frame: of its analysis, as `build_table` and `with_scores` make it.
         systems: the numbers of the systems in the frame, from 0.
     """
     was_run = pd.Series(True, frame.index)

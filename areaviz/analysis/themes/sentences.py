@@ -16,7 +16,7 @@ from areaviz.analysis.themes.proof import TREND, Tested
 from areaviz.analysis.themes.search import SliceCandidate, TrendCandidate, WordCandidate
 from areaviz.analysis.themes.symptoms import Symptom
 from areaviz.analysis.themes.theme import Theme
-from areaviz.drawing.labels import counted
+from areaviz.drawing.labels import pluralise
 
 
 def describe(
@@ -71,7 +71,7 @@ def _change(symptom: Symptom, change: float) -> str:
     said = symptom.sign * change
     size = f"{abs(said):.3g}"
     if symptom.is_share:
-        size = counted(round(symptom.points * abs(said)), "point")
+        size = pluralise(round(symptom.points * abs(said)), "point")
     is_nothing = size.startswith("0 ") or abs(said) < 1e-9
     return "does not change" if is_nothing else f"{'rises' if said > 0 else 'falls'} by {size}"
 
@@ -207,7 +207,7 @@ class _Writer:
     def _proof(self, test: Tested, points: float, count: int) -> str:
         parts = []
         if test.family != TREND:
-            parts.append(counted(count, "example"))
+            parts.append(pluralise(count, "example"))
             low, high = signed(points * test.low), signed(points * test.high)
             parts.append(f"held out {low} to {high} points")
         halves = "both halves" if test.halves == 2 else "one half"

@@ -1,4 +1,4 @@
-"""Compiled implementations of area attention, with `fast` as their entry point.
+"""Compiled implementations of area attention, with `compiled_area_attention` as their entry point.
 
 A kernel computes the same results as the implementations in torch, for the devices, types and
 options that it supports. On a CPU it is C code (`areas.c`); on a GPU it is FlexAttention over
@@ -18,7 +18,7 @@ def available() -> bool:
     return build.library() is not None
 
 
-def fast(
+def compiled_area_attention(
     query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec, insist: bool = False
 ) -> AreaResult | None:
     """Compute area attention with a kernel: [..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V].
@@ -27,8 +27,8 @@ def fast(
         None if no kernel supports the call. Without `insist`, also None if no kernel is the fastest
         implementation.
     """
-    if cpu.able(query, key, value, spec) and available():
+    if cpu.supports(query, key, value, spec) and available():
         return cpu.fused(query, key, value, spec)
-    if cuda.able(query, key, value, spec) and (insist or cuda.worth(query, spec)):
+    if cuda.supports(query, key, value, spec) and (insist or cuda.worth(query, spec)):
         return cuda.fused(query, key, value, spec)
     return None

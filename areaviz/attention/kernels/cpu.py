@@ -32,7 +32,7 @@ MOST = 32
 TYPES = (torch.float32, torch.bfloat16, torch.float16)
 
 
-def able(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> bool:
+def supports(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> bool:
     """Return whether the kernel supports this call, provided that it could be compiled."""
     if query.device.type != "cpu" or query.dtype not in TYPES or not spec.is_linear:
         return False
@@ -94,7 +94,10 @@ class Call:
 
 
 def fused(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
-    """Compute area attention: [..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V]; see `able`."""
+    """Compute area attention: [..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V].
+
+    The call must be one that `supports` accepts.
+    """
     kernel = build.library()
     if kernel is None:
         raise RuntimeError("The CPU kernel could not be compiled here.")

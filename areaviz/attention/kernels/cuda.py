@@ -92,7 +92,7 @@ def compiled() -> Tools:
     )
 
 
-def able(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> bool:
+def supports(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> bool:
     """Return whether FlexAttention supports this call, provided that it can be compiled."""
     if not query.is_cuda or query.dtype not in TYPES or query.dim() != 4:
         return False

@@ -10,7 +10,7 @@ import numpy as np
 from areaviz.cards.tasks import TASKS
 from areaviz.data.picture_samples import sample, scene_sample
 from areaviz.data.scenes import Scene
-from areaviz.drawing.pictures import uri
+from areaviz.drawing.pictures import to_data_uri
 from areaviz.lessons.ask.asked import Asked, Texts, percent
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Trace
@@ -50,7 +50,7 @@ def ask(texts: Texts) -> Asked:
     look = clearest_look(trace)
     area, grid = look.area, found.grid
     numbers = {
-        "picture": uri(sample(PICTURE).pixels),
+        "picture": to_data_uri(sample(PICTURE).pixels),
         "rows": grid.height,
         "columns": grid.width,
         "most": [grid.max_height, grid.max_width],

@@ -7,7 +7,13 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from areaviz.analysis.contrast import Gram, corpus_change, grams, mean_change, wins
+from areaviz.analysis.contrast import (
+    Gram,
+    corpus_change,
+    count_wins,
+    distinguishing_ngrams,
+    mean_change,
+)
 from areaviz.analysis.table import measures_of, with_changes
 from areaviz.drawing.numbers import number_text
 from areaviz.ui.analyse.state import AnalysePage, Kept, keep_rows
@@ -84,7 +90,7 @@ def _changes(table: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for name, measure in measures_of(table).items():
         change = table[f"{name}_change"].to_numpy(float)
-        counts = [f"{count:,}" for count in wins(change, measure.better)]
+        counts = [f"{count:,}" for count in count_wins(change, measure.better)]
         if not measure.better:
             counts[0] = counts[2] = "–"
         mean, low, high = (number_text(value, "+.3g") for value in mean_change(change))
@@ -121,7 +127,7 @@ def _mark(table: pd.DataFrame, pair: tuple[int, int]) -> int:
 def _grams(page: AnalysePage, table: pd.DataFrame) -> None:
     """Draw the words that one system matches more often; a click filters the examples."""
     size = page.segments("Words in a row", "gram", SIZES)
-    sides = grams(table, size, (page.state.first, page.state.second))
+    sides = distinguishing_ngrams(table, size, (page.state.first, page.state.second))
     marks = _marks(page)
     for side, (column, found) in enumerate(zip(st.columns(2, gap="medium"), sides, strict=True)):
         with column:

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from areaviz.analysis.colour_groups import colour_columns, colour_groups
-from areaviz.analysis.contrast import both_fail
+from areaviz.analysis.contrast import find_joint_failures
 from areaviz.analysis.reported import USUAL
 from areaviz.analysis.table import measures_of, metadata_of
 from areaviz.data.metadata import MAX_CATEGORIES
@@ -201,7 +201,7 @@ def failing_rows(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
     better = _better(table, page.state.measure)
     if not better or f"{name}_1" not in table:
         return table
-    places, limit = both_fail(table, name, better)
+    places, limit = find_joint_failures(table, name, better)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         everybody = "both" if f"{name}_2" not in table else "all systems"
         is_wanted = page.widget(st.toggle, f"Only where {everybody} fail", "both_fail")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from areaviz.analysis.contrast import Gram, grams, mean_change, wins
+from areaviz.analysis.contrast import Gram, count_wins, distinguishing_ngrams, mean_change
 from areaviz.analysis.stored_analysis import MODELS, SET
 from areaviz.analysis.word_diff import ADDED, MISSING, SAME, compare_words
 from areaviz.data.example_samples import SAMPLE_SETS
@@ -69,7 +69,7 @@ def _leave(page: AnalysePage) -> None:
 def _summary(table: pd.DataFrame) -> str:
     """Draw the result in one sentence, with its interval, and return the sentence."""
     changes = table[CHANGE].to_numpy(float)
-    better, _, worse = wins(changes, "high")
+    better, _, worse = count_wins(changes, "high")
     mean, low, high = (number_text(value, "+.1f") for value in mean_change(changes))
     sentence = (
         f"Without attention, {worse} of {len(table)} translations get worse and {better} better."
@@ -173,7 +173,7 @@ def _marked(base: str, text: str, colour: str) -> str:
 
 def _words(table: pd.DataFrame) -> None:
     """Draw the words that one system alone gets right."""
-    for system, found in zip("AB", grams(table, 1), strict=True):
+    for system, found in zip("AB", distinguishing_ngrams(table, 1), strict=True):
         alone = _alone(found)
         if alone:
             st.caption(f"Words that only {system} gets right")

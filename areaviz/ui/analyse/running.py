@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 import streamlit as st
 
-from areaviz.analysis.jobs import Job, Turns
+from areaviz.analysis.jobs import FairScheduler, Job
 from areaviz.analysis.rows import RowFile
 from areaviz.analysis.run import analyse
 from areaviz.backend.base import Backend, Caller
@@ -25,7 +25,7 @@ from areaviz.ui.shell.reader import reader_id, visitor
 
 # Session key: the reason why an analysis was not started.
 NOT_BEGUN = "analyse_not_begun"
-# The caller of all analyses, whose turns `Turns` decides.
+# The caller of all analyses, whose turns `FairScheduler` decides.
 ANALYSIS = Caller(in_background=True)
 # Seconds between updates of a running analysis, and seconds that Stop waits for its end.
 LOOK_AGAIN, STOPPING = 1.0, 5.0
@@ -87,7 +87,7 @@ def _start(
 
 def _work(
     job: Job,
-    turns: Turns,
+    turns: FairScheduler,
     backend: Backend,
     dataset: Dataset,
     analyses: Sequence[Analysis],

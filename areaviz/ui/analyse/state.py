@@ -12,7 +12,7 @@ from typing import Self
 
 from areaviz.analysis.reader_files import is_set_id
 from areaviz.data.example_samples import SAMPLE_SETS
-from areaviz.trace.limits import MAX_POSITION, shown
+from areaviz.trace.limits import MAX_POSITION, shorten
 from areaviz.ui.forms.options import ModelState
 from areaviz.ui.shell.page import Page
 from areaviz.ui.shell.state import TOUR, Link
@@ -122,7 +122,9 @@ class AnalyseState(ModelState):
         if place is None or state.problem:
             return state
         if not (place.isascii() and place.isdigit() and 1 <= int(place[:9]) <= MAX_POSITION):
-            sentence = f'The link opens the example "{shown(place)}", which is no number; remove it'
+            sentence = (
+                f'The link opens the example "{shorten(place)}", which is no number; remove it'
+            )
             return replace(state, problem=f"{sentence}.")
         return replace(state, example=int(place) - 1)
 
@@ -143,7 +145,9 @@ class AnalyseState(ModelState):
             return replace(self, source=UPLOAD, own=name, has_linked_set=True)
         if name.startswith(IN_FOLDER):
             return replace(self, source=FOLDER, folder=name.removeprefix(IN_FOLDER))
-        sentence = f'The link asks for the set "{shown(name)}", which is not here; choose another.'
+        sentence = (
+            f'The link asks for the set "{shorten(name)}", which is not here; choose another.'
+        )
         return replace(self, problem=sentence)
 
     def listing(self, places: Sequence[int]) -> tuple[int | None, int | None]:

@@ -16,7 +16,7 @@ from areaviz.analysis.row_lines import DamagedHeader, Header, Row
 from areaviz.analysis.rows import RowFile, analyses_folder, rows_path
 from areaviz.analysis.run import header, outputs_digest, rows_of_outputs
 from areaviz.analysis.stored_analysis import stored_path
-from areaviz.analysis.table import summary, table_of
+from areaviz.analysis.table import build_table, summary
 from areaviz.cards.card import Card
 from areaviz.data.examples import Dataset
 from areaviz.notes.annotations import Annotations
@@ -158,8 +158,8 @@ def _damage(file: RowFile) -> str:
     hash_funcs={StoredRows: _mark},
 )
 def examples_table(runs: tuple[StoredRows, ...]) -> pd.DataFrame:
-    """Return `table_of` these runs; the object is cached and shared, so never change it."""
-    return table_of(runs[0].dataset, [run.rows for run in runs])
+    """Return `build_table` these runs; the object is cached and shared, so never change it."""
+    return build_table(runs[0].dataset, [run.rows for run in runs])
 
 
 @st.cache_data(

@@ -43,7 +43,7 @@ def show_themes(
         backend: runs models to search for causes.
         analyses: the systems.
         dataset: the dataset.
-        table: all its examples, as `table_of` returns them.
+        table: all its examples, as `build_table` returns them.
     """
     systems = len(analyses)
     st.header("Themes", anchor=False)

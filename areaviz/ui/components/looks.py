@@ -22,7 +22,7 @@ def looks(
         readings: what the models read.
         digits: the digits in the picture, "" if they are unknown.
         look: the look of the page, from 0; a change moves the component to it.
-        against: as in `look_picture`.
+        against: as in `picture_at_step`.
         key: a widget key that is unique on the page.
     """
     made = readings_payload(readings, digits, against, _kept_pictures)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from areaviz.drawing.base import Played
+from areaviz.drawing.base import Animation
 from areaviz.ui.shell.component import component
 
 
-def player(played: Played, label: str, *, key: str) -> None:
+def player(played: Animation, label: str, *, key: str) -> None:
     """Draw the first picture, a play button, and a scrubber with one stop per word.
 
     Args:

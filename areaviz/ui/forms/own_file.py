@@ -12,7 +12,7 @@ from typing import Any
 import streamlit as st
 
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 from areaviz.ui.shell.page import AnyPage
 from areaviz.ui.shell.streamlit_private import is_gone
 
@@ -27,7 +27,7 @@ def not_here(noun: str, name: str) -> str:
             f"The link's {noun} is of whoever made the link and is not stored; upload it again or"
             " choose another one."
         )
-    return f'The link names a {noun} "{shown(name)}", which is not here; choose another one.'
+    return f'The link names a {noun} "{shorten(name)}", which is not here; choose another one.'
 
 
 def take_file(page: AnyPage, key: str, field: str, decode: Callable[[bytes, str], Any]) -> None:

@@ -24,7 +24,7 @@ from areaviz.data.pictures import (
     small_file,
 )
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 from areaviz.trace.link import picture_name
 from areaviz.trace.picture import Picture
 from areaviz.ui.components.thumbnails import Thumbnail, paste_hint, picked, thumbnails
@@ -70,7 +70,7 @@ class PictureState(State):
             return replace(state, source=UPLOAD, problem=sentence)
         if name not in SAMPLES:
             sentence = (
-                f'The link names a picture "{shown(name)}", which does not exist; choose another'
+                f'The link names a picture "{shorten(name)}", which does not exist; choose another'
                 " one."
             )
             return replace(state, problem=sentence)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from areaviz.drawing.gazes import picture_of
-from areaviz.drawing.look import look_picture, steps
+from areaviz.drawing.look import picture_at_step, steps
 from areaviz.trace.areas import Area
 from areaviz.trace.files import write_whole
 from areaviz.trace.query import top_areas
@@ -60,7 +60,7 @@ def _ways(traces: Iterable[Trace], folder: Path) -> list[Path]:
     """Write the last glimpse of every mechanism, and the tile of Four ways to look."""
     made = []
     for way, trace in zip(WAYS, traces, strict=True):
-        look = look_picture(trace, steps(trace) - 1)
+        look = picture_at_step(trace, steps(trace) - 1)
         name = f"{way.mechanism.replace(' ', '-')}.png"
         made.append(_written(_png(_centred(look)), Path(name), folder))
         if way.mechanism == "location-wise hard":

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 
 import streamlit as st
 
-from areaviz.drawing.axes import headless, refitted, rescaled
-from areaviz.drawing.base import ScreenFigure, Table, Takeaway, View
+from areaviz.drawing.axes import relabel_for_width, with_colour_limit, without_title
+from areaviz.drawing.base import Download, ScreenFigure, Table, View
 from areaviz.drawing.theme import WIDE
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -40,7 +40,7 @@ def warning(trace: Trace) -> None:
 
 
 def view_picker(
-    page: AnyPage, trace: Trace, focus: Focus, above: Takeaway | None = None
+    page: AnyPage, trace: Trace, focus: Focus, above: Download | None = None
 ) -> View | None:
     """Let the user choose one of the views that apply; return None if none does.
 
@@ -96,7 +96,7 @@ def chart(
         player(played, label, key=f"played_{key}")
         st.caption(escaped(played.caption))
     else:
-        figure = rescaled(refitted(view.figure(trace, focus), room), top)
+        figure = with_colour_limit(relabel_for_width(view.figure(trace, focus), room), top)
         titled(figure, f"chart_{key}", label)
     if has_files:
         takeaways(view, trace, focus, key)
@@ -110,7 +110,7 @@ def titled(figure: ScreenFigure, key: str, alt: str) -> None:
         st.text(meta["title"])
         if note:
             st.caption(escaped(note))
-    st.plotly_chart(headless(figure), key=key, config=_CONFIG, alt=alt)
+    st.plotly_chart(without_title(figure), key=key, config=_CONFIG, alt=alt)
     if meta["caption"]:
         st.caption(escaped(meta["caption"]))
 
@@ -120,7 +120,7 @@ def question(view: View) -> None:
     st.caption(view.question, help=view.how_to_read or None)
 
 
-def takeaways(view: Takeaway, trace: Trace, focus: Focus, key: str) -> None:
+def takeaways(view: Download, trace: Trace, focus: Focus, key: str) -> None:
     """Draw the numbers of a chart as a table, computed when it is opened, and its files."""
     expander = st.expander(
         "Show data", key=f"table_{view.name}_{key}", type="compact", on_change="rerun"

@@ -8,8 +8,8 @@ from functools import partial
 
 import streamlit as st
 
-from areaviz.drawing.axes import common_top, refitted
-from areaviz.drawing.base import View, caption
+from areaviz.drawing.axes import common_top, relabel_for_width
+from areaviz.drawing.base import View, figure_caption
 from areaviz.drawing.theme import WIDE
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -123,7 +123,7 @@ def _difference(page: AnyPage, traces: Traces, titles: Titles, seen: Selections)
         return
     if page.widget(st.toggle, "Show the difference between the two maps", "differs"):
         found = difference(traces[0], traces[1], seen[0], seen[1])
-        figure = refitted(difference_figure(found, (titles[0], titles[1])), WIDE)
+        figure = relabel_for_width(difference_figure(found, (titles[0], titles[1])), WIDE)
         titled(figure, "apart_map", figure.layout.meta["title"])
         with st.expander("Data of the difference", type="compact", key="apart_numbers"):
             data_table(difference_table(found))
@@ -132,5 +132,5 @@ def _difference(page: AnyPage, traces: Traces, titles: Titles, seen: Selections)
 def _tables(traces: Traces, titles: Titles, seen: Selections) -> None:
     """Draw the numbers of the card, and the run they belong to."""
     for shown in card_parts(traces, titles, seen).values():
-        st.caption(escaped(caption(shown.trace, shown.focus)))
+        st.caption(escaped(figure_caption(shown.trace, shown.focus)))
         data_table(shown.view.table(shown.trace, shown.focus))

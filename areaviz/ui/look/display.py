@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from areaviz.drawing.base import Takeaway, View
+from areaviz.drawing.base import Download, View
 from areaviz.drawing.theme import SCREEN_WIDTH, WIDE
 from areaviz.publish.kinds import KINDS, kind_of
 from areaviz.trace.record import Trace
@@ -48,7 +48,7 @@ _EXPLAINED = (hops, points, hearing, watched, growing)
 """Components that explain themselves in a sentence, so that no question follows them."""
 
 
-def display_of(trace: Trace, focus: Focus) -> tuple[Draw, Takeaway]:
+def display_of(trace: Trace, focus: Focus) -> tuple[Draw, Download]:
     """Return the component for a selection, and its files."""
     kind = kind_of(trace, focus.site)
     takeaway = KINDS[kind].takeaway if kind in _DRAWN else None

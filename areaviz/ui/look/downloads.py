@@ -8,7 +8,7 @@ from mimetypes import guess_type
 
 import streamlit as st
 
-from areaviz.drawing.base import Table, Takeaway, View
+from areaviz.drawing.base import Download, Table, View
 from areaviz.drawing.export import LETTERS, WIDTHS, Paper, csv_bytes, figure_bytes, table_json
 from areaviz.drawing.markup import element
 from areaviz.publish.options import PageOptions
@@ -44,7 +44,7 @@ _REFUSALS, REMEMBERED = "page_refusals", 8
 class Shown:
     """Something on the page that can be downloaded: a view of a selection of a trace."""
 
-    view: Takeaway
+    view: Download
     trace: Trace
     focus: Focus
 
@@ -74,7 +74,7 @@ class File:
         return guess_type(self.name)[0] or "application/octet-stream"
 
 
-def files(view: Takeaway, trace: Trace, focus: Focus, paper: Paper = PAPER) -> Mapping[str, File]:
+def files(view: Download, trace: Trace, focus: Focus, paper: Paper = PAPER) -> Mapping[str, File]:
     """Return the files of a view by extension; creating one does not access the disk."""
     name, movie = file_stem(view.name, trace, focus), view.movie
 
@@ -192,7 +192,7 @@ def page_refusal(trace: Trace) -> str:
     return known[key]
 
 
-def _page(view: Takeaway, trace: Trace, focus: Focus) -> bytes:
+def _page(view: Download, trace: Trace, focus: Focus) -> bytes:
     """Return the page, or the sentence that says why there is none, as the content of the download.
 
     A figure that needs more than the trace, such as the explanation of a weight, is included.

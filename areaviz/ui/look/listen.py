@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from areaviz.backend.base import Backend
 from areaviz.data.sound_samples import SAMPLES
-from areaviz.drawing.labels import counted
+from areaviz.drawing.labels import pluralise
 from areaviz.metrics.speech import edits
 from areaviz.trace.interventions import Share
 from areaviz.trace.record import Trace
@@ -58,4 +58,4 @@ def conclusion(trace: Trace) -> str:
     if not wrong:
         return f"Heard: **{escaped(heard)}**, every digit right."
     said = " ".join(sample.text)
-    return f"Heard: **{escaped(heard)}**, said: {said}; {counted(wrong, 'mistake')}."
+    return f"Heard: **{escaped(heard)}**, said: {said}; {pluralise(wrong, 'mistake')}."

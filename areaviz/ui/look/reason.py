@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from areaviz.backend.base import Backend
-from areaviz.drawing.labels import counted
+from areaviz.drawing.labels import pluralise
 from areaviz.trace.facts import EXPECTED, GOLD
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
@@ -66,11 +66,11 @@ def _tree(trace: Trace) -> str:
         return "What the model wrote is no tree: a bracket stays open."
     if tree.words != words:
         return (
-            f"The model wrote a tree of {counted(tree.words, 'word')}; the sentence has {words},"
+            f"The model wrote a tree of {pluralise(tree.words, 'word')}; the sentence has {words},"
             " marks counted."
         )
     levels = 1 + max(node.depth for node in tree.nodes)
     return (
-        f"The model wrote a whole tree: {counted(len(tree.nodes), 'bracket')} around"
-        f" {counted(words, 'word')}, {counted(levels, 'level')} deep."
+        f"The model wrote a whole tree: {pluralise(len(tree.nodes), 'bracket')} around"
+        f" {pluralise(words, 'word')}, {pluralise(levels, 'level')} deep."
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from areaviz.backend.base import Caller
-from areaviz.drawing.labels import readable
+from areaviz.drawing.labels import escape_controls
 from areaviz.trace.logits import Logits, has_logits, known_logits
 from areaviz.trace.query import smallest_area
 from areaviz.trace.record import Trace
@@ -52,7 +52,7 @@ def _question(page: AnyPage, trace: Trace, focus: Focus) -> Question | None:
         st.caption("First select the word or cell that attends, in the figure above.")
         return None
     labels = trace.fields[attention.query].labels
-    options = {item: f"{readable(labels[item])} (item {item + 1})" for item in focus.items}
+    options = {item: f"{escape_controls(labels[item])} (item {item + 1})" for item in focus.items}
     with st.container(horizontal=True, gap="medium"):
         query = focus.items[0]
         if len(options) > 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from areaviz.drawing.labels import readable as visible
+from areaviz.drawing.labels import escape_controls as visible
 
 __all__ = ["counted", "escaped", "shortened", "visible"]
 

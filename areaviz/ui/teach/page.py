@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from areaviz.analysis.contrast import wins
+from areaviz.analysis.contrast import count_wins
 from areaviz.analysis.stored_analysis import MODELS, SET
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.places import ANALYSIS
@@ -65,6 +65,6 @@ def _compared() -> tuple[str, ...]:
     dataset = SAMPLE_SETS[SET]()
     runs = tuple(stored_rows(ANALYSIS / f"{model}.jsonl", dataset) for model in MODELS)
     table = examples_table(runs).sort_values([CHANGE, "chrf_1"], kind="stable")
-    better, _, worse = wins(table[CHANGE].to_numpy(float), "high")
+    better, _, worse = count_wins(table[CHANGE].to_numpy(float), "high")
     worst = {name: str(table.iloc[0][name]) for name in ("text", "output_0", "output_1")}
     return without_attention(worse, better, len(table), worst)

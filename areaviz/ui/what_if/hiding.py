@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from areaviz.drawing.labels import readable
+from areaviz.drawing.labels import escape_controls
 from areaviz.metrics.words import word_runs
 from areaviz.trace.interventions import Change, Hide
 from areaviz.trace.query import is_one_text
@@ -57,7 +57,7 @@ def text_of(run: Experiment) -> str:
 def hide_items(page: WhatIfPage, run: Experiment, focus: Focus) -> Change | None:
     """Let the user choose facts, points or frames to hide, by their labels."""
     memory = run.before.fields[run.before.maps[focus.site].memory]
-    names = {item: escaped(readable(label)) for item, label in enumerate(memory.labels)}
+    names = {item: escaped(escape_controls(label)) for item, label in enumerate(memory.labels)}
     noun = ITEMS.get(memory.name, memory.name)
     chosen = page.pills(noun.capitalize(), "words", names)
     st.caption(f"What is hidden gets no weight at any step. {WHOLE[memory.name]}")

@@ -11,7 +11,7 @@ from areaviz.data.picture_samples import SAMPLES, sample
 from areaviz.evaluation.faithfulness import Faithfulness
 from areaviz.evaluation.probe import Probe
 from areaviz.trace.interventions import Change
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import shorten
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.shell.page import Page
 from areaviz.ui.shell.state import WHAT_IF, Link, State
@@ -98,7 +98,7 @@ class WhatIfState(State):
             return state
         if name and name not in SAMPLES:
             sentence = (
-                f"This link replaces the picture with “{shown(name)}”, which does not exist."
+                f"This link replaces the picture with “{shorten(name)}”, which does not exist."
                 " Choose another picture."
             )
             return replace(state, problem=sentence)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from areaviz.drawing.select import LABELLED, area_words, label_words, moment_words, quote
+from areaviz.drawing.select import LABELLED, area_words, label_words, moment_words, quote_items
 from areaviz.drawing.sites import layer_noun, site_name
 from areaviz.trace.areas import Area
 from areaviz.trace.interventions import Change, Gate, Hide, Share
@@ -90,7 +90,7 @@ def _items(trace: Trace, name: str, items: tuple[int, ...]) -> str:
     if field is None or not known:
         return f"{len(items)} items"
     if field.kind == "text":
-        return quote(field, known)
+        return quote_items(field, known)
     if field.kind == "sound":
         return moment_words(field, known)
     if field.kind in LABELLED:

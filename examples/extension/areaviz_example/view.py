@@ -10,7 +10,7 @@ from matplotlib.figure import Figure as PrintFigure
 from plotly.graph_objects import Bar, Figure
 
 from areaviz import Focus, Trace, item_shares
-from areaviz.drawing.base import Table, caption, view
+from areaviz.drawing.base import Table, figure_caption, view
 from areaviz.drawing.theme import Drawing, axis, print_figure, screen_figure
 
 
@@ -36,7 +36,7 @@ def find(trace: Trace, focus: Focus) -> Ends:
     return Ends(
         title="Share of the first and the last item",
         note="of the attention of every query",
-        caption=caption(trace, focus),
+        caption=figure_caption(trace, focus),
         labels=trace.fields[attention.query].labels,
         first=shares[:, 0],
         last=shares[:, -1],

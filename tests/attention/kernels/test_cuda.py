@@ -54,8 +54,8 @@ def a_gpu(monkeypatch: pytest.MonkeyPatch, tools: Tools) -> list[tuple[int, ...]
         called.append(tuple(query.shape))
         return tools.attention(query, *rest, **options)
 
-    monkeypatch.setattr(cpu, "able", lambda *_: False)
-    monkeypatch.setattr(cuda, "able", lambda *_: True)
+    monkeypatch.setattr(cpu, "supports", lambda *_: False)
+    monkeypatch.setattr(cuda, "supports", lambda *_: True)
     monkeypatch.setattr(cuda, "compiled", lambda: tools._replace(attention=attention))
     return called
 
@@ -182,4 +182,4 @@ def test_compiling_pays_only_for_large_masked_training() -> None:
 def test_gpu_default_is_torch_attention_to_pooled_keys() -> None:
     assert choose_impl(CAUSAL, torch.device("cuda")) == "pooled"
     assert choose_impl(CAUSAL, torch.device("cpu")) == "streamed"
-    assert not cuda.able(*inputs(), CAUSAL)
+    assert not cuda.supports(*inputs(), CAUSAL)

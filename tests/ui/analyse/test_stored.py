@@ -12,7 +12,7 @@ import pytest
 
 from areaviz.analysis.row_lines import Header, Row
 from areaviz.analysis.rows import RowFile
-from areaviz.analysis.table import summary, table_of
+from areaviz.analysis.table import build_table, summary
 from areaviz.data.examples import Dataset, Example
 from areaviz.ui.analyse import stored
 from areaviz.ui.analyse.stored import examples_table, figures, stored_rows
@@ -38,7 +38,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         monkeypatch.setattr(stored, name, counted)
 
     counting("summary", summary)
-    counting("table_of", table_of)
+    counting("table_of", build_table)
     return done
 
 

@@ -9,7 +9,7 @@ import json
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.drawing.base import Table, Takeaway
+from areaviz.drawing.base import Download, Table
 from areaviz.interactive.grid import TAKEAWAY as GRID
 from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
 from areaviz.trace.errors import InputError
@@ -41,7 +41,7 @@ POINTED = [
 
 @pytest.mark.parametrize(("takeaway", "trace", "focus"), [*POINTED, *TAKEAWAYS])
 def test_the_numbers_are_the_same_in_every_file(
-    takeaway: Takeaway, trace: Trace, focus: Focus
+    takeaway: Download, trace: Trace, focus: Focus
 ) -> None:
     made = files(takeaway, trace, focus)
     assert set(made) - {"gif"} == {"html", "svg", "pdf", "png", "csv", "json", "npz"}
