@@ -56,7 +56,7 @@ _TORCH = (
     *("areaviz.attention", "areaviz.decoding", "areaviz.data", "areaviz.models"),
     *("areaviz.training", "areaviz.evaluation", "areaviz.adapters"),
 )
-_PICTURES = ("areaviz.drawing", "areaviz.views", "areaviz.interactive", "areaviz.lessons")
+_PICTURES = ("areaviz.drawing", "areaviz.views", "areaviz.interactive")
 PLACES: Mapping[str, tuple[str, ...]] = {
     "torch": (*_TORCH, "areaviz.backend.local"),
     "safetensors.torch": (*_TORCH, "areaviz.backend.local"),
@@ -64,7 +64,7 @@ PLACES: Mapping[str, tuple[str, ...]] = {
     "timm": ("areaviz.adapters",),
     "plotly": _PICTURES,
     "matplotlib": _PICTURES,
-    "streamlit": ("areaviz.ui", "areaviz.lessons", "areaviz.gateway", "app", "pages"),
+    "streamlit": ("areaviz.ui", "areaviz.gateway", "app", "pages"),
     "uvicorn": ("areaviz.gateway",),
     "httptools": ("areaviz.gateway",),
     "starlette": ("areaviz.gateway", "areaviz.server"),

@@ -85,7 +85,7 @@ COMPONENTS: Mapping[str, tuple[str, ...]] = {
         TEXTS,
         "lessons/lesson.html",
         "lessons/lesson.css",
-        "window/theta.js",
+        "lessons/theta.js",
         "lessons/arithmetic.js",
         "lessons/kit.js",
         "lessons/pictures.js",
@@ -97,14 +97,6 @@ COMPONENTS: Mapping[str, tuple[str, ...]] = {
         "lessons/deep_idea.js",
         "lessons/deep_computed.js",
         "lessons/lesson_frame.js",
-    ),
-    "window": (
-        "window/window.html",
-        "window/window.css",
-        "window/theta.js",
-        "window/handles.js",
-        "window/numbers.js",
-        "window/window.js",
     ),
 }
 """The files of every component, in the order they are joined."""

@@ -6,7 +6,7 @@ Shapes: H x W items of the memory, D features of an item, A areas in the order o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,14 +24,8 @@ def areas_of(grid: AreaGrid) -> list[Area]:
     return [grid.area(number) for number in range(grid.count)]
 
 
-def holds(area: Area, row: int, column: int) -> bool:
-    """Whether the item at (row, column) is one of the area's."""
-    inside = area.top <= row < area.top + area.height
-    return inside and area.left <= column < area.left + area.width
-
-
 def items_of(x_HWD: Floats, area: Area) -> Floats:
-    """The items an area holds, row by row: [items, D]."""
+    """Return the items an area holds, row by row: [items, D]."""
     block = x_HWD[area.top : area.top + area.height, area.left : area.left + area.width]
     return block.reshape(area.size, -1)
 
@@ -44,7 +38,7 @@ def softmax(logits: Floats) -> Floats:
 
 
 def area_sums(x_HWD: Floats, grid: AreaGrid) -> Floats:
-    """The sum of every area (Eq. 4, Li et al. 2019) by the running recurrence: [A, D].
+    """Return the sum of every area (Eq. 4, Li et al. 2019) by the running recurrence: [A, D].
 
     One addition an area, no subtraction, so nothing cancels.
     """
@@ -52,13 +46,13 @@ def area_sums(x_HWD: Floats, grid: AreaGrid) -> Floats:
 
 
 def area_means(x_HWD: Floats, grid: AreaGrid) -> Floats:
-    """The mean of every area (Eq. 3, Li et al. 2019): [A, D]."""
+    """Return the mean of every area (Eq. 3, Li et al. 2019): [A, D]."""
     means: Floats = area_sums(x_HWD, grid) / _sizes(x_HWD, grid)
     return means
 
 
 def area_deviations(x_HWD: Floats, grid: AreaGrid) -> Floats:
-    """The standard deviation of every area (Eq. 5, Li et al. 2019): [A, D], never below 0.
+    """Return the standard deviation of every area (Eq. 5, Li et al. 2019): [A, D], never below 0.
 
     Areas grow by merging mean and summed squared deviation, in the precision of the input.
     """
@@ -71,15 +65,15 @@ def area_deviations(x_HWD: Floats, grid: AreaGrid) -> Floats:
 
 
 def padded_table(x_HWD: Floats) -> Floats:
-    """The summed area table with a row of zeros above and a column of zeros left: [H+1, W+1, D]."""
-    # In the precision of the memory: its rounding errors are what lesson 10 shows.
+    """Return the summed area table, with zeros above and to the left: [H+1, W+1, D]."""
+    # In the precision of the memory: its rounding errors are measured in `rounding`.
     along_rows = np.cumsum(x_HWD, axis=1, dtype=x_HWD.dtype)
     summed = np.cumsum(along_rows, axis=0, dtype=x_HWD.dtype)
     return np.pad(summed, ((1, 0), (1, 0), (0, 0)))
 
 
 def corner_sums(table: Floats, h: int, w: int) -> Floats:
-    """The sums of all areas of h x w items, from the four corners of each in a padded table."""
+    """Return the sums of all areas of h x w items, from four corners of a padded table."""
     upper_left = table[:-h, :-w]
     lower_right = table[h:, w:]
     lower_left = table[h:, :-w]
@@ -89,13 +83,13 @@ def corner_sums(table: Floats, h: int, w: int) -> Floats:
 
 
 def table_sums(x_HWD: Floats, grid: AreaGrid) -> Floats:
-    """The sum of every area from the table (Algorithm 1, indices repaired): [A, D]."""
+    """Return the sum of every area from the table (Algorithm 1, indices repaired): [A, D]."""
     table = padded_table(x_HWD)
     return _all_areas({(h, w): corner_sums(table, h, w) for h, w in grid.shapes()}, grid)
 
 
 def table_variances(x_HWD: Floats, grid: AreaGrid) -> Floats:
-    """The variance of every area as Algorithm 2 computes it: [A, D].
+    """Return the variance of every area as Algorithm 2 computes it: [A, D].
 
     It is the mean of the squares less the squared mean, which rounding can make negative.
     """
@@ -106,7 +100,7 @@ def table_variances(x_HWD: Floats, grid: AreaGrid) -> Floats:
 
 
 def plain(number: float, digits: int = 3) -> str:
-    """A number with at most `digits` decimals, without trailing zeros or a minus zero."""
+    """Return a number with at most `digits` decimals, without trailing zeros or a minus zero."""
     text = f"{number:.{digits}f}"
     if "." in text:
         text = text.rstrip("0").rstrip(".")
@@ -114,26 +108,22 @@ def plain(number: float, digits: int = 3) -> str:
     return "0" if text == "-0" else text
 
 
-def vector(numbers: Iterable[float], digits: int = 3) -> str:
-    """A vector in writing: `(3, 4)`, or `3` if it has one number."""
-    parts = [plain(number, digits) for number in numbers]
-    return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
-
-
 def _sizes(x_HWD: Floats, grid: AreaGrid) -> Floats:
-    """The number of items of every area, in the precision of the memory: [A, 1]."""
+    """Return the number of items of every area, in the precision of the memory: [A, 1]."""
     return grid.sizes()[:, None].astype(x_HWD.dtype)
 
 
 def _grow(
     items: Floats, grid: AreaGrid, merge: Callable[[Floats, Floats, int, int], Floats]
 ) -> Slabs:
-    """What is known of every area, made of what is known of single items [..., H, W, D].
+    """Return what is known of every area, made of what is known of single items [..., H, W, D].
 
     An area is the area one row shorter plus one row; a row is the row one item shorter plus one
     item.
 
     Args:
+        items: what is known of every item.
+        grid: all areas.
         merge: puts two parts together, given both and how many items each has.
     """
     slabs: Slabs = {(1, 1): items}
@@ -159,6 +149,6 @@ def _merge(one: Floats, other: Floats, count: int, other_count: int) -> Floats:
 
 
 def _all_areas(slabs: Slabs, grid: AreaGrid) -> Floats:
-    """The slabs one after the other, an area a row: [A, D]."""
+    """Return the slabs one after the other, an area a row: [A, D]."""
     features = slabs[1, 1].shape[-1]
     return np.concatenate([slabs[shape].reshape(-1, features) for shape in grid.shapes()])

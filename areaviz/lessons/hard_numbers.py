@@ -1,4 +1,4 @@
-"""Numbers of lesson 11: the estimate of REINFORCE against the exact gradient.
+"""Numbers of question 11: the estimate of REINFORCE against the exact gradient.
 
 Survey Eq. 15-16 and 43-48. Shapes: K items and their scores, M draws of one estimate, N estimates.
 """
@@ -90,9 +90,11 @@ class Redraws:
 
 
 def redraw(choice: Choice, samples: int, baseline: str, more: int = 0) -> Redraws:
-    """The last `SHOWN` estimates of `samples` draws each (Eq. 48); always the same draws.
+    """Return the last `SHOWN` estimates of `samples` draws each (Eq. 48); always the same draws.
 
     Args:
+        choice: the items, their chances and rewards.
+        samples: draws of one estimate.
         baseline: one of `BASELINES`.
         more: how many estimates were added since the first were drawn.
     """
@@ -120,15 +122,18 @@ def level(choice: Choice, baseline: str) -> float:
 
 
 def best(choice: Choice) -> float:
-    """The number that, taken as the baseline, gives the least variance (Weaver and Tao 2001)."""
+    """Return the baseline that gives the least variance (Weaver and Tao 2001)."""
     pull = _pull(choice)
     return float(pull @ choice.rewards / pull.sum())
 
 
 def variance(choice: Choice, samples: int, baseline: float, wander: float = 0) -> float:
-    """The exact variance of an estimate, summed over the scores.
+    """Return the exact variance of an estimate, summed over the scores.
 
     Args:
+        choice: the items, their chances and rewards.
+        samples: draws of one estimate.
+        baseline: what is subtracted from every reward.
         wander: the variance of the baseline itself.
     """
     squared = (choice.rewards - baseline) ** 2 + wander
@@ -136,7 +141,7 @@ def variance(choice: Choice, samples: int, baseline: float, wander: float = 0) -
 
 
 def variance_with(choice: Choice, samples: int, baseline: str) -> float:
-    """The exact variance with one of the `BASELINES`."""
+    """Return the exact variance with one of the `BASELINES`."""
     wander = 0.0
     if baseline == "Moving average":
         spread = float(choice.weights @ (choice.rewards - choice.expected) ** 2)
@@ -145,13 +150,13 @@ def variance_with(choice: Choice, samples: int, baseline: str) -> float:
 
 
 def _pull(choice: Choice) -> Floats:
-    """What an item's squared advantage adds to the variance: weight x squared gradient: [K]."""
+    """Return the weight times the squared gradient of every item: [K]."""
     pull: Floats = choice.weights * (choice.traces**2).sum(1)
     return pull
 
 
 def _moving_averages(rewards: Floats) -> Floats:
-    """The moving average before each reward, 0 before the first: [N] -> [N]."""
+    """Return the moving average before each reward, 0 before the first: [N] -> [N]."""
     averages = np.zeros(len(rewards))
     for number, reward in enumerate(rewards[:-1]):
         averages[number + 1] = (1 - RATE) * averages[number] + RATE * reward

@@ -8,12 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from areaviz.lessons import arithmetic
-from areaviz.lessons.mean_and_sum import NUMBERS_HWD, PAIRS_HWD
 from areaviz.trace.areas import AreaGrid
 
 GRIDS = st.tuples(*[st.integers(1, 4)] * 4).map(
     lambda sizes: AreaGrid.clamped(sizes[:2], sizes[2:])
 )
+
+NUMBERS_HWD = np.arange(1.0, 7.0).reshape(2, 3, 1)
+PAIRS_HWD = np.arange(1.0, 11.0).reshape(1, 5, 2)
 
 
 def by_definition(x_HWD: arithmetic.Floats, grid: AreaGrid, reduce: str) -> arithmetic.Floats:
@@ -70,8 +72,3 @@ def test_a_constant_memory_has_no_deviation_even_in_float32() -> None:
 )
 def test_numbers_are_written_plainly(number: float, text: str) -> None:
     assert arithmetic.plain(number) == text
-
-
-def test_vectors_are_written_with_brackets_unless_they_are_one_number() -> None:
-    assert arithmetic.vector([3.0]) == "3"
-    assert arithmetic.vector([3.0, 4.25]) == "(3, 4.25)"

@@ -28,25 +28,3 @@ def test_a_start_score_alone_lifts_the_item_as_much_as_the_span() -> None:
     for start in np.linspace(-1, 1, 5):
         found = boundary.attend(0, float(start), 0)
         assert boundary.GRID.area(boundary.heaviest(found)).width == 1
-
-
-def test_an_area_is_the_sum_of_its_parts() -> None:
-    found = boundary.attend(0.1, 0.3, -0.2)
-    span = next(
-        n
-        for n in range(boundary.GRID.count)
-        if boundary.words_of(boundary.GRID.area(n)) == "young child"
-    )
-    assert found.logits[span] == pytest.approx(0.95 + 0.1 + 0.3 - 0.2)
-    assert (
-        boundary.sum_equation(found, span)
-        == r"\text{young\ child}: \; 0.95 + 0.1 + 0.3-0.2 = \mathbf{1.15}"
-    )
-
-
-def test_the_table_has_every_area_and_the_pictures_name_the_heaviest() -> None:
-    found = boundary.attend(0.5, 0, 0)
-    assert len(boundary.table(found).rows) == boundary.GRID.count == 9
-    texts = [note.text for note in boundary.figure(found).layout.annotations]
-    assert set(boundary.WORDS) <= set(texts) and f"{found.weights.max():.3f}" in texts
-    assert len(boundary.parts_figure(found).data) == 4

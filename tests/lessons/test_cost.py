@@ -29,20 +29,3 @@ def test_the_factored_form_stays_close_to_regular_attention() -> None:
     counts = cost.operations(AreaGrid(1, 256, 1, 5))
     assert counts["built areas"] / counts["regular"] == pytest.approx(1270 / 256)
     assert 1 < counts["factored"] / counts["regular"] < 1.1
-
-
-def test_the_table_pays_from_eight_items_on() -> None:
-    assert cost.worthwhile(cost.grids("sequence", 256)) == 8
-    assert cost.worthwhile([AreaGrid(1, 256, 1, 2)]) is None
-
-
-@pytest.mark.parametrize(
-    ("kind", "side"), [("sequence", 16), ("sequence", 1024), ("grid", 10), ("grid", 32)]
-)
-def test_the_curves_hold_the_numbers_of_the_table(kind: str, side: int) -> None:
-    rows = cost.table(kind, side).rows
-    curves = {curve.name: list(curve.y) for curve in cost.building_figure(kind, side, 3).data}
-    assert [f"{count:,}" for count in curves["one by one"]] == [row[2] for row in rows]
-    attended = {curve.name: list(curve.y) for curve in cost.attending_figure(kind, side, 3).data}
-    assert [f"{count:,}" for count in attended["factored"]] == [row[-1] for row in rows]
-    assert len(rows) == cost.LARGEST

@@ -1,11 +1,12 @@
-"""Lesson 13: the misprints give the numbers the page says they give."""
+"""The misprints give the numbers that docs/misprints.md says they give."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from areaviz.lessons import errata, survey_errata
+from areaviz.data.places import ROOT
+from areaviz.lessons import errata, rounding, survey_errata
 from areaviz.trace.areas import AreaGrid
 
 
@@ -36,19 +37,6 @@ def test_the_count_goes_wrong_only_where_the_areas_do_not_fit() -> None:
             assert errata.printed_count(length, size) == errata.true_count(length, size)
 
 
-def test_both_versions_of_the_table_are_drawn() -> None:
-    texts = [note.text for note in errata.integral_figure(4).layout.annotations]
-    assert {"69", "16", "as printed", "as implemented"} <= set(texts)
-    assert errata.integral_table(4).rows[-1] == (4, "4 14 34 69", "4 8 12 16")
-
-
-def test_the_summary_has_every_misprint() -> None:
-    rows = errata.table(3, 2, 4, 6, 100).rows
-    assert [row[1:] for row in rows][:3] == [("9", "25"), ("4", "1"), ("19", "9")]
-    assert rows[-1][1:] == ("9", "10")
-    assert all(printed != repaired for _, printed, repaired in rows)
-
-
 @pytest.mark.parametrize("height", range(2, 7))
 @pytest.mark.parametrize("width", range(2, 7))
 def test_rows_beyond_the_width_are_lost(height: int, width: int) -> None:
@@ -69,8 +57,22 @@ def test_the_repaired_estimate_is_the_slope(glimpses: int) -> None:
     assert survey_errata.slope(glimpses, printed=True) == pytest.approx(exact / glimpses)
 
 
-def test_both_misprints_of_the_survey_are_drawn_and_listed() -> None:
-    texts = [note.text for note in survey_errata.sampled_figure(3, 2).layout.annotations]
-    assert texts.count("1") == 4 + 6 and texts.count("0") == 2
-    rows = survey_errata.table(4, 3, 2).rows
-    assert [row[1:] for row in rows] == [("9", "12"), ("0.128", "0.256")]
+def test_the_document_has_the_numbers_of_the_code() -> None:
+    text = (ROOT / "docs" / "misprints.md").read_text("utf-8")
+    wrong, right = errata.loops(4, 2, printed=True), errata.loops(4, 2, printed=False)
+    pairs = [
+        (wrong.areas, right.areas),
+        (f"{wrong.first:g}", f"{right.first:g}"),
+        (wrong.right, right.right),
+        *((f"{errata.integral(4, True)[-1, -1]:g}", f"{errata.integral(4, False)[-1, -1]:g}"),),
+        (rounding.measure(100).negative, 0),
+        (errata.printed_count(4, 6), errata.true_count(4, 6)),
+        tuple(f"{survey_errata.sampled(4, 3, printed).sum():g}" for printed in (True, False)),
+        tuple(f"{survey_errata.slope(3, printed):.3f}" for printed in (True, False)),
+    ]
+    rows = [line for line in text.splitlines() if line.startswith(("| Alg", "| Eq", "| Count"))]
+    assert [row.split(" | ", 2)[2] for row in rows] == [f"{a} | {b} |" for a, b in pairs]
+    for mean in (0, 10, 100, 1000):
+        found = rounding.measure(mean)
+        errors = f"{found.table_error:.1e} | {found.negative} | {found.merged_error:.1e}"
+        assert f"| {mean} | {errors} |" in text

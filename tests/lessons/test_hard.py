@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from areaviz.attention.hard import reinforce
-from areaviz.lessons import hard
 from areaviz.lessons import hard_numbers as numbers
 
 CHOICES = [
@@ -96,54 +95,3 @@ def test_sampling_again_adds_one_estimate() -> None:
         before.chosen[-1]
     ].mean()
     assert after.baselines[-1] == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("baseline", numbers.BASELINES)
-@pytest.mark.parametrize("choice", CHOICES)
-def test_the_pictures_hold_the_numbers(choice: numbers.Choice, baseline: str) -> None:
-    drawn = numbers.redraw(choice, 8, baseline)
-    cloud, exact, this = hard.gradient_figure(choice, drawn).data
-    assert len(cloud.y) == drawn.estimates.size
-    np.testing.assert_allclose(exact.y[::3], choice.gradient)
-    np.testing.assert_allclose(this.y, drawn.estimates[-1])
-    texts = [note.text for note in hard.items_figure(choice, drawn).layout.annotations]
-    assert [int(text) for text in texts[3 : 4 * 5 : 4]] == np.bincount(
-        drawn.chosen[-1], minlength=5
-    ).tolist()
-    curve, *marks = hard.baseline_figure(choice, 8, baseline).data
-    assert min(curve.y) >= numbers.variance_with(choice, 8, "Best") - 1e-12
-    assert [mark.y[0] for mark in marks] == [
-        numbers.variance_with(choice, 8, name) for name in ("None", "Mean reward", "Best")
-    ]
-    assert sum(mark.marker.line.width > 0 for mark in marks) == 1
-
-
-@pytest.mark.parametrize("baseline", numbers.BASELINES)
-@pytest.mark.parametrize("choice", CHOICES)
-def test_every_estimate_of_one_draw_fits_into_the_picture(
-    choice: numbers.Choice, baseline: str
-) -> None:
-    drawn = numbers.redraw(choice, 1, baseline)
-    low, high = hard.gradient_figure(choice, drawn).layout.yaxis.range
-    assert low <= drawn.estimates.min() and drawn.estimates.max() <= high
-
-
-def test_the_tables_and_the_first_draw_are_written_out() -> None:
-    choice = numbers.Choice(numbers.SCORES["Even"], numbers.REWARDS["Right or wrong"])
-    drawn = numbers.Redraws(
-        np.array([[0], [2]]), np.array([0.2, 0.2]), np.array([[0.0] * 5, [1.0] * 5])
-    )
-    equation = hard.draw_equation(choice, drawn)
-    assert r"(1 - 0.2)\;\cdot \\ (-0.2, -0.2, 0.8, -0.2, -0.2)" in equation
-    assert "(-0.16, -0.16, 0.64, -0.16, -0.16)" in equation
-    assert hard.scores_table(choice, drawn).rows[2] == (
-        "item 3",
-        "0.2",
-        "1",
-        "0.16",
-        "1",
-        "0.5",
-        "0.7071",
-    )
-    rows = {row[0]: row[1:] for row in hard.baselines_table(choice, 1).rows}
-    assert rows["None"] == ("0", "0.128", "1") and rows["Best"] == ("0.2", "0.096", "0.75")

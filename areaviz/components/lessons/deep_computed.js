@@ -30,7 +30,7 @@ function deepWorth(place, { forms }, texts) {
     set(texts.how, spans === null ? texts.never : lessonText(texts.spans, { encoder: Math.round(100 * spans[0]), decoder: Math.round(100 * spans[1]) }));
   });
   place.replaceChildren(parts[0], choice.box, picture, parts[1]);
-  choice.press(4);
+  choice.press(2);
 }
 
 /** The sum of any rectangle from four entries of the table. */
@@ -65,15 +65,30 @@ function deepListeners(place, { text, listeners, spoken }, texts) {
       const row = weights[number - 1];
       const most = Math.max(...row);
       const figure = lessonNode('figure', 'wave');
-      const shape = row.map((weight, moment) => `${(100 * moment) / row.length},${40 - (38 * weight) / most}`).join(' ');
-      figure.append(lessonNode('figcaption', 'caption', lessonText(texts.peak, { name, percent: Math.round(100 * most) })));
-      figure.insertAdjacentHTML('beforeend', `<svg viewBox="0 0 100 40" preserveAspectRatio="none" aria-hidden="true"><rect x="${100 * start}" width="${100 * length}" height="40"/><polyline points="0,40 ${shape} 100,40"/></svg>`);
+      const canvas = Object.assign(document.createElement('canvas'), { width: 640, height: 80 });
+      canvas.setAttribute('role', 'img');
+      canvas.setAttribute('aria-label', lessonText(texts.peak, { name, percent: Math.round(100 * most) }));
+      drawWave(canvas, row.map((weight) => weight / most), start, length);
+      figure.append(lessonNode('figcaption', 'caption', lessonText(texts.peak, { name, percent: Math.round(100 * most) })), canvas);
       return figure;
     }));
     set(texts.how, texts.note);
   }
   place.replaceChildren(parts[0], box, picture, parts[1]);
   draw(values());
+}
+
+/** Weights of all moments as a curve up to 1, over a band where something is spoken. */
+function drawWave(canvas, weights, start, length) {
+  const context = canvas.getContext('2d');
+  const { width, height } = canvas;
+  context.fillStyle = 'rgb(128 128 128 / 0.4)';
+  context.fillRect(start * width, 0, length * width, height);
+  context.strokeStyle = '#009e73';
+  context.lineWidth = 3;
+  context.beginPath();
+  weights.forEach((weight, moment) => context.lineTo(((moment + 0.5) * width) / weights.length, height - 3 - weight * (height - 6)));
+  context.stroke();
 }
 
 const DEEP_ESTIMATES = 200;
@@ -132,9 +147,8 @@ function deepWindow(place, { picture, side, captions, theta }, texts) {
   const pixels = { ...picture, rgb: Uint8Array.from(atob(picture.rgb), (letter) => letter.charCodeAt(0)) };
   const { input, output, frame, figures } = windowParts(pixels, side, captions);
   frame.remove();
-  const outline = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
-  outline.setAttribute('viewBox', '-1 -1 2 2');
-  outline.setAttribute('class', 'outline');
+  const outline = Object.assign(document.createElement('canvas'), { width: 480, height: 480, className: 'outline' });
+  outline.setAttribute('aria-hidden', 'true');
   input.after(outline);
   const { parts, set } = deepTexts(2);
   const { box, values } = deepSliders([
@@ -146,9 +160,14 @@ function deepWindow(place, { picture, side, captions, theta }, texts) {
   function draw([size, angle, x, y]) {
     const [cosine, sine] = [size * Math.cos((angle * Math.PI) / 180), size * Math.sin((angle * Math.PI) / 180)];
     const map = [cosine, -sine, x, sine, cosine, y];
-    output.getContext('2d').putImageData(warped(pixels, map, side), 0, 0);
-    const corners = [[-1, -1], [1, -1], [1, 1], [-1, 1]].map((corner) => mapped(map, corner).map((number) => number.toFixed(3)).join(','));
-    outline.innerHTML = `<polygon points="${corners.join(' ')}"/>`;
+    drawWarped(output, pixels, map);
+    const context = outline.getContext('2d');
+    context.clearRect(0, 0, 480, 480);
+    context.beginPath();
+    for (const corner of [[-1, -1], [1, -1], [1, 1], [-1, 1]]) context.lineTo(...mapped(map, corner).map((number) => 240 * (number + 1)));
+    context.closePath();
+    [context.strokeStyle, context.lineWidth] = ['#009e73', 6];
+    context.stroke();
     set(texts.how, lessonText(texts.matrix, { first: deepVector(map.slice(0, 3), 2), second: deepVector(map.slice(3), 2) }));
   }
   // A drag on the picture moves the two sliders of the window's middle.
@@ -162,7 +181,7 @@ function deepWindow(place, { picture, side, captions, theta }, texts) {
   };
   input.style.touchAction = 'none';
   for (const name of ['pointerdown', 'pointermove']) input.addEventListener(name, follow);
-  input.getContext('2d').putImageData(warped(pixels, IDENTITY, pixels.width), 0, 0);
+  drawWarped(input, pixels, WHOLE_PICTURE);
   place.replaceChildren(parts[0], box, figures, parts[1]);
   draw(values());
 }

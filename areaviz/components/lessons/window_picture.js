@@ -12,10 +12,10 @@ function windowPicture(place, { picture, side, small, centre, answer, options, c
     // The window stays within the picture while it is large.
     const [x, y] = centre.map((middle) => Math.sign(middle) * Math.min(Math.abs(middle), 1 - half));
     lessonFrameOver(frame, [y - half + 1, x - half + 1, 2 * half, 2 * half], 2, 2);
-    output.getContext('2d').putImageData(warped(pixels, [half, 0, x, 0, half, y], side), 0, 0);
+    drawWarped(output, pixels, [half, 0, x, 0, half, y]);
   }
   slider.addEventListener('input', draw);
-  input.getContext('2d').putImageData(warped(pixels, IDENTITY, pixels.width), 0, 0);
+  drawWarped(input, pixels, WHOLE_PICTURE);
   place.replaceChildren(figures, label, own);
   figures.lastChild.style.visibility = 'hidden';
   draw();
@@ -50,4 +50,13 @@ function windowParts(pixels, side, captions) {
     return figure;
   }));
   return { input, output, frame, figures };
+}
+
+const WHOLE_PICTURE = [1, 0, 0, 0, 1, 0];
+
+/** Draw what a window gives on a square canvas. */
+function drawWarped(canvas, pixels, theta) {
+  const image = new ImageData(canvas.width, canvas.width);
+  warpedPixels(pixels, theta, canvas.width).forEach((rgb, place) => image.data.set([...rgb.map(Math.round), 255], 4 * place));
+  canvas.getContext('2d').putImageData(image, 0, 0);
 }

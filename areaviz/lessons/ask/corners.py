@@ -15,11 +15,11 @@ def ask(texts: Texts) -> Asked:
     total = summed_table.MEMORY[
         AREA.top : AREA.top + AREA.height, AREA.left : AREA.left + AREA.width
     ].sum()
-    rows, columns = summed_table.stage(4).shape
+    rows, columns = summed_table.table().shape
     places = summed_table.corner_places(AREA)
     numbers = {
         "memory": summed_table.MEMORY.tolist(),
-        "table": summed_table.stage(4).tolist(),
+        "table": summed_table.table().tolist(),
         "area": [AREA.top, AREA.left, AREA.height, AREA.width],
         "answer": sorted(row * columns + column for row, column in places),
         "rows": rows,

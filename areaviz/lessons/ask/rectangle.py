@@ -110,6 +110,8 @@ def lies_on(area: Area, grid: AreaGrid, box: tuple[float, float, float, float]) 
     """Return whether every cell of an area touches a box.
 
     Args:
+        area: a rectangle of cells.
+        grid: the cells.
         box: left, top, right, bottom as shares of the picture's sides.
     """
     left, top, right, bottom = box

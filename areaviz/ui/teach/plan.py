@@ -233,8 +233,8 @@ def _prediction() -> Row:
             items=", ".join(map(str, items)),
         ),
         tuple(
-            (sentence("Lesson {number}", number=number), f"./how_areas_work#{anchor}")
-            for number, anchor in enumerate(("sequence", "grid", "mean-and-sum"), 1)
+            (sentence("Lesson {number}", number=number), f"./how_areas_work?q={number}&deep=1")
+            for number in (1, 2, 3)
         ),
         sentence("Answers"),
         (

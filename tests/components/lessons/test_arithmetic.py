@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from areaviz.lessons import arithmetic, attention, boundary, cost, features, summed_table
 from areaviz.lessons.ask.spread import learned
@@ -102,7 +103,7 @@ def test_counted_operations_are_equal(items: int, longest: int) -> None:
 def test_the_table_and_its_corners_are_equal() -> None:
     memory = summed_table.MEMORY.tolist()
     (table,) = computed(("tableOf", [memory]))
-    assert table == summed_table.stage(4).tolist()
+    assert table == summed_table.table().tolist()
     areas = arithmetic.areas_of(summed_table.GRID)
     found = computed(*(("cornersOf", [table, plain(area)]) for area in areas))
     assert found == [summed_table.corners(area) for area in areas]
@@ -122,3 +123,17 @@ def test_a_hard_choice_agrees(scores: str, rewards: str) -> None:
     near(found["best"], best(choice))
     near(once, variance(choice, 1, -1.3))
     near(often, variance(choice, 64, 0.7))
+
+
+@pytest.mark.parametrize("theta", [(0.5, 0.1, -0.2, -0.3, 0.8, 0.4), (1.4, 0, 0.3, 0, 1.4, 0)])
+def test_a_window_reads_what_torch_samples(theta: tuple[float, ...]) -> None:
+    pixels_HWC = np.random.default_rng(3).integers(0, 256, (7, 9, 3)).astype(float)
+    given = {"height": 7, "width": 9, "rgb": pixels_HWC.ravel().tolist()}
+    (found,) = computed(("warpedPixels", [given, list(theta), 8]))
+    matrix = torch.tensor(theta, dtype=torch.float64).view(1, 2, 3)
+    places = torch.nn.functional.affine_grid(matrix, [1, 3, 8, 8], align_corners=False)
+    picture = torch.tensor(pixels_HWC).permute(2, 0, 1)[None]
+    expected = torch.nn.functional.grid_sample(picture, places, align_corners=False)
+    np.testing.assert_allclose(
+        np.array(found).T.reshape(3, 8, 8), expected[0].numpy(), rtol=RELATIVE, atol=1e-9
+    )
