@@ -22,10 +22,14 @@ function windowPicture(place, { picture, side, small, centre, answer, options, c
   return {
     verdict: choice.verdict,
     reveal() {
+      slider.value = String(small);
+      draw();
       figures.lastChild.style.visibility = '';
       choice.reveal();
     },
     clear() {
+      slider.value = '1';
+      draw();
       figures.lastChild.style.visibility = 'hidden';
       choice.clear();
     },
