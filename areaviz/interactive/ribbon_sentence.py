@@ -71,7 +71,7 @@ def _others(rest: Sequence[Group], count: int, heads: int) -> str:
     """Say what the heads attend to with which the sentence does not begin."""
     if len(rest) >= _NAMED:
         left = sum(len(tops) for _, tops in rest)
-        return f"; the other {_counted(left)} heads attend most to other places"
+        return f"; the other {_counted(left)} heads attend most to other areas"
     return "".join(f"; {_attends(tops, count, heads, place)}" for place, tops in rest)
 
 

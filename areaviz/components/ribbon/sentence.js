@@ -93,7 +93,7 @@ class Sentence {
   others(rest, heads) {
     const left = rest.flatMap(({ tops }) => tops);
     if (!rest.length) return '';
-    if (rest.length > 2) return sentence('; the other {count} heads attend most to other places', { count: count(left.length) });
+    if (rest.length > 2) return sentence('; the other {count} heads attend most to other areas', { count: count(left.length) });
     return rest.map(({ text, tops }) => {
       const told = { who: this.who(tops, heads), where: text };
       return isOne(tops) ? sentence('; {who} attends most to {where}', told) : sentence('; {who} attend most to {where}', told);
