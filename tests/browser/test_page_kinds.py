@@ -10,6 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
 import areaviz
+from areaviz.publish.show import show
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from tests import fakes
@@ -153,3 +154,14 @@ def test_markup_in_labels_stays_text(opened: Open, kind: str) -> None:
     shown = drawn(page, kind)
     expect(shown.get_by_text("<img src=//example.org/x").first).to_be_attached()
     assert shown.locator("img[onerror]").count() == 0 and page.title() != "taken"
+
+
+def test_a_notebook_shows_the_component(page: Page, tmp_path: Path) -> None:
+    shown = show(clip_trace(), height=700, widget=False)
+    outer = tmp_path / "notebook.html"
+    outer.write_text(f"<!doctype html><title>Notebook</title>{shown._repr_html_()}", "utf-8")
+    page.goto(outer.as_uri())
+    strip = page.frame_locator("iframe").locator(".strip[data-ready]")
+    expect(strip.locator(".say")).to_have_text(
+        "“1” attends most to frames 2 to 3 as one area, with 63 %."
+    )
