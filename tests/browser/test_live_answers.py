@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from areaviz.cards.card import read_card
 from areaviz.data.places import CHECKPOINTS
+from areaviz.interactive.points import first_step
 from areaviz.models import MODELS
 from areaviz.models.base import Model
 from areaviz.publish.live import live_page
@@ -52,7 +53,10 @@ def test_points_are_added_in_the_drawing_and_typed(page: Page, tmp_path: Path) -
     expect(page.locator("#live-status")).to_contain_text("Done in")
     text = page.get_by_label("Points, each as x,y").input_value()
     assert len(text.split()) == 5
-    expect(reading).to_have_text(output(model, Request("pointer-hull", text, "beam")))
+    (trace,) = model.trace([Request("pointer-hull", text, "beam")])
+    expect(reading).to_have_text(trace.fields["target"].raw)
+    step = f"Step {first_step(trace) + 1} of {len(trace.output.probabilities)}."
+    expect(page.locator(".points .say")).to_contain_text(step)
     page.get_by_label("Points, each as x,y").fill("0,0 5,5")
     page.get_by_role("button", name="Answer", exact=True).click()
     expect(page.get_by_role("alert")).to_contain_text("at least 3 are needed")

@@ -289,6 +289,9 @@ function drawRun(found, unchanged) {
   document.querySelector('main')?.append(probabilityTable(found), detailTable(found));
 }
 
+/** Components in which readers point at words; others choose what they show first of a run. */
+const POINTED = ['ribbon', 'grid'];
+
 /**
  * Show a run in a panel, with a word selected where the reader looks.
  * @param {Panel} panel
@@ -297,7 +300,7 @@ function drawRun(found, unchanged) {
 async function turn(panel, { fields }) {
   const field = fields[panel.place[panel.selection.side]];
   const items = field.kind === 'text' ? longestWord(field) : panel.selection.items;
-  panel.selection = { ...panel.selection, items };
+  panel.selection = { ...panel.selection, items: POINTED.includes(panel.kind) ? items : [] };
   await panel.turn(panel.places.indexOf(panel.place));
 }
 
