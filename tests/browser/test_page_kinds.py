@@ -106,6 +106,8 @@ def test_looks_of_one_model_go_to_the_look_that_is_clicked(opened: Open) -> None
         "Look 3 of 3. The frames show what it has read so far."
     )
     expect(looks.locator(".card circle")).to_have_count(3)
+    boxes = [looks.locator(f".card {name}").bounding_box() for name in ("svg", "image")]
+    assert boxes[0] == boxes[1], "nothing is drawn beside the picture"
 
 
 @EVERY
