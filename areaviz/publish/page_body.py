@@ -32,6 +32,8 @@ from areaviz.trace.record import Trace
 
 Home = Literal["file", "frame", "widget"]
 """The place where a page is shown: a file, the frame of a notebook's output, or a widget."""
+LONG_TEXT = 120
+"""Number of characters from which a text may scroll on a phone; also in output_text.js."""
 NO_SCRIPT = (
     "This is a still picture, because the page's script did not run: open the page in a browser"
     " that allows scripts, or without a policy that forbids them."
@@ -115,7 +117,7 @@ def _texts(trace: Trace) -> Markup:
     text, request = given_text(trace), trace.request
     given: list[Markup] = []
     if text.strip():
-        given = [element("p", "Input", class_="label"), element("p", text, class_="reading")]
+        given = [element("p", "Input", class_="label"), _reading(text, text)]
     if request.sound is not None:
         given += heard(request.sound)
     output = _output(trace) if has_output(trace) else []
@@ -136,20 +138,31 @@ def _output(trace: Trace) -> list[Markup]:
     text = output_text(trace) or element("span", "nothing", class_="sure")
     return [
         element("p", "Output", class_="label"),
-        element("p", text, class_="reading"),
+        _reading(text, trace.fields[trace.output.field].raw),
         element("p", sureness(trace), class_="sure"),
     ]
 
 
+def _reading(content: str, text: str) -> Markup:
+    """Return a text to read; a long one scrolls, so the keyboard has to reach it."""
+    reached = {"tabindex": "0"} if len(text) > LONG_TEXT else {}
+    return element("p", content, class_="reading", **reached)
+
+
 def panel(kind: str) -> Markup:
-    """Return a component in a shadow tree, as in the app, below the controls for site and layer."""
-    made = parts(kind)
-    shadow = element("template", raw("style", made.css), Markup(made.html), shadowrootmode="open")
+    """Return a component below the controls for site and layer."""
     choices = element("div", class_="choices")
-    stage = element("div", shadow, class_="stage")
     heading = element("h2", KINDS[kind].heading)
     # The script shows this section; without a script it would be empty.
-    return element("section", heading, choices, stage, class_="panel", id=kind, hidden="")
+    inside = (heading, choices, stage(kind))
+    return element("section", *inside, class_="panel", id=kind, hidden="")
+
+
+def stage(kind: str) -> Markup:
+    """Return a component in a shadow tree, as in the app; a script mounts it."""
+    made = parts(kind)
+    shadow = element("template", raw("style", made.css), Markup(made.html), shadowrootmode="open")
+    return element("div", shadow, class_="stage")
 
 
 def _figure(still: Still) -> Markup:

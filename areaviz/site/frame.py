@@ -27,6 +27,7 @@ class Site:
         stored: the traces of the gallery, by the name of their model.
         menu: names and titles of the pages in the menu.
         live_page: returns the live page of a model.
+        checkpoints: the folder of the models.
         address: the address of the site's folder, "" if it is unknown.
     """
 
@@ -35,6 +36,7 @@ class Site:
     stored: Mapping[str, Path]
     menu: Sequence[tuple[str, str]]
     live_page: Callable[[str], str]
+    checkpoints: Path
     address: str = ""
 
     def best_page(self, model: str) -> str:
@@ -99,9 +101,15 @@ def site_page(
     return document(tab, [style, *styles], scripts, body, tags=share_tags(tab, site.address))
 
 
-def linked(html: str, site: Site) -> str:
-    """Return a page in a folder of the site with a link back to the site's first page."""
+def linked(html: str, site: Site, above: Markup | str = "") -> str:
+    """Return a page in a folder of the site with a link back to the site's first page.
+
+    Args:
+        html: the page.
+        site: the site.
+        above: what stands between the link and the page.
+    """
     (name, text), *_ = site.menu
     link = element("a", f"{NAME}: {text}", href=f"../{name}.html")
     nav = element("nav", link, aria_label="Pages", class_="facts")
-    return html.replace("<body>", f"<body>{nav}", 1)
+    return html.replace("<body>", f"<body>{nav}{above}", 1)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from areaviz.cards.tasks import TASKS
+from areaviz.data.places import OPENINGS
 from areaviz.drawing.markup import element
 from areaviz.publish.page import page
 from areaviz.site.frame import Files, Site, linked, site_page
 from areaviz.trace import codec
+from areaviz.trace.record import Trace
 
 MOST = 12
 """The number of runs in the gallery."""
@@ -43,6 +45,15 @@ def files(site: Site) -> Files:
 
 def _live_link(site: Site, model: str) -> str:
     return element("a", "Run this model", href=site.best_page(model))
+
+
+def stored_run(is_wanted: Callable[[Trace], bool]) -> Trace | None:
+    """Return the first run that the app's pages open with and that is wanted, or None."""
+    for path in sorted(OPENINGS.glob("*.npz")):
+        trace = codec.load(path)
+        if is_wanted(trace):
+            return trace
+    return None
 
 
 def stored_traces(home: Path, openings: Path) -> Mapping[str, Path]:

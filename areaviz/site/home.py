@@ -24,9 +24,12 @@ from areaviz.ui.shell.page import TITLES
 HEADING = "See what a model attends to"
 STILL = "This page needs scripts to show the attention. The links below work without them."
 DOORS = (
+    ("tour", "Take the tour", "Five steps show areas, heads and rectangles in stored runs."),
+    ("lessons", "Guess and learn", "Short questions about how areas work, one a page."),
     ("live", "Run a model here", "Type a sentence, and a model answers on your device."),
     ("gallery", "Look at stored runs", "Explore twelve runs of models of many kinds."),
     ("models", "Read the cards", "What each model is, its results, its limits and its licence."),
+    ("teach", "Teach a class", "A plan of 45 minutes with answers, and a sheet to print."),
 )
 
 

@@ -9,7 +9,7 @@ from areaviz.cards.card import Card
 from areaviz.cards.result_tables import read_cards
 from areaviz.data.places import ASSETS, HOME, OPENINGS
 from areaviz.publish.live_model import check_live
-from areaviz.site import card_pages, gallery, home, live_pages, readme
+from areaviz.site import card_pages, gallery, home, lessons, live_pages, readme, teach, tour
 from areaviz.site.frame import Site, SitePage
 from areaviz.site.share import PICTURE
 from areaviz.trace.errors import InputError
@@ -18,9 +18,12 @@ from areaviz.ui.models.summary import best_first
 
 PAGES: tuple[SitePage, ...] = (
     SitePage("index", "Home", home.files),
+    SitePage("tour", "Tour", tour.files),
+    SitePage("lessons", "Lessons", lessons.files),
     SitePage("live", "Live models", live_pages.files),
     SitePage("gallery", "Gallery", gallery.files),
     SitePage("models", "Models", card_pages.files),
+    SitePage("teach", "For teachers", teach.files),
 )
 """All pages in the order of the menu. A page is a module with a function `files`, and a line."""
 LARGEST = 60_000_000
@@ -59,7 +62,7 @@ def make_site(
     stored = {name: path for name, path in stored.items() if name in cards}
     live = models or live_models(cards, tuple(stored))
     menu = [(page.name, page.title) for page in PAGES]
-    site = Site(cards, live, stored, menu, live_page, address)
+    site = Site(cards, live, stored, menu, live_page, checkpoints, address)
     size = _write_picture(folder) if address else 0
     for path, text in (*readme.files(site), *(one for page in PAGES for one in page.files(site))):
         content = text.encode("utf-8", "replace")

@@ -17,6 +17,8 @@ from areaviz.publish.live_model import FAMILIES
 from areaviz.site.pages import LARGEST, PAGES, make_site
 
 pytestmark = pytest.mark.browser
+INNER = ("cards/token-boundary.html", "lessons/2.html", "tour/1.html", "tour/5.html")
+"""Pages in folders that are checked beside those of the menu."""
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +47,7 @@ def test_pages_of_the_site_fit_and_are_accessible(
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 844})
-    for name in [*(f"{one.name}.html" for one in PAGES), "cards/token-boundary.html"]:
+    for name in [*(f"{one.name}.html" for one in PAGES), *INNER]:
         page.goto((site / name).as_uri())
         if name == "index.html":
             expect(page.locator(".ribbon[data-ready]")).to_have_count(1)
@@ -61,8 +63,8 @@ def test_the_keyboard_leads_from_home_to_a_live_page_and_back(page: Page, site: 
     page.goto((site / "index.html").as_uri())
     tried = page.get_by_role("link", name="Try your own sentence")
     expect(tried).to_have_attribute("href", "live/token-boundary.html")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Tab")
+    for _ in range(4):
+        page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Live models")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Live models", level=1)).to_be_visible()
@@ -72,6 +74,33 @@ def test_the_keyboard_leads_from_home_to_a_live_page_and_back(page: Page, site: 
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     expect(page.locator(".ribbon[data-ready]")).to_have_count(1)
+
+
+def test_a_question_is_answered_with_the_keyboard_and_leads_on(page: Page, site: Path) -> None:
+    page.goto((site / "lessons" / "1.html").as_uri())
+    words = page.locator(".lesson .picture button")
+    words.first.press("Enter")
+    words.first.press("Enter")
+    page.get_by_role("button", name="Show me", exact=True).press("Enter")
+    expect(page.locator(".lesson .learned")).to_be_visible()
+    assert page.url.endswith("/1.html?shown=1")
+    page.reload()
+    expect(page.locator(".lesson .learned")).to_be_visible()
+    page.get_by_role("button", name="Go deeper").press("Enter")
+    expect(page.locator(".lesson .deep")).to_be_visible()
+    page.get_by_role("link", name="Next question").press("Enter")
+    expect(page.locator(".lesson .count")).to_contain_text("2 of")
+
+
+def test_the_tour_leads_through_stored_runs_to_a_live_model(page: Page, site: Path) -> None:
+    page.goto((site / "tour.html").as_uri())
+    page.get_by_role("main").get_by_role("link", name="Step 1").press("Enter")
+    expect(page.locator(".ribbon[data-ready]")).to_have_count(1)
+    for number in range(2, 6):
+        page.get_by_role("link", name="Next").press("Enter")
+        expect(page.get_by_role("region", name="Tour")).to_contain_text(f"Step {number} of 5")
+    page.get_by_role("link", name="Ask without this fact").press("Enter")
+    expect(page.locator("html[data-live=ready]")).to_have_count(1)
 
 
 def test_home_without_scripts_shows_a_picture_and_its_links(chromium: Any, site: Path) -> None:

@@ -12,6 +12,7 @@ from PIL import Image
 
 from areaviz.cli.live import live_html
 from areaviz.data.places import CHECKPOINTS
+from areaviz.lessons.questions import QUESTIONS
 from areaviz.site.pages import PAGES, make_site
 from areaviz.trace.errors import InputError
 
@@ -85,3 +86,25 @@ def test_make_site_refuses_models_that_are_unknown_or_do_not_run(tmp_path: Path)
         make_site(tmp_path / "a", CHECKPOINTS, page_of, ("nobody",))
     with pytest.raises(InputError, match="cannot run in a page"):
         make_site(tmp_path / "b", CHECKPOINTS, page_of, ("speech-hybrid",))
+
+
+def test_the_plan_of_the_teacher_has_links_that_the_site_has_and_its_debate(site: Path) -> None:
+    text = (site / "teach.html").read_text("utf-8")
+    assert text.count('class="plan-row"') == 6
+    assert 'href="lessons/1.html"' in text and 'href="index.html"' in text
+    assert 'href="./' not in text
+    assert "Is looking a reason?" in text
+
+
+def test_every_question_of_the_registry_has_a_page_in_a_chain(site: Path) -> None:
+    pages = {int(path.stem): path.read_text("utf-8") for path in (site / "lessons").iterdir()}
+    assert pages.keys() == set(QUESTIONS)
+    last = max(pages)
+    assert '"next":"2.html"' in pages[1] and '"back":""' in pages[1]
+    assert '"next":""' in pages[last] and f'"back":"{last - 1}.html"' in pages[last]
+
+
+def test_the_tour_shows_five_stored_runs(site: Path) -> None:
+    assert len(list((site / "tour").iterdir())) == 5
+    text = (site / "tour.html").read_text("utf-8")
+    assert text.count("tour/") == 5 and "**" not in text

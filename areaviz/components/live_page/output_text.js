@@ -6,7 +6,7 @@
 /** @typedef {{ request: import('../live/request.js').Request, fields: Record<string, Field>, output: OutputItem[], details: Record<string, string> }} Shown */
 
 const UNSURE = [0.9, 0.7, 0.5, 0.3];
-const MOST_ROWS = 256, OTHERS = 3;
+const LONG_TEXT = 120, MOST_ROWS = 256, OTHERS = 3;
 /** @type {Record<string, string>} */
 const MARKS = { ' ': '␣', '\t': '⇥', '\n': '↵' };
 
@@ -45,17 +45,28 @@ function unsureLevel(probability) {
 }
 
 /**
+ * Return a text to read; a long one scrolls, so the keyboard has to reach it.
+ * @param {string} text
+ * @param {(Node | string)[]} parts
+ */
+export function readingText(text, ...parts) {
+  const element = newElement('p', { class: 'reading' }, ...parts);
+  if (text.length > LONG_TEXT) element.tabIndex = 0;
+  return element;
+}
+
+/**
  * Return the input and the output side by side.
  * @param {Shown} shown
  */
 export function textColumns({ request, fields, output }) {
   const columns = [], asked = fields.source?.raw ?? request.text;
   if (asked.trim()) {
-    const given = newElement('p', { class: 'reading' }, asked);
+    const given = readingText(asked, asked);
     columns.push(newElement('div', {}, newElement('p', { class: 'label' }, 'Input'), given));
   }
   const label = newElement('p', { class: 'label' }, 'Output');
-  const text = newElement('p', { class: 'reading' }, ...tintedParts(fields.target, output));
+  const text = readingText(fields.target.raw, ...tintedParts(fields.target, output));
   const sure = newElement('p', { class: 'sure' }, surenessOf(fields.target, output));
   columns.push(newElement('div', {}, label, text, sure));
   return columns;

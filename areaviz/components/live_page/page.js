@@ -4,7 +4,7 @@
 import { decodeBase64 } from '../live/base64.js';
 import { EngineClient, Stopped } from './engine_client.js';
 import { elementOf, formRequest, setBusy, showProgress, tell } from './form.js';
-import { detailTable, newElement, probabilityTable, textColumns } from './output_text.js';
+import { detailTable, newElement, probabilityTable, readingText, textColumns } from './output_text.js';
 import { fileAddress, readPicture } from './picture_choice.js';
 import { WhatIf, offeredChanges } from './what_if.js';
 import { WhyPanel } from './why.js';
@@ -279,7 +279,7 @@ function startEngine() {
 function drawRun(found, unchanged) {
   const columns = textColumns(found);
   if (unchanged !== null) {
-    const text = newElement('p', { class: 'reading' }, unchanged);
+    const text = readingText(unchanged, unchanged);
     columns.at(-1)?.append(newElement('p', { class: 'label' }, 'Output without changes'), text);
   }
   const texts = document.querySelector('main > .texts');

@@ -7,7 +7,8 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from areaviz.texts.catalogue import KNOWN, LANGUAGES, known_language, translated
+from areaviz.texts.catalogue import ENGLISH, KNOWN, LANGUAGES, known_language, translated
+from areaviz.ui.shell.streamlit_private import is_drawing
 
 LANG = "lang"
 """The URL parameter of the language, which pages keep."""
@@ -15,7 +16,9 @@ _CHOSEN = "language"
 
 
 def language() -> str:
-    """Return the language in which the page is drawn."""
+    """Return the language in which the page is drawn, English outside of the app."""
+    if not is_drawing():
+        return ENGLISH
     asked = st.query_params.get(LANG, "")
     if asked in KNOWN:
         st.session_state[_CHOSEN] = asked
@@ -31,7 +34,7 @@ def sentence(english: str, /, **values: object) -> str:
 def language_params() -> dict[str, str]:
     """Return the URL parameter of the language, or nothing if the browser's language applies."""
     language()
-    chosen = st.session_state.get(_CHOSEN)
+    chosen = st.session_state.get(_CHOSEN) if is_drawing() else None
     return {LANG: chosen} if chosen else {}
 
 

@@ -83,3 +83,8 @@ def is_gone(file: object) -> bool:
 def key_of(widget: WidgetState) -> str:
     """Return the key of a widget; its Streamlit id is "$$ID-", a digest, a hyphen and the key."""
     return widget.id.split("-", 2)[-1]
+
+
+def is_drawing() -> bool:
+    """Return whether a page of the app is drawn, and not a file of the static site."""
+    return get_script_run_ctx(suppress_warning=True) is not None

@@ -39,7 +39,7 @@ def draw_teach() -> None:
         )
     )
     with show_errors(message("computing the answers")):
-        rows = plan_rows(hero, _debated(hero), _compared())
+        rows = plan_rows(hero, _debated(hero), compared_sentences())
         st.markdown(plan_html(rows), unsafe_allow_html=True)
     with st.container(key="exercise_maker"):
         draw_maker(hero)
@@ -60,7 +60,7 @@ def _looked(model: str) -> Looking:
     return compare_looking(engine(), model)
 
 
-def _compared() -> tuple[str, ...]:
+def compared_sentences() -> tuple[str, ...]:
     """Return what the stored analysis says about translation without attention."""
     dataset = SAMPLE_SETS[SET]()
     runs = tuple(stored_rows(ANALYSIS / f"{model}.jsonl", dataset) for model in MODELS)

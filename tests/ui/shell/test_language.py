@@ -66,7 +66,13 @@ def test_the_browser_decides_where_nothing_is_chosen(
     context = Context()
     context.locale = locale
     monkeypatch.setattr(language.st, "context", context)
+    monkeypatch.setattr(language, "is_drawing", lambda: True)
     assert language.language() == found
+    assert language.language_params() == {}
+
+
+def test_outside_of_the_app_the_language_is_english() -> None:
+    assert language.language() == "en"
     assert language.language_params() == {}
 
 

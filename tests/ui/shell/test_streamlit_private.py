@@ -24,6 +24,7 @@ def script() -> None:
     st.text(f"typed {typed}, heard {state.heard}")
     context = get_script_run_ctx()
     assert context is not None and streamlit_private.session_id() == context.session_id
+    assert streamlit_private.is_drawing()
     drawn = context.session_state._state._get_widget_id("text")
     widget = WidgetState(id=drawn, string_value="a dog")
     assert streamlit_private.is_drawn(widget)
@@ -63,6 +64,7 @@ def test_what_the_browser_brings_is_taken_once_and_the_session_is_empty_then() -
 
 def test_outside_of_a_session_there_is_nothing() -> None:
     assert streamlit_private.session_id() is None
+    assert not streamlit_private.is_drawing()
     assert streamlit_private.take_unread_widgets() == []
     assert not streamlit_private.is_drawn(WidgetState(id="one"))
 

@@ -1,0 +1,55 @@
+"""The lessons of the site: the path of questions, one page each, answered in the browser."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from areaviz.components.parts import parts, text_of
+from areaviz.drawing.markup import data_block, element
+from areaviz.lessons.questions import QUESTIONS, question_data
+from areaviz.publish.page import mounts
+from areaviz.publish.page_body import stage
+from areaviz.site.frame import Files, Site, site_page
+
+WHAT = (
+    "Guess first, then see the answer. Each question is about one idea of area attention, and what"
+    " it shows is computed from a model or by the arithmetic of the paper."
+)
+STILL = "This page needs scripts to ask its question."
+
+
+def files(site: Site) -> Files:
+    """Return the list of questions, and a page for each."""
+    items = []
+    asked = {number: _asked(site, number) for number in QUESTIONS}
+    for number, data in asked.items():
+        link = element("a", data["texts"]["title"], href=f"lessons/{number}.html")
+        items.append(element("li", link))
+    main = [element("p", WHAT), element("ol", *items)]
+    yield "lessons.html", site_page(site, "Lessons", main)
+    style = parts("lesson").css
+    script = f"{mounts(['lesson'])}\n{text_of('site/question.js')}"
+    for number, data in asked.items():
+        drawn = [
+            element("section", element("p", STILL), id="without-script"),
+            stage("lesson"),
+            data_block(data, id="question"),
+        ]
+        page = site_page(site, data["texts"]["title"], drawn, 1, [style], script=script)
+        yield f"lessons/{number}.html", page
+
+
+def lesson_page(name: str) -> str:
+    """Return the page of the first question about a lesson, "" if none asks about it."""
+    numbers = [number for number, one in QUESTIONS.items() if one.lesson == name]
+    return f"lessons/{numbers[0]}.html" if numbers else ""
+
+
+def _asked(site: Site, number: int) -> dict[str, Any]:
+    """Return what the component draws of a question, with links that lead to files of the site."""
+    data = question_data(number)
+    links = {"all": "../lessons.html"}
+    links["back"] = f"{number - 1}.html" if data["links"]["back"] else ""
+    links["next"] = f"{number + 1}.html" if data["links"]["next"] else ""
+    links["own"] = f"../{site.best_page('token-boundary')}" if data["links"]["own"] else ""
+    return {**data, "links": links}

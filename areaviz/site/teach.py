@@ -1,0 +1,58 @@
+"""The teacher's page of the site: the plan of 45 minutes with its answers, to read and to print."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from urllib.parse import urlsplit
+
+from areaviz.data.places import HERO, OPENINGS
+from areaviz.drawing.markup import Markup, element, raw
+from areaviz.site.frame import Files, Site, site_page
+from areaviz.site.lessons import lesson_page
+from areaviz.trace import codec
+from areaviz.trace.errors import BackendError, InputError
+from areaviz.ui.teach.looking import Looking, compare_looking
+from areaviz.ui.teach.page import compared_sentences
+from areaviz.ui.teach.plan import PLAN_STYLE, Row, plan_html, plan_rows
+
+NEEDS = (
+    "You need English, and German helps. There are no accounts and no names. The pages work without"
+    " a network. Print this page for a sheet without the answers. Parts without links here need the"
+    " app (areaviz serve)."
+)
+
+
+def files(site: Site) -> Files:
+    """Return the teacher's page."""
+    hero = codec.load(HERO)
+    rows = plan_rows(hero, _looking(site, hero.request.model), compared_sentences())
+    plan = Markup(plan_html([_linked(site, row) for row in rows]))
+    main = [element("p", NEEDS), raw("style", PLAN_STYLE), plan]
+    yield "teach.html", site_page(site, "For teachers", main, styles=[PLAN_STYLE])
+
+
+def _looking(site: Site, model: str) -> Looking | None:
+    """Return the runs of the debate, which are stored; None if the model's card is not here."""
+    from areaviz.backend.local import LocalBackend
+    from areaviz.backend.stored import StoredBackend
+
+    try:
+        return compare_looking(StoredBackend(LocalBackend(site.checkpoints), OPENINGS), model)
+    except (InputError, BackendError):
+        return None
+
+
+def _linked(site: Site, row: Row) -> Row:
+    """Return a part of the plan with the links that lead to pages of the site."""
+    links = [(label, site_address(site, to)) for label, to in row.links]
+    return replace(row, links=tuple((label, to) for label, to in links if to))
+
+
+def site_address(site: Site, address: str) -> str:
+    """Return the page of the site for an address of the app, "" if the site has none."""
+    parts = urlsplit(address)
+    if parts.query:
+        return ""
+    if parts.path == "./how_areas_work":
+        return lesson_page(parts.fragment)
+    return {"./": "index.html", "./translate": site.best_page("token-boundary")}.get(parts.path, "")

@@ -1,0 +1,109 @@
+"""The guided tour of the site: five stored runs, each with what to see and what to try."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from areaviz.data.places import HERO
+from areaviz.drawing.markup import Markup, element
+from areaviz.interactive.first_look import SITE, first_item, first_look
+from areaviz.publish.options import PageOptions
+from areaviz.publish.page import page
+from areaviz.site.frame import Files, Site, linked, site_page
+from areaviz.site.gallery import stored_run
+from areaviz.trace import codec
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+from areaviz.ui.tour.steps import BUILDERS, LAST, PICTURE, STORY, Step, mixed_look, reason_step
+
+WHAT = "Five steps of a minute and a half. Each shows a stored run and says what to try."
+ASK = "Ask without this fact, on the live page"
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A step of the tour on the site.
+
+    Args:
+        step: what it says.
+        trace: the run that it shows.
+        focus: what the page opens with.
+        link: a page of the site on which the reader does what is asked, "" for none.
+    """
+
+    step: Step
+    trace: Trace
+    focus: Focus | None
+    link: str = ""
+
+
+def files(site: Site) -> Files:
+    """Return the list of the steps, and a page for each."""
+    stops = tour_stops(site)
+    items = []
+    for number, stop in enumerate(stops, start=1):
+        link = element("a", f"Step {number}", href=f"tour/{number}.html")
+        items.append(element("li", link, ": ", *bold(stop.step.says)))
+    yield "tour.html", site_page(site, "Tour", [element("p", WHAT), element("ol", *items)])
+    for number, stop in enumerate(stops, start=1):
+        options = PageOptions()
+        if stop.focus is not None:
+            options = PageOptions(sites=(stop.focus.site,), layers=(stop.focus.layer,))
+        html = page(stop.trace, stop.focus, options)
+        bar = _bar(site, stop, number, len(stops))
+        yield f"tour/{number}.html", linked(html, site, bar)
+
+
+def tour_stops(site: Site) -> list[Stop]:
+    """Return the steps that have a stored run, in the order of the app's tour."""
+    hero = codec.load(HERO)
+    picture = stored_run(lambda one: one.maps.keys() >= {SITE} and _shows(one, PICTURE))
+    story = stored_run(lambda one: one.request.text == STORY.text)
+    looks = (first_look(hero), first_look(hero), mixed_look(hero))
+    stops = []
+    for (_, build), look in zip(BUILDERS, looks, strict=False):
+        stops.append(Stop(build(hero), hero, Focus(look.site, look.layer, items=look.items)))
+    if picture is not None:
+        attention = picture.maps[SITE]
+        items = first_item(attention, 0, picture.fields[attention.query])
+        stops.append(Stop(BUILDERS[-1][1](picture), picture, Focus(SITE, 0, items=items)))
+    if story is not None:
+        best = site.best_page(story.request.model)
+        stops.append(Stop(reason_step(story, None), story, None, best))
+    return stops
+
+
+def bold(text: str) -> list[Markup | str]:
+    """Return a text with the words between `**` as strong elements."""
+    found: list[Markup | str] = []
+    for number, one in enumerate(text.split("**")):
+        found.append(element("strong", one) if number % 2 else one)
+    return found
+
+
+def _shows(trace: Trace, picture: str) -> bool:
+    shown = trace.request.picture
+    return shown is not None and shown.name == picture and not trace.request.text
+
+
+def _bar(site: Site, stop: Stop, number: int, count: int) -> Markup:
+    """Return what stands above a run: the step, and the ways on."""
+    ways = []
+    if number > 1:
+        ways.append(element("a", "Back", href=f"{number - 1}.html"))
+    if stop.link:
+        ways.append(element("a", ASK, href=f"../{stop.link}"))
+    if number < count:
+        ways.append(element("a", "Next", href=f"{number + 1}.html"))
+    else:
+        own = site.best_page("token-boundary")
+        ways.append(element("a", "Your own sentence", href=f"../{own}"))
+        ways.append(element("a", "Lessons", href="../lessons.html"))
+    said = [element("p", f"Step {number} of {count}", class_="facts")]
+    said.append(element("p", *bold(stop.step.says)))
+    if stop.step.asks:
+        said.append(element("p", *bold(stop.step.asks)))
+    if number == count:
+        said.append(element("p", *bold(LAST.says)))
+    links = [part for way in ways for part in (way, " ")]
+    return element("section", *said, element("p", *links), class_="panel", aria_label="Tour")
