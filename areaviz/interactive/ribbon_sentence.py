@@ -1,7 +1,7 @@
 """The sentence of a printed ribbon: what the browser says of the same selection.
 
-The script in `areaviz/components/ribbon/sentence.js` says it in the browser. It adds attention
-sinks, which a print leaves out.
+The script in `areaviz/components/ribbon/sentence.js` says it in the browser, with the same texts
+of the catalogue. It adds attention sinks, which a print leaves out.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ from collections.abc import Sequence
 
 from areaviz.drawing.labels import words_for_print
 from areaviz.interactive.ribbon_table import Span, items_text
+from areaviz.texts.catalogue import ENGLISH, message, translated
 from areaviz.trace.query import smallest_area, words
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 
 COUNTS = (
-    *("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
-    *("eleven", "twelve"),
+    *(message("no"), message("one"), message("two"), message("three"), message("four")),
+    *(message("five"), message("six"), message("seven"), message("eight"), message("nine")),
+    *(message("ten"), message("eleven"), message("twelve")),
 )
 _NAMED = 3
 """Number of places that the sentence names; of more, it names the first one."""
@@ -31,68 +33,94 @@ def has_sentence(trace: Trace, focus: Focus) -> bool:
     return is_plain and is_one and smallest_area(trace.maps[focus.site], focus) == 1
 
 
-def sentence_of(trace: Trace, focus: Focus, spans: Sequence[Span]) -> str:
+def sentence_of(trace: Trace, focus: Focus, spans: Sequence[Span], language: str = ENGLISH) -> str:
     """Say what an item attends to most, such as "To write “Hund”, both heads attend most to “dog”".
 
     Args:
         trace: the trace.
         focus: the selection, for which `has_sentence` is true.
         spans: its spans, heaviest first within each head.
+        language: one of `catalogue.KNOWN`.
     """
     attention = trace.maps[focus.site]
     query, memory = trace.fields[attention.query], trace.fields[attention.memory]
-    what = f"“{words_for_print(items_text(query, focus.items))}”"
-    groups = _groups(memory, spans)
+    what = _quoted(query, focus.items, language)
+    groups = _groups(memory, spans, language)
     if not groups:
-        return f"{what} attends to nothing here."
-    opener = "To write" if attention.query == trace.output.field else "For"
+        return translated("{what} attends to nothing here.", language, what=what)
     (place, tops), *rest = groups
     count = sum(len(some) for _, some in groups)
-    most = _attends(tops, count, attention.heads, place)
-    one = ", taken as one" if _is_taken_as_one(memory, tops[0]) else ""
-    share = f" ({tops[0].weight:.0%})" if count == 1 else ""
-    others = _others(rest, count, attention.heads)
-    return f"{opener} {what}, {most}{one}{share.replace('%', ' %')}{others}."
+    if _is_taken_as_one(memory, tops[0]):
+        place = translated("{where}, taken as one", language, where=place)
+    share = f" ({100 * tops[0].weight:.0f} %)" if count == 1 else ""
+    return translated(
+        _opener(attention.query == trace.output.field, len(tops) == 1),
+        language,
+        what=what,
+        who=_who(tops, count, attention.heads, language),
+        where=place,
+        more=f"{share}{_others(rest, count, attention.heads, language)}",
+    )
 
 
-def _groups(memory: Field, spans: Sequence[Span]) -> list[Group]:
+def _opener(is_written: bool, is_one: bool) -> str:
+    """Return the text of the sentence for a written item or another, and for one head or more."""
+    if is_written and is_one:
+        return message("To write {what}, {who} attends most to {where}{more}.")
+    if is_written:
+        return message("To write {what}, {who} attend most to {where}{more}.")
+    if is_one:
+        return message("For {what}, {who} attends most to {where}{more}.")
+    return message("For {what}, {who} attend most to {where}{more}.")
+
+
+def _quoted(field: Field, items: Sequence[int], language: str) -> str:
+    """Return the text of items in quotation marks."""
+    return translated("“{text}”", language, text=words_for_print(items_text(field, items)))
+
+
+def _groups(memory: Field, spans: Sequence[Span], language: str) -> list[Group]:
     """Return the places that heads attend to most, by the sum of their heads' weights."""
     tops: dict[int, Span] = {}
     for span in spans:
         tops.setdefault(span.head, span)
     groups: dict[str, list[Span]] = {}
     for span in tops.values():
-        place = f"“{words_for_print(items_text(memory, span.items))}”"
-        groups.setdefault(place, []).append(span)
+        groups.setdefault(_quoted(memory, span.items, language), []).append(span)
     return sorted(groups.items(), key=lambda group: -sum(span.weight for span in group[1]))
 
 
-def _others(rest: Sequence[Group], count: int, heads: int) -> str:
+def _others(rest: Sequence[Group], count: int, heads: int, language: str) -> str:
     """Say what the heads attend to with which the sentence does not begin."""
     if len(rest) >= _NAMED:
-        left = sum(len(tops) for _, tops in rest)
-        return f"; the other {_counted(left)} heads attend most to other areas"
-    return "".join(f"; {_attends(tops, count, heads, place)}" for place, tops in rest)
+        left = _counted(sum(len(tops) for _, tops in rest), language)
+        others = message("; the other {count} heads attend most to other areas")
+        return translated(others, language, count=left)
+    found = ""
+    for place, tops in rest:
+        clause = message("; {who} attend most to {where}")
+        if len(tops) == 1:
+            clause = message("; {who} attends most to {where}")
+        who = _who(tops, count, heads, language)
+        found += translated(clause, language, who=who, where=place)
+    return found
 
 
-def _attends(tops: Sequence[Span], count: int, heads: int, place: str) -> str:
-    verb = "attends" if len(tops) == 1 else "attend"
-    return f"{_who(tops, count, heads)} {verb} most to {place}"
-
-
-def _who(tops: Sequence[Span], count: int, heads: int) -> str:
+def _who(tops: Sequence[Span], count: int, heads: int, language: str) -> str:
     """Name heads, such as "head 3", "two heads" or "all four heads"."""
     if heads == 1:
-        return "the model"
+        return translated("the model", language)
     if len(tops) == 1:
-        return f"head {tops[0].head + 1}"
+        return translated("head {head}", language, head=tops[0].head + 1)
     if len(tops) < count:
-        return f"{_counted(len(tops))} heads"
-    return "both heads" if count == 2 else f"all {_counted(count)} heads"
+        return translated("{count} heads", language, count=_counted(len(tops), language))
+    if count == 2:
+        return translated("both heads", language)
+    return translated("all {count} heads", language, count=_counted(count, language))
 
 
-def _counted(number: int) -> str:
-    return COUNTS[number] if number < len(COUNTS) else f"{number}"
+def _counted(number: int, language: str) -> str:
+    return translated(COUNTS[number], language) if number < len(COUNTS) else f"{number}"
 
 
 def _is_taken_as_one(memory: Field, span: Span) -> bool:

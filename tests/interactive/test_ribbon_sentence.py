@@ -39,6 +39,16 @@ def test_sentence_says_that_several_items_were_taken_as_one() -> None:
     assert sentence_of(TRACE, FOCUS, []) == "“E” attends to nothing here."
 
 
+def test_sentence_is_that_of_the_page_in_german_too() -> None:
+    said = sentence_of(TRACE, FOCUS, spans_at([2, 2, 2, 0]), "de")
+    assert said == (
+        "Um „E“ zu schreiben, achten drei Köpfe am meisten auf „d“; Kopf 4 achtet am meisten auf"
+        " „A“."
+    )
+    said = sentence_of(TRACE, FOCUS, spans_at([2], 3), "de")
+    assert said == "Um „E“ zu schreiben, achtet Kopf 1 am meisten auf „dog“ als Ganzes (90 %)."
+
+
 def test_only_one_item_that_attends_has_a_sentence() -> None:
     assert has_sentence(TRACE, FOCUS)
     for change in ({"items": (0, 1)}, {"side": "memory"}, {"reading": "coverage"}):
