@@ -85,6 +85,13 @@ def test_a_page_is_read_from_the_right(app: App, page: Page) -> None:
     assert tour is not None and tour["x"] < 200
 
 
+def test_a_sentence_keeps_its_direction_on_a_page_read_from_the_right(app: App, page: Page) -> None:
+    page.goto(f"{app('app.py')}/how_areas_work?q=1&lang=ar-XB")
+    words = page.locator(".lesson .picture .words")
+    expect(words.first).to_have_css("direction", "ltr", timeout=PATIENCE)
+    expect(page.locator(".lesson .question")).to_have_css("direction", "rtl")
+
+
 def test_the_switch_changes_the_language_of_all_parts(app: App, page: Page) -> None:
     page.goto(f"{app('app.py')}/?lang=de")
     said = page.locator(".ribbon[data-ready] .say")

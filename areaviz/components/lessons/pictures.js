@@ -32,9 +32,10 @@ function spanPicture(place, { written, read, now, answer, captions }, guessed) {
     isOpen = !isOpen;
     show();
   }
-  const above = lessonNode('div', 'words');
+  // The words stand in the order of their own language, also on a page that is read from the right.
+  const above = Object.assign(lessonNode('div', 'words'), { dir: 'auto' });
   above.replaceChildren(...written.map((word, item) => lessonNode('span', item === now ? 'now' : '', word)));
-  const below = lessonNode('div', 'words');
+  const below = Object.assign(lessonNode('div', 'words'), { dir: 'auto' });
   below.replaceChildren(...words);
   place.replaceChildren(lessonNode('p', 'caption', captions[0]), above, lessonNode('p', 'caption', captions[1]), below);
   show();

@@ -59,8 +59,9 @@ a:focus-visible, [data-testid="stTopNavSection"]:focus-visible {
 @media (max-width: 62rem) {
   .stHorizontalBlock.st-key-tour_link { inset-inline-end: 110px; }
   .st-key-tour_link .stElementContainer:has([data-testid="stPageLink"]) { display: none; } }
-[dir="rtl"] :is([data-testid="stHeading"], [data-testid="stMarkdownContainer"]) * {
-  text-align: start; }
+[dir="rtl"] [data-testid="stSidebar"][data-collapsed="true"] { display: none; }
+[dir="rtl"] :is([data-testid="stHeading"], [data-testid="stMarkdownContainer"],
+  [data-testid="stCaptionContainer"]) * { text-align: start; }
 button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selected="true"] {
   color: inherit !important; }
 [class*="st-key-heading_"] [data-testid="stText"] { font-weight: 600; }

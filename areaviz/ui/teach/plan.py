@@ -27,7 +27,7 @@ PLAN_STYLE = """
 .plan { border-top: 1px solid #8886; }
 .plan-row { display: grid; grid-template-columns: 92px minmax(0, 1.25fr) minmax(0, 1fr);
   gap: 4px 24px; padding: 10px 0; border-bottom: 1px solid #8886; }
-.plan-row .plan-time { font: 600 18px/25px "Source Serif", serif; white-space: nowrap; }
+.plan-row .plan-time { font: 600 18px/25px "Source Serif", serif; overflow-wrap: anywhere; }
 .plan-row a { display: inline-block; min-height: 32px; line-height: 32px; margin-right: 20px; }
 .plan-row details { border: 1px solid #8886; border-radius: 8px; padding: 4px 14px;
   align-self: start; }
