@@ -39,12 +39,6 @@ def files(site: Site) -> Files:
         yield f"lessons/{number}.html", page
 
 
-def lesson_page(name: str) -> str:
-    """Return the page of the first question about a lesson, "" if none asks about it."""
-    numbers = [number for number, one in QUESTIONS.items() if one.lesson == name]
-    return f"lessons/{numbers[0]}.html" if numbers else ""
-
-
 def _asked(site: Site, number: int) -> dict[str, Any]:
     """Return what the component draws of a question, with links that lead to files of the site."""
     data = question_data(number)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from areaviz.data.places import HERO, OPENINGS
 from areaviz.drawing.markup import Markup, element, raw
 from areaviz.site.frame import Files, Site, site_page
-from areaviz.site.lessons import lesson_page
 from areaviz.trace import codec
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.ui.teach.looking import Looking, compare_looking
@@ -51,8 +50,9 @@ def _linked(site: Site, row: Row) -> Row:
 def site_address(site: Site, address: str) -> str:
     """Return the page of the site for an address of the app, "" if the site has none."""
     parts = urlsplit(address)
+    number = parse_qs(parts.query).get("q", [""])[0]
+    if parts.path == "./how_areas_work" and number:
+        return f"lessons/{number}.html"
     if parts.query:
         return ""
-    if parts.path == "./how_areas_work":
-        return lesson_page(parts.fragment)
     return {"./": "index.html", "./translate": site.best_page("token-boundary")}.get(parts.path, "")
