@@ -101,34 +101,14 @@ def _choice(name: str, label: str, options: Sequence[tuple[str, str]], chosen: s
 
 
 def _text_field(card: Card, trace: Trace) -> list[Markup]:
-    """Return the field for a text, which holds the text of the opening."""
-    label = LABELS.get(card.task, "Text")
+    """Return the field for a text, which holds the text of the opening; some have several lines."""
+    label, text = LABELS.get(card.task, "Text"), trace.request.text
+    shared = {"id": "live-text", "maxlength": str(MAX_CODE_POINTS), "spellcheck": "false"}
     if card.task in LABELS:
-        return [_long_text_field(label, trace)]
-    text = element(
-        "input",
-        id="live-text",
-        type="text",
-        value=trace.request.text,
-        maxlength=str(MAX_CODE_POINTS),
-        autocomplete="off",
-        spellcheck="false",
-    )
-    return [element("div", element("label", "Text", for_="live-text"), text, class_="live-wide")]
-
-
-def _long_text_field(label: str, trace: Trace) -> Markup:
-    """Return a field of several lines."""
-    limit = str(MAX_CODE_POINTS)
-    text = element(
-        "textarea",
-        trace.request.text,
-        id="live-text",
-        rows="3",
-        maxlength=limit,
-        spellcheck="false",
-    )
-    return element("div", element("label", label, for_="live-text"), text, class_="live-wide")
+        field = element("textarea", text, rows="3", **shared)
+    else:
+        field = element("input", type="text", value=text, autocomplete="off", **shared)
+    return [element("div", element("label", label, for_="live-text"), field, class_="live-wide")]
 
 
 def _picture_fields(trace: Trace, pictures: Sequence[Picture]) -> list[Markup]:
