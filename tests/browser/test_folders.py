@@ -27,6 +27,9 @@ def test_a_text_is_edited_and_translated_anew(address: str, page: Page) -> None:
     ribbon = page.locator(".ribbon[data-ready]")
     expect(ribbon).to_have_count(1)
     expect(ribbon.locator("#query-0")).to_have_text(marian.GERMAN.split()[0])
+    # A folder has no stored opening, so the first look is chosen from its weights.
+    expect(ribbon.locator("[data-lit]")).to_have_count(1)
+    expect(ribbon.locator(".say")).to_contain_text("To write “")
     box = page.get_by_label("English text")
     box.fill("a red bird sleeps here.")
     box.press("Enter")
