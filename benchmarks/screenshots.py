@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from playwright.sync_api import Browser, ViewportSize, expect
@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, ViewportSize, expect
 from areaviz.site.share import PICTURE
 from benchmarks.browser import chromium
 from tests.browser.openings import PAGES, SCHEMES, Openings
-from tests.browser.screens import FOLDER, LAYOUTS, VERSION, layout, packed, screens
+from tests.browser.screens import LAYOUTS, VERSION, layout, packed, screens, stored_layouts
 from tests.browser.server import APP, ROOT, Server
 
 PICTURES: Mapping[str, str] = {"screenshot": "translate", "caption_page": "caption"}
@@ -39,13 +39,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--stored", action="store_true", help="those that tests compare with")
     parser.add_argument("--layouts", action="store_true", help="only where the parts are")
+    parser.add_argument("pages", nargs="*", choices=[*PAGES, []], help="all without names")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         server = Server(APP, Path(folder) / "log.txt", {})
         try:
             address = server.wait()
             if asked.stored or asked.layouts:
-                store(browser, address, has_pictures=asked.stored)
+                store(browser, address, asked.pages or list(PAGES), asked.stored)
                 return
             for name, page in PICTURES.items():
                 take(browser, f"{address}/{page}", ROOT / "assets" / f"{name}.png")
@@ -54,11 +55,10 @@ def main() -> None:
             server.stop()
 
 
-def store(browser: Browser, address: str, has_pictures: bool) -> None:
-    """Write the layout of every page, and its pictures with the version that drew them."""
-    openings, layouts = Openings(browser, address), {}
-    FOLDER.mkdir(exist_ok=True)
-    for name in PAGES:
+def store(browser: Browser, address: str, names: Sequence[str], has_pictures: bool) -> None:
+    """Write the layouts of pages, and their pictures with the version that drew them."""
+    openings, layouts = Openings(browser, address), dict(stored_layouts())
+    for name in names:
         for scheme in SCHEMES:
             opening = openings.measure(name, scheme)
             layouts[name] = layout(opening)

@@ -77,7 +77,8 @@ button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selec
 .st-key-read_below { margin-top: -8px; }
 @media (min-width: 62rem) {
   .st-key-reason_subject { margin: -4.5rem 7rem 0 10rem; width: auto; }
-  .st-key-translate_picture_subject { margin: -6.6rem 7rem 0 24rem; width: auto; } }
+  .st-key-translate_picture_subject { margin: -4.6rem 7rem 0 24rem; width: auto;
+    position: relative; top: -16px; } }
 [class*="_try"] button {
   border: 1px solid color-mix(in srgb, currentColor 22%, transparent);
   border-radius: 999px; padding: 0.2rem 0.9rem; }
