@@ -63,8 +63,9 @@ def _own(name: str, one: OwnMeasure, trace: Trace, example: Example) -> Measured
         return {} if value is None else {name: float(value)}
     except Exception as error:
         raise BackendError(
-            f'The measure "{name}" failed on the example {example.name} ({type(error).__name__}:'
-            f" {error}); update or remove the package that brings it."
+            f'The measure "{name}" failed on the example {example.name}'
+            f" ({type(error).__name__}: {error}). Update or remove the package that brings"
+            " it."
         ) from error
 
 
@@ -224,12 +225,12 @@ _OURS: Mapping[str, Measure] = {
         "Length ratio", "Words of the output for each word of its references.", ""
     ),
     "confidence": Measure(
-        "Confidence", "Geometric mean of the probabilities of what was written.", "high"
+        "Confidence", "Geometric mean of the probabilities of the output.", "high"
     ),
     "coverage_deviation": Measure(
         "Coverage deviation",
-        "How far the attention the source words get is from one target word's worth each; 0 is"
-        " even.",
+        "How far the attention that each source word receives is from one target word's"
+        " worth. 0 is even.",
         "low",
     ),
     "absentmindedness": Measure(

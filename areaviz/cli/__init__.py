@@ -19,16 +19,19 @@ from areaviz.trace.errors import BackendError, InputError
 # Command -> its module, and its line in the list of commands.
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "serve": ("serve", "Start the app on this machine, or serve the models to others."),
-    "status": ("operator", "Say what an app that runs on this machine is doing."),
-    "jobs": ("operator", "List the analyses that an app on this machine runs, or stop one."),
+    "status": ("operator", "Show the status of an app that runs on this machine."),
+    "jobs": ("operator", "List or stop the analyses of an app that runs on this machine."),
     "train": ("train", "Train a model from a recipe; a killed run resumes."),
     "evaluate": ("evaluate", "Measure a model on a test set."),
     "analyse": ("analyse", "Run a set of examples through one or two models, a row an example."),
-    "forget": ("forget", "Delete notes, slices and analyses that nobody changed for some days."),
-    "compare": ("compare", "State the difference of two models on both cards."),
+    "forget": (
+        "forget",
+        ("Delete notes, slices and analyses that have not changed for a number of days."),
+    ),
+    "compare": ("compare", "Compare two models and write the difference on both model cards."),
     "heads": (
         "heads",
-        "Measure what each head of a translator does, beside the network untrained.",
+        "Measure what each head of a translator does, compared with an untrained network.",
     ),
     "align": ("align", "Choose the heads that together align best with known links."),
     "faithfulness": (
@@ -36,18 +39,21 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "Measure how faithful an attention map is, beside areas picked by chance.",
     ),
     "trace": ("trace", "Run a model on a sentence or picture and save what it attended to."),
-    "show": ("view", "Look into a saved trace in the browser."),
+    "show": ("view", "Open a saved trace in the browser."),
     "export": ("view", "Write a saved trace as a page (.html), a figure or its numbers."),
     "live": ("live", "Write a page that runs a model in the browser, from one file."),
     "site": ("site", "Write a site of files with live models, stored runs and cards."),
     "validate": ("validate", "Check stored traces, or print the schema of their document."),
     "bench": ("bench", "Run a benchmark of the repository."),
-    "data": ("data", "Fetch the corpora that models are trained on."),
+    "data": ("data", "Download training corpora or the models of this release."),
     "digests": (
         "digests",
-        "Compare the models' files with their cards, and add what a card does not name yet.",
+        ("Verify model files against the SHA-256 digests on their cards, and add missing digests."),
     ),
-    "openings": ("openings", "Store the traces that pages open with, after a model has changed."),
+    "openings": (
+        "openings",
+        ("Store the traces that pages open with again. Run this after a model changes."),
+    ),
     "figures": (
         "figures",
         "Write the tables of results in README.md and docs/, from the models' cards.",

@@ -19,10 +19,12 @@ def align(
     model: Annotated[str, typer.Argument(help=MODEL)],
     source: Annotated[
         Path,
-        typer.Argument(help="Texts, or a table with source, reference and links, one a line."),
+        typer.Argument(
+            help=("Texts, or a table with source, reference and links, one example per line.")
+        ),
     ],
     reference: Annotated[
-        Path | None, typer.Option(help="The translations, one a line, if the table has none.")
+        Path | None, typer.Option(help="The translations, one per line, if the table has none.")
     ] = None,
     links: Annotated[
         Path | None,

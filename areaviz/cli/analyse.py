@@ -42,7 +42,7 @@ def analyse(
     ],
     model: Annotated[
         list[str] | None,
-        typer.Option(help=f"{MODEL} Give two to compare them."),
+        typer.Option(help=f"{MODEL} Repeat the option to compare two models."),
     ] = None,
     outputs: Annotated[
         list[Path] | None,
@@ -107,8 +107,8 @@ def analyse(
         bool,
         typer.Option(
             "--themes",
-            help="Find the kinds of examples in which a system fails, or is worse than the other"
-            " one; also in the report.",
+            help="Find the kinds of examples in which a system fails or is worse than the"
+            " other one. The report lists them, too.",
         ),
     ] = False,
     causes: Annotated[
@@ -121,7 +121,9 @@ def analyse(
     ] = False,
     baseline: Annotated[
         str,
-        typer.Option(help="The system that all others are compared with; else the first one."),
+        typer.Option(
+            help=("The system that all others are compared with. Default: the first one.")
+        ),
     ] = "",
     beam: Beam = 1,
     area_size: AreaSize = None,

@@ -21,7 +21,7 @@ def compare(
     split: Annotated[
         str, typer.Option(help="The split both were measured on.")
     ] = "test_2016_flickr",
-    data: Annotated[Path | None, typer.Option(help="The data folder; else AREAVIZ_DATA.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Data folder. Default: AREAVIZ_DATA.")] = None,
 ) -> None:
     """State the difference of two models on both cards, with its significance."""
     folder = data or data_folder()

@@ -31,7 +31,7 @@ def evaluate(
     output: Annotated[
         Path | None, typer.Option(help="Write what the model wrote here, one a line.")
     ] = None,
-    data: Annotated[Path | None, typer.Option(help="The data folder; else AREAVIZ_DATA.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Data folder. Default: AREAVIZ_DATA.")] = None,
     device: Annotated[str, typer.Option(help="auto, cuda, mps or cpu.")] = "auto",
 ) -> None:
     """Measure a model and its attention on a split, and write the results on its card."""

@@ -21,7 +21,7 @@ def heads(
     examples: Annotated[
         int, typer.Option(min=1, help="Validation sentences to measure over.")
     ] = EXAMPLES,
-    data: Annotated[Path | None, typer.Option(help="The data folder; else AREAVIZ_DATA.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Data folder. Default: AREAVIZ_DATA.")] = None,
     device: Annotated[str, typer.Option(help="auto, cuda, mps or cpu.")] = "auto",
 ) -> None:
     """Measure every head of a translator on validation data, next to the untrained network."""

@@ -31,7 +31,10 @@ Port = Annotated[int, typer.Option(min=1, max=65535, help="The port.")]
 Host = Annotated[
     str,
     typer.Option(
-        help="The address to listen at; other machines need 0.0.0.0 or one of this machine's."
+        help=(
+            "Address to listen on. Use 0.0.0.0, or an address of this machine, to admit"
+            " other machines."
+        )
     ),
 ]
 Folders = Annotated[
@@ -42,7 +45,7 @@ Folders = Annotated[
     ),
 ]
 TokenFile = Annotated[
-    Path | None, typer.Option(help="The file that holds the access token; see: serve token.")
+    Path | None, typer.Option(help="The file that holds the access token. See: serve token.")
 ]
 
 
@@ -58,12 +61,14 @@ def app(
     token_file: TokenFile = None,
     trace: Annotated[
         Path | None,
-        typer.Option(help="A file that the page Your own attention shows to all; it may be large."),
+        typer.Option(
+            help=("A trace that the page Your own attention shows to every user. It may be large.")
+        ),
     ] = None,
     model: Folders = None,
     proxy: Annotated[
         list[str] | None,
-        typer.Option(help="The address of a proxy before the app; can be given again."),
+        typer.Option(help="Address of a reverse proxy in front of the app. Repeatable."),
     ] = None,
     base_path: Annotated[
         str,
@@ -85,7 +90,7 @@ def app(
         return
     if not (ROOT / "app.py").exists():
         raise BackendError(
-            f"{ROOT / 'app.py'} is missing; start the app from a clone of the repository."
+            f"{ROOT / 'app.py'} is missing. Start the app from a clone of the repository."
         )
     check_open(host, allow_host or [], token_file)
     check_origins(allow_frame or [])
@@ -189,8 +194,8 @@ def check_open(host: str, names: list[str], token_file: Path | None) -> None:
             )
     if host in EVERY_ADDRESS and not names:
         raise InputError(
-            f"Listening at {host} needs the names by which readers reach this machine, so that no"
-            " other website can use the app through their browsers; add --allow-host NAME."
+            f"Listening on {host} requires --allow-host NAME with the host name that users"
+            " type. It stops other websites from using the app through a user's browser."
         )
 
 

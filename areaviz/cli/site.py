@@ -17,7 +17,9 @@ def site(
     folder: Annotated[Path, typer.Argument(help="The folder to write, new or of an older site.")],
     model: Annotated[
         list[str] | None,
-        typer.Option(help="A model with a live page; repeat it. Without it: one of each family."),
+        typer.Option(
+            help=("A model with a live page. Repeatable. Default: one model of each family.")
+        ),
     ] = None,
     address: Annotated[
         str, typer.Option(help="The address of the site, so that shared links show a picture.")

@@ -18,10 +18,10 @@ def train(
         Path, typer.Argument(help="A recipe, for example configs/char-tiny-area.toml.")
     ],
     runs: Annotated[Path, typer.Option(help="Where the run's folder is made.")] = Path("runs"),
-    data: Annotated[Path | None, typer.Option(help="The data folder; else AREAVIZ_DATA.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Data folder. Default: AREAVIZ_DATA.")] = None,
     device: Annotated[str, typer.Option(help="auto, cuda, mps or cpu.")] = "auto",
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Another seed; the run is named NAME-seedN.")
+        int | None, typer.Option(min=0, help="Another seed. The run is then called NAME-seedN.")
     ] = None,
 ) -> None:
     """Train a model from a recipe; an interrupted run continues from its last validation."""

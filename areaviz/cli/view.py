@@ -40,7 +40,7 @@ Head = Annotated[
     int | None, typer.Option(min=1, help="Which head, counted from 1; all heads if left out.")
 ]
 
-Reading = Annotated[str, typer.Option(help=f"How the map is read first: {', '.join(READINGS)}.")]
+Reading = Annotated[str, typer.Option(help=f"Initial display: {', '.join(READINGS)}.")]
 
 # Options for the content of a page.
 Layers = Annotated[
@@ -55,10 +55,10 @@ Areas = Annotated[
         min=LEAST_AREAS, max=MOST_AREAS, help="Most areas of a query that a page carries."
     ),
 ]
-Title = Annotated[str, typer.Option(help="The title of a page; else the model's name.")]
-ThemeName = Annotated[str, typer.Option("--theme", help=f"Of a page: {', '.join(THEMES)}.")]
+Title = Annotated[str, typer.Option(help="The title of a page. Default: the model's name.")]
+ThemeName = Annotated[str, typer.Option("--theme", help=f"Theme of a page: {', '.join(THEMES)}.")]
 Note = Annotated[str, typer.Option(help="What you have to say, below the title of a page.")]
-Limit = Annotated[float, typer.Option(min=0.125, max=256, help="Most megabytes (MiB) of a page.")]
+Limit = Annotated[float, typer.Option(min=0.125, max=256, help="Largest size of a page in MiB.")]
 
 
 def show(
@@ -66,10 +66,10 @@ def show(
     text: Text = "",
     picture: PictureName = "",
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="The port of the page; 0 takes a free one.")
+        int, typer.Option(min=0, max=65535, help="The port of the page. 0 chooses a free port.")
     ] = 0,
     browser: Annotated[
-        bool, typer.Option(help="Open the browser, or only say the address.")
+        bool, typer.Option(help="Open the browser, or only print the address.")
     ] = True,
     site: Site = None,
     layer: Layer = None,
@@ -110,7 +110,7 @@ def export(
     text: Text = "",
     picture: PictureName = "",
     view: Annotated[
-        str | None, typer.Option(help=f"Of a figure or numbers: one of {', '.join(VIEWS)}.")
+        str | None, typer.Option(help=f"View of a figure or table: {', '.join(VIEWS)}.")
     ] = None,
     site: Site = None,
     layer: Layer = None,

@@ -21,9 +21,10 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
 WHAT = {
-    GLIMPSES: "It reads glimpses. Frames show what it read at this look, the smallest one in most"
-    " detail. The line joins the middles of the looks, and the filled dot is the newest.",
-    TRANSFORMER: "It cuts out the part of the picture in the frame, and reads it upright.",
+    GLIMPSES: "It reads glimpses. Frames show what it read at this step, the smallest one in"
+    " most detail. The line joins the middles of the glimpses, and the filled dot"
+    " is the latest.",
+    TRANSFORMER: "It crops the part of the picture in the frame, straightens it and reads it.",
 }
 """What is drawn of the looks of each site."""
 Pictures = Callable[[Trace, str], list[str]]

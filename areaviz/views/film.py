@@ -243,7 +243,7 @@ VIEW = replace(
     view(
         "film",
         "Film strip",
-        "Where does the model look for each word or label?",
+        "Which part of the picture does the model attend to for each word or label?",
         fits_film,
         film,
         figure,

@@ -119,14 +119,14 @@ def _fits(trace: Trace, focus: Focus) -> bool:
 VIEW = view(
     "labels",
     "Labels",
-    "How did the model's mind change with each glimpse?",
+    "How did the prediction change with each glimpse?",
     _fits,
     label_matrix,
     figure,
     table,
     paper,
     how_to_read=(
-        "A column a glimpse, a row a label: the brighter, the more probable the model thought the "
-        "label after that glimpse."
+        "Columns are glimpses, rows are labels. Brighter cells mean a higher probability"
+        " after that glimpse."
     ),
 )

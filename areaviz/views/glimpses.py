@@ -283,7 +283,7 @@ VIEW = view(
     table,
     paper,
     how_to_read=(
-        "The boxes are what was read at each look, numbered in order; small boxes are sharp, "
-        "large ones are coarse."
+        "Boxes show what each glimpse covered, numbered in order. Small boxes are read at"
+        " full resolution, large ones at low resolution."
     ),
 )

@@ -280,14 +280,14 @@ def _print_axis(
 VIEW = view(
     "lines",
     "Lines",
-    "Which item is tied to which, and how strongly?",
+    "Which items does each item attend to, and how strongly?",
     fits_text,
     lines,
     figure,
     table,
     paper,
     how_to_read=(
-        "Each line ties an item to one it attends to, and the thicker it is, the larger the "
-        "weight. Lines of one colour are of one head."
+        "Each line joins an item to one that it attends to. A thicker line means a larger"
+        " weight. Each colour is one head."
     ),
 )

@@ -231,7 +231,7 @@ def tabulate(drawn: SpeechAlignment) -> Table:
 VIEW = view(
     "listening",
     "Alignment over the sound",
-    "Which moments of the recording were read?",
+    "Which part of the recording does each digit attend to?",
     fits,
     listening,
     figure,

@@ -145,9 +145,8 @@ ALIGNMENT = view(
     matrix.tabulate,
     matrix.draw_print,
     how_to_read=(
-        "A row for each produced item, a column for each item it can attend to; the brighter "
-        "a field, the more attention. A diagonal means that the model follows the order of the "
-        "text."
+        "Rows are output items, columns are the items they can attend to. Brighter means more"
+        " attention. A diagonal means that the model follows the order of the text."
     ),
 )
 COVERAGE = view(

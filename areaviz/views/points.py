@@ -189,14 +189,14 @@ def table(drawn: Pointing) -> Table:
 VIEW = view(
     "points",
     "Points and tour",
-    "How did the model weigh the points at this step, and what has it drawn so far?",
+    "How does the model weight the points at this step, and what has it drawn so far?",
     fits,
     pointing,
     figure,
     table,
     paper,
     how_to_read=(
-        "A dot is a point, the brighter the more weight it has as the next one; the ring is what"
-        " was chosen. Where line and dashes part, the model went wrong."
+        "Each dot is a point, and brighter means a larger weight as the next point. The ring"
+        " marks the chosen point. Where the line and the dashes separate, the model is wrong."
     ),
 )

@@ -235,7 +235,7 @@ def fits_change(before: Trace, after: Trace) -> bool:
 VIEW = View(
     name="probabilities",
     title="Output probabilities",
-    question="How sure was the model, and what would it have said instead?",
+    question="How certain was the model, and what would it have written instead?",
     # An output has probabilities, whatever the focus is.
     fits=lambda trace, focus: len(trace.output.probabilities) > 0,
     figure=lambda trace, focus: figure(output_probabilities(trace)),

@@ -298,8 +298,8 @@ VIEW = view(
     table,
     paper,
     how_to_read=(
-        "The bottom row has the shortest areas, the rows above have longer ones. The brighter a"
-        " cell, the more attention the whole area received. All rows have one colour scale. The"
+        "The bottom row has the shortest areas, the rows above have longer ones. A brighter"
+        " cell means more attention to the whole area. All rows have one colour scale. The"
         " number at the right is the row's total."
     ),
     leads=_has_sizes,

@@ -58,8 +58,8 @@ def patches(trace: Trace, focus: Focus) -> Sheet:
     return Sheet(
         title="What each glimpse saw",
         note=(
-            f"rows: scales by their width in the picture, each brought to {side}×{side} pixels;"
-            " below: the label then"
+            f"rows: scales by width in the picture, each resized to {side}×{side} pixels;"
+            " below: prediction at that step"
         ),
         caption=figure_caption(trace, focus),
         tiles=found,
@@ -114,13 +114,13 @@ def context(trace: Trace, focus: Focus) -> Sheet:
     first = Tile(
         shrink_to_fit(gray_to_rgb(coarse), _PICTURE),
         ("the coarse look", f"{side}×{side} pixels"),
-        ("what the model is given of the whole picture before it looks",),
+        ("the overview of the whole picture that the model sees first",),
     )
     return Sheet(
         title="The first glimpse, with the coarse look and without it",
         note=(
-            "boxes: the scales of the first glimpse; the same model, which is kept from its coarse"
-            " look on the right"
+            "boxes: scales of the first glimpse; right: the same model without its"
+            " low-resolution overview"
         ),
         caption=figure_caption(trace, focus),
         tiles=(
@@ -164,28 +164,28 @@ def _context_table(trace: Trace) -> Table:
 VIEW = view(
     "retina",
     "What each glimpse saw",
-    "What did the model get to see in each glimpse, and what did it then think?",
+    "What did each glimpse show the model, and what did it then predict?",
     fits_glimpses,
     patches,
     tiles.draw,
     tiles.tabulate,
     tiles.draw_print,
     how_to_read=(
-        "A row a look: what entered the model at that place, sharp and small first, then coarser "
-        "and larger; under it the label it then thought of."
+        "Each column is a glimpse: its patches from sharp and small to coarse and large, with"
+        " the prediction at that step below."
     ),
 )
 COARSE_LOOK = view(
     "context",
     "Coarse look",
-    "Does the coarse look at the whole picture change where the model looks first?",
+    "Does the low-resolution overview change the first glimpse?",
     fits_context,
     context,
     tiles.draw,
     tiles.tabulate,
     tiles.draw_print,
     how_to_read=(
-        "The small picture is what the model is given of the whole before it looks. A first"
-        " glimpse that lies at one place in every picture was not chosen from it."
+        "The small picture is the low-resolution overview that the model sees first. If the"
+        " first glimpse is at the same place in every picture, the model does not use it."
     ),
 )

@@ -325,7 +325,7 @@ def tabulate(drawn: PartialTree) -> Table:
 VIEW = view(
     "tree",
     "Growing tree",
-    "What has been written of the tree, and which words were looked at for each bracket?",
+    "How far is the tree, and which words does each bracket attend to?",
     fits,
     find_partial_tree,
     figure,

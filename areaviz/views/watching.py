@@ -159,7 +159,7 @@ def tabulate(drawn: FrameAttention) -> Table:
 VIEW = view(
     "watching",
     "Film strip",
-    "Which frames were attended to for each word?",
+    "Which frames does each word attend to?",
     fits,
     watching,
     figure,

@@ -156,9 +156,10 @@ def table(drawn: Why) -> Table:
 
 
 HOW_TO_READ = (
-    "Left, how well each item answers the query: blue in the area, orange in the other one alone,"
-    " grey in none; an area's mean is the first part of its logit. Right, all parts, which add up"
-    " to the logit. A logit that is 0.69 higher is twice the weight."
+    "Left: how well each item matches the query. Blue items are in the area, orange ones only"
+    " in the other area, grey ones in neither. The mean over an area is the first part of its"
+    " logit. Right: all parts, which add up to the logit. A logit that is 0.69 higher doubles"
+    " the weight."
 )
 
 
