@@ -81,7 +81,7 @@ __all__ = [
     "top_areas",
     "top_queries",
 ]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 EXPORTS: Mapping[str, str] = {
     "Area": "areaviz.trace.areas",
