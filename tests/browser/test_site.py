@@ -81,7 +81,7 @@ def test_a_question_is_answered_with_the_keyboard_and_leads_on(page: Page, site:
     words = page.locator(".lesson .picture button")
     words.first.press("Enter")
     words.first.press("Enter")
-    page.get_by_role("button", name="Show me", exact=True).press("Enter")
+    page.get_by_role("button", name="Check my guess", exact=True).press("Enter")
     expect(page.locator(".lesson .learned")).to_be_visible()
     assert page.url.endswith("/1.html?shown=1")
     page.reload()

@@ -139,9 +139,7 @@ def _sentence(page: AnalysePage, table: pd.DataFrame, can_look: bool) -> None:
         ("A", _marked(second, first, "green")),
         ("B", _marked(first, second, "red")),
     ):
-        with st.container(horizontal=True, gap="small"):
-            st.caption(label, width=76)
-            st.markdown(text, width="stretch")
+        st.markdown(f"**{label}:** {text}")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         for label, there, help in (("‹", at - 1, "Worse sentence"), ("›", at + 1, "Next sentence")):
             is_there = 0 <= there < len(places)
@@ -176,7 +174,7 @@ def _words(table: pd.DataFrame) -> None:
     for system, found in zip("AB", distinguishing_ngrams(table, 1), strict=True):
         alone = _alone(found)
         if alone:
-            st.caption(f"Words that only {system} gets right")
+            st.caption(f"Words that only {system} gets right, in lower case")
             st.markdown(escaped(", ".join(alone)))
 
 

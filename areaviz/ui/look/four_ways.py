@@ -28,8 +28,8 @@ from areaviz.ui.shell.state import Cards
 
 SOFT = "Bright is what soft attention read. "
 WHAT_IS_DRAWN = (
-    "A frame is what was read at this look. In a path of looks the line joins their middles, and"
-    " the filled dot is the newest."
+    "A frame is what was read at this look. From look 2 on, a line joins the middles of the looks,"
+    " and the filled dot is the newest."
 )
 
 

@@ -35,8 +35,8 @@ ALL_TASKS = "all"
 ROW_PX, EDGES_PX = 38, 6
 """Height of a row, and of the edges of all rows together."""
 WHAT_DOTS_MEAN = (
-    "A filled dot is a target that the model reached, a ring one that it missed. The full tables"
-    " are in docs/results.md."
+    "A bar compares a model with the best one of the table. A filled dot is a target that the"
+    " model reached, a ring one that it missed. The full tables are in docs/results.md."
 )
 
 Columns = dict[str, list[Any]]
