@@ -1,4 +1,4 @@
-"""Alignment of columns from several files: one order, with one cell per example."""
+"""Alignment of columns from several files, which gives them the same order of examples."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from areaviz.trace.limits import shorten
 def aligned(opened: Opened) -> list[Column]:
     """Return the columns in use, each with one cell per example in a common order.
 
-    Tables with equal ids in another order are sorted into the order of the examples.
+    If a table has the ids of the examples in a different order, its rows are sorted.
     """
     used = [one for one in opened.columns if one.role not in (IGNORE, CORPUS, SYSTEM)]
     leading = next((one for role in (SOURCE, FILE) for one in used if one.role == role), None)
@@ -40,7 +40,7 @@ def aligned(opened: Opened) -> list[Column]:
             raise InputError(
                 f'"{shorten(column.file or column.name)}" has {len(column.cells):,} lines or rows,'
                 f' but "{shorten(leading.file or leading.name)}" has {len(leading.cells):,}. Give'
-                " both one for each example, in the same order."
+                " each file one line or row per example, in the same order."
             )
         if order is not None:
             column = replace(column, cells=tuple(column.cells[at] for at in order))
@@ -49,10 +49,12 @@ def aligned(opened: Opened) -> list[Column]:
 
 
 def _order(columns: Sequence[Column], first: str, second: str) -> list[int] | None:
-    """Return the rows of the second file in the order of the first file's ids, None if equal.
+    """Return the row in the second file of each id in the first file.
+
+    Return None if the ids are in the same order, or if they cannot be matched one to one.
 
     Raises:
-        InputError: both files have ids, but the ids differ.
+        InputError: the documents of the files differ, or an id is not in the second file.
     """
     documents = [
         next((one.texts for one in columns if one.file == file and _base(one) == "doc"), None)
@@ -60,9 +62,8 @@ def _order(columns: Sequence[Column], first: str, second: str) -> list[int] | No
     ]
     if None not in documents and documents[0] != documents[1]:
         raise InputError(
-            f'"{shorten(first)}" and "{shorten(second)}" differ in their documents, so their'
-            " segments"
-            " do not belong together. Choose files of the same test set."
+            f'"{shorten(first)}" and "{shorten(second)}" name different documents, so their'
+            " segments do not belong together. Choose files of the same test set."
         )
     ids = []
     for file in (first, second):

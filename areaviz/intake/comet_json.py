@@ -123,8 +123,8 @@ def _mark(where: str, values: Mapping[str, Any], output: str) -> Mark:
     place = _place(output, text, start, end)
     if place is None:
         raise InputError(
-            f'{where} marks "{shorten(text)}" from character {start:,} to {end:,}, but its output'
-            f" has {len(output):,} characters or another text there. Score the outputs again."
+            f'{where} marks "{shorten(text)}" from character {start:,} to {end:,}, but the output'
+            f" ({len(output):,} characters) does not have it there. Score the outputs again."
         )
     note = "" if confidence is None else f"confidence {confidence:.2f}"
     return Mark(*place, severity, "", note)

@@ -1,4 +1,4 @@
-"""Conversion of tables with one row per segment and system to one column per system."""
+"""Conversion of tables from one row per segment and system to one column per system."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from areaviz.intake.columns import (
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
 
-# Columns that name the document of a row; segments are often numbered within it.
+# Names of columns with the document of a row. Segments are often numbered within a document.
 _DOCUMENTS = ("doc", "doc_id", "docid", "document", "document_id")
 Key = tuple[str, ...]
 
@@ -37,7 +37,7 @@ class _Segment:
 def widened(name: str, columns: Sequence[Column]) -> tuple[list[Column], list[str]]:
     """Return columns with one row per segment, and notes for the user.
 
-    Columns are not changed if none of them names the system of a row, or if no segment has rows of
+    The table keeps its rows if no column names the system of a row, or if no segment has rows of
     several systems.
 
     Args:
@@ -105,27 +105,27 @@ def _segments(name: str, columns: Sequence[Column], systems: Sequence[str]) -> d
     for row, system in enumerate(systems):
         key: Key = tuple(texts[row] for texts in keys)
         if not ids:
-            # A source may occur several times; its rows then have a consistent order.
+            # A source may occur several times. All systems then have its rows in the same order.
             seen[system, key] += 1
             key = (*key, str(seen[system, key]))
         segment = found.setdefault(key, _Segment(row))
         for column in fixed:
             if column.cells[segment.first] != column.cells[row]:
                 raise InputError(
-                    f"{column.where(row)} has another {column.role} than an earlier row of the"
+                    f"{column.where(row)} has a different {column.role} than an earlier row of the"
                     f' segment "{shorten(" ".join(key))}". Give each segment one {column.role}.'
                 )
         if system in segment.by_system:
             raise InputError(
                 f'{columns[0].where(row)} is the second row of the system "{shorten(system)}" for'
-                f' the segment "{shorten(" ".join(key))}". Remove one of them.'
+                f' the segment "{shorten(" ".join(key))}". Remove one of these two rows.'
             )
         segment.by_system[system] = row
     return found
 
 
 def _varies(column: Column, segments: dict[Key, _Segment]) -> bool:
-    """Return whether some segment has different values in a column."""
+    """Return whether the systems of a segment have different values in a column."""
     for segment in segments.values():
         first = column.cells[segment.first]
         if any(column.cells[row] != first for row in segment.by_system.values()):
@@ -134,7 +134,7 @@ def _varies(column: Column, segments: dict[Key, _Segment]) -> bool:
 
 
 def _spread(column: Column, systems: Sequence[str], segments: dict[Key, _Segment]) -> list[Column]:
-    """Return one column per system; numbers that differ between systems are a score."""
+    """Return one column per system. Metadata with only numbers becomes a score."""
     role = column.role
     if role not in (OUTPUT, SCORE):
         role = SCORE if numbers_of(column.texts) is not None else METADATA

@@ -99,7 +99,7 @@ def open_files(files: Files, chosen: Chosen | None = None, models: Sequence[str]
 def _about_marks(name: str, content: Content) -> str:
     """Return a sentence about the ratings or marked errors in a file."""
     if content.kind != MARKED:
-        return f'"{shorten(name)}" holds ratings and errors, too.'
+        return f'"{shorten(name)}" also holds ratings and errors.'
     said = f'"{shorten(name)}" holds errors that raters marked in a set.'
     if not _can_be_imported(name):
         said += " It is not used. Save it as Marot's TSV."

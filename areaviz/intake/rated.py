@@ -112,8 +112,8 @@ class Segments:
         segment = self.found[key]
         if segment.source != source:
             raise InputError(
-                f"{where} has another source than an earlier row of its segment. Give each segment"
-                " one source."
+                f"{where} has a different source than an earlier row of its segment. Give each"
+                " segment one source."
             )
         return segment
 
@@ -131,9 +131,8 @@ class Segments:
             self._budget.add((output,))
         if known != output:
             raise InputError(
-                f'{where} has another output of the system "{shorten(system)}" than an earlier row'
-                " of"
-                " its segment. Give each system one output."
+                f'{where} has a different output of the system "{shorten(system)}" than an earlier'
+                " row of its segment. Give each system one output."
             )
 
     def add_rating(self, segment: RatedSegment, system: str, rating: Rating) -> None:
@@ -218,7 +217,7 @@ def text_in(where: str, values: Mapping[str, Any], name: str, default: str | Non
     """
     found = values.get(name, default)
     if not isinstance(found, str):
-        raise InputError(f'{where} has no text as its "{name}". Add it.')
+        raise InputError(f'{where} has no text in "{name}". Add it.')
     return found
 
 

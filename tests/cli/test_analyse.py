@@ -206,7 +206,7 @@ def test_ratings_in_the_files_of_a_set_are_used(
     assert run(*asked, "--report", str(place / "r.html")) == 0
     said = capsys.readouterr()
     assert "MQM, mean: 0.5, 15" in said.out and "Judged, mean: 80, 47.75" in said.out
-    assert '"humeval.jsonl" holds ratings and errors, too.' in said.err
+    assert '"humeval.jsonl" also holds ratings and errors.' in said.err
     assert ">Hund</mark>" in (place / "r.html").read_text()
     marked = "alpha\td\t1\t1\tAda\tThe dog runs.\tDer <v>Hund</v> rennt.\tStyle\tMajor\t{}\n"
     (place / "mqm.tsv").write_text(marked)
@@ -228,7 +228,7 @@ def test_a_model_joins_the_outputs_of_others(place: Path) -> None:
         (["{}/a.en"], "There is nothing to analyse. Name a --model or a file of --outputs"),
         (
             ["{}/a.en", "--outputs", "{}/short.txt"],
-            '"short.txt" has 1 lines or rows, but "a.en" has 2. Give both one for each example',
+            '"short.txt" has 1 lines or rows, but "a.en" has 2. Give each file one line or row',
         ),
         (["{}/a.en", "--outputs", "{}/none.txt"], "none.txt"),
         (["{}/a.json", "--model", "char-area"], '"a.json" has no header'),

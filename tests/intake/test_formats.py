@@ -160,7 +160,7 @@ def test_sgm_reads_one_side_and_the_sides_fit_together() -> None:
     assert found.outputs == {"sys": ("x", "y")}
     assert found.dataset.metadata == {"doc": ("d", "d"), "genre": ("news", "news")}
     files["t.sgm"] = files["t.sgm"].replace(b'docid="d"', b'docid="e"')
-    with pytest.raises(InputError, match="differ in their documents"):
+    with pytest.raises(InputError, match="name different documents"):
         read_set(files)
 
 
@@ -175,7 +175,7 @@ def test_long_tables_become_a_row_for_each_segment() -> None:
     assert found.outputs == {"one": ("x", "y"), "two": ("z", None)}
     assert found.scores["two"]["score"][0] == 0.7
     assert [one.name for one in found.dataset.examples] == ["1", "2"]
-    for key, said in {"src": "another source", "ref": "another reference"}.items():
+    for key, said in {"src": "different source", "ref": "different reference"}.items():
         other = "\n".join(map(json.dumps, [*rows[:2], {**rows[2], key: "C"}]))
         assert said in refusal("x.jsonl", other.encode())
     assert "second row of the system" in refusal("x.jsonl", f"{lines}\n{lines}".encode())

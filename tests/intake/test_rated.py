@@ -45,7 +45,7 @@ def test_wmt_2025_has_outputs_scores_and_documents() -> None:
     documents = ("en-de_DE_#_news_#_paper.1",) * 2
     assert found.dataset.metadata["doc"] == (*documents, "en-de_DE_#_chat_#_talk")
     assert found.dataset.examples[1].name == "en-de_DE_#_news_#_paper.1_#_1"
-    assert '"humeval.jsonl" holds ratings and errors, too.' in found.notes
+    assert '"humeval.jsonl" also holds ratings and errors.' in found.notes
     assert list(found.marked) == ["humeval.jsonl"]
 
 
@@ -81,7 +81,7 @@ def test_campaign_of_pearmut_is_a_set(by_task: bool) -> None:
 def test_annotations_of_pearmut_are_a_set(data: bytes) -> None:
     found = read("a.json" if data.startswith(b"{\n") else "a.jsonl", data)
     assert sources(found) == ["The dog runs.", "It rains."]
-    assert found.scores["alpha"]["human"] == (85, 100), "the later one of two counts"
+    assert found.scores["alpha"]["human"] == (85, 100), "only the later of two annotations counts"
     assert found.scores["beta"]["human"][0] == 25
 
 
@@ -129,7 +129,7 @@ def test_damaged_ratings_are_refused_with_their_line() -> None:
     for change, wanted in (
         (
             lambda one: one[0].update(src_text=3),
-            'Line 1 of "x.jsonl" has no text as its "src_text"',
+            'Line 1 of "x.jsonl" has no text in "src_text"',
         ),
         (lambda one: one[0].update(scores=[]), 'has a "scores" that is not an object'),
         (lambda one: one[0]["tgt_text"].pop("alpha"), "has scores but no output"),
@@ -141,7 +141,7 @@ def test_damaged_ratings_are_refused_with_their_line() -> None:
     ):
         assert wanted in refused("x.jsonl", broken(WMT_2025, change))
     for change, wanted in (
-        (lambda one: one[1].update(tgt="Ja."), "another output of the system"),
+        (lambda one: one[1].update(tgt="Ja."), "different output of the system"),
         (lambda one: one[1].update(esa_spans=[{"start_i": None}]), "no whole numbers"),
     ):
         assert wanted in refused("x.jsonl", broken(WMT_2024, change))
@@ -153,7 +153,7 @@ def test_damaged_campaigns_are_refused() -> None:
         (lambda one: one.update(data=[[3]]), "no list of documents"),
         (lambda one: one.update(data=[[[3]]]), "task 1, document 1, item 1 is not an object"),
         (lambda one: one["data"][0][0][0].update(tgt="x"), '"tgt" that is not an object'),
-        (lambda one: one["data"][0][0][0]["tgt"].update(alpha=1), 'no text as its "alpha"'),
+        (lambda one: one["data"][0][0][0]["tgt"].update(alpha=1), 'no text in "alpha"'),
         (lambda one: one["data"][0][0][0]["tgt"].pop("alpha"), "which has no output"),
         (lambda one: one.update(data=[]), "has no segments"),
     )
@@ -175,7 +175,7 @@ def test_error_spans_that_are_not_in_the_output_are_refused() -> None:
         read("c.json", json_of(comet))
     assert str(error.value) == (
         '"c.json", entry 1 of "out/hyp.a.txt", error 1 marks "Katze" from character 3 to 8, but'
-        " its output has 15 characters or another text there. Score the outputs again."
+        " the output (15 characters) does not have it there. Score the outputs again."
     )
 
 
