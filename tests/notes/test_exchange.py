@@ -97,9 +97,9 @@ def test_no_cell_begins_like_a_formula() -> None:
 @pytest.mark.parametrize(
     ("data", "kind", "said"),
     [
-        (b"\xff\xfe", "csv", "is no csv file of notes"),
-        (b"PAR1 not really", "parquet", "is no parquet file of notes"),
-        (b"{", "jsonl", "is no jsonl file of notes"),
+        (b"\xff\xfe", "csv", "is not a csv file of notes"),
+        (b"PAR1 not really", "parquet", "is not a parquet file of notes"),
+        (b"{", "jsonl", "is not a jsonl file of notes"),
         (b'{"id": "x"}', "jsonl", "Note 1 lacks dataset"),
         (b"[1]", "jsonl", "Note 1 lacks dataset"),
         (to_bytes([NOTE], "csv").replace(b"\n4,", b"\nfour,"), "csv", "Note 1 has no whole number"),

@@ -319,7 +319,7 @@ def test_notes_come_in_from_a_file_and_a_wrong_one_is_one_sentence(
     app = write(opened_first(ran(open_page("analyse", new="1"))), "Style", "kept")
     assert "1 note on this set" in shown(app)
     app.file_uploader(key="notes_given").upload("a.csv", b"nonsense", "text/csv").run()
-    assert not app.exception and "is no csv file of notes" in app.error[0].value
+    assert not app.exception and "is not a csv file of notes" in app.error[0].value
 
 
 def test_files_that_are_too_large_together_are_refused(

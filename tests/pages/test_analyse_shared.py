@@ -1,4 +1,4 @@
-"""Analyse: imported notes belong to their importer, and slices to the reader who saved them."""
+"""On the page Analyse, readers own the notes that they imported and the slices they saved."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def note_file(digest: str, *places: int) -> bytes:
-    """Return a file with one note on each place."""
+    """Return a CSV file with one note for the example at each place in the set."""
     notes = [
         Annotation(digest, place, "", "Style", note=f"note {number}", id=f"{number}", version=1)
         for number, place in enumerate(places)
@@ -106,7 +106,7 @@ def test_refused_import_is_not_read_again(
     monkeypatch.setattr(notes_files, "from_bytes", count_reading)
     app.file_uploader(key="notes_given").upload("a.csv", b"nonsense", "text/csv").run()
     app.run()
-    assert "is no csv file of notes" in app.error[0].value and read == ["csv"]
+    assert "is not a csv file of notes" in app.error[0].value and read == ["csv"]
     button(app, "Try this file again").click().run()
     assert read == ["csv", "csv"] and len(app.error) == 1
 
