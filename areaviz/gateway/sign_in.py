@@ -95,7 +95,7 @@ class SignIn:
                 await self._form(send, 401, where, "")
         else:
             await answer_text(
-                send, 401, "This app wants its access token. Open it in a browser to sign in."
+                send, 401, "This app needs its access token. Open it in a browser to sign in."
             )
 
     async def _try(

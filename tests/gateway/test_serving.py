@@ -1,4 +1,4 @@
-"""The gateway in front of the real app: `python -m areaviz serve` in a separate process."""
+"""The gateway protects the real app. `python -m areaviz serve` runs both in another process."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ CLOSED = (
 
 @pytest.fixture(scope="module")
 def fresh_sockets() -> list[int]:
-    """Return a list with the number of elements that the locked app's first sockets got."""
+    """Return a list. `locked_app` adds how many elements each of its first sockets gets."""
     return []
 
 
@@ -54,7 +54,7 @@ def fresh_sockets() -> list[int]:
 def locked_app(
     tmp_path_factory: pytest.TempPathFactory, fresh_sockets: list[int]
 ) -> Iterator[Served]:
-    """Serve the app with a token, behind a named proxy."""
+    """Serve the app with a token, behind a proxy that `--proxy` names."""
     folder = tmp_path_factory.mktemp("locked")
     (folder / "token").write_text(TOKEN)
     options = ["--token-file", str(folder / "token"), "--proxy", "127.0.0.1"]
@@ -78,7 +78,7 @@ def count_elements(app: Served, page: str, start: threading.Barrier) -> int:
 def test_fresh_server_refuses_many_sockets_at_once(
     locked_app: Served, fresh_sockets: list[int]
 ) -> None:
-    """Check the first visitors, for whom Streamlit runs files of `pages` by themselves."""
+    """Check the first visitors. Streamlit runs the files of `pages` without `app.py` for them."""
     assert fresh_sockets == [0] * len(PAGES)
 
 
@@ -87,7 +87,7 @@ def test_fresh_server_refuses_many_sockets_at_once(
 def test_only_the_form_opens_without_the_token(locked_app: Served, method: str, path: str) -> None:
     answer = request(locked_app, method, path)
     assert answer.status == 401
-    said = {"GET": "Access token", "HEAD": ""}.get(method, "wants its access token")
+    said = {"GET": "Access token", "HEAD": ""}.get(method, "needs its access token")
     assert said in answer.text
     assert "streamlit" not in answer.text.lower()
     assert "set-cookie" not in answer.headers
@@ -161,8 +161,8 @@ def test_attempts_are_limited_and_logged(locked_app: Served) -> None:
     assert right.status == 429
     assert int(right.headers["retry-after"]) == 60
     assert "Try again in a minute" in right.text
-    # Another test may have given a wrong token within this second, and a second has one log line
-    # for all. The line with this address comes after a second at the latest.
+    # The app logs at most one wrong token per second. If another test gave one in this second, the
+    # log lacks this address, so try other addresses until the log has one.
     until = time.monotonic() + 10
     while f"wrong access token was given from {address}." not in locked_app.log.read_text():
         assert time.monotonic() < until
@@ -259,11 +259,11 @@ def test_clear_cache_does_nothing(locked_app: Served) -> None:
             padded.rerun_script.page_name = "translate"
             visitor.socket.send(padded.SerializeToString() + message.SerializeToString())
             assert not visitor.visit("translate", query).errors
-        assert status(locked_app)["threads"] <= first + 1, "no other worker was begun"
+        assert status(locked_app)["threads"] <= first + 1, "no other worker was started"
 
 
 def test_server_ends_beside_an_open_page(locked_app: Served) -> None:
-    """Check the end of the server; this test comes last because of it."""
+    """Check that the server ends. This test must be the last one, because it ends the server."""
     with visiting(locked_app, "models", cookie=cookie_of(sign_in(locked_app))):
         began = time.monotonic()
         locked_app.process.send_signal(signal.SIGTERM)
