@@ -147,7 +147,7 @@ def models(
     """
     if token_file is None:
         raise InputError(
-            "The server of models wants an access token, on this machine too; write one with "
+            "The server of models needs an access token, also on this machine. Write one with "
             "python -m areaviz serve token FILE and add --token-file FILE."
         )
     digest = digest_of(read_token(token_file))
@@ -189,7 +189,7 @@ def check_open(host: str, names: list[str], token_file: Path | None) -> None:
     for name in names:
         if not _NAME.fullmatch(name):
             raise InputError(
-                f'"{name}" is no name of a machine; write it as in an address, without https:// and'
+                f'"{name}" is not a host name. Write it as in an address, without https:// and'
                 " port."
             )
     if host in EVERY_ADDRESS and not names:

@@ -26,7 +26,7 @@ Started = list[tuple[AppPlace, Path]]
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Started:
-    """Record where the app would have been served, and from which folder."""
+    """Return a list of the apps that `serve` starts. They are recorded, but do not run."""
     found: Started = []
     (tmp_path / "app.py").touch()
     monkeypatch.setattr(serve_module, "ROOT", tmp_path)
@@ -151,7 +151,7 @@ def test_a_name_that_is_none_is_refused(
 ) -> None:
     with pytest.raises(SystemExit, match="1"):
         serve("--allow-host", name)
-    assert started == [] and "is no name of a machine" in capsys.readouterr().err
+    assert started == [] and "is not a host name" in capsys.readouterr().err
 
 
 def test_proxies_and_frames_are_named(started: Started, capsys: pytest.CaptureFixture[str]) -> None:
@@ -197,7 +197,7 @@ def test_a_token_file_that_holds_none_is_refused(
 def test_models_are_served_with_a_token_only(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="1"):
         serve("models")
-    assert "wants an access token, on this machine too" in capsys.readouterr().err
+    assert "needs an access token, also on this machine" in capsys.readouterr().err
 
 
 def test_options_of_the_server_of_models_arrive(
@@ -233,7 +233,7 @@ def test_a_file_to_show_is_named_to_the_app(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setenv(serve_module.TRACE, "that of before")  # restored afterwards
+    monkeypatch.setenv(serve_module.TRACE, "earlier.npz")  # pytest restores it after the test
     file = tmp_path / "large.npz"
     with pytest.raises(SystemExit, match="1"):
         serve("--trace", str(file))

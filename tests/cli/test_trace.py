@@ -1,4 +1,4 @@
-"""`trace` runs a model on the given input and saves the format of the file's extension."""
+"""`trace` runs a model on an input and saves the trace. The file's extension is the format."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.pages import folder
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Request]:
-    """Return the requests that a stand-in for the models got."""
+    """Put a stand-in in place of the models, and return a list of the requests that it gets."""
     requests: list[Request] = []
 
     class Backend:
