@@ -1,4 +1,4 @@
-"""Downloads from a local server, with files made here."""
+"""Multi30k is downloaded and read. In these tests, a local server offers small files instead."""
 
 from __future__ import annotations
 
