@@ -1,4 +1,4 @@
-"""A figure inside a page needs no styles or addresses, and looks as the file does."""
+"""A figure inside a page has no styles or URLs, and it looks like the same figure in a file."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_texts_stay_letters_in_a_matching_font() -> None:
 
 
 def test_layout_is_kept() -> None:
-    """Compare with the file, whose layout matplotlib computes while it draws."""
+    """Compare the figure with a file. Matplotlib lays the file out while it draws it."""
     corners = []
     draws: tuple[Callable[[Figure], str], ...] = (
         lambda one: figure_bytes(one, "svg").decode(),
@@ -70,7 +70,7 @@ def test_picture_becomes_a_mosaic_of_its_colours() -> None:
     red = re.findall(r'<path d="([^"]+)" fill="#f[ef]0000"', drawn)
     blue = re.findall(r'<path d="([^"]+)" fill="#0000f[ef]"', drawn)
     assert len(red) == len(blue) == 1
-    # Each row of a half is one run of cells.
+    # Each row of cells in a half has one colour, so it is one rectangle.
     columns, rows = MOSAIC_CELLS, red[0].count("M")
     assert blue[0].count("M") == rows and rows <= MOSAIC_CELLS
     assert red[0].startswith("M0 0h") and f"h{columns}v" not in red[0]
