@@ -1,6 +1,7 @@
-"""A reminder of how we write: phrases that stay out, and short paragraphs in the documents.
+"""The documents avoid some phrases, and their paragraphs are short.
 
-It does not replace reading. A sentence that needs a second reading is wrong even if this passes.
+These tests remind us of how we write, but they do not replace reading. A sentence that needs a
+second reading is wrong even if they pass.
 """
 
 from __future__ import annotations
