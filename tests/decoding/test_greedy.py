@@ -1,4 +1,4 @@
-"""Greedy decoding compared with tables computed by hand and a slow version without batches."""
+"""Greedy decoding, compared with results by hand and with a slow version without batches."""
 
 from __future__ import annotations
 
