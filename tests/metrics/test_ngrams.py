@@ -1,4 +1,4 @@
-"""N-gram counts by hand, compared with the formula written slowly, and as probabilities."""
+"""N-gram models: results by hand, comparison with a slow formula, and sums of probabilities."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def counted(order: int, rows: Sequence[Sequence[int]] = ROWS) -> NGrams:
 
 
 def slow(rows: Sequence[Sequence[int]], order: int, context: tuple[int, ...], item: int) -> float:
-    """Compute the formula, and list every n-gram again for each probability."""
+    """Return a probability by the formula. This is slow: it lists all n-grams in every call."""
     grams = []
     for row in rows:
         padded = [START] * (order - 1) + list(row)
@@ -50,7 +50,10 @@ def slow(rows: Sequence[Sequence[int]], order: int, context: tuple[int, ...], it
 
 
 def test_unigrams_by_hand() -> None:
-    """Of 12 items, 4 are the end symbol, 3 are 4, 3 are 5 and 2 are 6. No item occurs once."""
+    """`ROWS` has 12 items: `END` four times, 4 and 5 three times each, and 6 twice.
+
+    No item occurs exactly once, so the usual discount applies.
+    """
     found, rest = counted(1), USUAL_DISCOUNT * 4 / 12 / VOCABULARY
     assert found.order == 1
     assert found.probability((), END) == pytest.approx(3.5 / 12 + rest)
