@@ -1,6 +1,6 @@
-"""Tables of trained forms: each entry describes a run's training and heads.
+"""Tables of forms of keys and values: each entry describes the training and the heads of a run.
 
-The untrained network is shown for comparison.
+Each entry also describes the heads of the untrained network, for comparison.
 """
 
 from __future__ import annotations
