@@ -16,7 +16,7 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.tour.steps import BUILDERS, LAST, PICTURE, STORY, Step, mixed_look, reason_step
 
-WHAT = "Five steps of a minute and a half. Each shows a stored run and says what to try."
+WHAT = "Five steps in a minute and a half. Each shows a stored run and says what to try."
 ASK = "Ask without this fact, on the live page"
 
 
@@ -25,10 +25,10 @@ class Stop:
     """A step of the tour on the site.
 
     Args:
-        step: what it says.
-        trace: the run that it shows.
+        step: the texts of the step.
+        trace: the stored run that the page shows.
         focus: what the page opens with.
-        link: a page of the site on which the reader does what is asked, "" for none.
+        link: the page of the site on which readers can do what the step asks, "" for none.
     """
 
     step: Step
@@ -87,7 +87,7 @@ def _shows(trace: Trace, picture: str) -> bool:
 
 
 def _bar(site: Site, stop: Stop, number: int, count: int) -> Markup:
-    """Return what stands above a run: the step, and the ways on."""
+    """Return the panel above a run: the texts of the step, and links to the next pages."""
     ways = []
     if number > 1:
         ways.append(element("a", "Back", href=f"{number - 1}.html"))
