@@ -1,7 +1,8 @@
 """Limits on the bytes that the app holds for its users: in memory, and in temporary files.
 
 AREAVIZ_MEMORY_MIB limits attention in memory (default 1,024). AREAVIZ_DISK_MIB limits uploads on
-disk (default 8,192). Each user may use a part of either (`BUDGET_PERCENT` in the table of quotas).
+disk (default 8,192). Each user may use `BUDGET_PERCENT` per cent of each limit
+(`areaviz/shares/limits.py`).
 """
 
 from __future__ import annotations
@@ -31,18 +32,19 @@ class Budget:
     Args:
         most: the largest number of bytes at any time.
         what: describes the bytes, for the error message.
-        spare: frees what can be computed again; called before anything is refused.
+        spare: a function that frees memory whose content can be computed again. It is called
+            before anything is refused.
     """
 
     def __init__(self, most: int, what: str, spare: Callable[[], None] = lambda: None) -> None:
         self._most, self._what, self._spare = most, what, spare
-        # In per cent of the budget, by user.
+        # The use of each user, in per cent of the budget.
         self._shares = Shares(BUDGET_PERCENT)
         self._used, self._lock = 0, threading.RLock()
         self._counted = set[int]()
         # The garbage collector may free a held object at any time, in any thread, even while this
-        # thread has the lock. Its size, key and owner are therefore queued here, and the next call
-        # subtracts them.
+        # thread has the lock. Its size, key and owner are therefore queued here. The next call
+        # subtracts the size and forgets the key.
         self._ended = deque[tuple[int, int, Visitor]]()
 
     @property
@@ -60,7 +62,7 @@ class Budget:
         """Count bytes for a user.
 
         Returns:
-            A function that ends the count; call it once.
+            A function that releases the bytes; call it once.
 
         Raises:
             BackendError: the app or the user would exceed the limit.
@@ -74,7 +76,7 @@ class Budget:
         A trace that several users look at counts for the first user who requested it.
 
         Raises:
-            BackendError: as `reserve`.
+            BackendError: the app or the user would exceed the limit.
         """
         with self._lock:
             if self.used >= 0 and id(thing) not in self._counted:
@@ -102,9 +104,9 @@ class Budget:
         """Count bytes; return the error if they exceed a limit, else None."""
         if self.used + size > self._most:
             return BackendError(
-                f"The app's readers have {self.used / MEBI:,.0f} MiB of {self._what} open, and it"
-                f" holds at most {self._most / MEBI:,.0f}, so there is no room for"
-                f" {size / MEBI:,.0f} more. Try again in a few minutes, or with something smaller."
+                f"The app's readers have {self.used / MEBI:,.0f} MiB of {self._what} open, and the"
+                f" limit is {self._most / MEBI:,.0f} MiB, so {size / MEBI:,.0f} MiB more do not"
+                " fit. Try again in a few minutes, or with something smaller."
             )
         if scope := self._shares.try_take(owner, self._percent(size)):
             return OverLimit(BUDGET_PERCENT, scope)

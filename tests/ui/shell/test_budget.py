@@ -70,7 +70,7 @@ def test_what_lives_is_counted_once_and_what_is_gone_is_not() -> None:
     assert budget.used == 6 * MEBI
     with pytest.raises(
         BackendError,
-        match="have 6 MiB of attention open, .* at most 10, .* no room for 5 more. Try",
+        match="have 6 MiB of attention open, .* limit is 10 MiB, so 5 MiB more do not fit. Try",
     ):
         budget.hold(Thing(), 5 * MEBI, ANNA)
     assert budget.used == 6 * MEBI
