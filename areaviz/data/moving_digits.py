@@ -1,4 +1,4 @@
-"""Short clips of a digit that does two things, one after the other, each with its sentence.
+"""Short clips of a digit that does two things one after the other, with a sentence for each clip.
 
 The clips are drawn by this code and free of rights. In "the three moves left and then grows", the
 digit rests, acts, rests again and acts again. The frames of both actions are known.
@@ -18,19 +18,19 @@ FRAMES, SIDE = 16, 48
 """Number of frames per clip, and the side of its frames in pixels."""
 DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 FUNCTION_WORDS = frozenset({"the", "and", "then"})
-"""Words of a sentence that no frame shows."""
+"""Words that no frame shows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """An action of a digit: the change of each part of its pose."""
+    """An action of a digit: how it changes the digit's position, rotation and size."""
 
     # Shift to the right and down, in shares of the side.
     across: float = 0.0
     down: float = 0.0
     # Clockwise rotation in turns.
     turn: float = 0.0
-    # Factor of its size.
+    # Factor by which the size changes.
     size: float = 1.0
 
 
@@ -80,7 +80,7 @@ class MovingDigit:
     def gold(self) -> list[Window | None]:
         """Return the frames that show each word of the text.
 
-        The result is None for words that no particular frames show.
+        The list has None for a word that no particular frames show.
         """
         first, second = (len(action.split()) for action in self.actions)
         return [None, None, *[self.windows[0]] * first, None, None, *[self.windows[1]] * second]
@@ -124,7 +124,13 @@ def render_actions(
     rng: np.random.Generator,
     plans: Sequence[tuple[int, tuple[str, str], tuple[Window, Window]]],
 ) -> list[MovingDigit]:
-    """Return clips of given digits, actions and frames, with random poses and drawings."""
+    """Return clips with random poses and drawings.
+
+    Args:
+        bank: the drawings.
+        rng: the source of randomness.
+        plans: the digit, the actions and the frames of both actions, for each clip.
+    """
     poses_BT4 = np.stack([_poses(rng, actions, windows) for _, actions, windows in plans])
     digits = np.stack([bank.one_of(digit, rng) for digit, _, _ in plans])
     pictures_BTSS = _rendered(digits, poses_BT4)
@@ -139,8 +145,8 @@ def render_actions(
 def _windows(rng: np.random.Generator) -> tuple[Window, Window]:
     """Return the frames of both actions.
 
-    The remaining frames are distributed at random before, between and after the actions. The usual
-    time of an action therefore says little about its time in a clip.
+    The remaining frames are distributed at random before, between and after the actions. A model
+    that knows only when actions usually happen therefore learns little about a single clip.
     """
     first, second = rng.integers(_LASTS[0], _LASTS[1] + 1, 2).tolist()
     left = FRAMES - _PAUSE - first - second
@@ -160,7 +166,7 @@ def _poses(
     changes_T4 = np.zeros((FRAMES, 4))
     for name, (start, end) in zip(actions, windows, strict=True):
         action = ACTIONS[name]
-        # In the first frame of its window, the digit has already moved.
+        # The digit has already moved in the first frame of an action.
         share_T = np.clip((np.arange(FRAMES) - start + 1) / (end - start), 0, 1)
         whole_4 = (action.across, action.down, action.turn, np.log(action.size))
         changes_T4 += share_T[:, None] * np.array(whole_4)
