@@ -1,7 +1,7 @@
 """Layouts: the places of a vision-language model's picture tokens, from its processor's output.
 
-A layout is a function of a `Sight` that returns the scene, or None if it does not fit. The number
-of picture tokens has to match the layout exactly, so a wrong one is never used.
+A layout is a function that takes a `Sight`. It returns the scene, or None if the layout does not
+fit. The number of picture tokens has to match the layout exactly, so a wrong layout is never used.
 
 Shapes: N pictures, C colours, H, W pixels.
 """
@@ -45,7 +45,7 @@ def _first_that_fits(sight: Sight, layouts: Sequence[Layout]) -> Scene | None:
 
 
 def _joined(pictures: Scene, clip: Scene, tokens: int) -> Scene:
-    """Return one scene of pictures and the frames after them, without the towers."""
+    """Return one scene with the pictures first and then the frames, without the towers' grids."""
     moved = []
     for grid in clip.words:
         image = grid.image + len(pictures.images)
@@ -54,7 +54,7 @@ def _joined(pictures: Scene, clip: Scene, tokens: int) -> Scene:
 
 
 def _by_counted_patches(sight: Sight) -> Scene | None:
-    """Lay out models that count times, rows and columns of patches: Qwen-VL."""
+    """Lay out models whose processor counts frames, rows and columns of patches: Qwen-VL."""
     names = ("video_grid_thw",) if sight.frames else ("image_grid_thw",)
     counts, values = tensor_of(sight.given, *names), sight.values
     side = int(sight.said("spatial_merge_size") or 1)
@@ -78,13 +78,16 @@ def _by_counted_patches(sight: Sight) -> Scene | None:
 
 
 def _order_in_blocks(high: int, wide: int, side: int) -> Tensor:
-    """Return the index of each patch, row by row, if patches to be merged are stored together."""
+    """Return where each patch is stored, row by row. Patches that are merged are neighbours."""
     blocks = torch.arange(high * wide).view(high // side, wide // side, side, side)
     return blocks.permute(0, 2, 1, 3).reshape(-1)
 
 
 def _from_patches(sight: Sight, values: Tensor, shape: tuple[int, int], side: int) -> Pixels:
-    """Return the image of patches [patches, C * times * height * width], grey if unknown."""
+    """Return the image of patches [patches, C * times * height * width].
+
+    It is grey if the number of values does not fit the shape.
+    """
     high, wide = shape
     patch, times = sight.patch or (14, 14), int(sight.said("temporal_patch_size") or 1)
     if values.numel() != high * wide * 3 * times * patch[0] * patch[1]:
@@ -145,7 +148,7 @@ def _by_sizes(sight: Sight) -> Scene | None:
 def _by_tiles(sight: Sight) -> Scene | None:
     """Lay out LLaVA-NeXT: the whole picture, then its tiles as one grid with row-end tokens.
 
-    The tiles are cut back to the picture's own shape. A token that is not a cell ends each row.
+    The tiles are cut back to the picture's own shape. Each row ends with a token that is no cell.
     """
     sizes, values = (tensor_of(sight.given, name) for name in ("image_sizes", "pixel_values"))
     pinpoints = getattr(sight.config, "image_grid_pinpoints", None)
@@ -201,7 +204,7 @@ class _Cut:
 
 
 def _cut_back(size: Sequence[int], tiles: tuple[int, int], shape: tuple[int, int]) -> _Cut:
-    """Return the cells of the tiles that show the picture, which LLaVA-NeXT keeps."""
+    """Return the cells that LLaVA-NeXT keeps: those that show the picture and not its padding."""
     rows, columns = tiles[0] * shape[0], tiles[1] * shape[1]
     height, width = size
     if width / height > columns / rows:
@@ -212,7 +215,10 @@ def _cut_back(size: Sequence[int], tiles: tuple[int, int], shape: tuple[int, int
 
 
 def _shrunk(sight: Sight, rows: int, columns: int, shape: tuple[int, int]) -> tuple[int, int]:
-    """Return the rows and columns after shrinking by models with a limit, such as OneVision."""
+    """Return the rows and columns that remain in models with a limit, such as LLaVA-OneVision.
+
+    Other models keep all rows and columns.
+    """
     ratio = str(getattr(sight.config, "vision_aspect_ratio", "") or "")
     most = ratio.rpartition("anyres_max_")[2]
     if not most.isdecimal():
@@ -234,7 +240,7 @@ def _one_by_one(sight: Sight) -> Scene | None:
     if values is None or values.dim() < 4 or values.shape[-3] not in (1, 3):
         return None
     if values.dim() == 5 and getattr(sight.config, "image_grid_pinpoints", None) and sight.tokens:
-        # Their tiles are not all alike.
+        # The tiles of these models do not all have the same layout.
         return None
     values = values.flatten(0, -4)
     count = sight.count

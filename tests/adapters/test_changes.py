@@ -1,4 +1,4 @@
-"""Interventions on external models: slow references, and rejection of changes without effect.
+"""Interventions on external models, compared with slow references; impossible ones are refused.
 
 Shapes: B examples, H heads, Q queries, N items, D width of a head.
 """
@@ -135,7 +135,10 @@ class Layer(nn.Module):
 
 
 def changed(changes: tuple[Any, ...], apart: float = 0.0) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Return random weights and values, and both under changes: B 1, H 2, Q 3, N 4, D 5."""
+    """Return random weights and values, and the output and the weights after the changes.
+
+    The sizes are B = 1, H = 2, Q = 3, N = 4 and D = 5.
+    """
     torch.manual_seed(0)
     given, value = torch.rand(1, 2, 3, 4).softmax(-1), torch.rand(1, 2, 4, 5)
     output = (given @ value).transpose(1, 2) + apart
