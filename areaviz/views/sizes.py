@@ -32,7 +32,7 @@ _BROAD = 0.86
 class Histogram(Drawing):
     """Groups of bars: one group per head, one bar per area size."""
 
-    # In items, rising.
+    # In items, in ascending order.
     sizes: tuple[int, ...]
     # Shares for K sizes, float32 [H, K]; the shares of a head sum to 1.
     shares: FloatArray
@@ -188,7 +188,7 @@ VIEW = view(
     table,
     paper,
     how_to_read=(
-        "How much of the attention goes to areas of one item, of two and so on. All of it on the "
-        "left is a head that attends to single items."
+        "Each bar shows how much of a head's attention goes to areas of one size. The leftmost bar "
+        "is for single items. If it holds everything, the head attends to single items only."
     ),
 )
