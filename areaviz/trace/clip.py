@@ -67,7 +67,8 @@ def check_clip(clip: Clip) -> None:
     """
     if not NAME.fullmatch(clip.name):
         raise InputError(
-            "The clip's name has signs a link cannot carry; choose or upload the clip again."
+            "The clip's name has characters that a link cannot contain; choose or upload the clip"
+            " again."
         )
     if not FRAMES[0] <= clip.frames <= FRAMES[1]:
         raise InputError(
@@ -76,12 +77,12 @@ def check_clip(clip: Clip) -> None:
         )
     if not (1 <= clip.width <= MAX_SIDE and 1 <= clip.height <= MAX_SIDE):
         raise InputError(
-            f"The clip has {clip.width:,} x {clip.height:,} pixels but sides of 1 to {MAX_SIDE}"
-            " are possible; make it smaller."
+            f"The clip has {clip.width:,} x {clip.height:,} pixels but each side must have 1 to"
+            f" {MAX_SIDE}; make it smaller."
         )
     if not MILLISECONDS[0] <= clip.milliseconds <= MILLISECONDS[1]:
         raise InputError(
-            f"A frame of the clip stays {clip.milliseconds:,} milliseconds but {MILLISECONDS[0]} to"
+            f"A frame of the clip lasts {clip.milliseconds:,} milliseconds but {MILLISECONDS[0]} to"
             f" {MILLISECONDS[1]:,} are possible; choose another one."
         )
     if len(clip.rgb) != clip.frames * clip.width * clip.height * 3:
