@@ -33,16 +33,19 @@ from areaviz.trace.record import Trace
 Home = Literal["file", "frame", "widget"]
 """The place where a page is shown: a file, the frame of a notebook's output, or a widget."""
 LONG_TEXT = 120
-"""Number of characters from which a text may scroll on a phone; also in output_text.js."""
+"""A text with more characters than this may scroll on a phone.
+
+`output_text.js` has the same number.
+"""
 NO_SCRIPT = (
-    "This is a still picture, because the page's script did not run: open the page in a browser"
-    " that allows scripts, or without a policy that forbids them."
+    "This is a still picture, because the page's script did not run. The browser or a policy of the"
+    " website may forbid scripts. Open the page where they are allowed."
 )
 _MADE = f"Made with areaviz {__version__}."
 FOOTERS: Mapping[Home, str] = {
     "file": f"{_MADE} All of this page is in this one file: it fetches nothing and sends nothing.",
-    "frame": f"{_MADE} This output has one layer of each site, fetches nothing and sends nothing;"
-    " areaviz.export writes a page with all of them.",
+    "frame": f"{_MADE} This output has one layer of each site. It fetches nothing and sends"
+    " nothing. areaviz.export writes a page with all layers.",
     "widget": f"{_MADE} Other layers come from the notebook's own process, as long as it runs.",
 }
 
@@ -88,7 +91,7 @@ def page_body(content: Content) -> list[Markup]:
         header.append(element("p", options.note, class_="note"))
     main = [_texts(trace)]
     if shown and content.home != "widget":
-        # The script removes this text. A policy that forbids scripts would not show `noscript`.
+        # The script removes this text. Browsers hide `noscript` if only a policy forbids scripts.
         sentence = element("p", NO_SCRIPT, class_="note")
         main.append(element("section", sentence, content.instead, id="without-script"))
     main += map(panel, shown)
@@ -144,7 +147,7 @@ def _output(trace: Trace) -> list[Markup]:
 
 
 def _reading(content: str, text: str) -> Markup:
-    """Return a text to read; a long one scrolls, so the keyboard has to reach it."""
+    """Return a paragraph. A long one scrolls, so the keyboard must be able to reach it."""
     reached = {"tabindex": "0"} if len(text) > LONG_TEXT else {}
     return element("p", content, class_="reading", **reached)
 
