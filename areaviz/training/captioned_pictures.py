@@ -1,6 +1,6 @@
 """Training pictures with captions: photos with five captions each, or shape scenes with one.
 
-Shapes: B pictures, H = W their side, M cells, C channels.
+Shapes: N pictures or captions, H = W side of a picture, M cells, C channels, T tokens.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class About:
 
 HELP = {
     "small": "without any larger network's help",
-    "efficientnet-lite0": "beside the million pictures that EfficientNet-Lite0 had learned from",
-    "resnet152": "beside the million pictures that its ResNet-152 had learned from",
+    "efficientnet-lite0": "with an EfficientNet-Lite0 trained on a million pictures",
+    "resnet152": "with a ResNet-152 trained on a million pictures",
 }
 """Pre-training data of each kind of encoder, as a part of a sentence."""
 
@@ -68,8 +68,9 @@ ABOUT = {
                 " repository"
             ),
         },
-        "Trained on 5,648 photos, mostly of people and dogs, {help}: it knows few things, and says"
-        " them of any picture. Attention shows where a head looks, not why the model decides.",
+        "Trained on 5,648 photos, mostly of people and dogs, {help}, so it describes any picture"
+        " with the few things it knows. Attention shows where a head looks, not why the model"
+        " decides.",
         "Apache-2.0 for the weights file; trained on Flickr8k, which is for non-commercial research"
         " and education only",
     ),
@@ -82,8 +83,8 @@ ABOUT = {
             "test": f"{SIZES_OF_SPLITS['test']:,} scenes, read once",
             "licence": "Apache-2.0",
         },
-        "Knows drawn shapes, eight colours and four relations; of any other picture it says the"
-        " same kind of thing.",
+        "Knows only drawn shapes, eight colours and four relations, and describes any other picture"
+        " as if it showed them.",
         "Apache-2.0",
     ),
 }
@@ -99,8 +100,8 @@ class CaptionedPictures:
         captions: Captions of each picture. Every picture has the same number of captions.
         grounded: Sentences with gold boxes, for each picture.
         changes: Whether pictures are changed slightly in training.
-        features: One float16 array [N, M, C] per view. Empty if pixels are encoded as they are
-            read.
+        features: One float16 array [N, M, C] per view. Empty if the model encodes the
+            pixels itself.
         encoder: Facts about the encoder that made the features, for the card.
         view_changes: Changes to the pictures in each view except the first.
     """
@@ -148,9 +149,9 @@ class CaptionedPictures:
         return drawn
 
     def draw_views(self, count: int, rng: np.random.Generator) -> IntArray:
-        """Draw one of the finished views for each of `count` pictures.
+        """Draw the index of an encoded view for each of `count` pictures.
 
-        Without finished views, every number is 0.
+        Every index is 0 if no view has been encoded.
         """
         return rng.integers(max(1, len(self.features)), size=count)
 
@@ -159,8 +160,8 @@ class CaptionedPictures:
 
         Args:
             chosen: Indices of the pictures.
-            rng: Source of randomness for training: it draws a view or small changes of each photo.
-                None returns the photos as they are.
+            rng: Source of randomness for training, to choose a view or small changes of each
+                photo. If it is None, the photos are returned unchanged.
         """
         if self.features:
             views = np.zeros(len(chosen), int) if rng is None else self.draw_views(len(chosen), rng)
@@ -179,7 +180,7 @@ class CaptionedPictures:
         return torch.from_numpy(np.stack(looks))
 
     def seen(self, index: int, view: int, sentence: Grounded) -> Grounded:
-        """Return a sentence with its boxes moved to their places in a view of its picture."""
+        """Return a sentence with its boxes moved so that they fit a view of its picture."""
         if view == 0:
             return sentence
         return self.view_changes[view - 1].ground(index, sentence)
