@@ -10,14 +10,17 @@ from typing import Self
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import choice, shorten
 
-# A text; several references of one example; or None for a missing output.
+# A cell is a text, the references of one example, or None for a missing output.
 Cell = str | tuple[str, ...] | None
 
 MAX_ROWS, MAX_COLUMNS = 20_000, 200
 MAX_ROW_CHARACTERS = 1 << 18
 """Longest row in characters; parsing a row takes many times its size in memory."""
 MAX_TEXT_BYTES = 96 * 2**20
-"""Memory limit for the cells of a file. One rare character makes Python use 4 bytes for each."""
+"""Memory limit for the cells of a file.
+
+A single rare character makes Python use 4 bytes for every character of its text.
+"""
 
 SOURCE, REFERENCE, OUTPUT, SCORE = "source", "reference", "output", "score"
 LINKS, LINKS_FROM_0, LINKS_FROM_1 = "links", "links-from-0", "links-from-1"
@@ -59,7 +62,7 @@ class Column:
     # The file of the column, and the line of its first cell there.
     file: str = ""
     first_line: int = 1
-    # The metric of a score, "" for the name of the column.
+    # The metric of a score. If it is "", the name of the column is the metric.
     metric: str = ""
 
     @property
@@ -85,13 +88,13 @@ class Column:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The cells as text, "" for missing cells; of several references the first."""
+        """The cells as texts: the first of several references, or "" for a missing cell."""
         if set(map(type, self.cells)) == {str}:
             return self.cells  # type: ignore[return-value]
         return tuple(map(text_of, self.cells))
 
     def where(self, place: int) -> str:
-        """Describe the position of a cell, by its line if the file has one example per line."""
+        """Name the line of a cell. The number is right if the file has one example per line."""
         return f'Line {self.first_line + place:,} of "{shorten(self.file or self.name)}"'
 
 
@@ -111,7 +114,7 @@ class Content:
 
 
 def text_of(cell: Cell) -> str:
-    """Return a cell as one text: of several references the first, "" for a missing cell."""
+    """Return a cell as one text: the first of several references, or "" for a missing cell."""
     if isinstance(cell, tuple):
         return cell[0] if cell else ""
     return cell or ""
@@ -133,7 +136,7 @@ class TextBudget:
         self.taken = 0
 
     def add(self, texts: Iterable[str]) -> None:
-        """Count texts.
+        """Add the memory of texts to the sum.
 
         Raises:
             InputError: the texts of the file take too much memory.
@@ -147,7 +150,7 @@ class TextBudget:
 
 
 def check_header(name: str, header: Sequence[str]) -> None:
-    """Check that a header has names, not too many, and none of them twice.
+    """Check that a header has names, at most `MAX_COLUMNS`, and each name only once.
 
     Raises:
         InputError: one of the checks fails.
@@ -175,7 +178,7 @@ def columns_of_rows(
 ) -> tuple[Column, ...]:
     """Return the columns of rows that are as long as the header.
 
-    A column without a name and without cells is left out. One with cells is named by its position.
+    A column without a name is named by its position. It is left out if its cells are empty too.
 
     Raises:
         InputError: there are no rows.

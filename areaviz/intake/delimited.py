@@ -1,4 +1,7 @@
-"""CSV and TSV. Every row must have as many cells as the header: nothing is dropped or padded."""
+"""Reading of CSV and TSV files.
+
+Every row must have as many cells as the header. No cell is dropped, and none is added.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +24,13 @@ from areaviz.trace.limits import shorten
 
 SEPARATORS = (",", ";", "\t")
 MAX_LINES_OF_A_CELL = 50
-"""Largest number of lines per cell; a longer one has an unintended quotation mark."""
+"""Largest number of lines of a cell. A longer cell was opened by a quotation mark by mistake."""
 # Excel can write the separator into a line before the header.
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
-# Limit on all lines: blank lines are skipped, so a file of blank lines would not reach MAX_ROWS.
+# Largest number of lines of a file. Blank lines are not rows, so MAX_ROWS does not limit them.
 _MAX_LINES = 50 * MAX_ROWS
-# Number of lines whose memory is added up in one call: one call per line takes as long as decoding.
+# The memory of this many lines is added up in one call. A call for every line would take as long as
+# decoding.
 _COUNTED_TOGETHER = 64
 Rows = Sequence[Sequence[str]]
 
@@ -72,8 +76,8 @@ def separator_of(header: str, known: Collection[str], usual: str) -> str:
     """Return the separator of a table's cells.
 
     Spreadsheets write ";" in locales with a decimal comma, and still call the file CSV. The
-    separator that gives the most known names is chosen, then the usual one if it occurs, then the
-    most frequent one.
+    separator that gives the most known names is chosen. If several give equally many, the usual one
+    is chosen if it occurs, and otherwise the most frequent one.
 
     Args:
         header: the first line of the table.
@@ -121,11 +125,12 @@ def _checked_rows(
 
 
 def _unquoted_rows(lines: Sequence[str]) -> list[list[str] | None] | None:
-    """Split lines at tabs if all have equally many; return None if cells are quoted.
+    """Split lines at tabs, or return None if lines have no tabs or different numbers of tabs.
 
-    Tab-separated files are seldom quoted. If every line has the tabs of the header, a quotation
-    mark is a character, unless all marks look as a program writes them. A blank line gives None in
-    the list.
+    If the numbers differ, a quoted cell may contain a tab or a line break. If they are equal, a
+    quotation mark is an ordinary character, because tab-separated files are seldom quoted. The
+    exception is a file in which all quotation marks look as if a program had written them. A blank
+    line gives None in the list.
     """
     tabs = lines[0].count("\t")
     if not tabs:
@@ -144,10 +149,10 @@ def _unquoted_rows(lines: Sequence[str]) -> list[list[str] | None] | None:
 
 
 def _is_quoted_by_a_program(cells: Sequence[str]) -> bool:
-    """Return whether all quotation marks look as a program writes them.
+    """Return whether all quotation marks look as if a program had written them.
 
-    Programs quote all texts, or only texts with a quotation mark, which is then doubled, or, like
-    Excel, also texts with a comma.
+    Some programs quote all texts. Others quote only texts that contain a quotation mark, and write
+    this mark twice. Excel also quotes texts with a comma.
     """
     with_marks = [cell for cell in cells if '"' in cell]
     if not with_marks or not all(map(_is_well_quoted, with_marks)):
@@ -172,7 +177,7 @@ def _without_quotes(cell: str) -> str:
 def _quoted_rows(
     name: str, lines: Sequence[str], at: int, separator: str
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of a table with the number of their first line, from 1."""
+    """Yield each row of a table with the number of its first line, counted from 1."""
     begun, taken = at, 0
 
     def counted() -> Iterator[str]:
@@ -194,6 +199,6 @@ def _quoted_rows(
             begun, taken = at + reader.line_num, 0
     except csv.Error as error:
         raise InputError(
-            f'Line {begun + 1:,} of "{shorten(name)}" cannot be read as CSV ({error}). If a cell'
-            " begins with a quotation mark, write the mark three times and close the cell."
+            f'Line {begun + 1:,} of "{shorten(name)}" cannot be read as CSV ({error}). If a text'
+            " contains quotation marks, write each of them twice and put the text in quotation marks."
         ) from error
