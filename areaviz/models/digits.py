@@ -68,7 +68,7 @@ class DigitReader:
         device: torch.device | None = None,
         area_size: int | None = None,
     ) -> Self:
-        """Load a checkpoint, on the CPU without a device.
+        """Load a checkpoint. If no device is given, it is loaded on the CPU.
 
         Raises:
             InputError: if areas of more than one cell are requested.
@@ -76,8 +76,8 @@ class DigitReader:
         """
         if area_size is not None and area_size > 1:
             raise InputError(
-                "This model looks at cells or places, not at areas; leave the largest area as"
-                " trained."
+                "This model looks at cells or places, not at areas; leave the largest area as it"
+                " is."
             )
         options, build = NETWORKS[card.family]
         config = options(**card.config)
@@ -164,9 +164,9 @@ def _multiply_adds(network: nn.Module, side: int, device: torch.device) -> int:
 class _Counting:
     """Add up the floating-point operations of all operators that torch has a formula for.
 
-    This is not `FlopCounterMode`, because torch wraps a `__torch_dispatch__` that a mode defines
-    itself. The wrapper imports torch's compiler, which takes 2 s of CPU. A mode that inherits the
-    method is not wrapped.
+    We do not use torch's `FlopCounterMode`, because it defines `__torch_dispatch__` itself. Torch
+    wraps such a method, and the wrapper imports torch's compiler, which takes 2 s of CPU. Torch
+    does not wrap an inherited method, so this class defines it and `_OperationCounter` inherits it.
     """
 
     operations = 0
@@ -187,7 +187,7 @@ class _Counting:
 
 
 class _OperationCounter(_Counting, TorchDispatchMode):
-    """The mode that counts what is computed in its block."""
+    """A mode that counts the operations in its `with` block."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -228,9 +228,9 @@ def _gazes(reading: ClassifierPass, canvas: Canvas) -> dict[str, Gaze]:
 def _context(
     network: nn.Module, ink_1SS: Tensor, reading: ClassifierPass, canvas: Canvas, request: Request
 ) -> dict[str, Gaze]:
-    """Return the coarse view, and the looks of the network without it.
+    """Return the coarse view, and the looks of a second run without this view.
 
-    Both runs use equal random draws.
+    The second run uses the same random draws as the first.
     """
     if not isinstance(network, Dram) or reading.coarse is None:
         return {}

@@ -256,7 +256,7 @@ def test_glimpse_aims_equal_places_without_sampling() -> None:
 def test_areas_of_several_cells_are_refused(tmp_path: Path) -> None:
     model = reader("soft", tmp_path)
     assert DigitReader.load(tmp_path, model.card, CPU, area_size=1).side == 60
-    with pytest.raises(InputError, match="leave the largest area as trained"):
+    with pytest.raises(InputError, match="leave the largest area as it is"):
         DigitReader.load(tmp_path, model.card, CPU, area_size=2)
 
 

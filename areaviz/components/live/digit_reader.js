@@ -33,7 +33,7 @@ import { Weights } from './weights.js';
 /** @type {Record<string, Reader>} */
 const READERS = { items: Items, ram: Ram, stn: Stn };
 const MOST_PROBABLE = 'This page shows the most probable looks. Leave random looks to areaviz in Python.';
-const NO_AREAS = 'This model looks at cells or places, not at areas; leave the largest area as trained.';
+const NO_AREAS = 'This model looks at cells or places, not at areas; leave the largest area as it is.';
 
 /** A model that reads the digits of a picture and records where it looked. */
 export class DigitModel {
