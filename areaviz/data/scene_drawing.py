@@ -1,4 +1,7 @@
-"""Drawing of shapes and backgrounds, at twice the size and then scaled down. Needs Pillow."""
+"""Drawing of shapes on backgrounds.
+
+A scene is drawn at twice its size and then scaled down. This module needs Pillow.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,10 @@ def _ink(colour: str, rng: np.random.Generator) -> tuple[int, int, int]:
 
 
 def _ground(side: int, rng: np.random.Generator) -> Image.Image:
-    """Return a muted colour with smooth noise at three scales, sometimes with faint stripes."""
+    """Return a background of a muted colour.
+
+    It has smooth noise at three scales, and sometimes faint stripes.
+    """
     light = np.zeros((side, side))
     for cells, strength in ((3, 14), (12, 8), (side // 4, 7)):
         noise = Image.fromarray(rng.normal(0, 1, (cells, cells)).astype(np.float32))
@@ -93,7 +99,10 @@ def _place(points: Points, box: Box) -> Points:
 
 
 def _part(corners: str, box: Box) -> Box:
-    """Return the part of a box between corners "left top, right bottom" of the unit square."""
+    """Return a part of a box.
+
+    `corners` is "left top, right bottom", in the unit square that stands for the box.
+    """
     (left, top), (right, bottom) = _place(_points(corners), box)
     return left, top, right, bottom
 
