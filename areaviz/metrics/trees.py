@@ -1,4 +1,4 @@
-"""Quality of written trees, and whether the attention of an opening bracket finds its words.
+"""Scores of the trees that a model writes, and of the attention of their opening brackets.
 
 Shapes: H heads, O opening brackets.
 """
@@ -21,14 +21,14 @@ from areaviz.trace.tree import WORD, read_tree
 class BracketScores:
     """Scores of trees, 0..1, over all sentences together."""
 
-    # Of brackets that contain words, by label and words, as in PARSEVAL. Punctuation counts as
-    # words here.
+    # Scores of the brackets that contain words. A bracket is right if the gold tree has one with
+    # its label and its words, as in PARSEVAL. Punctuation marks count as words here.
     precision: float
     recall: float
     f1: float
     # Share of trees that equal the gold tree.
     exact: float
-    # Share of outputs that are not a tree with the number of words of the sentence.
+    # Share of outputs that are not a complete tree with as many words as the sentence has.
     malformed: float
     # Share of outputs whose brackets do not match. These are also malformed.
     unbalanced: float
@@ -37,7 +37,7 @@ class BracketScores:
 def bracket_scores(written: Sequence[str], gold: Sequence[str]) -> BracketScores:
     """Compare written trees with the gold trees.
 
-    Nothing is repaired. In a malformed tree, the closed brackets before its first mistake count.
+    Malformed trees are not repaired. Only their brackets that close before the first mistake count.
     """
     right = made = wanted = exact = malformed = unbalanced = 0
     for text, known in zip(written, gold, strict=True):
@@ -47,7 +47,7 @@ def bracket_scores(written: Sequence[str], gold: Sequence[str]) -> BracketScores
         made += own.total()
         wanted += golden.total()
         exact += text.split() == known.split()
-        # A gold tree may be a word without any bracket.
+        # A gold tree may be a word without any bracket, so a copy of it is never malformed.
         if text.split() != known.split():
             malformed += not tree.is_of(gold_tree.words)
             unbalanced += bool(tree.problem) or not tree.is_closed
@@ -60,7 +60,7 @@ def bracket_scores(written: Sequence[str], gold: Sequence[str]) -> BracketScores
 
 
 def flat_tree(count: int, label: str = "S") -> str:
-    """Return the tree that only knows the number of words: one bracket around all of them."""
+    """Return a tree with a single bracket, which contains all `count` words."""
     return " ".join([f"({label}", *[WORD] * count, f"){label}"])
 
 
@@ -70,7 +70,7 @@ class Opening:
 
     # The index of its token.
     token: int
-    # The items of its words, end exclusive.
+    # The first item of its words, and the item behind the last one.
     first: int
     behind: int
 
@@ -81,7 +81,7 @@ class Opening:
 
 
 def openings_of(tree: str, sentence: Field, most: int) -> list[Opening]:
-    """Return the opening brackets of a tree whose words have 2 to `most` items of the sentence."""
+    """Return those opening brackets of a tree that contain 2 to `most` items of the sentence."""
     runs = word_runs(sentence)
     found = []
     for node in read_tree(tree.split()).nodes:
@@ -96,21 +96,21 @@ def openings_of(tree: str, sentence: Field, most: int) -> list[Opening]:
 class SpanHits:
     """How often opening brackets attend to exactly their words, with two baselines.
 
-    Adding hits of models with different heads raises ValueError.
+    Adding the hits of models with different numbers of heads raises ValueError.
     """
 
     openings: int
     # How often the top area is exactly the bracket's words: float64 [H].
     exact_H: Array
-    # The expected number for areas of the same sizes at random positions of the sentence.
+    # The expected number if areas of the same sizes were at random positions in the sentence.
     random_H: Array
-    # The expected number for the areas of the sentence's other brackets.
+    # The expected number if every bracket had the top area of another bracket of the sentence.
     other_H: Array
 
     def __add__(self, more: SpanHits) -> SpanHits:
         own, others = len(self.exact_H), len(more.exact_H)
         if own != others:
-            raise ValueError(f"Only hits of one model add up, got {own} and {others} heads.")
+            raise ValueError(f"Hits of models with {own} and {others} heads cannot be added.")
         return SpanHits(
             self.openings + more.openings,
             self.exact_H + more.exact_H,
@@ -129,7 +129,7 @@ class SpanHits:
 
 
 def span_hits(attention: AttentionMap, openings: Sequence[Opening]) -> SpanHits:
-    """Count how often the top area of each opening bracket is its words, for all heads of a map."""
+    """Count for each head of the last layer the brackets whose top area is exactly their words."""
     exact_H, random_H, other_H = np.zeros((3, attention.heads))
     items = attention.grid.width
     tops_HO = attention.weights[-1][:, [one.token for one in openings]].argmax(-1)
