@@ -1,8 +1,8 @@
-// The token ribbon: pointer and keyboard, and the link to other ribbons on the page. areaviz/components/parts.py joins the
-// parts above with this one. Pointing sends nothing to the server. It gets only what is pinned, and the choice of heads,
-// unit and display.
+// The token ribbon: pointer and keyboard, and the link to other ribbons on the page. areaviz/components/parts.py lists the
+// files that are joined in front of this one. Pointing sends nothing to the server. The server receives only what is
+// pinned, and the chosen heads, unit and display.
 
-const DRAWN_OF_MANY = 3; // of more than `MOST_BARS` heads
+const DRAWN_OF_MANY = 3; // number of heads with bars if more than `MOST_BARS` are chosen
 
 class Ribbon extends PointedView {
   constructor(root) {
@@ -38,7 +38,7 @@ class Ribbon extends PointedView {
       entitle(side, items.title, this.header.written);
     }
     this.tallest = Math.max(height / 2, 60);
-    // Where every item is a word, or several words, the unit cannot be chosen.
+    // The unit cannot be chosen if every item is a word or several words.
     const splits = texts.some((items) => items.words.length < items.count);
     const plural = this.attention.sides.memory.level === 'token' ? 'tokens' : 'characters';
     this.legend.load(this.header, colours, this.readings, plural);
@@ -52,7 +52,7 @@ class Ribbon extends PointedView {
 
   // Layout
 
-  /** Lay both texts out where the width, or `isChanged` something else, makes it necessary. */
+  /** Lay out both texts again if the width has changed. `isChanged` means that something else has changed. */
   fit(isChanged) {
     const width = this.root.clientWidth;
     if (!this.header || (!isChanged && width === this.width)) return;
@@ -79,7 +79,7 @@ class Ribbon extends PointedView {
     return this.widths.get(key);
   }
 
-  /** Seams between the pieces of a word take place, in the unit of pieces. */
+  /** Set the heads. If the unit has changed, lay out the texts again: in the unit of pieces, seams in a word take space. */
   setHeads(heads) {
     super.setHeads(heads);
     this.legend.mention({ drawsFew: heads.length > MOST_BARS });
@@ -154,7 +154,7 @@ class Ribbon extends PointedView {
 
   spansOf({ side, items }, how = this.how) { return this.attention.spans(side, items, this.active, how); }
 
-  /** What Play shows: how the heaviest area of what is pinned, or lit, gets its attention; null where there is none. */
+  /** Return what Play shows: how the heaviest area of the pinned or lit items gets its attention. Null without an area. */
   story() {
     const { query, memory } = this.sides;
     const how = { ...this.how, reading: 'heaviest', against: 'nothing' };
@@ -200,14 +200,14 @@ class Ribbon extends PointedView {
     return red + green + blue < 384;
   }
 
-  /** The heads with bars: the active ones, or the three with the heaviest spans where more would not stay readable. */
+  /** Return the heads that get bars: all active heads, or the three with the heaviest spans if all would be unreadable. */
   drawnHeads(spans) {
     if (this.active.length <= MOST_BARS) return this.active;
     const tops = this.active.flatMap((head) => spans.find((span) => span.head === head) ?? []);
     return tops.sort((a, b) => b.weight - a.weight).slice(0, DRAWN_OF_MANY).map(({ head }) => head).sort((a, b) => a - b);
   }
 
-  /** The spans that get bars, heaviest first. A head has a lane; a single head has one per span. */
+  /** Return the spans that get bars, heaviest first. Each head has a lane. If there is only one head, each span has one. */
   barsOf(spans, drawn) {
     const onlyTops = drawn.length > 1 && this.how.reading === 'heaviest';
     return drawn.flatMap((head, lane) => {
@@ -218,7 +218,7 @@ class Ribbon extends PointedView {
     });
   }
 
-  /** Colours of more and less than on average, on the side that is attended to. */
+  /** Return the colours of items with more or less attention than on average, on the side that is attended to. */
   signedTints({ side, items }) {
     const { signed, steepest } = this.header;
     const tints = new Map();
@@ -229,7 +229,10 @@ class Ribbon extends PointedView {
     return tints;
   }
 
-  /** What the sentence needs of other readings: the heaviest single item, and what stands out against the average. */
+  /**
+   * Return what the sentence in the legend needs from other readings: `raised`, the heaviest area against the average, and
+   * `alone`, the heaviest area of any size.
+   */
   beside({ side, items }, spans) {
     const other = this.attention.sides[OTHER[side]];
     if (side !== 'query' || this.how.reading !== 'heaviest') return { other };
@@ -241,7 +244,7 @@ class Ribbon extends PointedView {
   }
 }
 
-/** How deep the chips under some bars are tinted: by the mean over heads of the weight of the bars above them. */
+/** Return how deep each chip under the bars is tinted: the mean over heads of the weight of the bars above it. */
 function coverageTints(bars, heads) {
   const received = new Map();
   for (const { start, length, share, isFirst } of bars) {
