@@ -25,9 +25,9 @@ WORDS = ("three", "<b>grows</b>", "⟨end⟩")
 def trace(words: tuple[str, ...] = WORDS, items: int = 4, frames: int = 6) -> Trace:
     """Return a trace that watches the first, third, fourth and sixth of six frames.
 
-    The first word reads the second and third of the watched frames as one area. The second word
-    reads
-    the first with three quarters, and the third and fourth as one area. The end reads no frame.
+    The first word attends only to one area, the second and third watched frames. The second word
+    gives the weight 0.75 to the first watched frame, and 0.25 to one area, the third and fourth.
+    The end symbol attends to no frame.
     """
     seen = fakes.clip(frames=frames)
     field = clip_field(seen, items)
@@ -85,7 +85,7 @@ def test_highest_bars_of_all_words_are_equal() -> None:
 def test_chosen_words_are_framed() -> None:
     assert watching(trace(), replace(FOCUS, items=(1, 0, 1))).marked == (0, 1)
     assert watching(trace(), replace(FOCUS, side="memory", items=(2,))).marked == ()
-    # There is one box for every word that attends to something, or for every chosen word.
+    # Every word that attends to a frame has a box. If words are chosen, only they can have one.
     for items, boxes in (((), 2), ((0,), 1), ((0, 1), 2), ((2,), 0)):
         focus = replace(FOCUS, items=items)
         shapes = VIEW.figure(trace(), focus).layout.shapes
@@ -133,7 +133,7 @@ def test_action_bounds_are_lines_on_screen_and_paper() -> None:
     acted = replace(trace(), details={GOLD: "1 3 4 6"})
     assert "dotted: where an action begins and ends" in watching(acted, FOCUS).note
     lines = [one for one in VIEW.figure(acted, FOCUS).layout.shapes if one.type == "line"]
-    # The end of the first word is the beginning of the second.
+    # The first action ends where the second begins, so two actions have three lines.
     assert [line.x0 for line in lines] == [line.x1 for line in lines] == [-0.5, 1.5, 3.5]
     plain, marked = (len(VIEW.print(one, FOCUS).axes[0].lines) for one in (trace(), acted))
     assert marked == plain + 3
@@ -201,7 +201,7 @@ def test_one_word_and_many_have_room(count: int) -> None:
     figure = VIEW.figure(made, FOCUS)
     assert 200 <= figure.layout.height <= 900 and len(figure.layout.yaxis.tickvals) == count + 1
     assert VIEW.print(made, FOCUS).get_size_inches()[1] < 7
-    # Colours take turns, and the grey of words without an action is not among them.
+    # Words take the colours in turn. The last colour, grey, is left out.
     colours = [watching(made, FOCUS).colour(row) for row in range(count + 1)]
     assert len(set(colours)) == min(count + 1, len(HEAD_COLOURS) - 1)
     assert HEAD_COLOURS[-1] not in colours
