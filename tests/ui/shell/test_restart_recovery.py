@@ -1,4 +1,4 @@
-"""Values that a browser brings to a restarted app are restored one by one, and all are shown."""
+"""A restarted app takes over the values from the browser one by one, and shows all of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Rerun(Exception):
 
 
 class Session(dict[str, Any]):
-    """A session that keeps its state."""
+    """A session state that records which keys are set."""
 
     def __init__(self) -> None:
         super().__init__(method="beam", beam=7)
@@ -53,13 +53,13 @@ def test_every_value_is_shown_again_until_the_last_is_taken_up(
     with pytest.raises(Rerun):
         restart_recovery.take_up(is_open=True)
     restart_recovery.begin()
-    drawn.append(BEAM)  # the width is shown once the method is known
+    drawn.append(BEAM)  # the beam width is drawn once the method is known
     with pytest.raises(Rerun):
         restart_recovery.take_up(is_open=True)
     assert chosen == [METHOD, BEAM]
     session.told.clear()
     restart_recovery.begin()
-    assert session.told == ["method", "beam"], "the browser may have missed the drawing before"
+    assert session.told == ["method", "beam"], "the browser may have missed the last drawing"
     restart_recovery.take_up(is_open=True)
     session.told.clear()
     restart_recovery.begin()
