@@ -200,5 +200,6 @@ def _quoted_rows(
     except csv.Error as error:
         raise InputError(
             f'Line {begun + 1:,} of "{shorten(name)}" cannot be read as CSV ({error}). If a text'
-            " contains quotation marks, write each of them twice and put the text in quotation marks."
+            " contains quotation marks, write each of them twice and put the text in quotation"
+            " marks."
         ) from error

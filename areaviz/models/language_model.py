@@ -21,7 +21,12 @@ from areaviz.models.decoder import search
 from areaviz.models.inputs import TextInput
 from areaviz.models.network import Pass
 from areaviz.models.output_notes import notes
-from areaviz.models.recording import check_size, teacher_forced_output, written_fields
+from areaviz.models.recording import (
+    changeable_places,
+    check_size,
+    teacher_forced_output,
+    written_fields,
+)
 from areaviz.models.writing import GenerationModel
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Field
@@ -94,8 +99,10 @@ class LanguageModel(GenerationModel):
             )
         is_given = request.target is not None
         most = len(tokens) + (1 if is_given else self.network.longest)
-        self._places({"history": most}, most if is_given else 0).check(request.changes)
-        check_size(self._places({}, most))
+        changeable_places(self.network, {"history": most}, most if is_given else 0).check(
+            request.changes
+        )
+        check_size(changeable_places(self.network, {}, most))
 
 
 def _given_text(request: Request) -> str:

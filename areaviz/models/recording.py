@@ -215,3 +215,20 @@ def output(
         likely_T = chosen_T.numpy().astype(np.float32)
         outputs.append(Output("target", likely_T, tuple(alternatives)))
     return outputs
+
+
+def changeable_places(network: GenerationNetwork, inputs: Mapping[str, int], target: int) -> Places:
+    """Return what can be changed in a run of a network.
+
+    Args:
+        network: the network.
+        inputs: the number of items of each input, by the name of its field.
+        target: the number of items of the output, 0 if it is not known.
+    """
+    lengths = dict(inputs)
+    if target:
+        lengths |= {"target": target, "history": target}
+    known = {*inputs, "target", "history"}
+    sites = {site: ends for site, ends in network.sites.items() if known.issuperset(ends)}
+    grids = {name: network.areas(name).grid(count) for name, count in lengths.items()}
+    return Places(sites, network.config.layers, network.config.heads, lengths, grids)

@@ -30,6 +30,7 @@ from areaviz.models.network import GenerationNetwork, Pass
 from areaviz.models.output_notes import notes
 from areaviz.models.recording import (
     attention_maps,
+    changeable_places,
     check_size,
     log_probability,
     longest,
@@ -41,7 +42,6 @@ from areaviz.models.recording import (
 )
 from areaviz.models.writers import GENERATION_NETWORKS
 from areaviz.trace.errors import InputError
-from areaviz.trace.interventions import Places
 from areaviz.trace.logits import Logits
 from areaviz.trace.record import Field, Output, Trace
 from areaviz.trace.request import Request
@@ -223,7 +223,7 @@ class GenerationModel:
         for part in parts:
             shapes.add(tuple(item.shape for name, item in part.items() if name != "source"))
         most = {name: max(items[name] for items in lengths) for name in lengths[0]}
-        places = self._places(most, max(len(one.ids) for one in found))
+        places = changeable_places(self.network, most, max(len(one.ids) for one in found))
         return len(shapes) == 1 and len(parts) * weights_bytes(places) <= TOGETHER_BYTES
 
     @torch.inference_mode()
@@ -328,20 +328,22 @@ class GenerationModel:
                     f"The {name} has {count} {self.card.level}s, at most"
                     f" {self.network.most_items} are read; shorten it."
                 )
-        self._places(lengths, target).check(request.changes)
+        changeable_places(self.network, lengths, target).check(request.changes)
         self._check_size(lengths, target)
 
     def _check_size(self, lengths: Mapping[str, int], target: int) -> None:
         """Refuse a request whose trace would be too large, and say how to make it smaller."""
         source = lengths.get("source", 0)
-        places = self._places(lengths, target or self._limit(source))
+        places = changeable_places(self.network, lengths, target or self._limit(source))
         if weights_fit_in_memory(places):
             return
         # The largest possible length can be computed only if a text is the sole input.
         if len(lengths) > 1 or not source:
             check_size(places)
         largest = longest(
-            lambda count: weights_fit_in_memory(self._places({"source": count}, self._limit(count)))
+            lambda count: weights_fit_in_memory(
+                changeable_places(self.network, {"source": count}, self._limit(count))
+            )
         )
         if source > largest:
             raise InputError(
@@ -352,14 +354,3 @@ class GenerationModel:
         raise InputError(
             "The given output is too long for its attention to fit in memory; shorten it."
         )
-
-    def _places(self, inputs: Mapping[str, int], target: int) -> Places:
-        """Return what can be changed for inputs of these lengths; target: the given output's."""
-        lengths = dict(inputs)
-        if target:
-            lengths |= {"target": target, "history": target}
-        known = {*inputs, "target", "history"}
-        sites = {site: ends for site, ends in self.network.sites.items() if known.issuperset(ends)}
-        grids = {name: self.network.areas(name).grid(count) for name, count in lengths.items()}
-        config = self.network.config
-        return Places(sites, config.layers, config.heads, lengths, grids)

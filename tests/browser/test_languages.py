@@ -48,7 +48,9 @@ CLIPPED = """() => {
 
 def data_words() -> set[str]:
     """Return the words that models read and write, which no catalogue has."""
-    texts = [field.raw for field in codec.load(HERO).fields.values()]
+    trace = codec.load(HERO)
+    texts = [field.raw for field in trace.fields.values()]
+    texts += [label for options in trace.output.alternatives for label, _ in options]
     texts += [example.text for example in EXAMPLES] + [TEXT]
     # Two texts are Streamlit's own.
     texts += ["areaviz English Deutsch end", "Skip to main content", "Logo"]

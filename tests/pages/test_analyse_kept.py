@@ -177,6 +177,7 @@ def test_the_file_does_not_hold_the_cookie(
     class Context:
         cookies = {reader_cookie(st.get_option("server.port")): "0123456789abcdef" * 2}
         ip_address = None
+        locale = "en"
 
     monkeypatch.setattr(st, "context", Context)
     use_backend(Translating())

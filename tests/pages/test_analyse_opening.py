@@ -69,18 +69,18 @@ def test_opening_shows_the_worst_sentence_in_full(open_page: Open) -> None:
     app, order = open_page("analyse"), worst_first()
     worst = order[0]
     assert f"Sentence {worst + 1}: −{-changes()[worst]:.1f} chrF" in marked(app)
-    for model in MODELS:
-        assert output(model, worst) in marked(app)
+    for label, model in zip("AB", MODELS, strict=True):
+        assert f"{label}: {output(model, worst)}" in marked(app)
     assert app.query_params["example"] == str(worst + 1)
     button(app, "›").click().run()
     assert f"Sentence {order[1] + 1}: −{-changes()[order[1]]:.1f} chrF" in marked(app)
     button(app, "‹").click().run()
-    assert output(MODELS[1], worst) in marked(app) and button(app, "‹").disabled
+    assert f"B: {output(MODELS[1], worst)}" in marked(app) and button(app, "‹").disabled
 
 
 def test_opening_follows_its_address(open_page: Open) -> None:
     app = open_page("analyse", example="24")
-    assert "A brown horse stands behind a fence." in marked(app)
+    assert "English: A brown horse stands behind a fence." in marked(app)
     assert not app.error and not state_of(app).is_new
 
 

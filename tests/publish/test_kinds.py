@@ -42,7 +42,7 @@ NOT_IN_PAGES: Mapping[str, str] = {
     "language": "it chooses the language of the app",
     "tour": "it leads through the pages of the app",
     "lesson": "it is the frame of a lesson, which areaviz.site shows in pages of its own",
-    "window": "it moves a window over a picture that a model then reads",
+    "lesson_index": "it lists the questions, which areaviz.site shows in pages of its own",
 }
 
 

@@ -187,7 +187,9 @@ def test_resuming_does_not_depend_on_memory_layout(
     (expected := trainer(tmp_path / "whole")).train()
     validate = Trainer._validate
     with monkeypatch.context() as patch:
-        patch.setattr("areaviz.training.digits.fastest", lambda network, device: network)
+        patch.setattr(
+            "areaviz.training.digits.optimise_for_training", lambda network, device: network
+        )
         patch.setattr(Trainer, "_validate", killed)
         with pytest.raises(KeyboardInterrupt):
             trainer(tmp_path / "killed").train()

@@ -20,7 +20,7 @@ class Legend extends Sentence {
 
   idle = sentence('Hover over a word, click to pin it, Shift-click to add more, press Escape to clear.');
 
-  meaning = sentence('Each colour is a head: one of several looks at once. A bar lies over the words it takes as one. A thicker thread is more attention.');
+  meaning = sentence('Each colour is a head, one of several looks. A bar covers the words taken. Thicker threads are more attention.');
 
   constructor(root) {
     super();

@@ -12,13 +12,13 @@ from urllib.parse import urlencode
 
 from areaviz.interactive.first_look import SITE, first_item, first_look
 from areaviz.texts.catalogue import message
-from areaviz.trace.areas import Area
 from areaviz.trace.query import Attended, top_areas, words
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.forms.reason_samples import STORIES
 from areaviz.ui.shell.language import sentence, with_language
 from areaviz.ui.shell.state import TOUR, link_params
+from areaviz.ui.tour.step_texts import percent_text, place_text, quoted, span_text, word_text
 
 END = "end"
 """The value of the URL parameter after the last step."""
@@ -64,7 +64,7 @@ class Step:
 
 def opening_step(trace: Trace) -> Step:
     """Introduce a translator on Home, whose ribbon can play how one word is written."""
-    lit = _word(trace.fields[trace.maps[SITE].query], first_look(trace).items[0])
+    lit = word_text(trace.fields[trace.maps[SITE].query], first_look(trace).items[0])
     return Step(
         sentence(
             "A translator writes German word by word. Before each word it looks back at the"
@@ -82,9 +82,9 @@ def area_step(trace: Trace) -> Step:
     attention = trace.maps[SITE]
     target, source = trace.fields[attention.query], trace.fields[attention.memory]
     top = max(_tops(trace, focus, focus.items[0]), key=lambda one: one.weight * one.area.width)
-    lit = _word(target, focus.items[0])
-    other = _word(target, _neighbour(target, focus.items[0]))
-    taken = f"{quoted(_span(source, top))} ({_percent(top)})"
+    lit = word_text(target, focus.items[0])
+    other = word_text(target, _neighbour(target, focus.items[0]))
+    taken = f"{quoted(span_text(source, top))} ({percent_text(top)})"
     says = message(
         "It may take neighbours as one: an **area**. To write **{word}** it takes {taken}."
     )
@@ -109,7 +109,7 @@ def head_step(trace: Trace) -> Step:
     focus = mixed_look(trace)
     attention = trace.maps[SITE]
     source = trace.fields[attention.memory]
-    lit = _word(trace.fields[attention.query], focus.items[0])
+    lit = word_text(trace.fields[attention.query], focus.items[0])
     tops = _tops(trace, focus, focus.items[0])
     single, several = _heads_apart(tops)
     says = sentence("Each colour is one **head**, which looks for itself.")
@@ -118,9 +118,9 @@ def head_step(trace: Trace) -> Step:
             "For **{word}**, head {one} takes {single} alone; head {other} takes {several} as one.",
             word=lit,
             one=single + 1,
-            single=quoted(_span(source, tops[single])),
+            single=quoted(span_text(source, tops[single])),
             other=several + 1,
-            several=quoted(_span(source, tops[several])),
+            several=quoted(span_text(source, tops[several])),
         )
     asks = sentence("Point at another word.")
     return Step(says, asks, ".ribbon .legend", quoted(lit), watch=_SENTENCE)
@@ -136,7 +136,7 @@ def rectangle_step(trace: Trace) -> Step:
     wide = [one for one in tops if one.area.size > 1]
     top = max(wide or tops, key=lambda one: one.weight)
     scattered = _most_scattered(trace, item)
-    other = _word(target, scattered)
+    other = word_text(target, scattered)
     places = len({one.area for one in _tops(trace, focus, scattered)})
     says = message(
         "In a picture an area is a rectangle. To write **{word}**, {some} of {all} heads take"
@@ -149,11 +149,11 @@ def rectangle_step(trace: Trace) -> Step:
         )
     told = sentence(
         says,
-        word=_word(target, item),
+        word=word_text(target, item),
         some=sentence(_NUMBERS[len(wide)]),
         all=sentence(_NUMBERS[len(tops)]),
-        where=_place(top.area),
-        share=_percent(top),
+        where=place_text(top.area),
+        share=percent_text(top),
     )
     asks = message("Point at **{word}**: its heads look at {count} places.")
     if places == 1:
@@ -162,7 +162,7 @@ def rectangle_step(trace: Trace) -> Step:
         told,
         sentence(asks, word=other, count=places),
         ".grid [data-side=memory] .view",
-        quoted(_word(target, item)),
+        quoted(word_text(target, item)),
         quoted(other),
         watch=_SENTENCE,
     )
@@ -283,11 +283,6 @@ def story_without(fact: int) -> str:
     return " ".join([*left, STORY.question])
 
 
-def quoted(text: str) -> str:
-    """Return a text in quotation marks, as the sentences below pictures have them."""
-    return sentence("“{text}”", text=text)
-
-
 def _address(page: str, number: int, params: Mapping[str, str]) -> str:
     path = "" if page == "home" else page
     return with_language(f"./{path}?{urlencode({**params, TOUR: str(number)})}")
@@ -335,32 +330,5 @@ def _most_scattered(trace: Trace, item: int) -> int:
     attention = trace.maps[SITE]
     field, focus = trace.fields[attention.query], Focus(SITE)
     there = [one for one in _whole_words(field) if one != item]
-    longer = [one for one in there if len(_word(field, one)) > 3]
+    longer = [one for one in there if len(word_text(field, one)) > 3]
     return min(longer or there, key=lambda one: sum(top.weight for top in _tops(trace, focus, one)))
-
-
-def _word(field: Field, item: int) -> str:
-    start, end = field.anchors[item].tolist()
-    return field.raw[start:end].strip()
-
-
-def _span(field: Field, top: Attended) -> str:
-    """Return the text of an area."""
-    first, last = top.area.left, top.area.left + top.area.width - 1
-    return field.raw[field.anchors[first, 0] : field.anchors[last, 1]].strip()
-
-
-def _place(area: Area) -> str:
-    """Describe where an area of a picture is, as the sentence below the picture does."""
-    row = {"number": area.top + 1, "first": area.top + 1, "last": area.top + area.height}
-    column = {"number": area.left + 1, "first": area.left + 1, "last": area.left + area.width}
-    rows, columns = message("rows {first}-{last}"), message("columns {first}-{last}")
-    if area.height == 1:
-        rows = message("row {number}")
-    if area.width == 1:
-        columns = message("column {number}")
-    return f"{sentence(rows, **row)}, {sentence(columns, **column)}"
-
-
-def _percent(top: Attended) -> str:
-    return f"{100 * top.weight:.0f} %"

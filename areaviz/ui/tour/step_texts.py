@@ -1,0 +1,43 @@
+"""The words and places of a trace, as the steps of the tour write them."""
+
+from __future__ import annotations
+
+from areaviz.texts.catalogue import message
+from areaviz.trace.areas import Area
+from areaviz.trace.query import Attended
+from areaviz.trace.record import Field
+from areaviz.ui.shell.language import sentence
+
+
+def quoted(text: str) -> str:
+    """Return a text in quotation marks, as the sentences below pictures have them."""
+    return sentence("“{text}”", text=text)
+
+
+def word_text(field: Field, item: int) -> str:
+    """Return the text of an item without spaces around it."""
+    start, end = field.anchors[item].tolist()
+    return field.raw[start:end].strip()
+
+
+def span_text(field: Field, top: Attended) -> str:
+    """Return the text of an area."""
+    first, last = top.area.left, top.area.left + top.area.width - 1
+    return field.raw[field.anchors[first, 0] : field.anchors[last, 1]].strip()
+
+
+def place_text(area: Area) -> str:
+    """Describe where an area of a picture is, as the sentence below the picture does."""
+    row = {"number": area.top + 1, "first": area.top + 1, "last": area.top + area.height}
+    column = {"number": area.left + 1, "first": area.left + 1, "last": area.left + area.width}
+    rows, columns = message("rows {first}-{last}"), message("columns {first}-{last}")
+    if area.height == 1:
+        rows = message("row {number}")
+    if area.width == 1:
+        columns = message("column {number}")
+    return f"{sentence(rows, **row)}, {sentence(columns, **column)}"
+
+
+def percent_text(top: Attended) -> str:
+    """Return the weight of an area in whole per cent."""
+    return f"{100 * top.weight:.0f} %"
