@@ -72,6 +72,8 @@ button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selec
 [class*="_input"] :is([data-baseweb="select"] > div, button) { min-height: 44px; }
 @media (max-width: 40rem) {
   :is([class*="_input"], [class*="_try"]) { gap: 8px; }
+  [class*="_try"] { flex-wrap: nowrap; overflow-x: auto; padding: 4px; }
+  [class*="_try"] > * { flex: none; }
   :is([class*="_input"], [class*="_subject"]) > :has([data-testid="stTextInput"]) {
     min-width: 100%; } }
 .st-key-read_below { margin-top: -8px; }
