@@ -18,7 +18,15 @@ from playwright.sync_api import Browser, ViewportSize, expect
 from areaviz.site.share import PICTURE
 from benchmarks.browser import chromium
 from tests.browser.openings import PAGES, SCHEMES, Openings
-from tests.browser.screens import LAYOUTS, VERSION, layout, packed, screens, stored_layouts
+from tests.browser.screens import (
+    LAYOUTS,
+    VERSION,
+    drawn_by,
+    layout,
+    packed,
+    screens,
+    stored_layouts,
+)
 from tests.browser.server import APP, ROOT, Server
 
 PICTURES: Mapping[str, str] = {"screenshot": "translate", "caption_page": "caption"}
@@ -68,7 +76,7 @@ def store(browser: Browser, address: str, names: Sequence[str], has_pictures: bo
     openings.close()
     LAYOUTS.write_text(json.dumps(layouts, indent=1) + "\n", encoding="utf-8")
     if has_pictures:
-        VERSION.write_text(browser.version + "\n", encoding="utf-8")
+        VERSION.write_text(drawn_by(browser.version) + "\n", encoding="utf-8")
 
 
 def take(browser: Browser, address: str, file: Path) -> None:

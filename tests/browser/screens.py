@@ -1,14 +1,18 @@
 """Stored screenshots and layouts of pages, and how an opened page is compared with them.
 
 `python -m benchmarks.screenshots --stored` writes them. Letters are drawn a little differently by
-every version of Chromium, so pictures are compared under the version that wrote them only. Layouts
-are compared under every version.
+every version of Chromium, and fonts of the system stand in for signs that the app's fonts lack. So
+pictures are compared only under the version and the fonts that wrote them. Layouts are always
+compared.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
+import shutil
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -22,7 +26,7 @@ from tests.browser.openings import NARROW, WIDE, Opening, Scheme
 FOLDER = Path(__file__).parent / "screens"
 LAYOUTS = FOLDER / "layouts.json"
 VERSION = FOLDER / "chromium.txt"
-"""The version of Chromium that wrote the pictures."""
+"""The version of Chromium and the fonts that wrote the pictures, see `drawn_by`."""
 MOST_DIFFERENT = 0.005
 """The largest share of pixels that may differ."""
 SAME = 32
@@ -72,12 +76,23 @@ def stored_layouts() -> Mapping[str, Layout]:
     return layouts
 
 
+def drawn_by(version: str) -> str:
+    """Return what draws a page here: a version of Chromium, and a digest of the system's fonts."""
+    command = shutil.which("fc-list")
+    if command is None:
+        return f"{version} with unknown fonts"
+    run = subprocess.run([command, ":", "family"], capture_output=True, text=True, check=True)
+    families = "\n".join(sorted(set(run.stdout.splitlines())))
+    return f"{version} with fonts {hashlib.sha256(families.encode()).hexdigest()[:12]}"
+
+
 def not_compared(version: str) -> str:
     """Return why pictures cannot be compared under a version of Chromium; "" if they can."""
     stored = VERSION.read_text(encoding="utf-8").strip() if VERSION.exists() else "no version"
-    if stored == version:
+    here = drawn_by(version)
+    if stored == here:
         return ""
-    return f"{NOT_COMPARED}: the stored ones are of Chromium {stored}, and this is {version}"
+    return f"{NOT_COMPARED}: the stored ones are of Chromium {stored}, and this is {here}"
 
 
 def screens(opening: Opening, name: str, scheme: Scheme) -> dict[Path, bytes]:
