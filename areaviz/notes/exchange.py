@@ -121,7 +121,7 @@ def from_bytes(data: bytes, kind: str) -> list[Annotation]:
         raise
     except Exception as error:  # csv, json and pyarrow raise many kinds for files that are damaged
         raise InputError(
-            f"The file is not a {kind} file of notes. Export one here to see what it looks like."
+            f"The file is not a {kind} file of notes. Export one here to see its format."
         ) from error
     return [_note(number, row, kind == "csv") for number, row in enumerate(rows, 1)]
 

@@ -230,4 +230,4 @@ def test_a_model_stands_beside_the_outputs_of_one_system(open_page: Open, use_ba
 def test_outputs_one_line_short_are_refused_in_one_sentence(open_page: Open) -> None:
     app = given(open_page("analyse", new="1"), *OWN, ("hyp.txt", b"Ein Hund.\n"))
     (error,) = app.error
-    assert "has 1 lines or rows" in error.value and "one for each example" in error.value
+    assert "has 1 lines or rows" in error.value and "one line or row per example" in error.value
