@@ -56,13 +56,8 @@ PAGES: Mapping[str, Opened] = {
     "translate": Opened("translate", picture=_RIBBON, input=".st-key-translate_input"),
     "read": Opened("read", picture=_RIBBON, input=".st-key-read_input"),
     "caption": Opened("caption", picture=_GRID, input=".thumbnails"),
-    # It opens with a best alignment, whose two lines say how its heads were chosen.
     "translate_picture": Opened(
-        "translate_picture",
-        picture=_GRID,
-        input=".st-key-translate_picture_input",
-        words=215,
-        height=1060,
+        "translate_picture", picture=_GRID, input=".st-key-translate_picture_input"
     ),
     "watch": Opened("watch", picture=".strip .plane", input=".st-key-watch_input"),
     "four_ways": Opened("four_ways", lit="", picture=".looks .cards", input=".thumbnails"),
