@@ -11,7 +11,7 @@ from areaviz.data.scenes import make_scene
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.components.grid import grid
+from areaviz.ui.components.ribbon import grid
 from tests import fakes
 
 SITE = os.environ.get("GRID_SITE", "encoder-decoder")

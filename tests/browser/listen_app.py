@@ -5,7 +5,7 @@ from dataclasses import replace
 import streamlit as st
 
 from areaviz.trace.request import Focus
-from areaviz.ui.components.hearing import hearing
+from areaviz.ui.components.items import hearing
 from areaviz.views.listening import GOLD
 from tests import fakes
 

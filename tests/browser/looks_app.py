@@ -6,7 +6,7 @@ import streamlit as st
 
 from areaviz.interactive.looks import Reading
 from areaviz.trace.record import Trace
-from areaviz.ui.components.looks import looks
+from areaviz.ui.components.items import looks
 from tests import fakes
 
 

@@ -6,7 +6,7 @@ import streamlit as st
 
 from areaviz.drawing.watching import GOLD
 from areaviz.trace.request import Focus
-from areaviz.ui.components.watching import watched
+from areaviz.ui.components.items import watched
 from tests.interactive.test_strip import trace
 
 st.set_page_config(layout="wide")

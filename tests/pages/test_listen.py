@@ -25,7 +25,7 @@ from areaviz.trace.interventions import Hide, Share
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.training.sentences import run_tokenizer
-from areaviz.ui.forms.sound_input import UPLOAD
+from areaviz.ui.forms.medium_input import UPLOAD
 from areaviz.ui.look.listen import conclusion, with_gold
 from areaviz.views.listening import spoken_intervals
 from tests import fakes
@@ -76,7 +76,7 @@ def test_it_opens_with_a_recording_and_what_was_heard(open_page: Open, backend: 
     assert backend.asked == [Request("listener", "", sound=sound_sample(FIRST))]
     text = shown(app)
     assert "said: 3 1 4 1 5 9 2" in text
-    assert app.selectbox(key="listen_sound_sample").value == FIRST
+    assert app.selectbox(key="listen_sample").value == FIRST
     assert app.query_params["sound"] == FIRST and "view" not in app.query_params
     # The player, and the two components that every page has.
     assert app.get("bidi_component")
@@ -178,7 +178,7 @@ def test_changes_are_of_their_sound_alone(open_page: Open, backend: Listeners) -
     hidden = (Hide("sound", (3, 4)),)
     app = open_page("listen", sound=FIRST, changes=to_text(hidden))
     assert any(one.changes == hidden for one in backend.asked)
-    app.selectbox(key="listen_sound_sample").set_value(OTHER).run()
+    app.selectbox(key="listen_sample").set_value(OTHER).run()
     assert not app.exception and "changes" not in app.query_params
     assert not any(one.changes for one in backend.asked if one.sound == sound_sample(OTHER))
 
@@ -188,17 +188,17 @@ def test_of_a_shorter_sound_no_later_moment_is_offered(open_page: Open, backend:
     app = act(app, app)
     app = act(app, app.segmented_control(key="listen_kind_of_change").set_value("hide"))
     app = act(app, app.slider(key="listen_seconds").set_value((5.0, 8.0)))
-    app = act(app, app.selectbox(key="listen_sound_sample").set_value("digits-fast"))
+    app = act(app, app.selectbox(key="listen_sample").set_value("digits-fast"))
     slider = app.slider(key="listen_seconds")
     assert slider.max <= sound_sample("digits-fast").seconds and slider.value[1] <= slider.max
 
 
 def test_another_recording_is_chosen_and_linked(open_page: Open, backend: Listeners) -> None:
     app = open_page("listen")
-    app.selectbox(key="listen_sound_sample").set_value(OTHER).run()
+    app.selectbox(key="listen_sample").set_value(OTHER).run()
     assert backend.asked[-1].sound == sound_sample(OTHER)
     again = open_page("listen", **dict(app.query_params))
-    assert again.selectbox(key="listen_sound_sample").value == OTHER
+    assert again.selectbox(key="listen_sample").value == OTHER
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_an_own_sound_is_heard_and_a_refused_one_changes_nothing(
     open_page: Open, backend: Listeners
 ) -> None:
     app = open_page("listen")
-    app.segmented_control(key="listen_sound_source").set_value(UPLOAD).run()
+    app.segmented_control(key="listen_source").set_value(UPLOAD).run()
     assert "the sample stays" in shown(app)
     own = fakes.sound("yours-1", 1.0)
     uploader = app.get("file_uploader")[0]
@@ -236,7 +236,7 @@ def test_whatever_is_wrong_with_a_sound_is_one_sentence_and_the_last_one_stays(
     open_page: Open, backend: Listeners
 ) -> None:
     app = open_page("listen")
-    app.segmented_control(key="listen_sound_source").set_value(UPLOAD).run()
+    app.segmented_control(key="listen_source").set_value(UPLOAD).run()
     own = fakes.sound("yours-1", 1.0)
     app.get("file_uploader")[0].set_value(("digits.flac", flac(own), "audio/flac")).run()
     asked = len(backend.asked)
@@ -252,7 +252,7 @@ def test_of_two_channels_at_another_rate_is_told_what_is_heard(
     open_page: Open, backend: Listeners
 ) -> None:
     app = open_page("listen")
-    app.segmented_control(key="listen_sound_source").set_value(UPLOAD).run()
+    app.segmented_control(key="listen_source").set_value(UPLOAD).run()
     file = io.BytesIO()
     soundfile.write(
         file, np.tile(np.sin(np.arange(44_100) * 0.1)[:, None], 2), 44_100, "PCM_16", format="WAV"

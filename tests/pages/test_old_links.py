@@ -74,11 +74,11 @@ LINKS: Mapping[str, tuple[str, Expected]] = {
     ),
     "sound": (
         "listen?model=speech-hybrid&sound=digits-long",
-        Expected(state={"sound_sample": "digits-long"}),
+        Expected(state={"sample": "digits-long"}),
     ),
     "clip": (
         "watch?model=video-both&clip=five-turns-down",
-        Expected(state={"clip_sample": "five-turns-down"}),
+        Expected(state={"sample": "five-turns-down"}),
     ),
     "target": (
         "read?model=language-model-boundary"

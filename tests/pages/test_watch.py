@@ -23,7 +23,7 @@ from areaviz.trace.interventions import Hide
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.training.sentences import run_tokenizer
-from areaviz.ui.forms.clip_input import UPLOAD
+from areaviz.ui.forms.medium_input import UPLOAD
 from areaviz.ui.look.watch import conclusion, with_gold
 from tests import fakes
 from tests.messages import header_of
@@ -107,7 +107,7 @@ def test_it_opens_with_a_clip_and_what_was_seen(open_page: Open, backend: Watche
     assert backend.asked == [Request("watcher", "", clip=clip_sample(FIRST))]
     text = shown(app)
     assert f"Seen: **{SAMPLES[FIRST].text}**, which is right." in text
-    assert app.selectbox(key="watch_clip_sample").value == FIRST
+    assert app.selectbox(key="watch_sample").value == FIRST
     assert app.query_params["clip"] == FIRST and "view" not in app.query_params
     assert not app.get("plotly_chart") and not app.get("image")
     (strip,) = strips(app)
@@ -119,7 +119,7 @@ def test_a_link_restores_the_clip_and_its_words(open_page: Open, backend: Watche
     app = open_page("watch", clip=OTHER, site="encoder-decoder", items="2,4")
     assert not app.exception and not app.error
     assert backend.asked == [Request("watcher", "", clip=clip_sample(OTHER))]
-    assert app.selectbox(key="watch_clip_sample").value == OTHER
+    assert app.selectbox(key="watch_sample").value == OTHER
     assert [strip["items"] for strip in strips(app)] == [[1, 3]]
     again = open_page("watch", **dict(app.query_params))
     assert again.query_params == app.query_params
@@ -144,12 +144,12 @@ def test_attribution_stands_beside_the_attention_to_frames(
 
 def test_another_clip_is_chosen_and_linked(open_page: Open, backend: Watchers) -> None:
     app = open_page("watch", clip=FIRST, site="encoder-decoder", items="2")
-    app.selectbox(key="watch_clip_sample").set_value(OTHER).run()
+    app.selectbox(key="watch_sample").set_value(OTHER).run()
     assert not app.exception and backend.asked[-1].clip == clip_sample(OTHER)
     assert app.query_params["clip"] == OTHER
     assert strips(app)[0]["items"] == [] and "items" not in app.query_params
     again = open_page("watch", **dict(app.query_params))
-    assert again.selectbox(key="watch_clip_sample").value == OTHER
+    assert again.selectbox(key="watch_sample").value == OTHER
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_an_own_clip_is_seen_and_a_refused_one_changes_nothing(
     open_page: Open, backend: Watchers
 ) -> None:
     app = open_page("watch", site="encoder-decoder", items="3")
-    app.segmented_control(key="watch_clip_source").set_value(UPLOAD).run()
+    app.segmented_control(key="watch_source").set_value(UPLOAD).run()
     assert "the sample stays" in shown(app) and app.query_params["items"] == "3"
     content = gif(fakes.clip())
     own = decode_clip(content, "yours").clip
@@ -197,7 +197,7 @@ def test_whatever_is_wrong_with_a_clip_is_one_sentence_and_the_last_one_stays(
     open_page: Open, backend: Watchers
 ) -> None:
     app = open_page("watch")
-    app.segmented_control(key="watch_clip_source").set_value(UPLOAD).run()
+    app.segmented_control(key="watch_source").set_value(UPLOAD).run()
     assert "Of a recorded video (MP4, WebM) make a GIF first" in shown(app)
     app.get("file_uploader")[0].set_value(("mine.gif", gif(fakes.clip()), "image/gif")).run()
     asked = len(backend.asked)
@@ -238,7 +238,7 @@ def test_of_a_frame_that_is_watched_twice_the_chosen_one_is_hidden(
 ) -> None:
     """Check a clip of two frames, of which eight are watched, so four have the same name."""
     app = open_page("watch")
-    app = act(app, app.segmented_control(key="watch_clip_source").set_value(UPLOAD))
+    app = act(app, app.segmented_control(key="watch_source").set_value(UPLOAD))
     file = ("two.gif", gif(fakes.clip(frames=2)), "image/gif")
     app = act(app, app.get("file_uploader")[0].set_value(file))
     app = act(app, app.segmented_control(key="watch_kind_of_change").set_value("hide"))
@@ -250,10 +250,10 @@ def test_of_a_frame_that_is_watched_twice_the_chosen_one_is_hidden(
 def test_changes_are_of_their_clip_alone(open_page: Open, backend: Watchers) -> None:
     app = open_page("watch", clip=FIRST, changes=to_text(HIDDEN))
     assert any(request.changes == HIDDEN for request in backend.asked)
-    app = act(app, app.selectbox(key="watch_clip_sample").set_value(OTHER))
+    app = act(app, app.selectbox(key="watch_sample").set_value(OTHER))
     assert "changes" not in app.query_params
     assert not any(one.changes for one in backend.asked if one.clip == clip_sample(OTHER))
-    app = act(app, app.selectbox(key="watch_clip_sample").set_value(FIRST))
+    app = act(app, app.selectbox(key="watch_sample").set_value(FIRST))
     assert app.query_params["changes"] == to_text(HIDDEN)
 
 
@@ -265,7 +265,7 @@ def test_changes_wait_for_the_clip_that_their_link_is_about(
     app = open_page("watch", clip=name, changes=to_text(HIDDEN))
     assert not app.exception and "upload it again" in shown(app)
     assert backend.asked and not any(request.changes for request in backend.asked)
-    app = act(app, app.segmented_control(key="watch_clip_source").set_value(UPLOAD))
+    app = act(app, app.segmented_control(key="watch_source").set_value(UPLOAD))
     uploader = app.get("file_uploader")[0]
     app = act(app, uploader.set_value(("mine.gif", content, "image/gif")))
     assert app.query_params["clip"] == name

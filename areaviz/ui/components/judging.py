@@ -6,13 +6,11 @@ import base64
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-import streamlit as st
-
 from areaviz.interactive.grid import webp
 from areaviz.notes.annotations import SEVERITIES
 from areaviz.notes.error_spans import OUTPUT, SOURCE, Judgement
 from areaviz.trace.picture import Picture
-from areaviz.ui.shell.component import component
+from areaviz.ui.shell.component import component, reported
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +68,7 @@ def judging(sheet: Sheet, *, key: str, on_save: Callable[[], None]) -> None:
 
 def given(key: str) -> tuple[object, object]:
     """Return the errors and the score saved last, as the browser sent them; for `on_save`."""
-    state = st.session_state.get(key)
-    found = state.get("saved") if state else None
+    found = reported(key, "saved")
     if not isinstance(found, Mapping):
         return [], None
     return found.get("spans"), found.get("score")

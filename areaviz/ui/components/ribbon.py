@@ -1,4 +1,4 @@
-"""The token ribbon on a page, and the synchronisation of the locked selection with the browser.
+"""Ribbon and grid on a page, and the synchronisation of the locked selection with the browser.
 
 The data of a trace, site and layer is sent once and does not contain the selection, so a click
 sends only a few bytes.
@@ -23,7 +23,7 @@ from areaviz.interactive.ribbon import ribbon_payload
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.components.payloads import Payload, payloads
-from areaviz.ui.shell.component import component
+from areaviz.ui.shell.component import component, ignore, reported
 
 HEIGHT = 480
 PAYLOADS: Mapping[str, Callable[[Trace, Focus], Payload]] = {
@@ -143,6 +143,24 @@ def ribbon(
     return mount("ribbon", trace, focus, key, link=link, height=height, matches=matches, keys=keys)
 
 
+def grid(
+    trace: Trace,
+    focus: Focus,
+    *,
+    key: str,
+    link: str | None = None,
+    matches: Matches = NO_MATCHES,
+) -> Selection:
+    """Draw the image grid of the selected site and layer, and return its locked selection.
+
+    The arguments are as above. Grids with one link also highlight equal cells of one picture.
+
+    Raises:
+        ValueError: the site does not attend to cells of a picture.
+    """
+    return mount("grid", trace, focus, key, link=link, matches=matches)
+
+
 @lru_cache(maxsize=64)
 def key_mode(model: str) -> str:
     """Return how a model of this machine's folder computes the key of an area, or "" if unknown.
@@ -156,16 +174,15 @@ def key_mode(model: str) -> str:
 def mount(kind: str, trace: Trace, focus: Focus, key: str, **options: Any) -> Selection:
     """Draw a component of `PAYLOADS` with options for its script; return the locked selection."""
     place = f"{key}:mounted"
-    state = st.session_state.get(key)
     shown = mounted(kind, st.session_state.get(place), trace, focus)
-    shown = shown.settled(state.get("selection") if state else None, Selection.of(focus))
+    shown = shown.settled(reported(key, "selection"), Selection.of(focus))
     st.session_state[place] = shown
     # Use lists, because JSON has no tuples.
     selection = {**asdict(shown.sent), "items": list(shown.sent.items)}
     component(kind)(
         key=key,
         data=packed(shown.payload, selection=selection, serial=shown.serial, **options),
-        on_selection_change=lambda: None,
+        on_selection_change=ignore,
     )
     return shown.current
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import streamlit as st
-
-from areaviz.ui.shell.component import component
+from areaviz.ui.shell.component import component, ignore, reported
 from areaviz.ui.shell.markdown import visible
 
 HEIGHT = 340
@@ -87,19 +85,19 @@ def rows(
         key=key,
         data=data,
         on_opened_change=on_open,
-        on_sorted_change=on_sort or _nothing,
+        on_sorted_change=on_sort or ignore,
     )
 
 
 def clicked_row(key: str) -> int | None:
     """Return the id of the row clicked last in the table with this key; for use in `on_open`."""
-    found = _reported(key, "opened")
+    found = reported(key, "opened")
     return int(found) if isinstance(found, int | float) else None
 
 
 def clicked_head(key: str) -> str | None:
     """Return the name of the column whose header was clicked last; for use in `on_sort`."""
-    found = _reported(key, "sorted")
+    found = reported(key, "sorted")
     return found if isinstance(found, str) else None
 
 
@@ -116,7 +114,7 @@ def chart_pointer(chart: str, on_click: Callable[[int], None]) -> object:
     key = f"clicks_{chart}"
 
     def click() -> None:
-        number = _reported(key, "clicked")
+        number = reported(key, "clicked")
         if isinstance(number, int | float):
             on_click(int(number))
 
@@ -124,15 +122,6 @@ def chart_pointer(chart: str, on_click: Callable[[int], None]) -> object:
         key=key,
         data={"chart": chart},
         on_clicked_change=click,
-        on_outlines_change=_nothing,
+        on_outlines_change=ignore,
     )
-    return _reported(key, "outlines")
-
-
-def _reported(key: str, name: str) -> object:
-    state = st.session_state.get(key)
-    return state.get(name) if state else None
-
-
-def _nothing() -> None:
-    """Do nothing, because the click reruns the page anyway."""
+    return reported(key, "outlines")

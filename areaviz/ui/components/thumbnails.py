@@ -6,9 +6,7 @@ import base64
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import streamlit as st
-
-from areaviz.ui.shell.component import component
+from areaviz.ui.shell.component import component, reported
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +49,8 @@ def thumbnails(
 
 def picked(key: str) -> str | None:
     """Return the name of the picture chosen last in the row with this key; for `on_pick`."""
-    state = st.session_state.get(key)
-    return state.get("picked") if state else None
+    name: str | None = reported(key, "picked")
+    return name
 
 
 def paste_hint(uploader: str) -> None:

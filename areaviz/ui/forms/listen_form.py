@@ -7,9 +7,13 @@ from typing import Self
 
 import streamlit as st
 
+from areaviz.data.sound_files import FORMATS_TEXT, MAX_MEGABYTES, decode_sound
+from areaviz.data.sound_samples import SAMPLES, sound_sample
 from areaviz.trace.interventions import Share
 from areaviz.trace.request import Request
+from areaviz.trace.sound import SECONDS
 from areaviz.ui.forms.input_row import input_row
+from areaviz.ui.forms.medium_input import MediumState, Offer, medium_input
 from areaviz.ui.forms.options import (
     ModelState,
     compared_model,
@@ -18,7 +22,6 @@ from areaviz.ui.forms.options import (
     run_options,
     with_options,
 )
-from areaviz.ui.forms.sound_input import SoundState, sound_input
 from areaviz.ui.shell.page import Page
 from areaviz.ui.shell.state import Cards, Link
 from areaviz.ui.what_if.state import WhatIfState
@@ -31,9 +34,21 @@ WINDOWS = {0: "None", 10: "0.4 s", 20: "0.8 s", 40: "1.6 s"}
 
 
 @dataclass(frozen=True)
-class ListenState(SoundState, ModelState, WhatIfState):
+class ListenState(MediumState, ModelState, WhatIfState):
     """The state of the page Listen."""
 
+    OFFER = Offer(
+        noun="sound",
+        samples=SAMPLES,
+        sample=sound_sample,
+        sample_label="Recording",
+        decode=decode_sound,
+        file_label="Sound file",
+        formats=f"{FORMATS_TEXT}, at most {MAX_MEGABYTES} MB and {SECONDS[1]:.0f} seconds",
+        megabytes=MAX_MEGABYTES,
+        about=lambda sound: f"{sound.seconds:.1f} seconds",
+        recorder="Say digits in English, one after the other",
+    )
     sharpness: float = 1.0
     is_smooth: bool = False
     window: int = 0
@@ -66,7 +81,7 @@ def listen_form(page: ListenPage, cards: Cards) -> tuple[Request, ...]:
     If a switch is set and no other model was chosen, the comparison is with the model as trained.
     """
     with input_row(page):
-        sound = sound_input(page)
+        sound = medium_input(page)
         card = model_picker(page, cards)
         with options_popover(page):
             run_options(page, card)

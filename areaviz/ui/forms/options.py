@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import streamlit as st
 
@@ -97,6 +97,20 @@ def options_popover(page: Page[State]) -> Iterator[None]:
         trace_uploader()
 
 
+def model_and_options(page: ModelPage, cards: Cards, **options: Any) -> Card:
+    """Draw the choice of the model and the menu of its options; return the model.
+
+    Args:
+        page: its state has the chosen values.
+        cards: the cards of the offered models.
+        options: arguments of `run_options`.
+    """
+    card = model_picker(page, cards)
+    with options_popover(page):
+        run_options(page, card, **options)
+    return card
+
+
 def run_options(
     page: ModelPage,
     card: Card,
@@ -140,6 +154,13 @@ def with_options(
     if other is None:
         return (request,)
     return request, replace(request, model=other.name, area_size=None)
+
+
+def compared_requests(
+    page: ModelPage, card: Card, cards: Cards, request: Request
+) -> tuple[Request, ...]:
+    """Return a request with the chosen options, and one for the model to compare with, if any."""
+    return with_options(page, request, compared_model(page, card, cards))
 
 
 def _begin_with(page: ModelPage, card: Card) -> None:

@@ -28,13 +28,13 @@ from areaviz.trace.limits import shorten
 from areaviz.trace.link import picture_name
 from areaviz.trace.picture import Picture
 from areaviz.ui.components.thumbnails import Thumbnail, paste_hint, picked, thumbnails
+from areaviz.ui.forms.medium_input import SAMPLE, UPLOAD, take_file
 from areaviz.ui.shell.errors import problem
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.page import Page
 from areaviz.ui.shell.state import Link, State
-from areaviz.ui.shell.streamlit_private import is_gone
 
-SAMPLE, UPLOAD, CAMERA = "Samples", "Upload", "Camera"
+CAMERA = "Camera"
 PREVIEW = 150
 """Longest side in pixels of the preview, which is next to notes on how the picture was changed."""
 
@@ -113,7 +113,9 @@ def picture_input(
         _uploader(page)
     else:
         key = page.key("camera")
-        st.camera_input("Photograph", key=key, on_change=_take_file, args=(page, key), width=420)
+        st.camera_input(
+            "Photograph", key=key, on_change=take_file, args=_taken(page, key), width=420
+        )
     if page.state.refusal:
         problem(page.state.refusal)
     if chosen and not (source == SAMPLE and chosen.picture.name in SAMPLES):
@@ -171,8 +173,8 @@ def _uploader(page: PicturePage) -> None:
     st.file_uploader(
         "Picture file",
         key=key,
-        on_change=_take_file,
-        args=(page, key),
+        on_change=take_file,
+        args=_taken(page, key),
         max_upload_size=MAX_MEGABYTES,
         help=(
             f"{FORMATS_TEXT}, at most {MAX_MEGABYTES} MB and {MAX_MEGAPIXELS} megapixels,"
@@ -183,16 +185,9 @@ def _uploader(page: PicturePage) -> None:
     paste_hint(key)
 
 
-def _take_file(page: PicturePage, key: str) -> None:
-    """Select the uploaded picture or photograph, or keep the sentence that says why not."""
-    page.set(refusal="")
-    file = st.session_state[key]
-    if file is None or is_gone(file):
-        return
-    try:
-        page.hold(page.state.showing(decode(file.getvalue(), _UPLOADED)))
-    except InputError as error:
-        page.set(refusal=str(error))
+def _taken(page: PicturePage, key: str) -> tuple[object, ...]:
+    """Return the arguments with which `take_file` selects the picture in an upload widget."""
+    return page, key, "chosen", decode, _UPLOADED
 
 
 def _preview(chosen: Decoded, is_older: bool) -> None:

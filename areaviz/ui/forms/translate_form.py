@@ -10,14 +10,7 @@ import streamlit as st
 
 from areaviz.trace.request import Request
 from areaviz.ui.forms.input_row import input_row, sample_row
-from areaviz.ui.forms.options import (
-    ModelState,
-    compared_model,
-    model_picker,
-    options_popover,
-    run_options,
-    with_options,
-)
+from areaviz.ui.forms.options import ModelState, compared_requests, model_and_options
 from areaviz.ui.forms.samples import SAMPLES
 from areaviz.ui.shell.page import Page
 from areaviz.ui.shell.state import Cards, Link
@@ -45,12 +38,9 @@ def translate_form(page: Page[TranslateState], cards: Cards) -> tuple[Request, .
     label = "English text" if sources == {"en"} else "Text"
     with input_row(page):
         page.widget(st.text_input, label, "text", label_visibility="collapsed", then=take_text)
-        card = model_picker(page, cards)
-        with options_popover(page):
-            run_options(page, card)
+        card = model_and_options(page, cards)
         ask = {"is_asked": True}
         st.button("Translate", type="primary", on_click=page.set, kwargs=ask)
     sample_row(page, SAMPLES, page.state.text, lambda text: take_text(text=text))
-    other = compared_model(page, card, cards)
-    state = page.state
-    return with_options(page, Request(card.name, state.text), other) if state.is_asked else ()
+    asked = compared_requests(page, card, cards, Request(card.name, page.state.text))
+    return asked if page.state.is_asked else ()

@@ -4,36 +4,44 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from areaviz.trace.request import Request
-from areaviz.ui.forms.clip_input import ClipState, clip_input
-from areaviz.ui.forms.input_row import input_row
-from areaviz.ui.forms.options import (
-    ModelState,
-    compared_model,
-    model_picker,
-    options_popover,
-    run_options,
-    with_options,
+from areaviz.data.clip_files import (
+    CONVERT,
+    FORMATS_TEXT,
+    MAX_MEGABYTES,
+    MOST_FRAMES,
+    decode_clip,
 )
+from areaviz.data.clip_samples import SAMPLES, clip_sample
+from areaviz.trace.request import Request
+from areaviz.ui.forms.input_row import input_row
+from areaviz.ui.forms.medium_input import MediumState, Offer, medium_input
+from areaviz.ui.forms.options import ModelState, compared_requests, model_and_options
 from areaviz.ui.shell.page import Page
 from areaviz.ui.shell.state import Cards
 from areaviz.ui.what_if.state import WhatIfState
 
 
 @dataclass(frozen=True)
-class WatchState(ClipState, ModelState, WhatIfState):
+class WatchState(MediumState, ModelState, WhatIfState):
     """The state of the page Watch."""
 
+    OFFER = Offer(
+        noun="clip",
+        samples=SAMPLES,
+        sample=clip_sample,
+        sample_label="What happens",
+        decode=decode_clip,
+        file_label="Animation",
+        formats=f"{FORMATS_TEXT}, at most {MAX_MEGABYTES} MB and {MOST_FRAMES} frames",
+        megabytes=MAX_MEGABYTES,
+        about=lambda clip: f"{clip.frames} frames of {clip.width} × {clip.height} pixels",
+        advice=f"Of a recorded video (MP4, WebM) make a GIF first, for example by `{CONVERT}`",
+    )
 
-WatchPage = Page[WatchState]
 
-
-def watch_form(page: WatchPage, cards: Cards) -> tuple[Request, ...]:
+def watch_form(page: Page[WatchState], cards: Cards) -> tuple[Request, ...]:
     """Draw the form; return the requests, two when comparing."""
     with input_row(page):
-        clip = clip_input(page)
-        card = model_picker(page, cards)
-        with options_popover(page):
-            run_options(page, card)
-    other = compared_model(page, card, cards)
-    return with_options(page, Request(card.name, "", clip=clip), other)
+        clip = medium_input(page)
+        card = model_and_options(page, cards)
+    return compared_requests(page, card, cards, Request(card.name, "", clip=clip))

@@ -13,7 +13,7 @@ from areaviz.drawing.base import View, figure_caption
 from areaviz.drawing.theme import WIDE
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.components.growing import growing
+from areaviz.ui.components.items import growing
 from areaviz.ui.components.ribbon import ribbon
 from areaviz.ui.look.chart import chart, data_table, question, titled, view_picker
 from areaviz.ui.look.display import display_of, has_legend, places, room_of

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -13,13 +12,9 @@ from areaviz.drawing.theme import SCREEN_WIDTH, WIDE
 from areaviz.publish.kinds import KINDS, kind_of
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.components.grid import grid
-from areaviz.ui.components.growing import growing
-from areaviz.ui.components.hearing import hearing
-from areaviz.ui.components.hops import hops
-from areaviz.ui.components.points import points
-from areaviz.ui.components.ribbon import Selection, ribbon
-from areaviz.ui.components.watching import watched
+from areaviz.ui.components.edited import hops, points
+from areaviz.ui.components.items import growing, hearing, watched
+from areaviz.ui.components.ribbon import Selection, grid, ribbon
 from areaviz.ui.look.chart import chart, first_view, question
 from areaviz.views import VIEWS
 
@@ -27,7 +22,7 @@ Draw = Callable[..., Selection]
 """Draws a component, and returns the selection in it."""
 
 
-def _nothing(_: Trace, focus: Focus, **__: Any) -> Selection:
+def _nothing(_: Trace, focus: Focus, *, key: str) -> Selection:
     """Draw no component: places without weights have nothing to select."""
     return Selection.of(focus)
 

@@ -6,6 +6,7 @@ All of it is one Streamlit fragment, so a click reruns only this part and not th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -173,9 +174,10 @@ def _ribbons(
             above = _no_sentence if is_below else say
             _heading(trace, titles[index], f"{index}", asked, above)
             if asked.site in trace.maps:
-                matches = _matches(traces, trace, asked)
-                name = f"{draw.__name__}_{index}"
-                selection = draw(trace, asked, key=name, link=link, matches=matches)
+                more: dict[str, Any] = {}
+                if has_legend(draw):
+                    more = {"link": link, "matches": _matches(traces, trace, asked)}
+                selection = draw(trace, asked, key=f"{draw.__name__}_{index}", **more)
                 chosen = clicked(selection, asked)
             draw_chart(trace, chosen, f"card_{index}", room_of(traces))
             if say and is_below and (sentence := say(trace)):

@@ -17,7 +17,7 @@ from areaviz.drawing.look import steps
 from areaviz.interactive.looks import Reading
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from areaviz.ui.components.looks import looks
+from areaviz.ui.components.items import looks
 from areaviz.ui.forms.ways_form import WAYS, Reader, WaysPage, readers_of
 from areaviz.ui.look.doubt import doubts, first_sentence
 from areaviz.ui.look.result_page import up_to_date

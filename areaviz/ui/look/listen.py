@@ -4,27 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
-from areaviz.backend.base import Backend
 from areaviz.data.sound_samples import SAMPLES
 from areaviz.drawing.labels import pluralise
 from areaviz.metrics.speech import edits
 from areaviz.trace.interventions import Share
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from areaviz.ui.forms.listen_form import ListenPage
 from areaviz.ui.look.result_page import show_traces
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.state import Cards
 from areaviz.ui.what_if.words import share_words
 from areaviz.views.listening import GOLD
-
-
-def show_heard(
-    page: ListenPage, backend: Backend, cards: Cards, requests: Sequence[Request]
-) -> None:
-    """Run the requests, show the transcripts, and explore their attention."""
-    show_traces(page, backend, cards, requests, conclusion, with_gold, _title)
 
 
 def _title(request: Request, requests: Sequence[Request], cards: Cards) -> str:
@@ -59,3 +51,7 @@ def conclusion(trace: Trace) -> str:
         return f"Heard: **{escaped(heard)}**, every digit right."
     said = " ".join(sample.text)
     return f"Heard: **{escaped(heard)}**, said: {said}; {pluralise(wrong, 'mistake')}."
+
+
+show_heard = partial(show_traces, say=conclusion, complete=with_gold, name=_title)
+"""Run the requests, show the transcripts, and explore their attention."""

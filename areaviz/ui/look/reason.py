@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
-from areaviz.backend.base import Backend
 from areaviz.drawing.labels import pluralise
 from areaviz.trace.facts import EXPECTED, GOLD
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Request
 from areaviz.trace.tree import read_tree
-from areaviz.ui.forms.reason_form import ReasonPage
 from areaviz.ui.forms.reason_samples import STORIES
 from areaviz.ui.look.result_page import show_traces
 from areaviz.ui.shell.markdown import escaped
-from areaviz.ui.shell.state import Cards
-
-
-def show_reason(
-    page: ReasonPage, backend: Backend, cards: Cards, requests: Sequence[Request]
-) -> None:
-    """Run the requests, show the answers, and explore their attention."""
-    show_traces(page, backend, cards, requests, conclusion, with_gold)
 
 
 def with_gold(trace: Trace) -> Trace:
@@ -74,3 +63,7 @@ def _tree(trace: Trace) -> str:
         f"The model wrote a whole tree: {pluralise(len(tree.nodes), 'bracket')} around"
         f" {pluralise(words, 'word')}, {pluralise(levels, 'level')} deep."
     )
+
+
+show_reason = partial(show_traces, say=conclusion, complete=with_gold)
+"""Run the requests, show the answers, and explore their attention."""

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
-from areaviz.backend.base import Backend
 from areaviz.data.clip_samples import SAMPLES
 from areaviz.drawing.watching import GOLD
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Request
-from areaviz.ui.forms.watch_form import WatchPage
 from areaviz.ui.look.result_page import show_traces
 from areaviz.ui.shell.markdown import escaped
-from areaviz.ui.shell.state import Cards
-
-
-def show_watched(
-    page: WatchPage, backend: Backend, cards: Cards, requests: Sequence[Request]
-) -> None:
-    """Run the requests, show the descriptions, and explore their attention."""
-    show_traces(page, backend, cards, requests, conclusion, with_gold)
 
 
 def with_gold(trace: Trace) -> Trace:
@@ -38,9 +27,11 @@ def conclusion(trace: Trace) -> str:
     clip = trace.request.clip
     sample = SAMPLES.get(clip.name) if clip else None
     if sample is None:
-        said = f"Seen: **{escaped(seen)}**."
-    elif seen == sample.text:
-        said = f"Seen: **{escaped(seen)}**, which is right."
-    else:
-        said = f"Seen: **{escaped(seen)}**; what happens: {escaped(sample.text)}."
-    return said
+        return f"Seen: **{escaped(seen)}**."
+    if seen == sample.text:
+        return f"Seen: **{escaped(seen)}**, which is right."
+    return f"Seen: **{escaped(seen)}**; what happens: {escaped(sample.text)}."
+
+
+show_watched = partial(show_traces, say=conclusion, complete=with_gold)
+"""Run the requests, show the descriptions, and explore their attention."""

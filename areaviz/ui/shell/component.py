@@ -36,3 +36,13 @@ def component_in(name: str, language: str) -> Any:
     script = f"{made.js}\nexport default mount;\n"
     own = f"areaviz.{name}" if language == ENGLISH else f"areaviz.{name}-{language}"
     return st.components.v2.component(own, html=made.html, css=made.css, js=script)
+
+
+def reported(key: str, name: str) -> Any:
+    """Return what the component with this key reported last under a name, None for nothing."""
+    state = st.session_state.get(key)
+    return state.get(name) if state else None
+
+
+def ignore() -> None:
+    """Do nothing: a report reruns the page, which reads what it needs."""

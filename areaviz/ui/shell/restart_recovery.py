@@ -15,7 +15,7 @@ from collections.abc import Mapping
 import streamlit as st
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
-from areaviz.ui.shell.component import component
+from areaviz.ui.shell.component import component, ignore
 from areaviz.ui.shell.streamlit_private import (
     has_files,
     is_drawn,
@@ -50,7 +50,7 @@ drawn to its end, and whether files were lost.
 
 def begin() -> None:
     """Set aside the values that a browser sends to a new session; call this before drawing."""
-    back = component("restart_recovery")(key="restart_recovery", on_back_change=_nothing).back
+    back = component("restart_recovery")(key="restart_recovery", on_back_change=ignore).back
     state = st.session_state
     if session_id() is None:
         return
@@ -102,7 +102,3 @@ def _show(widget: WidgetState) -> None:
 def _class_of(widget: WidgetState) -> str:
     """Return the CSS class of a widget, which identifies the field in which the user types."""
     return "st-key-" + re.sub(r"[^a-zA-Z0-9_-]", "-", key_of(widget).strip())
-
-
-def _nothing() -> None:
-    """Do nothing: the values themselves show that the browser is back."""

@@ -18,7 +18,7 @@ def page() -> None:
     import streamlit as st
 
     from areaviz.trace.request import Focus
-    from areaviz.ui.components.grid import grid
+    from areaviz.ui.components.ribbon import grid
     from tests import fakes
 
     trace = st.session_state.setdefault("trace", fakes.caption_trace())

@@ -9,7 +9,7 @@ def page() -> None:
     import streamlit as st
 
     from areaviz.trace.request import Focus
-    from areaviz.ui.components.hearing import hearing
+    from areaviz.ui.components.items import hearing
     from tests import fakes
 
     items = tuple(st.session_state.get("items", ()))

@@ -13,7 +13,7 @@ def page() -> None:
     import streamlit as st
 
     from areaviz.trace.request import Focus
-    from areaviz.ui.components.watching import watched
+    from areaviz.ui.components.items import watched
     from tests.interactive.test_strip import trace
 
     items = tuple(st.session_state.get("items", ()))

@@ -1,0 +1,116 @@
+"""Components in which users choose items: a tree, a sound, a clip, and readings of a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from areaviz.interactive.looks import Reading, look_addresses, readings_payload
+from areaviz.interactive.message import packed
+from areaviz.interactive.strip import frame_addresses, strip_payload
+from areaviz.interactive.tree import first_step, tree_payload
+from areaviz.publish.hearing import hearing_payload, sound_address
+from areaviz.trace.clip import Clip
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+from areaviz.trace.sound import Sound
+from areaviz.ui.components.ribbon import Selection
+from areaviz.ui.shell.component import component, ignore, reported
+
+Items = tuple[int, ...]
+
+
+def choose_items(
+    name: str, made: Mapping[str, Any], items: Items, key: str, **more: Any
+) -> tuple[Items, Any]:
+    """Draw a component, and return the chosen items and what else the component reports.
+
+    A report counts once. A later selection of the page therefore replaces it. Reports about other
+    data do not count.
+
+    Args:
+        name: the name of the component.
+        made: its data.
+        items: the items that the page selects.
+        key: a widget key that is unique on the page.
+        more: further data, or callbacks of other reports, whose names begin with "on_".
+    """
+    report, known = reported(key, "selection"), f"{key}:report"
+    is_new = report is not None and report != st.session_state.get(known)
+    st.session_state[known] = report
+    if is_new and report["id"] == made["header"]["id"]:
+        items = tuple(sorted(int(item) for item in report["items"]))
+    calls = {label: more.pop(label) for label in list(more) if label.startswith("on_")}
+    data = packed(made, items=items, **more)
+    return items, component(name)(key=key, data=data, on_selection_change=ignore, **calls)
+
+
+def queries(focus: Focus) -> Items:
+    """Return the selected items that attend, in order."""
+    return tuple(sorted(focus.items)) if focus.side == "query" else ()
+
+
+def growing(trace: Trace, focus: Focus, *, key: str) -> Selection:
+    """Draw a tree up to the selected step, and return the step as the locked selection."""
+    made = tree_payload(trace, focus)
+    first = queries(focus)[:1] or (first_step(made["header"]),)
+    items, _ = choose_items("tree", made, first, key)
+    is_chosen = focus.side == "query" or items != first
+    return Selection.of(replace(focus, side="query", items=items) if is_chosen else focus)
+
+
+def hearing(trace: Trace, focus: Focus, *, key: str) -> Selection:
+    """Draw the player of a sound, and return the chosen item as the locked selection."""
+    made = hearing_payload(trace, focus, _audio)
+    items, _ = choose_items("hearing", made, queries(focus)[:1], key)
+    return Selection.of(replace(focus, side="query", items=items))
+
+
+def watched(trace: Trace, focus: Focus, *, key: str) -> Selection:
+    """Draw a clip as a film strip, and return the words that the user keeps."""
+    made = strip_payload(trace, focus, _frames)
+    items, _ = choose_items("strip", made, queries(focus), key)
+    return Selection.of(replace(focus, side="query", items=items))
+
+
+def looks(
+    readings: Sequence[Reading], digits: str, look: int, against: str = "nothing", *, key: str
+) -> int:
+    """Draw readings of one picture on one clock, and return the look that the user chose.
+
+    Args:
+        readings: what the models read.
+        digits: the digits in the picture, "" if they are unknown.
+        look: the look of the page, from 0; a change moves the component to it.
+        against: as in `picture_at_step`.
+        key: a widget key that is unique on the page.
+    """
+    made = readings_payload(readings, digits, against, _kept_pictures)
+    ((chosen,), _) = choose_items("looks", made, (look,), key)
+    return chosen
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _audio(sound: Sound) -> str:
+    return sound_address(sound)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _frames(clip: Clip, numbers: Items) -> list[str]:
+    return frame_addresses(clip, numbers)
+
+
+def _kept_pictures(trace: Trace, against: str) -> list[str]:
+    """Return the pictures of all looks, kept by run; a retrained model has other probabilities."""
+    request, picture = trace.request, trace.request.picture
+    likely = trace.output.probabilities.tobytes()
+    run = request.model, request.sample, request.seed, picture and picture.digest, likely
+    return _pictures(run, against, trace)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _pictures(run: tuple[object, ...], against: str, _trace: Trace) -> list[str]:
+    return look_addresses(_trace, against)
