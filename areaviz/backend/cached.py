@@ -8,7 +8,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from weakref import WeakValueDictionary
 
 from areaviz.backend.base import OWN_WORK, Backend, Caller, Wrapper
@@ -134,14 +134,12 @@ def key_of(request: Request, card: Card | None) -> str:
 
     It is the SHA-256 of the request, its input data and the model's card.
     """
-    entries = asdict(replace(request, picture=None, sound=None, clip=None))
+    entries = asdict(request.without_media())
     # These fields did not exist when the stored traces were written, and the keys must not change.
     del entries["sound"], entries["clip"]
     if not request.attribution:
         del entries["attribution"]
     picture = request.picture
     content = [entries, picture and picture.digest, card and card.identity]
-    for one in (request.sound, request.clip):
-        if one is not None:
-            content.append(one.digest)
+    content += [one.digest for name, one in request.media.items() if name != "picture"]
     return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()

@@ -47,7 +47,7 @@ class Job:
     def kind(self) -> Request:
         """The options that the requests of one batch share."""
         target = None if self.request.target is None else ""
-        return replace(self.request, text="", picture=None, sound=None, clip=None, target=target)
+        return replace(self.request.without_media(), text="", target=target)
 
     def can_join(self, first: Job) -> bool:
         """Return whether this job can run in one batch with another one."""

@@ -28,9 +28,9 @@ from areaviz.cards.card import Card, card_of
 from areaviz.shares.visitors import Visitor
 from areaviz.trace.document import read_request, request_entry
 from areaviz.trace.errors import InputError
-from areaviz.trace.picture import MAX_SIDE
+from areaviz.trace.medium import Medium, take
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Request
+from areaviz.trace.request import MEDIA, Request
 
 MODELS, TRACE, LAYER, LOGITS = "/models", "/trace", "/layer", "/logits"
 JSON, NPZ = "application/json", "application/zip"
@@ -45,6 +45,9 @@ MAX_MARK = 64
 
 # Larger maps are sent without their weights.
 INLINE_BYTES = 2**20
+
+# The entry with the content of a picture, a sound or a clip, by the field of the request.
+CONTENTS = {"picture": "pixels", "sound": "samples", "clip": "frames"}
 
 # Kinds of failure, and their HTTP status.
 FAILURES = {
@@ -112,9 +115,12 @@ def about_from_json(content: bytes) -> ServerDescription:
     Raises:
         ValueError: if they are damaged.
     """
-    models, problems, device = _typed(_loads(content), models=list, problems=list, device=str)
+    entries = _loads(content)
+    models, problems = (take(entries, key, list) for key in ("models", "problems"))
     cards = [card_of(entry) for entry in models]
-    return ServerDescription({card.name: card for card in cards}, tuple(map(str, problems)), device)
+    return ServerDescription(
+        {card.name: card for card in cards}, tuple(map(str, problems)), take(entries, "device", str)
+    )
 
 
 def trace_to_json(message: TraceMessage) -> bytes:
@@ -147,8 +153,13 @@ def layer_from_json(content: bytes) -> LayerMessage:
     """
     with _as_input_error():
         entries = _stranger_entries(content)
-        key, site, layer = _typed(entries, key=str, site=str, layer=int)
-        return LayerMessage(_request(entries), key, site, layer, _caller(entries))
+        return LayerMessage(
+            _request(entries),
+            take(entries, "key", str),
+            take(entries, "site", str),
+            take(entries, "layer", int),
+            _caller(entries),
+        )
 
 
 def failure_to_json(kind: str, sentence: str) -> bytes:
@@ -159,7 +170,8 @@ def failure_to_json(kind: str, sentence: str) -> bytes:
 def failure_from_json(content: bytes) -> tuple[str, str]:
     """Decode the kind of a failure and its message; ("", "") for any other content."""
     try:
-        kind, sentence = _typed(_loads(content), error=str, sentence=str)
+        entries = _loads(content)
+        kind, sentence = take(entries, "error", str), take(entries, "sentence", str)
     except (ValueError, RecursionError):
         return "", ""
     return (kind, sentence) if kind in FAILURES else ("", "")
@@ -186,45 +198,29 @@ def _caller(entries: dict[str, Any]) -> Caller:
 
 
 def _request_entries(request: Request) -> dict[str, Any]:
-    entries: dict[str, Any] = {"request": request_entry(request), "pixels": None}
-    picture, sound, clip = request.picture, request.sound, request.clip
-    if sound is not None:
-        entries["samples"] = base64.b64encode(sound.pcm).decode("ascii")
-    if clip is not None:
-        rgb = base64.b64encode(clip.rgb).decode("ascii")
-        size = {"frames": clip.frames, "width": clip.width, "height": clip.height}
-        entries["frames"] = {**size, "rgb": rgb}
-    if picture is not None:
-        rgb = base64.b64encode(picture.rgb).decode("ascii")
-        entries["pixels"] = {"width": picture.width, "height": picture.height, "rgb": rgb}
+    entries: dict[str, Any] = {"request": request_entry(request), CONTENTS["picture"]: None}
+    for name, medium in request.media.items():
+        text = base64.b64encode(medium.content).decode("ascii")
+        sizes = {size: getattr(medium, size) for size in medium.sizes}
+        entries[CONTENTS[name]] = {**sizes, "rgb": text} if sizes else text
     return entries
 
 
 def _request(entries: dict[str, Any]) -> Request:
     arrays: dict[str, np.ndarray[Any, Any]] = {}
-    if entries.get("pixels") is not None:
-        arrays["request.picture"] = _pixels(entries["pixels"])
-    if entries.get("samples") is not None:
-        (samples,) = _typed(entries, samples=str)
-        arrays["request.sound"] = np.frombuffer(base64.b64decode(samples, validate=True), "<i2")
-    if entries.get("frames") is not None:
-        arrays["request.clip"] = _frames(entries["frames"])
-    (request,) = _typed(entries, request=dict)
-    return read_request(request, arrays)
+    for name, key in CONTENTS.items():
+        if entries.get(key) is not None:
+            arrays[f"request.{name}"] = _array(MEDIA[name], entries[key])
+    return read_request(take(entries, "request", dict), arrays)
 
 
-def _pixels(entry: Any) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    width, height, text = _typed(entry, width=int, height=int, rgb=str)
-    if not (1 <= width <= MAX_SIDE and 1 <= height <= MAX_SIDE):
-        raise ValueError(f"a picture of {width} x {height} pixels")
-    rgb = base64.b64decode(text, validate=True)
-    return np.frombuffer(rgb, np.uint8).reshape(height, width, 3)
-
-
-def _frames(entry: Any) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    frames, width, height, text = _typed(entry, frames=int, width=int, height=int, rgb=str)
-    rgb = base64.b64decode(text, validate=True)
-    return np.frombuffer(rgb, np.uint8).reshape(frames, height, width, 3)
+def _array(medium: type[Medium], entry: Any) -> np.ndarray[Any, Any]:
+    sizes = [take(entry, size, int) for size in medium.sizes]
+    # A negative size would stand for any size.
+    if min(sizes, default=1) < 1:
+        raise ValueError(f"a {medium.noun} without pixels")
+    text = take(entry, "rgb", str) if sizes else take({"samples": entry}, "samples", str)
+    return medium.unpacked(base64.b64decode(text, validate=True), sizes)
 
 
 @contextmanager
@@ -254,18 +250,3 @@ def _loads(content: bytes) -> dict[str, Any]:
     if not isinstance(entries, dict):
         raise ValueError("it holds no entries")
     return entries
-
-
-def _typed(entries: Any, **kinds: type[Any]) -> list[Any]:
-    """Return the values of these keys.
-
-    Raises:
-        ValueError: if one is missing or has the wrong type.
-    """
-    values = []
-    for key, kind in kinds.items():
-        value = entries.get(key) if isinstance(entries, dict) else None
-        if not isinstance(value, kind) or isinstance(value, bool):
-            raise ValueError(f'"{key}" is missing or no {kind.__name__}')
-        values.append(value)
-    return values

@@ -17,7 +17,7 @@ from PIL import Image
 
 from areaviz.data.clips import chosen_frames
 from areaviz.data.foreign_files import kind_of
-from areaviz.trace.clip import FRAMES, MAX_SIDE, MILLISECONDS, Clip, check_clip
+from areaviz.trace.clip import FRAMES, MAX_SIDE, MILLISECONDS, Clip
 from areaviz.trace.errors import InputError
 
 FORMATS = ("GIF", "WEBP", "PNG")
@@ -72,7 +72,7 @@ def decode_clip(content: bytes, name: str = "upload") -> DecodedClip:
     stays = int(np.clip(milliseconds, *MILLISECONDS))
     clip = Clip.of(name, np.stack(frames), stays)
     named = replace(clip, name=f"{name}-{clip.digest}")
-    check_clip(named)
+    named.check()
     return DecodedClip(named, tuple(notes))
 
 

@@ -18,7 +18,7 @@ from areaviz.data.mp3_frames import is_mp3, with_length
 from areaviz.data.sounds import resampled
 from areaviz.data.wave_chunks import is_chunked, with_sizes
 from areaviz.trace.errors import InputError
-from areaviz.trace.sound import RATE, SECONDS, Sound, check_sound
+from areaviz.trace.sound import RATE, SECONDS, Sound
 
 # WAVEX and RF64 are WAV files with a longer header.
 FORMATS = ("WAV", "WAVEX", "RF64", "FLAC", "OGG", "MP3", "AIFF")
@@ -69,7 +69,7 @@ def decode_sound(content: bytes, name: str = "upload") -> DecodedSound:
     pcm_S = np.clip(np.round(heard_S * 32767), -32768, 32767).astype(np.int16)
     sound = Sound.of(name, pcm_S)
     named = Sound(f"{name}-{sound.digest}", sound.pcm)
-    check_sound(named)
+    named.check()
     return DecodedSound(named, tuple(notes))
 
 

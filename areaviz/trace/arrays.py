@@ -27,7 +27,7 @@ from areaviz.trace.limits import (
     check_range,
     described,
 )
-from areaviz.trace.picture import MAX_SIDE, Picture, check_picture, check_pixels
+from areaviz.trace.picture import MAX_SIDE, Picture, check_pixels
 from areaviz.trace.query import predicted_bytes
 from areaviz.trace.record import TOLERANCE, AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Request, check_options, model_name
@@ -325,7 +325,7 @@ def _picture(
     if isinstance(picture, np.ndarray):
         check_pixels(picture.shape, picture.dtype)
         picture = Picture.of("yours", picture)
-    check_picture(picture)
+    picture.check()
     return picture
 
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, replace
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.clip import Clip, check_clip
 from areaviz.trace.derived import SUMS, AreaSoftmax, AreaSums, base_site, can_be_rederived
 from areaviz.trace.errors import InputError
 from areaviz.trace.intervention_text import from_text, to_text
 from areaviz.trace.layered import LayeredWeights
-from areaviz.trace.picture import Picture, check_picture
+from areaviz.trace.medium import take
 from areaviz.trace.record import (
     MOST,
     VERSION,
@@ -27,25 +26,15 @@ from areaviz.trace.record import (
     Output,
     Trace,
 )
-from areaviz.trace.request import Request
-from areaviz.trace.sound import Sound, check_sound
+from areaviz.trace.request import MEDIA, Request
+from areaviz.trace.request_fields import REQUEST_FIELDS, RequestField
 from areaviz.trace.weights import divide_by_sums
 
 FORMAT = "areaviz trace"
-# Defaults for the entries that requests lacked before version 2, and before version 3. Version 1
-# had no gazes either.
-_ADDED: tuple[Mapping[str, Any], ...] = (
-    {"picture": None, "sample": False},
-    {"target": None, "changes": ""},
-)
-# The entries that every request has, and those that may be None.
-_REQUEST = {"model": str, "text": str, "method": str, "beam": int, "seed": int}
-_OPTIONAL = {"area_size": int, "target": str}
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 # A function that fetches the weights of a site and layer, float32 [H, Q, A].
 Fetch = Callable[[str, int], FloatArray]
-_Value = TypeVar("_Value")
 
 
 def to_arrays(trace: Trace, without: Collection[str] = ()) -> dict[str, npt.NDArray[Any]]:
@@ -68,12 +57,8 @@ def to_arrays(trace: Trace, without: Collection[str] = ()) -> dict[str, npt.NDAr
             arrays[f"map.{site}.strength"] = item.strength
     for site, gaze in trace.gazes.items():
         arrays |= {f"gaze.{site}.corners": gaze.corners, f"gaze.{site}.seen": gaze.seen}
-    if trace.request.picture is not None:
-        arrays["request.picture"] = trace.request.picture.pixels
-    if trace.request.sound is not None:
-        arrays["request.sound"] = trace.request.sound.samples
-    if trace.request.clip is not None:
-        arrays["request.clip"] = trace.request.clip.pixels
+    for name, medium in trace.request.media.items():
+        arrays[f"request.{name}"] = medium.array
     return {
         name: array if isinstance(array, LayeredWeights) else np.ascontiguousarray(array)
         for name, array in arrays.items()
@@ -129,11 +114,9 @@ def _named(part: object, *names: str) -> dict[str, Any]:
 
 def request_entry(request: Request) -> dict[str, Any]:
     """Return a request as JSON, without the pixels and samples, which are arrays."""
-    entry = asdict(replace(request, picture=None, sound=None, clip=None, changes=()))
-    entry["picture"] = request.picture and request.picture.name
-    entry["sound"] = request.sound and request.sound.name
-    if request.clip is not None:
-        entry["clip"] = {"name": request.clip.name, "milliseconds": request.clip.milliseconds}
+    entry = asdict(replace(request.without_media(), changes=()))
+    for name, medium in request.media.items():
+        entry[name] = medium.entry
     entry["changes"] = to_text(request.changes)
     return entry
 
@@ -152,22 +135,20 @@ def from_document(document: Any, arrays: Arrays, fetch: Fetch | None = None) -> 
         Exception: Any kind of error if the document does not follow the specification.
     """
     check_version(document)
-    request = dict(_take(document, "request", dict))
-    for entries in _ADDED[document["version"] - 1 :]:
-        request |= entries
-    gazes = [] if document["version"] == 1 else _take(document, "gazes", list)
-    fields = [_field(entry, arrays) for entry in _take(document, "fields", list)]
+    request = take(document, "request", dict)
+    gazes = [] if document["version"] == 1 else take(document, "gazes", list)
+    fields = [_field(entry, arrays) for entry in take(document, "fields", list)]
     maps: dict[str, AttentionMap] = {}
-    for entry in _take(document, "maps", list):
+    for entry in take(document, "maps", list):
         attention = _map(entry, arrays, fetch, maps)
         maps[attention.site] = attention
-    details = _take(document, "details", dict)
+    details = take(document, "details", dict)
     return Trace(
-        request=read_request(request, arrays),
+        request=read_request(request, arrays, document["version"]),
         fields={field.name: field for field in fields},
-        output=_output(_take(document, "output", dict), arrays),
+        output=_output(take(document, "output", dict), arrays),
         maps=maps,
-        details={name: _take(details, name, str) for name in details},
+        details={name: take(details, name, str) for name in details},
         gazes={gaze.site: gaze for gaze in (_gaze(entry, arrays) for entry in gazes)},
     )
 
@@ -185,7 +166,7 @@ def check_version(document: Any) -> None:
         raise InputError(
             "The file is an archive but no trace; choose a trace that this app has saved."
         )
-    version = _take(document, "version", int)
+    version = take(document, "version", int)
     if version > VERSION:
         raise InputError(
             f"The trace has version {version} but this app reads versions up to {VERSION}; update"
@@ -195,74 +176,52 @@ def check_version(document: Any) -> None:
         raise ValueError(f"version {version} does not exist")
 
 
-def read_request(entry: Mapping[str, Any], arrays: Arrays) -> Request:
-    """Return the request of an entry and its input arrays. Errors are those of `from_document`."""
-    picture, sound, clip = None, None, None
-    if entry["picture"] is not None:
-        picture = _picture(_take(entry, "picture", str), arrays["request.picture"])
-    # Older files have no such entry.
-    if entry.get("sound") is not None:
-        sound = _sound(_take(entry, "sound", str), arrays["request.sound"])
-    if entry.get("clip") is not None:
-        clip = _clip(_take(entry, "clip", dict), arrays["request.clip"])
-    given: dict[str, Any] = {name: _take(entry, name, kind) for name, kind in _REQUEST.items()}
-    for name, kind in _OPTIONAL.items():
-        given[name] = None if entry[name] is None else _take(entry, name, kind)
-    changes = from_text(_take(entry, "changes", str))
-    return Request(
-        **given,
-        picture=picture,
-        sound=sound,
-        clip=clip,
-        sample=entry["sample"] is True,
-        changes=changes,
-        # Older files have no such entry.
-        attribution=entry.get("attribution") is True,
-    )
+def read_request(entry: Mapping[str, Any], arrays: Arrays, version: int = VERSION) -> Request:
+    """Return the request of an entry and its input arrays. Errors are those of `from_document`.
+
+    Args:
+        entry: The entry, see `request_entry`.
+        arrays: The arrays by name.
+        version: The version of the document. Older ones lack some fields.
+    """
+    given = {}
+    for field in REQUEST_FIELDS:
+        if field.name in entry or 0 < field.since <= version:
+            given[field.name] = _request_value(field, entry, arrays)
+    return Request(**given)
 
 
-def _picture(name: str, pixels: npt.NDArray[Any]) -> Picture:
-    if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3:
-        raise ValueError("the picture is no array of red, green and blue bytes")
-    picture = Picture.of(name, pixels)
-    check_picture(picture)
-    return picture
-
-
-def _sound(name: str, samples: npt.NDArray[Any]) -> Sound:
-    if samples.dtype != np.int16 or samples.ndim != 1:
-        raise ValueError("the sound is no array of 16-bit samples")
-    sound = Sound.of(name, samples)
-    check_sound(sound)
-    return sound
-
-
-def _clip(entry: Mapping[str, Any], pixels: npt.NDArray[Any]) -> Clip:
-    if pixels.dtype != np.uint8 or pixels.ndim != 4 or pixels.shape[3] != 3:
-        raise ValueError("the clip is no array of red, green and blue bytes")
-    clip = Clip.of(_take(entry, "name", str), pixels, _take(entry, "milliseconds", int))
-    check_clip(clip)
-    return clip
+def _request_value(field: RequestField, entry: Mapping[str, Any], arrays: Arrays) -> Any:
+    name, value = field.name, entry.get(field.name)
+    if value is None and field.default is None:
+        return None
+    if field.kind is bool:
+        return value is True
+    if field.kind is tuple:
+        return from_text(take(entry, name, str))
+    if name in MEDIA:
+        return MEDIA[name].read(value, arrays[f"request.{name}"])
+    return take(entry, name, field.kind)
 
 
 def _gaze(entry: Mapping[str, Any], arrays: Arrays) -> Gaze:
-    site, query, memory = (_take(entry, key, str) for key in ("site", "query", "memory"))
+    site, query, memory = (take(entry, key, str) for key in ("site", "query", "memory"))
     return Gaze(site, query, memory, arrays[f"gaze.{site}.corners"], arrays[f"gaze.{site}.seen"])
 
 
 def _field(entry: Mapping[str, Any], arrays: Arrays) -> Field:
-    name, kind, raw = (_take(entry, key, str) for key in ("name", "kind", "raw"))
+    name, kind, raw = (take(entry, key, str) for key in ("name", "kind", "raw"))
     return Field(
-        name, kind, raw, tuple(_take(entry, "labels", list)), arrays[f"field.{name}.anchors"]
+        name, kind, raw, tuple(take(entry, "labels", list)), arrays[f"field.{name}.anchors"]
     )
 
 
 def _output(entry: Mapping[str, Any], arrays: Arrays) -> Output:
     alternatives = tuple(
         tuple((str(label), float(share)) for label, share in options)
-        for options in _take(entry, "alternatives", list)
+        for options in take(entry, "alternatives", list)
     )
-    return Output(_take(entry, "field", str), arrays["output.probabilities"], alternatives)
+    return Output(take(entry, "field", str), arrays["output.probabilities"], alternatives)
 
 
 def _map(
@@ -272,9 +231,9 @@ def _map(
     before: Mapping[str, AttentionMap],
 ) -> AttentionMap:
     """Return a map, given the maps so far, which it may follow from."""
-    site, sides = _take(entry, "site", str), _take(entry, "grid", dict)
+    site, sides = take(entry, "site", str), take(entry, "grid", dict)
     grid = AreaGrid(
-        *(_take(sides, side, int) for side in ("height", "width", "max_height", "max_width"))
+        *(take(sides, side, int) for side in ("height", "width", "max_height", "max_width"))
     )
     base, ending = base_site(site)
     if f"map.{site}.weights" in arrays:
@@ -285,26 +244,26 @@ def _map(
     elif "shape" not in entry and logs_name(base) in arrays:
         weights = cast(FloatArray, AreaSoftmax(arrays[logs_name(base)], grid))
     elif fetch is not None:
-        weights = _elsewhere(site, _take(entry, "shape", list), fetch)
+        weights = _elsewhere(site, take(entry, "shape", list), fetch)
     else:
         raise ValueError(f'the weights of "{site}" are missing')
     return AttentionMap(
         site=site,
-        query=_take(entry, "query", str),
-        memory=_take(entry, "memory", str),
+        query=take(entry, "query", str),
+        memory=take(entry, "memory", str),
         grid=grid,
         weights=weights,
-        normalisation=_take(entry, "normalisation", str),
+        normalisation=take(entry, "normalisation", str),
         chosen=arrays.get(f"map.{site}.chosen"),
         strength=arrays.get(f"map.{site}.strength"),
         # Older files have no such entry.
-        derived=_take(entry, "derived", str) if "derived" in entry else "",
+        derived=take(entry, "derived", str) if "derived" in entry else "",
     )
 
 
 def _elsewhere(site: str, shape: list[Any], fetch: Fetch) -> FloatArray:
     """Return a stand-in for weights [L, H, Q, A] that are fetched when they are read."""
-    layers, heads, queries, areas = (_take({"shape": size}, "shape", int) for size in shape)
+    layers, heads, queries, areas = (take({"shape": size}, "shape", int) for size in shape)
     sizes = layers, heads, queries, areas
     if min(sizes) < 1 or max(layers, heads) > MOST:
         raise ValueError(f"weights of shape {layers} x {heads} x {queries} x {areas} cannot be")
@@ -321,11 +280,3 @@ def _full(weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
         divide_by_sums(layer)
     full.flags.writeable = False
     return full
-
-
-def _take(entry: Mapping[str, Any], key: str, kind: type[_Value]) -> _Value:
-    """Return a required value of the document, checked for its type."""
-    value = entry.get(key)
-    if not isinstance(value, kind) or isinstance(value, bool):
-        raise ValueError(f'"{key}" is missing or no {kind.__name__}')
-    return value

@@ -6,19 +6,18 @@ In a link, layers, heads and items count from 1, as on the page. In the records 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from areaviz.trace.errors import InputError
 from areaviz.trace.intervention_text import format_ranges, from_text, parse_ranges, to_text
 from areaviz.trace.limits import (
     AGAINST,
-    AREA_SIZES,
     AREAS,
-    BEAMS,
     MASSES,
     MAX_POSITION,
     READINGS,
-    SEEDS,
     SIDES,
     UNITS,
     check_range,
@@ -26,52 +25,86 @@ from areaviz.trace.limits import (
     choice,
     shorten,
 )
-from areaviz.trace.picture import NAME
+from areaviz.trace.medium import NAME, Medium
 from areaviz.trace.request import Focus, Request, check_options
+from areaviz.trace.request_fields import REQUEST_FIELDS
 
 _SITE = re.compile(r"[a-z][a-z0-9 -]{0,39}")
-_OF_FOCUS = ("layer", "head", "side", "items", "unit", "areas", "read", "mass", "against")
-_NUMBER = re.compile(r"-?[0-9]{1,10}")
+_DIGITS = re.compile(r"-?[0-9]{1,10}")
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How a value is written in a link."""
+
+    write: Callable[[Any], str]
+    # Gets the name of the parameter and its text. Raises InputError.
+    read: Callable[[str, str], Any]
+
+
+def _number(limits: tuple[int, int], first: int = 0) -> Form:
+    """Return the form of a whole number in plain digits, which counts from `first` in a link."""
+
+    def read(name: str, text: str) -> int:
+        if not _DIGITS.fullmatch(text):
+            raise InputError(
+                f'"{name}" is "{shorten(text)}" but must be a whole number from {limits[0]} to'
+                f" {limits[1]}; choose a number in that range."
+            )
+        check_range(name, int(text), limits)
+        return int(text) - first
+
+    return Form(lambda value: str(value + first), read)
+
+
+def _choice(choices: Sequence[str]) -> Form:
+    return Form(str, lambda name, text: choice(name, text, choices))
+
+
+def _site(name: str, text: str) -> str:
+    if not _SITE.fullmatch(text):
+        raise InputError(
+            f'The link asks for the site "{shorten(text)}", which does not exist; remove it.'
+        )
+    return text
+
+
+_PLACE = _number((1, MAX_POSITION), first=1)
+_FORMS: Mapping[type, Form] = {
+    str: Form(str, lambda _, text: text),
+    bool: Form(lambda value: str(int(value)), lambda _, text: text == "1"),
+    tuple: Form(to_text, lambda _, text: from_text(text)),
+    # A link has the name alone, and the page finds the picture, sound or clip.
+    Medium: Form(lambda medium: str(medium.name), lambda _, text: None),
+}
+Parameters = Mapping[str, tuple[str, Form]]
+"""The field and the form of every parameter."""
+REQUEST: Parameters = {
+    field.parameter or field.name: (field.name, _FORMS.get(field.kind) or _number(field.limits))
+    for field in REQUEST_FIELDS
+}
+FOCUS: Parameters = {
+    "site": ("site", Form(str, _site)),
+    "layer": ("layer", _PLACE),
+    "head": ("head", _PLACE),
+    "side": ("side", _choice(SIDES)),
+    "items": ("items", Form(format_ranges, lambda _, text: tuple(parse_ranges(text)))),
+    "unit": ("unit", _choice(UNITS)),
+    "areas": ("areas", _choice(AREAS)),
+    "read": ("reading", _choice(READINGS)),
+    "mass": ("mass", _number(MASSES)),
+    "against": ("against", _choice(AGAINST)),
+}
 
 
 def to_params(request: Request, focus: Focus | None = None) -> dict[str, str]:
     """Return the URL parameters that restore a request and a focus, without default values.
 
-    The names for a request are: model, text, method, beam, area, seed, picture, sound, clip,
-    sample, target, changes, attribution. The names for a focus are: site, layer, head, side, items
-    ("3-7,12"), unit, areas, read (the display), mass (in per cent), against.
+    The names are those of `REQUEST` and `FOCUS`. Items are written as "3-7,12".
     """
-    given: dict[str, tuple[object, object]] = {
-        "text": (request.text, ""),
-        "method": (request.method, "greedy"),
-        "beam": (request.beam, 4),
-        "area": (request.area_size, None),
-        "seed": (request.seed, 0),
-        "picture": (request.picture and request.picture.name, None),
-        "sound": (request.sound and request.sound.name, None),
-        "clip": (request.clip and request.clip.name, None),
-        "sample": (int(request.sample), 0),
-        "target": (request.target, None),
-        "changes": (to_text(request.changes), ""),
-        "attribution": (int(request.attribution), 0),
-    }
+    params = _written(REQUEST, request, Request("", ""))
     if focus is not None:
-        given |= {
-            "site": (focus.site, None),
-            "layer": (focus.layer + 1, 1),
-            "head": (None if focus.head is None else focus.head + 1, None),
-            "side": (focus.side, "query"),
-            "items": (format_ranges(focus.items), ""),
-            "unit": (focus.unit, "item"),
-            "areas": (focus.areas, "any"),
-            "read": (focus.reading, "heaviest"),
-            "mass": (focus.mass, 50),
-            "against": (focus.against, "nothing"),
-        }
-    params = {"model": request.model}
-    for name, (value, default) in given.items():
-        if value != default:
-            params[name] = str(value)
+        params |= _written(FOCUS, focus, Focus(""))
     return params
 
 
@@ -84,22 +117,29 @@ def from_params(params: Mapping[str, str]) -> tuple[Request, Focus | None]:
     Raises:
         InputError: A parameter cannot be used.
     """
-    area = _number(params, "area", 0, AREA_SIZES) if "area" in params else None
-    request = Request(
-        model=params.get("model", ""),
-        text=params.get("text", ""),
-        method=params.get("method", "greedy"),
-        beam=_number(params, "beam", 4, BEAMS),
-        area_size=area,
-        seed=_number(params, "seed", 0, SEEDS),
-        sample=params.get("sample") == "1",
-        target=params.get("target"),
-        changes=from_text(params.get("changes", "")),
-        attribution=params.get("attribution") == "1",
-    )
+    request = Request(**{"model": "", "text": "", **_read(REQUEST, params)})
     check_text(request.text)
     check_options(request)
     return request, _focus(params)
+
+
+def _written(parameters: Parameters, record: object, default: object) -> dict[str, str]:
+    """Return the parameters of the fields that differ from those of a default record."""
+    params = {}
+    for parameter, (name, form) in parameters.items():
+        value = getattr(record, name)
+        if value != getattr(default, name):
+            params[parameter] = form.write(value)
+    return params
+
+
+def _read(parameters: Parameters, params: Mapping[str, str]) -> dict[str, Any]:
+    """Return the values of the fields that a link has."""
+    found = {}
+    for parameter, (name, form) in parameters.items():
+        if parameter in params:
+            found[name] = form.read(parameter, params[parameter])
+    return found
 
 
 def picture_name(params: Mapping[str, str]) -> str | None:
@@ -119,41 +159,11 @@ def picture_name(params: Mapping[str, str]) -> str | None:
 
 def _focus(params: Mapping[str, str]) -> Focus | None:
     """Return the focus of a link, or None if it has none."""
-    if "site" not in params:
-        for stray in _OF_FOCUS:
-            if stray in params:
-                raise InputError(
-                    f'The link has "{stray}" but no "site"; add the site or remove "{stray}".'
-                )
-        return None
-    if not _SITE.fullmatch(params["site"]):
-        raise InputError(
-            f'The link asks for the site "{shorten(params["site"])}", which does not exist;'
-            " remove it."
-        )
-    places = (1, MAX_POSITION)
-    return Focus(
-        site=params["site"],
-        layer=_number(params, "layer", 1, places) - 1,
-        head=_number(params, "head", 1, places) - 1 if "head" in params else None,
-        side=choice("side", params.get("side", "query"), SIDES),
-        items=tuple(parse_ranges(params.get("items", ""))),
-        unit=choice("unit", params.get("unit", "item"), UNITS),
-        areas=choice("areas", params.get("areas", "any"), AREAS),
-        reading=choice("read", params.get("read", "heaviest"), READINGS),
-        mass=_number(params, "mass", 50, MASSES),
-        against=choice("against", params.get("against", "nothing"), AGAINST),
-    )
-
-
-def _number(params: Mapping[str, str], name: str, default: int, limits: tuple[int, int]) -> int:
-    """Parse a whole number in plain digits, within `limits`."""
-    if name not in params:
-        return default
-    if not _NUMBER.fullmatch(params[name]):
-        raise InputError(
-            f'"{name}" is "{shorten(params[name])}" but must be a whole number from {limits[0]} to'
-            f" {limits[1]}; choose a number in that range."
-        )
-    check_range(name, int(params[name]), limits)
-    return int(params[name])
+    if "site" in params:
+        return Focus(**_read(FOCUS, params))
+    for stray in FOCUS:
+        if stray in params:
+            raise InputError(
+                f'The link has "{stray}" but no "site"; add the site or remove "{stray}".'
+            )
+    return None

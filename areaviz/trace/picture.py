@@ -1,9 +1,7 @@
-"""The picture of a request, in plain bytes, so that requests can be compared, cached and sent."""
+"""The picture of a request."""
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
@@ -12,19 +10,20 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.trace.errors import InputError
+from areaviz.trace.medium import Medium
 
 # The maximum side of a request's picture in pixels. Larger pictures are reduced beforehand.
 MAX_SIDE = 640
 
-NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,59}")
-
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class Picture(Medium):
     """A picture as bytes."""
 
-    # The name of the picture in links.
-    name: str
+    noun = "picture"
+    dtype = np.uint8
+    sizes = ("height", "width")
+
     # Size in pixels, 1..640.
     width: int
     height: int
@@ -32,42 +31,41 @@ class Picture:
     rgb: bytes
 
     @classmethod
-    def of(cls, name: str, pixels_HWC: npt.NDArray[np.uint8]) -> Self:
+    def of(cls, name: str, array: npt.NDArray[np.uint8]) -> Self:
         """Create a picture from uint8 pixels [H, W, 3]."""
-        height, width = pixels_HWC.shape[:2]
-        return cls(name, width, height, np.ascontiguousarray(pixels_HWC).tobytes())
+        height, width = array.shape[:2]
+        return cls(name, width, height, np.ascontiguousarray(array).tobytes())
+
+    @property
+    def content(self) -> bytes:
+        """The bytes of the pixels."""
+        return self.rgb
 
     @property
     def pixels(self) -> npt.NDArray[np.uint8]:
         """The pixels: uint8 [H, W, 3], read-only."""
-        return np.frombuffer(self.rgb, np.uint8).reshape(self.height, self.width, 3)
+        return self.array
 
-    @property
-    def digest(self) -> str:
-        """Twelve hexadecimal digits that identify the content of the picture."""
-        return hashlib.sha256(b"%d x %d " % (self.width, self.height) + self.rgb).hexdigest()[:12]
+    def check(self) -> None:
+        """Check a picture, which may be untrusted.
 
+        Raises:
+            InputError: The name cannot be part of a link, a side is outside 1..640 pixels, or
+                pixels are missing.
+        """
+        Medium.check(self)
+        if not (1 <= self.width <= MAX_SIDE and 1 <= self.height <= MAX_SIDE):
+            raise InputError(
+                f"The picture has {self.width:,} x {self.height:,} pixels but sides of 1 to"
+                f" {MAX_SIDE} are possible; make it smaller."
+            )
+        if len(self.rgb) != self.width * self.height * 3:
+            raise InputError(
+                "The picture's pixels do not fit its size; choose or upload the picture again."
+            )
 
-def check_picture(picture: Picture) -> None:
-    """Check a picture, which may be untrusted.
-
-    Raises:
-        InputError: The name cannot be part of a link, a side is outside 1..640 pixels, or pixels
-            are missing.
-    """
-    if not NAME.fullmatch(picture.name):
-        raise InputError(
-            "The picture's name has signs a link cannot carry; choose or upload the picture again."
-        )
-    if not (1 <= picture.width <= MAX_SIDE and 1 <= picture.height <= MAX_SIDE):
-        raise InputError(
-            f"The picture has {picture.width:,} x {picture.height:,} pixels but sides of 1 to"
-            f" {MAX_SIDE} are possible; make it smaller."
-        )
-    if len(picture.rgb) != picture.width * picture.height * 3:
-        raise InputError(
-            "The picture's pixels do not fit its size; choose or upload the picture again."
-        )
+    def _described(self) -> bytes:
+        return b"%d x %d " % (self.width, self.height)
 
 
 def check_pixels(shape_HWC: Sequence[int], dtype: npt.DTypeLike) -> None:

@@ -144,9 +144,7 @@ class Trace:
     @property
     def nbytes(self) -> int:
         """The memory in bytes of weights, picture, sound and clip. Weights on disk count as 0."""
-        size = 0 if self.request.picture is None else len(self.request.picture.rgb)
-        size += 0 if self.request.sound is None else len(self.request.sound.pcm)
-        size += 0 if self.request.clip is None else len(self.request.clip.rgb)
+        size = sum(len(medium.content) for medium in self.request.media.values())
         for attention in self.maps.values():
             # Stand-ins for arrays report the size of their cache.
             size += getattr(attention.weights, "cached_bytes", 0)

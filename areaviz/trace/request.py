@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from areaviz.trace.clip import Clip, check_clip
+from areaviz.trace.clip import Clip
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Change, check_changes
 from areaviz.trace.limits import (
@@ -19,14 +19,17 @@ from areaviz.trace.limits import (
     choice,
     shorten,
 )
-from areaviz.trace.picture import Picture, check_picture
-from areaviz.trace.sound import Sound, check_sound
+from areaviz.trace.medium import Medium
+from areaviz.trace.picture import Picture
+from areaviz.trace.sound import Sound
 
 # Callbacks for long tasks. The first gets the share done, 0..1, and a text on the current step. The
 # second gets the number of steps done and their total.
 Progress = Callable[[float, str], None]
 Counted = Callable[[int, int], None]
 
+MEDIA: Mapping[str, type[Medium]] = {one.noun: one for one in (Picture, Sound, Clip)}
+"""Every input that is no text, by the field of the request."""
 _MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _BREAKS = str.maketrans(dict.fromkeys("\t\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029", " "))
 
@@ -63,6 +66,16 @@ class Request:
     # other than attention.
     attribution: bool = False
 
+    @property
+    def media(self) -> dict[str, Medium]:
+        """The picture, sound and clip that the request has, by the name of their field."""
+        found = {name: getattr(self, name) for name in MEDIA}
+        return {name: medium for name, medium in found.items() if medium is not None}
+
+    def without_media(self) -> Request:
+        """Return this request without picture, sound and clip."""
+        return replace(self, picture=None, sound=None, clip=None)
+
     def checked(self) -> Request:
         """Return this request ready to run, with line breaks and tabs replaced by single spaces.
 
@@ -74,14 +87,9 @@ class Request:
                 than 4,096 characters, has more than 30 combining marks in a row or half a surrogate
                 pair. An option is outside its range.
         """
-        if self.picture is not None:
-            check_picture(self.picture)
-        if self.sound is not None:
-            check_sound(self.sound)
-        if self.clip is not None:
-            check_clip(self.clip)
-        others = (self.picture, self.sound, self.clip)
-        if all(other is None for other in others) and not self.text.strip():
+        for medium in self.media.values():
+            medium.check()
+        if not self.media and not self.text.strip():
             state = "only blanks" if self.text else "no characters"
             raise InputError(f"The text has {state}; type a sentence.")
         check_text(self.text)

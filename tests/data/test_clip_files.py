@@ -20,7 +20,7 @@ from areaviz.data import clip_files
 from areaviz.data.clip_files import FORMATS, decode_clip, gif
 from areaviz.data.clip_samples import clip_sample
 from areaviz.data.clips import chosen_frames
-from areaviz.trace.clip import Clip, check_clip
+from areaviz.trace.clip import Clip
 from areaviz.trace.errors import InputError
 from tests import fakes
 from tests.trace.sentence import assert_one_sentence
@@ -263,7 +263,7 @@ def test_damaged_file_gives_a_clip_or_an_error(kind: str) -> None:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                check_clip(decode_clip(bytes(damaged)).clip)
+                decode_clip(bytes(damaged)).clip.check()
         except InputError as error:
             assert_one_sentence(error)
             refused += 1

@@ -8,7 +8,6 @@ import pytest
 from areaviz.data.clip_samples import ENLARGED, SAMPLES, SEED, clip_of, clip_sample
 from areaviz.data.moving_digits import ACTIONS, FRAMES, SIDE, DigitBank, MovingDigit, render_actions
 from areaviz.evaluation.video import SEEDS
-from areaviz.trace.clip import check_clip
 from areaviz.trace.errors import InputError
 from areaviz.training.watched_clips import TRAIN_SEED, VALID_SEED
 from tests.trace.sentence import assert_one_sentence
@@ -17,7 +16,7 @@ from tests.trace.sentence import assert_one_sentence
 @pytest.mark.parametrize("name", SAMPLES)
 def test_digit_moves_only_during_its_action(name: str) -> None:
     sample, clip = SAMPLES[name], clip_sample(name)
-    check_clip(clip)
+    clip.check()
     assert clip.name == name and clip.frames == FRAMES
     assert clip.width == clip.height == SIDE * ENLARGED
     changes_T = np.abs(np.diff(clip.pixels.astype(int), axis=0)).mean((1, 2, 3))
@@ -58,7 +57,7 @@ def test_drawn_clip_is_doubled_in_size_and_grey() -> None:
     plan = (7, ("grows", "moves up"), ((1, 5), (7, 11)))
     moving = render_actions(DigitBank(1, 0), np.random.default_rng(0), [plan])[0]
     clip = clip_of("drawn", moving)
-    check_clip(clip)
+    clip.check()
     for channel in range(3):
         assert np.array_equal(clip.pixels[:, ::2, ::2, channel], moving.frames)
         assert np.array_equal(clip.pixels[:, 1::2, 1::2, channel], moving.frames)

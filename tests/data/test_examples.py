@@ -22,7 +22,6 @@ from areaviz.intake import brought, columns, delimited, json_files, texts
 from areaviz.intake import files as intake_files
 from areaviz.intake.texts import decoded_lines
 from areaviz.trace.errors import InputError
-from areaviz.trace.picture import check_picture
 from areaviz.trace.request import Request
 from tests.sets import read_lines, read_media, read_table
 
@@ -86,7 +85,7 @@ def test_pictures_are_found_among_the_files_and_decoded(tmp_path: Path) -> None:
     for example in found.examples:
         picture = found.asked(Request("m", ""), example).picture
         assert picture is not None
-        check_picture(picture)
+        picture.check()
         colours.append(picture.pixels[0, 0].tolist())
     assert colours == [[255, 0, 0], [0, 0, 255]]
 

@@ -26,7 +26,6 @@ from areaviz.data.picture_samples import (
     thumbnail,
 )
 from areaviz.trace.errors import BackendError, InputError
-from areaviz.trace.picture import check_picture
 
 COUNTS = {"scene": 12, "digit": 8, "single digit": 6, "moved digit": 6, "pair": 6, "photo": 6}
 DIGITS = {
@@ -45,7 +44,7 @@ def made_anew(name: str) -> bytes:
 @pytest.mark.parametrize("name", names())
 def test_every_sample_is_available(name: str) -> None:
     picture = sample(name)
-    check_picture(picture)
+    picture.check()
     assert picture.name == name
     assert picture.rgb == made_anew(name), "the same every time"
     assert picture.pixels.std() > 5, "shows something"

@@ -23,7 +23,7 @@ from PIL import Image
 from areaviz.data import pictures
 from areaviz.data.pictures import FORMATS, MEGA, decode, small_file
 from areaviz.trace.errors import InputError
-from areaviz.trace.picture import MAX_SIDE, Picture, check_picture
+from areaviz.trace.picture import MAX_SIDE, Picture
 
 Pixels = npt.NDArray[np.uint8]
 LOSSLESS = ("PNG", "BMP", "TIFF")
@@ -80,7 +80,7 @@ def test_pixels_stay_unchanged(form: str) -> None:
     assert np.array_equal(found.picture.pixels, picture())
     assert found.notes == ()
     assert found.picture.name == f"upload-{found.picture.digest}"
-    check_picture(found.picture)
+    found.picture.check()
 
 
 @pytest.mark.parametrize("form", sorted(set(FORMATS) - {"GIF"}))
@@ -261,7 +261,7 @@ def test_flat_pictures_keep_at_least_one_pixel(width: int, height: int) -> None:
     assert found.width == max(1, round(width * MAX_SIDE / longest)) or longest == MAX_SIDE
     assert found.height == max(1, round(height * MAX_SIDE / longest)) or longest == MAX_SIDE
     assert (found.pixels == (5, 6, 7)).all()
-    check_picture(found)
+    found.check()
 
 
 @pytest.mark.parametrize(
@@ -500,7 +500,7 @@ VALID += [
 def survives(content: bytes) -> None:
     """Check that bytes give a picture within the limits or a one-sentence InputError."""
     try:
-        check_picture(decode(content).picture)
+        decode(content).picture.check()
     except InputError as error:
         assert str(error).endswith(".") and "\n" not in str(error)
 

@@ -7,13 +7,13 @@ import pytest
 
 from areaviz.data.sound_samples import SAMPLES, sound_sample
 from areaviz.trace.errors import InputError
-from areaviz.trace.sound import RATE, check_sound
+from areaviz.trace.sound import RATE
 
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_digits_are_audible_only_between_their_bounds(name: str) -> None:
     sample, sound = SAMPLES[name], sound_sample(name)
-    check_sound(sound)
+    sound.check()
     assert sound.name == name and len(sample.starts) == len(sample.ends) == len(sample.text)
     assert len(sample.spoken.split()) == 2 * len(sample.text)
     loud = np.abs(sound.samples.astype(int))

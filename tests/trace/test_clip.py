@@ -24,7 +24,7 @@ from areaviz.backend.wire import (
 from areaviz.trace import codec, link
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.check import validate
-from areaviz.trace.clip import FRAMES, MAX_SIDE, MILLISECONDS, Clip, check_clip
+from areaviz.trace.clip import FRAMES, MAX_SIDE, MILLISECONDS, Clip
 from areaviz.trace.document import from_document, to_arrays, to_document
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
@@ -94,7 +94,7 @@ def test_pixels_size_and_pace_change_clip_digest() -> None:
     ids=lambda value: value.name if isinstance(value, Clip) else "",
 )
 def test_invalid_clip_is_refused_in_one_sentence(wrong: Clip, sentence: str) -> None:
-    for check in (check_clip, lambda clip: Request("watcher", "", clip=clip).checked()):
+    for check in (Clip.check, lambda clip: Request("watcher", "", clip=clip).checked()):
         with pytest.raises(InputError, match=sentence) as caught:
             check(wrong)
         assert_one_sentence(caught.value)
@@ -104,7 +104,7 @@ def test_invalid_clip_is_refused_in_one_sentence(wrong: Clip, sentence: str) -> 
 @pytest.mark.parametrize("side", [1, MAX_SIDE])
 @pytest.mark.parametrize("milliseconds", MILLISECONDS)
 def test_clip_at_the_limits_is_accepted(frames: int, side: int, milliseconds: int) -> None:
-    check_clip(Clip.of("edge", np.zeros((frames, side, side, 3), np.uint8), milliseconds))
+    Clip.of("edge", np.zeros((frames, side, side, 3), np.uint8), milliseconds).check()
 
 
 def test_request_may_have_clip_instead_of_text() -> None:
