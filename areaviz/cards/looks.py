@@ -37,16 +37,21 @@ _OF_CAPTIONS = LookMeasures(
         "mass": "Attention inside the gold box",
         "own_pointing": "The same of its own captions' words, where the caption is true",
         "own_mass": "Attention of these inside the gold box",
+        "area_hit": "Words whose heaviest area has its middle in the gold box",
+        "multi_words": "Words whose heaviest area has several cells",
         "picture_share": "Part of what is read that the picture gives",
     },
     {
         "_uniform": "Any place alike",
         "_middle": "Middle of the picture",
+        "_fixed": "Such areas at one place",
         "_position": "Blind to the picture",
         "_untrained": "Untrained",
     },
     "Any place alike: attention that is the same everywhere. Middle of the picture: all attention"
-    f" there, whatever the word. Blind to the picture: one mean map for all words. {UNTRAINED}",
+    " there, whatever the word. Such areas at one place: areas of the same shapes, each shape where"
+    " it is best for these very words. Blind to the picture: one mean map for all words."
+    f" {UNTRAINED}",
 )
 
 LOOK_MEASURES: Mapping[str, LookMeasures] = {

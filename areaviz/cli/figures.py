@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from areaviz.cards.best_tables import alignment_lines, pointing_lines
 from areaviz.cards.card import Card
+from areaviz.cards.finding_tables import FINDING_TABLES
 from areaviz.cards.result_tables import markdown_row, read_cards, result_lines, summary_lines
 from areaviz.data.places import CHECKPOINTS, FINDINGS, README, RESULTS
 from areaviz.evaluation.form_tables import FORM_TABLES, FormTable
@@ -19,15 +19,13 @@ from areaviz.trace.files import write_whole
 
 MARK = "figures"
 """Name of the marks around the tables of models in README.md and docs/results.md."""
-ALIGNMENT_MARK, POINTING_MARK = "best alignment", "best pointing"
-"""Names of the marks around the tables of best alignments in docs/findings.md."""
 
 
 def figures(
     checkpoints: Annotated[Path, typer.Option(help="Folder of the models.")] = CHECKPOINTS,
     readme: Annotated[Path, typer.Option(help="File for the table of main results.")] = README,
     results: Annotated[Path, typer.Option(help="File for the tables of all results.")] = RESULTS,
-    findings: Annotated[Path, typer.Option(help="File for the tables of variants.")] = FINDINGS,
+    findings: Annotated[Path, typer.Option(help="File for the tables of findings.")] = FINDINGS,
 ) -> None:
     """Write the tables of results into README.md, docs/results.md and docs/findings.md."""
     cards = read_cards(checkpoints)
@@ -35,20 +33,21 @@ def figures(
         text = replace_marked(path.read_text(encoding="utf-8"), MARK, lines)
         write_whole(path, text.encode())
         typer.echo(f"{path}: {len(cards)} models.")
-    text = with_bests(findings.read_text(encoding="utf-8"), cards)
+    text = with_findings(findings.read_text(encoding="utf-8"), cards)
     text = with_forms(text, FORM_TABLES, checkpoints)
     write_whole(findings, text.encode())
-    typer.echo(f"{findings}: {len(FORM_TABLES)} tables of variants.")
+    typer.echo(f"{findings}: {len(FORM_TABLES) + len(FINDING_TABLES)} tables.")
 
 
-def with_bests(text: str, cards: Sequence[Card]) -> str:
-    """Return `text` with the tables of best alignments between their marks.
+def with_findings(text: str, cards: Sequence[Card]) -> str:
+    """Return `text` with each table of `FINDING_TABLES` between its two marks.
 
     Raises:
         InputError: a mark is missing.
     """
-    text = replace_marked(text, ALIGNMENT_MARK, list(alignment_lines(cards)))
-    return replace_marked(text, POINTING_MARK, list(pointing_lines(cards)))
+    for mark, lines in FINDING_TABLES.items():
+        text = replace_marked(text, mark, list(lines(cards)))
+    return text
 
 
 def with_forms(text: str, tables: Mapping[str, FormTable], checkpoints: Path) -> str:

@@ -33,6 +33,8 @@ from areaviz.trace.request import Request
 from areaviz.trace.weights import coverage
 
 SITE = "encoder-decoder"
+OF_AREAS = ("multi_words", "overlap", "overlap_lift", "area_hit")
+"""Figures of areas that also have a value of the untrained network."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +148,7 @@ def _attention(
         **measured[place],
         "pointing_untrained": untrained["pointing"],
         "mass_untrained": untrained["mass"],
-        **area_figures(_rows(given, *place)),
+        **areas_beside_untrained(given, blank, place),
         "pointing_mean_of_heads": float(np.mean([one["pointing"] for one in measured.values()])),
         **best_figures("pointing", words, blank_words, first.best, measured[place]),
     }
@@ -195,6 +197,18 @@ def _read(
     grids = [network.config.areas(layer).grid(cells) for layer in range(network.config.layers)]
     tokens = [model.tokenizer.of_words(one.text) for one in sentences]
     return Read(pictures, sentences, weights, tokens, grids)
+
+
+def areas_beside_untrained(given: Read, blank: Read, place: Place) -> dict[str, float]:
+    """Return the figures of a head's areas, with those of the untrained network's areas.
+
+    The latter have the suffix _untrained. They are left out for attention to single cells.
+    """
+    found = area_figures(_rows(given, *place))
+    if given.grids[place[0]].count == given.grids[place[0]].items:
+        return found
+    before = area_figures(_rows(blank, *place))
+    return found | {f"{name}_untrained": before[name] for name in OF_AREAS}
 
 
 def _pointed(read: Read) -> PointedWords:

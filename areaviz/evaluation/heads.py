@@ -44,6 +44,8 @@ ON_CARDS = (
     "long_exact_lift",
 )
 """The measures of `HeadCounts.figures` that a card lists."""
+BEFORE = ("multi_share", "long_exact_lift")
+"""Measures that a card also lists for every head of the untrained network, if areas can win."""
 
 
 class Traced(Protocol):
@@ -74,7 +76,8 @@ def given_pairs(card: Card, pairs: Sequence[Pair]) -> list[Request]:
 def card_heads(model: Traced, requests: Sequence[Request]) -> dict[str, dict[str, Any]]:
     """Return a card's entry about heads: by site, the measures `ON_CARDS` by layer and head.
 
-    dependence_untrained is the largest value of any head of the site in the untrained network.
+    dependence_untrained is the largest value of any head of the site in the untrained network. The
+    measures `BEFORE` also have their values in the untrained network, with the suffix _untrained.
     dependence_diagonal is the value of a head that moves along the items. Both are in bits.
     examples is the number of examples. Sites with a single query per example are left out, because
     nothing can depend on a single query.
@@ -88,13 +91,25 @@ def card_heads(model: Traced, requests: Sequence[Request]) -> dict[str, dict[str
             continue
         kept = {name: figures[name] for name in ON_CARDS if name in figures}
         known = {name: rows for name, rows in kept.items() if any(map(_has_values, rows))}
+        before = plain_figures(untrained[site])
         found[site] = {
             **known,
+            **_before(known, before),
             "dependence_diagonal": figures["dependence_diagonal"][0][0],
-            "dependence_untrained": largest(plain_figures(untrained[site]), "dependence"),
+            "dependence_untrained": largest(before, "dependence"),
             "examples": len(requests),
         }
     return found
+
+
+def _before(known: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the measures `BEFORE` of the untrained network, unless no area of several items won.
+
+    Their names end with _untrained.
+    """
+    if not any(any(row) for row in before["multi_share"] + known["multi_share"]):
+        return {}
+    return {f"{name}_untrained": before[name] for name in BEFORE if name in known}
 
 
 def _has_values(row: Sequence[float | None]) -> bool:

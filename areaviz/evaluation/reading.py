@@ -16,12 +16,12 @@ from torch.nn import functional as F
 from areaviz.data.batches import buckets, pad, shifted
 from areaviz.data.multi30k import captions
 from areaviz.data.tokenizer import PAD, START
-from areaviz.evaluation.heads import card_heads, measure_heads, of_head, plain_figures
+from areaviz.evaluation.heads import card_heads, of_head
 from areaviz.evaluation.measure import Measured, Options
 from areaviz.evaluation.opening import AT_LEAST, openings
+from areaviz.evaluation.spans import heads_beside_untrained, spans_beside_untrained
 from areaviz.metrics.head_choice import span_head
 from areaviz.metrics.ngrams import NGrams
-from areaviz.metrics.spans import span_figures
 from areaviz.models.language_model import LanguageModel
 from areaviz.models.text_decoder import SITE
 from areaviz.trace.errors import InputError
@@ -55,7 +55,7 @@ def evaluate_reading(model: LanguageModel, data: Path, split: str, options: Opti
     requests = [Request(model.card.name, text, target="") for text in texts[: options.traces]]
     if split == "val":
         heads = card_heads(model, requests)
-        chosen = {f"{SPANS}, val": _spans(heads[SITE], heads[SITE])}
+        chosen = {f"{SPANS}, val": _spans(heads[SITE])}
         return Measured(figures, chosen, heads=heads, opening=openings(heads))
     return Measured(figures, _on_test(model, requests))
 
@@ -102,23 +102,26 @@ def _nats(model: LanguageModel, rows: Sequence[list[int]]) -> float:
 
 def _on_test(model: LanguageModel, requests: Sequence[Request]) -> dict[str, dict[str, float]]:
     """Return the figures of all heads together, and of the one that "val" chose."""
-    together = span_figures(model.trace([request])[0] for request in requests)
+    together = spans_beside_untrained(model, requests)
     known = model.card.heads[SITE]
-    spans = _spans(known, plain_figures(measure_heads(model, requests)[SITE]))
+    place = _span_place(known)
+    spans = heads_beside_untrained(model, requests, {SITE: place})[SITE]
+    if place is not None:
+        spans["dependence_untrained"] = known["dependence_untrained"]
     found = {**together, SPANS: spans}
     return {name: {**values, "captions": len(requests)} for name, values in found.items()}
 
 
-def _spans(known: Mapping[str, Any], figures: Mapping[str, Any]) -> dict[str, float]:
-    """Return the figures of the head whose heaviest areas are spans most often.
+def _spans(figures: Mapping[str, Any]) -> dict[str, float]:
+    """Return the validation figures of the head whose heaviest areas are spans most often."""
+    place = _span_place(figures)
+    return {"multi_share": 0.0} if place is None else of_head(figures, place)
 
-    Args:
-        known: Figures of all heads on validation, which choose the head. It depends more on its
-            query than any head of the untrained network.
-        figures: Figures of all heads on the split that is reported.
+
+def _span_place(figures: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Return the layer and head whose heaviest areas are spans most often on validation, or None.
+
+    It depends more on its query than any head of the untrained network.
     """
-    floor = known["dependence_untrained"]
-    place = span_head(known, floor, (AT_LEAST, 1.0), words=False)
-    if place is None:
-        return {"multi_share": 0.0}
-    return {**of_head(figures, (place.layer, place.head)), "dependence_untrained": floor}
+    found = span_head(figures, figures["dependence_untrained"], (AT_LEAST, 1.0), words=False)
+    return None if found is None else (found.layer, found.head)

@@ -13,21 +13,14 @@ from areaviz.data.examples import Dataset
 from areaviz.data.multi30k import Pair
 from areaviz.data.word_links import read_linked
 from areaviz.evaluation.alignment import best_figures, choose_best, linked_maps
-from areaviz.evaluation.heads import (
-    card_heads,
-    given_pairs,
-    measure_heads,
-    of_head,
-    plain_figures,
-    read_pairs,
-)
+from areaviz.evaluation.heads import card_heads, given_pairs, of_head, read_pairs
 from areaviz.evaluation.links import TEST, diagonal_rate, error_rates, link_figures, word_figures
 from areaviz.evaluation.measure import Measured, Options
 from areaviz.evaluation.opening import linked_opening, openings
+from areaviz.evaluation.spans import heads_beside_untrained, spans_beside_untrained
 from areaviz.metrics.by_length import gains_by_length, length_figures
 from areaviz.metrics.head_choice import WANTED, span_head
 from areaviz.metrics.linked import SITE
-from areaviz.metrics.spans import span_figures
 from areaviz.metrics.translation import bleu_and_chrf, compare, translation_scores
 from areaviz.models.writing import GenerationModel
 from areaviz.trace.errors import InputError
@@ -152,15 +145,13 @@ def span_place(
 def _on_test(model: GenerationModel, data: Path, pairs: Sequence[Pair]) -> dict[str, Any]:
     """Return all measures of attention on the headline split, for the heads that "val" chose."""
     card = model.card
-    traces = (model.trace([Request(card.name, source)])[0] for source, _ in pairs)
-    attention = {
-        site: {**values, "sentences": len(pairs)} for site, values in span_figures(traces).items()
-    }
-    measured = measure_heads(model, given_pairs(card, pairs))
-    for site in sorted(WANTED.keys() & measured.keys()):
-        place, entry = span_place(card, card.heads, site), {"multi_share": 0.0}
-        if place:
-            entry = of_head(plain_figures(measured[site]), place)
+    read = [Request(card.name, source) for source, _ in pairs]
+    together = spans_beside_untrained(model, read)
+    attention = {site: {**values, "sentences": len(pairs)} for site, values in together.items()}
+    places = {site: span_place(card, card.heads, site) for site in sorted(WANTED.keys() & together)}
+    spans = heads_beside_untrained(model, given_pairs(card, pairs), places)
+    for site, entry in spans.items():
+        if places[site]:
             entry["dependence_untrained"] = card.heads[site]["dependence_untrained"]
         attention[f"{site}, spans"] = entry | {"sentences": len(pairs)}
     attention[LINKS] = link_figures(model, data)

@@ -9,16 +9,15 @@ from pathlib import Path
 import pytest
 
 from areaviz.cards.card import Card, write_card
+from areaviz.cards.finding_tables import FINDING_TABLES
 from areaviz.cards.published import AREA_ATTENTION
 from areaviz.cards.result_tables import read_cards, result_lines, summary_lines
 from areaviz.cards.tasks import TASKS
 from areaviz.cli.figures import (
-    ALIGNMENT_MARK,
     MARK,
-    POINTING_MARK,
     figures,
     replace_marked,
-    with_bests,
+    with_findings,
     with_forms,
 )
 from areaviz.data.places import CHECKPOINTS, FINDINGS, README, RESULTS
@@ -180,13 +179,15 @@ def test_figures_writes_three_files(tmp_path: Path) -> None:
     )
     readme.write_text(marked(MARK, "old"))
     results.write_text(marked(MARK, "old"))
-    marks = [ALIGNMENT_MARK, POINTING_MARK, *FORM_TABLES]
+    marks = [*FINDING_TABLES, *FORM_TABLES]
     findings.write_text("".join(marked(mark, "old") for mark in marks))
     save(tmp_path / "checkpoints", card(bleu=20.0))
     figures(tmp_path / "checkpoints", readme, results, findings)
     assert "| BLEU | 20.00 |" in readme.read_text() and "| 20.0 |" in results.read_text()
     text = findings.read_text()
-    assert "old" not in text and "| regular attention, convolution of width 5 | 1, 2, 3 |" in text
+    assert (
+        "\nold\n" not in text and "| regular attention, convolution of width 5 | 1, 2, 3 |" in text
+    )
 
 
 def test_a_table_of_forms_is_written_between_its_marks(tmp_path: Path) -> None:
@@ -214,7 +215,7 @@ def test_areas_helped_in_every_published_pair() -> None:
 def test_the_findings_are_up_to_date() -> None:
     text = FINDINGS.read_text(encoding="utf-8")
     assert with_forms(text, FORM_TABLES, CHECKPOINTS) == text, "Run: make figures"
-    assert with_bests(text, read_cards(CHECKPOINTS)) == text, "Run: make figures"
+    assert with_findings(text, read_cards(CHECKPOINTS)) == text, "Run: make figures"
 
 
 def test_readme_and_results_are_up_to_date() -> None:

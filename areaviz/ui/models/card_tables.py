@@ -31,7 +31,12 @@ KINDS = {
     "cover": "holds a whole word",
     "exact": "is exactly one word",
 }
-BASELINES = {"": "Measured", "_random": "Random places", "_position": "Positions alone"}
+BASELINES = {
+    "": "Measured",
+    "_random": "Random places",
+    "_position": "Positions alone",
+    "_untrained": "Untrained",
+}
 # Prefixes of keys: all areas counted by their weight, or the top areas of several items.
 WEIGHTED, HEAVIEST = "weighted_", "multi_"
 WHAT_IS_COUNTED = {
@@ -43,13 +48,18 @@ WHAT_IS_COUNTED = {
 WHAT_IT_MEANS = (
     "Over all layers and heads, on held-out sentences. Random places: areas of the same sizes and"
     " weights anywhere in the same sentence. Positions alone: a head that knows distances but no"
-    " text. Lift: measured over random. Where keys are means, no area outweighs its best item, so"
+    " text. Untrained: the same network before it learned anything, which reads the same outputs."
+    " Lift: measured over random. Where keys are means, no area outweighs its best item, so"
     " the heaviest area of all is always a single item: a table of heaviest areas leaves those out."
 )
 SIZES = {
     "area_size": "Mean area size (items)",
     "uniform_area_size": "If all areas weighed the same",
     "entropy": "Entropy (bits)",
+}
+UNTRAINED_SIZES = {
+    "area_size_untrained": "Mean area size, untrained",
+    "entropy_untrained": "Entropy, untrained (bits)",
 }
 
 
@@ -189,7 +199,11 @@ def size_table(attention: Attention, names: Mapping[str, str]) -> Columns:
     for key, title in SIZES.items():
         columns[title] = [number(values.get(key)) for values in attention.values()]
     shares = [_share(values.get("entropy_normalised")) for values in attention.values()]
-    return columns | {"Entropy, share of the most possible": shares}
+    columns["Entropy, share of the most possible"] = shares
+    for key, title in UNTRAINED_SIZES.items():
+        if any(key in values for values in attention.values()):
+            columns[title] = [number(values.get(key)) for values in attention.values()]
+    return columns
 
 
 def all_measures(attention: Attention, sites: Mapping[str, str]) -> Columns:

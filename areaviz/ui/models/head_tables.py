@@ -20,8 +20,10 @@ MEASURES = {
     "sink": "Most on one item (%)",
     "cell": "Most on one cell (%)",
     "multi_share": "Several items on top (%)",
+    "multi_share_untrained": "the same untrained (%)",
     "long_exact": "of these exactly a word (%)",
     "long_exact_lift": "times chance",
+    "long_exact_lift_untrained": "times chance, untrained",
     "aer": "Alignment error (%)",
 }
 """Shown metrics of `Card.heads` in order; those with (%) in the title are stored as shares."""

@@ -1,0 +1,150 @@
+"""Tables of docs/findings.md about single heads, written from the cards, with their baselines.
+
+Every share has the share of the untrained network beside it, and what a place alone reaches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from areaviz.cards.best_tables import alignment_lines, pointing_lines
+from areaviz.cards.card import ATTENDING_SITE, Card
+from areaviz.cards.result_tables import markdown_row
+
+Lines = Callable[[Sequence[Card]], Iterator[str]]
+TEST = "test"
+POINTING_COLUMNS = {
+    "pointing": "Points at the named thing",
+    "pointing_untrained": "Before training",
+    "pointing_middle": "Middle of the picture",
+    "pointing_position": "Position only",
+}
+"""Figures of a captioner's best head, with the baselines of its heaviest cell."""
+AREA_COLUMNS = {
+    "multi_words": "Several cells on top",
+    "multi_words_untrained": "Before training",
+    "area_hit": "The heaviest area's middle is on the thing",
+    "area_hit_untrained": "Before training",
+    "area_hit_fixed": "Such areas at the best fixed place",
+}
+"""Figures of the heaviest areas of that head."""
+SPAN_COLUMNS = {
+    "span": "Top areas of several items that hold the linked word",
+    "span_untrained": "Before training",
+    "span_diagonal": "Such areas on the diagonal",
+    "span_random": "Such areas anywhere",
+    "linked_span_share": "Linked words with such an area on top",
+    "linked_span_share_untrained": "Before training",
+    "single": "Single items on top that hold it",
+    "best_pair": "Heaviest item and its heavier neighbour, best head",
+}
+"""Figures of a translator's head that shows spans, on captions whose words were linked by hand."""
+
+
+def photo_lines(cards: Sequence[Card]) -> Iterator[str]:
+    """Yield the table of captioners of photos: their captions, and where their best head looks."""
+    found = [card for card in _captioners(cards, "photos") if "pointing" in _looks(card)]
+    measures = {"cider_d": ("CIDEr-D", "{:.3f}")}
+    yield from _pointing_table(found, measures)
+
+
+def scene_lines(cards: Sequence[Card]) -> Iterator[str]:
+    """Yield the table of captioners of shape scenes."""
+    found = [card for card in _captioners(cards, "scenes") if "pointing" in _looks(card)]
+    measures = {
+        "true": ("True captions", "{:.1f} %"),
+        "true_tie": ("with either relation near a tie", "{:.1f} %"),
+    }
+    yield from _pointing_table(found, measures)
+
+
+def span_lines(cards: Sequence[Card]) -> Iterator[str]:
+    """Yield the table of translators whose areas of several items are on top somewhere."""
+    yield from _header(["Model", "Layer.head", "Areas"], SPAN_COLUMNS.values())
+    for card in cards:
+        found = card.attention.get("linked words", {})
+        if "span" in found:
+            place = f"{int(found['layer']) + 1}.{int(found['head']) + 1}"
+            cells = [f"`{card.name}`", place, f"{int(found['spans']):,}"]
+            yield markdown_row([*cells, *(_share(found.get(key)) for key in SPAN_COLUMNS)])
+
+
+def letter_lines(cards: Sequence[Card]) -> Iterator[str]:
+    """Yield the table of translators of letters: quality, alignment and spans of single heads."""
+    heads = ["Model", "BLEU, validation", "Test 2016", "Test 2017", "AER, test"]
+    beside = ["AER before training", "AER of the diagonal"]
+    spans = ["encoder self: spans on top (before training)", "a word, times chance (before)"]
+    spans += ["encoder-decoder: spans on top (before training)", "a word, times chance (before)"]
+    yield from _header(heads, [*beside, *spans])
+    for card in cards:
+        if card.level == "character" and "word links" in card.attention:
+            yield markdown_row([f"`{card.name}`", *_letter_cells(card)])
+
+
+def _letter_cells(card: Card) -> Iterator[str]:
+    for split in ("val", "test_2016_flickr", "test_2017_flickr"):
+        yield f"{card.figures[split]['bleu']:.1f}"
+    links = card.attention["word links"]
+    for key in ("aer", "aer_untrained", "aer_diagonal"):
+        yield _share(links[key])
+    for site in ("encoder self", ATTENDING_SITE):
+        found = card.attention[f"{site}, spans"]
+        if found["multi_share"]:
+            yield _beside(found, "multi_share", _share)
+            yield _beside(found, "long_exact_lift", "{:.1f}".format)
+        else:
+            yield "–"
+            yield "–"
+
+
+def _captioners(cards: Sequence[Card], pictures: str) -> list[Card]:
+    return [card for card in cards if card.task == "caption" and card.pictures == pictures]
+
+
+def _looks(card: Card) -> Mapping[str, float]:
+    return card.attention.get(f"{ATTENDING_SITE}, {TEST}", {})
+
+
+def _pointing_table(
+    cards: Sequence[Card], measures: Mapping[str, tuple[str, str]]
+) -> Iterator[str]:
+    columns = POINTING_COLUMNS | AREA_COLUMNS
+    titles = [title for title, _ in measures.values()]
+    yield from _header(["Model"], [*titles, *columns.values()])
+    for card in cards:
+        looks, figures = _looks(card), card.figures[TEST]
+        cells = [f"`{card.name}`" + (", told" if card.told_head else "")]
+        for key, (_, pattern) in measures.items():
+            cells.append(pattern.format(figures[key]) if key in figures else "–")
+        # Attention to single cells has no areas. Its figures of areas repeat those of cells.
+        has_areas = bool(looks.get("multi_words") or looks.get("multi_words_untrained"))
+        for key in columns:
+            is_shown = key not in AREA_COLUMNS or has_areas
+            cells.append(_share(looks.get(key)) if is_shown else "–")
+        yield markdown_row(cells)
+
+
+def _header(first: Sequence[str], rest: Iterable[str]) -> Iterator[str]:
+    titles = [*first, *rest]
+    yield markdown_row(titles)
+    yield markdown_row(["---", *["--:"] * (len(titles) - 1)])
+
+
+def _beside(found: Mapping[str, float], key: str, shown: Callable[[float], str]) -> str:
+    before = found.get(f"{key}_untrained")
+    return shown(found[key]) + ("" if before is None else f" ({shown(before)})")
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.1f} %"
+
+
+FINDING_TABLES: Mapping[str, Lines] = {
+    "best alignment": alignment_lines,
+    "best pointing": pointing_lines,
+    "letters": letter_lines,
+    "photos": photo_lines,
+    "scenes": scene_lines,
+    "spans": span_lines,
+}
+"""Each table by the name in its markers in docs/findings.md."""

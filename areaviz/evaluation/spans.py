@@ -1,0 +1,90 @@
+"""Areas of a text and its words, in a model and in the same network before training.
+
+The untrained network reads what the trained one wrote, so both have the same queries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from areaviz.evaluation.heads import Traced, measure_heads, of_head, plain_figures
+from areaviz.metrics.spans import span_figures
+from areaviz.metrics.words import MEASURES
+from areaviz.trace.query import is_one_text, output_given
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+
+Place = tuple[int, int]
+"""Layer and head, counted from 0."""
+BESIDE = (
+    "multi_share",
+    "area_size",
+    "entropy",
+    "entropy_normalised",
+    *(f"{counted}_{measure}" for counted in ("weighted", "multi") for measure in MEASURES),
+)
+"""The figures of all heads together that also have a value with the suffix _untrained."""
+BESIDE_OF_HEAD = ("multi_share", "long_exact", "long_exact_lift")
+"""Such figures of a single head."""
+
+
+def spans_beside_untrained(
+    model: Traced, requests: Sequence[Request]
+) -> dict[str, dict[str, float]]:
+    """Return the figures of `span_figures` by site, with those of the untrained network.
+
+    The figures of `BESIDE` have a second value with the suffix _untrained.
+    """
+    given: list[Request] = []
+
+    def written() -> Iterator[Trace]:
+        for request in requests:
+            trace = model.trace([request])[0]
+            given.append(_given(trace))
+            yield trace
+
+    trained = span_figures(written())
+    blind = model.untrained()
+    untrained = span_figures(blind.trace([request])[0] for request in given)
+    found = {}
+    for site, figures in trained.items():
+        before = untrained.get(site, {})
+        beside = {f"{name}_untrained": before[name] for name in BESIDE if name in before}
+        found[site] = {**figures, **beside}
+    return found
+
+
+def _given(trace: Trace) -> Request:
+    """Return a request that gives the output of a trace. A language model reads its text anyway."""
+    if is_one_text(trace):
+        return trace.request
+    return replace(trace.request, target=output_given(trace))
+
+
+def heads_beside_untrained(
+    model: Traced, requests: Sequence[Request], places: Mapping[str, Place | None]
+) -> dict[str, dict[str, Any]]:
+    """Return the figures of one head by site, with those of the same head before training.
+
+    A site without a head has only the figure multi_share, which is 0.
+
+    Args:
+        model: The trained model.
+        requests: The examples.
+        places: The head of each site, or None for a site without one.
+    """
+    trained = measure_heads(model, requests)
+    untrained = measure_heads(model.untrained(), requests) if any(places.values()) else {}
+    found: dict[str, dict[str, Any]] = {}
+    for site, place in places.items():
+        if place is None:
+            found[site] = {"multi_share": 0.0}
+            continue
+        before = of_head(plain_figures(untrained[site]), place)
+        found[site] = of_head(plain_figures(trained[site]), place)
+        for name in BESIDE_OF_HEAD:
+            if name in before:
+                found[site][f"{name}_untrained"] = before[name]
+    return found
