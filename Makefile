@@ -1,4 +1,4 @@
-# Two commands matter: `make run` starts the app, `make test` runs every test. Both set up what they need.
+# Two commands matter: `make run` starts the app, `make test` runs the tests. Both set up what they need.
 PYTHON ?= python3
 PORT ?= 8501
 PYTHONS ?= $(PYTHON)
@@ -16,7 +16,11 @@ BROWSER := $(shell command -v chromium || command -v chromium-browser || command
 POSTGRES := $(wildcard /usr/lib/postgresql/*/bin/initdb)
 NOTEBOOKS := $(wildcard $(VENV)/notebooks/bin/jupyter-lab)
 MINILM := $(wildcard $(VENV)/minilm/all_minilm_l6_v2/model.zip)
-LEFT_OUT := $(if $(BROWSER)$(CI),,-m "not browser") $(if $(POSTGRES)$(CI),,--deselect tests/notes/test_postgres.py) \
+# Marks of the tests that are left out: long ones, except by `make test-all`, and those of a missing browser.
+MARKS :=
+test: MARKS = not long
+CHOSEN = $(if $(BROWSER)$(CI),$(MARKS),$(if $(MARKS),$(MARKS) and )not browser)
+LEFT_OUT = $(if $(CHOSEN),-m "$(CHOSEN)") $(if $(POSTGRES)$(CI),,--deselect tests/notes/test_postgres.py) \
   $(if $(MINILM)$(CI),,--deselect tests/adapters/test_real_weights.py) \
   $(if $(NOTEBOOKS),,--deselect tests/browser/test_notebook_apps.py)
 # Node comes from PyPI, with the digest of its wheel in locks/dev.txt.
@@ -27,15 +31,17 @@ NPM := $(NODE) $(NODE_WHEEL)/lib/node_modules/npm/bin/npm-cli.js
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help run test weights notebooks check format audit lock bench wheel soak figures site clean
+.PHONY: help run test test-all weights notebooks check format audit lock bench wheel soak figures site clean
 
 help: ## Say what can be done here
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
 
 run: $(VENV)/.installed ## Start the app on http://127.0.0.1:8501 (another port: make run PORT=8600)
 	$(BIN)/python -m areaviz serve --port $(PORT)
 
-test: $(VENV)/.installed-dev ## Run every test
+test: $(VENV)/.installed-dev ## Run the tests, and a sample of those that take long
+test-all: $(VENV)/.installed-dev ## Run every test
+test test-all:
 	$(PYTEST) $(LEFT_OUT)
 ifeq ($(BROWSER)$(CI),)
 	@echo "The browser tests were left out, because there is no Chromium: install it (Debian: apt-get install chromium) and run this again."

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,30 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # every run.
 settings.register_profile("areaviz", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("areaviz")
+
+
+@dataclass(slots=True)
+class Lengths:
+    """Numbers of long and of quick tests of a file."""
+
+    long: int = 0
+    quick: int = 0
+
+
+LENGTHS = pytest.StashKey[Mapping[str, Lengths]]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
+    """Count the long and the quick tests of each file, before any are left out."""
+    counted: dict[str, Lengths] = {}
+    for item in items:
+        found = counted.setdefault(item.path.relative_to(config.rootpath).as_posix(), Lengths())
+        if item.get_closest_marker("long"):
+            found.long += 1
+        else:
+            found.quick += 1
+    config.stash[LENGTHS] = counted
 
 
 @pytest.fixture(scope="session")

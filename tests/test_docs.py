@@ -24,7 +24,7 @@ DOCUMENTS += [
 FOLDERS = "areaviz|assets|benchmarks|checkpoints|configs|docs|examples|pages|tests"
 PATH = re.compile(rf"(?<![\w./-])(?:(?:{FOLDERS})/[\w./-]*[\w/]|\.ci/run|\.streamlit/config\.toml)")
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
-TARGET = re.compile(r"^([a-z]+):.*## ", re.MULTILINE)
+TARGET = re.compile(r"^([a-z-]+):.*## ", re.MULTILINE)
 
 
 def text_of(document: str) -> str:

@@ -23,8 +23,10 @@ from areaviz.data.examples import Example
 from areaviz.extensions import ExtensibleRegistry
 from areaviz.trace.errors import BackendError
 from tests import fakes
+from tests.sampled import sampled
 
 ROOT = Path(__file__).parents[1]
+EXAMPLES = ("examples/extension", "tests/extension_0_1")
 USED = """
 import json
 from pathlib import Path
@@ -50,7 +52,7 @@ main(["export", "mirror.npz", "mirror.csv", "--view", "first-and-last"])
 """
 
 
-@pytest.fixture(scope="module", params=["examples/extension", "tests/extension_0_1"])
+@pytest.fixture(scope="module", params=sampled(EXAMPLES, "examples/extension"))
 def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder into which pip has installed the example of today or of version 0.1."""
     folder = tmp_path_factory.mktemp("example")
@@ -62,7 +64,6 @@ def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     return folder / "site"
 
 
-@pytest.mark.slow
 def test_the_example_brings_a_model_a_view_and_a_measure(installed: Path, tmp_path: Path) -> None:
     python = [sys.executable, "-c"]
     paths = {**os.environ, "PYTHONPATH": f"{installed}{os.pathsep}{ROOT}"}

@@ -16,6 +16,7 @@ from areaviz.publish.show import Shown, show
 from areaviz.publish.widget import AttentionWidget
 from areaviz.trace import codec
 from areaviz.trace.check import validate
+from tests.sampled import sampled
 
 FOLDER = Path(__file__).parents[1] / "examples"
 # A callback for three trackers and unpacking a model take more lines.
@@ -55,7 +56,6 @@ def test_a_notebook_shows_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     assert '"head":null' in first.html and '"head":1' in second.html and second.height == 700
 
 
-@pytest.mark.slow
 def test_a_translation_becomes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main = run("translate_and_export.py")["main"]
     assert callable(main)
@@ -64,7 +64,6 @@ def test_a_translation_becomes_a_page(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "translation.html" in capsys.readouterr().out
 
 
-@pytest.mark.slow
 def test_a_caption_becomes_a_page_and_a_film(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -75,7 +74,6 @@ def test_a_caption_becomes_a_page_and_a_film(
     assert "key" in capsys.readouterr().out
 
 
-@pytest.mark.slow
 def test_two_models_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
     main = run("compare_models.py")["main"]
     assert callable(main)
@@ -88,8 +86,7 @@ def test_two_models_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(float(row[4]) == 1 for row in regular) and all(float(row[4]) > 1 for row in area)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["arrays", "bert", "own_module", "vit"])
+@pytest.mark.parametrize("name", sampled(["arrays", "bert", "own_module", "vit"], "own_module"))
 def test_models_and_arrays_of_others_leave_a_trace(name: str, tmp_path: Path) -> None:
     # Use a separate process as a user would, because other tests have prepared libraries.
     ran = subprocess.run(

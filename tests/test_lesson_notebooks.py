@@ -54,7 +54,6 @@ def taken_words() -> str:
     return field.raw[field.anchors[top.area.left, 0] : end].strip()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_lesson_notebook_checks_the_blank(name: str) -> None:
     wrong, right = CASES[name]

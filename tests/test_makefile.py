@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-LEFT_OUT = '-m "not browser"'
+LEFT_OUT = "not browser"
 
 
 def planned(*arguments: str, ci: str = "") -> str:
@@ -83,6 +83,25 @@ def test_browser_tests_are_left_out_aloud_but_never_in_ci(
     plan = planned("test", f"BROWSER={browser}", "POSTGRES=there", ci=ci)
     assert (LEFT_OUT in plan) == left_out == ("apt-get install chromium" in plan)
     assert "postgres" not in plan
+
+
+@pytest.mark.parametrize(
+    ("target", "browser", "marks"),
+    [
+        ("test", "there", ' -m "not long"'),
+        ("test", "", ' -m "not long and not browser"'),
+        ("test-all", "there", ""),
+        ("test-all", "", ' -m "not browser"'),
+    ],
+)
+def test_long_tests_are_run_by_test_all_alone(target: str, browser: str, marks: str) -> None:
+    plan = planned(target, f"BROWSER={browser}", "POSTGRES=there", "MINILM=there", "NOTEBOOKS=here")
+    (line,) = [line for line in plan.splitlines() if "-m pytest" in line]
+    assert line.split("loadfile")[1].rstrip() == marks
+
+
+def test_ci_runs_every_test() -> None:
+    assert "\nmake test-all\n" in (ROOT / ".ci" / "run").read_text("utf-8")
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def verdicts() -> dict[str, Verdict]:
     return {one.family: one for one in found}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_architecture_is_right_or_refused(verdicts: dict[str, Verdict]) -> None:
     assert len(verdicts) == len(EVERY) >= 170
     wrong = {one.family: one.problem for one in verdicts.values() if not one.works}
@@ -42,7 +42,7 @@ def test_every_architecture_is_right_or_refused(verdicts: dict[str, Verdict]) ->
     assert sum(one.works for one in verdicts.values()) >= LEAST
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_page_of_verified_models_is_what_was_found(verdicts: dict[str, Verdict]) -> None:
     found = [verdicts[one.name] for one in EVERY]
     assert PAGE.read_text(encoding="utf-8") == page(found), (

@@ -82,7 +82,6 @@ def without_values(model: Any) -> Any:
     return model
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in BY_NAME if name not in UNPLACED])
 def test_every_grid_lies_where_its_pixels_are(name: str) -> None:
     """If a patch of an image is painted over, only the weights of its cell change."""

@@ -35,7 +35,6 @@ def without_a_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
 
 
-@pytest.mark.slow
 def test_attend_answers_any_combination() -> None:
     drawn = list(islice(cases(), MODEL_CASES))
     assert len({case.architecture for case in drawn}) > 80

@@ -25,6 +25,7 @@ from areaviz.trace.request import Request
 from tests import tiny
 from tests.analysis.runs import open_local, open_models_together, open_nothing, open_together, run
 from tests.pages import folder
+from tests.sampled import sampled
 from tests.sets import read_lines
 
 REQUEST = Request("fake", "")
@@ -69,7 +70,7 @@ def test_no_process_is_started_for_few_examples() -> None:
     assert 1 <= processes_for(100_000) <= MAX_PROCESSES
 
 
-@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("processes", sampled([1, 2], 2))
 def test_the_rows_are_those_of_one_after_the_other(tmp_path: Path, processes: int) -> None:
     found, told = dataset(), []
     far, near = opened(tmp_path, found), opened(tmp_path, found, "near")
@@ -100,7 +101,7 @@ def check_alike(rows: Mapping[int, Row], others: Mapping[int, Row]) -> None:
         assert row.measures == pytest.approx(other.measures, abs=1e-5)
 
 
-@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("processes", sampled([1, 2], 2))
 def test_stopped_it_goes_on_where_it_was(tmp_path: Path, processes: int) -> None:
     found, stop = dataset(300, first=100), Event()
 
@@ -121,7 +122,7 @@ def test_stopped_it_goes_on_where_it_was(tmp_path: Path, processes: int) -> None
     assert after.startswith(lines) and after.count(b"\n") == 301 and len(again) == 300
 
 
-@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("processes", sampled([1, 2], 2))
 def test_a_model_that_fails_keeps_the_rows_so_far(tmp_path: Path, processes: int) -> None:
     found = dataset(100)
     with opened(tmp_path, found) as file, pytest.raises(BackendError, match="device is gone"):

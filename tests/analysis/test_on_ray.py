@@ -25,7 +25,7 @@ from tests.pages import folder
 from tests.server.ray_server import OPTIONS
 from tests.sets import read_lines
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning:ray")]
+pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore::DeprecationWarning:ray")]
 REQUEST = Request("fake", "")
 CARD = folder.card("fake", "area")
 WORKERS, ONE = Workers(2, cpus=0.5), Workers(1, cpus=0.5)

@@ -14,6 +14,7 @@ from playwright.sync_api import Locator, Page, TimeoutError, expect
 
 from areaviz.ui.shell.page import GROUPS, TITLES
 from tests.browser.conftest import App, settled
+from tests.sampled import sampled
 
 PLACES = {
     name: (group, title) for group, titles in GROUPS.items() for name, title in titles.items()
@@ -114,6 +115,7 @@ def chart(page: Page, key: str) -> Locator:
     return page.locator(f'[class*="st-key-analyse_{key}"] .js-plotly-plot')
 
 
+@pytest.mark.long
 def test_two_measures_are_brushed_and_the_page_goes_on(analysed: Page) -> None:
     choose(analysed, "Plot against", "chrF")
     drag(chart(analysed, "points"), (0.02, 0.02), (0.7, 0.98))
@@ -123,6 +125,7 @@ def test_two_measures_are_brushed_and_the_page_goes_on(analysed: Page) -> None:
     assert 0 < len(ids(analysed)) < 24
 
 
+@pytest.mark.long
 def test_a_click_on_a_bar_keeps_its_examples(analysed: Page) -> None:
     figure = chart(analysed, "bars")
     figure.scroll_into_view_if_needed()
@@ -139,6 +142,7 @@ def test_a_click_on_a_bar_keeps_its_examples(analysed: Page) -> None:
     assert 0 < len(ids(analysed)) < 24
 
 
+@pytest.mark.long
 def test_a_row_opens_its_example_and_the_tick_follows_the_keys(analysed: Page) -> None:
     table(analysed).get_by_role("button", name="Words", exact=True).click()
     settled(analysed)
@@ -155,6 +159,7 @@ def test_a_row_opens_its_example_and_the_tick_follows_the_keys(analysed: Page) -
     assert parse_qs(urlsplit(analysed.url).query)["example"] == [str(int(order[2]) + 1)]
 
 
+@pytest.mark.long
 def test_a_bucket_keeps_its_examples_in_the_table(analysed: Page) -> None:
     analysed.get_by_text("Scores by length and frequency", exact=True).click()
     buckets = table(analysed, "analyse_bucket_table")
@@ -261,7 +266,7 @@ def _again(page: Page, opened: str) -> None:
     expect(page.get_by_text("40 examples. Click", exact=False)).to_be_visible()
 
 
-@pytest.mark.parametrize("width", [1280, 800])
+@pytest.mark.parametrize("width", sampled([1280, 800], 800))
 def test_a_result_fits_its_window_and_has_no_barrier(analysed: Page, width: int) -> None:
     analysed.set_viewport_size({"width": width, "height": 900})
     settled(analysed)

@@ -9,6 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import App, settled
+from tests.sampled import sampled
 
 MOST_WORDS = 250
 
@@ -35,6 +36,7 @@ def test_a_click_on_a_bar_opens_its_sentence(app: App, page: Page) -> None:
     expect(page.get_by_text("1 of 24", exact=True)).to_be_visible()
 
 
+@pytest.mark.long
 def test_the_form_opens_and_back_returns(app: App, page: Page) -> None:
     opened(app, page)
     page.get_by_role("button", name="New analysis").click()
@@ -45,7 +47,7 @@ def test_the_form_opens_and_back_returns(app: App, page: Page) -> None:
     expect(page.get_by_role("button", name="New analysis")).to_be_visible()
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", sampled([1280, 390], 390))
 def test_opening_is_short_and_has_no_barrier(app: App, page: Page, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 860})
     opened(app, page)

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import App, settled
+from tests.sampled import sampled
 
 FOLD = 900
 FIRST_PICTURE = {
@@ -43,13 +44,15 @@ def check(page: Page, path: str) -> None:
     assert edges(given)[1] <= top and bottom <= FOLD
 
 
-@pytest.mark.parametrize("path", FIRST_PICTURE)
+@pytest.mark.parametrize("path", sampled(FIRST_PICTURE, "reason"))
 def test_page_opens_with_its_answer(app: App, page: Page, path: str) -> None:
     page.goto(f"{app('app.py')}/{path}")
     check(page, path)
 
 
-@pytest.mark.parametrize("path", ["translate", "caption", "translate_picture", "four_ways"])
+@pytest.mark.parametrize(
+    "path", sampled(["translate", "caption", "translate_picture", "four_ways"], "translate")
+)
 def test_input_stays_in_sight_after_a_run(app: App, page: Page, path: str) -> None:
     page.goto(f"{app('app.py')}/{path}")
     check(page, path)

@@ -9,12 +9,13 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import App, settled
 from tests.gateway.proxy import Proxy, proxied
+from tests.sampled import sampled
 
 BASE = "/tools/areaviz"
 TOKEN = "a-token-that-only-friends-have"
 
 
-@pytest.fixture(scope="module", params=["strips", "keeps"])
+@pytest.fixture(scope="module", params=sampled(["strips", "keeps"], "keeps"))
 def below(
     request: pytest.FixtureRequest, app: App, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[str, Proxy]]:

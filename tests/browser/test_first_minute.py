@@ -22,6 +22,7 @@ from tests.browser.screens import (
     screens,
     stored_layouts,
 )
+from tests.sampled import sampled
 
 MOST_GROUPS, MOST_TARGETS, MOST_CARD_GROUPS = 5, 12, 4
 PICTURE_TOP, PICTURE_BOTTOM = 260, 800
@@ -39,6 +40,10 @@ TELLING = (
     *("listen", "story", "tree", "points"),
 )
 """Pages whose picture is on the first screen. Your own attention has a file above its picture."""
+
+
+QUICK = (("home", "light"), ("translate", "dark"), ("caption", "light"))
+"""Openings that `make test` checks: Home, and a page with a ribbon and one with a grid."""
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +69,8 @@ def each(*names: str, too_long: Collection[str] = ()) -> pytest.MarkDecorator:
     for name in names or PAGES:
         marks = [pytest.mark.xfail(reason=TOO_LONG[name], strict=True)] if name in too_long else []
         for scheme in SCHEMES:
-            cases.append(pytest.param(name, scheme, id=f"{name}-{scheme}", marks=marks))
+            extent = [] if (name, scheme) in QUICK else [pytest.mark.long]
+            cases.append(pytest.param(name, scheme, id=f"{name}-{scheme}", marks=marks + extent))
     return pytest.mark.parametrize(("name", "scheme"), cases)
 
 
@@ -119,7 +125,7 @@ def test_texts_are_large_and_clear(opening: Opening) -> None:
     assert opening.wide["faint"] == [] and opening.narrow["faint"] == []
 
 
-@pytest.mark.parametrize("name", list(PAGES))
+@pytest.mark.parametrize("name", sampled(PAGES, "translate"))
 def test_dark_page_has_no_light_area(openings: Openings, name: str) -> None:
     assert openings.measure(name, "dark").light <= LARGEST_LIGHT
 

@@ -44,6 +44,7 @@ def test_two_models_stand_beside_each_other(address: str, page: Page) -> None:
     expect(page.locator(".st-key-translation_0")).to_contain_text("small-marian (MarianMTModel)")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", [1280, 800])
 def test_a_word_is_banned_and_the_sentence_written_anew(
     address: str, page: Page, width: int
@@ -66,6 +67,7 @@ def test_a_word_is_banned_and_the_sentence_written_anew(
     assert "changes=weigh" in page.url
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", [1280, 800])
 def test_a_set_is_analysed_and_one_of_its_examples_opened(
     address: str, page: Page, tmp_path: Path, width: int
@@ -98,6 +100,7 @@ def test_a_set_is_analysed_and_one_of_its_examples_opened(
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 
+@pytest.mark.long
 def test_a_weight_is_explained_and_an_output_attributed(address: str, page: Page) -> None:
     locked = {**ASKED, "side": "query", "items": "1"}
     page.goto(f"{address}/translate?{urlencode(locked)}")

@@ -62,6 +62,7 @@ def test_a_link_with_the_token_keeps_it_nowhere(locked: str, page: Page) -> None
     assert TOKEN not in page.url
 
 
+@pytest.mark.long
 def test_pictures_and_uploads_work_behind_it(locked: str, unknown_page: Page) -> None:
     page = unknown_page
     page.goto(f"{locked}/translate_picture")
@@ -84,6 +85,7 @@ def test_pictures_and_uploads_work_behind_it(locked: str, unknown_page: Page) ->
     expect(page.get_by_text("Your picture is chosen.")).to_be_visible()
 
 
+@pytest.mark.long
 def test_change_that_is_too_large_is_refused_on_the_page(app: App, page: Page) -> None:
     page.goto(f"{app('app.py')}/translate?text={SENTENCE}&site=encoder-decoder&items=4")
     expect(page.locator(".ribbon[data-ready]")).to_have_count(1)
@@ -114,6 +116,7 @@ class Holder(BaseHTTPRequestHandler):
         """Log nothing."""
 
 
+@pytest.mark.long
 def test_no_page_of_others_holds_it(app: App, chromium: Browser) -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), Holder) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -15,6 +15,7 @@ from areaviz.trace.record import Trace
 from tests import fakes
 from tests.browser.conftest import App
 from tests.browser.more import choose_more, fill_more
+from tests.sampled import sampled
 
 SCRIPT = "tests/browser/grid_app.py"
 LIT = "To write “red”"
@@ -164,6 +165,7 @@ def test_pointing_at_a_cell_shows_which_words_attend(grids: tuple[Locator, Locat
     assert area.locator(".chip .swatch").count() == 4
 
 
+@pytest.mark.long
 def test_hard_attention_says_what_was_read(grids: tuple[Locator, Locator]) -> None:
     hard, _ = grids
     attention = fakes.caption_trace(area_size=1, layers=1, hard=True).maps["encoder-decoder"]
@@ -208,6 +210,7 @@ def test_a_click_locks_and_tells_the_server_and_escape_lets_go(
     ).to_be_visible()
 
 
+@pytest.mark.long
 def test_a_second_click_unlocks_and_shift_adds(grids: tuple[Locator, Locator]) -> None:
     _, area = grids
     page = area.page
@@ -226,6 +229,7 @@ def test_a_second_click_unlocks_and_shift_adds(grids: tuple[Locator, Locator]) -
     ).to_be_visible()
 
 
+@pytest.mark.long
 def test_a_drag_over_cells_asks_for_their_mean(selves: tuple[Locator, Locator]) -> None:
     _, area = selves
     page = area.page
@@ -246,6 +250,7 @@ def test_a_drag_over_cells_asks_for_their_mean(selves: tuple[Locator, Locator]) 
     )
 
 
+@pytest.mark.long
 def test_a_mean_that_what_was_sent_cannot_settle_says_at_least(
     selves: tuple[Locator, Locator],
 ) -> None:
@@ -262,6 +267,7 @@ def test_a_mean_that_what_was_sent_cannot_settle_says_at_least(
     area.page.mouse.up()
 
 
+@pytest.mark.long
 def test_a_cell_of_the_right_picture_shows_the_cells_that_attend(
     selves: tuple[Locator, Locator],
 ) -> None:
@@ -272,6 +278,7 @@ def test_a_cell_of_the_right_picture_shows_the_cells_that_attend(
     assert ink(area, "query") > 500 and ink(area, "query") != before
 
 
+@pytest.mark.long
 def test_sliders_work_without_the_server_and_head_chips_are_told(app: App, page: Page) -> None:
     sent: list[object] = []
     page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(frame)))
@@ -296,7 +303,7 @@ def test_sliders_work_without_the_server_and_head_chips_are_told(app: App, page:
     assert [text for text in named if text] == expected
 
 
-@pytest.mark.parametrize("percent", [0, 25, 75, 100])
+@pytest.mark.parametrize("percent", sampled([0, 25, 75, 100], 75))
 def test_areas_that_overlap_more_or_less_can_be_asked_for(
     grids: tuple[Locator, Locator], percent: int
 ) -> None:
@@ -312,7 +319,7 @@ def test_areas_that_overlap_more_or_less_can_be_asked_for(
     expect(area).to_have_attribute("data-marks", str(len(expected)))
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", sampled(["light", "dark"], "dark"))
 def test_words_are_tinted_as_cells_are_and_can_be_read(
     app: App, page: Page, scheme: Literal["light", "dark"]
 ) -> None:
@@ -352,6 +359,7 @@ def contrast(*colours: str) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
+@pytest.mark.long
 def test_a_picture_of_one_pixel_across_can_be_pointed_at(app: App, page: Page) -> None:
     page.goto(app(SCRIPT, GRID_WIDTH="1", GRID_COLUMNS="1"))
     area = page.locator(".grid[data-ready]")
@@ -365,6 +373,7 @@ def test_a_picture_of_one_pixel_across_can_be_pointed_at(app: App, page: Page) -
     assert ink(area, "memory") > 500
 
 
+@pytest.mark.long
 def test_areas_of_two_or_more_cells_can_be_asked_for(grids: tuple[Locator, Locator]) -> None:
     hard, area = grids
     assert hard.locator(".areas button").count() == 0
@@ -398,6 +407,7 @@ def test_the_keyboard_moves_locks_and_lets_go(selves: tuple[Locator, Locator]) -
     expect(area.locator(".live")).to_contain_text("For row 4, column 4, head")
 
 
+@pytest.mark.long
 def test_a_finger_taps_words(app: App, page: Page) -> None:
     browser = page.context.browser
     assert browser is not None
@@ -411,6 +421,7 @@ def test_a_finger_taps_words(app: App, page: Page) -> None:
     context.close()
 
 
+@pytest.mark.long
 def test_the_page_can_move_the_grid_and_it_survives_being_hidden(
     grids: tuple[Locator, Locator],
 ) -> None:
@@ -427,6 +438,7 @@ def test_the_page_can_move_the_grid_and_it_survives_being_hidden(
     expect(sentence(area)).to_contain_text("To write “a”")
 
 
+@pytest.mark.long
 def test_a_click_sends_no_data_again(app: App, page: Page) -> None:
     received: list[int] = []
     page.on(
@@ -444,6 +456,7 @@ def test_a_click_sends_no_data_again(app: App, page: Page) -> None:
     assert sum(received) < 0.1 * first
 
 
+@pytest.mark.long
 def test_hovers_ask_the_server_nothing(app: App, page: Page) -> None:
     sent: list[object] = []
     page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(frame)))
@@ -464,7 +477,7 @@ def test_hovers_ask_the_server_nothing(app: App, page: Page) -> None:
     assert len(told) == 7 and sent == []
 
 
-@pytest.mark.parametrize("width", [1280, 800, 400])
+@pytest.mark.parametrize("width", sampled([1280, 800, 400], 400))
 def test_nothing_is_wider_than_the_page(app: App, page: Page, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(

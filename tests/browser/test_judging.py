@@ -66,6 +66,7 @@ def test_errors_are_marked_and_saved_by_keyboard_alone(sheet: Locator) -> None:
     assert [one["category"] for one in spans] == ["", "", "Accuracy/Omission"]
 
 
+@pytest.mark.long
 def test_a_text_cannot_be_changed_and_its_keys_are_no_shortcuts(sheet: Locator) -> None:
     output = text(sheet, "Output of a.txt")
     output.focus()
@@ -76,6 +77,7 @@ def test_a_text_cannot_be_changed_and_its_keys_are_no_shortcuts(sheet: Locator) 
     expect(sheet.page.get_by_text("Next was pressed")).to_be_visible()
 
 
+@pytest.mark.long
 def test_an_error_is_changed_and_taken_away(sheet: Locator) -> None:
     output = text(sheet, "Output of a.txt")
     output.focus()
@@ -101,6 +103,7 @@ def test_an_error_is_changed_and_taken_away(sheet: Locator) -> None:
     assert saved(sheet) == (None, [])
 
 
+@pytest.mark.long
 def test_a_pointer_selects_and_a_button_marks(sheet: Locator) -> None:
     output = text(sheet, "Output of a.txt")
     output.dblclick(position={"x": 60, "y": 20})
@@ -108,6 +111,7 @@ def test_a_pointer_selects_and_a_button_marks(sheet: Locator) -> None:
     expect(output.locator("mark.major")).to_have_text("Katze")
 
 
+@pytest.mark.long
 def test_a_score_out_of_range_is_refused_and_kept(sheet: Locator) -> None:
     sheet.get_by_label("Score, 0 to 100").fill("101")
     sheet.get_by_role("button", name="Save").click()

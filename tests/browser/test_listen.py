@@ -9,6 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import App, settled
+from tests.sampled import sampled
 
 SCRIPT = "tests/browser/listen_app.py"
 
@@ -22,6 +23,7 @@ def sound(app: App, page: Page) -> Locator:
     return shown
 
 
+@pytest.mark.long
 def test_rows_stand_beside_their_labels(sound: Locator) -> None:
     picture = sound.locator(".alignment").bounding_box()
     buttons = sound.locator(".rows button")
@@ -56,6 +58,7 @@ def test_a_moment_says_how_much_it_was_listened_to(sound: Locator) -> None:
     expect(sound.locator(".say")).to_contain_text("“3”, the model listened to 0.0")
 
 
+@pytest.mark.long
 def test_a_spoken_digit_that_was_not_heard_is_marked(app: App, sound: Locator) -> None:
     expect(sound.locator(".missed")).to_have_count(0)
     sound.page.goto(f"{app(SCRIPT)}/?missed=1")
@@ -67,6 +70,7 @@ def test_a_spoken_digit_that_was_not_heard_is_marked(app: App, sound: Locator) -
     assert abs(box["y"] - below["y"]) < 2 and abs(box["height"] - below["height"]) < 2
 
 
+@pytest.mark.long
 def test_it_plays_and_the_line_moves(sound: Locator) -> None:
     sound.get_by_role("button", name="Play").click()
     expect(sound.locator(".place")).to_contain_text("2.00 of 2.00 s")
@@ -86,7 +90,7 @@ def test_the_keyboard_is_enough(sound: Locator) -> None:
     expect(sound.page.get_by_text("locked: [0]")).to_be_visible()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", sampled(["light", "dark"], "dark"))
 def test_it_has_no_barrier(sound: Locator, scheme: Literal["light", "dark"]) -> None:
     sound.page.emulate_media(color_scheme=scheme)
     settled(sound.page)

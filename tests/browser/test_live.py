@@ -25,6 +25,7 @@ from areaviz.trace.interventions import Change, Gate, Hide, Weigh
 from areaviz.trace.request import Focus, Request
 from areaviz.views.why_parts import Question, candidates, explain, signed
 from tests.components.live.node import assert_equal_traces, plain_request, trace_of
+from tests.sampled import sampled
 
 pytestmark = pytest.mark.browser
 NAME = "token-boundary"
@@ -89,6 +90,7 @@ def test_a_live_page_runs_requests_as_python_does(live: Page, python: Model) -> 
         assert_equal_traces(trace_of(document), python.trace([request])[0])
 
 
+@pytest.mark.long
 def test_a_live_page_translates_what_is_typed_and_shows_it(live: Page, python: Model) -> None:
     expect(live.locator(".ribbon[data-ready]")).to_have_count(1)
     text = "A girl <b>reads</b> a book."
@@ -105,6 +107,7 @@ def test_a_live_page_translates_what_is_typed_and_shows_it(live: Page, python: M
     )
 
 
+@pytest.mark.long
 def test_layers_that_are_not_stored_come_from_the_engine(live: Page) -> None:
     live.locator("#ribbon .choices").get_by_text("1", exact=True).click()
     expect(live.locator('[data-shown="encoder-decoder, layer 1"]')).to_have_count(1)
@@ -132,7 +135,7 @@ def test_a_run_can_be_stopped_and_the_page_goes_on(live: Page) -> None:
     expect(live.locator("#live-status")).to_contain_text("Done in")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", sampled(["light", "dark"], "dark"))
 def test_a_live_page_is_accessible_and_fits_a_phone(live: Page, scheme: Any) -> None:
     live.emulate_media(color_scheme=scheme)
     live.set_viewport_size({"width": 390, "height": 844})
@@ -153,6 +156,7 @@ def test_a_live_page_without_scripts_shows_a_picture(chromium: Browser, file: Pa
     context.close()
 
 
+@pytest.mark.long
 def test_what_if_changes_the_run_and_takes_it_back(live: Page, python: Model) -> None:
     text = OPENING.text
     expect(live.get_by_role("button", name="Ban areas")).to_be_disabled()
@@ -177,6 +181,7 @@ def test_what_if_changes_the_run_and_takes_it_back(live: Page, python: Model) ->
     expect(readings).to_have_count(2)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("button", "change"),
     [
@@ -194,6 +199,7 @@ def test_weighed_and_hidden_items_change_the_output_as_in_python(
     expect(live.locator(".texts .reading").nth(1)).to_have_text(changed.fields["target"].raw)
 
 
+@pytest.mark.long
 def test_a_captioner_describes_samples_and_files(page: Page, tmp_path: Path) -> None:
     name, shown = "scene-captions-boundary", [sample("scene-34"), sample("scene-9")]
     card = read_card(CHECKPOINTS / name / "card.json")
@@ -226,6 +232,7 @@ def test_a_captioner_describes_samples_and_files(page: Page, tmp_path: Path) -> 
     expect(page.get_by_role("alert")).to_contain_text("not a picture")
 
 
+@pytest.mark.long
 def test_a_weight_is_explained_by_the_terms_that_python_finds(live: Page, python: Model) -> None:
     live.locator(".ribbon #query-3").click()
     live.locator(".ribbon").get_by_role("button", name="Head 2").click()

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from benchmarks.live_pages import Options, measured
+from tests.sampled import sampled
 
 pytestmark = pytest.mark.browser
 LARGEST = 1e-5
@@ -15,14 +16,18 @@ LARGEST = 1e-5
 
 @pytest.mark.parametrize(
     ("name", "inputs"),
-    [
+    sampled(
+        [
+            ("pointer-tour", 10),
+            ("scene-captions-boundary", 6),
+            ("items-soft", 4),
+            ("items-hard", 4),
+            ("ram-pairs", 6),
+            ("stn-cluttered", 6),
+        ],
         ("pointer-tour", 10),
-        ("scene-captions-boundary", 6),
-        ("items-soft", 4),
-        ("items-hard", 4),
-        ("ram-pairs", 6),
-        ("stn-cluttered", 6),
-    ],
+        many=True,
+    ),
 )
 def test_inputs_run_in_a_page_as_in_python(
     chromium: Browser, tmp_path: Path, name: str, inputs: int

@@ -9,6 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import App, settled
+from tests.sampled import sampled
 
 SCRIPT = "tests/browser/looks_app.py"
 
@@ -53,6 +54,7 @@ def test_looks_of_a_pair_tell_the_digits_read_so_far(app: App, page: Page) -> No
     expect(looks.locator(".read")).to_have_text("Digits read: 2 7")
 
 
+@pytest.mark.long
 def test_looks_give_stills_where_motion_is_reduced(looks: Locator) -> None:
     following = looks.get_by_role("button", name="Next look")
     sources = []
@@ -64,6 +66,7 @@ def test_looks_give_stills_where_motion_is_reduced(looks: Locator) -> None:
     expect(looks.page.get_by_text("look: 0")).to_be_visible()
 
 
+@pytest.mark.long
 def test_looks_move_only_on_play(app: App, chromium: Browser) -> None:
     context = chromium.new_context(viewport={"width": 1280, "height": 900})
     looks = opened(context.new_page(), app(SCRIPT))
@@ -76,7 +79,7 @@ def test_looks_move_only_on_play(app: App, chromium: Browser) -> None:
     context.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", sampled(["light", "dark"], "dark"))
 def test_looks_have_no_barrier(looks: Locator, scheme: Literal["light", "dark"]) -> None:
     looks.page.emulate_media(color_scheme=scheme)
     settled(looks.page)

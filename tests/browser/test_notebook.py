@@ -86,6 +86,7 @@ def converted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
+@pytest.mark.long
 def test_a_notebook_that_was_run_is_a_page_to_point_at(page: Page, converted: Path) -> None:
     # The template loads scripts from the network; without them the page shows all its content.
     page.route(re.compile("^https:"), lambda route: route.fulfill(body=""))

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 APPS = Path(sys.prefix) / "notebooks" / "bin"
 SECONDS = 90
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.long,
     pytest.mark.skipif(
         not (APPS / "jupyter-lab").exists(),
         reason="JupyterLab and marimo are not here: install them with `make notebooks`",

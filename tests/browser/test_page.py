@@ -19,6 +19,7 @@ from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 from tests import fakes
 from tests.browser.exported import Open, opened
+from tests.sampled import sampled
 
 __all__ = ["opened"]
 
@@ -28,6 +29,12 @@ NASTY = (
     "<img src=x onerror=alert(1)>"
 )
 HOSTILE = "<img src=//example.org/x onerror=\"document.title = 'taken'\">"
+
+
+def quick_first(*traces: Trace) -> list[object]:
+    """Return traces as cases of which `make test` runs the first."""
+    first, *others = traces
+    return [first, *(pytest.param(trace, marks=pytest.mark.long) for trace in others)]
 
 
 def ribbon(page: Page) -> Locator:
@@ -155,7 +162,9 @@ def test_a_word_lights_up_in_both_its_text_and_its_picture(opened: Open) -> None
     expect(grid.locator(".say")).to_contain_text("To write “Stern”")
 
 
-@pytest.mark.parametrize("trace", [fakes.gaze_trace(), fakes.gaze_trace("transformer", 1, 1)])
+@pytest.mark.parametrize(
+    "trace", quick_first(fakes.gaze_trace("transformer", 1, 1), fakes.gaze_trace())
+)
 def test_what_cannot_be_pointed_at_is_drawn(opened: Open, trace: Trace) -> None:
     page = opened(trace)
     drawn = page.locator("img.figure")
@@ -227,8 +236,10 @@ def test_nothing_but_the_pages_own_scripts_and_styles_can_run(
     }
 
 
-@pytest.mark.parametrize("trace", [fakes.trace(), fakes.caption_trace()])
-@pytest.mark.parametrize("policy", ["default-src 'self'", "script-src 'none'"])
+@pytest.mark.parametrize("trace", quick_first(fakes.trace(), fakes.caption_trace()))
+@pytest.mark.parametrize(
+    "policy", sampled(["default-src 'self'", "script-src 'none'"], "default-src 'self'")
+)
 def test_a_strict_host_leaves_a_still_picture(
     strict_page: Page, tmp_path: Path, trace: Trace, policy: str
 ) -> None:
@@ -260,9 +271,10 @@ def test_a_notebooks_frame_shows_the_same(page: Page, tmp_path: Path) -> None:
     assert page.locator("iframe").evaluate("frame => frame.contentDocument") is None
 
 
-@pytest.mark.parametrize("width", [1280, 800, 400])
+@pytest.mark.parametrize("width", sampled([1280, 800, 400], 400))
 @pytest.mark.parametrize(
-    "trace", [fakes.trace(), fakes.caption_trace(), fakes.doubly_trace(), fakes.gaze_trace()]
+    "trace",
+    quick_first(fakes.trace(), fakes.caption_trace(), fakes.doubly_trace(), fakes.gaze_trace()),
 )
 def test_no_page_scrolls_sideways(opened: Open, page: Page, trace: Trace, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
@@ -271,8 +283,10 @@ def test_no_page_scrolls_sideways(opened: Open, page: Page, trace: Trace, width:
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("trace", [fakes.trace(), fakes.doubly_trace(), fakes.gaze_trace()])
+@pytest.mark.parametrize("scheme", sampled(["light", "dark"], "dark"))
+@pytest.mark.parametrize(
+    "trace", quick_first(fakes.trace(), fakes.doubly_trace(), fakes.gaze_trace())
+)
 def test_pages_have_no_barrier(
     opened: Open, page: Page, trace: Trace, scheme: Literal["light", "dark"]
 ) -> None:

@@ -16,6 +16,7 @@ from areaviz.trace.request import Focus
 from tests import fakes
 from tests.browser.exported import Open, opened
 from tests.interactive.test_strip import trace as clip_trace
+from tests.sampled import sampled
 from tests.views.test_reasoning import points_trace, story_trace
 from tests.views.test_tree import tree_trace
 
@@ -30,7 +31,7 @@ TRACES = {
     "hearing": fakes.sound_trace(),
     "looks": fakes.gaze_trace(),
 }
-EVERY = pytest.mark.parametrize("kind", TRACES)
+EVERY = pytest.mark.parametrize("kind", sampled(TRACES, "strip"))
 
 
 def drawn(page: Page, kind: str) -> Locator:
@@ -111,7 +112,7 @@ def test_looks_of_one_model_go_to_the_look_that_is_clicked(opened: Open) -> None
 
 
 @EVERY
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", sampled(["light", "dark"], "dark"))
 def test_a_page_fits_its_window_and_has_no_barrier(
     opened: Open, page: Page, kind: str, scheme: str
 ) -> None:
@@ -150,7 +151,7 @@ def with_hostile_labels(trace: Trace) -> Trace:
     return replace(trace, fields=fields, details=details)
 
 
-@pytest.mark.parametrize("kind", ["hops", "strip", "hearing", "looks"])
+@pytest.mark.parametrize("kind", sampled(["hops", "strip", "hearing", "looks"], "looks"))
 def test_markup_in_labels_stays_text(opened: Open, kind: str) -> None:
     page = opened(with_hostile_labels(TRACES[kind]))
     shown = drawn(page, kind)

@@ -60,6 +60,7 @@ def played_span(trace: Trace, item: int) -> tuple[str, float, int]:
     return text, weight, head
 
 
+@pytest.mark.long
 def test_play_tells_the_weights_of_the_trace_in_five_stills(app: App, page: Page) -> None:
     ribbon, trace = opened(app, page, RIBBON_TOKENS="1"), codec.load(HOME)
     queries = range(len(trace.fields[trace.maps[SITE].query]))
@@ -76,6 +77,7 @@ def test_play_tells_the_weights_of_the_trace_in_five_stills(app: App, page: Page
     expect(ribbon.locator(".step")).to_have_attribute("aria-live", "polite")
 
 
+@pytest.mark.long
 def test_play_stands_still_with_reduced_motion(app: App, page: Page) -> None:
     ribbon = opened(app, page)
     ribbon.locator(".opener").click()
@@ -123,6 +125,7 @@ def test_play_works_by_keyboard(app: App, page: Page) -> None:
     expect(ribbon.locator(".threads .thread").first).to_be_visible()
 
 
+@pytest.mark.long
 def test_play_moves_after_the_press_and_pauses(app: App, moving_page: Page) -> None:
     ribbon = opened(app, moving_page)
     scene = ribbon.locator(".scene")

@@ -39,12 +39,14 @@ def test_story_opens_lit_on_a_needed_fact(hops: Locator, page: Page) -> None:
     assert height <= 1000
 
 
+@pytest.mark.long
 def test_every_hop_is_in_the_picture_and_facts_do_not_attend(hops: Locator, page: Page) -> None:
     heads = hops.locator("thead th").all_text_contents()
     assert [head for head in heads if head.startswith("Hop")] == ["Hop 1", "Hop 2", "Hop 3"]
     expect(page.get_by_text("Facts is attended to")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_path_goes_through_the_heaviest_facts(hops: Locator) -> None:
     """Check that the path runs from the disc of 85 % to that of 84 %, and then to the answer."""
     ends = hops.evaluate(
@@ -76,6 +78,7 @@ def test_edited_fact_changes_the_answer(hops: Locator, page: Page) -> None:
     expect(page).to_have_url(re.compile(re.escape("Mary+went+back+to+the+office.")))
 
 
+@pytest.mark.long
 def test_answer_that_no_hop_read_is_doubted(hops: Locator, page: Page) -> None:
     question = page.get_by_label("Question", exact=True)
     question.fill("Where is the milk?")
@@ -83,6 +86,7 @@ def test_answer_that_no_hop_read_is_doubted(hops: Locator, page: Page) -> None:
     expect(hops.locator(".say")).to_contain_text("Doubt it: no hop read most of a fact that names")
 
 
+@pytest.mark.long
 def test_fact_is_moved_added_and_removed(hops: Locator, page: Page) -> None:
     handle = page.get_by_role("button", name="Fact 7", exact=True)
     handle.press("Alt+ArrowUp")
@@ -108,6 +112,7 @@ def test_fact_is_moved_added_and_removed(hops: Locator, page: Page) -> None:
     expect(fact(page, 7)).to_have_value("Mary travelled to the bathroom.")
 
 
+@pytest.mark.long
 def test_refused_edit_keeps_the_answer(hops: Locator, page: Page) -> None:
     for number in range(7, 0, -1):
         fact(page, number).evaluate("field => { field.value = ''; }")
@@ -116,6 +121,7 @@ def test_refused_edit_keeps_the_answer(hops: Locator, page: Page) -> None:
     expect(hops.locator(".answer b")).to_have_text("kitchen")
 
 
+@pytest.mark.long
 def test_story_is_asked_without_a_fact_and_with_it_again(hops: Locator, page: Page) -> None:
     page.get_by_role("button", name="Try without fact 6").click()
     expect(hops).to_have_count(2)
@@ -150,6 +156,7 @@ def test_points_are_dragged_added_and_removed(app: App, page: Page) -> None:
     expect(drawn.locator(".point")).to_have_count(4)
 
 
+@pytest.mark.long
 def test_tree_opens_at_a_phrase_and_follows_the_brackets(app: App, page: Page) -> None:
     sentence = "The+old+man+saw+a+dog+in+the+park+."
     page.goto(f"{app('app.py')}/reason?model=parser-boundary&text={sentence}")

@@ -15,7 +15,7 @@ from tests.browser.conftest import App, settled
 from tests.server.models import TOKEN
 from tests.server.ray_server import served
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning:ray")]
+pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore::DeprecationWarning:ray")]
 CHECKPOINTS = Path(__file__).parents[2] / "checkpoints"
 SENTENCE = "A man plays the guitar."
 

@@ -18,6 +18,7 @@ from areaviz.analysis import rows
 from areaviz.ui.analyse import dataset_form
 from tests.browser.conftest import PATIENCE, open_options, settled
 from tests.faults.served import Served, free_port, served
+from tests.sampled import sampled
 
 SENTENCE, DRAFT = "A man plays the guitar.", "Two dogs run through the snow."
 Start = Callable[[], Served]
@@ -64,7 +65,7 @@ def started_again(page: Page, app: Served, start: Start, told: bool = False) -> 
     settled(page)
 
 
-@pytest.mark.parametrize("told", [False, True], ids=["soon", "late"])
+@pytest.mark.parametrize("told", sampled([False, True], False), ids=["soon", "late"])
 def test_the_answer_the_options_and_an_unfinished_text_stay(
     start: Start, page: Page, told: bool
 ) -> None:
@@ -83,6 +84,7 @@ def test_the_answer_the_options_and_an_unfinished_text_stay(
     expect(open_options(page, "translate").get_by_label("Beam width")).to_have_value("3")
 
 
+@pytest.mark.long
 def test_the_first_click_after_it_counts(start: Start, page: Page) -> None:
     app = start()
     page.goto(f"{app.url}/translate?text={SENTENCE}")
@@ -95,6 +97,7 @@ def test_the_first_click_after_it_counts(start: Start, page: Page) -> None:
     page.wait_for_function("location.search.includes('items=6')")
 
 
+@pytest.mark.long
 def test_what_was_chosen_in_the_form_stays(start: Start, page: Page) -> None:
     app = start()
     page.goto(f"{app.url}/translate")
@@ -111,6 +114,7 @@ def test_what_was_chosen_in_the_form_stays(start: Start, page: Page) -> None:
     assert "beam=7" in page.url
 
 
+@pytest.mark.long
 def test_a_note_being_written_stays(start: Start, page: Page) -> None:
     app = start()
     page.goto(f"{app.url}/analyse?new=1")
@@ -126,6 +130,7 @@ def test_a_note_being_written_stays(start: Start, page: Page) -> None:
     expect(note).to_have_value(DRAFT)
 
 
+@pytest.mark.long
 def test_files_that_went_with_the_app_are_told(start: Start, page: Page) -> None:
     app, file = start(), io.BytesIO()
     Image.new("RGB", (40, 30), "red").save(file, "PNG")

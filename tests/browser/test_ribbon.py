@@ -101,6 +101,7 @@ def test_ribbon_opens_lit_and_returns_to_it(ribbons: tuple[Locator, Locator]) ->
     assert bars(area) >= 4
 
 
+@pytest.mark.long
 def test_seams_are_drawn_only_in_the_unit_of_pieces(app: App, page: Page) -> None:
     page.goto(app(SCRIPT, RIBBON_TOKENS="1"))
     area = page.locator(".ribbon[data-ready]").nth(1)
@@ -109,6 +110,7 @@ def test_seams_are_drawn_only_in_the_unit_of_pieces(app: App, page: Page) -> Non
     expect(area.locator(".item.seam")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_chips_fill_the_width(app: App, page: Page) -> None:
     page.set_viewport_size({"width": 1280, "height": 860})
     page.goto(app(SCRIPT, RIBBON_SOURCE="A small dog runs across the wet grass."))
@@ -120,6 +122,7 @@ def test_chips_fill_the_width(app: App, page: Page) -> None:
     assert inner and right - inner["x"] >= 0.85 * inner["width"]
 
 
+@pytest.mark.long
 def test_many_heads_draw_three_until_others_are_chosen(app: App, page: Page) -> None:
     page.goto(app(SCRIPT, RIBBON_HEADS="16"))
     area = page.locator(".ribbon[data-ready]").nth(1)
@@ -138,6 +141,7 @@ def test_many_heads_draw_three_until_others_are_chosen(app: App, page: Page) -> 
     expect(area.locator(".hint")).not_to_contain_text("Bars show")
 
 
+@pytest.mark.long
 def test_pointing_at_a_memory_item_shows_who_attends_to_it(
     ribbons: tuple[Locator, Locator],
 ) -> None:
@@ -182,6 +186,7 @@ def test_a_click_locks_and_tells_the_server_and_escape_lets_go(
     expect(regular.locator("#query-4[data-lit]")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_a_second_click_unlocks(ribbons: tuple[Locator, Locator]) -> None:
     _, area = ribbons
     area.locator("[data-side=query] .scroller").click(position={"x": 5, "y": 12})
@@ -192,6 +197,7 @@ def test_a_second_click_unlocks(ribbons: tuple[Locator, Locator]) -> None:
     ).to_be_visible()
 
 
+@pytest.mark.long
 def test_shift_click_averages_several(ribbons: tuple[Locator, Locator]) -> None:
     _, area = ribbons
     page = area.page
@@ -237,6 +243,7 @@ def pressed(ribbon: Locator) -> list[str]:
     return ribbon.locator(".legend [aria-pressed=true] .who").all_text_contents()
 
 
+@pytest.mark.long
 def test_unit_and_areas_are_told_while_nothing_is_locked(ribbons: tuple[Locator, Locator]) -> None:
     _, area = ribbons
     choose_more(area, "Words")
@@ -246,6 +253,7 @@ def test_unit_and_areas_are_told_while_nothing_is_locked(ribbons: tuple[Locator,
     ).to_be_visible()
 
 
+@pytest.mark.long
 def test_pointing_asks_nothing_of_the_server(app: App, page: Page) -> None:
     sent: list[object] = []
     page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(frame)))
@@ -297,6 +305,7 @@ def test_what_is_said_of_several_items_and_of_words_is_what_the_table_says(
             )
 
 
+@pytest.mark.long
 def test_what_was_not_sent_is_said(app: App, page: Page) -> None:
     page.goto(app(SCRIPT, RIBBON_TIMES="60"))
     area = page.locator(".ribbon[data-ready]").nth(1)
@@ -316,6 +325,7 @@ def shown(part: Locator) -> str:
     return (part.text_content() or "").replace("␣", " ")
 
 
+@pytest.mark.long
 def test_areas_of_two_or_more_items_can_be_asked_for(ribbons: tuple[Locator, Locator]) -> None:
     regular, area = ribbons
     assert regular.locator(".areas button").count() == 0
@@ -361,6 +371,7 @@ def test_the_keyboard_moves_locks_and_lets_go(ribbons: tuple[Locator, Locator]) 
     expect(sentence(area)).to_contain_text(LIT)
 
 
+@pytest.mark.long
 def test_the_page_can_move_the_ribbon_and_it_survives_being_hidden(
     ribbons: tuple[Locator, Locator],
 ) -> None:
@@ -393,6 +404,7 @@ def test_a_click_sends_no_data_again(app: App, page: Page) -> None:
     assert sum(received) < 0.1 * first
 
 
+@pytest.mark.long
 def test_a_long_text_keeps_few_elements_and_shows_what_is_attended(app: App, page: Page) -> None:
     page.goto(app(SCRIPT, RIBBON_TIMES="241", RIBBON_HEADS="1"))
     area = page.locator(".ribbon[data-ready]").nth(1)
@@ -412,6 +424,7 @@ def test_a_long_text_keeps_few_elements_and_shows_what_is_attended(app: App, pag
     assert area.evaluate("root => root.querySelectorAll('*').length") < 5000
 
 
+@pytest.mark.long
 def test_right_to_left_marks_and_breaks(app: App, page: Page) -> None:
     page.goto(app(SCRIPT, RIBBON_SOURCE="שלום עולם", RIBBON_TARGET="a\u0301b\nc <b>d</b>"))
     area = page.locator(".ribbon[data-ready]").nth(1)

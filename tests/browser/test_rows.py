@@ -41,6 +41,7 @@ def test_a_head_sorts_and_the_next_row_is_the_next_one_seen(table: Locator) -> N
     expect(ticked(table)).to_have_attribute("data-id", "39")
 
 
+@pytest.mark.long
 def test_rows_are_reached_by_keyboard_and_the_tick_stays_in_view(table: Locator) -> None:
     page = table.page
     first = table.get_by_role("button", name="<b>0</b>", exact=True)

@@ -13,6 +13,7 @@ from areaviz.trace.request import Request
 from tests import fakes, tiny
 from tests.browser.conftest import App, settled
 from tests.browser.hovers import WANTED, several_seen
+from tests.sampled import sampled
 
 
 def test_ten_hovers_over_boundary_keys_show_spans(page: Page, tmp_path: Path) -> None:
@@ -25,7 +26,7 @@ def test_ten_hovers_over_boundary_keys_show_spans(page: Page, tmp_path: Path) ->
     assert len(several_seen(ribbon)) >= WANTED
 
 
-@pytest.mark.parametrize("name", ["", "translate", "caption"])
+@pytest.mark.parametrize("name", sampled(["", "translate", "caption"], "translate"))
 def test_ten_hovers_over_what_a_page_opens_with_show_spans(app: App, page: Page, name: str) -> None:
     """Check the shipped models, without a filter of sizes."""
     page.goto(f"{app('app.py')}/{name}")
@@ -37,6 +38,7 @@ def test_ten_hovers_over_what_a_page_opens_with_show_spans(app: App, page: Page,
     assert len(several_seen(view)) >= WANTED
 
 
+@pytest.mark.long
 def test_ten_hovers_over_single_items_show_none(page: Page, tmp_path: Path) -> None:
     export(fakes.trace(area_size=1), tmp_path / "page.html")
     page.goto(f"file://{tmp_path}/page.html")

@@ -9,6 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import App, settled
+from tests.sampled import sampled
 
 SCRIPT = "tests/browser/strip_app.py"
 
@@ -33,6 +34,7 @@ def word(strip: Locator, name: str) -> Locator:
     return strip.locator(".plane").get_by_role("button", name=name, exact=True)
 
 
+@pytest.mark.long
 def test_strip_bars_lie_under_their_frames(strip: Locator) -> None:
     bar = strip.locator(".lane").nth(1).locator("i").last.bounding_box()
     frames = [strip.locator(".frames img").nth(place).bounding_box() for place in (1, 2)]
@@ -42,6 +44,7 @@ def test_strip_bars_lie_under_their_frames(strip: Locator) -> None:
     assert bar["y"] > frames[0]["y"] + frames[0]["height"], "the strip is on top"
 
 
+@pytest.mark.long
 def test_strip_percentages_are_shares_of_attention(strip: Locator) -> None:
     lanes = strip.locator(".lane")
     assert lanes.all_inner_texts() == ["100 %", "63 %", ""]
@@ -73,6 +76,7 @@ def test_strip_keeps_the_words_that_are_clicked(strip: Locator) -> None:
     expect(locked).to_have_text("locked: []")
 
 
+@pytest.mark.long
 def test_strip_gives_stills_where_motion_is_reduced(strip: Locator) -> None:
     following = strip.get_by_role("button", name="Next frame")
     said = []
@@ -86,6 +90,7 @@ def test_strip_gives_stills_where_motion_is_reduced(strip: Locator) -> None:
     expect(strip.locator(".frames .current")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_strip_plays_only_after_a_click(app: App, chromium: Browser) -> None:
     context = chromium.new_context(viewport={"width": 1280, "height": 900})
     strip = opened(context.new_page(), app(SCRIPT))
@@ -98,13 +103,14 @@ def test_strip_plays_only_after_a_click(app: App, chromium: Browser) -> None:
     context.close()
 
 
+@pytest.mark.long
 def test_strip_marks_the_actions_on_demand(strip: Locator) -> None:
     expect(strip.locator("u")).to_have_count(0)
     strip.get_by_role("button", name="Mark the actions").click()
     expect(strip.locator("u")).to_have_count(4 * 3)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", sampled(["light", "dark"], "dark"))
 def test_strip_has_no_barrier(strip: Locator, scheme: Literal["light", "dark"]) -> None:
     strip.page.emulate_media(color_scheme=scheme)
     settled(strip.page)
@@ -112,6 +118,7 @@ def test_strip_has_no_barrier(strip: Locator, scheme: Literal["light", "dark"]) 
     assert [rule["id"] for rule in found if rule["impact"] in ("serious", "critical")] == []
 
 
+@pytest.mark.long
 def test_strip_fits_a_phone(strip: Locator) -> None:
     strip.page.set_viewport_size({"width": 390, "height": 860})
     settled(strip.page)

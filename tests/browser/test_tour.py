@@ -12,6 +12,7 @@ from areaviz.data.places import HERO
 from areaviz.trace import codec
 from areaviz.ui.tour.steps import addresses, area_step, head_step, opening_step
 from tests.browser.conftest import App, settled
+from tests.sampled import sampled
 
 ADDRESSES = addresses(codec.load(HERO))
 
@@ -53,6 +54,7 @@ def test_doing_what_is_asked_goes_on_and_back_returns(app: App, page: Page) -> N
     expect(said).to_contain_text(plain(opening_step(trace).says))
 
 
+@pytest.mark.long
 def test_the_frame_surrounds_where_to_look_and_escape_ends(app: App, page: Page) -> None:
     opened(app, page, 3)
     legend = page.locator(".ribbon[data-ready] .legend")
@@ -73,6 +75,7 @@ def test_the_frame_surrounds_where_to_look_and_escape_ends(app: App, page: Page)
     assert "tour" not in page.url
 
 
+@pytest.mark.long
 def test_a_fact_is_taken_away_and_the_end_offers_ways_on(app: App, page: Page) -> None:
     said = opened(app, page, 5)
     page.locator(".tour .act").click()
@@ -86,8 +89,8 @@ def test_a_fact_is_taken_away_and_the_end_offers_ways_on(app: App, page: Page) -
     expect(page.locator(".tour")).to_have_count(0)
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("number", [1, 4])
+@pytest.mark.parametrize("width", sampled([1280, 390], 390))
+@pytest.mark.parametrize("number", sampled([1, 4], 4))
 def test_the_bar_is_in_view_and_has_no_barrier(
     app: App, page: Page, width: int, number: int
 ) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import App, settled
+from tests.sampled import sampled
 
 HOSTILE = (
     '<script>window.hurt=1</script><img src=x onerror="window.hurt=1"> **b** :red[r]'
@@ -28,6 +30,10 @@ NO_SUCH = {
     "compare": "<i>",
     "look": "999",
 }
+
+
+LABELS = {"translate": "English text", "translate_picture": "English sentence"}
+"""Paths with a text, and the label of its field."""
 
 
 def open_menu(page: Page, group: str, name: str) -> None:
@@ -57,6 +63,7 @@ def test_from_home_to_a_span_and_a_lesson(app: App, page: Page) -> None:
     expect(page.locator(".lesson .question")).to_contain_text("Which English words")
 
 
+@pytest.mark.long
 def test_one_step_back_leads_from_an_example_to_home(app: App, page: Page) -> None:
     page.goto(app("app.py"))
     page.get_by_role("link", name="Read", exact=True).click()
@@ -67,24 +74,24 @@ def test_one_step_back_leads_from_an_example_to_home(app: App, page: Page) -> No
     expect(page.get_by_role("link", name="Try your own sentence")).to_be_visible()
 
 
-def test_hostile_input_is_text_and_hurts_nothing(app: App, page: Page) -> None:
-    for path, label in (("translate", "English text"), ("translate_picture", "English sentence")):
-        page.goto(f"{app('app.py')}/{path}")
-        settled(page)
-        box = page.get_by_role("textbox", name=label)
-        box.fill(HOSTILE)
-        box.press("Enter")
-        settled(page)
-        expect(box).to_have_value(HOSTILE)
-        unhurt(page)
-        box.fill("a" * 4097)
-        box.press("Enter")
-        expect(page.get_by_role("alert").first).to_contain_text("4,097")
-        expect(box).to_have_value("a" * 4097)
-        unhurt(page)
+@pytest.mark.parametrize("path", sampled(LABELS, "translate"))
+def test_hostile_input_is_text_and_hurts_nothing(app: App, page: Page, path: str) -> None:
+    page.goto(f"{app('app.py')}/{path}")
+    settled(page)
+    box = page.get_by_role("textbox", name=LABELS[path])
+    box.fill(HOSTILE)
+    box.press("Enter")
+    settled(page)
+    expect(box).to_have_value(HOSTILE)
+    unhurt(page)
+    box.fill("a" * 4097)
+    box.press("Enter")
+    expect(page.get_by_role("alert").first).to_contain_text("4,097")
+    expect(box).to_have_value("a" * 4097)
+    unhurt(page)
 
 
-@pytest.mark.parametrize("path", ["caption", "four_ways"])
+@pytest.mark.parametrize("path", sampled(["caption", "four_ways"], "caption"))
 def test_hostile_files_are_one_sentence_and_the_result_stays(
     app: App, page: Page, path: str
 ) -> None:
@@ -104,12 +111,21 @@ def test_hostile_files_are_one_sentence_and_the_result_stays(
     expect(page.locator("img, canvas").first).to_be_visible()
 
 
-@pytest.mark.parametrize(
-    "path", ["translate", "caption", "translate_picture", "four_ways", "your_tensors", "models", ""]
-)
-def test_hostile_links_are_one_sentence_and_a_usable_page(app: App, page: Page, path: str) -> None:
-    for name, value in NO_SUCH.items():
-        query = urlencode({"text": HOSTILE, name: value})
+def links() -> Iterator[object]:
+    """Yield paths with the parameters that they get, of which `make test` tries a few of one."""
+    yield pytest.param("translate", ("picture", "items", "changes"), id="translate-few")
+    for path in ("translate", "caption", "translate_picture", "four_ways", "your_tensors"):
+        yield pytest.param(path, tuple(NO_SUCH), id=path, marks=pytest.mark.long)
+    for path in ("models", ""):
+        yield pytest.param(path, tuple(NO_SUCH), id=path, marks=pytest.mark.long)
+
+
+@pytest.mark.parametrize(("path", "names"), list(links()))
+def test_hostile_links_are_one_sentence_and_a_usable_page(
+    app: App, page: Page, path: str, names: Sequence[str]
+) -> None:
+    for name in names:
+        query = urlencode({"text": HOSTILE, name: NO_SUCH[name]})
         page.goto(f"{app('app.py')}/{path}?{query}")
         settled(page)
         unhurt(page)

@@ -121,6 +121,7 @@ def test_what_is_locked_is_the_focus(page: Page, show: Show) -> None:
     assert widget.focus == Focus("encoder-decoder", 1, head=1, items=(8,))
 
 
+@pytest.mark.long
 def test_a_focus_of_python_is_shown(page: Page, show: Show) -> None:
     widget = show(fakes.trace(), FOCUS)
     shown(page)
@@ -132,6 +133,7 @@ def test_a_focus_of_python_is_shown(page: Page, show: Show) -> None:
     assert widget.focus == Focus("encoder self", 0, items=(3,))
 
 
+@pytest.mark.long
 def test_a_picture_is_pointed_at(page: Page, show: Show) -> None:
     widget = show(fakes.caption_trace(), Focus("encoder-decoder", 1, items=(2,)))
     grid = shown(page, "grid")
@@ -141,6 +143,7 @@ def test_a_picture_is_pointed_at(page: Page, show: Show) -> None:
     expect(grid.locator(".say")).to_contain_text("most to row")
 
 
+@pytest.mark.long
 def test_a_notebook_whose_process_ended_says_what_to_run(page: Page, show: Show) -> None:
     show(fakes.trace(layers=3), FOCUS)
     shown(page)
@@ -152,6 +155,7 @@ def test_a_notebook_whose_process_ended_says_what_to_run(page: Page, show: Show)
     expect(page.get_by_role("status").first).to_contain_text(said)
 
 
+@pytest.mark.long
 def test_a_closed_view_hears_nothing(page: Page, show: Show) -> None:
     show(fakes.trace(), FOCUS)
     shown(page)

@@ -13,7 +13,7 @@ from tests.tiny import checkpoint
 SENTENCES, COUNTS = 2000, (0, 8)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_reader_is_answered_while_eight_analyses_run(tmp_path: Path) -> None:
     """Check a bound that holds on a busy machine, too.
 

@@ -17,7 +17,7 @@ from tests.faults.served import served
 from tests.notes.test_store import assert_untouched, fill, may_mount, saved, small_disk
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(
     "CI" not in os.environ and not may_mount(),
     reason="needs the right to mount a small file system",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.faults.client import Shown
@@ -14,7 +13,6 @@ from tests.faults.served import served
 from tests.tiny import checkpoint
 
 
-@pytest.mark.slow
 def test_sessions_never_mix(tmp_path: Path) -> None:
     checkpoint(tmp_path / "models")
     settings = {

@@ -24,6 +24,7 @@ from areaviz.ui.shell.markdown import escaped
 from areaviz.views import TEXTS
 from tests.faults.payloads import EVERYTHING, LIVE, PAYLOADS, hostile_trace, live
 from tests.pages.conftest import Open, open_page, stored
+from tests.sampled import sampled
 
 __all__ = ["open_page", "stored"]
 VIEWS = {view.name: view for view in TEXTS}
@@ -38,10 +39,13 @@ LINKS = [("translate", name) for name in PARAMETERS] + [
     for page in ("caption", "translate_picture", "four_ways")
     for name in ("model", "text", "picture", "items", "view")
 ]
+QUICK_LINKS = [("translate", "text"), ("translate", "view"), ("caption", "picture")]
 
 
 @pytest.fixture(
-    scope="module", params=[EVERYTHING, *PAYLOADS[:3]], ids=["all", "html", "markdown", "maths"]
+    scope="module",
+    params=sampled([EVERYTHING, *PAYLOADS[:3]], EVERYTHING),
+    ids=["all", "html", "markdown", "maths"],
 )
 def hostile(request: pytest.FixtureRequest) -> Trace:
     return hostile_trace(request.param)
@@ -83,7 +87,7 @@ def test_what_is_escaped_is_dead(payload: str) -> None:
     assert LIVE.search(payload) is None or not LIVE.search(escaped(payload))
 
 
-@pytest.mark.parametrize(("page", "name"), LINKS)
+@pytest.mark.parametrize(("page", "name"), sampled(LINKS, *QUICK_LINKS, many=True))
 def test_a_hostile_link_is_told_and_nothing_of_it_is_alive(
     page: str, name: str, open_page: Open
 ) -> None:
@@ -91,7 +95,7 @@ def test_a_hostile_link_is_told_and_nothing_of_it_is_alive(
     assert not app.exception and not list(live(app))
 
 
-@pytest.mark.parametrize("payload", [EVERYTHING, *PAYLOADS[:3]])
+@pytest.mark.parametrize("payload", sampled([EVERYTHING, *PAYLOADS[:3]], EVERYTHING))
 def test_a_hostile_stored_trace_is_shown_and_nothing_of_it_is_alive(
     payload: str, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,6 +15,7 @@ from tests.browser.server import Server
 from tests.faults.client import Session
 from tests.faults.served import Served, served
 from tests.faults.uploads import ALL, PEAK, TENSORS, Upload, bombs, cost, largest, together
+from tests.sampled import sampled
 from tests.tiny import checkpoint
 
 FILES = 5
@@ -36,8 +37,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield found
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", bombs())
+@pytest.mark.parametrize("name", sampled(bombs(), *list(bombs())[:1]))
 def test_no_upload_costs_more_than_it_may(name: str, app: Served) -> None:
     found = cost(app, name, bombs()[name])
     assert found.peak < PEAK and not found.unforeseen, f"{found}: {found.said}"
@@ -45,14 +45,13 @@ def test_no_upload_costs_more_than_it_may(name: str, app: Served) -> None:
     assert len(found.said) == refused, found.said
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_five_visitors_with_the_largest_trace(app: Served) -> None:
     before = app.memory()
     found = together(app, largest(), FILES)
     assert found.peak < ALL and not found.said, f"{before:.0f} MB before, {found}: {found.said}"
 
 
-@pytest.mark.slow
 def test_a_good_file_costs_little_and_is_shown(app: Served) -> None:
     good = Upload("your_tensors", TENSORS, "good.npz", lambda: codec.to_bytes(fakes.trace()))
     found = cost(app, "good", good)
@@ -83,6 +82,7 @@ def test_what_visitors_had_goes_when_they_leave(tmp_path: Path) -> None:
         server.stop()
 
 
+@pytest.mark.long
 def test_who_is_back_in_time_has_everything_still(tmp_path: Path) -> None:
     server = Server("tests/faults/leaving_app.py", tmp_path / "log", {})
     try:

@@ -62,8 +62,8 @@ def spent(app: Served, monkeypatch: pytest.MonkeyPatch) -> list[float]:
 # The app may draw the page of a long answer during a short question, and this processor time
 # counts, too. A second try tells this case from a fault: a reader who waits for long questions
 # waits in every try.
+@pytest.mark.long
 @pytest.mark.flaky(reruns=2)
-@pytest.mark.slow
 @pytest.mark.parametrize("cookies", COOKIES)
 def test_reader_is_answered_beside_three_expensive_questions(
     app: Served, spent: list[float], cookies: str

@@ -21,7 +21,7 @@ def test_soft_limit_is_raised_to_hard_limit(open_app: Served) -> None:
     assert status(open_app)["file_descriptors_limit"] == HARD
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_silent_sockets_keep_nobody_out(open_app: Served) -> None:
     found = silent_sockets(open_app, 300)
     found.check(FIRST_MESSAGE_SECONDS)
@@ -29,7 +29,6 @@ def test_silent_sockets_keep_nobody_out(open_app: Served) -> None:
     assert status(open_app)["sessions"] == 0
 
 
-@pytest.mark.slow
 def test_half_open_requests_keep_nobody_out(open_app: Served) -> None:
     half_open(open_app, 1100).check(HEAD_SECONDS)
 
@@ -49,6 +48,7 @@ def test_head_is_bounded_in_time_and_length(open_app: Served) -> None:
         assert long.recv(100).startswith(b"HTTP/1.1 431")
 
 
+@pytest.mark.long
 def test_request_without_its_body_is_ended(open_app: Served) -> None:
     with connected(open_app) as short, connected(open_app) as long:
         began = time.monotonic()

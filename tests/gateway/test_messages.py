@@ -58,6 +58,7 @@ def test_socket_without_message_has_no_session(open_app: Served) -> None:
         assert status(open_app)["sessions"] == before["sessions"]
 
 
+@pytest.mark.long
 def test_returning_page_may_stay_silent(open_app: Served) -> None:
     with visiting(open_app, "models") as (_, session, _):
         pass

@@ -114,6 +114,7 @@ def test_sockets_without_the_cookie_are_refused(locked_app: Served) -> None:
     assert handshake(locked_app, locked_app.url, cookie=genuine) == 101
 
 
+@pytest.mark.long
 def test_token_opens_every_page(locked_app: Served) -> None:
     cookie = cookie_of(sign_in(locked_app))
     assert request(locked_app, "GET", "/translate", Cookie=cookie).status == 200

@@ -28,12 +28,11 @@ def test_hard_limit_is_kept(tight_app: Served) -> None:
     assert status(tight_app)["file_descriptors_limit"] == DESCRIPTORS
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_silent_sockets_keep_nobody_out(tight_app: Served) -> None:
     silent_sockets(tight_app, 300).check(FIRST_MESSAGE_SECONDS)
 
 
-@pytest.mark.slow
 def test_half_open_requests_are_logged(tight_app: Served) -> None:
     half_open(tight_app, 1100).check(HEAD_SECONDS)
     log = tight_app.log.read_text()
@@ -41,7 +40,7 @@ def test_half_open_requests_are_logged(tight_app: Served) -> None:
     assert "Too many open files" not in log
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_former_visitors_keep_nobody_out(tight_app: Served) -> None:
     """Check that new visitors get in.
 

@@ -61,7 +61,7 @@ def test_looks_are_rewarded_for_immediate_recognition() -> None:
     assert gradients["looks"] == pytest.approx([2 / 3, 2 / 3, 1 / 3])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_tiny_network_learns_a_useful_first_look() -> None:
     torch.manual_seed(0)
     network = learned(Dram(CONFIG), updates=400)

@@ -86,7 +86,6 @@ def test_two_digits_are_answered_at_their_own_looks() -> None:
     torch.testing.assert_close(reading.aims[:, 1], middles_BT2[:, 3:5], atol=0.1, rtol=0)
 
 
-@pytest.mark.slow
 def test_tiny_network_learns_where_to_look() -> None:
     torch.manual_seed(0)
     network = Ram(RamConfig(glimpses=2, side=6, scales=2, width=32, std=0.2, classes=2))

@@ -39,6 +39,7 @@ from areaviz.trace.request import Focus, Request
 from areaviz.training.sentences import cross_entropy
 from areaviz.views import VIEWS
 from tests import reference, tiny
+from tests.sampled import sampled
 from tests.trace.sentence import assert_one_sentence
 
 CPU = torch.device("cpu")
@@ -360,8 +361,7 @@ def marked(chance: torch.Generator) -> tuple[Tensor, Tensor]:
     return source, torch.stack([source[rows, place + 1], source[rows, place + 2]], 1)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("form", ATTENDING)
+@pytest.mark.parametrize("form", sampled(ATTENDING, ATTENDING[0]))
 def test_trained_attention_finds_the_marked_item(form: str) -> None:
     """After a short training, attention follows the marker through the sentence."""
     made = network(form).requires_grad_(True).train()

@@ -22,6 +22,7 @@ import pytest
 from areaviz.notes.annotations import Annotation, Annotations
 from areaviz.trace.errors import BackendError
 from tests.notes.opener import DATASET, OPENINGS
+from tests.sampled import sampled
 
 ROOT = Path(__file__).parents[2]
 NOTES = 20
@@ -99,7 +100,9 @@ def may_mount() -> bool:
         return True
 
 
-@pytest.mark.parametrize("left", [0, 4096, 32_768], ids=lambda left: f"{left} bytes left")
+@pytest.mark.parametrize(
+    "left", sampled([0, 4096, 32_768], 4096), ids=lambda left: f"{left} bytes left"
+)
 @pytest.mark.skipif(
     "CI" not in os.environ and not may_mount(),
     reason="needs the right to mount a small file system",
@@ -151,7 +154,7 @@ def test_limit_of_file_size_is_named(tmp_path: Path, limit: int) -> None:
     assert_untouched(path, before)
 
 
-@pytest.mark.parametrize("left", range(6), ids=lambda left: f"{left} left")
+@pytest.mark.parametrize("left", sampled(range(6), 1), ids=lambda left: f"{left} left")
 def test_missing_file_descriptors_are_named(tmp_path: Path, left: int) -> None:
     path = tmp_path / "notes.db"
     before = saved(path)
@@ -161,7 +164,7 @@ def test_missing_file_descriptors_are_named(tmp_path: Path, left: int) -> None:
     assert_untouched(path, before)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_lock_of_another_program_is_named(tmp_path: Path) -> None:
     path = tmp_path / "notes.db"
     before = saved(path)
@@ -209,7 +212,8 @@ def preloaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.skipif("CI" not in os.environ and not shutil.which("cc"), reason="needs a C compiler")
 @pytest.mark.parametrize(
-    ("start", "writes"), [("0", "1"), ("4096", "0"), ("12288", "0"), ("-1", "1")]
+    ("start", "writes"),
+    sampled([("0", "1"), ("4096", "0"), ("12288", "0"), ("-1", "1")], ("4096", "0"), many=True),
 )
 def test_disk_with_errors_is_named(
     tmp_path: Path, preloaded: Path, start: str, writes: str

@@ -163,6 +163,7 @@ def test_attention_that_is_too_large_is_advised_in_words_of_the_page(
     assert "a dog" in shown(app)
 
 
+@pytest.mark.long
 def test_a_translator_advises_the_same(
     marian_folder: Path, serve: Serve, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:

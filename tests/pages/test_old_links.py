@@ -20,6 +20,7 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.trace.link import from_params, to_params
 from tests.pages.conftest import APP, bring_cookies, drawn_texts, errors, shown
+from tests.sampled import sampled
 
 TEXT = "A small dog runs across the wet grass."
 TRANSLATE = "translate?model=token-boundary&text=A+small+dog+runs+across+the+wet+grass."
@@ -220,7 +221,7 @@ def chosen_picture(app: AppTest) -> str:
 
 
 @pytest.mark.usefixtures("_local_models")
-@pytest.mark.parametrize("name", LINKS)
+@pytest.mark.parametrize("name", sampled(LINKS, *list(LINKS)[::5]))
 def test_old_link_opens_its_view(name: str) -> None:
     link, expected = LINKS[name]
     app = opened(link)
@@ -256,7 +257,7 @@ def _links_of_docs() -> list[str]:
 
 
 @pytest.mark.usefixtures("_local_models")
-@pytest.mark.parametrize("link", _links_of_docs())
+@pytest.mark.parametrize("link", sampled(_links_of_docs(), *_links_of_docs()[:2]))
 def test_link_of_docs_opens_its_view(link: str) -> None:
     """Check that every view, layer and comparison that the findings link to is visible."""
     params = dict(parse_qsl(link.partition("?")[2]))

@@ -18,7 +18,6 @@ from traitlets.config import Config
 from areaviz.publish.show import HIDDEN_BY_CLASS
 from tests import notebooks
 
-pytestmark = pytest.mark.slow
 SHOWN = (1, 2)
 """Numbers of the cells that show a trace. The first one makes the trace, the last has its table."""
 

@@ -21,7 +21,7 @@ from tests import fakes, marian
 from tests.server.models import TOKEN
 from tests.server.ray_server import served
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning:ray")]
+pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore::DeprecationWarning:ray")]
 ASKED = Request("small-marian", marian.SENTENCE)
 
 

@@ -16,7 +16,7 @@ import pytest
 from tests.server.models import TOKEN
 from tests.server.ray_server import free_port
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 ROOT = Path(__file__).parents[2]
 MARK = "AREAVIZ_TEST_MARK"
 

@@ -32,6 +32,7 @@ from areaviz.training.digits import (
 )
 from areaviz.training.loop import Trainer
 from areaviz.training.run import train
+from tests.sampled import sampled
 
 MODELS_OF: dict[str, dict[str, Any]] = {
     "ram": {"kind": "cluttered", "glimpses": 2, "side": 8, "scales": 2, "width": 16},
@@ -89,7 +90,7 @@ def test_card_without_attention_does_not_mention_looks(corpus: Path, tmp_path: P
     assert described.title.startswith("No attention") and described.title.endswith("3 channels")
 
 
-@pytest.mark.parametrize("network", MODELS_OF)
+@pytest.mark.parametrize("network", sampled(MODELS_OF, *list(MODELS_OF)[:1]))
 def test_recipe_becomes_a_measured_checkpoint(network: str, corpus: Path, tmp_path: Path) -> None:
     folder = train(recipe(network), corpus, tmp_path, "cpu")
     card = read_card(folder / "card.json")
@@ -167,6 +168,7 @@ def test_score_combines_error_and_hit_rate(corpus: Path, tmp_path: Path) -> None
     assert measured["score"] == pytest.approx(expected)
 
 
+@pytest.mark.long
 def test_resuming_does_not_depend_on_memory_layout(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

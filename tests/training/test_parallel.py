@@ -23,7 +23,6 @@ from tests.training.two_ranks import CPU, task
 
 __all__ = ["corpus"]  # a fixture
 ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.slow
 
 
 def torchrun(*words: str) -> None:
@@ -79,6 +78,7 @@ def test_two_processes_equal_one_on_joined_batches(whole: Path, tmp_path: Path) 
     assert len(list((whole / "tensorboard").iterdir())) == 1
 
 
+@pytest.mark.long
 def test_killed_parallel_run_resumes_exactly(whole: Path, tmp_path: Path) -> None:
     torchrun("tests/training/two_ranks.py", str(tmp_path), "12")
     assert torch.load(tmp_path / RESUME, weights_only=True)["step"] == 4, (
@@ -92,6 +92,7 @@ def test_killed_parallel_run_resumes_exactly(whole: Path, tmp_path: Path) -> Non
         ), name
 
 
+@pytest.mark.long
 def test_recipe_becomes_one_checkpoint(corpus: Path, tmp_path: Path) -> None:
     recipe = tmp_path / "tiny.toml"
     recipe.write_text(

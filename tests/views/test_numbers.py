@@ -274,7 +274,7 @@ def test_many_probabilities_are_averaged() -> None:
     assert drawn.x[:2].tolist() == [1.0, 4.0]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_million_items_are_drawn_and_printed_quickly() -> None:
     items = 1_000_000
     fields = (
