@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, TypeVar
 from matplotlib.figure import Figure as PrintFigure
 from plotly.graph_objects import Figure
 
+from areaviz.drawing.in_print import in_print
 from areaviz.drawing.labels import pluralise
+from areaviz.drawing.marks import Plot
+from areaviz.drawing.on_screen import on_screen
 from areaviz.drawing.sites import layer_noun
 from areaviz.drawing.theme import Drawing, finish
 from areaviz.trace.areas import AreaGrid
@@ -108,6 +111,32 @@ def view(
         print=lambda trace, focus: finish(paper(find(trace, focus))),
         how_to_read=how_to_read,
         leads=leads,
+    )
+
+
+def view_of_marks(
+    name: str,
+    title: str,
+    question: str,
+    fits: At[bool],
+    find: At[Drawn],
+    plot: Callable[[Drawn], Plot],
+    table: Callable[[Drawn], Table],
+    how_to_read: str = "",
+    leads: At[bool] = lambda trace, focus: True,
+) -> View:
+    """Build a view that states its marks once, in `plot`, for the screen and for print."""
+    return view(
+        name,
+        title,
+        question,
+        fits,
+        find,
+        lambda drawn: on_screen(plot(drawn)),
+        table,
+        lambda drawn: in_print(plot(drawn)),
+        how_to_read,
+        leads,
     )
 
 

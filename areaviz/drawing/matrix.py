@@ -1,45 +1,31 @@
-"""A labelled matrix on one colour scale, on screen and in print, and its numbers as a table."""
+"""A labelled matrix on one colour scale, and its numbers as a table."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.cm import ScalarMappable
-from matplotlib.figure import Figure as PrintFigure
-from matplotlib.patches import Rectangle
-from plotly.graph_objects import Figure, Heatmap, Scatter
 
-from areaviz.drawing.axes import (
-    add_heatmap_image,
-    add_outline,
-    depth,
-    print_labels,
-    print_scale,
-    print_signed_scale,
-    print_ticks,
-    print_titles,
-    screen_labels,
-    screen_ticks,
-)
 from areaviz.drawing.base import Row, Table
 from areaviz.drawing.labels import LONGEST, escape
+from areaviz.drawing.marks import (
+    FOCUSED,
+    Axis,
+    Cells,
+    Frame,
+    Mark,
+    Panel,
+    Path,
+    Plot,
+    Raster,
+    Scale,
+    Stroke,
+)
 from areaviz.drawing.pictures import CELLS, Box, average_blocks, block_size
 from areaviz.drawing.select import neighbours
-from areaviz.drawing.theme import (
-    DIVERGING,
-    SECOND,
-    SEQUENCE,
-    Drawing,
-    axis,
-    colour_axis,
-    nice_top,
-    print_figure,
-    screen_figure,
-    signed_axis,
-)
+from areaviz.drawing.theme import Drawing, nice_top
 from areaviz.trace.record import FloatArray
 
 
@@ -97,11 +83,6 @@ class Matrix(Drawing):
         return len(self.rows) - 0.5
 
     @property
-    def bottom_of_scale(self) -> float:
-        """Start of the scale."""
-        return -self.top if self.is_signed else 0.0
-
-    @property
     def has_numbers(self) -> bool:
         """Whether the table lists the outlined areas; this is not possible for averaged rows."""
         return bool(self.outlined) and self.row_block == 1
@@ -128,80 +109,65 @@ def reduced(matrix: Matrix) -> Matrix:
     )
 
 
-def draw(matrix: Matrix) -> Figure:
-    """Draw the matrix for the screen: cells with hover text, or a picture if there are too many."""
+def plot_matrix(matrix: Matrix, numbers: Sequence[Mark] = ()) -> Plot:
+    """State the marks of a matrix: cells with hover texts, or a picture if there are too many.
+
+    Args:
+        matrix: the matrix.
+        numbers: texts on the cells.
+    """
     shown = reduced(matrix)
     rows, columns = len(shown.rows), len(shown.columns)
-    height = matrix_height_px(rows)
-    across = screen_labels(shown.columns)
-    down = screen_labels(shown.rows, height, True, shown.longest)
-    figure = screen_figure(
-        shown,
-        height,
-        above=depth(across) + 24,
-        below=8,
-        across=axis(
-            shown.column_title, side="top", range=[-0.5, shown.right], **screen_ticks(across)
-        ),
-        down=axis(shown.row_title, range=[shown.bottom, -0.5], **screen_ticks(down)),
-        labels={"xaxis": shown.columns},
-        coloraxis=(
-            signed_axis(shown.top, shown.unit)
-            if shown.is_signed
-            else colour_axis(shown.top, shown.unit, short=height < 130)
-        ),
-        shapes=[add_outline(*box) for box in _frames(shown)],
+    across = Axis(title=shown.column_title, ends=(-0.5, shown.right), labels=shown.columns)
+    down = Axis(
+        title=shown.row_title,
+        ends=(shown.bottom, -0.5),
+        labels=shown.rows,
+        longest=shown.longest,
     )
+    marks: list[Mark] = []
     if shown.is_picture:
-        box = -0.5, -0.5, columns, rows
-        add_heatmap_image(figure, shown.values, shown.top, box, shown.is_signed)
+        marks.append(Raster(shown.values, (-0.5, -0.5, columns - 0.5, rows - 0.5)))
     else:
         # Gaps between many cells would fill much of the figure.
         gap = 1 if max(shown.values.shape) <= 48 else 0
-        figure.add_trace(
-            Heatmap(
-                z=shown.values,
-                text=pair_texts(shown.rows, shown.columns),
-                coloraxis="coloraxis",
-                xgap=gap,
-                ygap=gap,
-                hovertemplate="%{text}<br>%{customdata}<extra></extra>",
-                customdata=value_texts(shown),
-            )
-        )
-        figure.add_traces(_outlines(shown))
-    return figure
+        marks.append(Cells(shown.values, cell_texts(shown), gap=(gap, 0.4)))
+        marks += _outlines(shown)
+    marks += [Frame(*box, FOCUSED) for box in _frames(shown)]
+    return Plot(
+        drawing=shown,
+        panels=[Panel(marks=[*marks, *numbers], across=across, down=down, is_across_on_top=True)],
+        height=(matrix_height_px(rows), float(np.clip(0.17 * rows, 0.6, 5.5))),
+        above=24,
+        below=8,
+        scale=Scale(shown.top, shown.unit, shown.is_signed, is_short=None),
+    )
 
 
-def value_texts(matrix: Matrix) -> list[list[str]]:
-    """Write the hover text of every value: a percentage, or a multiple of the average."""
-    if matrix.is_signed:
-        return [[f"{2.0**value:.2g} times the average" for value in row] for row in matrix.values]
-    return [[f"{value:.1%}" for value in row] for row in matrix.values]
+def cell_texts(matrix: Matrix) -> list[list[str]]:
+    """Write the hover text of every cell: row, column, and percentage or multiple of the mean."""
+    texts = []
+    for row, values in zip(matrix.rows, matrix.values.tolist(), strict=True):
+        cells = []
+        for column, value in zip(matrix.columns, values, strict=True):
+            said = f"{2.0**value:.2g} times the average" if matrix.is_signed else f"{value:.1%}"
+            cells.append(f"{row} → {column}\n{said}")
+        texts.append(cells)
+    return texts
 
 
-def _outlines(matrix: Matrix) -> list[Scatter]:
+def _outlines(matrix: Matrix) -> list[Path]:
     """Draw a line around the outlined area of each row, light on dark to be visible on any cell."""
-    x: list[float | None] = []
-    y: list[float | None] = []
-    for left, top, width, height in _outline_boxes(matrix):
-        right, bottom = left + width, top + height
-        x += [left, right, right, left, left, None]
-        y += [top, top, bottom, bottom, top, None]
-    if not x:
-        return []
-    found = []
-    for colour, width in (("#202020", 3.2), ("#FFFFFF", 1.4)):
-        line = {"color": colour, "width": width}
-        found.append(Scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip"))
-    return found
-
-
-def _outline_boxes(matrix: Matrix) -> Iterator[Box]:
-    """Yield left, top, width and height of the outlines, just inside their cells."""
+    x: list[float] = []
+    y: list[float] = []
     for row, one in enumerate(matrix.outlined):
         if one is not None:
-            yield one.start - 0.44, row - 0.42, one.end - one.start - 0.12, 0.84
+            # The line is just inside the cells.
+            left, right, top, bottom = one.start - 0.44, one.end - 0.56, row - 0.42, row + 0.42
+            x += [left, right, right, left, left, math.nan]
+            y += [top, top, bottom, bottom, top, math.nan]
+    light, dark = Stroke("#FFFFFF", (1.4, 0.7)), Stroke("#202020", (3.2, 1.5))
+    return [Path(x, y, light, dark)] if x else []
 
 
 def matrix_height_px(rows: int) -> float:
@@ -216,39 +182,6 @@ def pair_texts(rows: Sequence[str], columns: Sequence[str]) -> list[list[str]]:
     """Write the hover text of every cell: its row and its column, escaped for Plotly."""
     names = [escape(column) for column in columns]
     return [[f"{escape(row)} → {name}" for name in names] for row in rows]
-
-
-def draw_print(matrix: Matrix) -> PrintFigure:
-    """Draw the matrix for print."""
-    shown = reduced(matrix)
-    height = float(np.clip(0.17 * len(shown.rows), 0.6, 5.5))
-    figure, axes = print_figure(shown, height)
-    cells = _print_cells(axes, shown)
-    print_ticks(axes, print_labels(shown.columns), top=True)
-    down = print_labels(shown.rows, 72 * height, True, matrix.longest)
-    axes.set_yticks(down.positions, down.texts)
-    print_titles(axes, shown.column_title, shown.row_title)
-    for x, y, width, high in _frames(shown):
-        axes.add_patch(
-            Rectangle(
-                (x, y),
-                width,
-                high,
-                fill=False,
-                edgecolor=SECOND,
-                linewidth=1.2,
-            )
-        )
-    if not shown.is_picture:
-        for x, y, width, high in _outline_boxes(shown):
-            for colour, thick in (("#202020", 1.5), ("#FFFFFF", 0.7)):
-                box = Rectangle((x, y), width, high, fill=False, edgecolor=colour, linewidth=thick)
-                axes.add_patch(box)
-    if shown.is_signed:
-        print_signed_scale(figure, axes, cells, shown.unit, shown.top)
-    else:
-        print_scale(figure, axes, cells, shown.unit, shown.top, short=height < 1)
-    return figure
 
 
 def tabulate(matrix: Matrix) -> Table:
@@ -270,36 +203,6 @@ def _numbers(matrix: Matrix, row: int) -> Row:
         return ()
     one = matrix.outlined[row]
     return ("none", 0, 0.0) if one is None else (one.text, one.items, one.share)
-
-
-def _print_cells(axes: Axes, matrix: Matrix) -> ScalarMappable:
-    values, low, top = matrix.values, matrix.bottom_of_scale, matrix.top
-    cmap = DIVERGING if matrix.is_signed else SEQUENCE
-    right, bottom = matrix.right, matrix.bottom
-    rows, columns = values.shape
-    # Draw large matrices as pixels, which keeps files small in vector formats too.
-    if values.size > 2500 or max(rows, columns) > CELLS:
-        return axes.imshow(
-            values,
-            cmap,
-            vmin=low,
-            vmax=top,
-            aspect="auto",
-            interpolation="nearest",
-            extent=(-0.5, right, bottom, -0.5),
-        )
-    mesh = axes.pcolormesh(
-        np.linspace(-0.5, right, columns + 1),
-        np.linspace(-0.5, bottom, rows + 1),
-        values,
-        cmap=cmap,
-        vmin=low,
-        vmax=top,
-        edgecolors="white",
-        linewidth=0.4,
-    )
-    axes.set(xlim=(-0.5, right), ylim=(bottom, -0.5))
-    return mesh
 
 
 def _frames(matrix: Matrix) -> Iterator[Box]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from matplotlib import colormaps
 from matplotlib.axes import Axes
+from matplotlib.axes._secondary_axes import SecondaryAxis
 from matplotlib.colors import LinearSegmentedColormap, ListedColormap
 from matplotlib.figure import Figure as PrintFigure
 from matplotlib.text import Text
@@ -311,7 +312,7 @@ def print_figure(drawing: Drawing, height: float) -> tuple[PrintFigure, Axes]:
     return figure, axes
 
 
-def plain_axes(axes: Axes) -> None:
+def plain_axes(axes: Axes | SecondaryAxis) -> None:
     """Remove the frame and tick marks of axes in print."""
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0, pad=3, labelsize=PRINT_FONT)

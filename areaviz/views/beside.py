@@ -9,12 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from matplotlib.figure import Figure as PrintFigure
-from plotly.graph_objects import Figure
 
-from areaviz.drawing import matrix
-from areaviz.drawing.base import Row, Table, figure_caption, view
-from areaviz.drawing.matrix import Matrix
+from areaviz.drawing.base import Row, Table, figure_caption, view_of_marks
+from areaviz.drawing.marks import Plot
+from areaviz.drawing.matrix import Matrix, plot_matrix
 from areaviz.drawing.numbers import number_text
 from areaviz.drawing.select import FocusedMap, field_name, fits_spans, select, visible_labels
 from areaviz.drawing.theme import nice_top
@@ -95,27 +93,22 @@ def _share(value: float) -> str:
     return "–" if np.isnan(value) else f"{value:.0%}"
 
 
-def _draw(found: AttributionComparison) -> Figure:
-    return matrix.draw(found.drawn)
+def _plot(found: AttributionComparison) -> Plot:
+    return plot_matrix(found.drawn)
 
 
 def _table(found: AttributionComparison) -> Table:
     return Table(COLUMNS, found.rows)
 
 
-def _paper(found: AttributionComparison) -> PrintFigure:
-    return matrix.draw_print(found.drawn)
-
-
-VIEW = view(
+VIEW = view_of_marks(
     "beside",
     "Beside attribution",
     "Does what was attended to match what the output depends on?",
     fits,
     find,
-    _draw,
+    _plot,
     _table,
-    _paper,
     how_to_read=(
         "Rows that look alike agree. Rollout follows attention through all layers up to this one;"
         " gradient × input is how much an output's probability changes with an item. Rank"

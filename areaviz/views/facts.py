@@ -5,10 +5,9 @@ See Sukhbaatar et al. 2015, Fig. 2.
 
 from __future__ import annotations
 
-from areaviz.drawing import matrix
-from areaviz.drawing.base import Row, Table, figure_caption, view
+from areaviz.drawing.base import Row, Table, figure_caption, view_of_marks
 from areaviz.drawing.labels import escape_controls, truncate
-from areaviz.drawing.matrix import Matrix
+from areaviz.drawing.matrix import Matrix, plot_matrix
 from areaviz.drawing.select import fits_map
 from areaviz.trace.facts import gold_facts
 from areaviz.trace.record import Trace
@@ -59,15 +58,14 @@ def tabulate(drawn: Matrix) -> Table:
     return Table(columns, rows)
 
 
-VIEW = view(
+VIEW = view_of_marks(
     "facts",
     "Facts by hops",
     "Which facts did every hop read?",
     fits,
     facts,
-    matrix.draw,
+    plot_matrix,
     tabulate,
-    matrix.draw_print,
     how_to_read=(
         "A column is one reading of the story, a row a fact: the brighter, the more of the reading"
         " is of this fact. A good answer has a bright cell in every framed row."

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-from matplotlib.figure import Figure as PrintFigure
-from plotly.graph_objects import Figure
 
-from areaviz.drawing import matrix
-from areaviz.drawing.axes import add_text
-from areaviz.drawing.base import Table, figure_caption, view
+from areaviz.drawing.base import Table, figure_caption, view_of_marks
 from areaviz.drawing.gazes import GLIMPSES, fits_glimpses, fits_transformer, ink_on
 from areaviz.drawing.labels import show_invisibles
-from areaviz.drawing.matrix import Matrix
+from areaviz.drawing.marks import Mark, Plot, Texts
+from areaviz.drawing.matrix import Matrix, plot_matrix
 from areaviz.drawing.theme import SCREEN_FONT, colour_at
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
@@ -64,41 +59,23 @@ def label_matrix(trace: Trace, focus: Focus) -> Matrix:
     )
 
 
-def _numbers(drawn: Matrix) -> Iterator[tuple[int, int, str, str]]:
-    """Yield the row, column, text and colour of every cell's number, unless there are too many."""
+def _numbers(drawn: Matrix) -> list[Mark]:
+    """Return every cell's number, unless there are too many."""
     if drawn.values.size > 160 or drawn.values.shape[1] > 16:
-        return
+        return []
+    x, y, texts, inks = [], [], [], []
     for (row, column), share in np.ndenumerate(drawn.values):
         if not np.isnan(share):
-            yield row, column, f"{share:.0%}", ink_on(colour_at(float(share)))
+            x.append(column)
+            y.append(row)
+            texts.append(f"{share:.0%}")
+            inks.append(ink_on(colour_at(float(share))))
+    return [Texts(x, y, texts, size=(SCREEN_FONT, 6.5), colours=inks)]
 
 
-def figure(drawn: Matrix) -> Figure:
+def plot(drawn: Matrix) -> Plot:
     """Draw labels as rows and glimpses as columns, with the percentage in each cell."""
-    result = matrix.draw(drawn)
-    x, y, texts, inks = [], [], [], []
-    for row, column, text, ink in _numbers(drawn):
-        x.append(column)
-        y.append(row)
-        texts.append(text)
-        inks.append(ink)
-    return result.add_trace(add_text(x, y, texts, {"color": inks, "size": SCREEN_FONT}))
-
-
-def paper(drawn: Matrix) -> PrintFigure:
-    """Draw the figure for print."""
-    result = matrix.draw_print(drawn)
-    for row, column, text, ink in _numbers(drawn):
-        result.axes[0].text(
-            column,
-            row,
-            text,
-            ha="center",
-            va="center",
-            fontsize=6.5,
-            color=ink,
-        )
-    return result
+    return plot_matrix(drawn, _numbers(drawn))
 
 
 def table(drawn: Matrix) -> Table:
@@ -116,15 +93,14 @@ def _fits(trace: Trace, focus: Focus) -> bool:
     return trace.gazes[focus.site].query == trace.output.field
 
 
-VIEW = view(
+VIEW = view_of_marks(
     "labels",
     "Labels",
     "How did the prediction change with each glimpse?",
     _fits,
     label_matrix,
-    figure,
+    plot,
     table,
-    paper,
     how_to_read=(
         "Columns are glimpses, rows are labels. Brighter cells mean a higher probability"
         " after that glimpse."

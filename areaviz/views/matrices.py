@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from areaviz.drawing import matrix
-from areaviz.drawing.base import figure_caption, view
+from areaviz.drawing.base import figure_caption, view_of_marks
 from areaviz.drawing.matrix import Matrix, Outlined
 from areaviz.drawing.select import (
     FocusedMap,
@@ -135,29 +135,27 @@ def _top(values: FloatArray) -> float:
     return min(1.0, nice_top(float(values.max())))
 
 
-ALIGNMENT = view(
+ALIGNMENT = view_of_marks(
     "alignment",
     "Alignment matrix",
     "Which items does every produced item attend to?",
     fits_text,
     alignment,
-    matrix.draw,
+    matrix.plot_matrix,
     matrix.tabulate,
-    matrix.draw_print,
     how_to_read=(
         "Rows are output items, columns are the items they can attend to. Brighter means more"
         " attention. A diagonal means that the model follows the order of the text."
     ),
 )
-COVERAGE = view(
+COVERAGE = view_of_marks(
     "coverage",
     "Coverage strip",
     "How much of each head's attention does every item receive?",
     fits_text,
     coverage,
-    matrix.draw,
+    matrix.plot_matrix,
     matrix.tabulate,
-    matrix.draw_print,
     how_to_read=(
         "A row a head: the brighter a field, the more of that head's attention the item received, "
         "in areas of every size together."

@@ -1,0 +1,142 @@
+"""Print renderer: draws the marks of a plot with matplotlib."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.figure import Figure as PrintFigure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import PercentFormatter
+
+from areaviz.drawing.axes import (
+    print_labels,
+    print_scale,
+    print_signed_scale,
+    print_ticks,
+    print_titles,
+)
+from areaviz.drawing.labels import drawable
+from areaviz.drawing.marks import Axis, Bars, Key, Named, Panel, Path, Plot, Scale
+from areaviz.drawing.print_marks import PrintPen, Style, edge_of, ink
+from areaviz.drawing.theme import PRINT_FONT, PRINT_RULE, plain_axes, print_figure
+
+_LOW = 1.0
+"""Height in inches below which a colour bar has three ticks."""
+
+
+def in_print(plot: Plot) -> PrintFigure:
+    """Draw a plot with matplotlib."""
+    _, height = plot.height
+    figure, whole = print_figure(plot.drawing, height)
+    pen = PrintPen(plot.scale)
+    panels = [whole]
+    if len(plot.panels) > 1:
+        whole.remove()
+        widths = [panel.columns[1] - panel.columns[0] for panel in plot.panels]
+        panels = list(figure.subplots(1, len(widths), width_ratios=widths))
+    for axes, panel in zip(panels, plot.panels, strict=True):
+        plain_axes(axes)
+        for mark in panel.marks:
+            pen.draw(axes, mark, panel.is_square)
+        _set_axes(axes, panel, height)
+    if plot.scale is not None:
+        _bar(figure, panels[0], plot.scale, ScalarMappable(*pen.colours()), height)
+    if plot.key is not None:
+        _key(figure, panels, plot.key, [_handle(mark) for mark in plot.named])
+    return figure
+
+
+def _set_axes(axes: Axes, panel: Panel, height: float) -> None:
+    """Set ticks, titles and ends of all axes of a panel."""
+    across, down = panel.across, panel.down
+    _set_ends(axes.set_xlim, across)
+    _set_ends(axes.set_ylim, down)
+    _set_across(axes, across, panel.is_across_on_top)
+    _set_down(axes, down, height)
+    print_titles(axes, across.title, down.title)
+    if panel.is_square:
+        axes.set_aspect("equal")
+    if panel.upper is not None:
+        upper = axes.twiny()
+        plain_axes(upper)
+        _set_ends(upper.set_xlim, panel.upper)
+        _set_across(upper, panel.upper, is_on_top=True)
+        print_titles(upper, panel.upper.title)
+    if panel.right is not None:
+        totals = axes.secondary_yaxis("right")
+        totals.set_yticks(panel.right.positions, panel.right.texts)
+        plain_axes(totals)
+
+
+def _set_ends(limit: Callable[..., object], one: Axis) -> None:
+    ends = one.print_ends or one.ends
+    if ends is not None:
+        limit(*ends)
+
+
+def _set_across(axes: Axes, one: Axis, is_on_top: bool) -> None:
+    if not one.is_seen:
+        axes.set_xticks([])
+    if one.labels is not None and one.room is not None:
+        print_ticks(axes, one.placed(print_labels(one.labels, one.room[1])), is_on_top)
+    if one.ticks is not None:
+        axes.set_xticks(one.ticks.positions, [drawable(text) for text in one.ticks.texts])
+
+
+def _set_down(axes: Axes, one: Axis, height: float) -> None:
+    if not one.is_seen:
+        axes.set_yticks([])
+    if one.labels is not None:
+        shown = print_labels(one.labels, 72 * height, True, one.longest)
+        axes.set_yticks(shown.positions, shown.texts)
+    if one.ticks is not None:
+        texts = [drawable(text) for text in one.ticks.texts]
+        axes.set_yticks(one.ticks.positions, texts)
+        axes.tick_params(axis="y", labelsize=min(PRINT_FONT, 50 * height / max(len(texts), 1)))
+    if one.has_grid:
+        axes.grid(axis="y", color=PRINT_RULE, linewidth=0.6)
+        axes.set_axisbelow(True)
+    if one.is_share:
+        axes.yaxis.set_major_formatter(PercentFormatter(1, 0))
+
+
+def _bar(
+    figure: PrintFigure, axes: Axes, scale: Scale, colours: ScalarMappable, height: float
+) -> None:
+    """Draw the colour bar."""
+    if scale.is_signed:
+        print_signed_scale(figure, axes, colours, scale.unit, scale.top)
+        return
+    is_short = height < _LOW if scale.is_short is None else scale.is_short
+    print_scale(figure, axes, colours, scale.unit, scale.top, is_short)
+
+
+def _handle(mark: Named) -> Artist:
+    """Return the entry of a mark in the key."""
+    label = drawable(mark.name)
+    if isinstance(mark, Bars):
+        return Patch(facecolor=str(mark.colour), label=label, **edge_of(mark.edge))
+    if isinstance(mark, Path):
+        return Line2D([], [], label=label, color=mark.stroke.colour)
+    edge: Style = {"markeredgecolor": ink(mark.edge.colour), "markeredgewidth": mark.edge.width[1]}
+    circle: Style = {"linestyle": "", "marker": "o", "markersize": 6} | edge
+    return Line2D([], [], label=label, color=str(mark.colour), **circle)
+
+
+def _key(figure: PrintFigure, panels: Sequence[Axes], key: Key, handles: list[Artist]) -> None:
+    """Draw the key: above or below the panels, or to their right."""
+    font: Style = {"fontsize": PRINT_FONT, "frameon": False}
+    if len(panels) > 1:
+        figure.legend(handles=handles, loc="outside upper left", ncols=2, **font)
+        return
+    places: dict[str, Style] = {
+        "above": {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 2, "borderaxespad": 0.1},
+        "below": {"loc": "upper center", "bbox_to_anchor": (0.5, -0.13), "ncols": 8},
+        "right": {"loc": "center left", "bbox_to_anchor": (1.02, 0.5)},
+    }
+    titled: Style = {"title": key.title, "title_fontsize": PRINT_FONT}
+    panels[0].legend(handles=handles, **places[key.side], **font, **titled)

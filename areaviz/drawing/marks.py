@@ -1,0 +1,310 @@
+"""Marks: what a figure shows, stated once and drawn twice.
+
+A view returns a `Plot`. `areaviz/drawing/on_screen.py` draws it with Plotly, and
+`areaviz/drawing/in_print.py` with matplotlib. Each of them draws every mark, and
+`tests/drawing/test_marks.py` compares the two.
+
+A size that differs is a pair: px on screen, then pt in print. Positions are in the units of the
+axes. Texts are plain, not escaped, and may have line breaks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from areaviz.drawing.labels import LONGEST, Ticks
+from areaviz.drawing.pictures import Box, Pixels
+from areaviz.drawing.theme import (
+    PRINT_FONT,
+    PRINT_ROOM,
+    SCREEN_FONT,
+    SCREEN_WIDTH,
+    SECOND,
+    Drawing,
+)
+from areaviz.trace.record import FloatArray, IntArray
+
+Pair = tuple[float, float]
+"""A size on screen and in print."""
+Dash = Literal["solid", "dash", "dot"]
+Symbol = Literal["circle", "square", "diamond", "triangle-up", "x"]
+Places = Sequence[float] | FloatArray | IntArray
+"""Positions on one axis."""
+LETTERS: Pair = (SCREEN_FONT, PRINT_FONT)
+"""Font size of a text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stroke:
+    """How a line is drawn."""
+
+    colour: str
+    # Width in px and in pt; a width of 0 leaves the line out.
+    width: Pair
+    dash: Dash = "solid"
+    opacity: float = 1
+    # Colour in print, if it differs.
+    print_colour: str = ""
+
+
+FOCUSED = Stroke(SECOND, (2, 1.2))
+"""Line of a frame around something focused."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells:
+    """A matrix on the plot's colour scale, one cell per value."""
+
+    # float32 [R, C], NaN for no cell.
+    values: FloatArray
+    # A text for each value, shown on hovering.
+    hovers: Sequence[Sequence[str]]
+    # Left edge of the first column and first edge of the first row; cells have the size 1.
+    left: float = -0.5
+    top: float = -0.5
+    # The C + 1 edges of columns of other widths, instead of `left`.
+    edges: Sequence[float] = ()
+    # Width of the gap between cells.
+    gap: Pair = (0, 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Raster:
+    """A matrix on the plot's colour scale that has too many values for cells."""
+
+    values: FloatArray
+    # Left, top, right and bottom.
+    box: Box
+    # More values for print, which shows finer details; None for the same.
+    print_values: FloatArray | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Image:
+    """A picture, uint8 [H, W, 3]."""
+
+    pixels: Pixels
+    # Left, top, right and bottom.
+    box: Box
+    # Whether the picture keeps its proportions inside the box, and where it then is. In print, this
+    # needs a square panel.
+    is_whole: bool = False
+    across: Literal["left", "center", "right"] = "center"
+    down: Literal["top", "middle", "bottom"] = "middle"
+    # Longest side on screen in px, or None to send the picture as it is.
+    longest: int | None = None
+    # Whether print smooths the pixels.
+    is_smooth: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bars:
+    """Bars from `base` with the given lengths; a negative length points the other way."""
+
+    at: Places
+    lengths: Places
+    colour: str | Sequence[str]
+    width: float
+    base: Places | float = 0
+    # Of all bars, or of each.
+    opacity: float | Sequence[float] = 1
+    edge: Stroke | None = None
+    is_upright: bool = True
+    hovers: Sequence[str] = ()
+    # Name in the key; "" for no entry.
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Path:
+    """A line through points; NaN leaves a gap. Without points, it is only an entry of the key."""
+
+    x: Places
+    y: Places
+    stroke: Stroke
+    # A wider line below it, which keeps it visible on any ground.
+    casing: Stroke | None = None
+    # Whether the points are those of a curve, which must not be simplified.
+    is_curve: bool = False
+    hover: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Points:
+    """Symbols at positions, with a text beside or inside each."""
+
+    x: Places
+    y: Places
+    # Diameter in px and in pt; a diameter of 0 leaves the points out.
+    size: Pair
+    # One colour, or one per point; "" for the plot's colour scale.
+    colour: str | Sequence[str]
+    edge: Stroke
+    # Colour of each edge, if they differ.
+    edges: Sequence[str] = ()
+    # Values on the colour scale.
+    values: FloatArray | None = None
+    symbol: Symbol = "circle"
+    texts: Sequence[str] = ()
+    # Side of each text, such as ("top", "left"); () for texts inside the symbols.
+    sides: Sequence[tuple[str, str]] = ()
+    text_colour: str = ""
+    opacity: float = 1
+    hovers: Sequence[str] = ()
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Texts:
+    """Texts at positions."""
+
+    x: Places
+    y: Places
+    texts: Sequence[str]
+    # Side of the point on which a text is, such as "bottom right"; "" centres it.
+    side: str = ""
+    size: Pair = LETTERS
+    is_bold: bool = False
+    # Colour of each text, or () for the page's.
+    colours: Sequence[str] = ()
+    opacity: float = 1
+    # Whether the texts may reach beyond the axes.
+    may_overhang: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A rectangle around something, above all other marks."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+    stroke: Stroke
+    # Whether the line may reach beyond the axes.
+    may_overhang: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A vertical line across the whole panel."""
+
+    x: float
+    stroke: Stroke
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hover:
+    """Texts that appear where the pointer is. Only a screen has a pointer."""
+
+    x: Places
+    y: Places
+    texts: Sequence[str]
+    # Width in px of the place where the text appears.
+    size: float
+    # What a click on each place reports.
+    clicked: Sequence[tuple[int, ...]] = ()
+
+
+Named = Bars | Path | Points
+"""Marks that may have an entry in the key."""
+Mark = Cells | Raster | Image | Bars | Path | Points | Texts | Frame | Rule | Hover
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    """An axis of a panel."""
+
+    title: str = ""
+    # From left to right, or from the bottom to the top; None for what the marks need.
+    ends: Pair | None = None
+    # Ends in print, if they differ.
+    print_ends: Pair | None = None
+    # Visible labels of the items 0, 1, 2, ..., of which as many are shown as fit.
+    labels: Sequence[str] | None = None
+    longest: int = LONGEST
+    # Length of the axis for choosing labels; None for that of the plot.
+    room: Pair | None = (SCREEN_WIDTH, PRINT_ROOM)
+    # Whether the labels are spread evenly from one end to the other.
+    is_spread: bool = False
+    # Ticks that are all shown, instead of labels.
+    ticks: Ticks | None = None
+    # Whether the axis has lines at round values.
+    has_grid: bool = False
+    # Whether the values are shares, written as percentages.
+    is_share: bool = False
+    is_seen: bool = True
+
+    def placed(self, chosen: Ticks) -> Ticks:
+        """Move labels, which are at 0, 1, 2, ..., to their positions on this axis."""
+        if not self.is_spread or self.labels is None or self.ends is None:
+            return chosen
+        start, end = self.ends
+        step = (end - start) / max(len(self.labels), 1)
+        return replace(chosen, positions=tuple(start + (i + 0.5) * step for i in chosen.positions))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """Marks on one pair of axes."""
+
+    # From the lowest to the highest.
+    marks: Sequence[Mark]
+    across: Axis = Axis()
+    down: Axis = Axis()
+    # Whether the horizontal axis is above the panel.
+    is_across_on_top: bool = False
+    # A second horizontal axis, above the panel.
+    upper: Axis | None = None
+    # Texts at the right end of the panel, at positions of the vertical axis.
+    right: Ticks | None = None
+    # Whether both axes have one unit of length.
+    is_square: bool = False
+    # Horizontal and vertical position on screen, in shares of the figure.
+    columns: Pair = (0, 1)
+    rows: Pair = (0, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The colour scale of a plot."""
+
+    # End of the scale; it starts at 0, or at -top if it is signed.
+    top: float
+    unit: str
+    is_signed: bool = False
+    # Whether the bar has space for three ticks only; None for what its height allows.
+    is_short: bool | None = False
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """The names of the marks that have one."""
+
+    side: Literal["above", "below", "right"]
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plot:
+    """A figure as panels of marks, with what surrounds them."""
+
+    # Title, note and caption.
+    drawing: Drawing
+    panels: Sequence[Panel]
+    # Height in px and in inches.
+    height: Pair
+    # Space in px above and below the panels, in addition to the labels of the axes.
+    above: float = 0
+    below: float = 48
+    scale: Scale | None = None
+    key: Key | None = None
+
+    @property
+    def named(self) -> Sequence[Named]:
+        """The marks of the key."""
+        marks = [mark for panel in self.panels for mark in panel.marks]
+        return [mark for mark in marks if isinstance(mark, Named) and mark.name]

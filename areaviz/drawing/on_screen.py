@@ -1,0 +1,135 @@
+"""Screen renderer: draws the marks of a plot with Plotly."""
+
+from __future__ import annotations
+
+from plotly.graph_objects import Bar, Figure, Scatter
+
+from areaviz.drawing.axes import depth, legend, screen_labels, screen_ticks
+from areaviz.drawing.marks import Axis, Pair, Panel, Plot, Scale
+from areaviz.drawing.screen_marks import ScreenParts, ScreenPen, markup
+from areaviz.drawing.theme import (
+    CLEAR,
+    EDGE,
+    SCREEN_FONT,
+    Layout,
+    axis,
+    colour_axis,
+    screen_figure,
+    signed_axis,
+    unseen_axis,
+)
+
+_LOW = 130
+"""Height in px below which a colour bar has three ticks."""
+
+
+def on_screen(plot: Plot) -> Figure:
+    """Draw a plot with Plotly."""
+    parts = ScreenParts(plot)
+    for place, panel in enumerate(plot.panels, start=1):
+        number = "" if place == 1 else str(place)
+        pen = ScreenPen(parts, panel, number)
+        for mark in panel.marks:
+            pen.draw(mark)
+        _set_axes(parts, panel, number)
+    across, down = parts.axes.pop("xaxis"), parts.axes.pop("yaxis")
+    layout: Layout = {**parts.lists, **parts.axes}
+    if plot.scale is not None:
+        layout["coloraxis"] = _colours(plot.scale, plot.height[0])
+    if plot.key is not None:
+        quiet = {"itemclick": False, "itemdoubleclick": False, "bgcolor": CLEAR}
+        y = 1 if plot.key.side == "above" else 0
+        layout |= {"showlegend": True, "legend": legend(y, **quiet)}
+    if any(isinstance(one, Bar) for one in parts.traces):
+        layout |= {"barmode": "overlay"}
+    height, _ = plot.height
+    above, below = plot.above + parts.above, plot.below + parts.below
+    figure = screen_figure(plot.drawing, height, above, below, across, down, parts.labels, **layout)
+    if plot.panels[0].right is not None:
+        # Leave space for the texts at the right, and to their right for the colour scale.
+        figure.layout.margin.r = 112
+        figure.layout.coloraxis.colorbar.update(x=1, xanchor="left", xpad=52)
+    return figure.add_traces(parts.traces)
+
+
+def _colours(scale: Scale, height: float) -> Layout:
+    if scale.is_signed:
+        return signed_axis(scale.top, scale.unit)
+    is_short = height < _LOW if scale.is_short is None else scale.is_short
+    return colour_axis(scale.top, scale.unit, is_short)
+
+
+def _set_axes(parts: ScreenParts, panel: Panel, number: str) -> None:
+    """Set the axes of a panel; `number` is "" for the first pair, "2" for the second, and so on."""
+    across = _axis(panel.across, panel.across.room)
+    height, _ = parts.plot.height
+    down = _axis(panel.down, (height, 0), is_upright=True)
+    if panel.is_across_on_top:
+        across["side"] = "top"
+    if panel.is_square or panel.columns != (0, 1) or panel.rows != (0, 1):
+        across |= {"domain": panel.columns, "anchor": f"y{number}"}
+        down |= {"domain": panel.rows, "anchor": f"x{number}"}
+    if panel.is_square:
+        across["constrain"] = "domain"
+        down |= {"constrain": "domain", "scaleanchor": f"x{number}"}
+    parts.axes |= {f"xaxis{number}": across, f"yaxis{number}": down}
+    _reserve(parts, panel.across, panel.is_across_on_top, f"xaxis{number}")
+    if panel.upper is not None:
+        upper = _axis(panel.upper, panel.upper.room)
+        parts.axes["xaxis2"] = upper | {"side": "top", "overlaying": "x"}
+        _reserve(parts, panel.upper, True, "")
+        # Plotly draws the upper axis only if a trace uses it.
+        parts.traces.append(Scatter(x=[None], y=[None], xaxis="x2", showlegend=False))
+    if panel.right is not None:
+        for place, text in zip(panel.right.positions, panel.right.texts, strict=True):
+            parts.add("annotations", _at_right_end(place, text))
+
+
+def _reserve(parts: ScreenParts, one: Axis, is_on_top: bool, name: str) -> None:
+    """Leave space for the labels of a horizontal axis, and note them for other widths."""
+    if one.labels is None or one.room is None:
+        return
+    room = depth(screen_labels(one.labels, one.room[0]))
+    if is_on_top:
+        parts.above = max(parts.above, room)
+    else:
+        parts.below = max(parts.below, room)
+    if name and not one.is_spread and one.room == Axis().room:
+        parts.labels[name] = one.labels
+
+
+def _axis(one: Axis, room: Pair | None, is_upright: bool = False) -> Layout:
+    if not one.is_seen:
+        assert one.ends is not None
+        return unseen_axis(*one.ends)
+    more: Layout = {}
+    if one.ends is not None:
+        more["range"] = list(one.ends)
+    if one.has_grid:
+        more |= {"showgrid": True, "nticks": 5}
+    if one.is_share:
+        more |= {"tickformat": ".0%"} | ({} if one.ends else {"rangemode": "tozero"})
+    elif one.has_grid:
+        more |= {"zeroline": True, "zerolinecolor": EDGE}
+    if one.labels is not None and room is not None:
+        chosen = screen_labels(one.labels, room[0], is_upright, one.longest)
+        more |= screen_ticks(one.placed(chosen))
+    if one.ticks is not None:
+        more |= {"tickvals": one.ticks.positions, "ticktext": list(map(markup, one.ticks.texts))}
+        if not is_upright:
+            more["tickangle"] = 0
+    return axis(one.title, **more)
+
+
+def _at_right_end(place: float, text: str) -> Layout:
+    """Return a text to the right of a panel."""
+    return {
+        "x": 1,
+        "xref": "paper",
+        "xanchor": "left",
+        "xshift": 9,
+        "y": place,
+        "text": markup(text),
+        "showarrow": False,
+        "font": {"size": SCREEN_FONT, "weight": 700},
+    }
