@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -41,6 +43,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: Sequence[pytest.
         else:
             found.quick += 1
     config.stash[LENGTHS] = counted
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _packages_are_scanned_once() -> Iterator[None]:
+    """Search the installed packages for Streamlit's components once, not for each `AppTest`."""
+    patch = pytest.MonkeyPatch()
+    # Tests that do not use Streamlit do not wait for its import.
+    if "streamlit" in sys.modules:
+        from streamlit.components.v2 import manifest_scanner
+
+        scan = cache(manifest_scanner.scan_component_manifests)
+        patch.setattr(manifest_scanner, "scan_component_manifests", scan)
+    yield
+    patch.undo()
 
 
 @pytest.fixture(scope="session")
