@@ -139,7 +139,7 @@ if not TYPE_CHECKING:  # otherwise every misspelt name would pass as Any
             if error.name != "torch":
                 raise
             raise ImportError(
-                f"areaviz.{name} runs models and needs PyTorch; install it with: pip install"
+                f"areaviz.{name} runs models and needs PyTorch. Install it with: pip install"
                 " 'areaviz[torch]'"
             ) from error
 

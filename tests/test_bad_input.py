@@ -79,32 +79,34 @@ def _many(count: int) -> str:
 
 
 BAD = {
-    "a rate that no recording has": _sound("2,000 samples a second", lambda: recording(1, 2000)),
+    "a rate that no recording has": _sound("sample rate is 2,000 Hz", lambda: recording(1, 2000)),
     "ten minutes": _sound("600 seconds long, but the limit is 20", lambda: recording(600)),
     "a bomb": _sound("600 seconds long", lambda: recording(600, level=0, kind="FLAC")),
     "silence": _sound("is silent", lambda: recording(1, level=0)),
-    "half a recording": _sound("is cut short", lambda: recording(1)[:6000]),
+    "half a recording": _sound("is incomplete", lambda: recording(1)[:6000]),
     "no recording": _sound("is not a WAV, FLAC, Ogg, MP3 or AIFF", lambda: b"no sound"),
     "one frame": _clip("has one frame only", lambda: animation(1)),
     "10,000 frames": _clip("more than 300 frames", lambda: animation(10_000)),
     "half a clip": _clip("is not a GIF, WebP or animated PNG", lambda: animation(9)[:40]),
     "a recorded video": replace(
-        _clip("a recorded video", lambda: b"\0\0\0 ftypisom" + bytes(90)), example=True
+        _clip("Video files are not supported", lambda: b"\0\0\0 ftypisom" + bytes(90)), example=True
     ),
-    "no sound at all": Bad("sound", "sound takes a sound; name a file or a sample by --sound"),
+    "no sound at all": Bad("sound", "sound takes a sound. Give a file or a sample by --sound"),
     "no clip at all": Bad("clip", "by --clip, for example three-left-grows"),
     "no picture at all": Bad("picture", "by --picture, for example"),
-    "200 facts": Bad("facts", "200 facts, at most 20", "Ann left. " * 200 + "Who left?"),
-    "no question": Bad("facts", "without a question", "Ann left.", example=True),
-    "no fact": Bad("facts", "a question but no fact", "Who left?", example=True),
-    "two points in one place": Bad("points", "Points 1 and 3 lie", "5,5 7,7 5,5 9,20"),
-    "200 points": Bad("points", "There are 200 points, at most", _many(200)),
+    "200 facts": Bad("facts", "200 facts; the limit is 20", "Ann left. " * 200 + "Who left?"),
+    "no question": Bad("facts", "no question at its end", "Ann left.", example=True),
+    "no fact": Bad("facts", "The question has no facts", "Who left?", example=True),
+    "two points in one place": Bad(
+        "points", "Points 1 and 3 are at the same place", "5,5 7,7 5,5 9,20"
+    ),
+    "200 points": Bad("points", "There are 200 points; the limit is", _many(200)),
     "one point": Bad("points", "There is 1 point", "5,5"),
-    "points on a line": Bad("points", "lie on one line", "0,0 10,10 20,20"),
-    "no points": Bad("points", "is no point", "five"),
-    "no sentence": Bad("tree", "type a sentence", " "),
+    "points on a line": Bad("points", "are on one line", "0,0 10,10 20,20"),
+    "no points": Bad("points", "is not a point", "five"),
+    "no sentence": Bad("tree", "Type a sentence", " "),
     "half a sign": Bad("tree", "half a surrogate pair", "Ida \ud800 ."),
-    "a book": Bad("tree", "at most 4,096 are possible", "Ida paints . " * 400),
+    "a book": Bad("tree", "the limit is 4,096", "Ida paints . " * 400),
 }
 EVERY = pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
 
@@ -155,7 +157,7 @@ STILL = np.zeros((1, 4, 4, 3), np.uint8)
     [
         (Request("sound", "", sound=Sound("s", bytes(2 * RATE * 600))), "600.0 seconds long"),
         (Request("sound", "", sound=Sound("s", bytes(3))), "request is damaged"),
-        (Request("clip", "", clip=Clip.of("c", STILL)), "has 1 frames but 2 to 32"),
+        (Request("clip", "", clip=Clip.of("c", STILL)), "has 1 frames; 2 to 32"),
         (Request("clip", "", clip=Clip.of("c", STILL.repeat(10_000, 0))), "has 10,000 frames"),
         (Request("sound", "three one four"), "sound"),
         (Request("clip", "three"), "clip"),

@@ -98,7 +98,7 @@ def brought(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def whole(thing: object) -> str:
-    return "" if isinstance(thing, int) else "is no whole number"
+    return "" if isinstance(thing, int) else "is not a whole number"
 
 
 def test_what_cannot_be_used_is_left_out_with_a_warning(
@@ -112,7 +112,7 @@ def test_what_cannot_be_used_is_left_out_with_a_warning(
     assert "SystemExit: goodbye" in said["leaving"]
     assert 'there is a "one" already' in said["one"]
     assert "RuntimeError: no driver" in said["broken"] and "nowhere" in said["absent"]
-    assert "it is no whole number" in said["wrong"] and "LOST" in said["lost"]
+    assert "it is not a whole number" in said["wrong"] and "LOST" in said["lost"]
     assert all("brings" in one and one.endswith(".") for one in said.values())
     # The warnings appear once, because the table is built when it is first read.
     assert (len(numbers), "lost" in numbers, len(caplog.records)) == (2, False, 6)

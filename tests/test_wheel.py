@@ -170,7 +170,9 @@ def test_without_extras_traces_are_shown_and_the_app_says_what_it_needs(
     names = {re.split(r"[<>=!\[; ]", line)[0] for line in extras} - {"areaviz"}
     script = str(ROOT / "tests" / "fresh" / "core.py")
     ran = from_wheel(installed, tmp_path, "-c", CORE_ALONE, script, ",".join(names))
-    said = r"areaviz: this command needs \w+, which is not installed; the app and its models come"
+    said = (
+        r"areaviz: this command needs \w+, which is not installed. Install the app and its models"
+    )
     assert re.fullmatch(said + r" with: pip install 'areaviz\[app\]'\n", ran.stderr)
     assert all((tmp_path / one).exists() for one in ("page.html", "figure.svg", "numbers.csv"))
 
@@ -237,7 +239,7 @@ def test_a_missing_address_or_list_is_said(bundle: Path, tmp_path: Path) -> None
     with pytest.raises(InputError, match="Set AREAVIZ_MODELS_ADDRESS to the address"):
         get_models(tmp_path / "own", "")
     (bundle / "checkpoints" / "models.sha256").unlink()
-    with pytest.raises(BackendError, match="install areaviz again"):
+    with pytest.raises(BackendError, match="Install areaviz again"):
         get_models(tmp_path / "own", "http://127.0.0.1:9")
 
 
@@ -248,7 +250,7 @@ def test_a_model_that_is_not_here_is_known_as_one_of_the_release(bundle: Path) -
         known_model("large", ["small"])
     with pytest.raises(InputError, match=f'The model "larger" {to_get}'):
         known_model("larger", [])
-    with pytest.raises(InputError, match='There is no model "larger"; choose one of: small.'):
+    with pytest.raises(InputError, match='Model "larger" does not exist. Choose one of: small.'):
         known_model("larger", ["small"])
 
 

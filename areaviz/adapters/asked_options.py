@@ -20,7 +20,7 @@ def check_whole(name: str, value: Any, limits: tuple[int, int]) -> None:
     """
     check_range(name, value, limits)
     if not isinstance(value, Integral):
-        raise InputError(f'"{name}" is {value} but must be a whole number; give one.')
+        raise InputError(f'"{name}" is {value} but must be a whole number.')
 
 
 def check_reader(name: str, reader: Any) -> None:
@@ -32,6 +32,6 @@ def check_reader(name: str, reader: Any) -> None:
     if reader is None or callable(reader) or type(reader).__module__.startswith("tokenizers"):
         return
     raise InputError(
-        f"The {name} is of type {type(reader).__name__}, which reads nothing; give the model's own"
-        f" {name}."
+        f"The {name} is of type {type(reader).__name__}, which cannot read an input. Give the"
+        f" model's own {name}."
     )

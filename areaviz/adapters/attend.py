@@ -168,6 +168,6 @@ def check_weights(model: nn.Module) -> None:
         return
     if any(tensor.is_meta for tensor in model.parameters()):
         raise InputError(
-            f"The weights of {type(model).__name__} lie on the meta device, so they have no values;"
-            " load the model with its weights."
+            f"The weights of {type(model).__name__} are on the meta device, so they have no"
+            " values. Load the model with its weights."
         )

@@ -233,8 +233,8 @@ class Recorder:
         example = self._wanted.example if batch > 1 else 0
         if not 0 <= example < batch:
             raise InputError(
-                f"The batch has {batch} examples, so there is no example {example}; count them"
-                " from 0."
+                f"The batch has {batch} examples, so there is no example {example}. Count"
+                " them from 0."
             )
         return example
 
@@ -243,7 +243,7 @@ class Recorder:
         for layer in self._wanted.layers or ():
             if not 0 <= layer < count:
                 raise InputError(
-                    f'"{site}" has {count} layers, so there is no layer {layer}; count them from 0.'
+                    f'"{site}" has {count} layers, so there is no layer {layer}. Count them from 0.'
                 )
 
 
@@ -284,7 +284,7 @@ def some_heads(heads: Heads, chosen: Sequence[int]) -> Heads:
     for head in chosen:
         if not 0 <= head < count:
             raise InputError(
-                f"A layer has {count} heads, so there is no head {head}; count them from 0."
+                f"A layer has {count} heads, so there is no head {head}. Count them from 0."
             )
     return heads.some_heads(chosen)
 

@@ -37,12 +37,12 @@ from areaviz.trace.interventions import (
 # output.
 _CLOSE = 1e-2
 _SHARED = (
-    'The layers of "{}" share their weights, so they can only be changed together; choose all'
+    'The layers of "{}" share their weights, so they can only be changed together. Choose all'
     " layers."
 )
 _UNSEEN = (
-    'The layers of "{}" do not go through the attention interface of the library, so they cannot be'
-    " changed; take another change or another model."
+    'The layers of "{}" bypass the library\'s attention interface, so they cannot be'
+    " changed. Use another change or another model."
 )
 
 
@@ -76,8 +76,8 @@ class Changer:
             apart = float((plain - output).abs().max())
         if apart > _CLOSE * max(float(output.abs().max()), 1e-3):
             raise InputError(
-                f'The layers of "{site}" do more than to mix values by their weights, so they'
-                " cannot be changed; take another site."
+                f'The layers of "{site}" do more than mix values by weight, so they cannot be'
+                " changed. Use another site."
             )
         self.reached.add(site)
         weighs = [one for one in own if isinstance(one, Weigh)]
@@ -141,9 +141,7 @@ def check(changes: Sequence[Change], before: ModelRun, is_given: bool) -> None:
     lengths = {name: count for name, count in fields.items() if is_given or name not in written}
     for change in changes:
         if kind_of(change) == "share":
-            raise InputError(
-                "How scores become weights cannot be changed in this model; remove the change."
-            )
+            raise InputError("This model does not allow a change of its scores. Remove the change.")
         sites = {site.name: site for site in before.sites}
         meant = sites.get(getattr(change, "site", ""), next(iter(sites.values())))
         ends = {name: (site.query, site.memory) for name, site in sites.items()}

@@ -37,8 +37,8 @@ def chat_text(chat: Any, tokenizer: Any) -> str:
         raise InputErrorWithAdvice("A chat needs a tokenizer", "tokenizer")
     if not getattr(tokenizer, "chat_template", None):
         raise InputError(
-            "The tokenizer has no chat template, so it is not known how a chat is written; give"
-            " the text as the model was taught to read it."
+            "The tokenizer has no chat template, so the format of a chat is unknown. Give the"
+            " text in the format that the model was trained on."
         )
     try:
         return write_chat(tokenizer, chat)
@@ -54,13 +54,13 @@ def chat_inputs(chat: Any, processor: Any) -> Mapping[str, Any]:
             refuses the chat.
     """
     if processor is None or not hasattr(processor, "apply_chat_template"):
-        raise InputError("A chat with pictures needs the model's processor; give it (processor=).")
+        raise InputError("A chat with pictures needs the model's processor. Give it (processor=).")
     for message in chat:
         for part in message["content"] if isinstance(message["content"], list | tuple) else ():
             if isinstance(part, Mapping) and isinstance(part.get("image", part.get("url")), str):
                 raise InputError(
-                    "A picture of the chat is given by its address; open it and give the picture"
-                    ' itself: {"type": "image", "image": picture}.'
+                    "The chat gives a picture by its URL. Open the picture and pass it:"
+                    ' {"type": "image", "image": picture}.'
                 )
     options = {"tokenize": True, "return_dict": True, "return_tensors": "pt"}
     try:
@@ -76,6 +76,6 @@ def chat_inputs(chat: Any, processor: Any) -> Mapping[str, Any]:
 
 def _refused(error: Exception) -> InputError:
     return InputError(
-        f"The chat template refuses these messages ({reason_of(error)}); give a role and a content"
-        " in each, in the order that the model knows."
+        f"The chat template refuses these messages ({reason_of(error)}). Give each message a"
+        " role and a content, in the order that the model was trained on."
     )

@@ -22,7 +22,7 @@ class Failed(InputError):
 
     def __init__(self, model: object, error: BaseException, advice: str = "") -> None:
         self.what = f"{type(model).__name__} fails on this input ({reason_of(error)})"
-        super().__init__(f"{self.what}; {advice or 'give it the input that it takes'}.")
+        super().__init__(f"{self.what}. {advice or 'Give it an input that it accepts'}.")
 
 
 def run_or_refuse(model: object, run: Callable[[], _Result], advice: str = "") -> _Result:

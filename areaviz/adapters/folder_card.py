@@ -27,9 +27,9 @@ _NEVER = ("areas",)
 # Changes that are possible if a layer looks up its attention function.
 _CHANGES = ("weigh", "gate", "hide")
 _LIMITS = (
-    "A model of others: what it was trained on, and how well it does, is not known here; see what"
-    " came with it. With a run it needs {sizes}; its weights, {stored} of {kind}, are taken as they"
-    " are stored, and the memory for them is looked for when it is first asked."
+    "An external model: its training and its quality are not known here. See its own"
+    " documentation. A run needs {sizes}. Its weights, {stored} of {kind}, are used as"
+    " stored. The memory for them is checked at the first run."
 )
 _KINDS = (
     "encoders, decoders and encoder-decoders of texts, and models that name or describe pictures"
@@ -78,7 +78,7 @@ def _task(kind: Any, config: Any, called: str) -> str:
     if reads == "pixel_values" and describes:
         return CAPTION
     raise InputError(
-        f"{called} is a {kind.__name__}, which no page shows: pages have {_KINDS}; use"
+        f"{called} is a {kind.__name__}, which no page shows: pages have {_KINDS}. Use"
         " areaviz.attend for it (docs/your_models.md)."
     )
 

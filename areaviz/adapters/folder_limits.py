@@ -89,7 +89,7 @@ def _read_json(path: Path, megabytes: int) -> Any:
         return json.loads(path.read_bytes())
     except (ValueError, RecursionError, OSError) as error:
         raise InputError(
-            f"The {path.name} of {path.parent.name} is damaged; fetch the file again."
+            f"The {path.name} of {path.parent.name} is damaged. Fetch the file again."
         ) from error
 
 
@@ -97,8 +97,8 @@ def _check_size(path: Path, megabytes: int) -> None:
     size = path.stat().st_size / 2**20
     if size > megabytes:
         raise InputError(
-            f"The {path.name} of {path.parent.name} has {size:,.0f} MB but at most {megabytes} are"
-            " read; choose another model."
+            f"The {path.name} of {path.parent.name} has {size:,.0f} MB; the limit is"
+            f" {megabytes} MB. Choose another model."
         )
 
 
@@ -114,16 +114,16 @@ def _check_numbers(folder: Path, config: Any) -> None:
                 # Some families use null for a default.
                 if one is not None and not (_is_whole(one) and 1 <= one <= most):
                     raise InputError(
-                        f"The config.json of {folder.name} has {str(one)[:20]} as {name} but it is"
-                        f" a number from 1 to {most:,}; fetch the file again."
+                        f"The config.json of {folder.name} has {str(one)[:20]} as {name} but"
+                        f" it must be a number from 1 to {most:,}. Fetch the file again."
                     )
         hidden = next((part[name] for name in _HIDDEN if _is_whole(part.get(name))), 1)
         for name in _TABLES:
             if _is_whole(part.get(name)) and part[name] * hidden > 2 * numbers + _SPARE_NUMBERS:
                 raise InputError(
                     f"The config.json of {folder.name} does not fit its weights: {name} is"
-                    f" {part[name]:,} but the weights have {numbers:,} numbers; fetch the folder"
-                    " again."
+                    f" {part[name]:,} but the weights have {numbers:,} numbers. Fetch the"
+                    " folder again."
                 )
 
 
@@ -144,19 +144,19 @@ def _is_whole(value: object) -> bool:
 def _check_tokenizer(folder: Path, path: Path) -> None:
     content = _read_json(path, MAX_TOKENIZER_MEGABYTES)
     if not isinstance(content, dict):
-        raise InputError(f"The tokenizer.json of {folder.name} is damaged; fetch the file again.")
+        raise InputError(f"The tokenizer.json of {folder.name} is damaged. Fetch the file again.")
     added = content.get("added_tokens")
     count = len(added) if isinstance(added, list) else 0
     if count > MAX_ADDED_TOKENS:
         raise InputError(
-            f"The tokenizer of {folder.name} has {count:,} added tokens but at most"
-            f" {MAX_ADDED_TOKENS:,} are read; choose another model."
+            f"The tokenizer of {folder.name} has {count:,} added tokens; the limit is"
+            f" {MAX_ADDED_TOKENS:,}. Choose another model."
         )
     growth = _growth(content.get("normalizer"))
     if growth > MAX_GROWTH:
         raise InputError(
-            f"The tokenizer of {folder.name} makes texts up to {growth:,.0f} times longer but at"
-            f" most {MAX_GROWTH} times is possible; choose another model."
+            f"The tokenizer of {folder.name} makes texts up to {growth:,.0f} times longer;"
+            f" the limit is {MAX_GROWTH} times. Choose another model."
         )
     is_usual = growth <= 1 and count <= 1000 and "Regex" not in json.dumps(content)
     if not is_usual or path.stat().st_size > _SMALL_BYTES:
@@ -194,12 +194,12 @@ def _try_tokenizer(folder: Path, path: Path) -> None:
         done = None
     if done is None or done.returncode < 0:
         raise InputError(
-            f"The tokenizer of {folder.name} takes more than {TRIAL_SECONDS} seconds or too much"
-            " memory for a short text; choose another model."
+            f"The tokenizer of {folder.name} takes more than {TRIAL_SECONDS} seconds or too"
+            " much memory for a short text. Choose another model."
         )
     if done.returncode:
         reason = done.stderr.decode("utf-8", "replace").strip().split("\n")[-1][:120]
         raise InputError(
-            f"The tokenizer of {folder.name} cannot be used ({reason.rstrip('.')}); fetch the file"
-            " again."
+            f"The tokenizer of {folder.name} cannot be used ({reason.rstrip('.')}). Fetch the"
+            " file again."
         )

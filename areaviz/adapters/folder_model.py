@@ -97,7 +97,7 @@ class FolderModel:
         if request.target is None and self._is_unfinished(found):
             written = f"it was stopped after {len(found.output.probabilities)} tokens."
             said = details.get("warning", "")
-            details["warning"] = f"{said} The model kept writing; {written}".strip()
+            details["warning"] = f"{said} The model did not stop by itself; {written}".strip()
         return replace(found, request=_shown(request, found), details=details)
 
     def _is_unfinished(self, found: Trace) -> bool:
@@ -142,9 +142,9 @@ def check_given(card: Card, request: Request) -> None:
         InputError: It gives the other one.
     """
     if card.task != CAPTION and request.picture is not None:
-        raise InputError(f"“{card.title}” reads texts alone; leave the picture out.")
+        raise InputError(f"“{card.title}” reads only texts. Leave the picture out.")
     if card.task == CAPTION and request.picture is None:
-        raise InputError(f"“{card.title}” describes pictures; give it one.")
+        raise InputError(f"“{card.title}” describes pictures. Give it one.")
 
 
 def _shown(request: Request, found: Trace) -> Request:

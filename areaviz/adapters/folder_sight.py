@@ -40,8 +40,8 @@ def picture_and_words(
     """
     if not hasattr(loaded.processor, "image_processor"):
         raise InputError(
-            f"The folder {loaded.name} has no processor that reads pictures; save it beside the"
-            " model, by processor.save_pretrained(FOLDER)."
+            f"The folder {loaded.name} has no processor that reads pictures. Save it next to"
+            " the model with processor.save_pretrained(FOLDER)."
         )
     image = Image.fromarray(picture.pixels)
     try:
@@ -53,8 +53,8 @@ def picture_and_words(
         # External templates and processors fail in different ways.
         reason = " ".join(str(error).split()).rstrip(".")[:200]
         raise InputError(
-            f"The processor of {loaded.name} cannot take the picture and the question ({reason});"
-            " choose another model, or use areaviz.attend with what it returns"
+            f"The processor of {loaded.name} cannot take the picture and the question"
+            f" ({reason}). Choose another model, or use areaviz.attend with what it returns"
             " (docs/your_models.md)."
         ) from error
     ids_1N = given["input_ids"]
@@ -80,8 +80,8 @@ def _prompt(processor: Any, question: str) -> str:
         prompt = write_chat(processor, talk, has_prompt=True)
         if len(prompt) > MAX_PROMPT:
             raise InputError(
-                f"The question has {len(prompt):,} characters after the chat template, but at most"
-                f" {MAX_PROMPT:,} are read. Choose another model."
+                f"The question has {len(prompt):,} characters after the chat template; the"
+                f" limit is {MAX_PROMPT:,}. Choose another model."
             )
         return prompt
     mark = getattr(processor, "image_token", "") or ""

@@ -148,13 +148,13 @@ def check_layers(site: str, layers: Sequence[Heads]) -> None:
     if len(shapes) > 1:
         found = ", ".join(" x ".join(map(str, shape)) for shape in sorted(shapes))
         raise InputError(
-            f'The layers of "{site}" differ in heads x queries x items ({found}) and cannot be'
-            " shown together; give the part of the model that you mean."
+            f'The layers of "{site}" differ in heads x queries x items ({found}) and cannot'
+            " be shown together. Give one part of the model."
         )
     # Weights that queries and keys replace were found to be finite.
     if not all(layer.are_given or bool(layer.weights.isfinite().all()) for layer in layers):
         raise InputError(
-            f'Attention weights of "{site}" are not finite; check the model and its input.'
+            f'Attention weights of "{site}" are not finite. Check the model and its input.'
         )
 
 

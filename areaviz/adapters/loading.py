@@ -61,7 +61,7 @@ def load(place: str | Path, must_read: bool = False) -> Loaded:
         check_room(folder.resolve().name, weights_of(folder), torch.device("cpu"))
     elif not _HUB_NAME.fullmatch(str(place)):
         raise InputError(
-            f"There is no folder {place}, and no model of a hub can be called so; check the path."
+            f"{place} is neither a folder nor a valid hub name of a model. Check the path."
         )
     source, name = (str(folder), folder.resolve().name) if local else (str(place), str(place))
     options = {"trust_remote_code": False, "local_files_only": local}
@@ -82,12 +82,13 @@ def load(place: str | Path, must_read: bool = False) -> Loaded:
         # Untrusted files: any exception of the parsers means that they cannot be used.
         if not local and isinstance(error, OSError):
             raise InputError(
-                f"There is no folder {place}, and the hub gave no such model"
-                f" ({reason_of(error)}); check the name."
+                f"{place} is not a folder, and the hub did not return such a model"
+                f" ({reason_of(error)}). Check the name."
             ) from error
         raise InputError(
-            f"The model {folder.name if local else place} cannot be opened ({reason_of(error)}); "
-            "only models of the transformers library with weights as safetensors can."
+            f"The model {folder.name if local else place} cannot be opened"
+            f" ({reason_of(error)}). Only models of the transformers library with safetensors"
+            " weights can be opened."
         ) from error
     if hasattr(model.config, "vision_config"):
         processor = _part("AutoProcessor", source, options)
@@ -136,8 +137,8 @@ def _check_tokenizer(name: str, tokenizer: Any, config: Any, must_read: bool) ->
     if tokenizer is None:
         if must_read:
             raise InputError(
-                f"The folder {name} has no tokenizer that can be read; save it beside the model,"
-                " by tokenizer.save_pretrained(FOLDER)."
+                f"The folder {name} has no tokenizer that can be read. Save it next to the"
+                " model with tokenizer.save_pretrained(FOLDER)."
             )
         return
     # The tokenizer of a speech model may have characters that are never written.
@@ -145,8 +146,8 @@ def _check_tokenizer(name: str, tokenizer: Any, config: Any, must_read: bool) ->
     known = getattr(config, "vocab_size", None)
     if reads and isinstance(known, int) and len(tokenizer) > known:
         raise InputError(
-            f"The tokenizer of {name} has {len(tokenizer):,} tokens but the model knows {known:,};"
-            " it belongs to another model."
+            f"The tokenizer of {name} has {len(tokenizer):,} tokens but the model has"
+            f" {known:,}. It belongs to another model. Use the tokenizer of this model."
         )
 
 
@@ -167,8 +168,8 @@ def check_folder(folder: Path) -> None:
         refuse_adapter(folder)
     if not (folder / "config.json").is_file():
         raise InputError(
-            f"The folder {folder.name} has no config.json; choose the folder of a transformers"
-            " model."
+            f"The folder {folder.name} has no config.json. Choose the folder of a"
+            " transformers model."
         )
     if not any(folder.glob("*.safetensors")):
         found = "in no file"
@@ -176,8 +177,8 @@ def check_folder(folder: Path) -> None:
             if path.suffix in {".bin", ".pt", ".pth"}:
                 found = f"only as a pickle ({path.name}), which can run any code when it is opened"
         raise InputError(
-            f"The folder {folder.name} has its weights {found}; save the model with"
-            " safe_serialization=True where you trust it, so that there is a model.safetensors."
+            f"The folder {folder.name} has no safetensors weights ({found}). If you trust the"
+            " model, load it elsewhere and save it with safe_serialization=True."
         )
     weight_files(folder)
     check_limits(folder)
@@ -194,7 +195,7 @@ def fetched(place: str) -> Path:
         return folder
     if not _HUB_NAME.fullmatch(place):
         raise InputError(
-            f"There is no folder {place}, and no model of a hub can be called so; check the path."
+            f"{place} is neither a folder nor a valid hub name of a model. Check the path."
         )
     from huggingface_hub import snapshot_download
 
@@ -204,8 +205,8 @@ def fetched(place: str) -> Path:
         # The network, the hub and its library fail in different ways.
         reason = " ".join(str(error).split()).rstrip(".")[:120]
         raise InputError(
-            f"There is no folder {place}, and the hub gave no such model ({reason}); check the"
-            " name, or fetch it where there is a network."
+            f"{place} is not a folder, and the hub did not return such a model ({reason})."
+            " Check the name, or download the model on a machine with a network."
         ) from error
 
 
@@ -222,13 +223,13 @@ def model_class(folder: Path) -> Any:
         # Untrusted files: any exception of the parsers means that they cannot be used.
         reason = " ".join(str(error).split()).rstrip(".")[:200]
         raise InputError(
-            f"The config.json of {folder.name} cannot be read ({reason}); choose the folder of a"
-            " transformers model."
+            f"The config.json of {folder.name} cannot be read ({reason}). Choose the folder"
+            " of a transformers model."
         ) from error
     if family is library().AutoModel:
         raise InputError(
-            f"The config.json of {folder.name} names no class of the transformers library; save the"
-            " model with save_pretrained."
+            f"The config.json of {folder.name} names no class of the transformers library."
+            " Save the model with save_pretrained."
         )
     return family
 

@@ -36,6 +36,6 @@ def mapped(tensor: Tensor) -> Tensor:
     except OSError as error:
         raise BackendError(
             f"The disk has no room for {array.nbytes / 2**20:,.0f} MiB of attention"
-            f" ({error.strerror or error}); free some, or take a shorter text."
+            f" ({error.strerror or error}). Free some space, or use a shorter text."
         ) from error
     return torch.from_numpy(found)

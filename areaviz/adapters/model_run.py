@@ -201,8 +201,7 @@ def _chosen_sites(run: ModelRun, options: Options) -> ModelRun:
     asked = ", ".join(f'"{name}"' for name in options.sites)
     if not run.sites and "not shown" not in run.details:
         raise InputError(
-            f"No layer of this model has the site {asked}; leave sites= out to see which sites"
-            " there are."
+            f"No layer of this model has the site {asked}. Leave out sites= to list the sites."
         )
     if not run.sites:
         return run
@@ -212,7 +211,7 @@ def _chosen_sites(run: ModelRun, options: Options) -> ModelRun:
             kept.append(site)
     if not kept:
         found = ", ".join(f'"{site.name}"' for site in run.sites)
-        raise InputError(f"This model has no site {asked} here; choose of its sites: {found}.")
+        raise InputError(f"This model has no site {asked}. Its sites are: {found}.")
     used = {name for site in kept for name in (site.query, site.memory)}
     used |= {run.output.field} if run.output is not None else set()
     fields = [field for field in run.fields if field.name in used or field.name == "target"]
@@ -274,8 +273,8 @@ def output_of(logits_TV: Tensor, chosen: Sequence[int], label: Callable[[int], s
     likely_TV = logits_TV.detach().float().cpu().softmax(-1)
     if not bool(likely_TV.isfinite().all()):
         raise InputError(
-            "The model's scores of its outputs are not finite; check its weights for NaN, and the"
-            " input."
+            "The model's scores of its outputs are not finite. Check its weights for NaN, and"
+            " the input."
         )
     best = likely_TV.topk(min(ALTERNATIVES, likely_TV.shape[-1]))
     alternatives = []

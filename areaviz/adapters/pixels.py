@@ -114,9 +114,9 @@ def pixels(
         count = len(values) if values.dim() == 4 else 0
         if not 0 <= example < max(count, 1) or not count or values.shape[1] not in (1, 3):
             raise InputError(
-                f"The pixel values have the shape {tuple(values.shape)} but must be those of one"
-                f" picture, [colour, height, width], or of a batch with an example {example}; give"
-                " one picture."
+                f"The pixel values have the shape {tuple(values.shape)} but must be those of"
+                " one picture, [colour, height, width], or of a batch with an example"
+                f" {example}. Give one picture."
             )
         values = values[example : example + 1]
         return Pixels(values, shown(values[0]), count)
@@ -156,8 +156,8 @@ def patches(values: Tensor, patch: Any, items: int, behind: int = 0, registers: 
         return Patches(rows, columns, before, behind)
     if before > 0:
         raise InputErrorWithAdvice(
-            f"The model has {items:,} items for {rows} x {columns} patches, and which of them are"
-            " cells is not known, as in padded windows",
+            f"The model has {items:,} items for {rows} x {columns} patches, and its cells"
+            " cannot be identified, for example in padded windows",
             "arrays",
         )
     for side in _MERGED:
@@ -225,8 +225,8 @@ def said_left_out(layers: Sequence[Heads], cells: Tensor, extra: int) -> dict[st
     to = "the class token, which has" if extra == 1 else "items or to nothing, which have"
     return {
         "warning": (
-            f"{share:.0%} of the attention goes to {to} no place in the picture; the weights shown"
-            " are shares of the rest."
+            f"{share:.0%} of the attention goes to {to} no place in the picture. The weights"
+            " shown are shares of the rest."
         )
     }
 
@@ -278,7 +278,7 @@ def processed(run: Callable[[], Any]) -> Any:
     except Exception as error:
         # Processors fail in different ways.
         raise InputError(
-            f"The processor cannot read this input ({reason_of(error)}); give the model's own"
+            f"The processor cannot read this input ({reason_of(error)}). Give the model's own"
             " processor, or what it returns."
         ) from error
 
@@ -287,7 +287,7 @@ def _image(given: object) -> Image.Image:
     if isinstance(given, np.ndarray | Image.Image) and 0 in (
         given.shape if isinstance(given, np.ndarray) else given.size
     ):
-        raise InputError("The picture has no pixels; give one of at least 1 x 1.")
+        raise InputError("The picture has no pixels. Give one of at least 1 x 1.")
     if isinstance(given, Picture):
         return Image.fromarray(given.pixels)
     if isinstance(given, Image.Image):
@@ -296,11 +296,11 @@ def _image(given: object) -> Image.Image:
         return Image.fromarray(given)
     if isinstance(given, str | Path):
         raise InputError(
-            "This model reads a picture but was given a text; open the picture first, for example"
-            ' with PIL.Image.open("dog.png").'
+            "This model reads a picture but was given a text. Open the picture first, for"
+            ' example with PIL.Image.open("dog.png").'
         )
     raise InputError(
-        "The input must be a picture (height x width x 3 bytes) or pixel values; give one of them."
+        "The input must be a picture (height x width x 3 bytes) or pixel values. Give one of them."
     )
 
 

@@ -39,8 +39,8 @@ def multihead(module: nn.Module, given: tuple[Any, ...], named: Mapping[str, Any
     assert isinstance(module, nn.MultiheadAttention)
     if module.bias_k is not None or module.add_zero_attn:
         raise InputError(
-            "This attention layer adds items to its memory (add_bias_kv or add_zero_attn), which"
-            " have no label; give a probe of your own."
+            "This attention layer adds items to its memory (add_bias_kv or add_zero_attn),"
+            " which have no label. Give a probe of your own."
         )
     asked = _asked(given, named)
     sides = (_batched(asked[side], module.batch_first) for side in ("query", "key"))

@@ -67,7 +67,7 @@ def samples_of(given: object, rate: int) -> Samples:
         numbers = values.astype(np.float32)
     except (TypeError, ValueError, RuntimeError) as error:
         raise InputError(
-            "The input must be a recording, as a file, samples or a spectrum; give one of these."
+            "The input must be a recording, as a file, samples or a spectrum. Give one of these."
         ) from error
     if values.dtype.kind in "iu":
         # Integers are samples of a file; models expect -1 to 1.
@@ -98,8 +98,8 @@ def _from_file(path: Path, rate: int) -> Samples:
         from areaviz.data.sound_files import read_recording
     except ImportError as error:
         raise InputError(
-            "Reading a recording needs the package soundfile; install areaviz[app], or give the"
-            " samples themselves."
+            "Reading a recording needs the package soundfile. Install areaviz[app], or give"
+            " the samples themselves."
         ) from error
     found = read_recording(path.read_bytes(), MOST_SECONDS)
     return Samples(resampled(found.mean_S, found.rate, rate), rate, _told(found.channels))

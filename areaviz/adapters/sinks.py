@@ -17,8 +17,8 @@ from areaviz.trace.record import Field
 NOTHING = "⟨nothing⟩"
 NOTHING_SAID = f"heads have sinks; what goes to no item is shown as the item {NOTHING}"
 NO_SHARES = (
-    "not shown: its weights are below 0 or sum to more than 1, so they are no shares of attention,"
-    " but perhaps scores before their softmax, or heads that were mixed after it"
+    "not shown: its weights are below 0 or sum to more than 1, so they are not attention"
+    " weights; they may be scores before the softmax, or heads that were mixed after it"
 )
 # Largest deviation of a row's sum from 1 by rounding, as in models in half precision.
 _ROUNDING = 0.02

@@ -101,9 +101,7 @@ def check_size(
             short that there are no items.
     """
     if shape is not None and min(shape) < 1:
-        raise InputError(
-            "The input is so short that the model makes no items of it; give a longer one."
-        )
+        raise InputError("The input is too short for this model. Give a longer one.")
     if shape is None or (site and options.sites is not None and site not in options.sites):
         return
     stack, items = stack_of(model, site in (DECODER, CROSS) or None), prod(shape)

@@ -97,7 +97,7 @@ def keep_recording(found: Found, heard: Sound) -> tuple[Found, dict[str, str]]:
         return found, {}
     share = np.mean(shares)
     said = (
-        f"left out: {share:.0%} of the attention goes to silence that was added behind the"
+        f"left out: {share:.0%} of the attention goes to the silence added after the"
         " recording; the weights shown are shares of the rest"
     )
     return shown, {"padding": said}
@@ -124,7 +124,7 @@ def sound(name: str, inputs: object, options: Options, bands: int | None = None)
     if _is_raw(name, inputs, options):
         if name == "input_features" and options.processor is None:
             raise InputError(
-                "This model hears a spectrum; give the processor that makes it (processor=)."
+                "This model needs a spectrum. Pass the processor that computes it (processor=)."
             )
         samples = samples_of(inputs, rate)
         details |= samples.details
@@ -138,9 +138,7 @@ def sound(name: str, inputs: object, options: Options, bands: int | None = None)
     else:
         given = {name: inputs}
     if name not in given:
-        raise InputError(
-            f"This model hears {name}; give it these, or a recording and its processor."
-        )
+        raise InputError(f"This model needs {name}. Pass them, or a recording and its processor.")
     values, beside = _batch_of_one(name, given, options)
     whole = 2 if name == "input_values" else 3
     length = values.shape[-1] if whole == 2 or values.shape[1] == bands else None
@@ -148,8 +146,8 @@ def sound(name: str, inputs: object, options: Options, bands: int | None = None)
     heard = _heard(values, beside, length, samples, rate, steps)
     if samples is not None and length is not None and samples.seconds > length / steps + 0.5:
         details["recording"] = (
-            f"the first {length / steps:g} s of {samples.seconds:.1f} s are heard; the model takes"
-            " no more at once, so cut the recording to hear the rest"
+            f"only the first {length / steps:g} s of {samples.seconds:.1f} s are heard,"
+            " because the model accepts no more at once; cut the recording to hear the rest"
         )
     return Sound({name: values, **beside}, length, steps, heard, details)
 
@@ -184,7 +182,7 @@ def _batch_of_one(
         values = torch.as_tensor(given[name]).float()
     except (TypeError, ValueError, RuntimeError) as error:
         raise InputError(
-            "The input must be a recording, as a file, samples or a spectrum; give one of these."
+            "The input must be a recording, as a file, samples or a spectrum. Give one of these."
         ) from error
     whole = 2 if name == "input_values" else 3
     values = values[None] if values.dim() == whole - 1 else values
@@ -196,8 +194,8 @@ def _batch_of_one(
     count = len(values)
     if count > 1 and not 0 <= options.example < count:
         raise InputError(
-            f"The batch has {count} examples, so there is no example {options.example}; count them"
-            " from 0."
+            f"The batch has {count} examples, so there is no example {options.example}. Count"
+            " them from 0."
         )
     beside = {key: value for key, value in given.items() if key != name}
     if count > 1:

@@ -62,7 +62,9 @@ class Tokens:
         if bool(kept.all()):
             return self
         if not bool(kept.any()):
-            raise InputError("The attention_mask hides every token; let at least one be seen.")
+            raise InputError(
+                "The attention_mask hides every token. Leave at least one of them visible."
+            )
         return self.some(torch.nonzero(kept)[:, 0])
 
     def some(self, places: Tensor) -> Tokens:
@@ -110,9 +112,9 @@ class Texts:
         if isinstance(given, list) and given and all(isinstance(one, str) for one in given):
             if len(given) > 1 and not self.is_chosen:
                 raise InputError(
-                    f"A list of {len(given)} texts was given, but one text is shown at a time;"
-                    " give one of them, choose one by example=, or give a pair that is read"
-                    " together as a tuple."
+                    f"You passed a list of {len(given)} texts, but one text is shown at a"
+                    " time. Pass one text, select one with example=, or pass a pair of texts"
+                    " as a tuple."
                 )
             return replace(self._text(self._one_of(given)), batch=len(given))
         if is_chat(given):
@@ -126,8 +128,8 @@ class Texts:
         ids, batch = self._ids(given, what)
         if labels is not None and len(labels) != len(ids):
             raise InputError(
-                f"There are {len(labels):,} labels but {len(ids):,} token ids; give one label for"
-                " each."
+                f"There are {len(labels):,} labels but {len(ids):,} token ids. Give one label"
+                " for each."
             )
         texts = None if labels is None else [str(label) for label in labels]
         field = text_of("text", texts) if texts is not None else self._written(ids)
@@ -136,7 +138,7 @@ class Texts:
     def _mapping(self, given: Mapping[str, Any], labels: Sequence[str] | None, what: str) -> Tokens:
         """Return the tokens of a tokenizer's mapping: ids and the inputs that belong to them."""
         if given.get("input_ids") is None:
-            raise InputError(f"The {what} have no input_ids; give them, or a text.")
+            raise InputError(f"The {what} have no input_ids. Pass input_ids or a text.")
         tokens = self.read(given["input_ids"], labels, what)
         more = {}
         for name, value in given.items():
@@ -193,7 +195,7 @@ class Texts:
         """
         whole = f"{text} {second}" if second else text
         if not whole:
-            raise InputError("The text is empty; give at least one character.")
+            raise InputError("The text is empty. Give at least one character.")
         check_text(whole)
         # A chat already has all its special tokens.
         options = {"add_special_tokens": False} if is_written else {}
@@ -220,23 +222,22 @@ class Texts:
             tensor = torch.as_tensor(given)
         except (TypeError, ValueError, RuntimeError, OverflowError) as error:
             raise InputError(
-                f"The {what} must be a text or token ids; give one of them."
+                f"The {what} must be a text or token ids. Give one of them."
             ) from error
         if not tensor.numel():
-            raise InputError(f"There are no tokens in the {what}; give at least one.")
+            raise InputError(f"There are no tokens in the {what}. Give at least one.")
         batch = len(tensor) if tensor.dim() == 2 else 1
         if tensor.dim() == 2 and batch:
             tensor = self._one_of(tensor)
         whole = not (tensor.is_floating_point() or tensor.dtype == torch.bool)
         if tensor.dim() != 1 or not len(tensor) or not whole:
             raise InputError(
-                f"The {what} have the shape {tuple(tensor.shape)} but must be the token ids of one"
-                " example; give a sequence of whole numbers."
+                f"The {what} have the shape {tuple(tensor.shape)} but must be the token ids"
+                " of one example. Give a sequence of whole numbers."
             )
         if len(tensor) > MAX_ITEMS:
             raise InputError(
-                f"The {what} have {len(tensor):,} tokens but at most {MAX_ITEMS:,} are possible;"
-                " shorten them."
+                f"The {what} have {len(tensor):,} tokens; the limit is {MAX_ITEMS:,}. Shorten them."
             )
         return tuple(tensor.tolist()), batch
 
@@ -245,8 +246,8 @@ class Texts:
         count = len(batch)
         if count > 1 and not 0 <= self.example < count:
             raise InputError(
-                f"The batch has {count} examples, so there is no example {self.example}; count"
-                " them from 0."
+                f"The batch has {count} examples, so there is no example {self.example}."
+                " Count them from 0."
             )
         return batch[self.example if count > 1 else 0]
 
@@ -304,7 +305,7 @@ def _tokenized(tokenizer: Any, texts: Sequence[str], options: Mapping[str, Any])
     except Exception as error:
         # Tokenizers fail in different ways.
         raise InputError(
-            f"The tokenizer cannot read the text ({reason_of(error)}); give token ids instead."
+            f"The tokenizer cannot read the text ({reason_of(error)}). Give token ids instead."
         ) from error
 
 
@@ -319,8 +320,8 @@ def _named(ask: Callable[[], Any]) -> Any:
     except Exception as error:
         # Tokenizers fail in different ways.
         raise InputError(
-            f"The tokenizer cannot name these token ids ({reason_of(error)}); give ids of its own,"
-            " or labels= instead of a tokenizer."
+            f"The tokenizer cannot name these token ids ({reason_of(error)}). Pass ids of"
+            " this tokenizer, or labels= instead of a tokenizer."
         ) from error
 
 
@@ -332,14 +333,14 @@ def _beside(name: str, value: Any) -> Tensor:
     """
     if name in _OF_OTHER_RUNS:
         raise InputError(
-            f"The inputs have {name}, which stands for tokens that are not given; give the whole"
-            f" text without {name}."
+            f"The inputs have {name}, which stands for tokens that are not given. Give the"
+            f" whole text without {name}."
         )
     try:
         return torch.as_tensor(value)
     except (TypeError, ValueError, RuntimeError, OverflowError) as error:
         raise InputError(
-            f'The input "{name}" is no array of numbers; leave it out, or give a tensor.'
+            f'The input "{name}" is not an array of numbers. Leave it out, or pass a tensor.'
         ) from error
 
 

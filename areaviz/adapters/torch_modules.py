@@ -107,7 +107,7 @@ def _probed(model: nn.Module, probes: Mapping[str, Probe] | None) -> dict[nn.Mod
         named = [module for name, module in model.named_modules() if _matches(name, pattern)]
         if not named:
             raise InputError(
-                f'No part of the model is called "{pattern}"; model.named_modules() lists the'
+                f'No part of the model is called "{pattern}". model.named_modules() lists the'
                 " names."
             )
         found |= dict.fromkeys(named, probe)
@@ -140,8 +140,9 @@ def _fields(found: Found, options: Options, source: Field | None) -> list[Field]
         for name, size in zip(_sides(site, found), layers[0].shape[1:], strict=True):
             if sizes.setdefault(name, size) != size:
                 raise InputError(
-                    f"Layers of this model see {sizes[name]:,} and {size:,} items of its {name} and"
-                    " cannot be shown together; give probes for those that you mean."
+                    f"Layers of this model see {sizes[name]:,} and {size:,} items of its"
+                    f" {name} and cannot be shown together. Give probes for the layers that"
+                    " you want to see."
                 )
     if source is not None and sizes.get("source") == len(source):
         return [
@@ -156,5 +157,5 @@ def _field(name: str, size: int, labels: object) -> Field:
     if labels is None:
         return text_of(name, [str(item) for item in range(1, size + 1)])
     if not isinstance(labels, Sequence) or isinstance(labels, str) or len(labels) != size:
-        raise InputError(f"The {name} has {size:,} items; give a sequence with one label for each.")
+        raise InputError(f"The {name} has {size:,} items. Give a sequence with one label for each.")
     return text_of(name, [str(label) for label in labels])

@@ -229,8 +229,8 @@ def _layout(layers: Sequence[Heads], tokens: Tokens, marks: Layout, decodes: boo
         return marks
     if items < count or len(marks.pictures):
         raise InputErrorWithAdvice(
-            f"The model has {items:,} items for {count:,} tokens, so it is not known which are"
-            " words and which are cells",
+            f"The model has {items:,} items for {count:,} tokens, so words and cells cannot"
+            " be told apart",
             "arrays",
         )
     # Decoders such as GIT read the picture first, encoders such as ViLT read it last.

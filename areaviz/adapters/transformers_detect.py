@@ -59,7 +59,7 @@ def _grid(values: Tensor, items: int) -> Patches:
         if rows * columns == items:
             return Patches(rows, columns)
     raise InputErrorWithAdvice(
-        f"The model has {items:,} items that lie in no one grid over the picture, as of several"
-        " scales",
+        f"The model has {items:,} items that do not form one grid over the picture, such as"
+        " items of several scales",
         "arrays",
     )

@@ -55,7 +55,7 @@ from areaviz.adapters.watching import Watched
 from areaviz.trace.errors import InputError, InputErrorWithAdvice
 from areaviz.trace.record import Trace
 
-_TOGETHER = "give it a text and a picture as a tuple, or what its processor returns for both"
+_TOGETHER = "Give it a text and a picture as a tuple, or what its processor returns for both"
 
 
 def fits(model: nn.Module) -> bool:
@@ -74,7 +74,7 @@ def attend(model: Any, inputs: object, options: Options) -> Trace:
             found = read(model, inputs, options)
         except Failed as failure:
             if _sees(model) and _reads(model) and not has_both(inputs):
-                raise InputError(f"{failure.what}; {_TOGETHER}.") from failure
+                raise InputError(f"{failure.what}. {_TOGETHER}.") from failure
             raise
     return to_trace(found, model, options)
 
@@ -104,22 +104,21 @@ def _reader(model: Any, inputs: object) -> Callable[[Any, Any, Options], ModelRu
     name = type(model).__name__
     if is_prefixed(model) and getattr(model.config, "is_encoder_decoder", False):
         raise InputError(
-            f"{name} puts virtual tokens in front of an encoder-decoder, which is not shown; give"
-            " the model without them, by get_base_model()."
+            f"{name} puts virtual tokens in front of an encoder-decoder, which cannot be"
+            " shown. Pass the model without them: get_base_model()."
         )
     if has_both(inputs) and not _sees(model):
-        raise InputError(f"{name} reads no pictures; leave the picture out.")
+        raise InputError(f"{name} reads no pictures. Leave the picture out.")
     if has_both(inputs) and not _reads(model):
         raise InputError(
-            f"{name} reads pictures alone; leave the text out, or give what it should write as"
-            " target=."
+            f"{name} reads only pictures. Leave the text out, or pass the text to write as target=."
         )
     found = _reader_of(model, inputs)
     if found in (read_text, translate) and is_picture(inputs):
         if _sees(model):
-            raise InputError(f"{name} reads a picture together with a text; {_TOGETHER}.")
+            raise InputError(f"{name} reads a picture together with a text. {_TOGETHER}.")
         raise InputError(
-            f"{name} reads texts alone; give it a text, or the picture to a model that sees."
+            f"{name} reads only texts. Pass a text, or use a model that reads pictures."
         )
     return found
 
@@ -186,8 +185,8 @@ def describe(model: Any, inputs: object, options: Options) -> ModelRun:
         return ModelRun([], [], details=written.details)
     if across[0].shape[-1] != len(tokens.ids):
         raise InputErrorWithAdvice(
-            f"The encoder has {across[0].shape[-1]:,} items for {len(tokens.ids):,} tokens, so it"
-            " is not known which are words and which are cells",
+            f"The encoder has {across[0].shape[-1]:,} items for {len(tokens.ids):,} tokens,"
+            " so words and cells cannot be told apart",
             "arrays",
         )
     marks = marks_of(model, tokens, given)

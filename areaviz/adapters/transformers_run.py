@@ -264,8 +264,8 @@ def row(tokens: Tokens | Sequence[int], model: Any) -> Tensor:
     longest = getattr(model.config, "max_position_embeddings", None)
     if isinstance(longest, int) and 0 < longest < len(ids):
         raise InputError(
-            f"The input has {len(ids):,} tokens but the model takes at most {longest:,};"
-            " shorten it."
+            f"The input has {len(ids):,} tokens but the model takes at most {longest:,}."
+            " Shorten it."
         )
     check_ids(model, ids)
     return torch.tensor([list(ids)], device=place_of(model))
@@ -283,8 +283,8 @@ def check_ids(model: Any, ids: Sequence[int]) -> None:
         size = None
     if size is not None and not 0 <= min(ids) <= max(ids) < size:
         raise InputError(
-            f"Token ids must lie between 0 and {size - 1}, but the input has {min(ids)} to"
-            f" {max(ids)}; give ids of this model, or its own tokenizer."
+            f"Token ids must be between 0 and {size - 1}, but the input has {min(ids)} to"
+            f" {max(ids)}. Give ids of this model, or its own tokenizer."
         )
 
 

@@ -51,8 +51,8 @@ def read_text(model: Any, inputs: object, options: Options) -> ModelRun:
     """
     if options.target is not None:
         raise InputError(
-            "Only an encoder-decoder takes a target; put what a decoder should write behind its"
-            " input."
+            "Only an encoder-decoder takes a target. For a decoder, put the text to write"
+            " after its input."
         )
     texts = Texts(options.tokenizer, options.example, options.is_chosen)
     tokens = texts.read(inputs, options.labels)
@@ -161,7 +161,7 @@ def read_picture(model: Any, inputs: object, options: Options) -> ModelRun:
     shown = picture_of(model.config, inputs, options)
     if getattr(model.config, "mask_ratio", 0):
         raise InputError(
-            "This model sees only some patches of a picture, in an order drawn by chance; set its"
+            "This model sees only some patches of a picture, in a random order. Set its"
             " config.mask_ratio to 0."
         )
     check_size(model, cells_before(model, shown.values), options, ENCODER)

@@ -93,8 +93,8 @@ def _fed_tokens(fed: Any) -> list[int]:
     tokens = torch.as_tensor(fed)
     if tokens.dim() != 2 or len(tokens) != 1 or not tokens.numel() or tokens.is_floating_point():
         raise InputError(
-            f"decoder_input_ids have the shape {tuple(tokens.shape)} but must be [1, tokens]; give"
-            " one example, or the text as target=."
+            f"decoder_input_ids have the shape {tuple(tokens.shape)} but must be [1, tokens]."
+            " Give one example, or the text as target=."
         )
     found: list[int] = tokens[0].tolist()
     return found
@@ -174,8 +174,8 @@ def _places_left(model: Any, given: Mapping[str, Any]) -> int:
     taken = 1 if is_pair or "input_ids" not in given else given["input_ids"].shape[1]
     if taken >= longest:
         raise InputError(
-            f"The text has {taken:,} tokens, and the model has places for {longest:,} in all;"
-            " shorten it."
+            f"The text has {taken:,} tokens, and the model has places for {longest:,} in all."
+            " Shorten it."
         )
     return longest - taken
 
@@ -216,8 +216,8 @@ def _start(model: Any) -> int:
             if (token := getattr(place, name, None)) is not None:
                 return int(token)
     raise InputError(
-        "The model's configuration has no decoder_start_token_id; set it to the token a text begins"
-        " with."
+        "The model's configuration has no decoder_start_token_id. Set it to the token with"
+        " which a text begins."
     )
 
 

@@ -14,7 +14,7 @@ from areaviz.adapters.failures import reason_of
 from areaviz.trace.errors import InputError
 
 ADAPTER_CONFIG, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
-_MERGE = "merge both by merge_and_unload() and save the model that comes of it"
+_MERGE = "Merge both with merge_and_unload() and save the merged model"
 
 
 def is_adapted(model: object) -> bool:
@@ -45,16 +45,16 @@ def base_of(folder: Path) -> str:
         base = entries.get("base_model_name_or_path")
     except (ValueError, AttributeError, OSError) as error:
         raise InputError(
-            f"The {ADAPTER_CONFIG} of {folder.name} is damaged; save the adapter again."
+            f"The {ADAPTER_CONFIG} of {folder.name} is damaged. Save the adapter again."
         ) from error
     if not (folder / ADAPTER_WEIGHTS).is_file():
         raise InputError(
-            f"The adapter {folder.name} has no {ADAPTER_WEIGHTS}; save it by"
+            f"The adapter {folder.name} has no {ADAPTER_WEIGHTS}. Save it with"
             " save_pretrained(FOLDER, safe_serialization=True)."
         )
     if not isinstance(base, str) or not base:
         raise InputError(
-            f"The adapter {folder.name} does not name the model that it belongs to; {_MERGE}."
+            f"The adapter {folder.name} does not name the model that it belongs to. {_MERGE}."
         )
     return base
 
@@ -66,8 +66,8 @@ def refuse_adapter(folder: Path) -> None:
         InputError: Always.
     """
     raise InputError(
-        f"The folder {folder.name} holds an adapter of {base_of(folder)}, not a whole model;"
-        f" {_MERGE}, or read it by areaviz.attend."
+        f"The folder {folder.name} holds an adapter of {base_of(folder)}, not a whole model."
+        f" {_MERGE}, or read it with areaviz.attend."
     )
 
 
@@ -81,7 +81,7 @@ def with_adapter(model: Any, folder: Path) -> Any:
         peft = import_module("peft")
     except ImportError as error:
         raise InputError(
-            f"The folder {folder.name} holds an adapter, which needs the package peft; install"
+            f"The folder {folder.name} has an adapter, which needs the package peft. Install"
             f" peft, or {_MERGE}."
         ) from error
     try:
@@ -89,6 +89,6 @@ def with_adapter(model: Any, folder: Path) -> Any:
     except Exception as error:
         # Untrusted files: any exception of the library means that they do not fit.
         raise InputError(
-            f"The adapter {folder.name} does not fit its model ({reason_of(error)}); give the model"
-            " that it was trained on."
+            f"The adapter {folder.name} does not fit its model ({reason_of(error)}). Give the"
+            " model that it was trained on."
         ) from error

@@ -123,8 +123,8 @@ def see(
             break
     if not recorder.found and differs:
         raise InputErrorWithAdvice(
-            "This model gives other outputs when its attention is watched, so what was seen is not"
-            " what it does",
+            "This model gives other outputs while its attention is recorded, so the record"
+            " would not show what it does",
             "probe",
         )
     details = {"attention": f"seen as {' and '.join(used)}"} if used else {}

@@ -77,8 +77,8 @@ def weights_of(folder: Path) -> Weights:
                     kinds[part.get_dtype()] += prod(part.get_shape())
         except (SafetensorError, OSError) as error:
             raise InputError(
-                f"The weights {path.name} of {folder.name} are damaged ({error}); fetch the file"
-                " again."
+                f"The weights {path.name} of {folder.name} are damaged ({error}). Fetch the"
+                " file again."
             ) from error
     [(kind, _), *_] = kinds.most_common(1) or [("", 0)]
     return Weights(kinds.total(), nbytes, written, _STORED.get(kind, kind))
@@ -97,19 +97,19 @@ def weight_files(folder: Path) -> Sequence[Path]:
         parts = {str(part) for part in json.loads(index.read_bytes())["weight_map"].values()}
     except (ValueError, KeyError, AttributeError, TypeError) as error:
         raise InputError(
-            f"The index {INDEX} of {folder.name} is damaged; fetch the file again."
+            f"The index {INDEX} of {folder.name} is damaged. Fetch the file again."
         ) from error
     if not all(part.endswith(".safetensors") for part in parts):
         raise InputError(
-            f"The index of {folder.name} names weights that are no safetensors; save the model"
-            " anew."
+            f"The index of {folder.name} names weights that are not safetensors. Save the"
+            " model again."
         )
     # Use only the file name: no file outside the folder is opened.
     missing = sorted(part for part in parts if not (folder / Path(part).name).is_file())
     if missing:
         raise InputError(
             f"The folder {folder.name} lacks {len(missing)} of {len(parts)} files of weights,"
-            f" such as {missing[0]}; fetch them."
+            f" such as {missing[0]}. Fetch them."
         )
     return [folder / Path(part).name for part in sorted(parts)]
 
@@ -123,15 +123,15 @@ def check_room(name: str, weights: Weights, device: torch.device) -> None:
     free = free_bytes(device)
     if weights.needed <= free:
         return
-    help = "take a smaller model, or end other programs on the machine where it runs"
+    help = "Use a smaller model, or end other programs on the machine where it runs"
     if weights.needed_in("bfloat16") <= min(free, 0.75 * weights.needed):
         help = (
-            f"stored in bfloat16 it would need {in_words(weights.needed_in('bfloat16'))}: save it"
-            f" as such where there is room, or {help}"
+            f"In bfloat16 it needs {in_words(weights.needed_in('bfloat16'))}. Save it in bfloat16"
+            f" on a machine with enough memory. {help}"
         )
     raise NoRoom(
         f"The model {name} needs {in_words(weights.needed)} of memory in {weights.kind}, but"
-        f" {in_words(free)} are free; {help}."
+        f" {in_words(free)} are free. {help}."
     )
 
 

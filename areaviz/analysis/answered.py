@@ -22,7 +22,7 @@ from areaviz.trace.record import FloatArray, Trace
 Measured = Mapping[str, float]
 
 MEASURES: Mapping[str, Measure] = {
-    "right": Measure("Right", "1 where the whole answer is right, 0 where it is not.", "high"),
+    "right": Measure("Right", "1 if the whole answer is right, else 0.", "high"),
     "bracket_f1": Measure(
         "Bracket F1",
         "Brackets with the right label around the right words: harmonic mean of the shares of those"
@@ -37,7 +37,7 @@ MEASURES: Mapping[str, Measure] = {
     ),
     "facts_read": Measure(
         "Facts read",
-        "Share of the facts that answer the question which some hop weighs most.",
+        "Share of the facts that answer the question and have the largest weight in some hop.",
         "high",
     ),
 }

@@ -282,9 +282,8 @@ def read_corpus(name: str, files: Files) -> Frequency:
     size = content.stat().st_size if isinstance(content, Path) else len(content)
     if size > MAX_CORPUS_MEGABYTES << 20:
         raise InputError(
-            f'"{shorten(name)}" has {size >> 20:,} MB but at most {MAX_CORPUS_MEGABYTES} are'
-            " possible"
-            " for a corpus; take a part of it."
+            f'"{shorten(name)}" has {size >> 20:,} MB; the limit is {MAX_CORPUS_MEGABYTES}'
+            " for a corpus. Take a part of it."
         )
     found: Frequency = Counter()
     with content.open("rb") if isinstance(content, Path) else io.BytesIO(content) as file:
@@ -293,7 +292,7 @@ def read_corpus(name: str, files: Files) -> Frequency:
                 found.update(words_of(line.decode("utf-8")))
             except UnicodeDecodeError as error:
                 raise InputError(
-                    f'Line {number:,} of "{shorten(name)}" is no UTF-8 text; save the file as'
-                    " UTF-8."
+                    f'Line {number:,} of "{shorten(name)}" is not a UTF-8 text. Save the file'
+                    " as UTF-8."
                 ) from error
     return found

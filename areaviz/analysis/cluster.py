@@ -46,7 +46,7 @@ def joined_ray(address: str | None, **options: Any) -> Iterator[None]:
         import ray
     except ImportError as error:
         raise BackendError(
-            "Ray is not installed; install it with: pip install 'areaviz[serve]'."
+            "Ray is not installed. Install it with: pip install 'areaviz[serve]'."
         ) from error
     if ray.is_initialized():
         yield
@@ -61,7 +61,7 @@ def joined_ray(address: str | None, **options: Any) -> Iterator[None]:
         except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
             reason = str(error)[:200]
             raise BackendError(
-                f"Ray could not be started or reached ({reason}); look at its address."
+                f"Ray could not be started or reached ({reason}). Check its address."
             ) from error
         stack.callback(ray.shutdown)
         yield

@@ -151,8 +151,8 @@ class Job:
         except Exception:
             log.exception("While a job ran")
             self.problem = (
-                "Something went wrong; it was written to the app's log. What was done is kept: run"
-                " it again."
+                "Something went wrong, and the app's log has the reason. The results so far"
+                " are kept. Run it again."
             )
 
 
@@ -221,9 +221,10 @@ class Jobs:
         running = {job.number: job for job in self.running()}
         if number not in running:
             numbers = ", ".join(map(str, running)) or "none"
-            raise InputError(f"No analysis {number} is running; running are: {numbers}.")
+            raise InputError(f"No analysis {number} is running. Running analyses: {numbers}.")
         running[number].stop(
-            "The operator stopped this analysis; what was done is kept, and it can go on later."
+            "The operator stopped this analysis. The results so far are kept, and you can"
+            " continue it later."
         )
         return running[number]
 

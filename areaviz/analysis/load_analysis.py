@@ -120,8 +120,8 @@ def _check_roles(columns: object) -> None:
         isinstance(one, str) for pair in columns.items() for one in pair
     ):
         raise InputError(
-            "The option columns= must give a role for each name, as texts in a dictionary; write"
-            ' for example {"mt": "output:alpha"}.'
+            "The option columns= must give a role for each name, as texts in a dictionary."
+            ' Write for example {"mt": "output:alpha"}.'
         )
 
 

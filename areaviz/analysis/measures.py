@@ -207,13 +207,13 @@ _OURS: Mapping[str, Measure] = {
     **OF_ANSWERS,
     "spoken_error": Measure(
         "Error",
-        "Letters or digits that have to be put in, left out or exchanged, as a share of those said;"
-        " 0 is best.",
+        "Inserted, deleted and substituted letters or digits, as a share of those spoken. 0"
+        " is best.",
         "low",
     ),
     "bleu": Measure(
         "BLEU",
-        "Sentence BLEU by sacrebleu, 0 to 100, orders without any match left out.",
+        "Sentence BLEU by sacrebleu, 0 to 100, without the orders that have no match.",
         "high",
     ),
     "chrf": Measure("chrF", "chrF2 by sacrebleu, 0 to 100.", "high"),
@@ -255,7 +255,7 @@ _OURS: Mapping[str, Measure] = {
     ),
     "dependence_share": Measure(
         "Query dependence, share",
-        "The same as a share of the most possible with what is attended to on the whole.",
+        "Query dependence divided by its maximum for the head's average attention.",
         "",
     ),
     "purity": Measure(

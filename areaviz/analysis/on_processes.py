@@ -208,7 +208,7 @@ def _received(connection: Connection) -> Answer:
         answer: Answer = connection.recv()
     except (EOFError, OSError):
         return BackendError(
-            "A process of the analysis was ended from outside, perhaps because the memory was full;"
-            " what was done is kept: free some memory, then start it again."
+            "A process of the analysis was killed, perhaps because the memory was full. The"
+            " results so far are kept. Free some memory, then start it again."
         )
     return answer

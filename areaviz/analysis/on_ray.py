@@ -111,7 +111,7 @@ def _rows(
             yield row_of(json.loads(answer["row"]))
     except RayError as error:
         raise BackendError(
-            "Ray lost its workers and could not bring them back; start the analysis again."
+            "Ray lost its workers and could not bring them back. Start the analysis again."
         ) from error
 
 

@@ -167,8 +167,8 @@ class ReaderFiles:
         folder = self._own / name
         if not is_set_id(name) or not (folder / ROLES).exists():
             raise InputError(
-                "The files of this set are not kept here for you: they were deleted, or another"
-                " reader has them; choose them again."
+                "The files of this set are not kept here for you: they were deleted, or they"
+                " belong to another user. Choose them again."
             )
         with disk_errors("reading the files of the set"):
             try:
@@ -177,7 +177,7 @@ class ReaderFiles:
                 chosen = chosen_of(about["roles"], files)
             except DAMAGE as error:
                 raise InputError(
-                    "What is kept of this set is damaged; choose its files again."
+                    "What is kept of this set is damaged. Choose its files again."
                 ) from error
             (folder / ROLES).touch()
         return files, chosen

@@ -30,7 +30,7 @@ def report_page(report: Report) -> str:
             f" {len(report.systems)}. Leave some out."
         )
     if report.frame.empty:
-        raise InputError("There are no examples to report; choose a slice or a search with some.")
+        raise InputError("There are no examples to report. Choose a slice or a search with some.")
     sections = {
         "The whole set": whole_set(report),
         "Themes": themes(report),

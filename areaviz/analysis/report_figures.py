@@ -61,9 +61,9 @@ def _compared(report: Report, pair: tuple[int, int]) -> list[Markup]:
             )
     first, second = (report.names[number] for number in pair)
     about = (
-        f"Wins are examples in which {second} is better than {first}. The interval holds the mean"
-        " change of 95 % of 1,000 sets drawn anew from these examples (bootstrap, seed 1); where it"
-        " leaves out 0, the change is hardly chance."
+        f"Wins are examples in which {second} is better than {first}. The interval contains"
+        " the mean change of 95 % of 1,000 resampled sets (bootstrap, seed 1). If it excludes"
+        " 0, the change is unlikely to be chance."
     )
     heads = ("Measure", "Wins", "Ties", "Losses", "Mean change", "95 % interval")
     parts = [element("p", about), table(heads, rows)]
@@ -176,7 +176,7 @@ def errors(report: Report) -> list[Markup]:
 
 def _agreement(found: Sequence[Agreement]) -> list[Markup]:
     if not found:
-        return [element("p", "No output was judged by two raters, so nobody knows how they agree.")]
+        return [element("p", "No output has two ratings yet, so agreement cannot be computed.")]
     lines = [(one.about, one.alpha, one.raters, one.units) for one in found]
     heads = ("Agreement on", "Krippendorff's alpha", "Raters", "Rated by two or more")
     about = "1 is full agreement, 0 is agreement by chance."

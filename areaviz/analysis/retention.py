@@ -73,8 +73,8 @@ def keep_days() -> float | None:
         if 0 < days <= MAX_DAYS:
             return days
     raise InputError(
-        f'{DAYS} is "{given[:40]}" but must be a number of days up to {MAX_DAYS:,}; fix the'
-        " setting."
+        f'{DAYS} is "{given[:40]}" but must be a number of days up to {MAX_DAYS:,}. Correct'
+        " the setting."
     )
 
 

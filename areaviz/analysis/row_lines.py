@@ -109,7 +109,7 @@ def read_lines(content: bytes, name: str) -> Lines:
 
 def read_header(line: bytes, name: str) -> tuple[int, Header]:
     """Return the version and the header of a first line; raise the errors of `read_lines`."""
-    sorry = f"{name} is no analysis of this version; choose another file."
+    sorry = f"{name} is not an analysis of this version. Choose another file."
     try:
         entries = json.loads(line)
         version = entries.pop("version")

@@ -113,7 +113,7 @@ class RowFile:
         except OSError as error:
             reason = error.strerror or str(error)
             raise BackendError(
-                f"{path.name} could not be read ({reason}); fix that, then try again."
+                f"{path.name} could not be read ({reason}). Fix that, then try again."
             ) from error
         return cls(path, read_lines(content, path.name))
 
@@ -150,8 +150,8 @@ def remove_rows(path: Path, reader: str) -> None:
     with _locked(path), _write_errors(path):
         if not reader or RowFile.read(path).header.reader != reader:
             raise InputError(
-                "Somebody else began this analysis; only they, or who operates this app, can"
-                " delete it."
+                "Another user started this analysis. Only that user or the operator of this"
+                " app can delete it."
             )
         path.unlink()
 
@@ -187,7 +187,7 @@ def _prepare(path: Path, header: Header) -> Path | None:
         return aside
     if (lines.header, lines.version) != (header, VERSION):
         raise InputError(
-            f"{path.name} holds the analysis of another set, model or option; choose another name."
+            f"{path.name} has the analysis of another set, model or option. Choose another name."
         )
     if not lines.damaged:
         os.truncate(path, content.rfind(b"\n") + 1)
@@ -214,8 +214,8 @@ def _locked(path: Path) -> AcquireReturnProxy[FileLock]:
             return lock.acquire()
         except Timeout:
             raise InputError(
-                "This analysis is running already, alone or as one of two; wait for its end or stop"
-                " it there, then go on."
+                "This analysis is already running, alone or as one of two. Wait for its end"
+                " or stop it there, then continue."
             ) from None
 
 
@@ -242,6 +242,6 @@ def _write_errors(path: Path) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or str(error)
         raise BackendError(
-            f"{path.name} could not be written ({reason}); what was done is kept: free some space,"
-            " then go on."
+            f"{path.name} could not be written ({reason}). The results so far are kept. Free"
+            " some space, then continue."
         ) from error

@@ -179,7 +179,9 @@ class SharedLinks:
             InputError: the link belongs to another user.
         """
         if reader != link.owner:
-            raise InputError("Another reader shared this analysis, and only they can withdraw it.")
+            raise InputError(
+                "Another user shared this analysis, and only that user can withdraw it."
+            )
         with disk_errors("withdrawing the link"):
             _remove(self._all / link.owner / link.id)
 

@@ -32,9 +32,9 @@ ALL_MEASURES: Mapping[str, Measure] = {
     **MEASURES,
     CIDER: Measure("CIDEr-D", "CIDEr-D, 0 to 10.", "high"),
     MQM: Measure(
-        "MQM", "What the errors that raters marked cost by MQM's weights; 0 is best.", "low"
+        "MQM", "Cost of the errors that raters marked, by MQM's weights. 0 is best.", "low"
     ),
-    JUDGED: Measure("Judged", "The score that raters gave, 0 to 100, their mean.", "high"),
+    JUDGED: Measure("Judged", "Mean of the scores that raters gave, 0 to 100.", "high"),
 }
 # Prefix of the column of a score from a file.
 SCORE = "score:"

@@ -135,10 +135,10 @@ def _computed(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec, impl: s
 def _check_impl(impl: str, spec: AreaSpec) -> None:
     if impl == "fused":
         raise ValueError(
-            "impl='fused' computes float32 and half precision without dropout or top_k: on a CPU"
-            " with a C compiler (gcc or cc) mean or boundary keys with sum or mean values, and no"
-            " gradients of weights; on a GPU, where FlexAttention can be compiled, no weights and"
-            " no width below 16; use impl='auto'."
+            "impl='fused' computes float32 and half precision without dropout or top_k: on a"
+            " CPU with a C compiler (gcc or cc) mean or boundary keys with sum or mean"
+            " values, and no gradients of weights; on a GPU, where FlexAttention can be"
+            " compiled, no weights and no width below 16. Use impl='auto'."
         )
     if impl not in FORMS:
         names = ", ".join(("auto", "fused", *FORMS))
@@ -146,7 +146,7 @@ def _check_impl(impl: str, spec: AreaSpec) -> None:
     if impl == "streamed" and not spec.is_linear:
         raise ValueError(
             f"impl={impl!r} cannot do key_mode={spec.key_mode!r} with"
-            f" value_mode={spec.value_mode!r}; use impl='auto' or impl='pooled'."
+            f" value_mode={spec.value_mode!r}. Use impl='auto' or impl='pooled'."
         )
 
 

@@ -37,8 +37,8 @@ class ShapeEmbedding(nn.Module):
         height, width = self.height_embedding.num_embeddings, self.width_embedding.num_embeddings
         if grid.max_height > height or grid.max_width > width:
             raise ValueError(
-                f"Areas go up to {grid.max_height}x{grid.max_width} but these keys know shapes up"
-                f" to {height}x{width}; choose a smaller area size."
+                f"Areas go up to {grid.max_height}x{grid.max_width} but these keys know"
+                f" shapes up to {height}x{width}. Choose a smaller area size."
             )
         # The order is that of `AreaGrid.shapes`: widths innermost.
         device = self.shape.weight.device

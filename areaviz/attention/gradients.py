@@ -76,6 +76,6 @@ def too_many(count: int) -> str:
     if count <= MOST_OUTPUTS:
         return ""
     return (
-        f"left out: it takes a pass backwards for each of {count:,} outputs, more than"
+        f"left out: it needs one backward pass for each of {count:,} outputs; the limit is"
         f" {MOST_OUTPUTS}"
     )

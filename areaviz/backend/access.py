@@ -24,7 +24,7 @@ EVERY_ADDRESS = ("0.0.0.0", "::")
 
 MIN_LENGTH, MAX_LENGTH, MIN_DIFFERENT = 16, 512, 8
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]+")
-_ADVICE = "write a new one with: python -m areaviz serve token FILE"
+_ADVICE = "Write a new one with: python -m areaviz serve token FILE"
 
 # Environment variable with the key of admission (`admission_key`); empty where no token is needed.
 KEY_SETTING = "AREAVIZ_ADMISSION_KEY"
@@ -74,11 +74,11 @@ def check_token(token: str) -> str:
     if not MIN_LENGTH <= len(token) <= MAX_LENGTH or not _TOKEN.fullmatch(token):
         raise InputError(
             f"An access token has {MIN_LENGTH} to {MAX_LENGTH} letters, digits or any of ._~+/=-"
-            f" and no blanks; {_ADVICE}."
+            f" and no spaces. {_ADVICE}."
         )
     if len(set(token)) < MIN_DIFFERENT:
         raise InputError(
-            f"An access token has at least {MIN_DIFFERENT} different characters; {_ADVICE}."
+            f"An access token has at least {MIN_DIFFERENT} different characters. {_ADVICE}."
         )
     return token
 
@@ -94,7 +94,7 @@ def read_token(path: Path) -> str:
             content = file.read(MAX_LENGTH + 3)  # one too many, and a line break
     except OSError as error:
         raise InputError(
-            f"The token file {path} cannot be read ({error.strerror}); {_ADVICE}."
+            f"The token file {path} cannot be read ({error.strerror}). {_ADVICE}."
         ) from error
     return check_token(content.decode("ascii", "replace").rstrip("\r\n"))
 
@@ -116,7 +116,7 @@ def write_token(path: Path) -> None:
         ) from error
     except OSError as error:
         raise BackendError(
-            f"{path} could not be written ({error.strerror}); choose another folder."
+            f"{path} could not be written ({error.strerror}). Choose another folder."
         ) from error
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
         file.write(secrets.token_urlsafe(32) + "\n")

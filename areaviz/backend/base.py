@@ -141,8 +141,8 @@ class Wrapper:
         """
         if not isinstance(self._inner, Explaining):
             raise InputError(
-                "A stored trace does not hold what a weight is made of. Start the app with its"
-                " models to see it."
+                "A stored trace cannot explain its weights. Start the app with its models to"
+                " explain them."
             )
         return self._inner.logits(request, site, layer, progress, caller)
 

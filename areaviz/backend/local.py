@@ -40,8 +40,8 @@ from areaviz.trace.request import Progress, Request
 log = logging.getLogger(__name__)
 MAX_LOADED = 8
 _NO_DIGESTS = (
-    "The card of %s has no digests, so a change of its files goes unnoticed; add them: areaviz"
-    " digests"
+    "The card of %s has no digests, so a change of its files goes unnoticed. Add them:"
+    " areaviz digests"
 )
 
 
@@ -170,17 +170,19 @@ class LocalBackend:
             card = read_card(path)
             if card.family not in MODELS:
                 raise BackendError(
-                    f"{path.parent.name} needs a newer version of areaviz, or the package that"
-                    f' brings models of the family "{card.family}"; update or install it.'
+                    f"{path.parent.name} needs a newer version of areaviz, or the package"
+                    f' with models of the family "{card.family}". Update areaviz or install'
+                    " the package."
                 )
             if card.name != path.parent.name:
                 raise BackendError(
-                    f"The folder {path.parent.name} holds the model {card.name}; give it that name."
+                    f"The folder {path.parent.name} has the model {card.name}. Rename the"
+                    f" folder to {card.name}."
                 )
             if card.name in self._cards:
                 raise BackendError(
-                    f"There are two models called {card.name}; the one in {path.parents[1]} is left"
-                    " out, so give it another name."
+                    f"There are two models called {card.name}. The one in {path.parents[1]} is"
+                    " skipped. Give it another name."
                 )
             if not card.files:
                 log.warning(_NO_DIGESTS, card.name)

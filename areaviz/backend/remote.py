@@ -61,7 +61,7 @@ class RemoteBackend:
     def __init__(self, address: str, token: str, answer_seconds: float = ANSWER_SECONDS) -> None:
         if not _ADDRESS.fullmatch(address):
             raise BackendError(
-                "A server of models has an address such as http://127.0.0.1:8000; name one like it."
+                "This is not the address of a model server. Give one such as http://127.0.0.1:8000."
             )
         self._address, self._seconds = address.rstrip("/"), answer_seconds
         self._http = requests.Session()
@@ -105,7 +105,7 @@ class RemoteBackend:
         with _damage_as_backend_error():
             found = codec.from_bytes(content, fetch)
         if not _answers(found.request, checked):
-            raise BackendError("The server of the models answered another request. Run it again.")
+            raise BackendError("The model server answered another request. Run the model again.")
         return found
 
     def logits(
@@ -194,17 +194,17 @@ class RemoteBackend:
                 raise  # the server may still be working on it
             except _LOST as error:
                 kind = type(error).__name__
-                log.warning("The request for %s was lost (%s); it is sent once more", path, kind)
+                log.warning("The request for %s was lost (%s) and is sent again", path, kind)
                 return once()
         except requests.Timeout as error:
             raise BackendError(
-                f"The server of the models at {self._address} did not answer in time. Your input is"
+                f"The model server at {self._address} did not answer in time. Your input is"
                 " kept. Try again later."
             ) from error
         except (requests.RequestException, _Broken) as error:
             raise BackendError(
-                f"The server of the models at {self._address} cannot be reached or broke off. Your"
-                " input is kept. Try again in a moment."
+                f"The model server at {self._address} cannot be reached, or it closed the"
+                " connection. Your input is kept. Try again in a moment."
             ) from error
 
     def _send_once(self, path: str, most: int, body: bytes, key: str, seconds: float) -> bytes:
@@ -234,7 +234,7 @@ class _Broken(Exception):
 
 _LOST = (requests.ConnectionError, requests.exceptions.ChunkedEncodingError, _Broken)
 _STRANGE = (
-    "The server of the models answered with something else than this app asks for; update both to"
+    "The answer of the model server has an unknown format. Update the app and the server to"
     " one version."
 )
 
@@ -246,14 +246,17 @@ def _failure(status: int, content: bytes) -> Exception:
         return InputError(sentence)
     if kind == "token":
         return BackendError(
-            "The server of the models refuses the token; put its token into AREAVIZ_TOKEN_FILE."
+            "The model server refused the access token. Set AREAVIZ_TOKEN_FILE to the file of"
+            " its token."
         )
     if kind and kind != "busy":
         return BackendError(sentence)
     if status == _UNAVAILABLE:
         return BackendBusy(
             sentence
-            or "The models are busy: too many requests are waiting already; try again in a moment."
+            or (
+                "The models are busy: too many requests are waiting already. Try again in a moment."
+            )
         )
     return _Broken(f"status {status}") if status >= _SERVER_ERROR else BackendError(_STRANGE)
 

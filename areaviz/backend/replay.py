@@ -60,8 +60,8 @@ class ReplayBackend:
         """
         if request not in self._paths:
             raise InputError(
-                "There is no stored result for this text and these settings; choose one of the"
-                " ready examples, or start the app with its models."
+                "There is no stored result for this input. Choose an example, or start the"
+                " app with its models."
             )
         if progress:
             progress(0.5, "Reading the stored trace")
@@ -84,11 +84,11 @@ class ReplayBackend:
         try:
             request = codec.load(path).request
         except InputError as error:
-            self._problems.append(f"The stored trace {path.name} is left out: {error}")
+            self._problems.append(f"The stored trace {path.name} is skipped: {error}")
             return
         if request.model in self._cards:
             self._paths[request] = path
         else:
             self._problems.append(
-                f"The stored trace {path.name} is left out: there is no card for its model."
+                f"The stored trace {path.name} is skipped: there is no card for its model."
             )

@@ -48,7 +48,7 @@ class StoredBackend(Wrapper):
             try:
                 return self._with_best(codec.load(path))
             except InputError as error:
-                log.warning("The stored trace %s is passed over: %s", path.name, error)
+                log.warning("The stored trace %s is skipped: %s", path.name, error)
         return self._inner.trace(request, progress, caller)
 
     def _with_best(self, trace: Trace) -> Trace:

@@ -238,7 +238,9 @@ def _stranger_entries(content: bytes) -> dict[str, Any]:
     try:
         return _loads(content)
     except (ValueError, RecursionError) as error:
-        raise InputError("The request is not JSON of this app. Send it again.") from error
+        raise InputError(
+            "The request body is not valid JSON for this server. Send it again."
+        ) from error
 
 
 def _dumps(entries: dict[str, Any]) -> bytes:

@@ -182,7 +182,7 @@ class Worker:
         with self._changed:
             if self._thread.is_alive():
                 return
-            log.error("The thread of the models had ended; another one was started.")
+            log.error("The thread of the models had ended. A new one was started.")
             for job in self._running:
                 job.error = job.error or BackendError(
                     "The model was stopped while it ran. Try again."

@@ -34,11 +34,11 @@ MEASURED = ("figures", "attention", "heads", "opening", "notes", "gates", "files
 PICTURES = {"scenes": "shape scenes", "photos": "photographs"}
 """What pictures can show, with its description. `Card.pictures` is a key."""
 _KINDS: Mapping[Any, tuple[Any, str]] = {
-    str: (str, "text"),
-    int: (int, "whole number"),
-    float: ((int, float), "number"),
-    tuple: (list, "list"),
-    Mapping: (dict, "object with entries"),
+    str: (str, "a text"),
+    int: (int, "a whole number"),
+    float: ((int, float), "a number"),
+    tuple: (list, "a list"),
+    Mapping: (dict, "an object with entries"),
 }
 """For each type of a field: the corresponding JSON types, and a name for error messages."""
 
@@ -259,15 +259,15 @@ def read_card(path: Path) -> Card:
     Raises:
         BackendError: The file is missing or not JSON, or an entry is missing or has the wrong type.
     """
-    advice = "restore it from the repository or train the model again"
+    advice = "Restore it from the repository or train the model again"
     try:
         return card_of(json.loads(path.read_bytes()))
     except OSError as error:
         raise BackendError(
-            f"The model card {path} cannot be read ({error.strerror or error}); {advice}."
+            f"The model card {path} cannot be read ({error.strerror or error}). {advice}."
         ) from error
     except (ValueError, RecursionError) as error:
-        raise BackendError(f"The model card {path} is damaged ({error}); {advice}.") from error
+        raise BackendError(f"The model card {path} is damaged ({error}). {advice}.") from error
 
 
 def card_of(entries: Any) -> Card:
@@ -326,7 +326,7 @@ def _typed(value: Any, hint: Any, name: str) -> Any:
     kind, parts = get_origin(hint) or hint, get_args(hint)
     expected, called = _KINDS[kind]
     if not isinstance(value, expected) or isinstance(value, bool):
-        raise ValueError(f"{name} is no {called}")
+        raise ValueError(f"{name} is not {called}")
     if kind is tuple:
         return tuple(_typed(item, parts[0], f"an entry of {name}") for item in value)
     if kind is Mapping:

@@ -47,13 +47,13 @@ def opening_of(value: Any, name: str) -> Opening:
     """
     names = {"reading", "layer", "head"}
     if not isinstance(value, dict) or value.keys() - {"best", "pointing_head"} != names:
-        raise ValueError(f"{name} is no object with reading, layer and head")
+        raise ValueError(f"{name} is not an object with reading, layer and head")
     reading, layer, head = value["reading"], value["layer"], value["head"]
     if reading not in READINGS:
         raise ValueError(f"{name}: reading is none of {', '.join(READINGS)}")
     places = [layer] if head == "all" else [layer, head]
     if any(type(place) is not int or place < 0 for place in places):
-        raise ValueError(f"{name}: layer or head is no whole number from 0 on")
+        raise ValueError(f"{name}: layer or head is not a whole number from 0 on")
     best = best_of(value["best"]) if "best" in value else None
     pointing = _place(value["pointing_head"], name) if "pointing_head" in value else None
     return Opening(reading, layer, None if head == "all" else head, best, pointing)
@@ -63,5 +63,5 @@ def _place(value: Any, name: str) -> tuple[int, int]:
     """Convert JSON to a layer and a head. Raise ValueError for anything else."""
     is_list = isinstance(value, list) and len(value) == 2
     if not is_list or any(type(one) is not int or one < 0 for one in value):
-        raise ValueError(f"{name}: pointing_head is no list of layer and head")
+        raise ValueError(f"{name}: pointing_head is not a list of layer and head")
     return value[0], value[1]

@@ -21,9 +21,12 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "serve": ("serve", "Start the app on this machine, or serve the models to others."),
     "status": ("operator", "Show the status of an app that runs on this machine."),
     "jobs": ("operator", "List or stop the analyses of an app that runs on this machine."),
-    "train": ("train", "Train a model from a recipe; a killed run resumes."),
+    "train": ("train", "Train a model from a recipe. A killed run resumes."),
     "evaluate": ("evaluate", "Measure a model on a test set."),
-    "analyse": ("analyse", "Run a set of examples through one or two models, a row an example."),
+    "analyse": (
+        "analyse",
+        ("Run a dataset through one or two models and write one row per example."),
+    ),
     "forget": (
         "forget",
         ("Delete notes, slices and analyses that have not changed for a number of days."),
@@ -36,7 +39,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "align": ("align", "Choose the heads that together align best with known links."),
     "faithfulness": (
         "faithfulness",
-        "Measure how faithful an attention map is, beside areas picked by chance.",
+        "Measure how faithful an attention map is, compared with random areas.",
     ),
     "trace": ("trace", "Run a model on a sentence or picture and save what it attended to."),
     "show": ("view", "Open a saved trace in the browser."),
@@ -64,7 +67,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
 def build(chosen: str | None) -> typer.Typer:
     """Build the application with every command listed, and only the chosen one imported."""
     app = typer.Typer(
-        help="See which areas of a memory every attention head of a trained model attends to.",
+        help="See which areas of the input each attention head of a model attends to.",
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
@@ -96,8 +99,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if (error.name or "areaviz").startswith("areaviz"):
             raise
         typer.echo(
-            f"areaviz: this command needs {error.name}, which is not installed; the app"
-            " and its models come with: pip install 'areaviz[app]'",
+            f"areaviz: this command needs {error.name}, which is not installed. Install the"
+            " app and its models with: pip install 'areaviz[app]'",
             err=True,
         )
         raise SystemExit(1) from error

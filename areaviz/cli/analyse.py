@@ -35,9 +35,9 @@ def analyse(
         str,
         typer.Argument(
             metavar="SET",
-            help="A text with one sentence a line, a table or test set (.csv, .tsv, .json, .jsonl,"
-            " .xlsx, .parquet, WMT's .xml and .sgm), a folder of pictures, sounds or clips, or the"
-            " name of a sample set.",
+            help="A text with one sentence per line, a table or test set (.csv, .tsv, .json,"
+            " .jsonl, .xlsx, .parquet, WMT's .xml and .sgm), a folder of pictures,"
+            " sounds or clips, or the name of a sample set.",
         ),
     ],
     model: Annotated[
@@ -46,19 +46,19 @@ def analyse(
     ] = None,
     outputs: Annotated[
         list[Path] | None,
-        typer.Option(help="What any system wrote, a line an example; no model is needed."),
+        typer.Option(help="Outputs of any system, one line per example. No model is needed."),
     ] = None,
     reference: Annotated[
-        list[Path] | None, typer.Option(help="References of a text file, line by line.")
+        list[Path] | None, typer.Option(help="Reference texts, one per line.")
     ] = None,
     links: Annotated[
-        Path | None, typer.Option(help="Gold links of a text file, line by line.")
+        Path | None, typer.Option(help="Gold word alignments, one line per example.")
     ] = None,
     scores: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Scores of another tool, such as COMET: a number a line, or a table whose header "
-            "names them; one file for each of the systems."
+            help="Scores of another tool, such as COMET: one number per line, or a table with"
+            " a header. Give one file per system."
         ),
     ] = None,
     column: Annotated[
@@ -80,8 +80,7 @@ def analyse(
     corpus: Annotated[
         Path | None,
         typer.Option(
-            help="A text whose word frequencies sort words and examples, such as what a model was "
-            "trained on; else the references'."
+            help="Corpus for word frequencies, such as the training data. Default: the references."
         ),
     ] = None,
     errors: Annotated[
@@ -99,7 +98,7 @@ def analyse(
     by: Annotated[
         str,
         typer.Option(
-            help="Scores by bucket: by length, score, rarest or words, by a score of a file, or by"
+            help="Group scores by bucket: length, score, rarest, words, a score of a file, or"
             " a metadata column."
         ),
     ] = "",
@@ -115,8 +114,8 @@ def analyse(
         bool,
         typer.Option(
             "--causes",
-            help="Find themes, and look into the attention of each --model for the causes of its"
-            " first three: hundreds of runs a theme.",
+            help="Find themes, and search the attention of each --model for the causes of its"
+            " first three themes. This takes hundreds of runs per theme.",
         ),
     ] = False,
     baseline: Annotated[
@@ -154,11 +153,11 @@ def analyse(
         typer.echo(note, err=True)
     if not models and not brought.outputs:
         raise InputError(
-            "There is nothing to analyse. Name a --model or a file of --outputs, or set the role of"
-            " a column to output."
+            "There is nothing to analyse. Give a --model or a file of --outputs, or set the"
+            " role of a column to output."
         )
     if causes and not models:
-        raise InputError("--causes looks into the attention of a model. Name a --model, too.")
+        raise InputError("--causes searches the attention of a model. Give a --model, too.")
     if themes or causes:
         check_count(len(brought.dataset.examples))
     titles = _titles([*brought.outputs, *(one.name for one in models)])

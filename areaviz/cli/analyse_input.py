@@ -92,7 +92,7 @@ def _files_of_folder(folder: Path) -> dict[str, Path]:
     tables = [name for name in found if is_table_name(name)]
     if len(tables) > 1:
         raise InputError(
-            f'"{folder}" holds several tables ({", ".join(tables)}). Name the one that you mean.'
+            f'"{folder}" has several tables ({", ".join(tables)}). Give the path of one of them.'
         )
     if tables:
         return {tables[0]: found[tables[0]], **media}

@@ -103,9 +103,9 @@ def checked(asked: Asked, brought: Brought, titles: Sequence[str]) -> Prepared:
 def _check_writable(path: Path) -> None:
     folder = path.parent
     if path.is_dir():
-        raise InputError(f'"{path}" is a folder. Name a file in it.')
+        raise InputError(f'"{path}" is a folder. Give a file in it.')
     if not folder.is_dir():
-        raise InputError(f'There is no folder "{folder}" to write "{path.name}" into. Create it.')
+        raise InputError(f'The folder "{folder}" for "{path.name}" does not exist. Create it.')
     if not os.access(path if path.exists() else folder, os.W_OK):
         raise InputError(f'"{path}" cannot be written. Choose a place where you may write.')
 
@@ -121,8 +121,8 @@ def _places(wheres: Sequence[str], brought: Brought) -> tuple[int, ...] | None:
         if name not in metadata:
             known = ", ".join(map(shorten, metadata)) or "none"
             raise InputError(
-                f'--where asks for "{shorten(where)}", but there is no metadata column'
-                f' "{shorten(name)}". The metadata columns are: {known}.'
+                f'--where names "{shorten(where)}", but the metadata column "{shorten(name)}"'
+                f" does not exist. The metadata columns are: {known}."
             )
         places &= {place for place, cell in enumerate(metadata[name]) if cell == value}
     if not places:
@@ -174,7 +174,7 @@ def tell(
         write_whole(asked.table, table_csv(frame))
     if asked.report:
         write_whole(asked.report, report_page(reported).encode("utf-8", "replace"))
-        typer.echo(f"The report lies in {asked.report}")
+        typer.echo(f"Report written to {asked.report}")
 
 
 def _with_themes(report: Report, systems: Mapping[str, tuple[Request, Named]]) -> Report:

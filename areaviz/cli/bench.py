@@ -15,10 +15,10 @@ from areaviz.trace.errors import BackendError, InputError
 
 def bench(
     name: Annotated[
-        str, typer.Argument(help="Which benchmark; without a name, all of them are listed.")
+        str, typer.Argument(help="The benchmark. Without a name, all are listed.")
     ] = "",
     options: Annotated[
-        list[str] | None, typer.Argument(help="Its own options, after two hyphens.")
+        list[str] | None, typer.Argument(help="Options of the benchmark, after two hyphens.")
     ] = None,
 ) -> None:
     """Run a benchmark of the repository: areaviz bench app -- --items 32 128.
@@ -32,7 +32,7 @@ def bench(
             typer.echo(f"{each:{width}}  {line}")
         return
     if name not in found:
-        raise InputError(f'There is no benchmark "{name}"; choose one of {", ".join(found)}.')
+        raise InputError(f'Benchmark "{name}" does not exist. Choose one of {", ".join(found)}.')
     done = subprocess.run(
         [sys.executable, "-m", f"benchmarks.{name}", *(options or [])], cwd=ROOT, check=False
     )
@@ -53,7 +53,7 @@ def benchmarks() -> dict[str, str]:
                 found[script.stem] = (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
     if not found:
         raise BackendError(
-            "The benchmarks come with the repository, not with the package; run this from a clone"
-            " of it."
+            "The benchmarks come with the repository, not with the package. Run this from a"
+            " clone of it."
         )
     return found

@@ -34,8 +34,8 @@ def get(
     folder: Annotated[
         Path | None,
         typer.Option(
-            help="Where to put it; else AREAVIZ_DATA or data/ for a corpus, and where the app looks"
-            " for models."
+            help="Folder for the files. Default: AREAVIZ_DATA or data/ for a corpus, and the app's"
+            " folder of models for models."
         ),
     ] = None,
 ) -> None:
@@ -52,8 +52,8 @@ def get(
         return
     files = get_multi30k(folder or data_folder(), progress=_show)
     typer.echo(
-        f"{what}: {len(files)} files in {files[0].parent}, all correct; for research and"
-        " education only."
+        f"{what}: {len(files)} files in {files[0].parent}, all correct. They are for"
+        " research and education only."
     )
 
 

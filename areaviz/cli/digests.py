@@ -17,7 +17,7 @@ from areaviz.trace.errors import BackendError
 def digests(
     checkpoints: Checkpoints = CHECKPOINTS,
     renew: Annotated[
-        list[str] | None, typer.Option(help="A model whose files were exchanged on purpose.")
+        list[str] | None, typer.Option(help="A model whose files you replaced on purpose.")
     ] = None,
 ) -> None:
     """Compare the models' files with the digests in their cards; a card without digests gets them.
@@ -41,6 +41,6 @@ def digests(
         typer.echo(f"The digests of {', '.join(written)} were written into their cards.")
     if wrong:
         raise BackendError(
-            f"Files of {', '.join(wrong)} are not those that the card names; restore them from the"
-            " repository, or, where you exchanged them, name the model by --renew."
+            f"Files of {', '.join(wrong)} do not match their cards. Restore them from the"
+            " repository, or pass --renew NAME if you replaced them on purpose."
         )

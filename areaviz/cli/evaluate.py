@@ -17,16 +17,14 @@ def evaluate(
     checkpoint: Annotated[Path, typer.Argument(help="A checkpoint folder.")],
     split: Annotated[
         str,
-        typer.Option(
-            help="val or test; for translators val, test_2016_flickr or test_2017_flickr."
-        ),
+        typer.Option(help="val or test. Translators: val, test_2016_flickr or test_2017_flickr."),
     ] = "val",
-    beam: Annotated[int, typer.Option(min=1, max=16, help="Beam width; 1 is greedy.")] = 4,
+    beam: Annotated[int, typer.Option(min=1, max=16, help="Beam width. 1 is greedy.")] = 4,
     traces: Annotated[
-        int, typer.Option(min=0, help="Examples that attention is measured over.")
+        int, typer.Option(min=0, help="Number of examples for the measures of attention.")
     ] = 200,
     outputs: Annotated[
-        bool, typer.Option(help="Write and score outputs; without, attention alone is measured.")
+        bool, typer.Option(help="Write and score outputs. Otherwise only attention is measured.")
     ] = True,
     output: Annotated[
         Path | None, typer.Option(help="Write what the model wrote here, one a line.")

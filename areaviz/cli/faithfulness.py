@@ -21,33 +21,38 @@ from areaviz.trace.request import Request
 def faithfulness(
     model: Annotated[str, typer.Argument(help=MODEL)],
     examples: Annotated[
-        int, typer.Option(min=1, help="How many of the app's own examples are measured.")
+        int, typer.Option(min=1, help="Number of the app's own examples to measure.")
     ] = 24,
     site: Annotated[
         str,
         typer.Option(
-            help="The attention: encoder-decoder, encoder self ...; else that from output to input."
+            help=(
+                "Attention type, such as encoder-decoder or encoder self. Default: from"
+                " output to input."
+            )
         ),
     ] = "",
-    layer: Annotated[int, typer.Option(min=1, help="Whose map; from 1.")] = 1,
+    layer: Annotated[int, typer.Option(min=1, help="Layer of the map, from 1.")] = 1,
     head: Annotated[
-        int | None, typer.Option(min=1, help="Whose map, from 1; else the mean of all heads.")
+        int | None, typer.Option(min=1, help="Head of the map, from 1. Default: all.")
     ] = None,
     k: Annotated[
-        int, typer.Option(min=1, help="How many items or areas each output item loses or keeps.")
+        int,
+        typer.Option(
+            min=1, help=("Number of items or areas that each output item loses or keeps.")
+        ),
     ] = 5,
     unit: Annotated[str, typer.Option(help="item or area.")] = "item",
-    word: Annotated[
-        str, typer.Option(help="With --foil: the word of an output that is asked about.")
-    ] = "",
+    word: Annotated[str, typer.Option(help="With --foil: the word of an output to compare.")] = "",
     foil: Annotated[
         str,
         typer.Option(
-            help='Measure by how much more probable --word is than this word; "likeliest": an'
-            " output's least certain item against the likeliest other one."
+            help='Measure how much more probable --word is than this word. "likeliest"'
+            " compares the least certain item of an output with its likeliest"
+            " alternative."
         ),
     ] = "",
-    draws: Annotated[int, typer.Option(min=2, help="How often as many are picked by chance.")] = 5,
+    draws: Annotated[int, typer.Option(min=2, help="Number of random baselines to draw.")] = 5,
     checkpoints: Checkpoints = CHECKPOINTS,
     device: Device = "auto",
 ) -> None:
@@ -88,7 +93,7 @@ def _samples(card: Card) -> str:
     if card.task not in takes:
         raise InputError(
             f"“{card.title}” cannot be measured: the app has no examples on which some of its"
-            f" attention could be taken away; choose a model of: {', '.join(takes.values())}."
+            f" attention could be taken away. Choose a model of: {', '.join(takes.values())}."
         )
     return TASKS[card.task].samples
 

@@ -22,7 +22,7 @@ from areaviz.trace.errors import InputError
 def forget(
     days: Annotated[
         float | None,
-        typer.Option(min=0, max=MAX_DAYS, help=f"Days; else those of the setting {DAYS}."),
+        typer.Option(min=0, max=MAX_DAYS, help=f"Number of days. Default: the setting {DAYS}."),
     ] = None,
     import_id: Annotated[
         str,
@@ -63,17 +63,18 @@ def forget(
         )
     gone = remove_old(store, folder, chosen)
     typer.echo(
-        f"Deleted what nobody changed for {chosen:g} days: {gone.notes:,} notes, {gone.slices:,}"
-        f" slices, {gone.judgements:,} judged outputs, {gone.analyses:,} analyses, {gone.copies:,}"
-        f" copies, {gone.kept:,} kept sets, entries of lists and shared links."
+        f"Deleted everything unchanged for {chosen:g} days: {gone.notes:,} notes,"
+        f" {gone.slices:,} slices, {gone.judgements:,} judged outputs, {gone.analyses:,}"
+        f" analyses, {gone.copies:,} copies, {gone.kept:,} kept sets, entries of lists and"
+        " shared links."
     )
 
 
 def _describe_age(age: AgeOfWork, days: float, now: datetime) -> str:
     """Return sentences that say what is old, and how old the newest work is."""
     text = (
-        f"Nobody changed {age.notes:,} notes, {age.slices:,} slices, {age.judgements:,} judged"
-        f" outputs and {age.analyses:,} analyses for {days:g} days."
+        f"Unchanged for {days:g} days: {age.notes:,} notes, {age.slices:,} slices,"
+        f" {age.judgements:,} judged outputs and {age.analyses:,} analyses."
     )
     if age.newest is None:
         return text
@@ -94,6 +95,6 @@ def _remove_records(import_id: str, without_owner: bool) -> None:
         slices = Slices(store).remove_without_owner()
         gone = notes.remove_without_owner(), judgements.remove_without_owner()
         typer.echo(
-            f"Deleted what has no owner: {gone[0]:,} notes, {slices:,} slices, {gone[1]:,} judged"
-            " outputs."
+            f"Deleted everything without an owner: {gone[0]:,} notes, {slices:,} slices,"
+            f" {gone[1]:,} judged outputs."
         )

@@ -47,7 +47,7 @@ def live(
         list[str],
         typer.Argument(
             metavar="MODEL [MODEL] FILE.html",
-            help="One model of the checkpoints folder, or two to compare; then the page to write.",
+            help="One model of the checkpoints folder, or two to compare. Then the page to write.",
         ),
     ],
     text: Annotated[str | None, typer.Option(help="The text with which the page opens.")] = None,
@@ -64,9 +64,9 @@ def live(
     *models, file = given
     path = path_of(Path(file))
     if path.suffix.lower() != ".html":
-        raise InputError(f"A live page is an HTML file; name it {path.stem}.html.")
+        raise InputError(f"A live page is an HTML file. Name it {path.stem}.html.")
     if len(models) not in (1, 2):
-        raise InputError("Name one model, or two to compare, and then the file to write.")
+        raise InputError("Give one model, or two to compare, and then the file to write.")
     options = page_options("", "", 64, title, note, 16, theme)
     if len(models) == 1:
         html = live_html(models[0], checkpoints, options, text)

@@ -15,8 +15,10 @@ CHECKPOINTS = checkpoints_folder()
 MODEL = "A model of the checkpoints folder, the folder of a transformers model, or its hub's name."
 Checkpoints = Annotated[Path, typer.Option(help="The folder of models.")]
 Device = Annotated[str, typer.Option(help="auto, cuda, mps or cpu.")]
-Beam = Annotated[int, typer.Option(min=1, max=16, help="Beam width; 1 is greedy.")]
-AreaSize = Annotated[int | None, typer.Option(min=1, max=16, help="Largest area; else as trained.")]
+Beam = Annotated[int, typer.Option(min=1, max=16, help="Beam width. 1 is greedy.")]
+AreaSize = Annotated[
+    int | None, typer.Option(min=1, max=16, help="Largest area. Default: as trained.")
+]
 
 
 def decoding(beam: int) -> tuple[str, int]:

@@ -40,8 +40,8 @@ Host = Annotated[
 Folders = Annotated[
     list[str] | None,
     typer.Option(
-        help="The folder of a transformers model, or its name on the hub, shown beside the app's"
-        " own; can be given again."
+        help="Folder or hub name of a transformers model to show next to the app's own"
+        " models. Repeatable."
     ),
 ]
 TokenFile = Annotated[
@@ -56,7 +56,7 @@ def app(
     host: Host = "127.0.0.1",
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(help="A name by which readers reach this machine; can be given again."),
+        typer.Option(help="A host name under which users reach this machine. Repeatable."),
     ] = None,
     token_file: TokenFile = None,
     trace: Annotated[
@@ -77,7 +77,7 @@ def app(
     allow_frame: Annotated[
         list[str] | None,
         typer.Option(
-            help="An origin, https://NAME, whose pages may hold the app; can be given again."
+            help="An origin (https://NAME) that may embed the app in a frame. Repeatable."
         ),
     ] = None,
 ) -> None:
@@ -132,12 +132,12 @@ def models(
     ] = None,
     cpus: Annotated[float, typer.Option(min=0, help="Processors of a copy.")] = 1.0,
     gpus: Annotated[
-        float, typer.Option(min=0, help="GPUs of a copy; 0.5 puts two copies on one.")
+        float, typer.Option(min=0, help="GPUs per copy. 0.5 puts two copies on one.")
     ] = 0.0,
-    together: Annotated[int, typer.Option(min=1, help="Requests a copy works on at once.")] = 16,
+    together: Annotated[int, typer.Option(min=1, help="Requests that a copy runs at once.")] = 16,
     waiting: Annotated[int, typer.Option(min=1, help="Requests that may wait for a copy.")] = 64,
     cluster: Annotated[
-        str | None, typer.Option(help='A Ray cluster, "auto" on one of its nodes; else Ray here.')
+        str | None, typer.Option(help='A Ray cluster ("auto" on its nodes). Default: Ray here.')
     ] = None,
 ) -> None:
     """Serve only the models, on Ray Serve, for apps with AREAVIZ_BACKEND=http://HOST:PORT.
@@ -147,8 +147,8 @@ def models(
     """
     if token_file is None:
         raise InputError(
-            "The server of models needs an access token, also on this machine. Write one with "
-            "python -m areaviz serve token FILE and add --token-file FILE."
+            "The model server requires an access token, even on this machine. Create one with"
+            " python -m areaviz serve token FILE and add --token-file FILE."
         )
     digest = digest_of(read_token(token_file))
     scale = Scale(replicas, most_replicas, cpus, gpus, together, waiting)
@@ -157,7 +157,7 @@ def models(
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with suppress(KeyboardInterrupt), serving(opened, digest, scale, place) as address:
         typer.echo(
-            f"The models are served at {address}; connect the app with: AREAVIZ_BACKEND={address}"
+            f"The models are served at {address}. Connect the app with: AREAVIZ_BACKEND={address}"
         )
         # Do not use `signal.pause`: it would not wake up for a signal that arrives just before it.
         while True:
@@ -166,12 +166,13 @@ def models(
 
 @serve.command()
 def token(
-    file: Annotated[Path, typer.Argument(help="The file to write; it must not be there yet.")],
+    file: Annotated[Path, typer.Argument(help="The file to write. It must not exist yet.")],
 ) -> None:
     """Write a new access token to a file that only you can read."""
     write_token(file)
     typer.echo(
-        f"{file} holds a new access token; pass it on by hand, and serve with: --token-file {file}"
+        f"{file} contains a new access token. Give it to your users yourself, and serve with:"
+        f" --token-file {file}"
     )
 
 
@@ -183,8 +184,8 @@ def check_open(host: str, names: list[str], token_file: Path | None) -> None:
     """
     if token_file is None and not is_loopback(host):
         raise InputError(
-            f"Listening at {host}, beyond this machine, needs an access token; write one with "
-            "python -m areaviz serve token FILE and add --token-file FILE."
+            f"Listening on {host} admits other machines, so it requires an access token."
+            " Create one with python -m areaviz serve token FILE and add --token-file FILE."
         )
     for name in names:
         if not _NAME.fullmatch(name):
@@ -209,7 +210,8 @@ def set_trace(trace: Path | None) -> None:
         return
     if not trace.is_file():
         raise InputError(
-            f"There is no file {trace}; name a trace that this app has saved, or an npz of arrays."
+            f"The file {trace} does not exist. Give a trace that this app has saved, or an"
+            " npz of arrays."
         )
     os.environ[TRACE] = str(trace.resolve())
 
@@ -242,8 +244,8 @@ def checked(given: list[str]) -> list[str]:
         found = read_folder(place)
         weights, free = weights_of(found.path), in_words(free_bytes(choose_device("auto")))
         typer.echo(
-            f"{found.card.title}: {weights.parameters:,} parameters, stored in {weights.kind};"
-            f" needs {weights.sizes}; {free} are free here"
+            f"{found.card.title}: {weights.parameters:,} parameters, stored in {weights.kind}."
+            f" It needs {weights.sizes}; {free} are free."
         )
     return places
 
@@ -257,8 +259,8 @@ def check_origins(origins: list[str]) -> None:
     for origin in origins:
         if not _ORIGIN.fullmatch(origin):
             raise InputError(
-                f'"{origin}" is no origin that can hold the app in a frame; write it as'
-                " https://NAME or https://NAME:PORT, without a path."
+                f'"{origin}" is not a valid origin. Use https://NAME or https://NAME:PORT,'
+                " without a path."
             )
 
 

@@ -90,8 +90,8 @@ def _check_nothing(card: Card) -> None:
     for kind, (samples, _) in _SAMPLES.items():
         if task is not None and kind in task.inputs:
             raise InputError(
-                f"{card.name} takes a {kind}; name a file or a sample by --{kind}, for example"
-                f" {next(iter(samples))}."
+                f"{card.name} takes a {kind}. Give a file or a sample by --{kind}, for"
+                f" example {next(iter(samples))}."
             )
 
 
@@ -111,6 +111,6 @@ def medium_of(kind: str, name: str) -> Any:
     if name not in samples:
         known = ", ".join(samples)
         raise InputError(
-            f'There is no {kind} "{shorten(name)}"; name a file, or a sample: {known}.'
+            f'The {kind} "{shorten(name)}" does not exist. Give a file, or a sample: {known}.'
         )
     return read(name)

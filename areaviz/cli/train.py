@@ -30,5 +30,5 @@ def train(
         recipe = replace(recipe, seed=seed, name=f"{recipe.name}-seed{seed}")
     folder = run(recipe, data or data_folder(), runs, device)
     typer.echo(
-        f"The checkpoint is in {folder}; measure it with: python -m areaviz evaluate {folder}"
+        f"The checkpoint is in {folder}. Measure it with: python -m areaviz evaluate {folder}"
     )

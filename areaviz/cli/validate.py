@@ -35,7 +35,7 @@ def validate(
     if schema:
         typer.echo(schema_text(), nl=False)
     elif not files:
-        raise InputError("No file is named; name one or more, or ask for the --schema.")
+        raise InputError("No file was given. Give one or more files, or --schema.")
     wrong = 0
     for path in files or []:
         try:

@@ -43,16 +43,14 @@ Head = Annotated[
 Reading = Annotated[str, typer.Option(help=f"Initial display: {', '.join(READINGS)}.")]
 
 # Options for the content of a page.
-Layers = Annotated[
-    str, typer.Option(help="The layers a page carries, such as 1-4,12; all if left out.")
-]
+Layers = Annotated[str, typer.Option(help="Layers of the page, such as 1-4,12. Default: all.")]
 Sites = Annotated[
-    str, typer.Option(help="The attention a page carries, with commas between; all if left out.")
+    str, typer.Option(help="Attention types of the page, separated by commas. Default: all.")
 ]
 Areas = Annotated[
     int,
     typer.Option(
-        min=LEAST_AREAS, max=MOST_AREAS, help="Most areas of a query that a page carries."
+        min=LEAST_AREAS, max=MOST_AREAS, help="Largest number of areas per query in the page."
     ),
 ]
 Title = Annotated[str, typer.Option(help="The title of a page. Default: the model's name.")]
@@ -105,7 +103,7 @@ def show(
 def export(
     trace: SavedTrace,
     file: Annotated[
-        Path, typer.Argument(help=f"What to write; its ending says what: {', '.join(ENDINGS)}.")
+        Path, typer.Argument(help=f"File to write. Its extension is one of: {', '.join(ENDINGS)}.")
     ],
     text: Text = "",
     picture: PictureName = "",
@@ -138,10 +136,12 @@ def export(
 def _trace(place: Path, text: str, picture: str) -> Trace:
     """Return a saved trace, or run the model of a folder."""
     if not place.exists():
-        raise InputError(f"There is no folder and no saved trace {place}; check the path.")
+        raise InputError(f"{place} is neither a folder nor a saved trace. Check the path.")
     if not place.is_dir():
         if text or picture:
-            raise InputError("A saved trace has its input; --text and --picture go with a folder.")
+            raise InputError(
+                "A saved trace has its own input. Use --text and --picture only with a folder."
+            )
         return codec.load(place)
     # Imported late, so that saved traces are shown without torch.
     from areaviz.cli.models import named
@@ -181,7 +181,7 @@ def chosen_focus(
     if layer > most_layers or (head or 1) > most_heads:
         known = [f"{name} ({one[0]} layers, {one[1]} heads)" for name, one in sizes.items()]
         raise InputError(
-            f"This trace has no such site, layer or head; it has: {', '.join(known) or 'none'}."
+            f"This trace has no such site, layer or head. It has: {', '.join(known) or 'none'}."
         )
     return Focus(site, layer - 1, None if head is None else head - 1, reading=reading)
 
@@ -201,7 +201,7 @@ def page_options(
         InputError: `layers` is not a list such as "1-4,12", or there is no such theme.
     """
     if theme not in THEMES:
-        raise InputError(f'There is no theme "{theme}"; choose one of {", ".join(THEMES)}.')
+        raise InputError(f'Theme "{theme}" does not exist. Choose one of {", ".join(THEMES)}.')
     return PageOptions(
         title=title,
         note=note,

@@ -57,8 +57,7 @@ def _path(data: Path, task: int, split: str) -> Path:
     found = sorted(folder.glob(f"qa{task}_*_{part}.txt.gz"))
     if not found:
         raise FileNotFoundError(
-            f"There is no qa{task}_*_{part}.txt.gz in {folder}; put the bAbI tasks, version 1.2,"
-            " there."
+            f"{folder} has no qa{task}_*_{part}.txt.gz. Put the bAbI tasks, version 1.2, there."
         )
     return found[0]
 

@@ -53,16 +53,15 @@ def decode_clip(content: bytes, name: str = "upload") -> DecodedClip:
             or take too long to decode.
     """
     if not content:
-        raise InputError(f"The file is empty; choose a {FORMATS_TEXT} file.")
+        raise InputError(f"The file is empty. Choose a {FORMATS_TEXT} file.")
     if len(content) > MAX_MEGABYTES << 20:
         raise InputError(
-            f"The file has {len(content) / 2**20:,.1f} MB but at most {MAX_MEGABYTES} are possible;"
-            " make the clip shorter or smaller and choose it again."
+            f"The file has {len(content) / 2**20:,.1f} MB; the limit is {MAX_MEGABYTES} MB."
+            " Make the clip shorter or smaller and choose it again."
         )
     if "video" in kind_of(content):
         raise InputError(
-            f"The file is a recorded video, which is not read here; make a GIF of it, for example"
-            f" by: {CONVERT}"
+            f"Video files are not supported. Convert the video to GIF, for example with: {CONVERT}"
         )
     frames, count, milliseconds = _read(content)
     notes = []
@@ -109,14 +108,14 @@ def _read(content: bytes) -> tuple[list[Pixels], int, int]:
     kind = kind_of(content)
     is_known = any(f" {name} " in kind for name in ("GIF", "WebP", "PNG"))
     what = kind if kind and not is_known else f"not a {FORMATS_TEXT} file, or it is damaged"
-    damaged = InputError(f"The file is {what}; save the clip as GIF and choose that file.")
+    damaged = InputError(f"The file is {what}. Save the clip as GIF and choose that file.")
     try:
         with Image.open(io.BytesIO(content), formats=FORMATS) as image:
             clock = _Clock()
             count = _count_frames(image, clock)
             if count < FRAMES[0]:
                 raise InputError(
-                    "The file has one frame only; choose a clip in which something moves."
+                    "The file has one frame only. Choose a clip in which something moves."
                 )
             frames, durations = _kept_frames(image, count, clock)
             return frames, count, sum(durations) // count
@@ -138,8 +137,8 @@ class _Clock:
         """Raise InputError if decoding has taken too long."""
         if time.thread_time() - self._begun > MAX_SECONDS:
             raise InputError(
-                f"The clip takes more than {MAX_SECONDS:g} seconds to decode; make it smaller or"
-                " shorter and choose it again."
+                f"The clip takes more than {MAX_SECONDS:g} seconds to decode. Make it smaller"
+                " or shorter and choose it again."
             )
 
 
@@ -162,7 +161,7 @@ def _count_frames(image: Image.Image, clock: _Clock) -> int:
         if (number + 1) * each > MOST_DECODED:
             raise _too_large(MOST_DECODED, "all frames together")
         clock.check()
-    raise InputError(f"The clip has more than {MOST_FRAMES} frames; choose a shorter one.")
+    raise InputError(f"The clip has more than {MOST_FRAMES} frames. Choose a shorter one.")
 
 
 def _kept_frames(image: Image.Image, count: int, clock: _Clock) -> tuple[list[Pixels], list[int]]:
@@ -190,6 +189,6 @@ def _small(image: Image.Image) -> Pixels:
 
 def _too_large(megapixels: int, what: str) -> InputError:
     return InputError(
-        f"The clip has more than {megapixels} megapixels in {what}; make it smaller and choose it"
-        " again."
+        f"The clip has more than {megapixels} megapixels in {what}. Make it smaller and"
+        " choose it again."
     )

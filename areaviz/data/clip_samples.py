@@ -69,7 +69,7 @@ def clip_sample(name: str) -> Clip:
     """
     if name not in SAMPLES:
         raise InputError(
-            f'There is no clip "{shorten(name)}"; choose one of: {", ".join(SAMPLES)}.'
+            f'Clip "{shorten(name)}" does not exist. Choose one of: {", ".join(SAMPLES)}.'
         )
     sample = SAMPLES[name]
     rng = np.random.default_rng([SEED, list(SAMPLES).index(name)])

@@ -62,21 +62,21 @@ def _fetch(store: pooch.Pooch, name: str, room: str) -> Path:
     except requests.HTTPError as error:
         status = "an error" if error.response is None else error.response.status_code
         raise BackendError(
-            f"{host} answered {status} for {name}; try again later, and if it stays so report it to"
-            " this project."
+            f"{host} answered {status} for {name}. Try again later, and report it to this"
+            " project if it fails again."
         ) from error
     except requests.RequestException as error:
         raise BackendError(
-            f"Could not reach {host}; check the network or the proxy and try again."
+            f"Could not reach {host}. Check the network or the proxy and try again."
         ) from error
     except OSError as error:
         reason = "no space is left" if error.errno == errno.ENOSPC else error.strerror or str(error)
         raise BackendError(
-            f"Cannot write {store.path / name}: {reason}; free {room} or choose another folder with"
-            " --folder."
+            f"Cannot write {store.path / name}: {reason}. Free {room} or choose another"
+            " folder with --folder."
         ) from error
     except ValueError as error:
         raise BackendError(
-            f"{name} from {host} is not the expected file (its SHA-256 differs) and was not kept;"
-            " try again, and if it stays so report it to this project."
+            f"{name} from {host} is not the expected file (its SHA-256 differs) and was not"
+            " kept. Try again, and report it to this project if it fails again."
         ) from error

@@ -174,7 +174,7 @@ def content_digest(name: str, content: bytes | Path) -> str:
     except OSError as error:
         reason = error.strerror or os.strerror(error.errno or 0)
         raise InputError(
-            f'"{shorten(name)}" cannot be read ({reason}); mend that or leave it out.'
+            f'"{shorten(name)}" cannot be read ({reason}). Correct that or leave it out.'
         ) from error
 
 

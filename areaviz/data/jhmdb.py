@@ -67,7 +67,7 @@ def read_frames(folder: Path, films: Sequence[Film]) -> Iterator[Pixels]:
             content = archive.extractfile(members[film.name]) if film.name in members else None
             if content is None:
                 raise FileNotFoundError(
-                    f"{film.name} is not in {path}; put the whole archive of J-HMDB there."
+                    f"{film.name} is not in {path}. Put the whole archive of J-HMDB there."
                 )
             yield frames_of_sheet(content.read())
 
@@ -99,7 +99,7 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
 def _there(path: Path) -> Path:
     if not path.exists():
         raise FileNotFoundError(
-            f"{path} is missing; put J-HMDB (clips.tar, clips.jsonl) there, or name another folder"
-            " with --data."
+            f"{path} is missing. Put J-HMDB (clips.tar, clips.jsonl) there, or name another"
+            " folder with --data."
         )
     return path

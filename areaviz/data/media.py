@@ -82,8 +82,8 @@ def read_medium(medium: str, content: bytes | Path, name: str = _NAME) -> Pictur
         size = content.stat().st_size
         if size > MAX_UPLOAD_MEGABYTES << 20:
             raise InputError(
-                f'"{shorten(content.name)}" has {size >> 20:,} MB but at most'
-                f" {MAX_UPLOAD_MEGABYTES} are possible; make it smaller."
+                f'"{shorten(content.name)}" has {size >> 20:,} MB; the limit is'
+                f" {MAX_UPLOAD_MEGABYTES} MB. Make it smaller."
             )
         content = content.read_bytes()
     return MEDIA[medium].decode(content, name)
@@ -110,9 +110,8 @@ def medium_of(files: Mapping[str, bytes | Path]) -> str:
     others = [name for name in names if name not in set(sounds)]
     if sounds and others:
         raise InputError(
-            f'"{shorten(sounds[0])}" is a sound and "{shorten(others[0])}" is none, but the files'
-            " of a"
-            " set are all of one kind; leave out one or the other."
+            f'"{shorten(sounds[0])}" is a sound and "{shorten(others[0])}" is not, but all'
+            " files of a set must be of one kind. Leave one of them out."
         )
     if sounds:
         return SOUND

@@ -45,7 +45,7 @@ def _read_idx(path: Path) -> Images:
     """Return the data of an idx file without its header."""
     if not path.exists():
         raise FileNotFoundError(
-            f"{path} is missing; put MNIST's four idx files (gzipped) into that folder."
+            f"{path} is missing. Put MNIST's four idx files (gzipped) into that folder."
         )
     try:
         with gzip.open(path) as file:
@@ -58,6 +58,6 @@ def _read_idx(path: Path) -> Images:
             raise ValueError("its header and its length disagree")
     except (EOFError, OSError, ValueError) as error:
         raise BackendError(
-            f"{path.name} is no idx file of bytes, or it is cut short; fetch it again."
+            f"{path.name} is not an idx file of bytes, or it is incomplete. Fetch it again."
         ) from error
     return values

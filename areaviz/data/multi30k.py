@@ -83,7 +83,7 @@ def _read_lines(folder: Path, split: str, language: str) -> list[str]:
     path = folder / "multi30k" / "text" / f"{split}.{language}.gz"
     if not path.exists():
         raise FileNotFoundError(
-            f"{path} is missing; fetch the corpus with: python -m areaviz data get multi30k"
+            f"{path} is missing. Fetch the corpus with: python -m areaviz data get multi30k"
         )
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         return [" ".join(line.split()) for line in lines]

@@ -63,7 +63,7 @@ class Photo:
         file = Path(str(distribution(self.package).locate_file(self.path)))
         if not file.is_file():
             raise BackendError(
-                f"The sample picture {file.name} is not installed; choose another sample."
+                f"The sample picture {file.name} is not installed. Choose another sample."
             )
         return decode(file.read_bytes()).picture
 
@@ -129,8 +129,8 @@ def sample(name: str) -> Picture:
     """
     if name not in SAMPLES:
         raise InputError(
-            f'There is no sample picture "{shorten(name)}"; choose one of the samples or upload a'
-            " picture."
+            f'Sample picture "{shorten(name)}" does not exist. Choose one of the samples or'
+            " upload a picture."
         )
     return replace(SAMPLES[name].make(), name=name)
 

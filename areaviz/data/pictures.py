@@ -79,7 +79,7 @@ def decode(content: bytes, name: str = "upload") -> Decoded:
     scans = _check_bytes(content)
     with _refusals(_unreadable(content)):
         image: Image.Image = Image.open(io.BytesIO(content), formats=FORMATS)
-    with _refusals("The picture is damaged or cut short; save it again, or choose another one."):
+    with _refusals("The picture is damaged or incomplete. Save it again, or choose another one."):
         whole = image.size
         if scans == 1 and not image.info.get("progressive"):
             _check_pixels(image.width * image.height, MAX_BASELINE_MEGAPIXELS)
@@ -109,17 +109,17 @@ def _unreadable(content: bytes) -> str:
     is_known = any(kind.endswith(f" {name} picture") for name in formats)
     if is_known:
         return (
-            f"The file is {kind}, but it is damaged or stores its pixels in a way that cannot be"
-            " read; save it as JPEG or PNG and choose that file."
+            f"The file is {kind}, but it is damaged or stores its pixels in a way that cannot"
+            " be read. Save it as JPEG or PNG and choose that file."
         )
     if kind:
         return (
-            f"The file is {kind}, but only {FORMATS_TEXT} pictures can be read; save it as JPEG or"
-            " PNG and choose that file."
+            f"The file is {kind}, but only {FORMATS_TEXT} pictures can be read. Save it as"
+            " JPEG or PNG and choose that file."
         )
     return (
-        f"The file is not a {FORMATS_TEXT} picture, or it is damaged; save it as JPEG or PNG and"
-        " choose that file."
+        f"The file is not a {FORMATS_TEXT} picture, or it is damaged. Save it as JPEG or PNG"
+        " and choose that file."
     )
 
 
@@ -133,11 +133,11 @@ def _check_bytes(content: bytes) -> int:
         InputError: The file is empty or too large, or a JPEG has too many parts.
     """
     if not content:
-        raise InputError(f"The file is empty; choose a {FORMATS_TEXT} picture.")
+        raise InputError(f"The file is empty. Choose a {FORMATS_TEXT} picture.")
     if len(content) > MAX_MEGABYTES * MEGA:
         raise InputError(
-            f"The file has {len(content) / MEGA:,.1f} MB but at most {MAX_MEGABYTES} are possible; "
-            "make the picture smaller and choose it again."
+            f"The file has {len(content) / MEGA:,.1f} MB; the limit is {MAX_MEGABYTES} MB."
+            " Make the picture smaller and choose it again."
         )
     return _check_scans(content) if content.startswith(b"\xff\xd8") else 0
 
@@ -170,16 +170,13 @@ def _check_scans(jpeg: bytes) -> int:
         if scans > MAX_SCANS:
             break
         at = marker.end() + int.from_bytes(jpeg[marker.end() : marker.end() + 2], "big")
-    raise InputError(
-        "The JPEG has far more parts than a picture needs; save it again as PNG or as an ordinary"
-        " JPEG."
-    )
+    raise InputError("This JPEG has too many scans. Save it as PNG or as a baseline JPEG.")
 
 
 def _too_large(size: str, most: int = MAX_MEGAPIXELS) -> InputError:
     return InputError(
-        f"The picture has {size} but at most {most} megapixels are possible; "
-        "make it smaller and choose it again."
+        f"The picture has {size}; the limit is {most} megapixels. Make it smaller and choose"
+        " it again."
     )
 
 

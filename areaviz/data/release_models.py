@@ -63,7 +63,7 @@ def known_model(name: str, known: Collection[str]) -> str:
     released = {} if IS_CLONE else read_digests(MODEL_DIGESTS)
     if not known or f"{name}{CARD}" in released:
         raise InputError(f'The model "{shorten(name)}" is not here; {to_get_models()}.')
-    raise InputError(f'There is no model "{shorten(name)}"; choose one of: {", ".join(known)}.')
+    raise InputError(f'Model "{shorten(name)}" does not exist. Choose one of: {", ".join(known)}.')
 
 
 def read_digests(path: Path) -> dict[str, str]:
@@ -75,7 +75,7 @@ def read_digests(path: Path) -> dict[str, str]:
     try:
         lines = path.read_text("utf-8").splitlines()
     except OSError as error:
-        raise BackendError(f"{path} is missing; install areaviz again.") from error
+        raise BackendError(f"{path} is missing. Install areaviz again.") from error
     return {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
 
 
@@ -90,6 +90,6 @@ def _copy_whole(source: Path, folder: Path, digests: Mapping[str, str]) -> None:
                     shutil.copyfile(here, draft)
     except OSError as error:
         raise BackendError(
-            f"Cannot write to {folder}: {error.strerror or error}; free {ROOM} or choose another"
-            " folder with --folder."
+            f"Cannot write to {folder}: {error.strerror or error}. Free {ROOM} or choose"
+            " another folder with --folder."
         ) from error

@@ -62,9 +62,9 @@ def decode_sound(content: bytes, name: str = "upload") -> DecodedSound:
     if found.channels > 1:
         notes.append(f"You hear the mean of its {found.channels} channels.")
     if found.rate < _CLEAR:
-        notes.append(f"It has only {found.rate:,} samples a second, like a telephone call.")
+        notes.append(f"It has only {found.rate:,} samples per second, like a telephone call.")
     if found.loudest < SILENT:
-        raise InputError("The recording is silent; check the microphone, or choose another one.")
+        raise InputError("The recording is silent. Check the microphone, or choose another one.")
     heard_S = resampled(found.mean_S, found.rate)
     pcm_S = np.clip(np.round(heard_S * 32767), -32768, 32767).astype(np.int16)
     sound = Sound.of(name, pcm_S)
@@ -100,11 +100,11 @@ def read_recording(content: bytes, most_seconds: float) -> Recording:
             recording is longer than `most_seconds`.
     """
     if not content:
-        raise InputError(f"The file is empty; choose a {FORMATS_TEXT} recording.")
+        raise InputError(f"The file is empty. Choose a {FORMATS_TEXT} recording.")
     if len(content) > MAX_MEGABYTES << 20:
         raise InputError(
-            f"The file has {len(content) / 2**20:,.1f} MB, but the limit is {MAX_MEGABYTES} MB;"
-            " cut the recording and choose it again."
+            f"The file has {len(content) / 2**20:,.1f} MB, but the limit is {MAX_MEGABYTES}"
+            " MB. Trim the recording and choose it again."
         )
     whole = _with_whole_header(content)
     try:
@@ -163,38 +163,38 @@ def _unreadable(content: bytes) -> InputError:
     kind = kind_of(content)
     if kind and not any(name in kind for name in ("WAV", "FLAC", "Ogg", "MP3")):
         return InputError(
-            f"The file is {kind}, but only {FORMATS_TEXT} recordings can be read; convert it to"
-            " WAV, for example with ffmpeg or Audacity."
+            f"The file is {kind}, but only {FORMATS_TEXT} recordings can be read. Convert it"
+            " to WAV, for example with ffmpeg or Audacity."
         )
     return InputError(
-        f"The file is not a {FORMATS_TEXT} recording, or it is damaged; save it as WAV and choose"
-        " that file."
+        f"The file is not a {FORMATS_TEXT} recording, or it is damaged. Save it as WAV and"
+        " choose that file."
     )
 
 
 def _cut_short() -> InputError:
-    return InputError("The recording is cut short; save it again, or choose another one.")
+    return InputError("The recording is incomplete. Save it again, or choose another one.")
 
 
 def _check_header(rate: int, channels: int, samples: int, most_seconds: float) -> None:
     """Refuse by the header what would take too long to decode or is implausible for a recording."""
     if not RATES[0] <= rate <= RATES[1]:
         raise InputError(
-            f"The recording has {rate:,} samples a second, but the rate must lie between"
-            f" {RATES[0]:,} and {RATES[1]:,}; save it with 16,000."
+            f"The sample rate is {rate:,} Hz; {RATES[0]:,} to {RATES[1]:,} Hz are allowed."
+            " Save the recording with 16,000 Hz."
         )
     if channels > MAX_CHANNELS:
         raise InputError(
-            f"The recording has {channels} channels, but the limit is {MAX_CHANNELS}; save it with"
-            " one."
+            f"The recording has {channels} channels, but the limit is {MAX_CHANNELS}. Save it"
+            " with one."
         )
     if samples == _UNKNOWN:
         raise InputError(
-            "The file does not say how long its recording is, as if it was never finished; save it"
-            " again and choose that file."
+            "The file does not state its length, so it may be incomplete. Save it again and"
+            " choose that file."
         )
     if samples > most_seconds * rate:
         raise InputError(
             f"The recording is {samples / rate:,.0f} seconds long, but the limit is"
-            f" {most_seconds:.0f} seconds; cut it."
+            f" {most_seconds:.0f} seconds. Trim it."
         )

@@ -72,10 +72,12 @@ def sound_sample(name: str) -> Sound:
     """
     if name not in SAMPLES:
         raise InputError(
-            f'There is no recording "{shorten(name)}"; choose one of: {", ".join(SAMPLES)}.'
+            f'Recording "{shorten(name)}" does not exist. Choose one of: {", ".join(SAMPLES)}.'
         )
     try:
         content = (ASSETS / "sounds" / f"{name}.flac").read_bytes()
         return Sound(name, decode_sound(content).sound.pcm)
     except (OSError, InputError) as error:
-        raise BackendError(f"The recording {name} cannot be read; install the app anew.") from error
+        raise BackendError(
+            f"The recording {name} cannot be read. Install the app again."
+        ) from error

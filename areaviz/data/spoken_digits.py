@@ -74,8 +74,8 @@ def read_recordings(folder: Path, split: str) -> Recordings:
     path = folder / "fsdd" / "fsdd_8khz_int16.npz"
     if not path.exists():
         raise FileNotFoundError(
-            f"{path} is missing; put the spoken digits (FSDD) there, or name another folder with"
-            " --data."
+            f"{path} is missing. Put the spoken digits (FSDD) there, or name another folder"
+            " with --data."
         )
     takes = {"test": TEST_TAKES, "val": VALID_TAKES}
     with np.load(path) as stored:

@@ -55,8 +55,8 @@ def spoken(words: str, voice: str, speed: int) -> FloatArray:
         done = subprocess.run(command, capture_output=True, check=True)
     except FileNotFoundError:
         raise InputError(
-            "Synthesised voices need the program espeak-ng; install it (Debian: apt-get install"
-            " espeak-ng)."
+            "Synthesised voices need the program espeak-ng. Install it (Debian: apt-get"
+            " install espeak-ng)."
         ) from None
     with wave.open(io.BytesIO(done.stdout)) as file:
         rate = file.getframerate()

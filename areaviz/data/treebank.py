@@ -60,7 +60,7 @@ def read_treebank(data: Path, split: str, longest: int = LONGEST) -> list[Parsed
     path = data / "treebank" / "gum.linear.tsv.gz"
     if not path.exists():
         raise FileNotFoundError(
-            f"{path} is missing; make it of GUM's trees (areaviz/data/treebank.py says how)."
+            f"{path} is missing. Make it from GUM's trees (areaviz/data/treebank.py says how)."
         )
     return [one for one in _sentences(path, SPLITS[split]) if one.words <= longest]
 

@@ -101,7 +101,7 @@ def figure_bytes(figure: PrintFigure, kind: str, paper: Paper | None = None) -> 
     """
     if kind not in FORMATS:
         raise ValueError(
-            f"A figure cannot be written as {kind!r}; choose one of {', '.join(FORMATS)}."
+            f"A figure cannot be written as {kind!r}. Choose one of {', '.join(FORMATS)}."
         )
     if paper is not None:
         on_paper(figure, paper)

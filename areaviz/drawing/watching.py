@@ -82,8 +82,8 @@ def watching(trace: Trace, focus: Focus) -> FrameAttention:
     lines = "; dotted: where an action begins and ends" if known else ""
     return FrameAttention(
         title=f"Seen: {truncate(escape_controls(query.raw), 60)}",
-        note=f"bars: attention to each frame, a word's highest fills its row; line: its heaviest"
-        f" area{lines}",
+        note="bars: attention per frame, scaled to each word's maximum; outline: the word's"
+        f" top area{lines}",
         caption=figure_caption(trace, focus),
         frames=source.pixels[chosen_N],
         numbers=tuple((chosen_N + 1).tolist()),

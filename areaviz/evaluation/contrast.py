@@ -91,10 +91,10 @@ def foil_request(trace: Trace, contrast: Contrast) -> Request:
     foil = contrast.foil.strip()
     if not foil or len(foil) > LONGEST:
         raise InputError(
-            f"Another word has 1 to {LONGEST} characters; type one that might have stood there."
+            f"Another word has 1 to {LONGEST} characters. Type a word that fits this place."
         )
     if foil == text_of(output, contrast.first, contrast.last):
-        raise InputError(f"“{shorten(foil)}” is the word that stands there; type another one.")
+        raise InputError(f"“{shorten(foil)}” is the word at this place. Type another one.")
     read = output.raw[: output.anchors[contrast.first, 0]] + foil
     if is_one_text(trace):
         return replace(trace.request, text=read, target="")
@@ -116,8 +116,8 @@ def foil_items(trace: Trace, read: Trace, contrast: Contrast) -> slice:
     same = before.labels[:first] == after.labels[:first]
     if not same or last <= first:
         raise SplitOtherwise(
-            f"With “{shorten(contrast.foil)}” the text before it is split into other items, so they"
-            " cannot be compared; choose a whole word."
+            f"With “{shorten(contrast.foil)}” the text before it is split into different"
+            " items, so the two cannot be compared. Choose a whole word."
         )
     return slice(first, last)
 

@@ -38,7 +38,9 @@ def contrasted(
         BackendError: See `run`.
     """
     if foil != LIKELIEST and not word:
-        raise InputError("A foil stands against a word; say which word of the outputs is meant.")
+        raise InputError(
+            "An alternative needs the word that it replaces. Give that word of the outputs."
+        )
     found = []
     for request in requests:
         trace = run(request)
@@ -57,7 +59,7 @@ def contrasted(
     if not found:
         raise InputError(
             f"None of the {len(requests):,} outputs has that word and an input with more than"
-            f" {probe.k:,} {probe.unit}s; choose another word."
+            f" {probe.k:,} {probe.unit}s. Choose another word."
         )
     return pooled(found), len(found)
 

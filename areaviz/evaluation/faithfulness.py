@@ -121,8 +121,8 @@ def measured(requests: Sequence[Request], probe: Probe, run: Run) -> tuple[Faith
             continue
     if not found:
         raise InputError(
-            f"None of the {len(requests):,} inputs has more than {probe.k:,} {probe.unit}s; choose"
-            " fewer to be lost."
+            f"None of the {len(requests):,} inputs has more than {probe.k:,} {probe.unit}s."
+            " Choose fewer items to remove."
         )
     return pooled(found), len(found)
 
@@ -219,8 +219,8 @@ def _texts(request: Request, probe: Probe, run: Run) -> list[_Text]:
         return [text]
     if text.is_own and contrast.first not in text.queries:
         raise TooFew(
-            f"Before the word there are not more than {probe.k:,} {probe.unit}s, so as many cannot"
-            " be lost; choose fewer, or a later word."
+            f"Before the word there are not more than {probe.k:,} {probe.unit}s, so that"
+            " number cannot be removed. Choose a smaller number, or a later word."
         )
     asked = foil_request(text.base, contrast)
     other = _Text.of(asked, probe, run(asked))

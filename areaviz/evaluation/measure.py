@@ -108,6 +108,6 @@ def check_chosen(card: Card, split: str) -> None:
     """
     if split != "val" and card.pointing_head is None:
         raise InputError(
-            'Measure the split "val" first: the head that points best is chosen there, not on'
+            'Measure the split "val" first: the head that points best is chosen on it, not on'
             f' "{split}".'
         )

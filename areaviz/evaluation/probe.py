@@ -86,18 +86,19 @@ def probed(trace: Trace, probe: Probe) -> AttentionMap:
     site = probe.site or (DEFAULT_SITE if DEFAULT_SITE in inputs else (inputs or [""])[0])
     if site not in inputs:
         raise InputError(
-            f'"{site}" does not attend to an input here; choose one of: {", ".join(inputs)}.'
+            f'"{site}" does not attend to an input here. Choose one of: {", ".join(inputs)}.'
         )
     attention = trace.maps[site]
     if not (0 <= probe.layer < attention.layers and 0 <= (probe.head or 0) < attention.heads):
         raise InputError(
-            f"The map has {attention.layers} layers and {attention.heads} heads; choose a layer and"
-            " a head of them."
+            f"The map has {attention.layers} layers and {attention.heads} heads. Choose one"
+            " of them."
         )
     there = attention.grid.items if probe.unit == "item" else attention.grid.count
     if probe.k >= there:
         raise TooFew(
-            f"The input has {there} {probe.unit}s, so fewer than {there} can be lost; choose fewer."
+            f"The input has {there} {probe.unit}s, so fewer than {there} can be removed."
+            " Choose a smaller number."
         )
     return attention
 

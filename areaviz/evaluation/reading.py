@@ -46,7 +46,7 @@ def evaluate_reading(model: LanguageModel, data: Path, split: str, options: Opti
     is_chosen = bool(model.card.heads)
     if options.traces and split != "val" and not is_chosen:
         raise InputError(
-            f'Measure the split "val" first: the head is chosen there, not on "{split}".'
+            f'Measure the split "val" first: the head is chosen on it, not on "{split}".'
         )
     texts = captions(data, split)
     figures = text_figures(model, texts, captions(data, "train")) if options.outputs else {}

@@ -76,8 +76,8 @@ def _check_chosen(card: Card, split: str, options: Options, measures_heads: bool
     lacks_penalty = options.outputs and options.beam > 1 and card.length_penalty is None
     if lacks_penalty or measures_heads and not card.heads:
         raise InputError(
-            'Measure the split "val" first: the length penalty and the heads are chosen there, not'
-            f' on "{split}".'
+            'Measure the split "val" first: the length penalty and the heads are chosen on'
+            f' it, not on "{split}".'
         )
 
 
@@ -197,8 +197,9 @@ def state_difference(
         lines.append(path.read_text(encoding="utf-8").splitlines())
         if len(lines[-1]) != len(references):
             raise InputError(
-                f"{path.name} has {len(lines[-1]):,} lines but {split} has {len(references):,}"
-                f" sentences; write it with `areaviz evaluate --split {split} --output`."
+                f"{path.name} has {len(lines[-1]):,} lines but {split} has"
+                f" {len(references):,} sentences. Write it with `areaviz evaluate --split"
+                f" {split} --output`."
             )
     bleu = compare(lines[0], lines[1], references)["bleu"]
     note = (

@@ -37,8 +37,8 @@ _OPEN_CORE = (HEALTH, "/_stcore/host-config", UPLOADS, "/_stcore/bidi-components
 _CLOSED = ("/auth/", "/oauth2callback")
 
 NOT_OURS = (
-    "This server does not answer to the name in this address. Open the app by a name that it knows,"
-    " or start it with: python -m areaviz serve --allow-host NAME."
+    "This server does not accept the host name in this URL. Open the app under a name that it"
+    " accepts, or start it with: python -m areaviz serve --allow-host NAME."
 )
 
 

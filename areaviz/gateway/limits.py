@@ -68,7 +68,7 @@ class Connections:
         client = str((transport.get_extra_info("peername") or [""])[0])
         if self._by_client[client] >= MAX_CONNECTIONS_PER_CLIENT and not self._is_shared(client):
             log.warning(
-                "%s has %d connections; another one was refused.",
+                "%s has %d connections. Another one was refused.",
                 client,
                 MAX_CONNECTIONS_PER_CLIENT,
             )

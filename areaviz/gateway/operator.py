@@ -90,7 +90,7 @@ def send_command(port: int, command: str, *words: str) -> Any:
                 reply = lines.readline()
     except (FileNotFoundError, ConnectionRefusedError) as error:
         raise InputError(
-            f"You have no app at port {port} of this machine. Name the app's port with --port."
+            f"You have no app at port {port} of this machine. Give the app's port with --port."
         ) from error
     except OSError as error:
         raise BackendError(

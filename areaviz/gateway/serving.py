@@ -67,7 +67,7 @@ def serve_app(
     connections = Connections(raise_limit(), place.proxies)
     _bound_log()
     url = access.local_address(place.host, place.port) + (place.base and f"{place.base}/")
-    print(f"areaviz is open at {url}; stop it with Ctrl-C.", flush=True)
+    print(f"areaviz is open at {url}. Stop it with Ctrl-C.", flush=True)
     with serve_commands(commands(connections), place.port):
         _Server(server_options(gateway, place, connections)).run(sockets=[opened])
 
@@ -163,7 +163,8 @@ def open_listening_socket(host: str, port: int) -> socket.socket:
         if error.errno == errno.EADDRINUSE:
             raise InputError(f"Port {port} is in use. Choose another with --port.") from error
         raise InputError(
-            f"The app cannot listen at {host}, port {port} ({error.strerror}). Choose others."
+            f"The app cannot listen on {host}, port {port} ({error.strerror}). Choose another"
+            " address or port."
         ) from error
 
 

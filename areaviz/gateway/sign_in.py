@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 # The path to which the form is sent, and the link parameter that can contain the token.
 PATH, PARAMETER = "/sign-in", "token"
-WRONG = "This is not the access token. Copy it again from whoever started the app."
+WRONG = "That access token is not valid. Check it with whoever runs the app, then try again."
 TOO_MANY = "Too many wrong tokens came from your address. Try again in a minute."
 TOO_MANY_LINKS = "Too many links with a wrong token came from your address. Enter the token here."
 ATTEMPTS, WITHIN_SECONDS, ADDRESSES = 5, 60.0, 1024

@@ -68,8 +68,8 @@ def _first(column: Column, given: Sequence[Both], lengths: Sequence[Lengths]) ->
     if any(_is_beyond(link, lengths[place]) for place, link in pairs):
         return 1
     raise InputError(
-        f'Nothing says whether the links in "{shorten(column.name)}" count words from 0 or from 1:'
-        f' none has a 0, and none goes beyond its sentence. Choose "{LINKS_FROM_0}" or'
+        f'It is not clear whether the links in "{shorten(column.name)}" count words from 0 or'
+        f' from 1. None has a 0, and none exceeds its sentence. Choose "{LINKS_FROM_0}" or'
         f' "{LINKS_FROM_1}" as the role of the column.'
     )
 

@@ -249,6 +249,6 @@ def _check_chosen(given: Chosen, columns: Sequence[Column], files: Files) -> Non
     unknown = [name for name in unknown if given[name].partition(":")[0] not in (SYSTEM, OUTPUT)]
     if unknown:
         raise InputError(
-            f'There is no column "{shorten(unknown[0])}". The columns are:'
+            f'Column "{shorten(unknown[0])}" does not exist. The columns are:'
             f" {', '.join(shorten(column.name) for column in columns[:40])}."
         )

@@ -21,8 +21,8 @@ def outputs_of(columns: Sequence[Column]) -> dict[str, tuple[str | None, ...]]:
         system = column.system or column.name
         if system in found:
             raise InputError(
-                f'Two columns are outputs of the system "{shorten(system)}". Name the system of'
-                f' "{shorten(column.name)}", as in the role "output:NAME".'
+                f'Two columns are outputs of the system "{shorten(system)}". Give the system'
+                f' of "{shorten(column.name)}", as in the role "output:NAME".'
             )
         found[system] = tuple(None if one is None else _one(one) for one in column.cells)
     return found
@@ -50,7 +50,7 @@ def scores_of(
         if column.system not in systems:
             known = ", ".join(map(shorten, systems))
             raise InputError(
-                f'Nothing says which system "{shorten(column.name)}" is a score of. Set the role'
+                f'It is not clear which system "{shorten(column.name)}" scores. Set the role'
                 f' "score:NAME" with one of these systems: {known}.'
             )
         of_system = found.setdefault(column.system, {})

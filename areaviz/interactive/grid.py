@@ -46,9 +46,9 @@ TAKEAWAY = Download(
     table=grid_table,
     print=grid_print,
     how_to_read=(
-        "Point at a word or at the picture. A frame is an area that a head attends to, with the"
-        " head's number in its corner; the tint is the share of the attention that every cell"
-        " received, all areas together."
+        "Hover over a word or over the picture. A frame is an area that a head attends to,"
+        " with the head's number in its corner. The tint is the share of attention that each"
+        " cell receives, summed over areas."
     ),
 )
 """The grid as files: interactive in the browser, with the selected items in print."""

@@ -68,6 +68,6 @@ def _distances(values_V: Floats, total_V: Floats, level: str) -> Floats:
         # either value.
         places_V = np.cumsum(total_V) - total_V / 2
     elif level != "interval":
-        raise ValueError(f'"{level}" is no level of measurement.')
+        raise ValueError(f'"{level}" is not a level of measurement.')
     found: Floats = np.subtract.outer(places_V, places_V) ** 2
     return found

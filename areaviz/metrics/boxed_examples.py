@@ -123,16 +123,16 @@ def _check(number: int, queries: int, boxes: Any) -> None:
     """
     if any(not is_count(query) or not 0 <= query < queries for query in boxes):
         raise InputError(
-            f"Example {number} has a box for a query that does not exist; count queries from 0."
+            f"Example {number} has a box for a query that does not exist. Count queries from 0."
         )
     for some in boxes.values():
         if isinstance(some, str) or not isinstance(some, Sequence) or not some:
             raise InputError(
-                f"Example {number} has a query without a list of boxes; give one or leave it out."
+                f"Example {number} has a query without a list of boxes. Give one or leave it out."
             )
         if not all(map(_is_box, some)):
             raise InputError(
-                f"Example {number} has a box that is no rectangle of the memory; give left, top,"
+                f"Example {number} has a box that is not a rectangle of the memory. Give left, top,"
                 " right and bottom as shares from 0 to 1."
             )
 

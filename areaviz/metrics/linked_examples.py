@@ -72,12 +72,12 @@ def _checked(number: int, trace: Trace, links: WordLinks, site: str) -> LinkedMa
     fields = trace.fields[attention.memory], trace.fields[attention.query]
     if any(field.kind != "text" for field in fields):
         raise InputError(
-            f"Example {number} does not attend from text to text, but links join words; give boxes."
+            f"Example {number} does not attend from text to text, but links join words. Give boxes."
         )
     sizes = [len(word_runs(field)) for field in fields]
     if any(not (0 <= i < sizes[0] and 0 <= j < sizes[1]) for i, j in links):
         raise InputError(
-            f"Example {number} has a link to a word that does not exist; count words from 0."
+            f"Example {number} has a link to a word that does not exist. Count words from 0."
         )
     known = frozenset(links)
     return LinkedMaps.of(trace, known, known, site)
@@ -91,14 +91,14 @@ def _check_pairs(number: int, links: Any) -> None:
     """
     if isinstance(links, str) or not isinstance(links, Collection):
         raise InputError(
-            f"The links of example {number} are {described(links)} but must be pairs of words;"
-            " give a set such as {(0, 0), (1, 2)}."
+            f"The links of example {number} are {described(links)} but must be pairs of"
+            " words. Give a set such as {(0, 0), (1, 2)}."
         )
     for link in links:
         if not (isinstance(link, tuple) and len(link) == 2 and all(map(is_count, link))):
             raise InputError(
-                f"Example {number} has the link {described(link)} but a link is a pair of words;"
-                " give their numbers, counted from 0, such as (1, 2)."
+                f"Example {number} has the link {described(link)} but a link is a pair of"
+                " words. Give their numbers, counted from 0, such as (1, 2)."
             )
 
 

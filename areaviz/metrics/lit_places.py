@@ -55,7 +55,7 @@ def lit_places(
         ValueError: There are no boxes.
     """
     if not boxes:
-        raise ValueError("There are no boxes; give at least one.")
+        raise ValueError("There are no boxes. Give at least one.")
     grid, right, middle = attention.grid, 0, 0
     for query, known in boxes.items():
         area = grid.area(int(attention.weights[layer, head, query].argmax()))

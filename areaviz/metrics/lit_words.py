@@ -56,7 +56,7 @@ def lit_words(
         ValueError: There are no links.
     """
     if not links:
-        raise ValueError("There are no links; give at least one.")
+        raise ValueError("There are no links. Give at least one.")
     written, read = word_runs(query), word_runs(memory)
     _, left_A, _, width_A = attention.grid.table().T
     numbers = sorted({j for _, j in links})

@@ -80,7 +80,7 @@ def best_alignment(examples: Sequence[Linked], site: str = SITE) -> OwnAlignment
     known = _known(examples, site)
     shapes = {trace.maps[site].weights.shape[:2] for trace, _ in examples}
     if len(shapes) > 1:
-        raise InputError("The traces have different layers or heads; give traces of one model.")
+        raise InputError("The traces have different layers or heads. Give traces of one model.")
     layers, heads = shapes.pop()
     choosing, reporting = known.halves()
     found = choose_heads(layers, heads, choosing.error)
@@ -125,26 +125,26 @@ def _known(examples: Sequence[Linked], site: str) -> LinkedExamples | BoxedExamp
     if isinstance(examples, str) or not isinstance(examples, Sequence):
         raise InputError(
             f"The examples are {described(examples)} but must be a list of traces with their"
-            " links or boxes; give a list such as [(trace, {(0, 0)}), ...]."
+            " links or boxes. Give a list such as [(trace, {(0, 0)}), ...]."
         )
     if len(examples) < FEWEST:
         raise InputError(
-            f"There are {len(examples)} examples with links or boxes, and a choice of heads needs"
-            f" at least {FEWEST}; give more, because nothing is chosen on fewer."
+            f"There are {len(examples)} examples with links or boxes, and a choice of heads"
+            f" needs at least {FEWEST}. Give more, because nothing is chosen on fewer."
         )
     for number, one in enumerate(examples, 1):
         if not isinstance(one, tuple) or len(one) != 2 or not isinstance(one[0], Trace):
             raise InputError(
-                f"Example {number} is not a trace with its links or boxes; give (trace, links)."
+                f"Example {number} is not a trace with its links or boxes. Give (trace, links)."
             )
         trace, marks = one
         if not isinstance(site, str) or site not in trace.maps:
-            raise InputError(f'Example {number} has no attention "{site}"; name one of its sites.')
+            raise InputError(f'Example {number} has no attention "{site}". Give one of its sites.')
         if not marks:
-            raise InputError(f"Example {number} has no links or boxes; leave it out.")
+            raise InputError(f"Example {number} has no links or boxes. Leave it out.")
     boxed = [isinstance(marks, Mapping) for _, marks in examples]
     if all(boxed):
         return BoxedExamples.read(cast(Sequence[tuple[Trace, Boxes]], examples), site)
     if any(boxed):
-        raise InputError("Some examples have links and others boxes; give one kind.")
+        raise InputError("Some examples have links and others boxes. Give one kind.")
     return LinkedExamples.read(cast(Sequence[tuple[Trace, WordLinks]], examples), site)

@@ -49,7 +49,7 @@ class PointedWords:
             ValueError: There are no words.
         """
         if not any(len(one) for one in examples):
-            raise ValueError("There are no words with a known place; give at least one.")
+            raise ValueError("There are no words with a known place. Give at least one.")
         most = max(one.right.shape[1] for one in examples)
         rows, right, numbers = [], [], []
         for number, one in enumerate(examples):

@@ -51,7 +51,9 @@ class AnsweringModel:
             BackendError: if a file is missing or damaged.
         """
         if area_size is not None and area_size > 1:
-            raise InputError("This model reads single facts; leave the largest area as it is.")
+            raise InputError(
+                "This model attends to single facts, not to areas. Keep the default largest area."
+            )
         network = eval_mode(MemoryNetwork(MemoryConfig(**card.config)), device)
         load_weights(network, folder, card.files)
         return cls(card, network)
@@ -93,8 +95,7 @@ class AnsweringModel:
         if unknown:
             details["warning"] = (
                 f"This model has never seen {', '.join(map(shorten, unknown[:NAMED]))}"
-                f"{' and more' if len(unknown) > NAMED else ''}: it reads on without what it does"
-                " not know."
+                f"{' and more' if len(unknown) > NAMED else ''}: it ignores them."
             )
         return Trace(request, fields, output, {SITE: _hops(run)}, details)
 
@@ -132,9 +133,8 @@ class AnsweringModel:
         answers = list(self.network.config.answers)
         if target.strip().lower() not in answers:
             raise InputError(
-                f'"{shorten(target)}" is no answer that this model knows; leave the answer to it,'
-                " or"
-                f" choose one of: {', '.join(one for one in answers if ',' not in one)}."
+                f'"{shorten(target)}" is not an answer of this model. Leave the answer out,'
+                f" or choose one of: {', '.join(one for one in answers if ',' not in one)}."
             )
         return answers.index(target.strip().lower())
 
@@ -147,8 +147,7 @@ class AnsweringModel:
         count, most = len(facts), self.network.config.most_facts
         if count > most:
             raise InputError(
-                f"The story has {count:,} facts, at most {most} are read; take {count - most:,}"
-                " away."
+                f"The story has {count:,} facts; the limit is {most}. Remove {count - most:,}."
             )
         grids = {"facts": AreaGrid(1, count, 1, 1)}
         lengths = {"question": 1, "facts": count}

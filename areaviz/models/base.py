@@ -59,7 +59,7 @@ def check_can(request: Request, can: frozenset[str], title: str) -> None:
         InputError: if the request asks for something else.
     """
     words = {
-        "weigh": "weigh areas otherwise",
+        "weigh": "reweight areas",
         "gate": "switch heads off",
         "hide": "hide items of its input",
         "share": "sharpen, smooth or window its attention",
@@ -68,13 +68,13 @@ def check_can(request: Request, can: frozenset[str], title: str) -> None:
     if missing:
         able = ", ".join(words[kind] for kind in words if kind in can)
         asked = " and ".join(words[kind] for kind in words if kind in missing)
-        other = f"it can only {able}" if able else "remove the changes or choose another model"
-        raise InputError(f"{title} cannot {asked}; {other}.")
+        other = f"It can only {able}" if able else "Remove the changes or choose another model"
+        raise InputError(f"{title} cannot {asked}. {other}.")
     if request.target is not None and "target" not in can:
-        raise InputError(f"{title} cannot be given an output to read; leave the output to it.")
+        raise InputError(f"{title} does not accept a given output. Leave the output out.")
     if request.attribution and "attribution" not in can:
         raise InputError(
-            f"{title} cannot say by gradients what its output depends on; leave attribution out."
+            f"{title} does not support attribution by gradients. Leave attribution out."
         )
 
 

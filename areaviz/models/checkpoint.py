@@ -142,9 +142,8 @@ def _checked(folder: Path, name: str, files: Mapping[str, str]) -> bytes:
         raise damaged(folder, name) from error
     if files and hashlib.sha256(content).hexdigest() != files.get(name):
         raise BackendError(
-            f"The checkpoint {folder.name} cannot be loaded: {name} is not the file that its card"
-            " names (another SHA-256), so it was changed or damaged; restore it from the"
-            " repository."
+            f"The checkpoint {folder.name} cannot be loaded: {name} does not have the SHA-256"
+            " on its card, so it was changed or damaged. Restore it from the repository."
         )
     return content
 
@@ -153,7 +152,7 @@ def damaged(folder: Path, name: str) -> BackendError:
     """Return the error for a file that cannot be used."""
     what = "is damaged" if _path(folder, name).exists() else "is missing"
     return BackendError(
-        f"The checkpoint {folder.name} cannot be loaded: {name} {what}; restore it from the"
+        f"The checkpoint {folder.name} cannot be loaded: {name} {what}. Restore it from the"
         " repository."
     )
 

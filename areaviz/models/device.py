@@ -24,7 +24,7 @@ def choose_device(name: str = "auto") -> torch.device:
         InputError: if the name is unknown or this machine does not have the device.
     """
     if name not in DEVICES:
-        raise InputError(f'There is no device "{name}"; choose one of {", ".join(DEVICES)}.')
+        raise InputError(f'Device "{name}" does not exist. Choose one of {", ".join(DEVICES)}.')
     present = {
         "cuda": torch.cuda.is_available(),
         "mps": torch.backends.mps.is_available(),
@@ -33,7 +33,7 @@ def choose_device(name: str = "auto") -> torch.device:
     if name == "auto":
         return torch.device(next(device for device, found in present.items() if found))
     if not present[name]:
-        raise InputError(f'This machine has no device "{name}"; choose "auto" or "cpu".')
+        raise InputError(f'This machine has no device "{name}". Choose "auto" or "cpu".')
     return torch.device(name)
 
 

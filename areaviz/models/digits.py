@@ -76,8 +76,7 @@ class DigitReader:
         """
         if area_size is not None and area_size > 1:
             raise InputError(
-                "This model looks at cells or places, not at areas; leave the largest area as it"
-                " is."
+                "This model looks at cells or places, not at areas. Keep the default largest area."
             )
         options, build = NETWORKS[card.family]
         config = options(**card.config)
@@ -117,7 +116,7 @@ class DigitReader:
     def _trace(self, request: Request) -> Trace:
         picture = request.picture
         if picture is None:
-            raise InputError("This model reads pictures; choose or upload one.")
+            raise InputError("This model needs a picture. Choose or upload one.")
         ink_SS, canvas, inverted = fitted(picture, self.side)
         ink_1SS = ink_SS[None].to(self.device)
         torch.manual_seed(request.seed)

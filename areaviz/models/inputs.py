@@ -59,7 +59,7 @@ class TextInput:
     """A text as token ids [S]."""
 
     noun = "sentence"
-    missing = "The text has no visible character; type a sentence, for example: A dog runs."
+    missing = "The text has no visible character. Type a sentence, for example: A dog runs."
 
     network: Any
     tokenizer: Tokenizer
@@ -91,7 +91,7 @@ class PictureInput:
     """A picture as the features of the cells of a grid [P, C]."""
 
     noun = "picture"
-    missing = "This model describes pictures; choose or upload one."
+    missing = "This model needs a picture. Choose or upload one."
 
     network: Any
     tokenizer: Tokenizer
@@ -124,7 +124,7 @@ class SoundInput:
     """A sound as the frames of its spectrogram [F, E]; an item consists of four frames."""
 
     noun = "sound"
-    missing = "This model listens; choose, record or upload a sound."
+    missing = "This model needs a recording. Choose, record or upload a sound."
 
     network: Any
     tokenizer: Tokenizer
@@ -171,7 +171,7 @@ class ClipInput:
     """A clip as the small frames that the network watches: grey [F, S, S] or [F, S, S, 3]."""
 
     noun = "clip"
-    missing = "This model watches clips; choose or upload one."
+    missing = "This model needs a clip. Choose or upload one."
 
     network: Any
     tokenizer: Tokenizer

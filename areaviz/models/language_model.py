@@ -94,8 +94,8 @@ class LanguageModel(GenerationModel):
             raise InputError(TextInput.missing)
         if len(tokens) > self.network.most_items:
             raise InputError(
-                f"The text has {len(tokens):,} {self.card.level}s, at most"
-                f" {self.network.most_items:,} are read; shorten it."
+                f"The text has {len(tokens):,} {self.card.level}s; the limit is"
+                f" {self.network.most_items:,}. Shorten it."
             )
         is_given = request.target is not None
         most = len(tokens) + (1 if is_given else self.network.longest)

@@ -73,8 +73,8 @@ class AreaChoices:
         known = self.known_size or self.area_size
         if area_size > known:
             raise InputError(
-                f"This model has learned what areas of up to {known} items mean, so its"
-                f" largest area cannot be {area_size}; choose one of 1 to {known}."
+                f"This model was trained with areas of up to {known} items, so its largest"
+                f" area cannot be {area_size}. Choose a size from 1 to {known}."
             )
         return known
 

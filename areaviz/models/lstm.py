@@ -83,7 +83,7 @@ class LstmConfig(AreaChoices):
             InputError: if the size is unknown.
         """
         if size not in SIZES:
-            raise InputError(f'There is no size "{size}"; choose one of {"; ".join(SIZES)}.')
+            raise InputError(f'Size "{size}" does not exist. Choose one of {"; ".join(SIZES)}.')
         return cls(vocabulary, **{**SIZES[size], **options})
 
     @property

@@ -100,8 +100,8 @@ class SingleItemOptions:
         """
         if area_size is not None and area_size > 1:
             raise InputError(
-                f"This model attends to single {self.item}s, not to areas; leave the largest area"
-                " as trained."
+                f"This model attends to single {self.item}s, not to areas. Keep the default"
+                " largest area."
             )
         return self
 

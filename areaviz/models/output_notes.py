@@ -24,7 +24,9 @@ def notes(card: Card, tokenizer: Tokenizer, text: str, found: Hypothesis) -> lis
             f"Longer than anything this model was trained on ({card.trained_length} {unit})."
         )
     if not found.finished:
-        sentences.append(f"The model kept writing; it was stopped after {len(found.ids)} {unit}.")
+        sentences.append(
+            f"The model did not stop by itself; it was stopped after {len(found.ids)} {unit}."
+        )
     return sentences
 
 
@@ -32,9 +34,9 @@ def _unknown(symbols: Sequence[str]) -> str:
     """Return the warning about symbols that the model does not know."""
     named = [f"“{symbol}”" for symbol in symbols[:MOST_NAMED]]
     if len(symbols) == 1:
-        return f"The model does not know {named[0]} and reads it as an unknown sign."
+        return f"The model does not know {named[0]} and reads it as the unknown token."
     if len(symbols) > MOST_NAMED:
         listed = f"{', '.join(named)} and {len(symbols) - MOST_NAMED} more"
     else:
         listed = f"{', '.join(named[:-1])} and {named[-1]}"
-    return f"The model does not know {listed}; it reads all of them as the same unknown sign."
+    return f"The model does not know {listed}; it reads all of them as the same unknown token."

@@ -61,7 +61,9 @@ class PointingModel:
             BackendError: if a file is missing or damaged.
         """
         if area_size is not None and area_size > 1:
-            raise InputError("This model points at single points; leave the largest area as it is.")
+            raise InputError(
+                "This model attends to single points, not to areas. Keep the default largest area."
+            )
         network = eval_mode(PointerNetwork(PointerConfig(**card.config)), device)
         load_weights(network, folder, card.files)
         return cls(card, network)
@@ -177,23 +179,23 @@ class PointingModel:
         count = len(points_N2)
         if count > MOST:
             raise InputError(
-                f"There are {count:,} points, at most {MOST} are read; take {count - MOST:,} away."
+                f"There are {count:,} points; the limit is {MOST}. Remove {count - MOST:,}."
             )
         if count < FEWEST:
             raise InputError(
                 f"There {'is 1 point' if count == 1 else f'are {count} points'}, but at least"
-                f" {FEWEST} are needed; place more of them."
+                f" {FEWEST} are needed. Add more."
             )
         seen: dict[tuple[int, ...], int] = {}
         for number, place in enumerate(map(tuple, points_N2.tolist()), start=1):
             if place in seen:
                 raise InputError(
-                    f"Points {seen[place]} and {number} lie on the same place; move or take away"
+                    f"Points {seen[place]} and {number} are at the same place. Move or remove"
                     " one of them."
                 )
             seen[place] = number
         if self.network.config.kind == "hull" and _on_one_line(points_N2):
-            raise InputError("All points lie on one line, which has no hull; move one of them.")
+            raise InputError("All points are on one line, which has no hull. Move one of them.")
         grids = {"points": AreaGrid(1, count, 1, 1)}
         lengths = {"points": count}
         if request.target is not None:
@@ -238,8 +240,8 @@ def _given(target: str, order_N: npt.NDArray[np.int64], config: PointerConfig) -
     is_answer = len(inner) >= config.least(count) and numbers[-1] == inner[0]
     if not is_answer or len(set(inner)) < len(inner) or not 1 <= min(inner) <= max(inner) <= count:
         raise InputError(
-            f"The given output is no {KINDS[config.kind]} of these points; name each of its points"
-            " once and end with the first, for example: 1 2 3 1."
+            f"The given output is not a {KINDS[config.kind]} of these points. Give each of"
+            " its points once and end with the first, for example: 1 2 3 1."
         )
     return [int(place_of[number - 1]) for number in numbers]
 

@@ -320,13 +320,13 @@ class GenerationModel:
             if len(kinds) == 1:
                 raise InputError(kinds[0].missing)
             nouns = " nor a ".join(kind.noun for kind in kinds)
-            raise InputError(f"There is neither a {nouns}; give one of them or both.")
+            raise InputError(f"There is neither a {nouns}. Give one of them or both.")
         target = 0 if request.target is None else len(self.tokenizer.ids(request.target))
         for name, count in (("text", lengths.get("source", 1) - 1), ("given output", target)):
             if count > self.network.most_items:
                 raise InputError(
-                    f"The {name} has {count} {self.card.level}s, at most"
-                    f" {self.network.most_items} are read; shorten it."
+                    f"The {name} has {count} {self.card.level}s; the limit is"
+                    f" {self.network.most_items}. Shorten it."
                 )
         changeable_places(self.network, lengths, target).check(request.changes)
         self._check_size(lengths, target)
@@ -347,10 +347,10 @@ class GenerationModel:
         )
         if source > largest:
             raise InputError(
-                f"The text has {source - 1} {self.card.level}s, but the attention of this model"
-                f" fits in memory for at most {largest - 1}; shorten the text or choose a smaller"
-                " area size."
+                f"The text has {source - 1} {self.card.level}s, but the attention of this"
+                f" model fits in memory for at most {largest - 1}. Shorten the text or choose"
+                " a smaller area size."
             )
         raise InputError(
-            "The given output is too long for its attention to fit in memory; shorten it."
+            "The given output is too long for its attention to fit in memory. Shorten it."
         )

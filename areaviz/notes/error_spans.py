@@ -133,13 +133,15 @@ class Judgement:
             check_text(title, getattr(self, name), LENGTHS[name])
         check_numbers(self.example, self.version)
         if not self.rater.strip() and not self.origin:
-            raise InputError("Errors are marked under a rater's name; type yours.")
+            raise InputError("You mark errors under a rater's name. Enter yours.")
         if self.score is not None and not (math.isfinite(self.score) and 0 <= self.score <= BEST):
-            raise InputError(f"The score is {self.score:g} but 0 to {BEST} are possible; fix it.")
+            raise InputError(
+                f"The score must be from 0 to {BEST}, but it is {self.score:g}. Correct it."
+            )
         if len(self.spans) > MAX_SPANS:
             raise InputError(
-                f"The output has {len(self.spans):,} errors marked but at most {MAX_SPANS} are"
-                " possible; mark fewer, longer spans."
+                f"The output has {len(self.spans):,} errors marked; the limit is {MAX_SPANS}."
+                " Mark fewer, longer spans."
             )
         texts = {SOURCE: self.source, OUTPUT: self.output}
         for number, span in enumerate(self.spans, 1):
@@ -153,26 +155,26 @@ def _check_span(where: str, span: ErrorSpan, texts: Mapping[str, str]) -> None:
     check_text("note", span.note, LENGTHS["note"])
     if span.severity not in SEVERITIES:
         raise InputError(
-            f'{where} has the severity "{shorten(span.severity)}"; choose one of:'
+            f'{where} has the severity "{shorten(span.severity)}". Choose one of:'
             f" {', '.join(SEVERITIES)}."
         )
     if span.side not in SIDES:
         raise InputError(
-            f'{where} is marked in "{shorten(span.side)}"; it can be in: {", ".join(SIDES)}.'
+            f'{where} is marked in "{shorten(span.side)}". It can be in: {", ".join(SIDES)}.'
         )
     if span.side in texts:
         length = len(texts[span.side])
         if not 0 <= span.start < span.end <= length:
             raise InputError(
-                f"{where} runs from character {span.start:,} to {span.end:,} but the {span.side}"
-                f" has {length:,} characters; mark it anew."
+                f"{where} runs from character {span.start:,} to {span.end:,} but the"
+                f" {span.side} has {length:,} characters. Mark it again."
             )
     if span.side == PICTURE:
         left, top, right, bottom = span.box or (0, 0, 0, 0)
         if not (0 <= left < right <= 1 and 0 <= top < bottom <= 1):
             raise InputError(
-                f"{where} has a box outside the picture; a box is four shares of it, 0 to 1: left,"
-                " top, right, bottom."
+                f"{where} has a box outside the picture. Give its left, top, right and bottom edge"
+                " as shares from 0 to 1."
             )
 
 
@@ -194,21 +196,21 @@ def spans_of(values: object) -> tuple[ErrorSpan, ...]:
         InputError: the values are not spans.
     """
     if not isinstance(values, list):
-        raise InputError("The errors are no list; mark them anew.")
+        raise InputError("The errors are not a list. Mark them again.")
     return tuple(_span(number, one) for number, one in enumerate(values, 1))
 
 
 def _span(number: int, values: object) -> ErrorSpan:
     try:
         if not isinstance(values, Mapping):
-            raise TypeError("It is no object.")
+            raise TypeError("It is not an object.")
         box = values.get("box")
         texts = [values.get(name, "") for name in ("side", "category", "severity", "note")]
         places = [values.get(name, 0) for name in ("start", "end")]
         if not all(isinstance(text, str) for text in texts):
             raise TypeError("A text is none.")
         if not all(type(place) is int for place in places):
-            raise TypeError("A place is no whole number.")
+            raise TypeError("A position is not a whole number.")
         side, category, severity, note = texts
         where = None
         if box is not None:
@@ -216,8 +218,8 @@ def _span(number: int, values: object) -> ErrorSpan:
             where = (left, top, right, bottom)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"Error {number:,} is none: it needs a side, a start, an end, a category, a severity"
-            " and a note; mark it anew."
+            f"Error {number:,} is incomplete. It needs a side, a start, an end, a category, a"
+            " severity and a note. Mark it again."
         ) from error
     start, end = places
     return ErrorSpan(side, start, end, where, category, severity, note)

@@ -113,7 +113,7 @@ def from_bytes(data: bytes, kind: str) -> list[Annotation]:
     """Read the notes in a file that `to_bytes` wrote; raise InputError for other files."""
     if len(data) > MAX_MEGABYTES << 20:
         raise InputError(
-            f"The file has {len(data) >> 20} MB but at most {MAX_MEGABYTES} are possible; split it."
+            f"The file has {len(data) >> 20} MB; the limit is {MAX_MEGABYTES} MB. Split it."
         )
     try:
         rows = _rows(data, kind)
@@ -150,15 +150,15 @@ def _check_lines(data: bytes) -> None:
     longest = int(np.diff(breaks, prepend=-1, append=len(data)).max()) - 1
     if longest > MAX_LINE:
         raise InputError(
-            f"The file has a line of {longest:,} bytes but at most {MAX_LINE:,} are possible; "
-            "export notes here to see what is needed."
+            f"The file has a line of {longest:,} bytes; the limit is {MAX_LINE:,}. Export"
+            " notes to see the expected format."
         )
 
 
 def _check_count(notes: int) -> None:
     if notes > MAX_NOTES:
         raise InputError(
-            f"The file has more than the {MAX_NOTES:,} notes that are possible; split it."
+            f"The file has more than {MAX_NOTES:,} notes, which is the limit. Split it."
         )
 
 
@@ -178,8 +178,8 @@ def _parquet_rows(data: bytes) -> list[Mapping[str, object]]:
             packed.add(column.compression)
     if not packed <= PACKED:
         raise InputError(
-            f"The file is packed by {', '.join(sorted(packed - PACKED))}; save it by Snappy or not"
-            " packed at all."
+            f"The compression {', '.join(sorted(packed - PACKED))} is not supported. Save the"
+            " file with Snappy or without compression."
         )
     names = footer.schema.to_arrow_schema().names
     texts = [name for name in names if name in _TEXTS]
@@ -188,8 +188,7 @@ def _parquet_rows(data: bytes) -> list[Mapping[str, object]]:
     spread = sum(_spread(chunk) for name in texts for chunk in table[name].chunks)
     if spread > MAX_SPREAD << 20:
         raise InputError(
-            f"The notes have {spread >> 20:,} MB but at most {MAX_SPREAD} are possible; split the"
-            " file."
+            f"The notes have {spread >> 20:,} MB; the limit is {MAX_SPREAD} MB. Split the file."
         )
     rows: list[Mapping[str, object]] = table.to_pylist()
     return rows
@@ -210,27 +209,27 @@ def _note(number: int, row: Mapping[str, object], from_csv: bool) -> Annotation:
         missing = [_NUMBER]
     if missing:
         raise InputError(
-            f"Note {number:,} lacks {', '.join(missing)}; export notes here to see what is needed."
+            f"Note {number:,} lacks {', '.join(missing)}. Export notes to see the expected format."
         )
     texts = {}
     for name in _TEXTS:
         text = row.get(name, "")
         if not isinstance(text, str):
-            raise InputError(f"Note {number:,} has no text as {name}; fix or remove it.")
+            raise InputError(f"Note {number:,} has no text as {name}. Correct or remove it.")
         texts[name] = _unescape(text, _LATER in row) if from_csv else text
     try:
         example = int(str(row[_NUMBER])) - 1 if _NUMBER in row else int(str(row["example"]))
         version = int(str(row["version"]))
     except ValueError:
         raise InputError(
-            f"Note {number:,} has no whole number as its example or version; fix or remove it."
+            f"Note {number:,} has no whole number as its example or version. Correct or remove it."
         ) from None
     if not texts["id"] or version < 1 or example < 0:
-        raise InputError(f"Note {number:,} has no id, or a negative number; fix or remove it.")
+        raise InputError(f"Note {number:,} has no id, or a negative number. Correct or remove it.")
     try:
         return Annotation(**texts, example=example, version=version).checked()
     except InputError as error:
-        raise InputError(f"Note {number:,} cannot be brought in: {error}") from error
+        raise InputError(f"Note {number:,} cannot be imported: {error}") from error
 
 
 def _unescape(text: str, is_new: bool) -> str:

@@ -70,14 +70,14 @@ def text_of(data: bytes, what: str) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(f"The file of {what} is no UTF-8 text; save it as UTF-8.") from error
+        raise InputError(f"The file of {what} is not a UTF-8 text. Save it as UTF-8.") from error
 
 
 def check_count(count: int) -> None:
     """Raise InputError if a file has too many lines."""
     if count > MAX_JUDGEMENTS:
         raise InputError(
-            f"The file has more than the {MAX_JUDGEMENTS:,} lines that are possible; split it."
+            f"The file has more than {MAX_JUDGEMENTS:,} lines, which is the limit. Split it."
         )
 
 
@@ -88,23 +88,23 @@ def _judgement(where: str, line: str) -> Judgement:
     except (ValueError, RecursionError):
         values = None
     if not isinstance(values, Mapping):
-        raise InputError(f"{where} is no JSON object; export some here to see what is needed.")
+        raise InputError(f"{where} is not a JSON object. Export some to see the expected format.")
     missing = [name for name in _NEEDED if name not in values]
     if missing:
         raise InputError(
-            f"{where} lacks {', '.join(missing)}; export some here to see what is needed."
+            f"{where} lacks {', '.join(missing)}. Export some to see the expected format."
         )
     texts = {name: values.get(name, "") for name in _TEXTS}
     for name, text in texts.items():
         if not isinstance(text, str):
-            raise InputError(f"{where} has no text as {name}; fix or remove it.")
+            raise InputError(f"{where} has no text as {name}. Correct or remove it.")
     number, version, score = values[_NUMBER], values.get("version", 0), values.get("score")
     if type(number) is not int or type(version) is not int or number < 1:
         raise InputError(
-            f"{where} has no whole number as its example or version; fix or remove it."
+            f"{where} has no whole number as its example or version. Correct or remove it."
         )
     if not (score is None or type(score) in (int, float)):
-        raise InputError(f"{where} has a score that is no number; fix it or leave it out.")
+        raise InputError(f"{where} has a score that is not a number. Correct it or leave it out.")
     try:
         spans = spans_of(values["spans"])
         found = Judgement(
@@ -116,4 +116,4 @@ def _judgement(where: str, line: str) -> Judgement:
         )
         return found.checked()
     except InputError as error:
-        raise InputError(f"{where} cannot be brought in: {error}") from error
+        raise InputError(f"{where} cannot be imported: {error}") from error

@@ -52,8 +52,8 @@ def judgements_of(rows: Sequence[Row], dataset: Dataset, systems: Sequence[str])
         first = group[0]
         if len(group) > MAX_LINES:
             raise InputError(
-                f"Line {first.line:,} and {len(group) - 1:,} others are one rater's on one output"
-                f" but at most {MAX_LINES} lines are possible; mark fewer errors."
+                f"Line {first.line:,} and {len(group) - 1:,} other lines mark one output for"
+                f" one rater; the limit is {MAX_LINES} lines. Mark fewer errors."
             )
         model = known_system(first.cell("system"), systems)
         source, output = _plain(first.cell("source")), _plain(first.cell("target"))
@@ -65,7 +65,7 @@ def judgements_of(rows: Sequence[Row], dataset: Dataset, systems: Sequence[str])
         try:
             found.append(judgement.checked())
         except InputError as error:
-            raise InputError(f"Line {first.line:,} cannot be brought in: {error}") from error
+            raise InputError(f"Line {first.line:,} cannot be imported: {error}") from error
     return found
 
 

@@ -69,15 +69,14 @@ def read_rows(data: bytes, name: str) -> list[Row]:
             continue
         if len(cells) < _FEWEST_COLUMNS or len(cells) > len(COLUMNS):
             raise InputError(
-                f'Line {number:,} of "{shorten(name)}" has {len(cells)} columns, so this is no TSV'
-                " of"
-                f" Marot, which has {len(COLUMNS)}: {', '.join(COLUMNS)}."
+                f'Line {number:,} of "{shorten(name)}" has {len(cells)} columns, but a TSV of'
+                f" Marot has {len(COLUMNS)}: {', '.join(COLUMNS)}."
             )
         row = Row(number, cells)
         _check_cells(row)
         rows.append(row)
     if not rows:
-        raise InputError(f'"{shorten(name)}" has no lines of Marot; choose another file.')
+        raise InputError(f'"{shorten(name)}" has no lines of Marot. Choose another file.')
     return rows
 
 
@@ -91,11 +90,11 @@ def _check_cells(row: Row) -> None:
         tags = cell.count("<v>") + cell.count("</v>")
         if tags > _MAX_TAGS:
             raise InputError(
-                f"Line {row.line:,} has {tags:,} tags <v> and </v> in its {name} but at most"
-                f" {_MAX_TAGS} are possible; mark fewer errors."
+                f"Line {row.line:,} has {tags:,} tags <v> and </v> in its {name}; the limit"
+                f" is {_MAX_TAGS}. Mark fewer errors."
             )
         if len(cell) - len("</v>") * tags > most:
             raise InputError(
-                f"Line {row.line:,} has {len(cell):,} characters in its {name} but at most"
-                f" {most:,} are possible; shorten it."
+                f"Line {row.line:,} has {len(cell):,} characters in its {name}; the limit is"
+                f" {most:,}. Shorten it."
             )

@@ -62,7 +62,7 @@ class Store:
             engine = _engine(url)
         except (ArgumentError, NoSuchModuleError, ImportError) as error:
             raise BackendError(
-                f"The address of the store of notes cannot be used ({error}); it is like"
+                f"The address of the notes database cannot be used ({error}). Use one such as"
                 ' "sqlite:///notes.sqlite" or "postgresql+psycopg://user@host/name".'
             ) from error
         store = cls(engine)
@@ -168,7 +168,7 @@ class Store:
             with suppress(OSError):  # the file has another owner, who chose its mode
                 Path(f"{file}{ending}").chmod(PRIVATE_FILE)
         log.info(
-            "The store of notes %s was of version %d; it is kept as %s.",
+            "The notes database %s had version %d. Its old file is kept as %s.",
             file.name,
             version,
             copy.name,
@@ -193,9 +193,9 @@ class Store:
         except (SQLAlchemyError, sqlite3.Error, OSError) as error:
             cause = error.orig if isinstance(error, DBAPIError) and error.orig else error
             fault = fault_of(cause, self.file)
-            advice = f"{fault.advice}, then try again" if fault.advice else "try again"
+            advice = f"{fault.advice}, then try again" if fault.advice else "Try again"
             raise BackendError(
-                f"Something went wrong while {doing} ({fault.what}); nothing was changed, {advice}."
+                f"Something went wrong while {doing} ({fault.what}). Nothing was changed. {advice}."
             ) from error
 
 

@@ -46,12 +46,12 @@ class Fault(NamedTuple):
     advice: str = ""
 
 
-FULL = Fault("the store's disk is full", "free some space")
-HELD = Fault("another program holds the store", "wait for that program or end it")
-MANY = Fault("this process has too many open files", "raise its limit of open files or restart it")
-BARRED = Fault("the store may not be read and written by this user", "fix its owner or mode")
-SILENT = Fault("the database server does not answer", "check that it runs and can be reached")
-UNREADABLE = Fault("the store's disk could not be read or written", "look after the disk")
+FULL = Fault("the database's disk is full", "Free some space")
+HELD = Fault("another program has locked the database", "Wait for that program or end it")
+MANY = Fault("this process has too many open files", "Raise its limit of open files or restart it")
+BARRED = Fault("this user may not read and write the database", "Correct its owner or mode")
+SILENT = Fault("the database server does not answer", "Check that it runs and can be reached")
+UNREADABLE = Fault("the database's disk could not be read or written", "Check the disk")
 # Exceptions of psycopg and its connection pool, by name, because they may not be installed.
 _SILENT = ("ConnectionTimeout", "QueryCanceled", "LockNotAvailable", "TimeoutError")
 _BY_NUMBER = {
@@ -114,14 +114,14 @@ def set_aside_if_damaged(path: Path) -> None:
         except OSError as error:
             reason = error.strerror or str(error)
             raise BackendError(
-                f"The store of notes {path.name} is damaged and could not be set aside ({reason}); "
-                "nothing was changed, move it away by hand."
+                f"The notes database {path.name} is damaged and could not be renamed"
+                f" ({reason}). Nothing was changed. Move it away by hand."
             ) from error
     for log in logs:
         log.unlink(missing_ok=True)  # the check created it
     raise BackendError(
-        f"The store of notes was damaged and was set aside as {aside.name}; a new one begins next"
-        " time."
+        f"The notes database was damaged and was renamed to {aside.name}. A new one is"
+        " created next time."
     )
 
 

@@ -137,8 +137,8 @@ def version_of(connection: Connection) -> int | None:
     found = int(connection.execute(sql.select(_VERSION.c.version)).scalar_one())
     if found > VERSION:
         raise BackendError(
-            f"The store of notes has version {found}, but this app can read versions up to"
-            f" {VERSION}. Nothing was changed. Update the app to open the store."
+            f"The notes database has version {found}, but this app can read versions up to"
+            f" {VERSION}. Nothing was changed. Update the app to open it."
         )
     return found
 
@@ -212,8 +212,7 @@ def check_text(title: str, value: str, most: int) -> None:
     """
     if len(value) > most:
         raise InputError(
-            f"The {title} has {len(value):,} characters, but at most {most:,} are allowed."
-            " Shorten it."
+            f"The {title} has {len(value):,} characters; the limit is {most:,}. Shorten it."
         )
     if _BROKEN.search(value):
         raise InputError(f"The {title} has a broken character. Delete it or type it again.")

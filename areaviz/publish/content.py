@@ -64,7 +64,7 @@ def wanted_sites(trace: Trace, options: PageOptions) -> list[str]:
     for site in options.sites:
         if site not in there:
             raise InputError(
-                f'This trace has no site "{site}"; choose some of: {", ".join(there)}.'
+                f'This trace has no site "{site}". Choose some of: {", ".join(there)}.'
             )
     return [site for site in there if site in (options.sites or there)]
 
@@ -89,8 +89,8 @@ def places(trace: Trace, options: PageOptions) -> list[Place]:
             found.append(place)
     if heads > MOST_HEADS:
         raise InputError(
-            f"The page would have {heads:,} heads but at most {MOST_HEADS:,} are possible; carry"
-            " fewer layers or sites."
+            f"The page would have {heads:,} heads; the limit is {MOST_HEADS:,}. Include fewer"
+            " layers or sites."
         )
     return found
 
@@ -104,8 +104,8 @@ def _place(trace: Trace, site: str, kind: str, options: PageOptions) -> Place:
     layers = tuple(n for n in range(one.layers) if not options.layers or n in options.layers)
     if not layers:
         raise InputError(
-            f'The site "{site}" has {one.layers:,} layers but none of those asked for; choose'
-            " some of them."
+            f'The site "{site}" has {one.layers:,} layers, but none of the requested ones.'
+            " Choose others."
         )
     if KINDS[kind].is_whole:
         layers = layers[-1:]
@@ -194,8 +194,9 @@ def first_payloads(
 def _check_size(size: int, limit: int, about: str) -> None:
     if size > limit:
         raise InputError(
-            f"The page would take {about} {size / 2**20:,.1f} MiB but at most {limit / 2**20:,.4g}"
-            " MiB are allowed; carry fewer layers, sites or areas, or allow more by its limit."
+            f"The page would take {about} {size / 2**20:,.1f} MiB; the limit is"
+            f" {limit / 2**20:,.4g} MiB. Include fewer layers, sites or areas, or raise the"
+            " limit."
         )
 
 
@@ -230,8 +231,8 @@ def opening_focus(trace: Trace, shown: Sequence[Place], focus: Focus | None) -> 
         return replace(focus, layer=place.layers[-1])
     if place is None or focus.layer not in place.layers:
         raise InputError(
-            f'The page cannot open at layer {focus.layer + 1} of "{focus.site}", which it does not'
-            " carry; carry that layer and site too, or open it elsewhere."
+            f'The page cannot open at layer {focus.layer + 1} of "{focus.site}", which it'
+            " does not include. Include that layer and site, or open the page elsewhere."
         )
     return focus
 

@@ -66,7 +66,7 @@ def export(
         )
     else:
         raise InputError(
-            f'A trace cannot be written as "{path.suffix or path.name}"; choose an ending of'
+            f'The file extension "{path.suffix or path.name}" is not supported. Use one of'
             f" {', '.join(ENDINGS)}."
         )
     # An existing file is not changed if writing fails.
@@ -81,10 +81,7 @@ def _focus_of(trace: Trace, focus: Focus | None) -> Focus:
         InputError: the trace has nothing to show, or the selection is not valid for it.
     """
     if not sites(trace):
-        raise InputError(
-            "This model attends to nothing, so there is no figure of it; export a page (.html)"
-            " instead."
-        )
+        raise InputError("This model has no attention to draw. Export a page (.html) instead.")
     if focus is None:
         return Focus(sites(trace)[0])
     if focus.site not in trace.gazes:
@@ -111,10 +108,7 @@ def _film(trace: Trace, focus: Focus, view: str | None, _: Paper) -> bytes:
     else:
         make = view_of(trace, focus, view).movie
     if make is None:
-        raise InputError(
-            "This cannot be written as a film, as nothing of it moves; choose .html, .svg, .pdf or"
-            " .png."
-        )
+        raise InputError("This view is not animated. Use .html, .svg, .pdf or .png.")
     return make(trace, focus)
 
 

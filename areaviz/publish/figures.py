@@ -52,17 +52,19 @@ def view_of(trace: Trace, focus: Focus, name: str | None) -> Download:
         return POINTED[name]
     fitting = [view.name for view in VIEWS.values() if view.fits(trace, focus)]
     if name is not None and name not in VIEWS:
-        raise InputError(f'There is no view "{shorten(name)}"; choose one of {", ".join(VIEWS)}.')
+        raise InputError(
+            f'View "{shorten(name)}" does not exist. Choose one of {", ".join(VIEWS)}.'
+        )
     if not fitting:
         raise InputError(
-            f'No view fits the site "{focus.site}" of this trace; choose another site.'
+            f'No view fits the site "{focus.site}" of this trace. Choose another site.'
         )
     if name is None:
         name = USUAL if USUAL in fitting else fitting[0]
     if name not in fitting:
         raise InputError(
-            f'The view "{name}" does not fit the site "{focus.site}" of this trace; choose one of'
-            f" {', '.join(fitting)}."
+            f'The view "{name}" does not fit the site "{focus.site}" of this trace. Choose'
+            f" one of {', '.join(fitting)}."
         )
     return VIEWS[name]
 
@@ -93,7 +95,7 @@ def beside(trace: Trace, focus: Focus | None, names: Sequence[str]) -> list[Stil
     for name in names:
         if name not in VIEWS:
             raise InputError(
-                f'There is no view "{shorten(name)}"; choose one of {", ".join(VIEWS)}.'
+                f'View "{shorten(name)}" does not exist. Choose one of {", ".join(VIEWS)}.'
             )
     if focus is None:
         return []

@@ -45,7 +45,7 @@ class PageServer(ThreadingHTTPServer):
             if error.errno == errno.EADDRINUSE:
                 reason = "is taken"
             raise InputError(
-                f"The port {port} {reason}; choose another, or 0 for a free one."
+                f"The port {port} {reason}. Choose another, or 0 for a free one."
             ) from error
 
     @property

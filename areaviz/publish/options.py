@@ -50,6 +50,6 @@ class PageOptions:
         check_range("areas", self.areas, (LEAST_AREAS, MOST_AREAS))
         if self.theme not in THEMES:
             raise InputError(
-                f'There is no theme "{self.theme}"; choose one of {", ".join(THEMES)}.'
+                f'Theme "{self.theme}" does not exist. Choose one of {", ".join(THEMES)}.'
             )
         return self

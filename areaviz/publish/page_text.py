@@ -20,7 +20,10 @@ KEYS = (
     "Click to pin what is shown, and Shift- or Ctrl-click to add more. With the keyboard, press Tab"
     " to enter a text or picture, the arrow keys to move, Enter to pin and Escape to clear."
 )
-CAVEAT = "Attention shows where a model looked, and not by itself why it said what it said."
+CAVEAT = (
+    "Attention shows where a model looked. It does not show by itself why the model"
+    " chose its output."
+)
 
 
 def facts(trace: Trace, with_name: bool) -> str:
@@ -94,8 +97,8 @@ def sureness(trace: Trace) -> str:
     # The geometric mean. Limit it from below, because a probability of 0 has no logarithm.
     mean = float(np.exp(np.log(np.maximum(likely, 1e-12)).mean()))
     label = show_invisibles(trace.fields[trace.output.field].labels[least])
-    tinted = " Tinted: what it was less sure of." if float(likely[least]) < UNSURE[0] else ""
-    return f"Mean probability {mean:.2f}, least sure of “{label}” ({likely[least]:.2f}).{tinted}"
+    tinted = " Tinted words are less certain." if float(likely[least]) < UNSURE[0] else ""
+    return f"Mean probability {mean:.2f}. Least certain: “{label}” ({likely[least]:.2f}).{tinted}"
 
 
 def probabilities(trace: Trace) -> Markup:

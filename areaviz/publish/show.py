@@ -95,7 +95,7 @@ class Shown:
         if not self.picture:
             return Markup()
         source = f"data:image/png;base64,{base64.b64encode(self.picture).decode()}"
-        alt = "What the page opens with; run the cell to point at it"
+        alt = "The first view of the page. Run the cell to make it interactive"
         return element("img", src=source, alt=alt, style="max-width: 100%")
 
     def _numbers(self) -> Markup:
@@ -171,7 +171,7 @@ def show(
     low, high = HEIGHTS
     if height is not None and not low <= height <= high:
         raise InputError(
-            f"The height is {height:,} pixels but must lie between {low} and {high:,}; choose"
+            f"The height is {height:,} pixels but must be between {low} and {high:,}. Choose"
             " another, or None."
         )
     chosen = options or PageOptions()
@@ -193,6 +193,6 @@ def _widget(
         from areaviz.publish.widget import AttentionWidget
     except ImportError as error:
         raise InputError(
-            "A widget needs the package anywidget; install it with: pip install 'areaviz[notebook]'"
+            "A widget needs the package anywidget. Install it with: pip install 'areaviz[notebook]'"
         ) from error
     return AttentionWidget(trace, focus, options, frame)

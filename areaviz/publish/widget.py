@@ -49,7 +49,7 @@ def _focus_of_browser(told: Any, widget: object) -> Focus | None:
         return Focus(str(told["site"]), int(told["layer"]), **selection)
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(
-            "The notebook sent a focus that cannot be read; run the cell again."
+            "The notebook sent a focus that cannot be read. Run the cell again."
         ) from (error)
 
 

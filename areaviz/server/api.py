@@ -72,18 +72,22 @@ class Api:
         # The token is checked first, so that a client without it cannot discover the routes.
         scheme, _, token = authorization.partition(" ")
         if scheme.lower() != "bearer" or not is_token(token.strip(), self._digest):
-            return Reply.failed("token", "This server wants its access token; name the right one.")
+            return Reply.failed(
+                "token", ("This server requires an access token. Give a valid one.")
+            )
         if path not in ROUTES:
             known = ", ".join(ROUTES)
-            return Reply.failed("route", f"There is no such place here; there are: {known}.")
+            return Reply.failed("route", f"This path does not exist. The paths are: {known}.")
         expected = ROUTES[path]
         if method != expected:
-            return Reply.failed("method", f"{path} is asked with {expected}; use that.")
+            return Reply.failed(
+                "method", (f"{path} expects the method {expected}. Use that method.")
+            )
         if length > wire.MAX_REQUEST_BYTES:
             return Reply.failed(
                 "size",
-                f"The request has {length:,} bytes but at most {wire.MAX_REQUEST_BYTES:,} are"
-                " possible; send a shorter text or a smaller picture.",
+                f"The request has {length:,} bytes; the limit is {wire.MAX_REQUEST_BYTES:,}."
+                " Send a shorter text or a smaller picture.",
             )
         return None
 
@@ -101,9 +105,7 @@ class Api:
             return Reply.failed("backend", str(error))
         except Exception:
             log.exception("While answering %s", path)
-            return Reply.failed(
-                "server", "Something went wrong at the server of the models; its log says what."
-            )
+            return Reply.failed("server", "The model server failed. Its log has the reason.")
 
     def _about(self, _: bytes) -> Reply:
         return Reply(200, wire.JSON, wire.about_to_json(self._backend))
@@ -123,7 +125,7 @@ class Api:
             message.site
         )
         if attention is None or not 0 <= message.layer < attention.layers:
-            raise InputError("This result has no such site or layer; choose one that it has.")
+            raise InputError("This result does not have that site or layer. Choose another one.")
         return Reply(200, wire.NPZ, codec.layer_to_bytes(attention.weights[message.layer]))
 
     def _logits(self, body: bytes) -> Reply:
@@ -133,7 +135,7 @@ class Api:
         """
         message = self._about_layer(body)
         if not isinstance(self._backend, Explaining):
-            raise InputError("This server cannot say what a weight is made of; update it.")
+            raise InputError("This server cannot explain weights. Update it.")
         found = self._backend.logits(
             message.request, message.site, message.layer, caller=message.caller
         )
@@ -145,5 +147,5 @@ class Api:
         # The key contains the model's card: layers of two models must not be mixed in one trace.
         card = self._backend.models().get(message.request.model)
         if message.key != key_of(message.request.checked(), card):
-            raise BackendError("The model was exchanged since this was run; run it again.")
+            raise BackendError("The model changed after this run. Run it again.")
         return message

@@ -72,14 +72,15 @@ class Scale:
             )
         if self.most_replicas is not None and self.most_replicas < self.replicas:
             raise InputError(
-                f"There cannot be at least {self.replicas} and at most {self.most_replicas}"
-                " replicas; raise the second."
+                f"The smallest number of replicas ({self.replicas}) is above the largest"
+                f" ({self.most_replicas}). Raise the second one."
             )
         if self.cpus < 0 or self.gpus < 0:
-            raise InputError("A replica cannot use fewer than 0 processors; give 0 or more.")
+            raise InputError("A replica cannot use fewer than 0 processors. Give 0 or more.")
         if self.gpus > 1 and self.gpus != int(self.gpus):
             raise InputError(
-                f"A replica cannot use {self.gpus} GPUs; give a part of one or a whole number."
+                f"A replica cannot use {self.gpus} GPUs. Give a whole number, or a fraction"
+                " below 1."
             )
 
 
@@ -174,8 +175,8 @@ def _start(app: Any, place: Place) -> None:
     except (RayError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[0][:200]
         raise BackendError(
-            f"Ray Serve did not start ({reason}); see that port {place.port} is free and the"
-            " processors are there."
+            f"Ray Serve did not start ({reason}). Check that port {place.port} is free and"
+            " that there are enough processors."
         ) from error
 
 

@@ -18,7 +18,9 @@ Json = dict[str, Any]
 _SUMMARIES: Mapping[str, str] = {
     wire.MODELS: "Return the cards of all models, the problems of those that cannot be loaded and"
     " the device.",
-    wire.TRACE: "Run a request and return its trace; maps of more than 1 MiB come without weights.",
+    wire.TRACE: (
+        "Run a request and return its trace. Maps of more than 1 MiB are sent without weights."
+    ),
     wire.LAYER: "Return the weights of one layer of a map, float32 [heads, queries, areas].",
     wire.LOGITS: "Return the terms that the logits of one layer consist of.",
 }

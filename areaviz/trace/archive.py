@@ -27,7 +27,7 @@ MAX_DIRECTORY_BYTES = 2**16
 HEADER_BYTES = 10_000 + 12
 # Bytes of an entry that are unpacked at a time, approximately.
 BLOCK_BYTES = 2**22
-NO_TRACE = "The file is not a trace; choose a trace that this app has saved."
+NO_TRACE = "The file is not a trace. Choose a trace that this app has saved."
 _END_OF_DIRECTORY = struct.Struct("<4s4H2LH")
 _READERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -71,8 +71,8 @@ def check_size(size: int, limit: int, what: str) -> None:
     """Raise an InputError if `size` exceeds `limit` bytes."""
     if size > limit:
         raise InputError(
-            f"{what} takes {size / 2**20:,.1f} MiB but at most {limit / 2**20:,.4g} MiB are"
-            " possible; make a trace of a shorter text or a smaller model."
+            f"{what} takes {size / 2**20:,.1f} MiB; the limit is {limit / 2**20:,.4g} MiB."
+            " Make a trace of a shorter text or a smaller model."
         )
 
 
@@ -118,13 +118,13 @@ def read_header(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Header:
     version = np.lib.format.read_magic(file)
     if version not in _READERS:
         raise InputError(
-            f'The array "{name}" is of an unknown npy version; save it anew with numpy.savez.'
+            f'The array "{name}" has an unknown .npy version. Save it again with numpy.savez.'
         )
     shape, by_columns, dtype = _READERS[version](file)
     if dtype.hasobject:
         raise InputError(
-            f'The array "{name}" holds Python objects, which could run code when they are opened; '
-            "save texts as numpy.array([...], dtype=str) and numbers as float32."
+            f'The array "{name}" contains Python objects, which could run code when they are'
+            " loaded. Save texts as numpy.array([...], dtype=str) and numbers as float32."
         )
     return Header(tuple(map(int, shape)), dtype, by_columns, file.tell())
 

@@ -53,8 +53,8 @@ class AreaGrid:
             raise ValueError(f"Memory and area sizes must be at least 1, got {self}.")
         if self.max_height > self.height or self.max_width > self.width:
             raise ValueError(
-                f"The largest area is {self.max_height}x{self.max_width} but the memory only has "
-                f"{self.height}x{self.width} items; choose a smaller area size."
+                f"The largest area is {self.max_height}x{self.max_width} but the memory only"
+                f" has {self.height}x{self.width} items. Choose a smaller area size."
             )
 
     @classmethod

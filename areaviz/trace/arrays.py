@@ -190,30 +190,31 @@ def check_shape(
     found = " x ".join(f"{side:,}" for side in shape_LHQN) or "a single number"
     if len(shape_LHQN) == 5:
         raise InputError(
-            f"The weights have the shape {found}, those of a batch; give one example of it, such as"
+            f"The weights have a batch axis (shape {found}). Pass one example, such as"
             " [layer[0] for layer in outputs.attentions]."
         )
     if len(shape_LHQN) != 4 or min(shape_LHQN) < 1:
         raise InputError(
-            f"The weights have the shape {found} but must be layers x heads x queries x memory"
-            " items, each at least 1; add the axes that are missing, such as weights[None]."
+            f"The weights have the shape {found} but must be layers x heads x queries x"
+            " memory items, each at least 1. Add the axes that are missing, such as"
+            " weights[None]."
         )
     if np.dtype(dtype).kind != "f":
         raise InputError(
-            f"The weights have the type {np.dtype(dtype)} but must be floating-point numbers;"
-            " convert them."
+            f"The weights have the type {np.dtype(dtype)} but must be floating-point numbers."
+            " Convert them."
         )
     *_, query_count, items = shape_LHQN
     if max(query_count, items) > MAX_ITEMS:
         raise InputError(
-            f"The weights have {max(query_count, items):,} queries or items but at most"
-            f" {MAX_ITEMS:,} are possible; choose a part of them."
+            f"The weights have {max(query_count, items):,} queries or items; the limit is"
+            f" {MAX_ITEMS:,}. Choose a part of them."
         )
     if shape is not None and (min(shape) < 1 or shape[0] * shape[1] != items):
         raise InputError(
-            f"The picture has {shape[0]:,} x {shape[1]:,} cells but the weights have {items:,}"
-            " memory items; give the rows and columns of the items, and leave out items that are"
-            " no cells."
+            f"The picture has {shape[0]:,} x {shape[1]:,} cells but the weights have"
+            f" {items:,} memory items. Give the rows and columns of the items, and leave out"
+            " items that are not cells."
         )
 
 
@@ -235,19 +236,20 @@ def checked_rows(given_RN: npt.NDArray[Any], first: int, shape_LHQN: Sequence[in
     endless_R = ~np.isfinite(sums_R)
     if endless_R.any():
         place = _place(endless_R, first, shape_LHQN)
-        raise InputError(f"The weights of {place} are not all finite; remove NaN.")
+        raise InputError(f"The weights at {place} are not all finite. Remove NaN.")
     if weights_RN.min() < 0:
         place = _place((weights_RN < 0).any(-1), first, shape_LHQN)
         raise InputError(
-            f"The weights of {place} are below 0; give weights after the softmax, not scores."
+            f"The weights at {place} are negative. Pass attention weights after the softmax,"
+            " not scores."
         )
     tolerance = _HALF_TOLERANCE if given_RN.dtype.itemsize == 2 else TOLERANCE
     off_R = np.minimum(np.abs(sums_R - 1), sums_R) > tolerance
     if off_R.any():
         raise InputError(
-            f"The weights of {_place(off_R, first, shape_LHQN)} sum to {sums_R[off_R][0]:,.4g} but"
-            " must sum to 1 over the memory, or to 0 where everything is masked; apply the"
-            " softmax, or divide each row by its sum."
+            f"The weights at {_place(off_R, first, shape_LHQN)} sum to"
+            f" {sums_R[off_R][0]:,.4g} but must sum to 1 over the memory, or to 0 where"
+            " everything is masked. Apply the softmax, or divide each row by its sum."
         )
     np.divide(weights_RN, sums_R[:, None], out=weights_RN, where=sums_R[:, None] > 0.5)
     return weights_RN
@@ -291,20 +293,19 @@ def labelled(name: str, labels: Sequence[str] | None, items: int, what: str) -> 
         return text_of(name, [str(item) for item in range(1, items + 1)])
     if not isinstance(labels, Iterable):
         raise InputError(
-            f"The labels of {what} must be a list of texts but are {described(labels)}; give one"
-            " label for each item."
+            f"The labels of {what} must be a list of texts but are {described(labels)}. Give"
+            " one label for each item."
         )
     texts = [str(label) for label in labels]
     if len(texts) != items:
         raise InputError(
-            f"There are {len(texts):,} labels of {what} but the weights have {items:,}; give one"
-            " label for each."
+            f"There are {len(texts):,} labels of {what}, but the weights have {items:,}"
+            " items. Give one label per item."
         )
     longest = max(map(len, texts))
     if longest > MAX_LABEL:
         raise InputError(
-            f"A label of {what} has {longest:,} characters but at most {MAX_LABEL} are possible;"
-            " shorten it."
+            f"A label of {what} has {longest:,} characters; the limit is {MAX_LABEL}. Shorten it."
         )
     return text_of(name, texts)
 
@@ -315,9 +316,7 @@ def _picture(
     """Return the picture behind the cells, a grey one by default, or None without a shape."""
     if shape is None:
         if picture is not None:
-            raise InputError(
-                'A picture is given but not its "shape"; give the rows and columns of its cells.'
-            )
+            raise InputError('A "picture" needs a "shape". Give the rows and columns of its cells.')
         return None
     if picture is None:
         side = max(1, min(32, MAX_SIDE // max(shape)))

@@ -41,10 +41,10 @@ from areaviz.trace.spool import Reserve, WeightsFile, unlimited
 NAMES = ("weights", "memory", "queries", "shape", "picture")
 NAME = "your-arrays"
 _REFUSAL = (
-    "The file is no npz archive; save arrays with numpy.savez, or choose a trace that this app has"
-    " saved."
+    "The file is not an .npz archive. Save arrays with numpy.savez, or choose a trace that"
+    " this app has saved."
 )
-_DAMAGED = "The file is damaged or cut short; save its arrays anew with numpy.savez."
+_DAMAGED = "The file is damaged or incomplete. Save its arrays again with numpy.savez."
 
 # The example is synthetic: no model made it. It has items, and for each query the index of the item
 # that it translates.
@@ -173,8 +173,9 @@ def _blocks(
     # Column-major order scatters each row, so the whole array has to be unpacked.
     if header.nbytes > room.layer:
         raise InputError(
-            f"The weights lie by columns and take {header.nbytes / 2**20:,.0f} MiB but at most "
-            f"{room.layer // 2**20} MiB are possible so; save numpy.ascontiguousarray(weights)."
+            f"The weights are in column-major order and take {header.nbytes / 2**20:,.0f}"
+            f" MiB; the limit for that order is {room.layer // 2**20} MiB. Save"
+            " numpy.ascontiguousarray(weights)."
         )
     yield archive.read_array(opened, entry, header).reshape(-1, header.shape[-1])
 
@@ -187,7 +188,8 @@ def _entries(opened: zipfile.ZipFile) -> Mapping[str, zipfile.ZipInfo]:
     if "weights" not in found:
         names = ", ".join(shorten(name) for name in list(found)[:5]) or "nothing"
         raise InputError(
-            f'The file has no array called "weights"; it has {names}. Save it as weights=... .'
+            f'The file has no array called "weights". Its arrays are {names}. Save the'
+            " weights as weights=... ."
         )
     return {name: found[name] for name in NAMES if name in found}
 
@@ -210,13 +212,14 @@ def _check(
 def _check_labels(name: str, header: Header) -> None:
     if header.dtype.kind != "U" or len(header.shape) != 1:
         raise InputError(
-            f'The array "{name}" must be texts in one row; save numpy.array([...], dtype=str).'
+            f'The array "{name}" must be a one-dimensional array of texts. Save'
+            " numpy.array([...], dtype=str)."
         )
     if header.shape[0] > MAX_ITEMS or header.dtype.itemsize > 4 * MAX_LABEL:
         raise InputError(
             f'The array "{name}" has {header.shape[0]:,} texts of up to'
-            f" {header.dtype.itemsize // 4:,} characters but at most {MAX_ITEMS:,} of {MAX_LABEL}"
-            " are possible; shorten it."
+            f" {header.dtype.itemsize // 4:,} characters; the limit is {MAX_ITEMS:,} texts of"
+            f" {MAX_LABEL}. Shorten it."
         )
 
 

@@ -48,8 +48,8 @@ def _check(arguments: dict[str, Any]) -> None:
     attention = arguments["attention"]
     if not isinstance(attention, AttentionMap):
         raise InputError(
-            f"The attention must be a map of a trace but is of type {type(attention).__name__};"
-            ' give one, such as trace.maps["encoder self"].'
+            "The attention must be a map of a trace but is of type"
+            f' {type(attention).__name__}. Give one, such as trace.maps["encoder self"].'
         )
     layers, heads, queries, _ = attention.weights.shape
     counts = {"layer": layers, "head": heads, "query": queries, "item": attention.grid.items}
@@ -59,19 +59,19 @@ def _check(arguments: dict[str, Any]) -> None:
         if name in _COUNTS and not (isinstance(value, Integral) and int(value) >= _COUNTS[name]):
             raise InputError(
                 f'"{name}" must be a whole number from {_COUNTS[name]} but is'
-                f" {described(value)}; give one."
+                f" {described(value)}. Give one."
             )
         if name in _SHARES and not (isinstance(value, Real) and 0 <= float(value) <= 1):
             raise InputError(
-                f'"{name}" must lie between 0 and 1 but is {described(value)}; give a share.'
+                f'"{name}" must be between 0 and 1 but is {described(value)}. Give a share.'
             )
     chosen = arguments.get("layers")
     if chosen is not None and not isinstance(chosen, Iterable):
         raise InputError(
-            f"The layers must be whole numbers in a row but are {described(chosen)}; give a list."
+            f"The layers must be a list of whole numbers but are {described(chosen)}. Give a list."
         )
     if chosen is not None and not list(chosen):
-        raise InputError("No layer is chosen; choose at least one, or leave layers out.")
+        raise InputError("No layer is chosen. Choose at least one, or leave layers out.")
     for layer in () if chosen is None else chosen:
         _check_place("layer", layer, layers)
 
@@ -79,12 +79,12 @@ def _check(arguments: dict[str, Any]) -> None:
 def _check_place(name: str, value: Any, count: int) -> None:
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise InputError(
-            f"The {name} must be a whole number but is {described(value)}; count from 0."
+            f"The {name} must be a whole number but is {described(value)}. Count from 0."
         )
     # Negative numbers count from the end, as usual in Python.
     if not -count <= int(value) < count:
         raise InputError(
-            f"The map has {count:,} of its {name} but {value} is asked for; count from 0."
+            f"The map has {count:,} of its {name} but {value} was requested. Count from 0."
         )
 
 
@@ -96,7 +96,7 @@ def check_trace(trace: object) -> None:
     """
     if not isinstance(trace, Trace):
         raise InputError(
-            f"A trace is needed but this is of type {type(trace).__name__}; give what"
+            f"A trace is needed but this is of type {type(trace).__name__}. Give what"
             " areaviz.attend, from_arrays or load returns."
         )
 
@@ -108,19 +108,18 @@ def path_of(given: object) -> Path:
         InputError: The argument is not a valid path.
     """
     if not isinstance(given, str | Path) or not str(given) or "\0" in str(given):
-        raise InputError(f"A path is needed but this is {described(given)}; give a file's path.")
+        raise InputError(f"A path is needed but this is {described(given)}. Give a file's path.")
     try:
         path = Path(given).expanduser()
     except RuntimeError as error:
         raise InputError(
-            f"There is no home folder for {shorten(str(given))}; give the whole path."
+            f"There is no home folder for {shorten(str(given))}. Give the whole path."
         ) from error
     longest = max(len(os.fsencode(part)) for part in (path.name, *path.parts))
     if longest > MAX_NAME_BYTES or len(os.fsencode(path)) > MAX_PATH_BYTES:
         raise InputError(
-            f"The path {shorten(str(given))} is longer than a file system allows; check it, or"
-            " choose"
-            " a shorter one."
+            f"The path {shorten(str(given))} is longer than a file system allows. Check it,"
+            " or choose a shorter one."
         )
     return path
 
@@ -133,9 +132,9 @@ def file_of(given: object) -> Path:
     """
     path = path_of(given)
     if path.is_dir():
-        raise InputError(f'"{path}" is a folder. Name the files in it.')
+        raise InputError(f'"{path}" is a folder. Give the files in it.')
     if not path.is_file():
-        raise InputError(f'There is no file "{path}". Check the path.')
+        raise InputError(f'File "{path}" does not exist. Check the path.')
     if not os.access(path, os.R_OK):
         raise InputError(f'You may not read the file "{path}". Change its permissions.')
     return path

@@ -73,19 +73,19 @@ def best_of(entry: Any) -> BestAlignment:
     """
     names = {"heads", "examples", "chosen_on", "error", "error_single", "opens"}
     if not isinstance(entry, dict) or entry.keys() != names:
-        raise ValueError(f"best is no object with {', '.join(sorted(names))}")
+        raise ValueError(f"best is not an object with {', '.join(sorted(names))}")
     heads = entry["heads"]
     if not isinstance(heads, list) or not 1 <= len(heads) <= MOST_HEADS:
-        raise ValueError(f"best: heads is no list of 1 to {MOST_HEADS} heads")
+        raise ValueError(f"best: heads is not a list of 1 to {MOST_HEADS} heads")
     for one in heads:
         is_choice = isinstance(one, list) and len(one) == 3 and all(type(n) is int for n in one)
         if not is_choice or min(one) < 0 or one[2] not in STEPS:
-            raise ValueError("best: a head is no list of layer, head and step")
+            raise ValueError("best: a head is not a list of layer, head and step")
     if type(entry["examples"]) is not int or not isinstance(entry["chosen_on"], str):
-        raise ValueError("best: examples is no whole number, or chosen_on no text")
+        raise ValueError("best: examples is not a whole number, or chosen_on is not a text")
     error, single = entry["error"], entry["error_single"]
     if any(type(one) not in (int, float) for one in (error, single)):
-        raise ValueError("best: error or error_single is no number")
+        raise ValueError("best: error or error_single is not a number")
     if type(entry["opens"]) is not bool:
         raise ValueError("best: opens is neither true nor false")
     chosen = tuple((one[0], one[1], one[2]) for one in heads)

@@ -65,8 +65,8 @@ class Stack:
         found = [self._layer(number, example) for number in sorted(self.layers)]
         if len({layer.shape for layer in found}) > 1:
             raise InputError(
-                f'The layers of "{shorten(self.name)}" have different shapes; keep those of one'
-                " run."
+                f'The layers of "{shorten(self.name)}" have different shapes. Keep those of'
+                " one run."
             )
         return np.stack(found)
 
@@ -74,16 +74,16 @@ class Stack:
         layer = array_of(self.layers[number])
         if layer.ndim not in (3, 4):
             raise InputError(
-                f'Layer {number} of "{shorten(self.name)}" has {layer.ndim} axes but must be heads'
-                " x"
-                " queries x memory items, perhaps of a batch; choose the weights by keys=."
+                f'Layer {number} of "{shorten(self.name)}" has {layer.ndim} axes but must be'
+                " heads x queries x memory items, perhaps of a batch. Choose the weights by"
+                " keys=."
             )
         if layer.ndim == 3:
             return layer
         if not 0 <= example < len(layer):
             raise InputError(
-                f"There is no example {example} in a batch of {len(layer)}; choose one of 0 to"
-                f" {len(layer) - 1}."
+                f"There is no example {example} in a batch of {len(layer)}. Choose one of 0"
+                f" to {len(layer) - 1}."
             )
         one: npt.NDArray[Any] = layer[example]
         return one
@@ -153,21 +153,20 @@ def stacks(kept: Mapping[str, Any], keys: str = PATTERN) -> list[Stack]:
         numbers = _LAYER.findall(key)
         if len(numbers) != 1:
             raise InputError(
-                f'The name "{shorten(key)}" has {len(numbers)} numbers but one has to be that of'
-                " its"
-                " layer; choose the weights by keys=, or rename them."
+                f'The name "{shorten(key)}" has {len(numbers)} numbers, so its layer number'
+                " is unclear. Select the weights with keys=, or rename them."
             )
         layers.setdefault(_LAYER.sub("*", key), {})[int(numbers[0])] = kept[key]
     if not layers:
         raise InputError(
-            f'Nothing was kept under names with "{shorten(keys)}"; keep the attention weights, or'
-            " choose others by keys=."
+            f'The cache has no entries with "{shorten(keys)}" in their names. Cache the'
+            " attention weights, or select other entries with keys=."
         )
     found = [Stack(name, layers[name]) for name in layers]
     sites = [stack.site for stack in found]
     if len(set(sites)) < len(sites):
         names = ", ".join(shorten(stack.name) for stack in found)
-        raise InputError(f"The cache has several attentions ({names}); choose one by keys=.")
+        raise InputError(f"The cache has several attentions ({names}). Choose one by keys=.")
     # In traces, as in models, an encoder comes before the decoder that reads it.
     order = (ONE, ENCODER, DECODER, CROSS)
     return sorted(found, key=lambda stack: order.index(stack.site))
@@ -198,7 +197,7 @@ def _map(
     if site != CROSS and queries != items:
         raise InputError(
             f"Each of {items:,} items must attend to all of them, but there are {queries:,}"
-            " queries; keep the weights of one pass over the whole text."
+            " queries. Keep the weights of one pass over the whole text."
         )
     source, target = labels
     memory = "target" if site == DECODER else "source"

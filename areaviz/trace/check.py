@@ -60,7 +60,7 @@ def check_focus(trace: Trace, focus: Focus) -> None:
     attention = trace.maps.get(focus.site)
     if attention is None:
         raise InputError(
-            f'This result has no site "{focus.site}"; choose one of: {", ".join(trace.maps)}.'
+            f'This result has no site "{focus.site}". Choose one of: {", ".join(trace.maps)}.'
         )
     items = attention.weights.shape[2] if focus.side == "query" else attention.grid.items
     parts = [("layer", focus.layer, attention.layers), ("head", focus.head or 0, attention.heads)]
@@ -68,8 +68,8 @@ def check_focus(trace: Trace, focus: Focus) -> None:
     for name, value, count in parts:
         if not 0 <= value < count:
             raise InputError(
-                f"This result has {count:,} {name}{'s' if count > 1 else ''} but the link asks for "
-                f"{name} {value + 1:,}; choose another {name}."
+                f"This result has {count:,} {name}{'s' if count > 1 else ''} but the link"
+                f" asks for {name} {value + 1:,}. Choose another {name}."
             )
 
 
@@ -129,7 +129,7 @@ def _check_field(trace: Trace, item: Field) -> None:
     _check_name(called, item.name)
     _require(item.kind in KINDS, f'{called} is of the unknown kind "{item.kind}".')
     texts = all(isinstance(label, str) for label in item.labels)
-    _require(texts, f"{called} has labels that are no text.")
+    _require(texts, f"{called} has labels that are not text.")
     count, kind = len(item), KINDS[item.kind]
     shape = (count, kind.anchor)
     _check_array(f"{called} has {count} labels but anchors", item.anchors, np.int64, shape)
@@ -141,12 +141,12 @@ def _check_gaze(trace: Trace, gaze: Gaze) -> None:
     called = f'The gaze of "{gaze.site}"'
     _check_sides(trace, called, gaze)
     kind = trace.fields[gaze.memory].kind
-    _require(kind == "picture", f"{called} looks at a field that is no picture.")
+    _require(kind == "picture", f"{called} looks at a field that is not a picture.")
     steps, scales = len(trace.fields[gaze.query]), (*gaze.corners.shape, 0, 0)[1]
     _check_array(
         f"{called} has corners for {steps} steps", gaze.corners, np.float32, (steps, scales, 4, 2)
     )
-    _require(bool(np.isfinite(gaze.corners).all()), f"{called} has corners that are no numbers.")
+    _require(bool(np.isfinite(gaze.corners).all()), (f"{called} has corners that are not numbers."))
     sides = gaze.seen.shape[2:]
     _require(len(sides) == 2, f"{called} has patches of shape {gaze.seen.shape}.")
     _check_array(f"{called} has patches", gaze.seen, np.uint8, (steps, scales, *sides))
@@ -201,7 +201,7 @@ def _check_map(trace: Trace, attention: AttentionMap) -> None:
     if chosen is not None:
         _check_array(f"{called} has choices", chosen, np.int64, shape[:3])
         inside = bool(((chosen >= 0) & (chosen < grid.count)).all())
-        _require(inside, f"{called} has choices that are no areas.")
+        _require(inside, f"{called} has choices that are not areas.")
     if strength is not None:
         _check_array(f"{called} has strengths", strength, np.float32, shape[:3])
         finite = bool(np.isfinite(strength).all() and strength.min() >= 0)

@@ -114,7 +114,7 @@ def save(trace: Trace, target: Path | str | BinaryIO, half: bool = False) -> Non
     except OSError as error:
         reason = error.strerror or str(error)
         raise BackendError(
-            f"The trace could not be written ({reason}); free some space and save again."
+            f"The trace could not be written ({reason}). Free some space and save again."
         ) from error
 
 
@@ -172,17 +172,17 @@ def named() -> Iterator[None]:
         raise
     except OSError as error:
         raise InputError(
-            f"The trace cannot be opened ({error.strerror or error}); choose another file."
+            f"The trace cannot be opened ({error.strerror or error}). Choose another file."
         ) from error
     except ValueError as error:
         reason = str(error).rstrip(".")[:200]
         raise InputError(
-            f"The trace is damaged ({reason}); make it anew or choose another file."
+            f"The trace is damaged ({reason}). Create it again or choose another file."
         ) from error
     except Exception as error:
         # The file is untrusted: any other error of the parsers means that it is damaged.
         raise InputError(
-            "The trace is damaged or cut short; download it anew or choose another file."
+            "The trace is damaged or incomplete. Download it again or choose another file."
         ) from error
 
 
@@ -217,7 +217,7 @@ def document_entry(entries: Mapping[str, zipfile.ZipInfo]) -> zipfile.ZipInfo:
     """
     if DOCUMENT not in entries:
         raise InputError(
-            "The file is an archive but no trace; choose a trace that this app has saved."
+            "The file is an archive but not a trace. Choose a trace that this app has saved."
         )
     check_size(entries[DOCUMENT].file_size, MAX_DOCUMENT_BYTES, "The trace's document")
     return entries[DOCUMENT]

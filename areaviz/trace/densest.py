@@ -84,8 +84,8 @@ def densest_areas_of_masses(
     for mass in masses:
         if not 0 < mass <= 1:
             raise InputError(
-                f"The mass of a densest area must be above 0 and at most 1 but is {mass}; give a"
-                " share."
+                f"The mass of a densest area must be above 0 and at most 1 but is {mass}."
+                " Give a share."
             )
     search = partial(_densest, grid=grid, masses=tuple(masses))
     found = in_chunks(search, p_RN, 5 * len(masses), np.float64)

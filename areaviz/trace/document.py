@@ -164,13 +164,13 @@ def check_version(document: Any) -> None:
     """
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise InputError(
-            "The file is an archive but no trace; choose a trace that this app has saved."
+            "The file is an archive but not a trace. Choose a trace that this app has saved."
         )
     version = take(document, "version", int)
     if version > VERSION:
         raise InputError(
-            f"The trace has version {version} but this app reads versions up to {VERSION}; update"
-            " the app to open it."
+            f"The trace has version {version} but this app reads versions up to {VERSION}."
+            " Update the app to open it."
         )
     if version < 1:
         raise ValueError(f"version {version} does not exist")

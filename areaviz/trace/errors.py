@@ -13,12 +13,12 @@ IN_PYTHON: Mapping[Way, str] = {
     "input": "give a shorter text or a smaller picture",
     "layers": "keep fewer layers (layers=)",
     "heads": "keep fewer heads (heads=)",
-    "areas": "take smaller areas (area_size=)",
+    "areas": "use smaller areas (area_size=)",
     "part": "give fewer heads and items",
     "probe": "give a probe for its attention layers (see docs/your_models.md)",
     "arrays": "give its weights to areaviz.from_arrays",
     "tokenizer": "give one (tokenizer=), or token ids instead of the text",
-    "target": "give what it should write (target=)",
+    "target": "give the text that it should write (target=)",
 }
 
 
@@ -51,7 +51,8 @@ class InputErrorWithAdvice(InputError):
         clauses = [words[way] for way in self.ways if way in words]
         clauses += [otherwise] if otherwise else []
         *others, last = clauses
-        return f"{self.what}; {', '.join(others)}{' or ' if others else ''}{last}."
+        advice = f"{', '.join(others)}{' or ' if others else ''}{last}"
+        return f"{self.what}. {advice[:1].upper()}{advice[1:]}."
 
 
 def without_traceback(error: InputError) -> InputError:

@@ -41,11 +41,12 @@ def story(text: str) -> tuple[list[Span], Span]:
     *facts, question = sentences(text) or [(0, 0)]
     if not text[question[0] : question[1]].endswith("?"):
         raise InputError(
-            f"The story ends without a question; add one that ends with “?”, for example: {EXAMPLE}"
+            "The story has no question at its end. Add one that ends with “?”, for example:"
+            f" {EXAMPLE}"
         )
     if not facts:
         raise InputError(
-            "There is a question but no fact; write at least one sentence before it, for example:"
+            "The question has no facts. Write at least one sentence before it, for example:"
             f" {EXAMPLE}"
         )
     return facts, question
@@ -77,6 +78,6 @@ def facts_problem(field: Field, request: Request) -> str:
     try:
         facts = story(request.text)[0]
     except InputError:
-        return "is of facts but the request's text is no story"
+        return "is of facts but the request's text is not a story"
     is_same = np.array_equal(np.array(facts), field.anchors) and field.raw == request.text
     return "" if is_same else "has other facts than the request"

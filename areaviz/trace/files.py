@@ -55,8 +55,8 @@ def whole_file(path: Path) -> Iterator[Path]:
     except OSError as error:
         reason = error.strerror or str(error)
         raise BackendError(
-            f"{path} could not be written ({reason}); free some space or choose another folder,"
-            " then save again."
+            f"{path} could not be written ({reason}). Free some space or choose another"
+            " folder, then save again."
         ) from error
     finally:
         with suppress(OSError):

@@ -32,7 +32,7 @@ from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Request, check_options, model_name
 
 _ADVICE = (
-    "call generate with return_dict_in_generate=True and output_attentions=True, for a model with"
+    "Call generate with return_dict_in_generate=True and output_attentions=True, for a model with"
     ' attn_implementation="eager"'
 )
 _START = "⟨start⟩"
@@ -102,22 +102,22 @@ def _sequence(outputs: Any, sequence: int) -> list[int]:
     """Return the token ids of the sequence that is shown."""
     given = _part(outputs, "sequences")
     if given is None:
-        raise InputError(f"These are no outputs of generate with its attentions; {_ADVICE}.")
+        raise InputError(f"These are not outputs of generate with its attentions. {_ADVICE}.")
     found = array_of(given)
     if found.ndim != 2 or found.dtype.kind not in "iu" or not found.shape[1]:
         raise InputError(
-            f"The sequences have the shape {found.shape} but must be token ids [sequence, token];"
+            f"The sequences have the shape {found.shape} but must be token ids [sequence, token]."
             f" {_ADVICE}."
         )
     if not isinstance(sequence, int) or not 0 <= sequence < len(found):
         raise InputError(
-            f"There is no sequence {sequence} among {len(found)}; choose one of 0 to"
+            f"There is no sequence {sequence} among {len(found)}. Choose one of 0 to"
             f" {len(found) - 1}."
         )
     ids: list[int] = found[sequence].tolist()
     if len(ids) > MAX_ITEMS:
         raise InputError(
-            f"The sequence has {len(ids):,} tokens but at most {MAX_ITEMS:,} can be shown; write a"
+            f"The sequence has {len(ids):,} tokens; the limit is {MAX_ITEMS:,}. Write a"
             " shorter text."
         )
     return ids
@@ -134,7 +134,7 @@ def _labels(ids: Sequence[int], tokenizer: Any, given: Sequence[str] | None) -> 
         # Tokenizers raise many kinds of errors.
         reason = " ".join(str(error).split()).rstrip(".")[:200]
         raise InputError(
-            f"The tokenizer cannot name these tokens ({reason}); give the model's own."
+            f"The tokenizer cannot name these tokens ({reason}). Pass the model's own tokenizer."
         ) from error
     return [str(piece).replace("▁", " ").replace("Ġ", " ").strip() or "␣" for piece in pieces]
 
@@ -143,16 +143,16 @@ def _steps(outputs: Any, name: str) -> list[list[npt.NDArray[Any]]]:
     """Return the weights [rows, H, Q, N] of every step and layer."""
     steps = _part(outputs, name)
     if steps is None:
-        raise InputError(f"The outputs of generate have no attentions; {_ADVICE}.")
+        raise InputError(f"The outputs of generate have no attentions. {_ADVICE}.")
     found = []
     for step in steps:
         layers = [] if step is None else [layer for layer in step if layer is not None]
         if not layers:
-            raise InputError(f"A step of generate has no attentions; {_ADVICE}.")
+            raise InputError(f"A step of generate has no attentions. {_ADVICE}.")
         found.append([array_of(layer) for layer in layers])
     shapes = {(len(step), step[0].ndim) for step in found}
     if len(shapes) > 1 or found[0][0].ndim != 4:
-        raise InputError(f"The steps of generate differ in their layers; {_ADVICE}.")
+        raise InputError(f"The steps of generate differ in their layers. {_ADVICE}.")
     return found
 
 
@@ -176,7 +176,7 @@ def _decoder(
     count = prompt + len(rows) - 1
     if not 1 <= count < len(ids) + 1 or not rows:
         raise InputError(
-            f"The attentions are of {count:,} tokens but the sequence has {len(ids):,}; {_ADVICE}."
+            f"The attentions are of {count:,} tokens but the sequence has {len(ids):,}. {_ADVICE}."
         )
     weights = _placed(steps, rows, prompt, count)
     history = labelled("history", labels[:count], count, "the sequence")
@@ -197,7 +197,7 @@ def _pair(
     across = _steps(outputs, "cross_attentions")
     count = min(len(rows), len(ids) - 1)
     if count < 1 or len(across) < count:
-        raise InputError(f"The outputs of generate have no step of writing; {_ADVICE}.")
+        raise InputError(f"The outputs of generate have no generation step. {_ADVICE}.")
     items = across[0][0].shape[3]
     fields = [
         labelled("source", source, items, "the source"),
@@ -255,7 +255,7 @@ def _placed(
         seen = end if is_growing else items
         for layer, given in enumerate(step):
             if row >= len(given) or given.shape[1] != heads or end > weights.shape[2]:
-                raise InputError(f"The steps of generate do not fit each other; {_ADVICE}.")
+                raise InputError(f"The steps of generate do not fit each other. {_ADVICE}.")
             taken = given[row].astype(np.float32)[..., :seen]
             start = seen - taken.shape[-1]
             weights[layer, :, begin:end, start:seen] = taken

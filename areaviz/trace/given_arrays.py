@@ -10,7 +10,7 @@ import numpy.typing as npt
 from areaviz.trace.errors import InputError
 
 _ASK_FOR_WEIGHTS = (
-    'load the model with attn_implementation="eager" and call it with output_attentions=True, or'
+    'Load the model with attn_implementation="eager" and call it with output_attentions=True, or'
     " use areaviz.attend"
 )
 
@@ -26,13 +26,13 @@ def array_of(weights: Any) -> npt.NDArray[Any]:
             of arrays.
     """
     if weights is None or (isinstance(weights, list | tuple) and not len(weights)):
-        raise InputError(f"There are no weights ({weights!r}); {_ASK_FOR_WEIGHTS}.")
+        raise InputError(f"There are no weights ({weights!r}). {_ASK_FOR_WEIGHTS}.")
     if isinstance(weights, list | tuple) and all(layer is None for layer in weights):
-        raise InputError(f"No layer has weights, all are None; {_ASK_FOR_WEIGHTS}.")
+        raise InputError(f"No layer has weights: all are None. {_ASK_FOR_WEIGHTS}.")
     if isinstance(weights, list | tuple) and any(_holds_arrays(step) for step in weights):
         raise InputError(
-            "The weights are those of each step of writing, but one pass over the whole text is"
-            " needed; give what generate() returned to areaviz.from_generate."
+            "The weights belong to single steps of generation, but one pass over the whole"
+            " text is needed. Pass the result of generate() to areaviz.from_generate."
         )
     if isinstance(weights, list | tuple) and any(hasattr(layer, "shape") for layer in weights):
         # Hybrid models have layers without attention.
@@ -40,7 +40,7 @@ def array_of(weights: Any) -> npt.NDArray[Any]:
         shapes = {layer.shape for layer in layers}
         if len(shapes) > 1:
             raise InputError(
-                "The layers have different shapes; give those of one pass, all of one size."
+                "The layers have different shapes. Pass the layers of a single forward pass."
             )
         if shapes == {(1, *layers[0].shape[1:])} and layers[0].ndim == 4:
             layers = [layer[0] for layer in layers]
@@ -56,8 +56,8 @@ def array_of(weights: Any) -> npt.NDArray[Any]:
         return found
     except (ValueError, TypeError, RuntimeError) as error:
         raise InputError(
-            "The weights are neither a floating-point array nor one array for each layer; give what"
-            " generate() returned to areaviz.from_generate."
+            "The weights are neither a floating-point array nor one array per layer. Pass the"
+            " result of generate() to areaviz.from_generate."
         ) from error
 
 

@@ -60,7 +60,7 @@ def load_inseq(path: Path | str, example: int = 0) -> Trace:
     if not isinstance(example, Integral) or not 0 <= example < len(sequences):
         raise InputError(
             f"The file has {len(sequences)} attributions, so there is no number"
-            f" {described(example)}; count them from 0."
+            f" {described(example)}. Count them from 0."
         )
     info = _attributes(entries).get("info") or {}
     try:
@@ -128,7 +128,7 @@ def _read(path: Path) -> dict[str, Any]:
             content = zlib.decompressobj(31).decompress(content, _MOST_BYTES + 1)
         if len(content) > _MOST_BYTES:
             raise InputError(
-                f"The file has more than {MAX_UPLOAD_MEGABYTES} MB; save fewer attributions in it."
+                f"The file has more than {MAX_UPLOAD_MEGABYTES} MB. Save fewer attributions in it."
             )
         found = json.loads(content)
     except (ValueError, zlib.error, RecursionError) as error:
@@ -138,7 +138,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _not_inseq() -> InputError:
     return InputError(
-        "The file is not an attribution that Inseq saved, or it is damaged; save it with"
+        "The file is not an attribution that Inseq saved, or it is damaged. Save it with"
         " FeatureAttributionOutput.save."
     )
 
@@ -220,7 +220,7 @@ def _unpacked(content: bytes) -> npt.NDArray[np.float32]:
     kind = _SAFETENSORS.get(str(about["dtype"]))
     if kind is None:
         raise InputError(
-            f"The attribution has numbers of the type {about['dtype']}; save it with"
+            f"The attribution has numbers of the type {about['dtype']}. Save it with"
             ' scores_precision="float32".'
         )
     first, end = about["data_offsets"]

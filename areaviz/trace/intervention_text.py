@@ -61,14 +61,12 @@ def from_text(text: str) -> tuple[Change, ...]:
     """
     if len(text) > MAX_LETTERS:
         raise InputError(
-            f"The changes have {len(text):,} characters, at most {MAX_LETTERS:,} are read; drop"
-            " some."
+            f"The changes have {len(text):,} characters; the limit is {MAX_LETTERS:,}. Remove some."
         )
     parts = list(filter(None, text.split(";")))
     if len(parts) > MAX_CHANGES:
         raise InputError(
-            f"{len(parts):,} changes are asked for but at most {MAX_CHANGES:,} are possible; drop"
-            " some."
+            f"{len(parts):,} changes were requested; the limit is {MAX_CHANGES:,}. Remove some."
         )
     changes: list[Change] = []
     for part in parts:
@@ -99,7 +97,8 @@ def parse_ranges(text: str, name: str = "items") -> Iterator[int]:
     """
     if text and not _ITEMS.fullmatch(text):
         raise InputError(
-            f'"{name}" is "{shorten(text)}" but must be positions such as 3-7,12; fix or remove it.'
+            f'"{name}" is "{shorten(text)}" but must be positions such as 3-7,12. Correct or'
+            " remove it."
         )
     left = MAX_POSITION
     for part in filter(None, text.split(",")):
@@ -108,8 +107,8 @@ def parse_ranges(text: str, name: str = "items") -> Iterator[int]:
         left -= stop - start + 1
         if not 1 <= start <= stop <= MAX_POSITION or left < 0:
             raise InputError(
-                f'"{name}" has "{part}" but positions rise, from 1 to {MAX_POSITION:,}; fix or'
-                " remove it."
+                f'"{name}" has "{part}" but positions must increase, from 1 to'
+                f" {MAX_POSITION:,}. Correct or remove it."
             )
         yield from range(start - 1, stop)
 
@@ -143,17 +142,16 @@ def _change(text: str) -> Change:
     name, *options = after.split(":")
     if kind not in KINDS or not _NAME.fullmatch(name):
         raise InputError(
-            f'"{shorten(text)}" is no change; it must begin with weigh, gate, hide or share and'
-            " name"
-            " a site."
+            f'"{shorten(text)}" is not a valid change. A change starts with weigh, gate, hide'
+            " or share and names a site."
         )
     given: dict[str, Any] = {}
     for option in options:
         part, _, value = option.partition("=")
         if part in given or part not in _PARTS or part not in KINDS[kind].__dataclass_fields__:
             raise InputError(
-                f'The change "{shorten(text)}" has a part that a change of its kind lacks; fix or'
-                " remove it."
+                f'The change "{shorten(text)}" has a part that a change of its kind lacks.'
+                " Correct or remove it."
             )
         given[part] = _read(part, value)
     return KINDS[kind](name, **given)
@@ -170,14 +168,14 @@ def _read(part: str, text: str) -> object:
     if part == "factor":
         if not _FACTOR.fullmatch(text):
             raise InputError(
-                f'A change has the factor "{shorten(text)}" but it must be a number such as 0.5;'
-                " fix"
-                " it."
+                f'A change has the factor "{shorten(text)}" but it must be a number such as'
+                " 0.5. Correct it."
             )
         return float(text)
     if not _NUMBER.fullmatch(text) or int(text) > MAX_POSITION:
         raise InputError(
-            f'A change has the {part} "{shorten(text)}" but these count from 1; choose a number.'
+            f'A change has the {part} "{shorten(text)}" but the first one is 1. Choose a'
+            " number from 1 on."
         )
     return int(text) if part == "window" else int(text) - 1
 
@@ -186,7 +184,7 @@ def _area(text: str) -> Area:
     found = _AREA.fullmatch(text)
     if not found:
         raise InputError(
-            f'A change has the area "{shorten(text)}" but areas are written as 1.3.1.2; fix it.'
+            f'A change has the area "{shorten(text)}" but areas are written as 1.3.1.2. Correct it.'
         )
     top, left, height, width = map(int, found.groups())
     return Area(top - 1, left - 1, height, width)

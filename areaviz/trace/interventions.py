@@ -113,26 +113,25 @@ def check_changes(changes: Sequence[Change]) -> None:
     """
     if len(changes) > MAX_CHANGES:
         raise InputError(
-            f"{len(changes):,} changes are asked for but at most {MAX_CHANGES:,} are possible; drop"
-            " some."
+            f"{len(changes):,} changes were requested; the limit is {MAX_CHANGES:,}. Remove some."
         )
     for change in changes:
         _check_numbers(change)
         # NaN is not in any range, so it is refused here as well.
         if not isinstance(change, Hide) and not FACTORS[0] <= change.factor <= FACTORS[1]:
             raise InputError(
-                f"A change has the factor {change.factor:g} but factors go from {FACTORS[0]} to"
-                f" {FACTORS[1]}; choose one in that range."
+                f"A change has the factor {change.factor:g} but factors are from {FACTORS[0]}"
+                f" to {FACTORS[1]}. Choose one in that range."
             )
         if isinstance(change, Share):
             _check_share(change)
             continue
         items, areas = _named(change)
         if not (items or areas or isinstance(change, Gate)):
-            raise InputError("A change names no item and no area; choose what is to be changed.")
+            raise InputError("A change selects no item and no area. Choose what to change.")
         if items and not 0 <= min(items) <= max(items) < MAX_POSITION:
             raise InputError(
-                f"A change names an item outside 1 to {MAX_POSITION:,}; choose another item."
+                f"A change names an item outside 1 to {MAX_POSITION:,}. Choose another item."
             )
     check_total(changes)
 
@@ -155,10 +154,10 @@ def _check_numbers(change: Change) -> None:
 
 def _check_share(change: Share) -> None:
     if not change.factor:
-        raise InputError("Scores cannot be multiplied by 0; choose a factor above it.")
+        raise InputError("The factor of a score must be above 0. Choose a larger factor.")
     if not 0 <= change.window <= MAX_POSITION:
         raise InputError(
-            f"A window has {change.window:,} items but 0 to {MAX_POSITION:,} are possible; choose"
+            f"A window has {change.window:,} items; 0 to {MAX_POSITION:,} are allowed. Choose"
             " another one."
         )
 
@@ -168,7 +167,7 @@ def check_total(changes: Sequence[Change]) -> None:
     named = sum(len(part) for change in changes for part in _named(change))
     if named > MAX_CHANGED:
         raise InputError(
-            f"The changes name {named:,} items but at most {MAX_CHANGED:,} are possible; drop some."
+            f"The changes name {named:,} items; the limit is {MAX_CHANGED:,}. Remove some."
         )
 
 
@@ -198,17 +197,14 @@ class Places:
             InputError: Names the first item, site or position that does not exist.
         """
         if changes and not self.sites:
-            raise InputError(
-                "This model attends to nothing, so there is nothing to change; choose another"
-                " model."
-            )
+            raise InputError("This model has no attention to change. Choose another model.")
         for change in changes:
             if isinstance(change, Hide):
                 self._check_field(change)
                 continue
             if change.site not in self.sites:
                 raise InputError(
-                    f'This model has no site "{change.site}" to change; choose one of:'
+                    f'This model has no site "{change.site}" to change. Choose one of:'
                     f" {', '.join(self.sites)}."
                 )
             if isinstance(change, Share):
@@ -223,8 +219,7 @@ class Places:
         inputs = [name for name in self.lengths if name in memories]
         if change.field not in inputs:
             raise InputError(
-                f'Nothing of "{change.field}" can be hidden here; choose items of:'
-                f" {', '.join(inputs)}."
+                f'Items of "{change.field}" cannot be hidden. Choose items of: {", ".join(inputs)}.'
             )
         for item in change.items:
             _within("item", item, self.lengths[change.field])
@@ -233,8 +228,8 @@ class Places:
         query, memory = self.sites[change.site]
         if change.query is not None and query not in self.lengths:
             raise InputError(
-                "A change of single output items needs the output to be given; leave the query"
-                " open."
+                "A change for single output items requires a given output. Give the output,"
+                " or name no query."
             )
         if query in self.lengths:
             _within("query", change.query, self.lengths[query])
@@ -247,8 +242,9 @@ class Places:
                 self.grids[memory].index(area)
             except ValueError:
                 raise InputError(
-                    f"There is no area of {area.height}x{area.width} items at item {area.left + 1}"
-                    f' of the "{memory}"; choose one of the areas that this model attends to.'
+                    f"There is no area of {area.height}x{area.width} items at item"
+                    f' {area.left + 1} of the "{memory}". Choose one of the areas that this'
+                    " model attends to."
                 ) from None
 
 
@@ -319,8 +315,8 @@ def check_product(factor: float) -> None:
     """Raise InputError for a product of factors that a model could not compute with."""
     if factor > MAX_PRODUCT:
         raise InputError(
-            f"The changes together multiply one weight or head by {factor:.2g}, but at most"
-            f" {MAX_PRODUCT:.0e} is possible. Choose smaller factors or fewer changes."
+            f"The changes together multiply one weight or head by {factor:.2g}; the limit is"
+            f" {MAX_PRODUCT:.0e}. Choose smaller factors or fewer changes."
         )
 
 
@@ -332,7 +328,8 @@ def _one(place: int | None) -> slice:
 def _within(name: str, value: int | None, count: int) -> None:
     if value is not None and not 0 <= value < count:
         raise InputError(
-            f"A change is about {name} {value + 1:,}, but there {'is' if count == 1 else 'are'}"
-            f" {count:,} {name if count == 1 else 'queries' if name == 'query' else name + 's'};"
-            f" choose another {name}."
+            f"A change names {name} {value + 1:,}, but there {'is' if count == 1 else 'are'}"
+            f" {count:,}"
+            f" {name if count == 1 else 'queries' if name == 'query' else name + 's'}. Choose"
+            f" another {name}."
         )

@@ -52,20 +52,20 @@ def check_text(text: str) -> None:
     """
     if len(text) > MAX_CODE_POINTS:
         raise InputError(
-            f"The text has {len(text):,} characters but at most {MAX_CODE_POINTS:,} are possible, "
-            f"and fewer for most models; shorten it by {len(text) - MAX_CODE_POINTS:,}."
+            f"The text has {len(text):,} characters; the limit is {MAX_CODE_POINTS:,}, and"
+            f" lower for most models. Shorten it by {len(text) - MAX_CODE_POINTS:,}."
         )
     start, run = _longest_marks(text)
     if run > MAX_COMBINING_MARKS:
         raise InputError(
-            f"The text has {run:,} combining marks in a row after character {start:,} but at most "
-            f"{MAX_COMBINING_MARKS} are possible; remove some of them."
+            f"The text has {run:,} combining marks in a row after character {start:,}; the"
+            f" limit is {MAX_COMBINING_MARKS}. Remove some of them."
         )
     for place, character in enumerate(text, start=1):
         if "\ud800" <= character <= "\udfff":
             raise InputError(
-                f"Character {place:,} of the text is broken (half a surrogate pair); delete it or"
-                " type it anew."
+                f"Character {place:,} of the text is broken (half a surrogate pair). Delete"
+                " it or type it again."
             )
 
 
@@ -78,13 +78,13 @@ def check_range(name: str, value: float, limits: tuple[float, float]) -> None:
     low, high = limits
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InputError(
-            f'"{name}" is {described(value)} but must be a number between {low} and {high}; give'
-            " a number."
+            f'"{name}" is {described(value)} but must be a number between {low} and {high}.'
+            " Give a number."
         )
     if not low <= value <= high:
         raise InputError(
-            f'"{name}" is {value} but must lie between {low} and {high}; choose a number in that'
-            " range."
+            f'"{name}" is {value} but must be between {low} and {high}. Choose a number in'
+            " that range."
         )
 
 
@@ -100,7 +100,7 @@ def check_chosen(name: str, chosen: Any, kind: type) -> None:
     if isinstance(chosen, str) or not isinstance(chosen, Sequence | range):
         raise InputError(f"The option {name}= must list {what} but is {described(chosen)}.")
     if not len(chosen):
-        raise InputError(f"No layer, head or site is left by {name}=; choose at least one.")
+        raise InputError(f"{name}= selects no layer, head or site. Choose at least one.")
     for one in chosen:
         is_right = isinstance(one, Integral) and not isinstance(one, bool)
         if not (is_right if kind is int else isinstance(one, str)):
@@ -111,8 +111,8 @@ def check_map_bytes(size: int, most: int = MAX_MAP_BYTES) -> None:
     """Raise an InputError for maps of more than `most` bytes."""
     if size > most:
         raise InputError(
-            f"The attention would take {size / 2**20:,.0f} MiB but at most {most // 2**20} MiB are"
-            " possible; take fewer layers, fewer items or smaller areas."
+            f"The attention would take {size / 2**20:,.0f} MiB; the limit is {most // 2**20}"
+            " MiB. Use fewer layers, fewer items or smaller areas."
         )
 
 
@@ -137,18 +137,18 @@ def check_attended(layers: int, heads: int, queries: int, items: int, areas: int
     a_layer, whole = 4 * heads * queries * areas, 4 * layers * heads * queries * items
     if not has_room(a_layer):
         raise InputErrorWithAdvice(
-            f"A layer of the attention ({heads:,} heads, {queries:,} queries, {areas:,} areas)"
-            f" would take {a_layer / 2**20:,.0f} MiB but at most"
-            f" {MAX_ATTENDED_BYTES // 2**20:,} MiB are possible",
+            f"A layer of the attention ({heads:,} heads, {queries:,} queries, {areas:,}"
+            f" areas) would take {a_layer / 2**20:,.0f} MiB; the limit is"
+            f" {MAX_ATTENDED_BYTES // 2**20:,} MiB",
             "input",
             "heads",
             "areas",
         )
     if whole > MAX_BY_LAYER_BYTES:
         raise InputErrorWithAdvice(
-            f"The attention of {layers:,} layers ({heads:,} heads, {queries:,} queries, {items:,}"
-            f" items) would take {whole / 2**20:,.0f} MiB but at most"
-            f" {MAX_BY_LAYER_BYTES // 2**20:,} MiB are possible",
+            f"The attention of {layers:,} layers ({heads:,} heads, {queries:,} queries,"
+            f" {items:,} items) would take {whole / 2**20:,.0f} MiB; the limit is"
+            f" {MAX_BY_LAYER_BYTES // 2**20:,} MiB",
             "layers",
             "input",
         )
@@ -158,8 +158,8 @@ def check_layer_bytes(size: int) -> None:
     """Raise an InputError for a layer that is too large to be read at once."""
     if size > MAX_LAYER_BYTES:
         raise InputErrorWithAdvice(
-            f"A layer of the attention would take {size / 2**20:,.0f} MiB but at most"
-            f" {MAX_LAYER_BYTES // 2**20:,} MiB are possible",
+            f"A layer of the attention would take {size / 2**20:,.0f} MiB; the limit is"
+            f" {MAX_LAYER_BYTES // 2**20:,} MiB",
             "part",
             "areas",
         )
@@ -169,9 +169,8 @@ def choice(name: str, value: str, choices: Sequence[str]) -> str:
     """Return the value if it is one of the choices. Otherwise raise InputError."""
     if value not in choices:
         raise InputError(
-            f'"{name}" is "{shorten(value)}" but must be one of: {", ".join(choices)}; choose one'
-            " of"
-            " them."
+            f'"{name}" is "{shorten(value)}" but must be one of: {", ".join(choices)}. Choose'
+            " one of them."
         )
     return value
 

@@ -49,7 +49,7 @@ def _number(limits: tuple[int, int], first: int = 0) -> Form:
         if not _DIGITS.fullmatch(text):
             raise InputError(
                 f'"{name}" is "{shorten(text)}" but must be a whole number from {limits[0]} to'
-                f" {limits[1]}; choose a number in that range."
+                f" {limits[1]}. Choose a number in that range."
             )
         check_range(name, int(text), limits)
         return int(text) - first
@@ -64,7 +64,7 @@ def _choice(choices: Sequence[str]) -> Form:
 def _site(name: str, text: str) -> str:
     if not _SITE.fullmatch(text):
         raise InputError(
-            f'The link asks for the site "{shorten(text)}", which does not exist; remove it.'
+            f'The link asks for the site "{shorten(text)}", which does not exist. Remove it.'
         )
     return text
 
@@ -151,7 +151,7 @@ def picture_name(params: Mapping[str, str]) -> str | None:
     name = params.get("picture")
     if name is not None and not NAME.fullmatch(name):
         raise InputError(
-            f'The link asks for the picture "{shorten(name)}", which cannot exist; choose a'
+            f'The link asks for the picture "{shorten(name)}", which cannot exist. Choose a'
             " picture."
         )
     return name
@@ -164,6 +164,6 @@ def _focus(params: Mapping[str, str]) -> Focus | None:
     for stray in FOCUS:
         if stray in params:
             raise InputError(
-                f'The link has "{stray}" but no "site"; add the site or remove "{stray}".'
+                f'The link has "{stray}" but no "site". Add the site or remove "{stray}".'
             )
     return None

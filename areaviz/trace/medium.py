@@ -23,7 +23,7 @@ _Value = TypeVar("_Value")
 
 @dataclass(frozen=True, slots=True)
 class Medium(ABC):
-    """The base of inputs that are no text.
+    """The base of inputs that are not a text.
 
     A new medium is a subclass, a line in `request.MEDIA`, and a field of `Request` that is named
     like its noun. Files, links, messages and caches then carry it.
@@ -86,7 +86,7 @@ class Medium(ABC):
         axes = len(cls.sizes) + 1
         has_colours = not cls.sizes or array.shape[-1:] == (3,)
         if array.dtype != cls.dtype or array.ndim != axes or not has_colours:
-            raise ValueError(f"the {cls.noun} is no array of the right shape and type")
+            raise ValueError(f"the {cls.noun} is not an array of the right shape and type")
         made = cls._of_entry(entry, array)
         made.check()
         return made
@@ -99,7 +99,7 @@ class Medium(ABC):
         """
         if not NAME.fullmatch(self.name):
             raise InputError(
-                f"The {self.noun}'s name has characters that a link cannot contain; choose or"
+                f"The {self.noun}'s name has characters that a link cannot contain. Choose or"
                 f" upload the {self.noun} again."
             )
 
@@ -120,5 +120,5 @@ def take(entry: Any, key: str, kind: type[_Value]) -> _Value:
     """
     value = entry.get(key) if isinstance(entry, Mapping) else None
     if not isinstance(value, kind) or isinstance(value, bool):
-        raise ValueError(f'"{key}" is missing or no {kind.__name__}')
+        raise ValueError(f'"{key}" is missing or not a {kind.__name__}')
     return value

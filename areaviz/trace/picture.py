@@ -56,12 +56,12 @@ class Picture(Medium):
         Medium.check(self)
         if not (1 <= self.width <= MAX_SIDE and 1 <= self.height <= MAX_SIDE):
             raise InputError(
-                f"The picture has {self.width:,} x {self.height:,} pixels but sides of 1 to"
-                f" {MAX_SIDE} are possible; make it smaller."
+                f"The picture has {self.width:,} x {self.height:,} pixels; each side may"
+                f" have at most {MAX_SIDE}. Make it smaller."
             )
         if len(self.rgb) != self.width * self.height * 3:
             raise InputError(
-                "The picture's pixels do not fit its size; choose or upload the picture again."
+                "The picture's pixels do not fit its size. Choose or upload the picture again."
             )
 
     def _described(self) -> bytes:
@@ -79,5 +79,5 @@ def check_pixels(shape_HWC: Sequence[int], dtype: npt.DTypeLike) -> None:
         raise InputError(
             f"The picture has the shape {' x '.join(map(str, shape_HWC))} and the type"
             f" {np.dtype(dtype)} but must be height x width x 3 bytes (uint8) with sides of 1 to"
-            f" {MAX_SIDE}; convert it."
+            f" {MAX_SIDE}. Convert it."
         )

@@ -30,8 +30,9 @@ def points_of(text: str) -> IntArray:
         found = _POINT.fullmatch(part)
         if found is None or max(int(found[1]), int(found[2])) > EXTENT:
             raise InputError(
-                f'"{shorten(part)}" is no point; write each as x,y with whole numbers from 0 to'
-                f" {EXTENT:,} and a blank between two points, for example: 120,300 400,80."
+                f'"{shorten(part)}" is not a point. Write each as x,y with whole numbers from'
+                f" 0 to {EXTENT:,} and a space between two points, for example: 120,300"
+                " 400,80."
             )
         points.append((int(found[1]), int(found[2])))
     return np.array(points, np.int64).reshape(-1, 2)

@@ -91,7 +91,7 @@ class Request:
             medium.check()
         if not self.media and not self.text.strip():
             state = "only blanks" if self.text else "no characters"
-            raise InputError(f"The text has {state}; type a sentence.")
+            raise InputError(f"The text has {state}. Type a sentence.")
         check_text(self.text)
         check_options(self)
         target = None if self.target is None else self.target.translate(_BREAKS)
@@ -142,10 +142,10 @@ def check_options(request: Request) -> None:
             output is not a valid text, or a change is invalid.
     """
     if not request.model:
-        raise InputError("No model is named; choose one of the models offered.")
+        raise InputError("The request names no model. Choose one from the list.")
     if not _MODEL.fullmatch(request.model):
         raise InputError(
-            f'There is no model "{shorten(request.model)}"; choose one of the models offered.'
+            f'Model "{shorten(request.model)}" does not exist. Choose one from the list.'
         )
     choice("method", request.method, METHODS)
     check_range("beam", request.beam, BEAMS)

@@ -77,7 +77,9 @@ class WeightsFile:
         while target:
             count = os.preadv(self._file.fileno(), [target], position)
             if not count:
-                raise BackendError("The app's copy of the file is gone; choose the file again.")
+                raise BackendError(
+                    "The app's copy of this file was deleted. Upload the file again."
+                )
             target, position = target[count:], position + count
 
 
@@ -113,8 +115,8 @@ class Written:
 
 def _no_room(error: OSError) -> BackendError:
     return BackendError(
-        f"The app has no room on its disk for this file ({error.strerror or error}); "
-        "try a smaller one, or tell whoever runs the app."
+        f"The server's disk is full ({error.strerror or error}). Try a smaller file, or tell"
+        " whoever runs the app."
     )
 
 

@@ -50,7 +50,9 @@ def tidy_table(
     chosen = tuple(trace.maps) if sites is None else tuple(sites)
     for site in chosen:
         if site not in trace.maps:
-            raise InputError(f'The trace has no site "{site}"; it has {", ".join(trace.maps)}.')
+            raise InputError(
+                f'The trace has no site "{site}". Its sites are {", ".join(trace.maps)}.'
+            )
     parts: list[dict[str, Any]] = []
     rows = 0
     for site in chosen:
@@ -60,8 +62,8 @@ def tidy_table(
             rows += len(part["weight"])
             if rows > MOST_ROWS:
                 raise InputError(
-                    f"The table would have more than {MOST_ROWS:,} rows; choose sites or layers, or"
-                    " leave out small weights (min_weight=)."
+                    f"The table would have more than {MOST_ROWS:,} rows. Choose sites or"
+                    " layers, or leave out small weights (min_weight=)."
                 )
             parts.append(part)
     return _table(parts)
@@ -73,8 +75,8 @@ def _layers(attention: AttentionMap, chosen: Sequence[int] | None) -> Sequence[i
     for layer in chosen:
         if not 0 <= layer < attention.layers:
             raise InputError(
-                f'"{attention.site}" has {attention.layers} layers, so there is no layer {layer};'
-                " count them from 0."
+                f'"{attention.site}" has {attention.layers} layers, so there is no layer'
+                f" {layer}. Count them from 0."
             )
     return chosen
 
@@ -119,7 +121,7 @@ def _table(parts: Sequence[dict[str, Any]]) -> pd.DataFrame:
         import pandas as pd
     except ImportError as error:
         raise InputError(
-            "A table needs the package pandas; install it with: pip install pandas"
+            "A table needs the package pandas. Install it with: pip install pandas"
         ) from error
     if not parts:
         return pd.DataFrame({name: [] for name in COLUMNS})

@@ -270,13 +270,14 @@ def _check_told(config: CaptionsConfig) -> None:
         return
     if config.network != "captioner":
         raise InputError(
-            f'The recipe "{config.name}" tells attention where to look (told = {config.told}); only'
-            ' the network "captioner" can learn that, so leave told out.'
+            f'The recipe "{config.name}" trains attention with gold boxes (told ='
+            f' {config.told}). Only the network "captioner" supports that. Leave told out.'
         )
     if config.pictures == "photos" and not config.encoder_run:
         raise InputError(
-            f'The recipe "{config.name}" tells attention where to look in photos that change with'
-            " every update; name an encoder_run, whose views of a photo are fixed."
+            f'The recipe "{config.name}" trains attention with gold boxes on photos that'
+            " change with every update. Give an encoder_run, whose views of a photo are"
+            " fixed."
         )
 
 

@@ -70,7 +70,7 @@ class TrainConfig:
             raise InputError(f"The recipe {path} is not complete: {error}.") from error
         if config.schedule not in SCHEDULES:
             raise InputError(
-                f'The recipe {path} has the schedule "{config.schedule}"; choose one of:'
+                f'The recipe {path} has the schedule "{config.schedule}". Choose one of:'
                 f" {', '.join(SCHEDULES)}."
             )
         return config

@@ -90,8 +90,8 @@ class DigitsConfig(TrainConfig):
         choice("network", self.network, tuple(NETWORKS))
         if self.told and self.network not in CAN_BE_TOLD:
             raise InputError(
-                f'The network "{self.network}" cannot be told where digits are; set told to 0, or'
-                f" choose one of: {', '.join(CAN_BE_TOLD)}."
+                f'The network "{self.network}" cannot learn from the places of digits. Set'
+                f" told to 0, or choose one of: {', '.join(CAN_BE_TOLD)}."
             )
 
 

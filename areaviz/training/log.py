@@ -58,8 +58,8 @@ class NoLog:
 def _board(folder: Path) -> Any:
     if find_spec("tensorboard") is None:
         print(
-            "TensorBoard is not installed, so only log.jsonl is written; to have both: pip install"
-            " tensorboard"
+            "TensorBoard is not installed, so only log.jsonl is written. To write both: pip"
+            " install tensorboard"
         )
         return None
     from torch.utils.tensorboard import SummaryWriter

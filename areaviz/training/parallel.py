@@ -76,8 +76,8 @@ class Ranks:
         distributed.all_reduce(ends, distributed.ReduceOp.MAX)
         if ends.sum() != 0:
             raise InputError(
-                f"The processes resume from different steps, up to {int(ends[0]):,}; "
-                "give all of them the same folder of runs, on a disk they share."
+                f"The processes resume from different steps, up to {int(ends[0]):,}. Give all"
+                " of them the same folder of runs, on a disk they share."
             )
 
 

@@ -153,7 +153,7 @@ class Queue:
             status = self._child.wait()
         if not one.is_finished and not self._stops:
             self.failed.append(one.recipe.name)
-            print(f"{one.recipe.name} ended with {status}; see {one.folder / LOG}", flush=True)
+            print(f"{one.recipe.name} ended with {status}. See {one.folder / LOG}", flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -30,7 +30,7 @@ def load_recipe(path: Path) -> TrainConfig:
     name, tasks = values.get("task", "translation"), trainings()
     if name not in tasks:
         raise InputError(
-            f'The recipe {path} has the task "{name}"; choose one of: {", ".join(tasks)}.'
+            f'The recipe {path} has the task "{name}". Choose one of: {", ".join(tasks)}.'
         )
     config: TrainConfig = load(tasks[name]).Recipe.of(values, path)
     return config

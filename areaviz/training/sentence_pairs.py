@@ -39,7 +39,7 @@ def read_made(runs: Path, name: str) -> list[Pair]:
     """
     path = made_path(runs, name)
     if not path.exists():
-        raise InputError(f"{path} is missing; make it with: python -m areaviz.training.make_pairs.")
+        raise InputError(f"{path} is missing. Make it with: python -m areaviz.training.make_pairs.")
     pairs = []
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:

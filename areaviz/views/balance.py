@@ -312,7 +312,7 @@ VIEW = view(
     table,
     paper,
     how_to_read=(
-        "A bar a word: how much of what the word was written from came from the sentence and how "
-        "much from the picture. A long picture part marks a word that was seen rather than read."
+        "One bar per word: how much of its context came from the sentence and how much from"
+        " the picture. A long picture part marks a word that the model took from the picture."
     ),
 )

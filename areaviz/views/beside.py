@@ -110,9 +110,10 @@ VIEW = view_of_marks(
     _plot,
     _table,
     how_to_read=(
-        "Rows that look alike agree. Rollout follows attention through all layers up to this one;"
-        " gradient × input is how much an output's probability changes with an item. Rank"
-        " correlation is Spearman's, 1 where all items are ranked alike; the table has every head."
+        "Similar rows agree. Rollout follows attention through all layers up to this one."
+        " Gradient × input measures how much an output's probability changes with an item."
+        " The rank correlation is Spearman's: 1 means the same ranking. The table has every"
+        " head."
     ),
     leads=lambda trace, focus: False,
 )

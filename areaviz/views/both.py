@@ -227,7 +227,8 @@ VIEW = view(
     table,
     paper,
     how_to_read=(
-        "In the middle a written word; left the parts of the picture that it looked at, right the "
-        "words of the sentence. Brighter parts and thicker lines mean more of its attention."
+        "The output word is in the middle. The parts of the picture that it attends to are on"
+        " the left, the words of the sentence are on the right. Brighter parts and thicker"
+        " lines mean more attention."
     ),
 )

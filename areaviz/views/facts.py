@@ -67,7 +67,7 @@ VIEW = view_of_marks(
     plot_matrix,
     tabulate,
     how_to_read=(
-        "A column is one reading of the story, a row a fact: the brighter, the more of the reading"
-        " is of this fact. A good answer has a bright cell in every framed row."
+        "Columns are hops, rows are facts. Brighter means more attention to the fact. A good"
+        " answer has a bright cell in every framed row."
     ),
 )

@@ -54,7 +54,7 @@ def sheet(drawn: Film, longest: int) -> Sheet:
     height, width = drawn.picture.shape[:2]
     return Sheet(
         drawn.title,
-        f"{drawn.note}; percentage: weight of the word's heaviest area",
+        f"{drawn.note}; percentage: weight of the word's top area",
         drawn.caption,
         tiles=found,
         across=min(5, len(found)),
@@ -250,8 +250,9 @@ VIEW = replace(
         table,
         paper,
         how_to_read=(
-            "A picture a word, in the order of writing: bright parts received most of that word's"
-            " attention. “Relative to average” under “More” hides what all words attend to."
+            "One picture per word, in output order. Bright regions received most of that"
+            " word's attention. “Relative to average” under “More” hides what all words"
+            " attend to."
         ),
     ),
     movie=film_gif,
@@ -260,6 +261,6 @@ PLAYBACK = replace(
     VIEW,
     name="playback",
     title="Playback",
-    question="Where does the model look while it writes, word by word?",
+    question="Where does the model look for each output word?",
     played=played,
 )

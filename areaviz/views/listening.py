@@ -117,7 +117,9 @@ def listening(trace: Trace, focus: Focus) -> SpeechAlignment:
     is_query = focus.side == "query"
     return SpeechAlignment(
         title=f"Heard: {truncate(escape_controls(query.raw), 60)}",
-        note=f"a row sums to 100%: what was listened to for this item; below, the sound{lines}",
+        note=(
+            f"each row sums to 100%: attention over time for one digit; below: spectrogram{lines}"
+        ),
         caption=figure_caption(trace, focus),
         weights=weights_TM,
         labels=tuple(escape_controls(label) for label in query.labels),
@@ -238,8 +240,9 @@ VIEW = view(
     tabulate,
     paper,
     how_to_read=(
-        "A row is one item of the output, time runs to the right: the brighter, the more was"
-        " listened to there. Below is the sound, high pitch on top, dark where it is loud. A good"
-        " alignment is a staircase whose steps stand over what is said."
+        "Each row is one output digit, and time runs left to right. Brighter means more"
+        " attention. The spectrogram below has high frequencies at the top and is darker"
+        " where the sound is louder. A good alignment looks like a staircase whose steps"
+        " match the spoken digits."
     ),
 )

@@ -157,8 +157,8 @@ COVERAGE = view_of_marks(
     matrix.plot_matrix,
     matrix.tabulate,
     how_to_read=(
-        "A row a head: the brighter a field, the more of that head's attention the item received, "
-        "in areas of every size together."
+        "One row per head. Brighter means that the item received more of the head's"
+        " attention, summed over areas of every size."
     ),
     leads=lambda trace, focus: False,
 )

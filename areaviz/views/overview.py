@@ -321,7 +321,7 @@ VIEW = view(
     table,
     paper,
     how_to_read=(
-        "A small map for each layer and head: a diagonal follows the text step by step, a column "
-        "is a place that everything looks at."
+        "One small map per layer and head. A diagonal follows the text step by step. A column"
+        " is a place that every item attends to."
     ),
 )

@@ -242,8 +242,8 @@ VIEW = View(
     table=table,
     print=lambda trace, focus: finish(paper(output_probabilities(trace))),
     how_to_read=(
-        "A bar for each written item, as high as the model was sure of it. A low bar is a place"
-        " where it nearly wrote something else; the table names what."
+        "One bar per output item: its probability. At a low bar the model nearly wrote"
+        " something else, and the table names it."
     ),
 )
 

@@ -210,14 +210,14 @@ def _print_outline(axes: Axes, corners_42: FloatArray, points_P2: FloatArray) ->
 VIEW = view(
     "transformer",
     "Sampling grid",
-    "Which part of the picture was cut out, and how was it straightened?",
+    "Which region was cropped, and how was it straightened?",
     fits_transformer,
     sampling,
     figure,
     table,
     paper,
     how_to_read=(
-        "The outline is what was cut out of the picture; beside it is the same, straightened, as "
-        "the model read it."
+        "The outline marks the cropped region. Next to it is the straightened crop that the"
+        " model read."
     ),
 )

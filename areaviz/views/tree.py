@@ -194,7 +194,7 @@ def _title(
         return f"The tree of “{truncate(' '.join(words), 60)}”"
     looked_at = truncate(" ".join(words[slice(*span)]), 40) or "the end symbol"
     name = tokens[step] or "the end"
-    return f"Token {step + 1} of {len(tokens)}, {name}: its heaviest area is “{looked_at}”"
+    return f"Token {step + 1} of {len(tokens)}, {name}: its top area is “{looked_at}”"
 
 
 def _note(tree: Tree, words: int) -> str:
@@ -332,9 +332,9 @@ VIEW = view(
     tabulate,
     paper,
     how_to_read=(
-        "Choose a token in the sentence of brackets above: the tree is drawn up to it, and a frame"
-        " shows its heaviest area. Under the words, a row is a token: the brighter, the more it"
-        " attended to the word. A parser that sees phrases frames exactly the words of the bracket"
-        " that it opens."
+        "Choose a token in the bracketed sentence above. The tree is drawn up to that token,"
+        " and a frame shows its top area. Under the words, each row is a token, and brighter"
+        " means more attention to the word. A parser that sees phrases frames exactly the"
+        " words of the bracket that it opens."
     ),
 )

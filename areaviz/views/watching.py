@@ -166,9 +166,9 @@ VIEW = view(
     tabulate,
     paper,
     how_to_read=(
-        "Time runs to the right. A row is a word: the higher a bar, the more of its attention is on"
-        " that frame; a line around bars is the word's heaviest area, several frames taken as one."
-        " Words of an action should have theirs between the dotted lines of that action,"
-        " where these are known."
+        "Time runs left to right. Each row is a word, and higher bars mean more attention to"
+        " that frame. The outline is the word's top area, several frames taken as one. Dotted"
+        " lines mark where an action begins and ends, if known. Its words should attend"
+        " between them."
     ),
 )

@@ -162,7 +162,7 @@ def _asked(trace: Trace, focus: Focus, logits: Logits, question: Question, area:
         parts = logits.parts(head, query, area)
     except ValueError as error:
         raise InputError(
-            "This layer does not attend to areas of that size; choose a smaller one."
+            "This layer does not attend to areas of that size. Choose a smaller one."
         ) from error
     changed = change_part(trace, focus.site, focus.layer, head, query, area)
     if changed:
@@ -186,8 +186,8 @@ def _check(asked: Sequence[Asked]) -> None:
         ratio = math.log(first.weight / other.weight)
         if not abs(first.logit - other.logit - ratio) < _OFF:
             raise InputError(
-                "The model that is here gives other weights than this trace has, so it cannot say"
-                " where they come from; run it again."
+                "The installed model gives other weights than this trace, so it cannot"
+                " explain them. Run the model again."
             )
 
 

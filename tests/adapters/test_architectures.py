@@ -16,7 +16,7 @@ REFUSED = {
     "CanineModel": "differ in heads x queries x items",
     "FNetModel": "No attention was seen",
     "FunnelModel": "differ in heads x queries x items",
-    "SqueezeBertModel": "no shares of attention",
+    "SqueezeBertModel": "not attention weights",
     "SwinModel": "attend within windows",
     "YosoModel": "No attention was seen",
 }

@@ -143,7 +143,7 @@ def test_what_cannot_be_had_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch
     assert "no scores" in bare.details["gradient × input"]
     monkeypatch.setattr(module, "MOST_OUTPUTS", 2)
     many = areaviz.attend(small.gpt2(), [5, 6, 7], attribution=True)
-    assert "3 outputs, more than 2" in many.details["gradient × input"]
+    assert "3 outputs; the limit is 2" in many.details["gradient × input"]
 
 
 def test_any_module_has_its_rollout() -> None:

@@ -71,7 +71,7 @@ def test_one_query_alone_is_changed_where_the_output_is_given() -> None:
     model, change = small.marian(), Weigh(CROSS, (0,), query=2)
     after = weights(run(model, (change,), TARGET), CROSS)
     assert not after[:, :, 2, 0].any() and after[:, :, 1, 0].all()
-    with pytest.raises(InputError, match="needs the output to be given"):
+    with pytest.raises(InputError, match="requires a given output"):
         run(model, (change,))
 
 
@@ -108,8 +108,8 @@ def test_decoders_and_encoders_are_changed_too(make: Any) -> None:
         (Weigh(CROSS, (7,)), "item 8, but there are 5 items"),
         (Gate(CROSS, layer=3), "layer 4, but there are 3 layers"),
         (Gate(CROSS, head=2), "head 3, but there are 2 heads"),
-        (Hide("target", (1,)), 'Nothing of "target" can be hidden'),
-        (Share(CROSS, 2.0), "How scores become weights"),
+        (Hide("target", (1,)), 'Items of "target" cannot be hidden'),
+        (Share(CROSS, 2.0), "does not allow a change of its scores"),
     ],
 )
 def test_what_is_not_there_cannot_be_changed(change: Change, sentence: str) -> None:
@@ -165,5 +165,5 @@ def test_a_query_without_items_reads_nothing() -> None:
 
 
 def test_layers_that_do_more_are_refused() -> None:
-    with pytest.raises(InputError, match="do more than to mix values"):
+    with pytest.raises(InputError, match="do more than mix values"):
         changed((Weigh("s", (1,)),), apart=1.0)

@@ -32,13 +32,13 @@ def change(path: Path, **values: object) -> None:
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"n_layer": 100_000}, "has 100000 as n_layer but it is a number from 1 to 1,000"),
+        ({"n_layer": 100_000}, "has 100000 as n_layer but it must be a number from 1 to 1,000"),
         ({"n_layer": -1}, "has -1 as n_layer"),
         ({"n_head": 0}, "has 0 as n_head"),
         ({"n_embd": "64"}, "has 64 as n_embd"),
         ({"n_layer": True}, "has True as n_layer"),
         ({"text_config": {"num_hidden_layers": 10**6}}, "has 1000000 as num_hidden_layers"),
-        ({"n_embd": 10**8}, "has 100000000 as n_embd but it is a number from 1 to 10,000,000"),
+        ({"n_embd": 10**8}, "has 100000000 as n_embd but it must be a number from 1 to 10,000,000"),
         ({"vocab_size": 9_000_000}, "does not fit its weights: vocab_size is 9,000,000"),
     ],
 )
@@ -67,8 +67,11 @@ def added(count: int) -> list[dict[str, object]]:
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"normalizer": doubling(24)}, "makes texts up to 16,777,216 times longer but at most 100"),
-        ({"added_tokens": added(20_001)}, "has 20,001 added tokens but at most 20,000"),
+        (
+            {"normalizer": doubling(24)},
+            "makes texts up to 16,777,216 times longer; the limit is 100",
+        ),
+        ({"added_tokens": added(20_001)}, "has 20,001 added tokens; the limit is 20,000"),
         (
             {"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(?<=a+b"}}},
             "cannot be used",
@@ -114,13 +117,13 @@ def test_unusual_tokenizer_that_works_is_taken(folder: Path) -> None:
 @pytest.mark.parametrize(("name", "content"), [("config.json", b"{"), ("tokenizer.json", b"[1]")])
 def test_damaged_json_is_one_sentence(folder: Path, name: str, content: bytes) -> None:
     (folder / name).write_bytes(content)
-    with pytest.raises(InputError, match=f"{name} of gpt is damaged; fetch the file again"):
+    with pytest.raises(InputError, match=f"{name} of gpt is damaged. Fetch the file again"):
         check_limits(folder)
 
 
 def test_large_config_is_refused_before_it_is_read(folder: Path) -> None:
     (folder / "config.json").write_bytes(b" " * (5 << 20))
-    with pytest.raises(InputError, match="has 5 MB but at most 4 are read"):
+    with pytest.raises(InputError, match="has 5 MB; the limit is 4 MB"):
         check_limits(folder)
 
 

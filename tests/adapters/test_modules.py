@@ -200,7 +200,7 @@ def test_what_is_not_a_number_is_refused_and_not_shown_as_no_attention() -> None
     layer, inputs = attention(), torch.randn(1, 5, 16)
     with torch.no_grad():
         layer.in_proj_weight[3] = torch.nan
-    with pytest.raises(InputError, match='"encoder self" are not finite; check the model'):
+    with pytest.raises(InputError, match='"encoder self" are not finite. Check the model'):
         areaviz.attend(layer, (inputs, inputs, inputs))
 
 

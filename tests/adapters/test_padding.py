@@ -63,7 +63,7 @@ def test_mask_that_hides_all_is_refused() -> None:
 
 def test_two_texts_need_a_choice() -> None:
     model, tokenizer = small.bert(), small.tokenizer()
-    with pytest.raises(InputError, match="A list of 2 texts.*example="):
+    with pytest.raises(InputError, match="a list of 2 texts.*example="):
         areaviz.attend(model, ["a dog", "a cat"], tokenizer=tokenizer)
     chosen = areaviz.attend(model, ["a dog", "a cat"], tokenizer=tokenizer, example=1)
     assert chosen.fields["source"].labels == ("[CLS]", "a", "cat", "[SEP]")
@@ -96,7 +96,7 @@ def test_given_decoder_tokens_are_the_target() -> None:
 
 
 def test_unknown_site_is_refused_with_those_there_are() -> None:
-    with pytest.raises(InputError, match='no site "hops" here.*"decoder self"'):
+    with pytest.raises(InputError, match='no site "hops".*"decoder self"'):
         areaviz.attend(small.gpt2(), [5, 6], sites=["hops"])
     seen = areaviz.attend(small.vit(), torch.rand(3, 24, 32), sites=["class token"], area_size=1)
     assert list(seen.maps) == ["class token"]

@@ -189,7 +189,7 @@ def test_what_is_no_picture_is_refused_in_a_sentence(given: object) -> None:
 
 @pytest.mark.parametrize("given", ["a small dog", "/no/such/dog.png", Path("dog.png")])
 def test_text_for_a_model_of_pictures_is_refused(given: object) -> None:
-    with pytest.raises(InputError, match="reads a picture but was given a text; open the picture"):
+    with pytest.raises(InputError, match="reads a picture but was given a text. Open the picture"):
         areaviz.attend(small.vit(), given)
 
 
@@ -206,7 +206,7 @@ def test_windows_and_merged_cells_are_refused_in_a_sentence() -> None:
     config = transformers.SwinConfig(image_size=64, patch_size=4, **sizes)
     with pytest.raises(InputError, match="within windows"):
         areaviz.attend(transformers.SwinModel(config), torch.rand(1, 3, 64, 64))
-    with pytest.raises(InputError, match="give a probe"):
+    with pytest.raises(InputError, match="Give a probe"):
         areaviz.attend(timm.create_model("resnet10t", num_classes=2), fakes.picture())
 
 

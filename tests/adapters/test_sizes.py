@@ -150,7 +150,9 @@ def test_a_mapped_tensor_is_the_same_and_its_file_has_no_name() -> None:
 
 def test_a_full_disk_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", "/nowhere")
-    with pytest.raises(BackendError, match=r"The disk has no room for 0 MiB .* free some, or"):
+    with pytest.raises(
+        BackendError, match=r"The disk has no room for 0 MiB .* Free some space, or"
+    ):
         mapped(torch.ones(3))
 
 
@@ -166,11 +168,11 @@ def test_the_size_is_checked_before_a_model_runs(
     make: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "MAX_BY_LAYER_BYTES", LAYER)
-    with pytest.raises(InputError, match=r"of 2 layers \(4 heads, 10 .* keep fewer layers"):
+    with pytest.raises(InputError, match=r"of 2 layers \(4 heads, 10 .* Keep fewer layers"):
         areaviz.attend(never_run(make()), IDS)
     areaviz.attend(make(), IDS, layers=[1], sites=["encoder self", "decoder self"], steps=5)
     monkeypatch.setattr(limits, "MAX_ATTENDED_BYTES", LAYER - 1)
-    with pytest.raises(InputError, match=r"A layer of .* \(4 heads, 10 .*; give a shorter text"):
+    with pytest.raises(InputError, match=r"A layer of .* \(4 heads, 10 .*Give a shorter text"):
         areaviz.attend(never_run(make()), IDS, layers=[1])
 
 

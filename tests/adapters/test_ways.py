@@ -254,7 +254,7 @@ class Moody(nn.Module):
 
 
 def test_a_map_of_another_computation_is_refused() -> None:
-    with pytest.raises(InputError, match="other outputs when its attention is watched"):
+    with pytest.raises(InputError, match="other outputs while its attention is recorded"):
         areaviz.attend(Moody(), torch.randn(1, 5, 16))
 
 
@@ -285,7 +285,7 @@ def test_layers_heads_and_sites_are_chosen() -> None:
     [
         ({"layers": [2]}, "no layer 2"),
         ({"heads": [4]}, "no head 4"),
-        ({"sites": []}, "No layer, head or site is left"),
+        ({"sites": []}, "selects no layer, head or site"),
     ],
 )
 def test_what_is_not_there_cannot_be_chosen(chosen: Mapping[str, Any], said: str) -> None:

@@ -17,7 +17,7 @@ from tests import fakes
 def run(request: Request) -> Trace:
     """Return a made-up trace. Refuse "number 3", and fail at "number 77"."""
     if request.text.endswith("number 3"):
-        raise InputError("Too long; shorten it.")
+        raise InputError("Too long. Shorten it.")
     if request.text.endswith("number 77"):
         raise BackendError("The device is gone; try again.")
     return replace(fakes.trace(request.text), request=request)

@@ -125,10 +125,10 @@ def test_a_corpus_that_is_no_text_or_too_large_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "c").write_bytes(b"a b\n\xff\n")
-    with pytest.raises(InputError, match='Line 2 of "c" is no UTF-8 text'):
+    with pytest.raises(InputError, match='Line 2 of "c" is not a UTF-8 text'):
         read_corpus("c", {"c": tmp_path / "c"})
     monkeypatch.setattr(buckets, "MAX_CORPUS_MEGABYTES", 0)
-    with pytest.raises(InputError, match="at most 0 are possible for a corpus"):
+    with pytest.raises(InputError, match="the limit is 0 for a corpus"):
         read_corpus("c", {"c": b"x" * 2**21})
 
 

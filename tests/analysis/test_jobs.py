@@ -64,7 +64,10 @@ def test_who_asks_for_the_same_gets_the_same_job_until_it_ends() -> None:
 
 @pytest.mark.parametrize(
     ("error", "said"),
-    [(InputError("Shorten it."), "Shorten it."), (RuntimeError("x"), "written to the app's log")],
+    [
+        (InputError("Shorten it."), "Shorten it."),
+        (RuntimeError("x"), "the app's log has the reason"),
+    ],
 )
 def test_what_goes_wrong_is_one_sentence_and_stays_to_be_read(error: Exception, said: str) -> None:
     def work(job: Job) -> None:
@@ -124,7 +127,7 @@ def test_the_operator_sees_all_and_stops_one() -> None:
         )
         for number in (2, 99):
             with pytest.raises(
-                InputError, match=f"No analysis {number} is running; running are: 1."
+                InputError, match=f"No analysis {number} is running. Running analyses: 1."
             ):
                 jobs.stop(number)
 

@@ -119,7 +119,7 @@ def test_load_analysis_refuses_what_is_not_one_analysis(table: Path, tmp_path: P
     second = analysis(tmp_path / "more.jsonl", "e" * 64)
     with pytest.raises(InputError, match="Load each set by itself"):
         load_analysis([other, second], errors=())
-    with pytest.raises(InputError, match="is a folder. Name the files in it"):
+    with pytest.raises(InputError, match="is a folder. Give the files in it"):
         load_analysis(tmp_path)
     bare = tmp_path / "bare.txt"
     bare.write_text("One line.\n", encoding="utf-8")
@@ -141,9 +141,9 @@ def test_load_analysis_names_a_missing_file(
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     assert len(load_analysis("~/set.csv", errors=())) == 4
-    with pytest.raises(InputError, match=r'There is no file ".*none.csv". Check the path'):
+    with pytest.raises(InputError, match=r'File ".*none.csv" does not exist. Check the path'):
         load_analysis("~/none.csv")
-    with pytest.raises(InputError, match=r'There is no file ".*marks.jsonl"'):
+    with pytest.raises(InputError, match=r'File ".*marks.jsonl" does not exist'):
         load_analysis(table, errors=tmp_path / "marks.jsonl")
 
 

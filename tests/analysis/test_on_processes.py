@@ -133,7 +133,7 @@ def test_a_model_that_fails_keeps_the_rows_so_far(tmp_path: Path, processes: int
 def test_a_process_that_is_killed_is_told_and_the_rows_are_kept(tmp_path: Path) -> None:
     lines = "".join(f"Sentence number {number}\n" for number in [*range(40), 88]).encode()
     found = read_lines("a.en", {"a.en": lines, "a.de": lines}, ("a.de",))
-    with opened(tmp_path, found) as file, pytest.raises(BackendError, match="was ended from outsi"):
+    with opened(tmp_path, found) as file, pytest.raises(BackendError, match="was killed"):
         analyse_in_processes(found, REQUEST, open_together, file, processes=2)
     assert file.rows and 40 not in file.rows and RowFile.read(file.path).rows == file.rows
 

@@ -74,7 +74,7 @@ def test_what_is_damaged_is_left_out_or_told(tmp_path: Path) -> None:
     assert [entry.id for entry in own.entries()] == [ENTRY.id]
     own.keep_set(SET, FILES, ROLES)
     (folder / set_id(SET) / "roles.json").write_text('{"files": {"../x": "y"}}')
-    with pytest.raises(InputError, match="damaged; choose its files again"):
+    with pytest.raises(InputError, match="damaged. Choose its files again"):
         own.open_set(set_id(SET))
 
 

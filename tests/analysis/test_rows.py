@@ -49,7 +49,7 @@ def test_a_torn_line_is_dropped_and_the_file_goes_on(tmp_path: Path) -> None:
 def test_a_file_has_one_writer_and_any_number_of_readers(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     with RowFile.open(path, HEADER) as file:
-        with pytest.raises(InputError, match="running already.*wait for its end or stop it there"):
+        with pytest.raises(InputError, match="already running.*Wait for its end or stop it there"):
             RowFile.open(path, HEADER)
         code = f"""
 from pathlib import Path
@@ -64,7 +64,7 @@ except InputError as error:
         elsewhere = subprocess.run(
             [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True
         )
-        assert "running already" in elsewhere.stdout
+        assert "already running" in elsewhere.stdout
         file.add(ROWS[0])
         assert RowFile.read(path).rows == {0: ROWS[0]}
     with RowFile.open(path, HEADER) as again:
@@ -95,7 +95,9 @@ def test_a_full_disk_is_named_and_the_rows_before_are_kept(
     with RowFile.open(tmp_path / "a.jsonl", HEADER) as file:
         file.add(ROWS[0])
         monkeypatch.setattr(os, "fsync", full)
-        with pytest.raises(BackendError, match="No space left on device.*what was done is kept"):
+        with pytest.raises(
+            BackendError, match="No space left on device.*The results so far are kept"
+        ):
             file.add(ROWS[1])
     assert 0 in RowFile.read(tmp_path / "a.jsonl").rows
 
@@ -108,7 +110,7 @@ def test_a_file_that_cannot_grow_is_left_without_half_a_line(tmp_path: Path, roo
         before, (soft, hard) = path.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + room, hard))
         try:
-            with pytest.raises(BackendError, match="File too large.*what was done is kept"):
+            with pytest.raises(BackendError, match="File too large.*The results so far are kept"):
                 file.add(ROWS[1])
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
@@ -183,7 +185,7 @@ def test_analyses_of_every_version_are_read(version: int, tmp_path: Path) -> Non
     if version == VERSION:
         RowFile.open(tmp_path / "a.jsonl", there.header).add(Row(3, "goes on"))
     else:
-        with pytest.raises(InputError, match="holds the analysis of another set, model or option"):
+        with pytest.raises(InputError, match="has the analysis of another set, model or option"):
             RowFile.open(tmp_path / "a.jsonl", there.header)
         assert (tmp_path / "a.jsonl").read_bytes() == stored.read_bytes()
 
@@ -199,18 +201,18 @@ def test_only_who_began_an_analysis_deletes_it(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     with RowFile.open(path, replace(HEADER, reader="me")) as file:
         file.add(ROWS[0])
-        with pytest.raises(InputError, match="running already"):
+        with pytest.raises(InputError, match="already running"):
             remove_rows(path, "me")
     with RowFile.open(path, replace(HEADER, reader="her")) as file:
         assert file.header.reader == "me", "who goes on with it did not begin it"
     for other in ("her", ""):
-        with pytest.raises(InputError, match="Somebody else began this analysis"):
+        with pytest.raises(InputError, match="Another user started this analysis"):
             remove_rows(path, other)
     assert path.exists()
     remove_rows(path, "me")
     assert not path.exists()
     RowFile.open(path, HEADER).close()
-    with pytest.raises(InputError, match="Somebody else"):
+    with pytest.raises(InputError, match="Another user"):
         remove_rows(path, "")
 
 
@@ -232,14 +234,14 @@ def test_nobody_else_on_this_machine_reads_an_analysis(tmp_path: Path) -> None:
 )
 def test_another_analysis_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
     RowFile.open(tmp_path / "a.jsonl", HEADER)
-    with pytest.raises(InputError, match="holds the analysis of another set, model or option"):
+    with pytest.raises(InputError, match="has the analysis of another set, model or option"):
         RowFile.open(tmp_path / "a.jsonl", replace(HEADER, **change))
 
 
 @pytest.mark.parametrize("content", [b"", b"x\n", b"{}\n", b'{"version":9}\n', b"[1]\n", b"\xff\n"])
 def test_a_file_of_another_kind_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.jsonl").write_bytes(content)
-    with pytest.raises(InputError, match="is no analysis of this version"):
+    with pytest.raises(InputError, match="is not an analysis of this version"):
         RowFile.read(tmp_path / "a.jsonl")
 
 

@@ -82,12 +82,12 @@ def test_an_example_that_cannot_be_run_is_a_row_with_the_reason(tmp_path: Path) 
 
     def picky(request: Request) -> Trace:
         if "1" in request.text:
-            raise InputError("Too long; shorten it.")
+            raise InputError("Too long. Shorten it.")
         return run(request)
 
     file = opened(tmp_path, found)
     assert analyse(found, REQUEST, picky, file)
-    assert [file.rows[index].error for index in range(3)] == ["", "Too long; shorten it.", ""]
+    assert [file.rows[index].error for index in range(3)] == ["", "Too long. Shorten it.", ""]
     assert not file.rows[1].measures
 
 

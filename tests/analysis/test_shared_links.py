@@ -52,7 +52,7 @@ def test_withdrawn_link_opens_nothing_and_no_visit_revives_it(tmp_path: Path) ->
     links = SharedLinks(tmp_path)
     tokens = [links.make(ADA, ANALYSIS) for _ in range(2)]
     link = links.open(tokens[0])
-    with pytest.raises(InputError, match="Another reader"):
+    with pytest.raises(InputError, match="Another user"):
         links.withdraw(link, BOB)
     links.withdraw(link, ADA)
     with pytest.raises(InputError, match="opens no analysis"):

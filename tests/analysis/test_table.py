@@ -21,7 +21,7 @@ RIGHT = {
 }
 WRONG = {
     0: Row(0, "x", "", {"bleu": 0.0, "entropy": 2.0}),
-    1: Row(1, error="Too long; shorten it."),
+    1: Row(1, error="Too long. Shorten it."),
 }
 
 
@@ -30,7 +30,7 @@ def test_two_models_share_the_examples_both_have() -> None:
     assert list(table.index) == [0, 1] and list(table["text"]) == ["a", "b"]
     assert list(table["output_0"]) == [PAIRS[0][1], PAIRS[1][1]] and list(table["error_1"]) == [
         "",
-        "Too long; shorten it.",
+        "Too long. Shorten it.",
     ]
     assert table["bleu_change"][0] == -100 and np.isnan(table["bleu_change"][1])
 

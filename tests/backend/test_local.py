@@ -59,7 +59,9 @@ def test_progress_ends_with_the_output(backend: LocalBackend) -> None:
 
 
 def test_unknown_model_is_named(backend: LocalBackend) -> None:
-    with pytest.raises(InputError, match='no model "none"; choose one of: tiny-area, tiny-regular'):
+    with pytest.raises(
+        InputError, match='Model "none" does not exist. Choose one of: tiny-area, tiny-regular'
+    ):
         backend.trace(Request("none", "A dog"))
 
 
@@ -67,7 +69,7 @@ def test_model_in_misnamed_folder_is_reported(tmp_path: Path) -> None:
     checkpoint(tmp_path, "good").rename(tmp_path / "copied")
     backend = LocalBackend(tmp_path, "cpu")
     assert not backend.models()
-    assert "The folder copied holds the model good; give it that name." in backend.problems()
+    assert "The folder copied has the model good. Rename the folder to good." in backend.problems()
 
 
 def test_unreadable_checkpoint_leaves_other_models_working(tmp_path: Path) -> None:
@@ -101,7 +103,7 @@ def _no_memory(*_: object) -> None:
 
 
 def test_missing_device_is_named() -> None:
-    with pytest.raises(InputError, match='no device "abacus"'):
+    with pytest.raises(InputError, match='Device "abacus" does not exist'):
         choose_device("abacus")
     if not torch.cuda.is_available():
         with pytest.raises(InputError, match='This machine has no device "cuda"'):
@@ -157,6 +159,6 @@ def test_local_backend_explains_weights(backend: LocalBackend) -> None:
 def test_request_after_failed_explanation_works(backend: LocalBackend) -> None:
     with pytest.raises(InputError, match="Choose another place"):
         backend.logits(Request("tiny-area", "A dog"), "nowhere", 0)
-    with pytest.raises(InputError, match="no model"):
+    with pytest.raises(InputError, match="does not exist"):
         backend.logits(Request("none", "A dog"), "encoder self", 0)
     validate(backend.trace(Request("tiny-area", "A dog")))

@@ -120,4 +120,4 @@ def test_a_weight_is_explained_and_an_output_attributed(address: str, page: Page
 def test_its_card_says_what_is_known(address: str, page: Page) -> None:
     page.goto(f"{address}/model?model=small-marian")
     expect(page.get_by_role("heading", level=1)).to_have_text("small-marian (MarianMTModel)")
-    expect(page.get_by_text("A model of others", exact=False).first).to_be_visible()
+    expect(page.get_by_text("An external model", exact=False).first).to_be_visible()

@@ -40,7 +40,7 @@ def test_a_reader_signs_in_and_gets_what_the_link_asked_for(
         "its style may apply"
     )
     sign_in(page, "a-token-that-nobody-has")
-    expect(page.get_by_role("alert")).to_contain_text("This is not the access token")
+    expect(page.get_by_role("alert")).to_contain_text("That access token is not valid")
     sign_in(page)
     expect(page.locator(".ribbon[data-ready] .say")).to_contain_text("most to")
     expect(page.get_by_label("English text")).to_have_value(SENTENCE)

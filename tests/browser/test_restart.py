@@ -144,7 +144,7 @@ def test_files_that_went_with_the_app_are_told(start: Start, page: Page) -> None
     expect(page.get_by_text("Your picture is chosen.")).to_be_visible()
     settled(page)
     started_again(page, app, start)
-    notice = page.get_by_test_id("stToast").filter(has_text="choose them again")
+    notice = page.get_by_test_id("stToast").filter(has_text="Choose them again")
     notice.get_by_role("button").click()
     open_options(page, "caption").get_by_role("radio", name="Beam").click()
     expect(page.get_by_label("Beam width")).to_be_visible()

@@ -129,7 +129,7 @@ def refused(path: Path) -> str:
     sentence = str(refusal.value)
     assert (
         str(path) in sentence
-        and "restore it" in sentence
+        and "Restore it" in sentence
         and sentence.endswith(".")
         and "\n" not in sentence
     )
@@ -144,24 +144,32 @@ def test_every_missing_entry_is_named(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "reason"),
     [
-        ("name", 3, "name is no text"),
-        ("parameters", 1.5, "parameters is no whole number"),
-        ("parameters", True, "parameters is no whole number"),
-        ("config", [], "config is no object"),
-        ("figures", {"test": 3}, "figures: test is no object"),
+        ("name", 3, "name is not a text"),
+        ("parameters", 1.5, "parameters is not a whole number"),
+        ("parameters", True, "parameters is not a whole number"),
+        ("config", [], "config is not an object"),
+        ("figures", {"test": 3}, "figures: test is not an object"),
         (
             "attention",
             {"encoder self": {"lift": "high"}},
-            "attention: encoder self: lift is no number",
+            "attention: encoder self: lift is not a number",
         ),
-        ("history", {}, "history is no list"),
-        ("history", [{"step": None}], "an entry of history: step is no number"),
-        ("notes", ["a", 1], "an entry of notes is no text"),
-        ("limits", None, "limits is no text"),
-        ("opening", {"self": {"layer": 0, "head": 0}}, "opening: self is no object with reading"),
+        ("history", {}, "history is not a list"),
+        ("history", [{"step": None}], "an entry of history: step is not a number"),
+        ("notes", ["a", 1], "an entry of notes is not a text"),
+        ("limits", None, "limits is not a text"),
+        (
+            "opening",
+            {"self": {"layer": 0, "head": 0}},
+            "opening: self is not an object with reading",
+        ),
         ("opening", {"self": {"reading": "best", "layer": 0, "head": 0}}, "reading is none of"),
-        ("opening", {"self": {"reading": "densest", "layer": 0, "head": -1}}, "no whole number"),
-        ("opening", {"self": {"reading": "densest", "layer": True, "head": 0}}, "no whole number"),
+        ("opening", {"self": {"reading": "densest", "layer": 0, "head": -1}}, "not a whole number"),
+        (
+            "opening",
+            {"self": {"reading": "densest", "layer": True, "head": 0}},
+            "not a whole number",
+        ),
     ],
 )
 def test_every_wrong_type_is_named(tmp_path: Path, name: str, value: Any, reason: str) -> None:

@@ -225,7 +225,7 @@ def test_a_model_joins_the_outputs_of_others(place: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["{}/a.en"], "There is nothing to analyse. Name a --model or a file of --outputs"),
+        (["{}/a.en"], "There is nothing to analyse. Give a --model or a file of --outputs"),
         (
             ["{}/a.en", "--outputs", "{}/short.txt"],
             '"short.txt" has 1 lines or rows, but "a.en" has 2. Give each file one line or row',
@@ -238,18 +238,18 @@ def test_a_model_joins_the_outputs_of_others(place: Path) -> None:
         ),
         (
             ["Sentences", "--model", "none"],
-            'There is no model "none"; choose one of: char-area, char-regular',
+            'Model "none" does not exist. Choose one of: char-area, char-regular',
         ),
         (
             ["{}/a.en", "--reference", "{}/a.en", "--model", "char-area"],
             'Two of the files are called "a.en"',
         ),
-        (["{}", "--model", "char-area"], "holds several tables (a.json, mqm.tsv, t.csv, u.tsv)"),
+        (["{}", "--model", "char-area"], "has several tables (a.json, mqm.tsv, t.csv, u.tsv)"),
         (["{}/u.tsv", "--model", "char-area"], "A box is a word and four shares"),
         (["{}/mqm.tsv", "--model", "char-area"], '"mqm.tsv" holds errors that raters marked'),
         (
             ["{}/a.en", "--outputs", "{}/a.de", "--errors", "{}/u.tsv"],
-            'Line 1 of "u.tsv" has 2 columns, so this is no TSV of Marot',
+            'Line 1 of "u.tsv" has 2 columns, but a TSV of Marot has',
         ),
         (
             ["{}/a.en", "--outputs", "{}/a.de", "--errors", "{}/a.json"],
@@ -269,16 +269,16 @@ def test_a_model_joins_the_outputs_of_others(place: Path) -> None:
         ),
         (
             ["{}/a.en", "--model", "char-area", "--report", "{}/none/r.html"],
-            'none" to write "r.html" into. Create it.',
+            'none" for "r.html" does not exist. Create it.',
         ),
-        (["{}/a.en", "--model", "char-area", "--table", "{}"], "is a folder. Name a file in it."),
+        (["{}/a.en", "--model", "char-area", "--table", "{}"], "is a folder. Give a file in it."),
         (
             ["{}/a.en", "--model", "char-area", "--column", "domain"],
             '--column is "domain". Write NAME=ROLE',
         ),
         (
             ["{}/a.en", "--model", "char-area", "--column", "domain=metadata"],
-            'There is no column "domain". The columns are: a.en.',
+            'Column "domain" does not exist. The columns are: a.en.',
         ),
         (
             ["{}/a.en", "--model", "char-area", "--column", "a.en=text"],
@@ -286,7 +286,7 @@ def test_a_model_joins_the_outputs_of_others(place: Path) -> None:
         ),
         (
             ["{}/a.en", "--model", "char-area", "--where", "domain=x"],
-            'there is no metadata column "domain"',
+            'the metadata column "domain" does not exist',
         ),
     ],
 )
@@ -398,7 +398,7 @@ def test_themes_are_printed_and_in_the_report(
     assert statement in said and "Too rare to test" in said
     html = unescape((place / "r.html").read_text())
     assert ">Themes</h2>" in html and statement in html
-    assert run(*asked, "--causes") == 1 and "Name a --model" in capsys.readouterr().err
+    assert run(*asked, "--causes") == 1 and "Give a --model" in capsys.readouterr().err
     assert run(str(place / "a.en"), "--outputs", str(place / "a.de"), "--themes") == 1
     refused = capsys.readouterr()
     assert "at least 80 examples" in refused.err and not refused.out

@@ -56,7 +56,7 @@ def test_it_runs_in_the_repository_by_the_same_python(
 
 
 def test_a_name_that_is_none_is_told(clone: Path) -> None:
-    with pytest.raises(InputError, match='There is no benchmark "report"; choose one of speed.'):
+    with pytest.raises(InputError, match='Benchmark "report" does not exist. Choose one of speed.'):
         bench_module.bench("report")
 
 

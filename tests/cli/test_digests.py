@@ -33,9 +33,9 @@ def test_a_changed_file_is_told_and_its_digest_stays_until_it_is_renewed(tmp_pat
     digests(tmp_path)
     for folder in folders:
         (folder / WEIGHTS).write_bytes(b"exchanged")
-    with pytest.raises(BackendError, match="Files of one, two are not those that the card names"):
+    with pytest.raises(BackendError, match="Files of one, two do not match their cards"):
         digests(tmp_path)
-    with pytest.raises(BackendError, match="Files of two are not"):
+    with pytest.raises(BackendError, match="Files of two do not"):
         digests(tmp_path, ["one"])
     assert read_card(folders[0] / "card.json").files == digests_of(folders[0])
     assert read_card(folders[1] / "card.json").files != digests_of(folders[1])

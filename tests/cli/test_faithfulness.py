@@ -58,12 +58,12 @@ def test_a_language_model_is_measured_on_what_stands_before(tmp_path: Path) -> N
     code, said = run("reader", *there, "--k", "2", "--foil", "likeliest")
     assert code == 0 and "p(word) - p(foil): " in said
     code, said = run("reader", *there, "--site", "encoder-decoder")
-    assert code != 0 and "choose one of: decoder self" in said
+    assert code != 0 and "Choose one of: decoder self" in said
 
 
 @pytest.mark.parametrize(
     ("arguments", "part"),
-    [(("nobody",), "choose one of: tiny-area"), (("tiny-area", "--layer", "3"), "2 layers")],
+    [(("nobody",), "Choose one of: tiny-area"), (("tiny-area", "--layer", "3"), "2 layers")],
 )
 def test_what_cannot_be_measured_is_said(
     tmp_path: Path, arguments: tuple[str, ...], part: str
@@ -82,7 +82,7 @@ def test_a_model_without_examples_is_told_which_models_have_some(tmp_path: Path)
     assert code != 0
     for task in TASKS.values():
         takes = bool(task.samples) and "weigh" in task.can
-        assert (task.title in said.partition("choose")[2]) == takes, task.title
+        assert (task.title in said.partition("Choose")[2]) == takes, task.title
 
 
 def test_examples_with_too_few_items_are_left_out_aloud(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def test_a_folder_becomes_a_page_and_a_figure(marian_folder: Path, tmp_path: Pat
 def test_a_saved_trace_has_its_input(tmp_path: Path) -> None:
     file = tmp_path / "a.npz"
     file.touch()
-    with pytest.raises(InputError, match="go with a folder"):
+    with pytest.raises(InputError, match="only with a folder"):
         build("export")(["export", str(file), "a.html", "--text", "x"], standalone_mode=False)
 
 
@@ -62,7 +62,7 @@ def test_what_is_no_model_is_refused_in_one_sentence(
     more = ["a dog", "a.npz"] if command == ("trace",) else []
     with pytest.raises(SystemExit):
         main([*command, str(tmp_path), *more])
-    assert "has no config.json; choose the folder" in capsys.readouterr().err
+    assert "has no config.json. Choose the folder" in capsys.readouterr().err
 
 
 def test_home_folder_is_expanded_in_options(
@@ -77,4 +77,4 @@ def test_home_folder_is_expanded_in_options(
     assert "The file is not a JPEG" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main([*arguments, "--picture=~/cat.png"])
-    assert f'There is no picture "{tmp_path}'[:40] in capsys.readouterr().err
+    assert f'The picture "{tmp_path}'[:40] in capsys.readouterr().err

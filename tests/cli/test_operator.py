@@ -62,7 +62,7 @@ def test_the_running_ones_are_listed_and_one_is_stopped(
     assert "Stopped:   1  3 of 2,000" in told(capsys, "stop", "1", *ASKED)
     stopped.wait(10)
     assert [job.number for job in jobs.running()] == [2]
-    assert "No analysis 1 is running; running are: 2." in told(capsys, "stop", "1", *ASKED)
+    assert "No analysis 1 is running. Running analyses: 2." in told(capsys, "stop", "1", *ASKED)
 
 
 def test_no_app_and_no_analysis_are_told(jobs: Jobs, capsys: pytest.CaptureFixture[str]) -> None:

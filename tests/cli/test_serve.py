@@ -121,7 +121,7 @@ def test_beyond_this_machine_it_wants_a_token(
     with pytest.raises(SystemExit, match="1"):
         serve("--host", host, "--allow-host", "areaviz.example")
     said = capsys.readouterr().err
-    assert started == [] and said.count("\n") == 1 and "needs an access token" in said
+    assert started == [] and said.count("\n") == 1 and "requires an access token" in said
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "::1", "localhost"])
@@ -197,7 +197,7 @@ def test_a_token_file_that_holds_none_is_refused(
 def test_models_are_served_with_a_token_only(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="1"):
         serve("models")
-    assert "needs an access token, also on this machine" in capsys.readouterr().err
+    assert "requires an access token, even on this machine" in capsys.readouterr().err
 
 
 def test_options_of_the_server_of_models_arrive(
@@ -237,7 +237,7 @@ def test_a_file_to_show_is_named_to_the_app(
     file = tmp_path / "large.npz"
     with pytest.raises(SystemExit, match="1"):
         serve("--trace", str(file))
-    assert started == [] and "There is no file" in capsys.readouterr().err
+    assert started == [] and "The file" in capsys.readouterr().err
     file.touch()
     serve("--trace", str(file))
     assert os.environ[serve_module.TRACE] == str(file) and len(started) == 1

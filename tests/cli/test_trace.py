@@ -77,7 +77,8 @@ def test_a_picture_is_a_file_or_a_sample(asked: list[Request], tmp_path: Path) -
 
 def test_a_picture_that_is_none_is_told(asked: list[Request], tmp_path: Path) -> None:
     with pytest.raises(
-        InputError, match='There is no picture "nothing.png"; name a file, or a sample: scene-'
+        InputError,
+        match='The picture "nothing.png" does not exist. Give a file, or a sample: scene-',
     ):
         run("m", "", str(tmp_path / "a.npz"), "--picture", "nothing.png")
     assert asked == []

@@ -68,7 +68,7 @@ def test_a_newer_trace_is_one_sentence_and_the_others_are_still_checked(tmp_path
     assert found.exit_code == 1 and "version 1" in second
     assert first == (
         f"{tmp_path / 'new.npz'}: The trace has version {VERSION + 1} but this app reads versions"
-        f" up to {VERSION}; update the app to open it."
+        f" up to {VERSION}. Update the app to open it."
     )
 
 
@@ -85,7 +85,7 @@ def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(main_output)["title"] == "areaviz trace"
     with pytest.raises(SystemExit):
         main(["validate"])
-    assert "No file is named" in capsys.readouterr().err
+    assert "No file was given" in capsys.readouterr().err
 
 
 def npy(shape: str, kind: str, body: bytes = b"") -> bytes:

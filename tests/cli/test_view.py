@@ -95,7 +95,7 @@ def test_layers_follow_the_rule_of_positions_in_links(typed: str) -> None:
     [
         (
             ["--site", "encoder-decoder"],
-            "This trace has no such site, layer or head; it has: glimpses (1 layers, 1 heads).",
+            "This trace has no such site, layer or head. It has: glimpses (1 layers, 1 heads).",
         ),
         (["--site", "glimpses", "--layer", "2"], "This trace has no such site, layer or head"),
         (
@@ -104,9 +104,9 @@ def test_layers_follow_the_rule_of_positions_in_links(typed: str) -> None:
         ),
         (
             ["--layers", "a"],
-            '"layers" is "a" but must be positions such as 3-7,12; fix or remove it.',
+            '"layers" is "a" but must be positions such as 3-7,12. Correct or remove it.',
         ),
-        (["--view", "pie"], 'There is no view "pie"; choose one of'),
+        (["--view", "pie"], 'View "pie" does not exist. Choose one of'),
     ],
 )
 def test_what_cannot_be_drawn_is_told(
@@ -164,7 +164,7 @@ def test_what_is_served_is_the_page(
         (
             ["--layer", "9"],
             (
-                "This trace has no such site, layer or head; it has: encoder self (2 layers, 4"
+                "This trace has no such site, layer or head. It has: encoder self (2 layers, 4"
                 " heads), "
             ),
         ),

@@ -113,12 +113,12 @@ def test_file_without_animation_gives_one_sentence() -> None:
     steps()[0].save(still, "JPEG")
     for content in (b"no clip at all", b"GIF89a", b"RIFF\0\0\0\0WEBP"):
         assert "is not a GIF, WebP or animated PNG file, or it is damaged" in refusal(content)
-    named = "The file is a JPEG picture; save the clip as GIF and choose that file."
+    named = "The file is a JPEG picture. Save the clip as GIF and choose that file."
     assert refusal(still.getvalue()) == named
     photograph = b"\0\0\0\x18ftypheic" + bytes(40)
-    assert refusal(photograph).startswith("The file is an HEIC photograph;")
+    assert refusal(photograph).startswith("The file is an HEIC photograph.")
     assert refusal(b"").startswith("The file is empty")
-    assert "10.0 MB but at most 10 are possible" in refusal(bytes((10 << 20) + 1))
+    assert "10.0 MB; the limit is 10 MB" in refusal(bytes((10 << 20) + 1))
     assert "or it is damaged" in refusal(bytes(10 << 20))
 
 
@@ -133,7 +133,7 @@ def test_file_without_animation_gives_one_sentence() -> None:
     ids=["MP4", "QuickTime", "Matroska", "AVI"],
 )
 def test_recorded_video_error_explains_how_to_convert(start: bytes) -> None:
-    with pytest.raises(InputError, match="is a recorded video.* ffmpeg -i"):
+    with pytest.raises(InputError, match="Video files are not supported.* ffmpeg -i"):
         decode_clip(start + bytes(100))
 
 
@@ -212,7 +212,7 @@ def test_decoding_stops_at_its_time_limit(ticks: int, monkeypatch: pytest.Monkey
     monkeypatch.setattr(clip_files.time, "thread_time", lambda: float(next(seconds)))
     assert clip_files.MAX_SECONDS == 5
     monkeypatch.setattr(clip_files, "MAX_SECONDS", float(ticks))
-    said = "The clip takes more than [0-9]+ seconds to decode; make it smaller"
+    said = "The clip takes more than [0-9]+ seconds to decode. Make it smaller"
     assert re.match(said, refusal(animation(steps(30, 1, 100))))
     assert next(seconds) == ticks + 2, "it stopped at once"
 

@@ -96,7 +96,7 @@ def test_grey_alpha_tiff_refusal_names_its_kind() -> None:
     file = io.BytesIO()
     values = np.full((2, 3, 2), 4095, np.uint16)
     tifffile.imwrite(file, values, photometric="minisblack", extrasamples=["unassalpha"])
-    with pytest.raises(InputError, match=r"is a TIFF picture, but .* cannot be read; save it as"):
+    with pytest.raises(InputError, match=r"is a TIFF picture, but .* cannot be read. Save it as"):
         decode(file.getvalue())
 
 

@@ -150,7 +150,7 @@ def test_mnist_reserves_last_digits_for_validation(
 @pytest.mark.parametrize(
     "content",
     [
-        pytest.param(idx(DIGITS)[:-1], id="cut short"),
+        pytest.param(idx(DIGITS)[:-1], id="incomplete"),
         pytest.param(idx(DIGITS) + b"\0", id="too long"),
         pytest.param(b"\0\0\x0d" + idx(DIGITS)[3:], id="floats"),
         pytest.param(b"not an idx file", id="text"),
@@ -160,11 +160,11 @@ def test_damaged_file_is_reported(tmp_path: Path, content: bytes) -> None:
     write(tmp_path, "t10k", content, idx(LABELS.astype(np.uint8)))
     with pytest.raises(
         BackendError,
-        match=r"^t10k-images-idx3-ubyte\.gz is no idx file of bytes, or it is cut short",
+        match=r"^t10k-images-idx3-ubyte\.gz is not an idx file of bytes, or it is incomplete",
     ):
         read_digits(tmp_path, "test")
 
 
 def test_missing_corpus_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="put MNIST's four idx files"):
+    with pytest.raises(FileNotFoundError, match="Put MNIST's four idx files"):
         read_digits(tmp_path, "train")

@@ -42,10 +42,10 @@ def test_frames_are_on_a_sheet_in_reading_order(data: Path) -> None:
 
 
 def test_missing_corpus_is_reported(data: Path, tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"clips\.jsonl is missing; put J-HMDB"):
+    with pytest.raises(FileNotFoundError, match=r"clips\.jsonl is missing. Put J-HMDB"):
         read_films(tmp_path, "train")
     some = read_films(data, "val")
     with pytest.raises(FileNotFoundError, match=r"clips\.tar is missing"):
         list(read_frames(tmp_path, some))
-    with pytest.raises(FileNotFoundError, match=r"lost\.jpg is not in .*; put the whole archive"):
+    with pytest.raises(FileNotFoundError, match=r"lost\.jpg is not in .*. Put the whole archive"):
         list(read_frames(data, [some[0], replace(some[0], name="lost.jpg")]))

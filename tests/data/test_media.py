@@ -39,7 +39,7 @@ def test_file_kind_follows_from_name_and_content(
 
 
 def test_mixed_media_are_refused_in_one_sentence() -> None:
-    with pytest.raises(InputError, match='"b.wav" is a sound and "a.png" is none, but the files'):
+    with pytest.raises(InputError, match='"b.wav" is a sound and "a.png" is not, but all files'):
         read_media({"a.png": STILL, "b.wav": HEARD})
 
 

@@ -100,7 +100,7 @@ def test_unreachable_server_error_advises_checking_the_network(tmp_path: Path) -
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
     with pytest.raises(
-        BackendError, match=r"^Could not reach 127\.0\.0\.1; check the network or the proxy"
+        BackendError, match=r"^Could not reach 127\.0\.0\.1. Check the network or the proxy"
     ):
         get_multi30k(tmp_path, f"http://127.0.0.1:{port}/", {"val.en.gz": "0" * 64})
 
@@ -110,7 +110,7 @@ def test_file_in_place_of_folder_is_named(
 ) -> None:
     (tmp_path / "taken").write_text("not a folder")
     with pytest.raises(
-        BackendError, match=r"Cannot write .*taken.*; free 3 MB or choose another folder"
+        BackendError, match=r"Cannot write .*taken.*. Free 3 MB or choose another folder"
     ):
         get_multi30k(tmp_path / "taken", server, checksums)
 
@@ -122,7 +122,7 @@ def test_full_disk_is_reported_and_leaves_nothing(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(pooch.HTTPDownloader, "__call__", full)
-    with pytest.raises(BackendError, match="no space is left; free 3 MB"):
+    with pytest.raises(BackendError, match="no space is left. Free 3 MB"):
         get_multi30k(tmp_path / "data", server, checksums)
     assert files_in(tmp_path / "data") == []
 

@@ -102,7 +102,7 @@ def test_other_samples_show_no_scene() -> None:
 )
 def test_unknown_name_is_refused(name: str) -> None:
     with pytest.raises(
-        InputError, match=r"^There is no sample picture .*; choose one of the samples or upload"
+        InputError, match=r"^Sample picture .* does not exist. Choose one of the samples or upload"
     ):
         sample(name)
 
@@ -165,7 +165,7 @@ def test_colours_are_those_of_the_photographs() -> None:
 def test_photograph_of_missing_package_is_reported() -> None:
     with pytest.raises(
         BackendError,
-        match=r"^The sample picture none\.jpg is not installed; choose another sample\.$",
+        match=r"^The sample picture none\.jpg is not installed. Choose another sample\.$",
     ):
         replace(PHOTOS["hopper"], path="matplotlib/mpl-data/none.jpg").read()
 

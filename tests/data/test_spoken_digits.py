@@ -48,7 +48,7 @@ def test_splits_partition_the_recordings(corpus: Path) -> None:
 
 
 def test_missing_corpus_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="put the spoken digits"):
+    with pytest.raises(FileNotFoundError, match="Put the spoken digits"):
         read_recordings(tmp_path, "train")
 
 

@@ -62,7 +62,7 @@ def test_brackets_in_text_are_restored(tmp_path: Path) -> None:
 
 
 def test_missing_treebank_is_named(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"gum\.linear\.tsv\.gz is missing; make it of"):
+    with pytest.raises(FileNotFoundError, match=r"gum\.linear\.tsv\.gz is missing. Make it from"):
         read_treebank(tmp_path, "train")
 
 

@@ -121,7 +121,7 @@ def test_random_baseline_bans_equally_for_both() -> None:
 
 
 @pytest.mark.parametrize(
-    ("foil", "part"), [("", "1 to 200"), (" ", "1 to 200"), ("y", "word that stands there")]
+    ("foil", "part"), [("", "1 to 200"), (" ", "1 to 200"), ("y", "word at this place")]
 )
 def test_invalid_foil_is_refused(foil: str, part: str) -> None:
     with pytest.raises(InputError, match=part) as refused:
@@ -150,7 +150,7 @@ def test_contrast_over_several_inputs() -> None:
     assert found.probability == pytest.approx(0.9 - 0.9) and taken == 1
     # Removing item 1 halves the first probability; removing item 4 halves the other.
     assert found.comprehensiveness == pytest.approx(0.4 - 0.4)
-    for word, part in (("", "say which word"), ("no", "None of the 1 outputs")):
+    for word, part in (("", "needs the word that it replaces"), ("no", "None of the 1 outputs")):
         with pytest.raises(InputError, match=part):
             contrasted([ASKED], Probe(k=1), Letters(), word, "z")
 

@@ -117,7 +117,7 @@ def test_several_inputs_are_pooled_by_their_items() -> None:
 @pytest.mark.parametrize(
     ("probe", "part"),
     [
-        (Probe(site="decoder self"), "choose one of: encoder-decoder"),
+        (Probe(site="decoder self"), "Choose one of: encoder-decoder"),
         (Probe(layer=1), "1 layers"),
         (Probe(head=1), "1 heads"),
         (Probe(k=4), "fewer than 4"),
@@ -143,7 +143,7 @@ def test_inputs_with_too_few_items_are_omitted() -> None:
         1,
     )
     with pytest.raises(
-        InputError, match="None of the 2 inputs has more than 3 items; choose fewer"
+        InputError, match="None of the 2 inputs has more than 3 items. Choose fewer"
     ):
         measured([short, short], Probe(k=3), run)
     with pytest.raises(InputError, match="1 layers"):

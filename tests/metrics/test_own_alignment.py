@@ -90,9 +90,9 @@ def test_wrong_boxes_are_refused() -> None:
     first, *others = [boxed(seed) for seed in range(20)]
     wrong: list[tuple[Any, str]] = [
         ({9: [(0, 0, 1, 1)]}, "box for a query that does not exist"),
-        ({0: [(0.5, 0, 0.2, 1)]}, "no rectangle of the memory"),
-        ({0: ["left"]}, "no rectangle of the memory"),
-        ({0: [(0, 0, 1)]}, "no rectangle of the memory"),
+        ({0: [(0.5, 0, 0.2, 1)]}, "not a rectangle of the memory"),
+        ({0: ["left"]}, "not a rectangle of the memory"),
+        ({0: [(0, 0, 1)]}, "not a rectangle of the memory"),
         ({0: []}, "query without a list of boxes"),
         ({}, "no links or boxes"),
         ({(0, 0)}, "Some examples have links"),

@@ -135,7 +135,7 @@ def test_gradients_of_too_long_output_are_omitted(
 ) -> None:
     monkeypatch.setattr(gradients, "MOST_OUTPUTS", 2)
     (found,) = model.trace([ASKED])
-    assert "more than 2" in found.details["gradient × input"]
+    assert "the limit is 2" in found.details["gradient × input"]
     assert "encoder-decoder rollout" in found.maps
     assert "encoder-decoder gradient" not in found.maps
 
@@ -147,5 +147,5 @@ def test_request_states_if_attribution_is_wanted() -> None:
     assert "attribution" not in to_params(plain)
     assert key_of(ASKED, None) != key_of(plain, None)
     check_can(ASKED, frozenset({"attribution"}), "A model")
-    with pytest.raises(InputError, match="leave attribution out"):
+    with pytest.raises(InputError, match="Leave attribution out"):
         check_can(ASKED, frozenset({"target"}), "A model")

@@ -149,8 +149,8 @@ def test_batch_neighbours_do_not_affect_changed_runs(model: GenerationModel) -> 
     [
         ((Gate("encoder self", layer=2),), "2 layers"),
         ((Hide("source", (400,)),), "item 401"),
-        ((Hide("picture", (0,)),), "choose items of: source"),
-        ((Weigh("encoder-decoder", (0,), query=0),), "output to be given"),
+        ((Hide("picture", (0,)),), "Choose items of: source"),
+        ((Weigh("encoder-decoder", (0,), query=0),), "requires a given output"),
         ((Weigh("encoder-decoder", areas=(Area(0, 0, 1, 9),)),), "1x9"),
     ],
 )
@@ -169,12 +169,12 @@ def test_unsupported_change_is_refused_in_one_sentence() -> None:
         replace(ASKED, target="7"),
     ]
     for request, part in zip(
-        asked, ("switch heads off and hide items", "given an output"), strict=True
+        asked, ("switch heads off and hide items", "does not accept a given output"), strict=True
     ):
         with pytest.raises(InputError, match=part) as refusal:
             check_can(request, TASKS["digits"].can, "“Digits”")
         assert_one_sentence(refusal.value)
     with pytest.raises(
-        InputError, match="cannot hide items of its input; it can only weigh areas otherwise"
+        InputError, match="cannot hide items of its input. It can only reweight areas"
     ):
         check_can(asked[0], frozenset({"weigh", "gate"}), "“T”")

@@ -65,7 +65,7 @@ def test_flipped_bit_is_refused_by_name(folder: Path, card: Card, name: str, pla
     flip(folder / name, place)
     with pytest.raises(
         BackendError,
-        match=f"tiny-area cannot be loaded: {name} is not the file that its card names",
+        match=f"tiny-area cannot be loaded: {name} does not have the SHA-256 on its card",
     ):
         GenerationModel.load(folder, card, CPU)
     flip(folder / name, place)
@@ -78,13 +78,15 @@ def test_flipped_bit_is_refused_for_every_family(tmp_path: Path) -> None:
     for family, name in shipped.items():
         copy = Path(shutil.copytree(CHECKPOINTS / name, tmp_path / name))
         flip(copy / WEIGHTS, -1)
-        with pytest.raises(BackendError, match="is not the file that its card names"):
+        with pytest.raises(BackendError, match="does not have the SHA-256 on its card"):
             MODELS[family].load(copy, read_card(copy / "card.json"), CPU)
 
 
 def test_file_missing_from_the_card_is_refused(folder: Path, card: Card) -> None:
     unnamed = replace(card, files={WEIGHTS: card.files[WEIGHTS]})
-    with pytest.raises(BackendError, match=r"tokenizer\.model is not the file that its card names"):
+    with pytest.raises(
+        BackendError, match=r"tokenizer\.model does not have the SHA-256 on its card"
+    ):
         GenerationModel.load(folder, unnamed, CPU)
 
 

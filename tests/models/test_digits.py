@@ -256,12 +256,12 @@ def test_glimpse_aims_equal_places_without_sampling() -> None:
 def test_areas_of_several_cells_are_refused(tmp_path: Path) -> None:
     model = reader("soft", tmp_path)
     assert DigitReader.load(tmp_path, model.card, CPU, area_size=1).side == 60
-    with pytest.raises(InputError, match="leave the largest area as it is"):
+    with pytest.raises(InputError, match="Keep the default largest area"):
         DigitReader.load(tmp_path, model.card, CPU, area_size=2)
 
 
 def test_text_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="reads pictures"):
+    with pytest.raises(InputError, match="needs a picture"):
         reader("ram", tmp_path).trace([Request("reader", "seven")])
 
 

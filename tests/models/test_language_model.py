@@ -194,11 +194,11 @@ def test_logits_and_attribution_use_the_traced_text(model: LanguageModel) -> Non
     [
         (Request("reader", "  "), "no visible character"),
         (Request("reader", "", target=" "), "no visible character"),
-        (Request("reader", "dog " * 40_000), "are read; shorten it"),
+        (Request("reader", "dog " * 40_000), "Shorten it"),
         (Request("reader", "dog " * 9_000, target=""), "shorter text"),
         (Request("reader", TEXT, target="", changes=(Hide("history", (90,)),)), "another item"),
-        (Request("reader", TEXT, changes=(Hide("source", (0,)),)), "choose items of: history"),
-        (Request("reader", TEXT, changes=(Weigh(SITE, (1,), query=1),)), "needs the output"),
+        (Request("reader", TEXT, changes=(Hide("source", (0,)),)), "Choose items of: history"),
+        (Request("reader", TEXT, changes=(Weigh(SITE, (1,), query=1),)), "requires a given output"),
     ],
 )
 def test_unsupported_input_is_refused(model: LanguageModel, request_: Request, told: str) -> None:

@@ -320,7 +320,7 @@ def test_trace_shows_the_effect_of_a_change(form: str, tmp_path: Path) -> None:
 
 def test_model_without_attention_cannot_be_changed(tmp_path: Path) -> None:
     made = model("none", tmp_path)
-    with pytest.raises(InputError, match="attends to nothing") as refusal:
+    with pytest.raises(InputError, match="has no attention to change") as refusal:
         made.trace([Request("recurrent", "A dog", changes=(Hide("source", (0,)),))])
     assert_one_sentence(refusal.value)
 
@@ -337,7 +337,7 @@ def test_sizes_match_the_paper() -> None:
     made = LstmConfig.sized("512 cells, 4 heads", 20, depth=1)
     assert (made.width, made.heads, made.depth) == (512, 4, 1)
     assert set(SIZES) == {size for _, size in LSTMS}
-    with pytest.raises(InputError, match="no size"):
+    with pytest.raises(InputError, match="Size .* does not exist"):
         LstmConfig.sized("Tiny", 20)
 
 
@@ -346,7 +346,7 @@ def test_areas_resize_without_training_unless_keys_learned() -> None:
     assert LstmConfig(20, area_size=2).resized(2) == LstmConfig(20, area_size=2)
     learned = LstmConfig(20, area_size=2, key_mode="boundary")
     assert learned.resized(1).areas(0).known_extent == (1, 2)
-    with pytest.raises(InputError, match="choose one of 1 to 2"):
+    with pytest.raises(InputError, match="Choose a size from 1 to 2"):
         learned.resized(3)
 
 

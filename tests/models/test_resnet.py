@@ -71,8 +71,8 @@ def test_weight_file_makes_the_grids(weights: Path) -> None:
 
 def test_missing_or_foreign_file_is_reported(tmp_path: Path) -> None:
     encoder = picture_encoder(OPTIONS, 14)
-    with pytest.raises(InputError, match="is missing; fetch"):
+    with pytest.raises(InputError, match="is missing. Fetch"):
         load_encoder(encoder, tmp_path)
     torch.save({"conv1.weight": torch.zeros(1)}, tmp_path / RESNET_FILE)
-    with pytest.raises(InputError, match="does not hold the weights"):
+    with pytest.raises(InputError, match="does not contain the weights"):
         load_encoder(encoder, tmp_path)

@@ -64,7 +64,7 @@ def test_encoder_not_on_the_card_is_refused(folder: Path, spoil: str) -> None:
         content = bytearray(path.read_bytes())
         content[-1] ^= 1
         path.write_bytes(content)
-    wanted = "is missing" if spoil == "missing" else "is not the file that its card names"
+    wanted = "is missing" if spoil == "missing" else "does not have the SHA-256 on its card"
     with pytest.raises(BackendError, match=f"model-1 cannot be loaded: {NAME} {wanted}"):
         load_weights(network(3), folder, files)
 

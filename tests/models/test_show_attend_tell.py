@@ -236,12 +236,12 @@ def test_content_of_hidden_cell_changes_nothing() -> None:
 
 def test_model_without_attention_cannot_be_changed(tmp_path: Path) -> None:
     asked = Request("teller", "", picture=fakes.picture(), changes=(Gate(SITE),))
-    with pytest.raises(InputError, match="attends to nothing"):
+    with pytest.raises(InputError, match="has no attention to change"):
         model("none", tmp_path).trace([asked])
 
 
 def test_nan_scores_stay_nan_under_a_change() -> None:
-    """A damaged network must not look like one that attends to nothing."""
+    """A damaged network must not look like one that has no attention to change."""
     made, features, words = network("soft"), torch.randn(1, 16, 16), torch.tensor([[START, 5]])
     made.score.bias.fill_(torch.nan)
     changed = NetworkInterventions.of((Weigh(SITE, (1,)),), made.sites, 1)

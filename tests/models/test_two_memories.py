@@ -179,7 +179,7 @@ def test_changes_and_given_outputs_are_checked_and_shown(model: GenerationModel)
         (replace(asked, changes=(Hide("picture", (16,)),)), "16 items"),
         (
             replace(asked, target="star " * (MOST + 1)),
-            f"at most {MOST}",
+            f"the limit is {MOST}",
         ),
     ):
         with pytest.raises(InputError, match=part):
@@ -187,7 +187,7 @@ def test_changes_and_given_outputs_are_checked_and_shown(model: GenerationModel)
 
 
 def test_text_beyond_the_limit_is_refused(model: GenerationModel) -> None:
-    with pytest.raises(InputError, match=f"at most {MOST}"):
+    with pytest.raises(InputError, match=f"the limit is {MOST}"):
         model.trace([Request("doubly", "star " * (MOST + 1))])
 
 
@@ -197,7 +197,7 @@ def test_areas_resize_only_to_learned_sizes() -> None:
     none = replace(plain, text={**TEXT, "area_layers": 0})
     assert none.resized(3).transformer.area_layers == 2 and none.resized(3).areas(1).size == (3, 3)
     learned = replace(plain, text={**TEXT, "area_size": 2, "key_mode": "features"})
-    with pytest.raises(InputError, match="choose one of 1 to 2"):
+    with pytest.raises(InputError, match="Choose a size from 1 to 2"):
         learned.resized(3)
     assert learned.resized(2).picture_size == 2, "the text's areas stay as they were learned"
 
@@ -222,7 +222,7 @@ def test_too_large_maps_are_refused_before_running(
     monkeypatch.setattr(recording, "MAX_TRACE_BYTES", taken - 1)
     monkeypatch.setattr(DoublyAttentiveTransformer, "look", lambda *_: pytest.fail("it ran"))
     for request in (asked, replace(asked, target=None)):
-        with pytest.raises(InputError, match="MiB are possible; choose a smaller largest area"):
+        with pytest.raises(InputError, match="the limit is .* MiB. Choose a smaller largest area"):
             model.trace([request])
 
 

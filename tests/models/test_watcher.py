@@ -283,7 +283,7 @@ def test_areas_shrink_but_do_not_grow_after_training() -> None:
         grid = other.areas("clip").grid(FRAMES)
         assert weights.shape[-1] == grid.count < network.areas("clip").grid(FRAMES).count
         assert smaller.resized(3).area_size == 3
-    with pytest.raises(InputError, match="largest area cannot be 4; choose one of 1 to 3"):
+    with pytest.raises(InputError, match="largest area cannot be 4. Choose a size from 1 to 3"):
         config.resized(4)
     assert watcher("mean keys").config.resized(4).area_size == 4
 
@@ -346,13 +346,13 @@ def test_clip_is_described_greedily_and_by_beams(tmp_path: Path) -> None:
 
 def test_unsupported_request_gives_one_sentence(tmp_path: Path) -> None:
     run = model(tmp_path)
-    with pytest.raises(InputError, match="This model watches clips; choose or upload one"):
+    with pytest.raises(InputError, match="This model needs a clip. Choose or upload one"):
         run.trace([Request("watcher", "the three grows")])
     hidden = Request("watcher", "", clip=fakes.clip(), changes=(Hide("clip", (FRAMES,)),))
     with pytest.raises(InputError):
         run.trace([hidden])
     blind = model(tmp_path, attends=False)
-    with pytest.raises(InputError, match="attends to nothing, so there is nothing to change"):
+    with pytest.raises(InputError, match="has no attention to change"):
         blind.trace([replace(hidden, changes=(Hide("clip", (0,)),))])
 
 

@@ -143,7 +143,7 @@ def test_learned_areas_shrink_by_masking_larger_ones(
     kept = whole.attend(ids, ids).weights["encoder self"][0][..., :count]
     found = smaller.attend(ids, ids).weights["encoder self"][0]
     torch.testing.assert_close(found, kept / kept.sum(-1, keepdim=True))
-    with pytest.raises(InputError, match="choose one of 1 to 3"):
+    with pytest.raises(InputError, match="Choose a size from 1 to 3"):
         GenerationModel.load(folder, card, CPU, area_size=4)
 
 
@@ -167,7 +167,7 @@ def test_too_large_trace_is_refused_with_the_limit(
     model: GenerationModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(GenerationModel, "decode", lambda *_: pytest.fail("it ran"))
-    with pytest.raises(InputError, match="at most [0-9]+; shorten"):
+    with pytest.raises(InputError, match="at most [0-9]+. Shorten"):
         model.trace([Request("tiny-area", "ab " * 1365)])
 
 

@@ -169,13 +169,13 @@ def test_the_largest_version_can_be_changed(store: Annotations) -> None:
     [
         ({"tag": " "}, "needs a tag"),
         ({"severity": "grave"}, "is not a severity"),
-        ({"note": "x" * (LONGEST_NOTE + 1)}, "4,001 characters, but at most 4,000"),
+        ({"note": "x" * (LONGEST_NOTE + 1)}, "4,001 characters; the limit is 4,000"),
         ({"author": "\ud800"}, "broken character"),
         ({"note": "\0"}, "broken character"),
         ({"id": "a\0b"}, "The id has a broken character"),
-        ({"id": "x" * 33}, "The id has 33 characters, but at most 32"),
+        ({"id": "x" * 33}, "The id has 33 characters; the limit is 32"),
         ({"model": "\udc00"}, "The model has a broken character"),
-        ({"model": "m" * 101}, "The model has 101 characters, but at most 100"),
+        ({"model": "m" * 101}, "The model has 101 characters; the limit is 100"),
         ({"dataset": "d" * 65}, "digest of the set has 65 characters"),
         ({"changed": "2" * 60_000}, "time of the change has 60,000 characters"),
         ({"differs": "x" * 33}, "differs from has 33 characters"),
@@ -216,7 +216,7 @@ def test_damaged_store_is_set_aside(tmp_path: Path, damage: bytes | None) -> Non
         damage = bytes(data)
     path.write_bytes(damage)
     with pytest.raises(
-        BackendError, match=r"was damaged and was set aside as notes.db.damaged-\d{8}-\d{6}"
+        BackendError, match=r"was damaged and was renamed to notes.db.damaged-\d{8}-\d{6}"
     ):
         Annotations.open(f"sqlite:///{path}")
     (aside,) = tmp_path.glob("notes.db.damaged-*")
@@ -243,7 +243,7 @@ def test_damaged_store_keeps_its_log(tmp_path: Path) -> None:
     path.write_bytes(data)
     log = path.with_name("notes.db-wal").read_bytes()
     assert log
-    with pytest.raises(BackendError, match="was set aside as"):
+    with pytest.raises(BackendError, match="was renamed to"):
         Annotations.open(f"sqlite:///{path}")
     (aside,) = (
         one
@@ -257,7 +257,7 @@ def test_damaged_store_keeps_its_log(tmp_path: Path) -> None:
 def test_stores_set_aside_at_once_have_different_names(tmp_path: Path) -> None:
     for number in range(3):
         (tmp_path / "notes.db").write_bytes(b"no database, %d" % number * 1000)
-        with pytest.raises(BackendError, match="was set aside as"):
+        with pytest.raises(BackendError, match="was renamed to"):
             Annotations.open(f"sqlite:///{tmp_path / 'notes.db'}")
     assert len({path.read_bytes() for path in tmp_path.glob("notes.db.damaged-*")}) == 3
 
@@ -305,7 +305,7 @@ def test_unwritable_store_is_named(
 ) -> None:
     with store._store._engine.connect() as connection:
         connection.exec_driver_sql("PRAGMA query_only=ON")
-        with pytest.raises(BackendError, match="nothing was changed, try again"):
+        with pytest.raises(BackendError, match="Nothing was changed. Try again"):
             with store._store._engine.connect() as other:
                 other.exec_driver_sql("PRAGMA query_only=ON")
             store.save(NOTE)

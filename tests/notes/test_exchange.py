@@ -110,7 +110,7 @@ def test_no_cell_begins_like_a_formula() -> None:
         (
             to_bytes([replace(NOTE, id="x\0")], "jsonl"),
             "jsonl",
-            "Note 1 cannot be brought in: The id has a broken",
+            "Note 1 cannot be imported: The id has a broken",
         ),
         (
             to_bytes([NOTE], "jsonl").replace(b'"model": "model"', b'"model": "\\ud800"'),
@@ -142,12 +142,16 @@ def test_no_cell_begins_like_a_formula() -> None:
             "csv",
             "set has 60,000 characters",
         ),
-        (b"{" + b" " * 300_000, "jsonl", "a line of 300,00[01] bytes but at most 262,144"),
-        (b"{}\n" * 100_001, "jsonl", "more than the 100,000 notes"),
-        (to_bytes([], "csv") + b"a\n" * 100_003, "csv", "more than the 100,000 notes"),
-        (parquet_file(["x"] * 100_001), "parquet", "more than the 100,000 notes"),
-        (parquet_file(["x" * 2**20] * 300), "parquet", "have 300 MB but at most 200"),
-        (parquet_file(["x"], compression="zstd"), "parquet", "packed by ZSTD; save it by Snappy"),
+        (b"{" + b" " * 300_000, "jsonl", "a line of 300,00[01] bytes; the limit is 262,144"),
+        (b"{}\n" * 100_001, "jsonl", "more than 100,000 notes"),
+        (to_bytes([], "csv") + b"a\n" * 100_003, "csv", "more than 100,000 notes"),
+        (parquet_file(["x"] * 100_001), "parquet", "more than 100,000 notes"),
+        (parquet_file(["x" * 2**20] * 300), "parquet", "have 300 MB; the limit is 200 MB"),
+        (
+            parquet_file(["x"], compression="zstd"),
+            "parquet",
+            "compression ZSTD is not supported. Save the file with Snappy",
+        ),
     ],
 )
 def test_file_without_notes_is_refused(data: bytes, kind: str, said: str) -> None:

@@ -138,10 +138,10 @@ def test_own_marks_are_exported_and_imported() -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"segment\tscore\n1\t.5\n", 'Line 1 of "x.tsv" has 2 columns, so this is no TSV of Marot'),
+        (b"segment\tscore\n1\t.5\n", 'Line 1 of "x.tsv" has 2 columns, but a TSV of Marot has'),
         (FILE + b"a\tb\n", 'Line 9 of "x.tsv" has 2 columns'),
         (HEAD.encode(), '"x.tsv" has no lines of Marot'),
-        (b"\xff", "is no UTF-8 text; save it"),
+        (b"\xff", "is not a UTF-8 text. Save it"),
         (
             FILE.replace(b"A dog runs.\tDie <v>Katze", b"A cat runs.\tDie <v>Katze"),
             'Line 2 has the source "A cat runs.", which is not in this set. Choose',
@@ -152,7 +152,7 @@ def test_own_marks_are_exported_and_imported() -> None:
         ),
         (
             FILE.replace(b"{}", b'{"areaviz": {"span": {"side": "whole", "severity": "grave"}}}'),
-            'Line 2 cannot be brought in: Error 2 has the severity "grave"; choose one of',
+            'Line 2 cannot be imported: Error 2 has the severity "grave". Choose one of',
         ),
     ],
 )
@@ -172,9 +172,9 @@ def line_with(**cells: str) -> bytes:
     ("cells", "said"),
     [
         ({"target": "<v>" * 5_000_000}, "has 5,000,000 tags <v> and </v> in its target"),
-        ({"source": "x" * 20_001}, "has 20,001 characters in its source but at most 20,000"),
+        ({"source": "x" * 20_001}, "has 20,001 characters in its source; the limit is 20,000"),
         ({"metadata": "x" * 200_001}, "has 200,001 characters in its metadata"),
-        ({"rater": "x" * 101}, "has 101 characters in its rater but at most 100"),
+        ({"rater": "x" * 101}, "has 101 characters in its rater; the limit is 100"),
     ],
 )
 def test_long_cells_are_refused_before_they_are_read(
@@ -197,7 +197,9 @@ def test_longest_text_with_tags_is_read() -> None:
 
 def test_lines_of_one_judgement_are_bounded() -> None:
     lines = [line_with()] * (MAX_LINES + 1)
-    with pytest.raises(InputError, match="Line 1 and 200 others are one rater's on one output"):
+    with pytest.raises(
+        InputError, match="Line 1 and 200 other lines mark one output for one rater"
+    ):
         read(b"\n".join(lines))
 
 

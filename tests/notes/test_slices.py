@@ -119,5 +119,5 @@ def test_notes_and_slices_share_a_store(store: Store, slices: Slices) -> None:
 
 @pytest.mark.parametrize("url", ["", "nonsense", "nosuch://x", "mysql://x/y"])
 def test_open_refuses_a_wrong_address(url: str) -> None:
-    with pytest.raises(BackendError, match="address of the store of notes"):
+    with pytest.raises(BackendError, match="address of the notes database"):
         Store.open(url)

@@ -104,7 +104,7 @@ def test_a_model_that_runs_already_is_told_and_not_run_twice(
     button(pair, "Run").click().run()
     for job in list(jobs()._jobs.values())[1:]:
         job.wait(60)
-    assert "This analysis is running already" in pair.run().error[0].value
+    assert "This analysis is already running" in pair.run().error[0].value
     gate.set()
     for job in list(jobs()._jobs.values()):
         job.wait(60)
@@ -175,11 +175,11 @@ def test_an_example_that_cannot_be_run_has_its_reason_in_the_table(
 ) -> None:
     def refuse(request: Request) -> None:
         if "beach" in request.text:
-            raise InputError("Too long; shorten it.")
+            raise InputError("Too long. Shorten it.")
 
     use_backend(Translating(refuse))
     app = ran(open_page("analyse", new="1"))
-    assert list(listed(app)["Not run"]).count("Too long; shorten it.") == 1
+    assert list(listed(app)["Not run"]).count("Too long. Shorten it.") == 1
 
 
 def test_a_search_leaves_what_it_finds(open_page: Open, use_backend: Use) -> None:

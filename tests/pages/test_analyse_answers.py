@@ -50,7 +50,12 @@ KINDS = {
             "Mary went to the kitchen. John went to the garden. Where is John?,garden,2",
             "Mary went to the garden. Where is Mary?,garden,1",
         ),
-        (("Mary went. " * 200 + "Where is Mary?,garden,", "The story has 200 facts, at most 20"),),
+        (
+            (
+                "Mary went. " * 200 + "Where is Mary?,garden,",
+                "The story has 200 facts; the limit is 20",
+            ),
+        ),
         "2 examples, 2 with references",
         ("Right", "Facts read"),
         "Where is John?",
@@ -59,9 +64,9 @@ KINDS = {
         "name;points",
         ("square;100,100 900,120 820,800 150,850 480,460", "triangle;100,100 900,120 820,800"),
         (
-            ("twice;100,100 900,120 820,800 100,100", "Points 1 and 4 lie on the same place"),
-            (f"many;{MANY}", "There are 200 points, at most"),
-            ("line;0,0 10,10 20,20", "All points lie on one line"),
+            ("twice;100,100 900,120 820,800 100,100", "Points 1 and 4 are at the same place"),
+            (f"many;{MANY}", "There are 200 points; the limit is"),
+            ("line;0,0 10,10 20,20", "All points are on one line"),
         ),
         "2 examples, no references",
         ("Right", "Area"),
@@ -70,7 +75,7 @@ KINDS = {
     "trees": Kind(
         "sentence,tree",
         (f"Ida paints old boats .,{FLAT}", f"Mary saw an apple .,{FLAT}"),
-        ((f" ,{FLAT}", "type a sentence"),),
+        ((f" ,{FLAT}", "Type a sentence"),),
         "2 examples, 2 with references",
         ("Right", "Bracket F1"),
         "S",

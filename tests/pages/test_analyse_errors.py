@@ -159,7 +159,7 @@ def test_errors_come_in_from_files_and_a_wrong_one_is_one_sentence(
     }
     app.file_uploader(key="judged_given").set_value([("x.tsv", b"a\tb\n", "text/plain")]).run()
     (error,) = app.error
-    assert "so this is no TSV of Marot" in said(error)
+    assert "but a TSV of Marot has" in said(error)
 
 
 def test_errors_can_be_marked_in_what_models_wrote(open_page: Open, use_backend: Use) -> None:

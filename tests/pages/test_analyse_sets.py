@@ -193,7 +193,7 @@ def test_clips_are_run_by_a_watcher(open_page: Open, use_backend: Use, tmp_path:
 
 def test_files_of_two_kinds_are_refused_in_one_sentence(open_page: Open) -> None:
     app = given(open_page, ("a.wav", b"x"), ("b.png", b"y"))
-    assert len(app.error) == 1 and "the files of a set are all of one kind" in app.error[0].value
+    assert len(app.error) == 1 and "all files of a set must be of one kind" in app.error[0].value
 
 
 @pytest.mark.parametrize(

@@ -123,5 +123,5 @@ def test_their_cards_say_what_is_known(open_page: Open) -> None:
     app = open_page("model", model="decoder")
     said = shown(app)
     assert not app.exception and not app.error
-    assert "A model of others" in said
+    assert "An external model" in said
     assert "Trained on" not in said

@@ -89,7 +89,9 @@ def test_what_the_player_shows_is_not_drawn_again_below(
     assert not app.exception and not app.error
     assert app.button_group(key="listen_view").options == ["Output probabilities"]
     # The player explains its marks itself.
-    assert not any("A good alignment is a staircase" in caption.help for caption in app.caption)
+    assert not any(
+        "A good alignment looks like a staircase" in caption.help for caption in app.caption
+    )
     # Its files are below the player, and the lines to copy name an existing view.
     assert "view='listening'" in "".join(code.value for code in app.code)
 

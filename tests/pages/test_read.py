@@ -114,7 +114,7 @@ def test_a_word_of_the_text_is_compared_with_another(
 def test_what_cannot_be_read_is_said(open_page: Open) -> None:
     app = open_page("read", model="reader", text="   ")
     assert not app.exception
-    assert "only blanks; type a sentence" in shown(app)
+    assert "only blanks. Type a sentence" in shown(app)
 
 
 def test_a_text_as_improbable_as_others_is_no_reason_to_doubt(card: Card, backend: Backend) -> None:

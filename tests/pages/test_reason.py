@@ -139,7 +139,10 @@ def test_a_sample_takes_the_place_of_the_story(open_page: Open, backend: Reasone
 
 @pytest.mark.parametrize(
     ("facts", "sentence"),
-    [("", "a question but no fact"), ("Go.\n" * 200, "The story has 200 facts, at most 20")],
+    [
+        ("", "The question has no facts"),
+        ("Go.\n" * 200, "The story has 200 facts; the limit is 20"),
+    ],
 )
 def test_what_cannot_be_read_keeps_the_answer_before_it(
     open_page: Open, backend: Reasoners, facts: str, sentence: str
@@ -175,10 +178,10 @@ def test_points_are_placed_and_stepped_through(open_page: Open, backend: Reasone
     again = open_page("reason", **{**app.query_params, "items": "2"})
     assert pictures(again)[0]["items"] == [1]
     app.text_input(key="reason_points").set_value("5,5 7,7 5,5").run()
-    assert "Points 1 and 3 lie on the same place" in shown(app)
+    assert "Points 1 and 3 are at the same place" in shown(app)
     many = " ".join(f"{number},{number * 7 % 900}" for number in range(200))
     app.text_input(key="reason_points").set_value(many).run()
-    assert not app.exception and "There are 200 points, at most" in shown(app)
+    assert not app.exception and "There are 200 points; the limit is" in shown(app)
     assert "The result below is from your previous input" in shown(app)
 
 
@@ -246,7 +249,7 @@ def test_a_sentence_without_words_keeps_the_tree_before_it(
 ) -> None:
     app = open_page("reason", model="parser", text=SENTENCE)
     app.text_input(key="reason_sentence").set_value(" ").run()
-    assert not app.exception and "type a sentence" in shown(app)
+    assert not app.exception and "Type a sentence" in shown(app)
     assert "The result below is from your previous input" in shown(app)
 
 

@@ -330,7 +330,7 @@ def test_the_address_follows_the_layer(open_page: Open) -> None:
         ({"text": folder.TEXT, "method": "guess"}, "guess"),
         ({"text": folder.TEXT, "site": "encoder-decoder", "items": "x"}, "positions"),
         ({"text": "a" * 4097}, "4,097"),
-        ({"text": folder.TEXT, "model": "../../etc/passwd"}, "no model"),
+        ({"text": folder.TEXT, "model": "../../etc/passwd"}, "does not exist"),
     ],
 )
 def test_a_bad_link_gives_one_sentence_and_a_usable_page(
@@ -373,8 +373,8 @@ def test_items_beyond_the_end_are_left_out_and_told(open_page: Open) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "type a sentence"),
-        ("  \n ", "type a sentence"),
+        ("", "Type a sentence"),
+        ("  \n ", "Type a sentence"),
         ("a" * 4097, "4,097"),
         ("e" + "\u0301" * 31, "30"),
     ],
@@ -490,7 +490,7 @@ def newer() -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"), [(b"hello", "not a trace"), (b"", "not a trace"), (newer(), "update")]
+    ("content", "said"), [(b"hello", "not a trace"), (b"", "not a trace"), (newer(), "Update")]
 )
 def test_a_file_that_is_no_trace_gives_one_sentence(
     open_page: Open, content: bytes, said: str

@@ -238,7 +238,7 @@ def test_the_faithfulness_of_the_map_is_measured_when_asked(
     app = act(app, app.number_input(key="translate_k").set_value(80))
     assert not app.table
     app = act(app, app.button(key="translate_measure").click())
-    assert len(app.error) == 1 and "choose fewer" in shown(app)
+    assert len(app.error) == 1 and "Choose a smaller number" in shown(app)
 
 
 def against(app: AppTest, word: int, foil: str) -> AppTest:
@@ -298,7 +298,7 @@ def test_what_is_no_other_word_is_said_and_the_rest_stays(
     open_page: Open, use_backend: Use
 ) -> None:
     app, _ = opened(open_page, use_backend)
-    for foil, part in (("kleiner", "is the word that stands there"), (" ", "1 to 200 characters")):
+    for foil, part in (("kleiner", "is the word at this place"), (" ", "1 to 200 characters")):
         app = against(app, 4, foil)
         assert part in shown(app) and CAVEAT in shown(app)
 

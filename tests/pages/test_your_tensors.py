@@ -82,7 +82,7 @@ def test_a_stored_trace_is_shown_without_a_size_to_choose(open_page: Open) -> No
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"hello", "no npz archive"),
+        (b"hello", "not an .npz archive"),
         (saved(weights=weights(1, 2, 2)), "layers x heads x queries x memory"),
         (saved(weights=weights(1, 1, 2, 2) * 2), "must sum to 1"),
         (saved(weights=np.array([None])), "Python objects"),

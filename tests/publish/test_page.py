@@ -139,15 +139,15 @@ def test_layers_sites_and_areas_can_be_left_out() -> None:
         (
             PageOptions(layers=(7,)),
             None,
-            'The site "encoder-decoder" has 2 layers but none of those asked for',
+            'The site "encoder-decoder" has 2 layers, but none of the requested ones',
         ),
         (
             PageOptions(sites=("middle",)),
             None,
-            'no site "middle"; choose some of: encoder-decoder, encoder self',
+            'no site "middle". Choose some of: encoder-decoder, encoder self',
         ),
-        (PageOptions(areas=2), None, '"areas" is 2 but must lie between 4 and 64'),
-        (PageOptions(limit=1), None, '"limit" is 1 but must lie between'),
+        (PageOptions(areas=2), None, '"areas" is 2 but must be between 4 and 64'),
+        (PageOptions(limit=1), None, '"limit" is 1 but must be between'),
         (
             PageOptions(layers=(0,)),
             Focus("encoder-decoder", 1),
@@ -178,7 +178,7 @@ def test_a_page_that_would_be_too_large_is_refused_before_its_layers_are_made(
     size = len(page(trace))
     made.clear()
     with pytest.raises(
-        InputError, match=r"about \d\.\d MiB but at most 0\.25 MiB are allowed; carry fewer layers"
+        InputError, match=r"about \d\.\d MiB; the limit is 0\.25 MiB. Include fewer layers"
     ):
         page(trace, options=PageOptions(limit=2**18))
     assert set(made) == {0}
@@ -194,7 +194,7 @@ def test_a_million_heads_are_refused_before_any_is_drawn(monkeypatch: pytest.Mon
 
     monkeypatch.setitem(KINDS, "ribbon", replace(KINDS["ribbon"], message=never))
     with pytest.raises(
-        InputError, match=r"would have 24 heads but at most 23 are possible; carry fewer layers"
+        InputError, match=r"would have 24 heads; the limit is 23. Include fewer layers"
     ):
         page(trace)
     monkeypatch.undo()
@@ -229,7 +229,7 @@ def test_words_that_the_model_was_unsure_of_are_tinted() -> None:
     )
     assert (
         sureness(unsure)
-        == "Mean probability 0.48, least sure of “star” (0.10). Tinted: what it was less sure of."
+        == "Mean probability 0.48. Least certain: “star” (0.10). Tinted words are less certain."
     )
     one = replace(trace.output, probabilities=np.array([0.4], np.float32))
     assert sureness(replace(trace, output=one)) == "Probability 0.40."

@@ -45,7 +45,7 @@ def test_a_notebook_gets_a_frame_that_can_reach_nothing_else() -> None:
     assert iframe["sandbox"] == "allow-scripts" and iframe["srcdoc"] == shown.html
     assert "height: 500px" in iframe["style"] and "areaviz.export" in repr(shown)
     assert "connect-src" not in shown.html and "127.0.0.1" not in shown.html
-    with pytest.raises(InputError, match="must lie between 200 and 4,000"):
+    with pytest.raises(InputError, match="must be between 200 and 4,000"):
         frame(fakes.trace(), height=0)
 
 
@@ -102,7 +102,7 @@ def test_a_heat_map_and_all_heads_stand_below_unless_others_are_named() -> None:
     named = frame(fakes.trace(), options=areaviz.PageOptions(views=("coverage",))).html
     assert named.count('class="figure narrow"') == 1
     assert 'class="figure narrow"' not in page(fakes.trace())
-    with pytest.raises(InputError, match='no view "heat"; choose one of'):
+    with pytest.raises(InputError, match='View "heat" does not exist. Choose one of'):
         frame(fakes.trace(), options=areaviz.PageOptions(views=("heat",)))
 
 
@@ -110,7 +110,7 @@ def test_without_the_extra_a_page_in_a_frame_is_shown(monkeypatch: pytest.Monkey
     monkeypatch.setattr("areaviz.publish.show.find_spec", lambda name: None)
     assert isinstance(areaviz.show(fakes.trace(layers=1)), Shown)
     monkeypatch.setitem(sys.modules, "areaviz.publish.widget", None)
-    with pytest.raises(InputError, match=r"needs the package anywidget; .*areaviz\[notebook\]"):
+    with pytest.raises(InputError, match=r"needs the package anywidget. .*areaviz\[notebook\]"):
         areaviz.show(fakes.trace(layers=1), widget=True)
 
 
@@ -171,5 +171,5 @@ def test_a_method_that_is_not_there_is_refused(server: PageServer) -> None:
 
 
 def test_a_port_that_is_taken_is_told(server: PageServer) -> None:
-    with pytest.raises(InputError, match=f"The port {server.server_port} is taken; choose another"):
+    with pytest.raises(InputError, match=f"The port {server.server_port} is taken. Choose another"):
         PageServer("", server.server_port)

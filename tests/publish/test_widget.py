@@ -151,7 +151,7 @@ def test_layers_that_are_named_are_the_only_ones(ask: Callable[[Any], Sent]) -> 
     widget = widget_of(fakes.trace(), options=PageOptions(layers=(0,), sites=("encoder self",)))
     (carried,) = widget._carried
     assert (carried["site"], carried["layer"]) == ("encoder self", 0)
-    with pytest.raises(InputError, match="does not carry"):
+    with pytest.raises(InputError, match="does not include"):
         widget.focus = Focus("encoder self", 1)
 
 

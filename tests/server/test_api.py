@@ -66,7 +66,7 @@ def test_without_the_token_nothing_is_told_and_nothing_runs(
     assert reply.status == 401 and models.asked == []
     assert wire.failure_from_json(reply.content) == (
         "token",
-        "This server wants its access token; name the right one.",
+        "This server requires an access token. Give a valid one.",
     )
 
 
@@ -106,7 +106,11 @@ def test_other_places_and_methods(api: Api, method: str, path: str, status: int)
 def test_a_request_that_is_too_large_is_refused_by_its_head(api: Api) -> None:
     assert api.refusal("POST", wire.TRACE, BEARER, wire.MAX_REQUEST_BYTES) is None
     refused = api.refusal("POST", wire.TRACE, BEARER, wire.MAX_REQUEST_BYTES + 1)
-    assert refused is not None and refused.status == 413 and b"at most 4,194,304" in refused.content
+    assert (
+        refused is not None
+        and refused.status == 413
+        and b"the limit is 4,194,304" in refused.content
+    )
 
 
 def test_the_largest_request_fits() -> None:
@@ -179,7 +183,8 @@ def test_pictures_that_are_none(api: Api, models: FakeModels, pixels: object) ->
 
 
 @pytest.mark.parametrize(
-    ("site", "layer"), [("no such site", 0), ("encoder self", 2), ("encoder self", -1), ("../x", 0)]
+    ("site", "layer"),
+    [("does not have that site", 0), ("encoder self", 2), ("encoder self", -1), ("../x", 0)],
 )
 def test_layers_that_are_not_there(api: Api, models: FakeModels, site: str, layer: int) -> None:
     from areaviz.backend.cached import key_of

@@ -75,5 +75,5 @@ def test_folders_answer_there_as_here(
 def test_what_does_not_fit_is_refused_there(there: RemoteBackend) -> None:
     with pytest.raises(InputError, match="at most 64"):
         there.trace(replace(ASKED, text="dog " * 80))
-    with pytest.raises(InputError, match="reads texts alone"):
+    with pytest.raises(InputError, match="reads only texts"):
         there.trace(replace(ASKED, picture=fakes.picture()))

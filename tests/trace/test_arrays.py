@@ -120,16 +120,16 @@ REFUSED = {
         {"weights": np.where([[[[True, False]]]], np.nan, BAD)},
         "layer 1, head 1, query 1 are not all",
     ),
-    "scores": ({"weights": BAD - 0.9}, "below 0"),
+    "scores": ({"weights": BAD - 0.9}, "are negative"),
     "no softmax": ({"weights": BAD * np.float32(1.5)}, "query 1 sum to 1.5 but"),
     "too few labels": (
         {"weights": BAD, "memory": ["a"]},
-        "1 labels of memory but the weights have 2",
+        "1 labels of memory, but the weights have 2",
     ),
     "too many queries": ({"weights": BAD, "queries": ["a"] * 3}, "3 labels of queries"),
     "long label": ({"weights": BAD, "memory": ["a", "b" * 101]}, "101 characters"),
     "cells": ({"weights": BAD, "shape": (1, 3)}, "1 x 3 cells but the weights have 2"),
-    "no cells": ({"weights": BAD, "picture": np.zeros((4, 4, 3), np.uint8)}, '"shape"'),
+    "not cells": ({"weights": BAD, "picture": np.zeros((4, 4, 3), np.uint8)}, '"shape"'),
     "pixels": (
         {"weights": BAD, "shape": (1, 2), "picture": np.zeros((4, 4), np.uint8)},
         "height x width x 3",
@@ -142,11 +142,11 @@ REFUSED = {
     "items": ({"weights": np.zeros((1, 1, 1, 4097), np.float32)}, "4,097"),
     "bytes": (
         {"weights": np.broadcast_to(np.float32(0), (12, 32, 4096, 4096)), "area_size": 1},
-        "1,024 MiB are possible; give fewer heads and items",
+        "the limit is 1,024 MiB. Give fewer heads and items",
     ),
     "bytes of areas": (
         {"weights": np.broadcast_to(np.float32(0), (12, 12, 4096, 4096))},
-        "1,024 MiB are possible; give fewer heads and items or take smaller areas",
+        "the limit is 1,024 MiB. Give fewer heads and items or use smaller areas",
     ),
 }
 

@@ -42,10 +42,10 @@ def test_path_of_takes_the_longest_name(tmp_path: Path) -> None:
 
 
 def test_file_of_needs_a_readable_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InputError, match="is a folder. Name the files in it"):
+    with pytest.raises(InputError, match="is a folder. Give the files in it"):
         file_of(tmp_path)
     path = tmp_path / "a.npz"
-    with pytest.raises(InputError, match='There is no file .*a.npz". Check the path'):
+    with pytest.raises(InputError, match='File .*a.npz" does not exist. Check the path'):
         file_of(path)
     path.touch()
     assert file_of(str(path)) == path

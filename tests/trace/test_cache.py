@@ -124,9 +124,9 @@ def test_arrays_saved_in_nnsight_need_no_special_names(kept: Any) -> None:
 
 REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
     "no cache": (3, {}, "must be an ActivationCache"),
-    "nothing": ({}, {}, 'under names with "hook_pattern"'),
-    "no such keys": ({"a.0": np.eye(3)[None]}, {"keys": "pattern"}, 'names with "pattern"'),
-    "no layer": ({"attn": np.eye(3)[None]}, {}, "has 0 numbers but one has to be"),
+    "nothing": ({}, {}, 'no entries with "hook_pattern"'),
+    "no such keys": ({"a.0": np.eye(3)[None]}, {"keys": "pattern"}, 'entries with "pattern"'),
+    "no layer": ({"attn": np.eye(3)[None]}, {}, "has 0 numbers, so its layer number is unclear"),
     "two numbers": ({"h.0.attn.1": np.eye(3)[None]}, {}, "has 2 numbers"),
     "no weights": ({"h.0": np.eye(3)}, {}, "has 2 axes but must be heads x queries"),
     "another example": ({"h.0": np.eye(3)[None, None]}, {"example": 1}, "no example 1 in a batch"),
@@ -166,7 +166,7 @@ def test_tuple_of_model_attentions_is_accepted() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ([np.ones((2, 1, 3, 3)) / 3] * 2, "those of a batch; give one example"),
+        ([np.ones((2, 1, 3, 3)) / 3] * 2, "have a batch axis .* Pass one example"),
         ([np.eye(3)[None, None], np.eye(4)[None, None]], "different shapes"),
         (((torch.ones(1, 1, 1, 1),), (torch.ones(1, 1, 1, 2) / 2,)), "one pass over the whole"),
     ],

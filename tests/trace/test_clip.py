@@ -81,13 +81,13 @@ def test_pixels_size_and_pace_change_clip_digest() -> None:
     ("wrong", "sentence"),
     [
         (Clip("A name", 2, 2, 2, 100, bytes(24)), "characters that a link cannot contain"),
-        (Clip("one", 1, 2, 2, 100, bytes(12)), "has 1 frames but 2 to 32 are possible"),
-        (Clip("many", 33, 2, 2, 100, bytes(396)), "has 33 frames but 2 to 32 are possible"),
-        (Clip("wide", 2, 129, 1, 100, bytes(774)), "has 129 x 1 pixels but each side must"),
-        (Clip("high", 2, 1, 129, 100, bytes(774)), "has 1 x 129 pixels but each side must"),
-        (Clip("empty", 2, 0, 4, 100, b""), "has 0 x 4 pixels but each side must have 1 to 128;"),
-        (Clip("fast", 2, 2, 2, 9, bytes(24)), "lasts 9 milliseconds but 10 to 10,000"),
-        (Clip("slow", 2, 2, 2, 10_001, bytes(24)), "lasts 10,001 milliseconds but 10 to 10,000"),
+        (Clip("one", 1, 2, 2, 100, bytes(12)), "has 1 frames; 2 to 32 are allowed"),
+        (Clip("many", 33, 2, 2, 100, bytes(396)), "has 33 frames; 2 to 32 are allowed"),
+        (Clip("wide", 2, 129, 1, 100, bytes(774)), "has 129 x 1 pixels; each side may"),
+        (Clip("high", 2, 1, 129, 100, bytes(774)), "has 1 x 129 pixels; each side may"),
+        (Clip("empty", 2, 0, 4, 100, b""), "has 0 x 4 pixels; each side may have at most 128."),
+        (Clip("fast", 2, 2, 2, 9, bytes(24)), "lasts 9 milliseconds; 10 to 10,000"),
+        (Clip("slow", 2, 2, 2, 10_001, bytes(24)), "lasts 10,001 milliseconds; 10 to 10,000"),
         (Clip("short", 2, 2, 2, 100, bytes(23)), "pixels do not fit its size"),
         (Clip("long", 2, 2, 2, 100, bytes(25)), "pixels do not fit its size"),
     ],
@@ -109,7 +109,7 @@ def test_clip_at_the_limits_is_accepted(frames: int, side: int, milliseconds: in
 
 def test_request_may_have_clip_instead_of_text() -> None:
     assert Request("watcher", "", clip=fakes.clip()).checked().clip == fakes.clip()
-    with pytest.raises(InputError, match="type a sentence"):
+    with pytest.raises(InputError, match="Type a sentence"):
         Request("watcher", "").checked()
 
 
@@ -175,7 +175,7 @@ def test_file_with_invalid_clip_pixels_is_refused() -> None:
     assert from_document(document, arrays).request == trace.request
     pixels = arrays["request.clip"]
     for wrong in (pixels.astype(np.float32), pixels[0], pixels[..., :2]):
-        with pytest.raises(ValueError, match="the clip is no array"):
+        with pytest.raises(ValueError, match="the clip is not an array"):
             from_document(document, {**arrays, "request.clip": wrong})
     with pytest.raises(InputError, match="has 1 frames"):
         from_document(document, {**arrays, "request.clip": pixels[:1]})

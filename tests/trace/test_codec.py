@@ -248,9 +248,11 @@ def test_foreign_file_is_refused(content: bytes) -> None:
 def test_foreign_archive_is_refused() -> None:
     buffer = io.BytesIO()
     np.savez(buffer, a=np.zeros(3))
-    assert "no trace" in refused(buffer.getvalue())
-    assert "no trace" in refused(documented(lambda document: document.update(format="other")))
-    assert "no trace" in refused(packed(lambda entries: entries.update({codec.DOCUMENT: b"[1]"})))
+    assert "not a trace" in refused(buffer.getvalue())
+    assert "not a trace" in refused(documented(lambda document: document.update(format="other")))
+    assert "not a trace" in refused(
+        packed(lambda entries: entries.update({codec.DOCUMENT: b"[1]"}))
+    )
 
 
 def test_newer_version_is_refused() -> None:
@@ -258,7 +260,7 @@ def test_newer_version_is_refused() -> None:
     assert (
         f"version {VERSION + 1}" in sentence
         and f"up to {VERSION}" in sentence
-        and "update" in sentence
+        and "Update" in sentence
     )
 
 
@@ -408,13 +410,13 @@ def test_file_too_large_to_inspect_is_refused(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("areaviz.trace.archive.MAX_BYTES", 1000)
     assert "The file takes" in refused(content)
     monkeypatch.setattr(codec, "MAX_BYTES", 1000)
-    with pytest.raises(InputError, match="make a trace of a shorter text"):
+    with pytest.raises(InputError, match="Make a trace of a shorter text"):
         codec.to_bytes(fakes.trace())
 
 
 def test_missing_file_and_folder_are_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "nothing.npz", tmp_path):
-        with pytest.raises(InputError, match="cannot be opened .*choose another file"):
+        with pytest.raises(InputError, match="cannot be opened .*Choose another file"):
             codec.load(path)
 
 
@@ -435,11 +437,11 @@ def test_full_disk_leaves_only_the_old_file(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(BackendError, match="No space left.*free some space"):
+    with pytest.raises(BackendError, match="No space left.*Free some space"):
         codec.save(fakes.trace(), path)
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.npz"]
     assert path.read_bytes() == b"old"
-    with pytest.raises(BackendError, match="No space left.*free some space"):
+    with pytest.raises(BackendError, match="No space left.*Free some space"):
         codec.save(fakes.trace(), FullDisk())
 
 

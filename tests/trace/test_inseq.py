@@ -123,7 +123,7 @@ def test_invalid_attribution_is_refused(tmp_path: Path) -> None:
     values = file(tmp_path / "e.json", lists(np.ones((9, 9), np.float32)))
     with pytest.raises(InputError, match="not an attribution"):
         load_inseq(values)
-    with pytest.raises(InputError, match="There is no file"):
+    with pytest.raises(InputError, match="does not exist"):
         load_inseq(tmp_path / "nothing.json")
     with pytest.raises(InputError, match="there is no number 3"):
         load_inseq(file(tmp_path / "f.json", lists(np.ones((3, 2), np.float32))), example=3)

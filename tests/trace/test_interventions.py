@@ -114,7 +114,7 @@ def test_too_large_product_of_factors_is_refused() -> None:
     grid = AreaGrid(1, 3, 1, 1)
     factors = area_factors([Weigh("s", (0,), factor=100)] * 6, grid.table(), 3, 1, 1)
     assert factors.max() == pytest.approx(1e12)
-    with pytest.raises(InputError, match=r"multiply one weight or head by 1e\+14, but at most"):
+    with pytest.raises(InputError, match=r"multiply one weight or head by 1e\+14; the limit is"):
         area_factors([Weigh("s", (0,), factor=100)] * 7, grid.table(), 3, 1, 1)
     banned = [Weigh("s", (0,), factor=0), *[Weigh("s", (0,), factor=100)] * 9]
     assert np.isfinite(area_factors(banned, grid.table(), 3, 1, 1)).all()
@@ -157,11 +157,11 @@ def test_hiding_bans_items_at_every_site() -> None:
     [
         ([Weigh("encoder-decoder", (0,), factor=-1)], ["-1", "0 to 100"]),
         ([Gate("encoder-decoder", factor=float("nan"))], ["nan", "0 to 100"]),
-        ([Weigh("encoder-decoder")], ["no item", "choose"]),
-        ([Hide("source", ())], ["no item", "choose"]),
+        ([Weigh("encoder-decoder")], ["no item", "Choose"]),
+        ([Hide("source", ())], ["no item", "Choose"]),
         ([Hide("source", (-1,))], ["outside 1"]),
-        ([Gate("encoder-decoder")] * (MAX_CHANGES + 1), [f"{MAX_CHANGES:,}", "drop"]),
-        ([Hide("source", tuple(range(60_000)))] * 3, [f"{MAX_CHANGED:,}", "drop"]),
+        ([Gate("encoder-decoder")] * (MAX_CHANGES + 1), [f"{MAX_CHANGES:,}", "Remove"]),
+        ([Hide("source", tuple(range(60_000)))] * 3, [f"{MAX_CHANGED:,}", "Remove"]),
     ],
 )
 def test_impossible_changes_are_refused(made: list[Change], parts: list[str]) -> None:
@@ -181,7 +181,7 @@ def test_impossible_changes_are_refused(made: list[Change], parts: list[str]) ->
         (Weigh("encoder self", areas=(Area(0, 0, 1, 4),)), ["1x4", "source"]),
         (Weigh("encoder self", (0,), query=6), ["query 7", "6 queries"]),
         (Weigh("encoder-decoder", (0,), query=0), ["output", "given"]),
-        (Hide("target", (0,)), ["target", "choose items of: source"]),
+        (Hide("target", (0,)), ["target", "Choose items of: source"]),
         (Hide("source", (6,)), ["item 7", "6 items"]),
     ],
 )
@@ -199,7 +199,7 @@ def test_changes_within_the_model_pass() -> None:
 
 
 def test_model_without_attention_refuses_changes() -> None:
-    with pytest.raises(InputError, match="attends to nothing"):
+    with pytest.raises(InputError, match="has no attention to change"):
         Places({}, 0, 1, {"picture": 4}, {}).check([Hide("picture", (0,))])
 
 

@@ -81,7 +81,7 @@ def test_unknown_parameters_are_ignored() -> None:
 @pytest.mark.parametrize(
     ("params", "part"),
     [
-        ({"text": "A dog."}, "No model"),
+        ({"text": "A dog."}, "names no model"),
         (BASE | {"model": "a/../b"}, "a/../b"),
         (BASE | {"model": "x" * 10_000}, "…"),
         (BASE | {"text": "a" * 4097}, "4,096"),

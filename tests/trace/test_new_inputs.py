@@ -29,7 +29,7 @@ def test_any_text_of_points_is_read_or_refused(text: str) -> None:
     try:
         found = points_of(text)
     except InputError as error:
-        assert "is no point" in str(error)
+        assert "is not a point" in str(error)
     else:
         assert found.shape[1] == 2 and found.size <= 2 * len(text)
 
@@ -62,12 +62,12 @@ def test_field_has_the_facts_of_its_request() -> None:
     field = facts_field(text)
     assert facts_problem(field, Request("m", text)) == ""
     assert "other facts" in facts_problem(field, Request("m", "Bob sat. Who sat?"))
-    assert "no story" in facts_problem(field, Request("m", "Ann sat."))
+    assert "not a story" in facts_problem(field, Request("m", "Ann sat."))
     moved = replace(field, anchors=field.anchors + 1)
     assert "other facts" in facts_problem(moved, Request("m", text))
 
 
 @pytest.mark.parametrize("text", ["", " ", "...", "Ann sat"])
 def test_story_without_question_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match="without a question"):
+    with pytest.raises(InputError, match="no question at its end"):
         story(text)

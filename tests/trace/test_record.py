@@ -102,7 +102,7 @@ def with_gaze(change: Callable[[Gaze], Gaze]) -> Trace:
         (refiled("maps", SITE, "cross"), 'filed under "cross"'),
         (with_source(lambda field: replace(field, kind="smell")), "smell"),
         (with_source(lambda field: replace(field, labels=field.labels[:-1])), "17 labels"),
-        (with_source(lambda field: replace(field, labels=(*field.labels[:-1], 3))), "no text"),  # type: ignore[arg-type]
+        (with_source(lambda field: replace(field, labels=(*field.labels[:-1], 3))), "not text"),  # type: ignore[arg-type]
         (
             with_source(lambda field: replace(field, anchors=field.anchors.astype(np.int32))),
             "int32",
@@ -175,18 +175,18 @@ def with_gaze(change: Callable[[Gaze], Gaze]) -> Trace:
             with_cells(lambda cells: replace(cells, anchors=cells.anchors[:, :2])),
             r"anchors of shape \(16, 2\)",
         ),
-        (with_chosen(lambda chosen: chosen + 36), "choices that are no areas"),
+        (with_chosen(lambda chosen: chosen + 36), "choices that are not areas"),
         (with_chosen(lambda chosen: chosen[:1]), r"choices of shape \(1, 4, 5\)"),
         (
             with_map(lambda item: replace(item, strength=item.weights.max(3)[:1])),
             r"strengths of shape \(1, 4, 24\)",
         ),
         (with_map(lambda item: replace(item, strength=-item.weights.max(3))), "strengths below 0"),
-        (with_gaze(lambda gaze: replace(gaze, memory="target")), "a field that is no picture"),
+        (with_gaze(lambda gaze: replace(gaze, memory="target")), "a field that is not a picture"),
         (with_gaze(lambda gaze: replace(gaze, corners=gaze.corners[:2])), "for 3 steps"),
         (
             with_gaze(lambda gaze: replace(gaze, corners=gaze.corners * np.float32("nan"))),
-            "no numbers",
+            "not numbers",
         ),
         (with_gaze(lambda gaze: replace(gaze, seen=gaze.seen[:, :1])), "patches of shape"),
     ],
@@ -237,9 +237,9 @@ def test_focus_inside_the_trace_passes(focus: Focus) -> None:
     [
         (
             Focus("encoder"),
-            'no site "encoder"; choose one of: encoder self, decoder self, encoder-decoder',
+            'no site "encoder". Choose one of: encoder self, decoder self, encoder-decoder',
         ),
-        (Focus(SITE, layer=2), "2 layers but the link asks for layer 3; choose another layer"),
+        (Focus(SITE, layer=2), "2 layers but the link asks for layer 3. Choose another layer"),
         (Focus(SITE, head=4), "4 heads but the link asks for head 5"),
         (Focus(SITE, items=(1, 24)), "24 items but the link asks for item 25"),
         (Focus(SITE, side="memory", items=(18,)), "18 items but the link asks for item 19"),

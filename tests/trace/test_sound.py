@@ -44,7 +44,7 @@ def test_invalid_sound_is_refused(wrong: Sound) -> None:
 
 def test_request_needs_text_picture_or_sound() -> None:
     assert Request("listener", "", sound=fakes.sound()).checked().sound == fakes.sound()
-    with pytest.raises(InputError, match="type a sentence"):
+    with pytest.raises(InputError, match="Type a sentence"):
         Request("listener", "").checked()
 
 

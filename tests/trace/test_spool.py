@@ -99,7 +99,7 @@ def test_full_disk_is_reported_and_reservation_released(
 
     spool = WeightsFile(8, lambda size: lambda: given.append(size))
     monkeypatch.setattr("os.pwrite", full)
-    with pytest.raises(BackendError, match="no room on its disk .*No space left.*smaller"):
+    with pytest.raises(BackendError, match="disk is full .*No space left.*smaller"):
         spooled(spool, WEIGHTS)
     del spool
     gc.collect()

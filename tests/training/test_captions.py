@@ -236,8 +236,8 @@ def test_supervised_captioner_card_names_its_head(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"pictures": "scenes", "network": "teller"}, 'only the network "captioner"'),
-        ({"pictures": "photos"}, "name an encoder_run, whose views of a photo are fixed"),
+        ({"pictures": "scenes", "network": "teller"}, 'Only the network "captioner"'),
+        ({"pictures": "photos"}, "Give an encoder_run, whose views of a photo are fixed"),
     ],
 )
 def test_invalid_supervision_is_refused(

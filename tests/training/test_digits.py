@@ -150,7 +150,7 @@ def test_supervision_applies_only_to_first_updates(
 
 @pytest.mark.parametrize("network", ["stn", "items"])
 def test_supervision_needs_a_network_with_aims(network: str) -> None:
-    with pytest.raises(InputError, match=f'The network "{network}" cannot be told .* ram, dram'):
+    with pytest.raises(InputError, match=f'The network "{network}" cannot learn .* ram, dram'):
         recipe(network, told=2)
 
 

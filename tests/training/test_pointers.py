@@ -146,11 +146,11 @@ def test_given_output_and_hidden_point_are_applied(backend: LocalBackend, name: 
 REFUSED = {
     "1,1 2,2": "are 2 points, but at least 3",
     "1,1": "is 1 point, but",
-    " ".join(f"{n},{n * n % 997}" for n in range(200)): "There are 200 points, at most 12",
-    "5,5 9,100 700,2 5,5": "Points 1 and 4 lie on the same place",
-    "1,1 2,2 3,3": "lie on one line",
-    "1,1 2,1001 3,4": '"2,1001" is no point',
-    "one 2,3 4,5": '"one" is no point',
+    " ".join(f"{n},{n * n % 997}" for n in range(200)): "There are 200 points; the limit is 12",
+    "5,5 9,100 700,2 5,5": "Points 1 and 4 are at the same place",
+    "1,1 2,2 3,3": "are on one line",
+    "1,1 2,1001 3,4": '"2,1001" is not a point',
+    "one 2,3 4,5": '"one" is not a point',
 }
 
 
@@ -162,5 +162,5 @@ def test_unreadable_input_gives_one_sentence(backend: LocalBackend, text: str) -
 
 @pytest.mark.parametrize("target", ["1 2 1", "1 2 3 4", "1 2 2 3 1", "1 2 9 1", "a", "0 1 2 0"])
 def test_invalid_given_output_is_refused(backend: LocalBackend, target: str) -> None:
-    with pytest.raises(InputError, match="is no convex hull of these points"):
+    with pytest.raises(InputError, match="is not a convex hull of these points"):
         backend.trace(Request("tiny-hull", ASKED.text, target=target))

@@ -37,7 +37,7 @@ class Shouter:
 def test_made_pairs_are_cleaned_and_read_back(tmp_path: Path) -> None:
     write_made(tmp_path, "own", [("a\tb", "c\nd"), ("", "x"), ("é", "ü")])
     assert read_made(tmp_path, "own") == [("a b", "c d"), ("é", "ü")]
-    with pytest.raises(InputError, match=r"made/other\.tsv\.gz is missing; make it with"):
+    with pytest.raises(InputError, match=r"made/other\.tsv\.gz is missing. Make it with"):
         read_made(tmp_path, "other")
 
 

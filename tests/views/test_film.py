@@ -408,4 +408,4 @@ def test_film_strip_shows_shares_of_attention(trace: Trace) -> None:
     weights = [frame.heaviest.weight for frame in drawn.frames if frame.heaviest]
     assert shown == [f"{weight:.0%}" for weight in weights]
     assert shown != [f"{frame.probability:.0%}" for frame in drawn.frames]
-    assert "percentage: weight of the word's heaviest area" in sheet(drawn, 100).note
+    assert "percentage: weight of the word's top area" in sheet(drawn, 100).note

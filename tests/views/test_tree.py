@@ -139,10 +139,10 @@ def test_words_of_several_items_are_one_column() -> None:
     ("items", "title"),
     [
         ((), "The tree of “Ida paints boats”"),
-        ((0,), "Token 1 of 12, (S: its heaviest area is “Ida paints boats”"),
-        ((6,), "Token 7 of 12, (NP: its heaviest area is “boats”"),
-        ((8, 4, 6), "Token 5 of 12, (VP: its heaviest area is “paints boats”"),
-        ((11,), "Token 12 of 12, the end: its heaviest area is “the end symbol”"),
+        ((0,), "Token 1 of 12, (S: its top area is “Ida paints boats”"),
+        ((6,), "Token 7 of 12, (NP: its top area is “boats”"),
+        ((8, 4, 6), "Token 5 of 12, (VP: its top area is “paints boats”"),
+        ((11,), "Token 12 of 12, the end: its top area is “the end symbol”"),
     ],
 )
 def test_titles_say_what_the_chosen_token_looks_at(items: tuple[int, ...], title: str) -> None:

@@ -98,7 +98,9 @@ def find_cause(
         BackendError: the model cannot be run.
     """
     if not theme.conditions:
-        raise InputError("Only themes of the form “Where …” can be looked into; choose another.")
+        raise InputError(
+            "Causes can be searched only for themes of the form “Where …”. Choose another."
+        )
     return _Search(theme, themes, material, runner, seed).cause()
 
 

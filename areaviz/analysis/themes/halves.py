@@ -41,8 +41,8 @@ def split_halves(material: Material, seed: int) -> tuple[IntArray, IntArray]:
         halves[smaller].extend(group)
     if min(map(len, halves)) < MIN_HALF:
         raise InputError(
-            "Nearly all examples share one document, source or file, so they cannot be split into"
-            " two independent halves; use a set with more documents."
+            "Nearly all examples share one document, source or file, so they cannot be split"
+            " into two independent halves. Use a set with more documents."
         )
     first, second = (np.sort(np.array(half, np.intp)) for half in halves)
     return first, second

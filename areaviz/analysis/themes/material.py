@@ -104,12 +104,12 @@ def check_count(examples: int) -> None:
     if examples < MIN_EXAMPLES:
         raise InputError(
             f"Themes need at least {MIN_EXAMPLES} examples with an output, but there are"
-            f" {examples:,}; use a larger set."
+            f" {examples:,}. Use a larger set."
         )
     if examples > MAX_EXAMPLES:
         raise InputError(
             f"Themes can be found in at most {MAX_EXAMPLES:,} examples, but there are"
-            f" {examples:,}; use a part of the set."
+            f" {examples:,}. Use a part of the set."
         )
 
 
@@ -125,6 +125,6 @@ def check_size(material: Material) -> None:
     words += sum(len(text.split()) for one in material.written for text in one.outputs)
     if words > MAX_WORDS:
         raise InputError(
-            f"Themes can be found in at most {MAX_WORDS:,} words, but the texts have {words:,};"
-            " use a part of the set."
+            f"Themes can be found in at most {MAX_WORDS:,} words, but the texts have"
+            f" {words:,}. Use a part of the set."
         )

@@ -85,8 +85,8 @@ def read_attention(trace: Trace) -> AttentionMap:
     attention = trace.maps.get(CROSS) or trace.maps.get(OWN)
     if attention is None or attention.derived:
         raise InputError(
-            "This model has no attention over its input that can be measured and changed; choose"
-            " another model."
+            "This model has no attention over its input that can be measured and changed."
+            " Choose another model."
         )
     return attention
 

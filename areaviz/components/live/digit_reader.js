@@ -33,7 +33,7 @@ import { Weights } from './weights.js';
 /** @type {Record<string, Reader>} */
 const READERS = { items: Items, ram: Ram, stn: Stn };
 const MOST_PROBABLE = 'This page shows the most probable looks. Leave random looks to areaviz in Python.';
-const NO_AREAS = 'This model looks at cells or places, not at areas; leave the largest area as it is.';
+const NO_AREAS = 'This model looks at cells or places, not at areas. Keep the default largest area.';
 
 /** A model that reads the digits of a picture and records where it looked. */
 export class DigitModel {
@@ -54,7 +54,7 @@ export class DigitModel {
   trace(given) {
     const request = checkedRequest(this.card.name, given), { picture } = request;
     this.check(request);
-    if (!picture) throw new InputError('This model reads pictures; choose or upload one.');
+    if (!picture) throw new InputError('This model needs a picture. Choose or upload one.');
     const canvas = fittedCanvas(picture, this.card.side);
     const reading = this.network.read(canvas);
     const likely = reading.logits.map((row) => Float32Array.from(softmax(Float64Array.from(row))));
@@ -76,7 +76,7 @@ export class DigitModel {
     if (size !== null && size > 1) throw new InputError(NO_AREAS);
     if (sample) throw new InputError(MOST_PROBABLE);
     if (target !== null || changes) {
-      throw new InputError(`${this.card.title} can be neither changed nor given an output; leave both out.`);
+      throw new InputError(`${this.card.title} can be neither changed nor given an output. Leave both out.`);
     }
   }
 

@@ -11,8 +11,8 @@ import { END } from './tokenizer.js';
 /** @typedef {import('./tokenizer.js').Tokenizer} Tokenizer */
 /** @typedef {Record<string, any>} Inputs what a network reads, by field */
 
-const MISSING_TEXT = 'The text has no visible character; type a sentence, for example: A dog runs.';
-const MISSING_PICTURE = 'This model describes pictures; choose or upload one.';
+const MISSING_TEXT = 'The text has no visible character. Type a sentence, for example: A dog runs.';
+const MISSING_PICTURE = 'This model needs a picture. Choose or upload one.';
 
 /** A sentence; the output is another text. */
 export class SentenceInput {

@@ -47,7 +47,7 @@ export class AnsweringModel {
     const { facts, question } = storyFields(request.text);
     const { answers, hops, most_facts: most } = this.config, count = facts.labels.length;
     if (count > most) {
-      throw new InputError(`The story has ${count} facts, at most ${most} are read; take ${count - most} away.`);
+      throw new InputError(`The story has ${count} facts; the limit is ${most}. Remove ${count - most}.`);
     }
     const grid = sequenceGrid(count, 1), lengths = { question: 1, facts: count };
     const { maps } = new Recording(HOP_SITES, { layers: hops, heads: 1 }, () => grid, lengths);
@@ -116,7 +116,7 @@ export class AnsweringModel {
     const { answers } = this.config, found = answers.indexOf(target.trim().toLowerCase());
     if (found < 0) {
       const single = answers.filter((one) => !one.includes(',')).join(', ');
-      throw new InputError(`"${clipped(target)}" is no answer that this model knows; leave the answer to it,`
+      throw new InputError(`"${clipped(target)}" is not an answer of this model. Leave the answer out,`
         + ` or choose one of: ${single}.`);
     }
     return found;
@@ -131,7 +131,7 @@ export class AnsweringModel {
     if (unknown.length) {
       const more = unknown.length > MOST_NAMED_WORDS ? ' and more' : '';
       found.warning = `This model has never seen ${unknown.slice(0, MOST_NAMED_WORDS).map(clipped).join(', ')}`
-        + `${more}: it reads on without what it does not know.`;
+        + `${more}: it ignores them.`;
     }
     return found;
   }
@@ -160,10 +160,10 @@ function storyFields(text) {
   });
   const asked = spans.pop()?.sentence ?? '';
   if (!asked.endsWith('?')) {
-    throw new InputError(`The story ends without a question; add one that ends with “?”, for example: ${STORY_EXAMPLE}`);
+    throw new InputError(`The story has no question at its end. Add one that ends with “?”, for example: ${STORY_EXAMPLE}`);
   }
   if (!spans.length) {
-    throw new InputError('There is a question but no fact; write at least one sentence before it, for'
+    throw new InputError('The question has no facts. Write at least one sentence before it, for'
       + ` example: ${STORY_EXAMPLE}`);
   }
   const labels = spans.map(({ sentence }) => sentence), anchors = spans.map(({ anchor }) => anchor);

@@ -22,7 +22,7 @@ export function outputNotes({ level, trainedLength }, tokens, written, finished)
     sentences.push(`Longer than anything this model was trained on (${trainedLength} ${level}s).`);
   }
   if (!finished) {
-    sentences.push(`The model kept writing; it was stopped after ${written} ${level}s.`);
+    sentences.push(`The model did not stop by itself; it was stopped after ${written} ${level}s.`);
   }
   return sentences;
 }
@@ -31,12 +31,12 @@ export function outputNotes({ level, trainedLength }, tokens, written, finished)
 function unknownSentence(symbols) {
   const named = symbols.slice(0, MOST_NAMED).map((symbol) => `“${symbol}”`);
   if (symbols.length === 1) {
-    return `The model does not know ${named[0]} and reads it as an unknown sign.`;
+    return `The model does not know ${named[0]} and reads it as the unknown token.`;
   }
   const listed = symbols.length > MOST_NAMED
     ? `${named.join(', ')} and ${symbols.length - MOST_NAMED} more`
     : `${named.slice(0, -1).join(', ')} and ${named.at(-1)}`;
-  return `The model does not know ${listed}; it reads all of them as the same unknown sign.`;
+  return `The model does not know ${listed}; it reads all of them as the same unknown token.`;
 }
 
 /**

@@ -212,7 +212,7 @@ export class PointingModel {
     const inner = numbers.slice(0, -1), count = order.length;
     const isAnswer = inner.length >= this.network.least(count) && numbers.at(-1) === inner[0];
     if (!isAnswer || new Set(inner).size < inner.length || inner.some((one) => one < 1 || one > count)) {
-      throw new InputError(`The given output is no ${NAMES[this.network.kind]} of these points; name each of`
+      throw new InputError(`The given output is not a ${NAMES[this.network.kind]} of these points. Give each of`
         + ' its points once and end with the first, for example: 1 2 3 1.');
     }
     return numbers.map((number) => order.indexOf(number - 1));

@@ -17,22 +17,22 @@ const LEAST_DISTANCE = 1e-9;
 export function readPoints(text, kind) {
   const points = text.split(/\s+/).filter(Boolean).map(readPoint), count = points.length;
   if (count > MOST_POINTS) {
-    throw new InputError(`There are ${count} points, at most ${MOST_POINTS} are read; take`
-      + ` ${count - MOST_POINTS} away.`);
+    throw new InputError(`There are ${count} points; the limit is ${MOST_POINTS}. Remove`
+      + ` ${count - MOST_POINTS}.`);
   }
   if (count < FEWEST_POINTS) {
     throw new InputError(`There ${count === 1 ? 'is 1 point' : `are ${count} points`}, but at least`
-      + ` ${FEWEST_POINTS} are needed; place more of them.`);
+      + ` ${FEWEST_POINTS} are needed. Add more.`);
   }
   points.forEach(([x, y], number) => {
     const first = points.findIndex((one) => one[0] === x && one[1] === y);
     if (first < number) {
-      throw new InputError(`Points ${first + 1} and ${number + 1} lie on the same place; move or take`
-        + ' away one of them.');
+      throw new InputError(`Points ${first + 1} and ${number + 1} are at the same place. Move or remove`
+        + ' one of them.');
     }
   });
   if (kind === 'hull' && convexHull(points).length < FEWEST_POINTS) {
-    throw new InputError('All points lie on one line, which has no hull; move one of them.');
+    throw new InputError('All points are on one line, which has no hull. Move one of them.');
   }
   return points;
 }
@@ -44,8 +44,8 @@ export function readPoints(text, kind) {
 function readPoint(part) {
   const found = /^(\d{1,4}),(\d{1,4})$/.exec(part);
   if (!found || Math.max(+found[1], +found[2]) > EXTENT) {
-    throw new InputError(`"${part}" is no point; write each as x,y with whole numbers from 0 to 1,000`
-      + ' and a blank between two points, for example: 120,300 400,80.');
+    throw new InputError(`"${part}" is not a point. Write each as x,y with whole numbers from 0 to 1,000`
+      + ' and a space between two points, for example: 120,300 400,80.');
   }
   return [+found[1], +found[2]];
 }

@@ -30,7 +30,7 @@ export class InputError extends Error {}
 export function checkedRequest(model, given) {
   const request = { text: '', ...DEFAULTS, ...given, model };
   if (!['greedy', 'beam'].includes(request.method)) {
-    throw new InputError(`There is no decoding "${request.method}"; choose greedy or beam.`);
+    throw new InputError(`Decoding "${request.method}" does not exist. Choose greedy or beam.`);
   }
   if (!Number.isInteger(request.beam) || request.beam < 1 || request.beam > WIDEST_BEAM) {
     throw new InputError(`"beam" is ${request.beam} but must be a whole number from 1 to ${WIDEST_BEAM}.`);
@@ -43,7 +43,7 @@ export function checkedRequest(model, given) {
 function checkedText(text) {
   const length = [...text].length;
   if (length > LONGEST_TEXT) {
-    throw new InputError(`The text has ${length} characters, but at most ${LONGEST_TEXT} are possible.`
+    throw new InputError(`The text has ${length} characters; the limit is ${LONGEST_TEXT}.`
       + ` Shorten it by ${length - LONGEST_TEXT}.`);
   }
   return text.replace(BREAKS, ' ');

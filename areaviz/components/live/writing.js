@@ -188,8 +188,8 @@ function recordingOf(network, fields) {
   }
   if (count > MOST_WEIGHTS) {
     const size = Math.round((4 * count) / 2 ** 20), most = (4 * MOST_WEIGHTS) / 2 ** 20;
-    throw new InputError(`The attention of this model would take ${size} MiB but at most ${most} MiB`
-      + ' are possible; choose a smaller largest area or a shorter text.');
+    throw new InputError(`The attention of this model would take ${size} MiB; the limit is ${most} MiB.`
+      + ' Choose a smaller largest area or a shorter text.');
   }
   return new Recording(network.sites, network, (field, items) => network.areas(field, items), lengths);
 }

@@ -106,8 +106,8 @@ function surenessOf({ labels }, output) {
   const least = likely.indexOf(Math.min(...likely));
   const logs = likely.reduce((total, one) => total + Math.log(Math.max(one, 1e-12)), 0);
   const mean = Math.exp(logs / likely.length).toFixed(2);
-  const tinted = likely[least] < UNSURE[0] ? ' Tinted: what it was less sure of.' : '';
-  return `Mean probability ${mean}, least sure of “${visibleLabel(labels[least])}”`
+  const tinted = likely[least] < UNSURE[0] ? ' Tinted words are less certain.' : '';
+  return `Mean probability ${mean}. Least certain: “${visibleLabel(labels[least])}”`
     + ` (${likely[least].toFixed(2)}).${tinted}`;
 }
 

@@ -237,7 +237,7 @@ def test_half_precision_accumulates_in_single_precision() -> None:
 )
 def test_unsupported_options_are_refused(options: dict[str, Any]) -> None:
     x = torch.randn(1, 1, 4, 2, requires_grad=True)
-    with pytest.raises(ValueError, match="use impl='auto'"):
+    with pytest.raises(ValueError, match="Use impl='auto'"):
         attended(x, x, x, area_size=2, impl="fused", **options)
     assert attended(x, x, x, area_size=2, **options).shape == x.shape
     with pytest.raises(ValueError, match="float32"):

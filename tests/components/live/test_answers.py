@@ -88,9 +88,9 @@ def test_memory_network_agrees_with_python() -> None:
     [
         ("pointer-hull", "1,2 3,4", "at least 3 are needed"),
         ("pointer-hull", "0,0 500,500 10,10", "on one line"),
-        ("pointer-hull", "0,0 5,5 0,0 9,3", "Points 1 and 3 lie on the same place"),
-        ("pointer-tour", "0,0 1,1001 5,5", '"1,1001" is no point'),
-        ("memory-stories", "Mary went home.", "without a question"),
+        ("pointer-hull", "0,0 5,5 0,0 9,3", "Points 1 and 3 are at the same place"),
+        ("pointer-tour", "0,0 1,1001 5,5", '"1,1001" is not a point'),
+        ("memory-stories", "Mary went home.", "no question at its end"),
         ("memory-stories", "Where is Mary?", "no fact"),
     ],
 )

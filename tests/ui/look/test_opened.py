@@ -117,7 +117,7 @@ def test_the_file_that_the_app_was_started_with_is_shown_to_all(
     for error in (first, second):
         frames = {frame.name for frame in extract_tb(error.value.__traceback__)}
         assert "open_npz" not in frames, "a kept error holds what its frames hold, such as the file"
-    assert "no npz archive" in shown(open_page("your_tensors"))
+    assert "not an .npz archive" in shown(open_page("your_tensors"))
     path.unlink()
     assert "tell whoever runs the app" in shown(open_page("your_tensors"))
 
