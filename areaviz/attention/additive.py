@@ -12,6 +12,7 @@ C item width, D width of the scores' hidden layer.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 import torch
 from torch import Tensor, nn
@@ -28,26 +29,87 @@ class ItemMemory:
 
     Args:
         value: the items, [B, M, C].
-        key: the items' part of the scores (U m), [B, M, D].
-        bias: added to the scores, [B or 1, T or 1, M]. It is minus infinity for items that must not
-            be
-            attended to. None adds nothing.
+        key: the items' part of the scores, [B, M, D]; None if the scores do not depend on them.
+        readable: bool, whether an item may be attended to, [B, M]. None if all may.
+        factors: factors on the weights, [T or 1, M]. None for no factors.
         gate: factor on the context.
     """
 
     value: Tensor
-    key: Tensor
-    bias: Tensor | None = None
+    key: Tensor | None
+    readable: Tensor | None = None
+    factors: Tensor | None = None
     gate: float = 1.0
 
-    def bias_at(self, time: int) -> Tensor | None:
-        """Return the bias of the scores at one time step, [B or 1, 1, M].
+    @classmethod
+    def of(
+        cls,
+        value: Tensor,
+        key: Tensor | None,
+        readable: Tensor | None = None,
+        interventions: LayerInterventions | None = None,
+        times: int = 1,
+        grid: AreaGrid | None = None,
+    ) -> Self:
+        """Return a memory with the changes to the attention for `times` steps.
 
-        The last stored step applies to all later steps.
+        Args:
+            value: as in the class, like `key` and `readable`.
+            key: see above.
+            readable: see above.
+            interventions: changes to this attention, or None.
+            times: number of queries per example, one per time step.
+            grid: the areas of one item; None if the items are a sequence.
         """
-        if self.bias is None:
-            return None
-        return self.bias[:, min(time, self.bias.shape[1] - 1), None]
+        if interventions is None:
+            return cls(value, key, readable)
+        areas = AreaGrid(1, value.shape[1], 1, 1) if grid is None else grid
+        factors_1TM = interventions.multipliers(areas, times, value.device)
+        factors_TM = None if factors_1TM is None else factors_1TM[0].to(value.dtype)
+        gate = float(interventions.gated(torch.ones(1, 1, 1)))
+        return cls(value, key, readable, factors_TM, gate)
+
+    def factors_at(self, time: int) -> Tensor | None:
+        """Return the factors of one step, [M]; the last stored step applies to all later steps."""
+        return None if self.factors is None else self.factors[min(time, len(self.factors) - 1)]
+
+    def weights(self, score_BKM: Tensor, time: int = 0) -> Tensor:
+        """Return the softmax of the scores of one step times its factors, [B, K, M].
+
+        The weights are zeros for a query that may attend to no item.
+        """
+        factors_M = self.factors_at(time)
+        if self.readable is None and factors_M is None:
+            return score_BKM.softmax(2)
+        bias_B1M = (
+            score_BKM.new_zeros(1, 1, 1) if factors_M is None else factors_M.log()[None, None]
+        )
+        if self.readable is not None:
+            bias_B1M = torch.where(self.readable[:, None], bias_B1M, -torch.inf)
+        nothing_B11 = (bias_B1M == -torch.inf).all(2, keepdim=True)
+        biased_BKM = (score_BKM + bias_B1M).masked_fill(nothing_B11, 0.0)
+        return biased_BKM.softmax(2).masked_fill(nothing_B11, 0.0)
+
+    def gated(self, context: Tensor) -> Tensor:
+        """Return a context times the gate."""
+        return context if self.gate == 1.0 else context * self.gate
+
+
+def additive_scores(
+    query: nn.Linear, score: nn.Linear, query_BKW: Tensor, memory: ItemMemory
+) -> Tensor:
+    """Return the scores [B, K, M] of all items, v . tanh(W q + U m).
+
+    Args:
+        query: W.
+        score: v.
+        query_BKW: the queries.
+        memory: the memory, whose keys are U m.
+    """
+    assert memory.key is not None
+    hidden_BKMD = torch.tanh(memory.key[:, None] + query(query_BKW).unsqueeze(2))
+    scores_BKM: Tensor = score(hidden_BKMD).squeeze(3)
+    return scores_BKM
 
 
 class AdditiveAttention(nn.Module):
@@ -80,18 +142,8 @@ class AdditiveAttention(nn.Module):
             interventions: changes to this attention, or None.
             times: number of queries per example, one per time step.
         """
-        bias, gate = None, 1.0
-        if padding_BM is not None:
-            bias = torch.zeros_like(padding_BM, dtype=items_BMC.dtype)
-            bias = bias.masked_fill(padding_BM, -torch.inf)[:, None]
-        if interventions is not None:
-            grid = AreaGrid(1, items_BMC.shape[1], 1, 1)
-            factors_1TM = interventions.multipliers(grid, times, items_BMC.device)
-            if factors_1TM is not None:
-                logs_1TM = factors_1TM.to(items_BMC.dtype).log()
-                bias = logs_1TM if bias is None else bias + logs_1TM
-            gate = float(interventions.gated(torch.ones(1, 1, 1)))
-        return ItemMemory(items_BMC, self.key(items_BMC), bias, gate)
+        readable_BM = None if padding_BM is None else ~padding_BM
+        return ItemMemory.of(items_BMC, self.key(items_BMC), readable_BM, interventions, times)
 
     def ask(self, query_BKW: Tensor, memory: ItemMemory, time: int = 0) -> tuple[Tensor, Tensor]:
         """Attend with the queries of one time step.
@@ -100,17 +152,6 @@ class AdditiveAttention(nn.Module):
             Contexts [B, K, C] and weights [B, K, M]. Both are zeros for a query that may attend to
             no item.
         """
-        hidden_BKMD = torch.tanh(memory.key[:, None] + self.query(query_BKW).unsqueeze(2))
-        score_BKM = self.score(hidden_BKMD).squeeze(3)
-        weights_BKM = _weights(score_BKM, memory.bias_at(time))
-        context_BKC = weights_BKM @ memory.value
-        return (context_BKC if memory.gate == 1.0 else context_BKC * memory.gate), weights_BKM
-
-
-def _weights(score_BKM: Tensor, bias_B1M: Tensor | None) -> Tensor:
-    """Return the softmax of scores plus bias, or zeros where the bias masks every item."""
-    if bias_B1M is None:
-        return score_BKM.softmax(2)
-    nothing_B11 = (bias_B1M == -torch.inf).all(2, keepdim=True)
-    biased_BKM = (score_BKM + bias_B1M).masked_fill(nothing_B11, 0.0)
-    return biased_BKM.softmax(2).masked_fill(nothing_B11, 0.0)
+        score_BKM = additive_scores(self.query, self.score, query_BKW, memory)
+        weights_BKM = memory.weights(score_BKM, time)
+        return memory.gated(weights_BKM @ memory.value), weights_BKM

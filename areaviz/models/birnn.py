@@ -17,7 +17,6 @@ import torch
 from torch import Tensor, nn
 
 from areaviz.attention.additive import AdditiveAttention, ItemMemory
-from areaviz.attention.area import AreaOptions
 from areaviz.attention.interventions import UNCHANGED, NetworkInterventions
 from areaviz.data.tokenizer import PAD
 from areaviz.models.network import Pass, SingleItemOptions
@@ -25,10 +24,10 @@ from areaviz.models.recurrent import (
     SITE,
     SITES,
     RecurrentStepper,
-    RecurrentTranslator,
+    RecurrentWriter,
     State,
     items_to_read,
-    read_items,
+    read_both_ways,
 )
 from areaviz.trace.limits import choice
 
@@ -85,7 +84,7 @@ class EncoderStates:
     items: ItemMemory | None
 
 
-class Birnn(RecurrentTranslator):
+class Birnn(RecurrentWriter):
     """The translator, from source tokens to logits of target tokens."""
 
     def __init__(self, config: BirnnConfig) -> None:
@@ -105,10 +104,6 @@ class Birnn(RecurrentTranslator):
         self.hidden_gates = nn.Linear(width, 3 * width)
         self.hidden_out = nn.Linear(width, width)
         self.context_out = nn.Linear(channels, width, bias=False)
-
-    def areas(self, name: str) -> AreaOptions:
-        """Return the areas of a field: single items."""
-        return self.config.areas(0)
 
     def attend(
         self,
@@ -148,12 +143,9 @@ class Birnn(RecurrentTranslator):
         """
         words_BMW = self.words(source_BM)
         seen_BM = items_to_read(source_BM, changed.hidden("source"))
-        ahead_BMW, last_BW = read_items(self.forwards, words_BMW, seen_BM)
-        back_BMW, first_BW = read_items(self.backwards, words_BMW, seen_BM, is_backwards=True)
-        ends_BC = torch.cat([last_BW, first_BW], 1)
+        items_BMC, ends_BC = read_both_ways(self.forwards, self.backwards, words_BMW, seen_BM)
         items = None
         if self.attention is not None:
-            items_BMC = torch.cat([ahead_BMW, back_BMW], 2)
             interventions = changed.at(SITE, 0)
             items = self.attention.remember(items_BMC, source_BM == PAD, interventions, times)
         return EncoderStates(ends_BC, items), (torch.tanh(self.start(ends_BC)),)

@@ -9,7 +9,7 @@ sentence.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Self
 
 import torch
@@ -23,20 +23,44 @@ from areaviz.attention.spec import LEARNED_KEYS
 from areaviz.trace.errors import InputError
 
 
+@dataclass(frozen=True, slots=True)
 class AreaChoices:
-    """The base of options about areas; it checks whether the largest area can be changed.
+    """The base of options of networks that attend to areas.
 
-    The attributes are those of `TransformerOptions`.
+    Args:
+        vocabulary: number of tokens.
+        area_size: largest number of items in an area (on a grid: rows and columns), 1 for regular
+            attention.
+        key_mode: see `AreaOptions`.
+        value_mode: see `AreaOptions`.
+        convolution: taps over neighbouring keys and values of every layer, 1 for no convolution.
+        size_bias: whether heads learn a bias per area size.
+        known_size: the largest area that learned keys and biases were trained with, 0 for
+            `area_size`.
     """
 
-    __slots__ = ()
+    vocabulary: int
+    _: KW_ONLY
+    area_size: int = 1
+    key_mode: str = "mean"
+    value_mode: str = "sum"
+    convolution: int = 1
+    size_bias: bool = False
+    known_size: int = 0
 
-    area_size: int
-    key_mode: str
-    value_mode: str
-    convolution: int
-    size_bias: bool
-    known_size: int
+    def areas(self, layer: int) -> AreaOptions:
+        """Return the areas that the given layer (0-based) forms in its memory."""
+        return self.memory_options()
+
+    def resized(self, area_size: int | None) -> Self:
+        """Return the options with a different largest area.
+
+        Raises:
+            InputError: if the parameters cover only smaller areas.
+        """
+        if area_size is None or area_size == self.area_size:
+            return self
+        return replace(self, area_size=area_size, known_size=self.known_for(area_size))
 
     @property
     def mechanism(self) -> str:
@@ -106,51 +130,41 @@ class TransformerOptions(AreaChoices):
     """The options that all Transformers share.
 
     Args:
-        vocabulary: number of tokens.
         layers: layers of the encoder and of the decoder.
         width: width of an item's vector.
         filter: hidden width of the feed-forward sublayer.
         heads: heads of every attention.
         dropout: dropout on embeddings and sublayer outputs, 0..1.
-        area_size: largest number of items in an area (on a grid: rows and columns), 1 for regular
-            attention.
         area_layers: number of layers with areas, counted from the first.
-        key_mode: see `AreaOptions`.
-        value_mode: see `AreaOptions`.
-        convolution: taps over neighbouring keys and values of every layer, 1 for no convolution.
-        size_bias: whether heads learn a bias per area size.
-        known_size: the largest area that learned keys and biases were trained with, 0 for
-            `area_size`.
     """
 
-    vocabulary: int
     layers: int = 2
     width: int = 128
     filter: int = 512
     heads: int = 4
     dropout: float = 0.1
-    area_size: int = 1
     area_layers: int = 2
-    key_mode: str = "mean"
-    value_mode: str = "sum"
-    convolution: int = 1
-    size_bias: bool = False
-    known_size: int = 0
+
+    @property
+    def about(self) -> str:
+        """The kind of attention in words."""
+        return self.form
+
+    def areas(self, layer: int) -> AreaOptions:
+        """Return the areas that the given layer (0-based) forms in its memory."""
+        return self.area_options(layer)
 
     def resized(self, area_size: int | None) -> Self:
-        """Return the options with a different largest area.
-
-        If no layer had areas, all layers get them.
+        """Return the options as `AreaChoices.resized`; if no layer had areas, all layers get them.
 
         Raises:
             InputError: if the parameters cover only smaller areas.
         """
-        if area_size is None or area_size == self.area_size:
-            return self
-        known = self.known_for(area_size)
-        # A model without areas has `area_layers` 0. If areas are requested, all layers get them.
-        layers = self.area_layers or self.layers
-        return replace(self, area_size=area_size, area_layers=layers, known_size=known)
+        found = AreaChoices.resized(self, area_size)
+        # A model without areas has `area_layers` 0.
+        return (
+            found if found is self else replace(found, area_layers=self.area_layers or self.layers)
+        )
 
     def area_options(self, layer: int, shape: tuple[int, int] | None = None) -> AreaOptions:
         """Return the areas of the given layer (0-based); shape: rows and columns of a grid."""

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from areaviz.attention.area import AreaOptions
+from areaviz.attention.additive import ItemMemory
 from areaviz.attention.interventions import UNCHANGED, NetworkInterventions
 from areaviz.attention.location import (
     SCORINGS,
@@ -30,11 +30,10 @@ from areaviz.models.network import Pass, SingleItemOptions
 from areaviz.models.recurrent import (
     SITE,
     RecurrentStepper,
-    RecurrentTranslator,
+    RecurrentWriter,
     State,
-    read_items,
+    read_both_ways,
 )
-from areaviz.trace.areas import AreaGrid
 from areaviz.trace.interventions import Share
 from areaviz.trace.limits import choice
 
@@ -84,23 +83,17 @@ class EncodedSpeech:
     """The encoder output for B recordings.
 
     Args:
-        items: [B, M, C].
-        keys: the items' part of the scores, [B, M, D]; None if only the location counts.
+        items: the items to attend to.
         readable: bool [B, M].
         share: how scores become weights.
-        factors: factors on the weights at each step, [T or 1, M]; None for no factors.
-        gate: factor on the context.
     """
 
-    items: Tensor
-    keys: Tensor | None
+    items: ItemMemory
     readable: Tensor
     share: Share
-    factors: Tensor | None = None
-    gate: float = 1.0
 
 
-class SpeechRecognizer(RecurrentTranslator):
+class SpeechRecognizer(RecurrentWriter):
     """The speech recogniser, from a spectrogram to digits."""
 
     inputs = ("sound",)
@@ -121,10 +114,6 @@ class SpeechRecognizer(RecurrentTranslator):
         self.cell = nn.GRUCell(width + channels, width)
         self.hidden_out = nn.Linear(width, width)
         self.context_out = nn.Linear(channels, width, bias=False)
-
-    def areas(self, name: str) -> AreaOptions:
-        """Return the areas of a field: single items."""
-        return self.config.areas(0)
 
     def attend(
         self,
@@ -167,22 +156,15 @@ class SpeechRecognizer(RecurrentTranslator):
         readable_BM = ~is_padding_BF[:, ::FRAMES_AN_ITEM]
         readable_BM[:, list(changed.hidden("sound"))] = False
         items_BMW = self.dropout(items_BWM.transpose(1, 2))
-        ahead_BMW, _ = read_items(self.forwards, items_BMW, readable_BM)
-        back_BMW, _ = read_items(self.backwards, items_BMW, readable_BM, is_backwards=True)
-        items_BMC = self.dropout(torch.cat([ahead_BMW, back_BMW], 2))
-        factors, gate, interventions = None, 1.0, changed.at(SITE, 0)
-        if interventions is not None:
-            grid = AreaGrid(1, items_BMC.shape[1], 1, 1)
-            found = interventions.multipliers(grid, times, items_BMC.device)
-            factors = None if found is None else found[0].to(items_BMC.dtype)
-            gate = float(interventions.gated(torch.ones(1, 1, 1)))
+        read_BMC, _ = read_both_ways(self.forwards, self.backwards, items_BMW, readable_BM)
+        items_BMC = self.dropout(read_BMC)
         keys_BMD = self.attention.keys(items_BMC)
-        share = changed.share(SITE)
-        return EncodedSpeech(items_BMC, keys_BMD, readable_BM, share, factors, gate)
+        memory = ItemMemory.of(items_BMC, keys_BMD, readable_BM, changed.at(SITE, 0), times)
+        return EncodedSpeech(memory, readable_BM, changed.share(SITE))
 
     def start(self, heard: EncodedSpeech) -> State:
         """Return the decoder's first state: zeros, and all previous weight on the first item."""
-        hidden_BW = heard.items.new_zeros(len(heard.items), self.config.width)
+        hidden_BW = heard.items.value.new_zeros(len(heard.readable), self.config.width)
         return hidden_BW, first_weights(heard.readable).to(hidden_BW.dtype)
 
     def advance(
@@ -193,16 +175,17 @@ class SpeechRecognizer(RecurrentTranslator):
         The state consists of the hidden state and the weights.
         """
         hidden_NW, before_NM = state
-        beams = len(ids_N) // len(memory.items)
-        items_NMC = memory.items.repeat_interleave(beams, 0)
+        items, beams = memory.items, len(ids_N) // len(memory.readable)
+        items_NMC = items.value.repeat_interleave(beams, 0)
         readable_NM = memory.readable.repeat_interleave(beams, 0)
-        keys_NMD = None if memory.keys is None else memory.keys.repeat_interleave(beams, 0)
+        keys_NMD = None if items.key is None else items.key.repeat_interleave(beams, 0)
         scores_NM = self.attention.scores(hidden_NW, keys_NMD, before_NM)
         weights_NM = weights_of(scores_NM, readable_NM, before_NM, memory.share)
-        if memory.factors is not None:
-            weights_NM = weights_NM * memory.factors[min(time, len(memory.factors) - 1)]
+        factors_M = items.factors_at(time)
+        if factors_M is not None:
+            weights_NM = weights_NM * factors_M
             weights_NM = weights_NM / weights_NM.sum(1, keepdim=True).clamp_min(1e-20)
-        context_NC = (weights_NM[:, None] @ items_NMC).squeeze(1) * memory.gate
+        context_NC = items.gated((weights_NM[:, None] @ items_NMC).squeeze(1))
         words_NW = self.words(ids_N)
         hidden_NW = self.cell(torch.cat([words_NW, context_NC], 1), hidden_NW)
         mixed_NW = torch.tanh(self.hidden_out(hidden_NW) + self.context_out(context_NC))

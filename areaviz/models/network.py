@@ -123,8 +123,12 @@ class GenerationNetwork(nn.Module):
     sites: Sites
 
     def areas(self, name: str) -> AreaOptions:
-        """Return the areas of a field in the layer with the largest areas."""
-        raise NotImplementedError
+        """Return the areas of a field in the first layer, which has the largest areas."""
+        return self.config.areas(0)
+
+    def forward(self, *inputs: Any) -> Tensor:
+        """Return logits [B, T, V] of the next tokens; the target begins with the start symbol."""
+        return self.attend(*inputs, need_weights=False).logits
 
     def attend(self, *inputs: Any, **options: Any) -> Pass:
         """Run one teacher-forced pass over the inputs and a target.

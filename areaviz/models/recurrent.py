@@ -25,8 +25,24 @@ State = tuple[Tensor, ...]
 """The state of a recurrent decoder; the first axis of every tensor is the rows."""
 
 
-class RecurrentTranslator(GenerationNetwork):
-    """The base of recurrent translators; source, target and output share their embeddings.
+class TiedWords:
+    """Part of a network whose words and output share their embeddings."""
+
+    embedding: nn.Embedding
+    dropout: nn.Dropout
+
+    def words(self, ids: Tensor) -> Tensor:
+        """Embed tokens: [..., W]."""
+        words: Tensor = self.dropout(self.embedding(ids) * self.embedding.embedding_dim**0.5)
+        return words
+
+    def logits(self, mixed: Tensor) -> Tensor:
+        """Compute logits [..., V] from the decoder's output [..., W]."""
+        return F.linear(self.dropout(mixed), self.embedding.weight)
+
+
+class RecurrentWriter(TiedWords, GenerationNetwork):
+    """The base of recurrent networks that write; input and output share their embeddings.
 
     Args:
         vocabulary: number of tokens.
@@ -42,22 +58,9 @@ class RecurrentTranslator(GenerationNetwork):
         nn.init.normal_(self.embedding.weight, std=width**-0.5)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, source_BM: Tensor, target_BT: Tensor) -> Tensor:
-        """Return logits [B, T, V] of the next tokens; `target_BT` begins with the start symbol."""
-        return self.attend(source_BM, target_BT, need_weights=False).logits
-
     def advance(self, ids_N: Tensor, state: State, memory: Any) -> tuple[Tensor, State]:
         """Return the logits [N, V] after one more token of every row, and the new state."""
         raise NotImplementedError
-
-    def words(self, ids: Tensor) -> Tensor:
-        """Embed tokens: [..., W]."""
-        words: Tensor = self.dropout(self.embedding(ids) * self.embedding.embedding_dim**0.5)
-        return words
-
-    def logits(self, mixed: Tensor) -> Tensor:
-        """Compute logits [..., V] from the decoder's output [..., W]."""
-        return F.linear(self.dropout(mixed), self.embedding.weight)
 
 
 def items_to_read(source_BM: Tensor, hidden: Sequence[int]) -> Tensor:
@@ -95,6 +98,19 @@ def read_items(
     last_BC = output_BMC[torch.arange(len(last_B), device=last_B.device), last_B]
     back_BM = _per_channel(order_BM.argsort(1), output_BMC.shape[2])
     return output_BMC.gather(1, back_BM).masked_fill(~seen_BM[:, :, None], 0.0), last_BC
+
+
+def read_both_ways(
+    forwards: nn.GRU, backwards: nn.GRU, items_BMW: Tensor, seen_BM: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Run two recurrent networks over items, one from each end, as `read_items` does.
+
+    Returns:
+        The outputs of both for each item, [B, M, 2 C], and their last outputs, [B, 2 C].
+    """
+    ahead_BMC, last_BC = read_items(forwards, items_BMW, seen_BM)
+    back_BMC, first_BC = read_items(backwards, items_BMW, seen_BM, is_backwards=True)
+    return torch.cat([ahead_BMC, back_BMC], 2), torch.cat([last_BC, first_BC], 1)
 
 
 def _per_channel(order_BM: Tensor, channels: int) -> Tensor:

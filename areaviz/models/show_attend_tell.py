@@ -11,19 +11,20 @@ hidden width, D width of the scores' hidden layer, V vocabulary.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from areaviz.attention.additive import ItemMemory, additive_scores
 from areaviz.attention.area import AreaOptions
 from areaviz.attention.hard import choose_item
 from areaviz.attention.interventions import UNCHANGED, NetworkInterventions
 from areaviz.data.tokenizer import PAD
 from areaviz.models.network import Pass, PictureNetwork, SingleItemOptions
-from areaviz.models.recurrent import RecurrentStepper, repeated
+from areaviz.models.recurrent import RecurrentStepper, TiedWords, repeated
 from areaviz.trace.limits import choice
 
 SITE = "encoder-decoder"
@@ -85,27 +86,6 @@ class TellerConfig(SingleItemOptions):
         return AreaOptions((1, 1), shape=(self.grid, self.grid))
 
 
-@dataclass(frozen=True, slots=True)
-class Cells:
-    """The cells to attend to.
-
-    Args:
-        value: [B, M, C].
-        key: [B, M, D].
-        factors: factors on the weights, [T or 1, M]; None for no factors.
-        gate: factor on the context.
-    """
-
-    value: Tensor
-    key: Tensor
-    factors: Tensor | None = None
-    gate: float = 1.0
-
-    def factors_at(self, step: int) -> Tensor | None:
-        """Return the factors of one step, [M]; the last stored step applies to all later steps."""
-        return None if self.factors is None else self.factors[min(step, len(self.factors) - 1)]
-
-
 class State(NamedTuple):
     """The recurrent state after some words of N sentences: both [N, W]."""
 
@@ -147,7 +127,7 @@ class CaptionPass:
     log_probability: Tensor
 
 
-class ShowAttendTell(PictureNetwork):
+class ShowAttendTell(TiedWords, PictureNetwork):
     """The captioner, from pixels to words. `usual` is used in training: see `choice_loss`."""
 
     inputs = ("picture",)
@@ -226,20 +206,14 @@ class ShowAttendTell(PictureNetwork):
 
     def remember(
         self, features_BMC: Tensor, changed: NetworkInterventions = UNCHANGED, steps: int = 1
-    ) -> tuple[Cells, State]:
+    ) -> tuple[ItemMemory, State]:
         """Return the cells of pictures with the changes for `steps` steps, and the first state."""
         value_BMC = self.norm(features_BMC)
         state = self._begin(_mean(value_BMC, changed.hidden("picture")))
         value_BMC = value_BMC + self.place
-        cells = Cells(value_BMC, self.key(value_BMC))
-        interventions = changed.at(SITE, 0)
-        if interventions is None:
-            return cells, state
         grid = self.config.areas(0).grid(value_BMC.shape[1])
-        factors_1QM = interventions.multipliers(grid, steps, value_BMC.device)
-        factors_QM = None if factors_1QM is None else factors_1QM[0]
-        gate = float(interventions.gated(torch.ones(1, 1, 1)))
-        return replace(cells, factors=factors_QM, gate=gate), state
+        interventions, key_BMD = changed.at(SITE, 0), self.key(value_BMC)
+        return ItemMemory.of(value_BMC, key_BMD, None, interventions, steps, grid), state
 
     def _begin(self, mean_BC: Tensor) -> State:
         if self.start is None:
@@ -248,16 +222,16 @@ class ShowAttendTell(PictureNetwork):
         hidden_BW, cell_BW = torch.tanh(self.start(mean_BC)).chunk(2, 1)
         return State(hidden_BW, cell_BW)
 
-    def look_at(self, cells: Cells, state: State, sample: bool, step: int = 0) -> Look:
+    def look_at(self, cells: ItemMemory, state: State, sample: bool, step: int = 0) -> Look:
         """Attend to the cells with K sentences per picture.
 
         The scores are additive. The context is the weighted sum of all cells or one cell.
         """
         if self.config.attention == "none":
             return _blind(cells, state)
-        query_BK1D = self.query(state.hidden).unflatten(0, (len(cells.key), -1)).unsqueeze(2)
-        score_BKM = self.score(torch.tanh(cells.key[:, None] + query_BK1D)).squeeze(3)
-        weights_BKM = _weights(score_BKM, cells.factors_at(step))
+        query_BKW = state.hidden.unflatten(0, (len(cells.value), -1))
+        score_BKM = additive_scores(self.query, self.score, query_BKW, cells)
+        weights_BKM = cells.weights(score_BKM, step)
         weights_NM = weights_BKM.flatten(0, 1)
         chosen_N, log_N = choose_item(weights_NM, sample)
         read_BKM = weights_BKM
@@ -265,9 +239,7 @@ class ShowAttendTell(PictureNetwork):
             one_BKM = F.one_hot(chosen_N, weights_BKM.shape[2]).to(weights_BKM)
             # If every cell is banned, the context is zero.
             read_BKM = one_BKM.view_as(weights_BKM) * (weights_BKM > 0)
-        context_NC = (read_BKM @ cells.value).flatten(0, 1)
-        if cells.gate != 1.0:
-            context_NC = context_NC * cells.gate
+        context_NC = cells.gated((read_BKM @ cells.value).flatten(0, 1))
         # A gate scales the context by its importance for the next word (Xu et al. 2015, section
         # 4.2.1).
         gate_N1 = self.gate(state.hidden).sigmoid()
@@ -283,8 +255,7 @@ class ShowAttendTell(PictureNetwork):
     def read_out(self, words: Tensor, hidden: Tensor, context: Tensor) -> Tensor:
         """Compute logits [..., V] from the last word, the state and the context."""
         mixed = torch.tanh(words + self.from_hidden(hidden) + self.from_context(context))
-        logits: Tensor = F.linear(self.dropout(mixed), self.embedding.weight)
-        return logits
+        return self.logits(mixed)
 
     def write(
         self, features_BMC: Tensor, changed: NetworkInterventions = UNCHANGED
@@ -293,18 +264,13 @@ class ShowAttendTell(PictureNetwork):
         return RecurrentStepper(self, *self.remember(features_BMC, changed))
 
     def advance(
-        self, ids_N: Tensor, state: tuple[Tensor, ...], memory: Cells
+        self, ids_N: Tensor, state: tuple[Tensor, ...], memory: ItemMemory
     ) -> tuple[Tensor, State]:
         """Return the logits [N, V] after one more word of every row, and the new state."""
         word_NW = self.words(ids_N)
         look = self.look_at(memory, State(*state), sample=False)
         after = self.next(word_NW, look, State(*state))
         return self.read_out(word_NW, after.hidden, look.context), after
-
-    def words(self, ids: Tensor) -> Tensor:
-        """Embed words: [..., W]."""
-        words: Tensor = self.dropout(self.embedding(ids) * self.config.width**0.5)
-        return words
 
 
 def _mean(value_BMC: Tensor, hidden: Sequence[int]) -> Tensor:
@@ -316,16 +282,7 @@ def _mean(value_BMC: Tensor, hidden: Sequence[int]) -> Tensor:
     return value_BMC[:, seen_M].sum(1) / seen_M.sum().clamp_min(1)
 
 
-def _weights(score_BKM: Tensor, factors_M: Tensor | None) -> Tensor:
-    """Return the softmax times the factors, normalised; zeros if every cell is banned."""
-    if factors_M is None:
-        return score_BKM.softmax(2)
-    if not factors_M.any():
-        return torch.zeros_like(score_BKM)
-    return (score_BKM + factors_M.log()).softmax(2)
-
-
-def _blind(cells: Cells, state: State) -> Look:
+def _blind(cells: ItemMemory, state: State) -> Look:
     """Return a step without attention, with a context of zeros."""
     rows = len(state.cell)
     context_NC = cells.value.new_zeros(rows, cells.value.shape[2])

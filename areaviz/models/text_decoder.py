@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
-from areaviz.attention.area import AreaOptions
 from areaviz.attention.interventions import UNCHANGED, LayerInterventions, NetworkInterventions
 from areaviz.attention.memory import AreaMemory
 from areaviz.data.tokenizer import PAD
@@ -25,15 +24,6 @@ SITE = "decoder self"
 @dataclass(frozen=True, slots=True)
 class TextDecoderConfig(TransformerOptions):
     """The options of the network."""
-
-    @property
-    def about(self) -> str:
-        """The kind of attention in words."""
-        return self.form
-
-    def areas(self, layer: int) -> AreaOptions:
-        """Return the areas that the given layer (0-based) forms in the preceding tokens."""
-        return self.area_options(layer)
 
 
 class CausalLayer(EncoderLayer):
@@ -73,14 +63,6 @@ class TextDecoder(TransformerBase):
         self.norm = nn.LayerNorm(config.width)
         self.dropout = nn.Dropout(config.dropout)
         initialise(self, self.embedding)
-
-    def areas(self, name: str) -> AreaOptions:
-        """Return the areas of a field in the first layer, which has the largest areas."""
-        return self.config.areas(0)
-
-    def forward(self, target_BT: Tensor) -> Tensor:
-        """Return logits [B, T, V] of the next tokens; `target_BT` begins with the start symbol."""
-        return self.attend(target_BT, need_weights=False).logits
 
     def attend(
         self,

@@ -14,7 +14,6 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from areaviz.attention.area import AreaOptions
 from areaviz.attention.interventions import UNCHANGED, NetworkInterventions
 from areaviz.data.tokenizer import PAD
 from areaviz.models.decoder import TransformerBase, TransformerStepper
@@ -57,15 +56,6 @@ class TransformerConfig(TransformerOptions):
         chosen = SIZES[choice("size", size, tuple(SIZES))]
         return cls(vocabulary, **{**chosen, **options})
 
-    @property
-    def about(self) -> str:
-        """The kind of attention in words."""
-        return self.form
-
-    def areas(self, layer: int) -> AreaOptions:
-        """Return the areas that the given layer (0-based) forms in its memory."""
-        return self.area_options(layer)
-
 
 def padding_of(source_BM: Tensor) -> Tensor | None:
     """Return where a batch of sentences is padding, bool [B, M]; None if it is known not to be.
@@ -101,14 +91,6 @@ class Transformer(TransformerBase):
         self.decoder_norm = nn.LayerNorm(config.width)
         self.dropout = nn.Dropout(config.dropout)
         initialise(self, self.embedding)
-
-    def areas(self, name: str) -> AreaOptions:
-        """Return the areas of a field in the first layer, which has the largest areas."""
-        return self.config.areas(0)
-
-    def forward(self, source_BM: Tensor, target_BT: Tensor) -> Tensor:
-        """Return logits [B, T, V] of the next tokens; `target_BT` begins with the start symbol."""
-        return self.attend(source_BM, target_BT, need_weights=False).logits
 
     def attend(
         self,

@@ -180,12 +180,6 @@ class DoublyAttentiveTransformer(TransformerBase, PictureNetwork):
         """Return the areas of a field in the first layer, which has the largest areas."""
         return self.config.areas(0) if name == "picture" else self.config.transformer.areas(0)
 
-    def forward(
-        self, source_BM: Tensor | None, features_BPC: Tensor | None, target_BT: Tensor
-    ) -> Tensor:
-        """Return logits [B, T, V] of the next tokens; text or picture may be None."""
-        return self.attend(source_BM, features_BPC, target_BT, need_weights=False).logits
-
     def attend(
         self,
         source_BM: Tensor | None,

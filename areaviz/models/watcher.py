@@ -12,20 +12,17 @@ throughout.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from areaviz.attention.area import AreaOptions
 from areaviz.attention.interventions import UNCHANGED, NetworkInterventions
-from areaviz.attention.memory import AreaMemory
 from areaviz.attention.multihead import MultiHeadAttention
 from areaviz.models.layers import AreaChoices
-from areaviz.models.network import Pass
-from areaviz.models.recurrent import SITE, RecurrentStepper, RecurrentTranslator, State
+from areaviz.models.lstm_writer import Encoded, LstmWriter
+from areaviz.models.recurrent import SITE
 from areaviz.trace.limits import choice
 
 ENCODERS = ("frames", "motion", "both")
@@ -38,7 +35,6 @@ class WatcherConfig(AreaChoices):
     """The options of the network.
 
     Args:
-        vocabulary: number of words.
         encoder: one of `ENCODERS`.
         attends: whether to attend to frames; if not, their mean is read.
         frames: number of frames of a clip.
@@ -48,16 +44,8 @@ class WatcherConfig(AreaChoices):
         width: width of an item, and cells of the decoder.
         heads: heads of the attention.
         dropout: dropout on frames, words and the decoder's output, 0..1.
-        area_size: largest number of frames in an area, 1 for regular attention.
-        key_mode: see `AreaOptions`.
-        value_mode: see `AreaOptions`.
-        convolution: taps over neighbouring keys and values, 1 for no convolution.
-        size_bias: whether heads learn a bias per area size.
-        known_size: the largest area that learned keys and biases were trained with, 0 for
-            `area_size`.
     """
 
-    vocabulary: int
     encoder: str = "both"
     attends: bool = True
     frames: int = 16
@@ -66,12 +54,6 @@ class WatcherConfig(AreaChoices):
     width: int = 128
     heads: int = 1
     dropout: float = 0.1
-    area_size: int = 1
-    key_mode: str = "mean"
-    value_mode: str = "sum"
-    convolution: int = 1
-    size_bias: bool = False
-    known_size: int = 0
 
     def __post_init__(self) -> None:
         choice("encoder", self.encoder, ENCODERS)
@@ -92,31 +74,8 @@ class WatcherConfig(AreaChoices):
         seen = {"frames": "frames", "motion": "motion", "both": "frames and motion"}[self.encoder]
         return f"{seen}, {self.form if self.attends else 'no attention'}"
 
-    def areas(self, layer: int) -> AreaOptions:
-        """Return the areas that are formed in the clip."""
-        return self.memory_options()
 
-    def resized(self, area_size: int | None) -> Self:
-        """Return the options with a different largest area; raise as `AreaChoices.known_for`."""
-        if area_size is None or area_size == self.area_size:
-            return self
-        return replace(self, area_size=area_size, known_size=self.known_for(area_size))
-
-
-@dataclass(frozen=True, slots=True)
-class EncodedClip:
-    """The encoder output for B clips.
-
-    Args:
-        mean: mean of the visible frames, [B, W].
-        memory: the frames to attend to; None without attention.
-    """
-
-    mean: Tensor
-    memory: AreaMemory | None
-
-
-class VideoCaptioner(RecurrentTranslator):
+class VideoCaptioner(LstmWriter):
     """The video captioner, from pixels to words.
 
     Args:
@@ -143,43 +102,13 @@ class VideoCaptioner(RecurrentTranslator):
         self.sites = {SITE: ("target", "clip")} if config.attends else {}
         self.hidden_out = nn.Linear(width, width, bias=False)
 
-    def areas(self, name: str) -> AreaOptions:
-        """Return the areas that are formed in a field."""
-        return self.config.areas(0)
-
-    def attend(
-        self,
-        clip_BFSS: Tensor,
-        target_BT: Tensor,
-        need_weights: bool = True,
-        changed: NetworkInterventions = UNCHANGED,
-    ) -> Pass:
-        """Process all words at once; with `need_weights` return this pass's area weights."""
-        items_BFW, hidden_BF = self.watch(clip_BFSS, changed)
-        top_BTW, _ = self.decoder(self.words(target_BT))
-        if self.cross is None:
-            return Pass(self.read_out(top_BTW, _mean(items_BFW, hidden_BF)[:, None]), {})
-        context_BTW, weights = self.cross(
-            top_BTW,
-            items_BFW,
-            hidden_BF,
-            need_weights=need_weights,
-            interventions=changed.at(SITE, 0),
-        )
-        logits = self.read_out(top_BTW, context_BTW)
-        return Pass(logits, {} if weights is None else {SITE: [weights]})
-
-    def watch(
-        self, clip_BFSS: Tensor, changed: NetworkInterventions = UNCHANGED
-    ) -> tuple[Tensor, Tensor]:
-        """Encode clips of uint8.
+    def encode(self, seen: Tensor, changed: NetworkInterventions = UNCHANGED) -> Encoded:
+        """Encode clips of uint8, [B, F, S, S], with one item per frame.
 
         A hidden frame is replaced by the last visible one before it, so that its motion is hidden,
         too.
-
-        Returns:
-            One item per frame, [B, F, W], and which frames are hidden, bool [B, F].
         """
+        clip_BFSS = seen
         hidden = set(changed.hidden("clip"))
         shown: list[int] = []
         visible = [frame for frame in range(clip_BFSS.shape[1]) if frame not in hidden]
@@ -196,38 +125,8 @@ class VideoCaptioner(RecurrentTranslator):
                 seen_BFW = seen_BFW + encoder(seen_BFCSS)
         hidden_BF = torch.zeros(clip_BFSS.shape[:2], dtype=torch.bool, device=clip_BFSS.device)
         hidden_BF[:, list(hidden)] = True
-        return self.dropout(seen_BFW), hidden_BF
-
-    def read_out(self, top: Tensor, context: Tensor) -> Tensor:
-        """Compute logits [..., V] from the decoder's state and the context."""
-        return self.logits(torch.tanh(self.hidden_out(top) + context))
-
-    def advance(self, ids_N: Tensor, state: State, memory: EncodedClip) -> tuple[Tensor, State]:
-        """Return the logits [N, V] after one more word of every row, and the new state.
-
-        The state consists of the hidden and the cell state.
-        """
-        before = (state[0][None], state[1][None])
-        top_N1W, (hidden_1NW, cell_1NW) = self.decoder(self.words(ids_N)[:, None], before)
-        query_BKW = top_N1W[:, 0].unflatten(0, (len(memory.mean), -1))
-        if self.cross is None or memory.memory is None:
-            context_BKW = memory.mean[:, None].expand(-1, query_BKW.shape[1], -1)
-        else:
-            context_BKW = self.cross.ask(query_BKW, memory.memory)
-        logits_NV = self.read_out(top_N1W[:, 0], context_BKW.flatten(0, 1))
-        return logits_NV, (hidden_1NW[0], cell_1NW[0])
-
-    def write(
-        self, clip_BFSS: Tensor, changed: NetworkInterventions = UNCHANGED
-    ) -> RecurrentStepper:
-        """Return the decoder over these clips, which writes one word at a time."""
-        items_BFW, hidden_BF = self.watch(clip_BFSS, changed)
-        memory = None
-        if self.cross is not None:
-            memory = self.cross.remember(items_BFW, hidden_BF, changed.at(SITE, 0))
-        start_BW = items_BFW.new_zeros(len(items_BFW), self.config.width)
-        watched = EncodedClip(_mean(items_BFW, hidden_BF), memory)
-        return RecurrentStepper(self, watched, (start_BW, start_BW))
+        start_B1W = seen_BFW.new_zeros(len(seen_BFW), 1, self.config.width)
+        return Encoded(self.dropout(seen_BFW), hidden_BF, (start_B1W, start_B1W))
 
 
 class FrameEncoder(nn.Module):
@@ -282,9 +181,3 @@ def _standardised(pixels_BFSSC: Tensor) -> Tensor:
     mean_B1113 = pixels_BFSSC.mean((1, 2, 3), keepdim=True)
     spread_B1111 = pixels_BFSSC.std((1, 2, 3, 4), keepdim=True)
     return (pixels_BFSSC - mean_B1113) / (spread_B1111 + 1e-3)
-
-
-def _mean(items_BFW: Tensor, hidden_BF: Tensor) -> Tensor:
-    """Return the mean of the visible items, [B, W], or zeros if all are hidden."""
-    seen_BF1 = (~hidden_BF)[:, :, None].to(items_BFW.dtype)
-    return (items_BFW * seen_BF1).sum(1) / seen_BF1.sum(1).clamp_min(1)

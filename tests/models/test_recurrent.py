@@ -26,7 +26,7 @@ from areaviz.models.birnn import Birnn, BirnnConfig
 from areaviz.models.checkpoint import TOKENIZER, save_weights
 from areaviz.models.decoder import token_log_probabilities
 from areaviz.models.lstm import SIZES, LstmConfig, LstmTranslator
-from areaviz.models.recurrent import SITE, RecurrentTranslator, read_items
+from areaviz.models.recurrent import SITE, RecurrentWriter, read_items
 from areaviz.models.writing import GenerationModel
 from areaviz.publish.export import export
 from areaviz.trace import codec
@@ -63,7 +63,7 @@ CHANGES: list[tuple[Change, ...]] = [
 ]
 
 
-def network(form: str, vocabulary: int = 20, dropout: float = 0.0) -> RecurrentTranslator:
+def network(form: str, vocabulary: int = 20, dropout: float = 0.0) -> RecurrentWriter:
     """Return a network of 8 units with random weights.
 
     Convolutions normally start at zero. Here they are random.
@@ -71,7 +71,7 @@ def network(form: str, vocabulary: int = 20, dropout: float = 0.0) -> RecurrentT
     torch.manual_seed(0)
     options = {"width": 8, "dropout": dropout, **FORMS[form]}
     if form in ("additive", "none"):
-        made: RecurrentTranslator = Birnn(BirnnConfig(vocabulary, scoring=6, **options))
+        made: RecurrentWriter = Birnn(BirnnConfig(vocabulary, scoring=6, **options))
     else:
         made = LstmTranslator(LstmConfig(vocabulary, **options))
     for name, value in made.named_parameters():
