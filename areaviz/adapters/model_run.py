@@ -176,7 +176,7 @@ def _said_without_place(fields: Iterable[Field]) -> dict[str, str]:
     """Return details that name the tokens without characters in the text, such as its end token."""
     said = {}
     for item in fields:
-        if item.kind != "text" or not item.raw:
+        if not item.is_text or not item.raw:
             continue
         is_empty = item.anchors[:, 0] == item.anchors[:, 1]
         names = [label for label, empty in zip(item.labels, is_empty, strict=True) if empty]

@@ -10,7 +10,7 @@ import numpy as np
 
 from areaviz.drawing.labels import escape_controls, show_invisibles, truncate
 from areaviz.trace.areas import Area, AreaGrid, area_text, span_text
-from areaviz.trace.kinds import is_text
+from areaviz.trace.kinds import in_text, kind_of_field
 from areaviz.trace.query import SAME_TEXT, is_one_text, words
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
@@ -24,8 +24,6 @@ _NAMES = {
     "history": "output so far",
     "pictures": "row of pictures",
 }
-LABELLED = {"facts": "“{}”", "points": "point {}", "clip": "{}"}
-"""For kinds of fields whose items are named one by one: the format of an item's label."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,7 +103,7 @@ def fits_text(trace: Trace, focus: Focus) -> bool:
     if not fits_map(trace, focus):
         return False
     attention = trace.maps[focus.site]
-    return trace.fields[attention.query].kind == trace.fields[attention.memory].kind == "text"
+    return trace.fields[attention.query].is_text and trace.fields[attention.memory].is_text
 
 
 def fits_spans(trace: Trace, focus: Focus) -> bool:
@@ -114,7 +112,7 @@ def fits_spans(trace: Trace, focus: Focus) -> bool:
         return False
     attention = trace.maps[focus.site]
     is_row = attention.grid.height == 1
-    return is_row and all(is_text(trace.fields[n]) for n in (attention.query, attention.memory))
+    return is_row and all(in_text(trace.fields[n]) for n in (attention.query, attention.memory))
 
 
 def select(trace: Trace, focus: Focus) -> FocusedMap:
@@ -171,7 +169,7 @@ def visible_labels(field: Field) -> tuple[str, ...]:
 
 def groups(field: Field, unit: str) -> Runs:
     """Return the items of a field one by one, or the words of a text as runs of items."""
-    if unit == "word" and field.kind == "text":
+    if unit == "word" and field.is_text:
         return words(field)
     return [(item, item + 1) for item in range(len(field))]
 
@@ -278,20 +276,20 @@ def quote_items(
 
 def area_words(memory: Field, grid: AreaGrid, area: Area) -> str:
     """Describe an area: as a quotation, by labels, or by rows and columns of a picture's cells."""
-    if memory.kind == "text":
-        return f"{quote_items(memory, grid.items_of(area))} ({span_text(area)})"
-    if memory.kind == "sound":
-        return moment_words(memory, grid.items_of(area))
-    if memory.kind in LABELLED:
-        return label_words(memory, grid.items_of(area))
-    return area_text(area)
+    words = items_words(memory, grid.items_of(area))
+    if memory.is_text:
+        return f"{words} ({span_text(area)})"
+    return words or area_text(area)
 
 
-def label_words(field: Field, items: tuple[int, ...]) -> str:
-    """Describe items by their labels: facts as quotations, points by their numbers."""
-    return ", ".join(
-        LABELLED[field.kind].format(escape_controls(field.labels[item])) for item in items
-    )
+def items_words(field: Field, items: Sequence[int]) -> str:
+    """Describe items as a quotation, by seconds or by labels; "" if they are cells of a picture."""
+    if field.is_text:
+        return quote_items(field, items)
+    if field.kind == "sound":
+        return moment_words(field, items)
+    named = kind_of_field(field).named
+    return ", ".join(named.format(escape_controls(field.labels[item])) for item in items if named)
 
 
 def moment_words(field: Field, items: Sequence[int]) -> str:

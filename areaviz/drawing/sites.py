@@ -9,6 +9,7 @@ from areaviz.drawing.gazes import CANVAS
 from areaviz.trace.attribution import WAYS, attributed_site
 from areaviz.trace.best import BEST, best_site
 from areaviz.trace.derived import AS_AREAS, SUMS, base_site
+from areaviz.trace.kinds import kind_of_field
 from areaviz.trace.query import is_one_text
 from areaviz.trace.record import Trace
 
@@ -38,11 +39,6 @@ PICTURE_SITES = {
     "pointer": "Answer to points",
 }
 """Names of sites if there is no source text."""
-# Names of sites that attend to something other than a picture, by its field.
-_OTHER_SITES = {
-    "sound": {"encoder-decoder": "Output to sound"},
-    "clip": {"encoder-decoder": "Words to frames"},
-}
 ONE_TEXT = {"decoder self": "Within the text"}
 """Names of sites if input and output are one text."""
 # Names of sites if both texts were given and none was written.
@@ -87,9 +83,8 @@ def site_name(trace: Trace, site: str) -> str:
         names = names | _READ_SITES
     if is_one_text(trace):
         names = names | ONE_TEXT
-    for field, others in _OTHER_SITES.items():
-        if field in trace.fields:
-            names = names | others
+    for field in trace.fields.values():
+        names = {**names, **kind_of_field(field).sites}
     aligned = ", best alignment" if best else ""
     by = f", by {WAYS[attributed]}" if attributed else ""
     return _base_name(trace, site, names) + _DERIVED.get(derived, "") + by + aligned

@@ -73,7 +73,7 @@ def _words(query: Field) -> npt.NDArray[np.bool_]:
     A word of several items is shown by the mean over its items, which says less.
     """
     letters_Q = np.array([label.strip().isalpha() for label in query.labels], bool)
-    if query.kind != "text":
+    if not query.is_text:
         return letters_Q
     runs = words(query)
     whole = [start for start, end in runs if end == start + 1]

@@ -59,9 +59,9 @@ def fits(trace: Trace, focus: Focus) -> bool:
     attention = trace.maps.get(focus.site)
     if attention is None or trace.request.picture is None:
         return False
-    if trace.fields[attention.memory].kind != "picture":
+    if not trace.fields[attention.memory].is_picture:
         return False
-    return trace.fields[attention.query].kind == "text" or attention.query == attention.memory
+    return trace.fields[attention.query].is_text or attention.query == attention.memory
 
 
 def grid_payload(
@@ -102,7 +102,7 @@ def grid_payload(
     arrays["cells"] = narrow(memory.anchors, max(picture.width, picture.height))
     arrays["picture"] = webp(picture)
     text = None
-    if query.kind == "text":
+    if query.is_text:
         arrays |= text_arrays(query)
         text = {
             "title": title(display_field(trace, attention.query)),

@@ -209,7 +209,7 @@ def _with_items(trace: Trace, focus: Focus) -> Focus:
         return focus
     attention = trace.maps[focus.site]
     query, grid = trace.fields[attention.query], attention.grid
-    if query.kind == "picture":
+    if query.is_picture:
         items: Sequence[int] = (grid.height // 2 * grid.width + grid.width // 2,)
     else:
         _, end = groups(query, focus.unit)[:_PANELS][-1]
@@ -220,7 +220,7 @@ def _with_items(trace: Trace, focus: Focus) -> Focus:
 def _parts(trace: Trace, focus: Focus) -> list[Focus]:
     """Split a focus into panels: one per selected word, but a single one for cells."""
     query, chosen = trace.fields[trace.maps[focus.site].query], set(focus.items)
-    if focus.side == "memory" or query.kind == "picture":
+    if focus.side == "memory" or query.is_picture:
         return [focus]
     runs = [range(*run) for run in groups(query, focus.unit)]
     words = [run for run in runs if not chosen.isdisjoint(run)]
@@ -233,7 +233,7 @@ def _panel(trace: Trace, focus: Focus) -> Panel:
     query, grid, items = trace.fields[attention.query], attention.grid, list(focus.items)
     heads = heads_of(attention, focus.head)
     share_QN = np.mean([item_shares(attention, focus.layer, head) for head in heads], 0)
-    by_query, is_text = focus.side == "query", query.kind == "text"
+    by_query, is_text = focus.side == "query", query.is_text
     # One line per head: its top place, or what it read.
     legend = []
     for head in heads:
@@ -260,7 +260,7 @@ def _name(trace: Trace, focus: Focus) -> str:
     """Name the selection: words in quotation marks, cells by their position."""
     attention = trace.maps[focus.site]
     query = trace.fields[attention.query]
-    if focus.side == "memory" or query.kind == "picture":
+    if focus.side == "memory" or query.is_picture:
         return truncate(cells_text(focus.items, attention.grid), 48)
     return f"“{truncate(query_text(query, focus.items, attention.grid), 48)}”"
 
@@ -270,7 +270,7 @@ def _title(trace: Trace, focus: Focus) -> str:
     kind = field_name(field)
     if focus.side == "memory":
         return f"What of the {kind} attends to {name}"
-    whose = f"the {kind} {name}" if field.kind == "text" else f"{name} of the {kind}"
+    whose = f"the {kind} {name}" if field.is_text else f"{name} of the {kind}"
     return f"What {whose} attends to"
 
 

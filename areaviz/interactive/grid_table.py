@@ -79,7 +79,7 @@ def query_text(
     grid: AreaGrid,
 ) -> str:
     """Return the text of queries, or the position of their cells."""
-    return items_text(field, items) if field.kind == "text" else cells_text(items, grid)
+    return items_text(field, items) if field.is_text else cells_text(items, grid)
 
 
 def cells_text(items: Sequence[int], grid: AreaGrid) -> str:

@@ -79,7 +79,7 @@ def readings(attention: AttentionMap, layer: int, query: Field) -> Readings:
 def rows_of(query: Field) -> list[tuple[int, int]]:
     """Return the runs of queries that get smallest areas: every item, then every longer word."""
     single = [(item, item + 1) for item in range(len(query))]
-    longer = words(query) if query.kind == "text" else []
+    longer = words(query) if query.is_text else []
     return [*single, *(run for run in longer if run[1] - run[0] > 1)]
 
 
@@ -94,7 +94,7 @@ def offered_masses(attention: AttentionMap, rows: int) -> tuple[int, ...]:
 
 def chosen_runs(query: Field, items: Sequence[int], unit: str) -> Groups:
     """Return the rows of `rows_of` for the selected items: whole words if the unit is a word."""
-    if unit != "word" or query.kind != "text":
+    if unit != "word" or not query.is_text:
         return [(item, item + 1) for item in items]
     chosen = set(items)
     return [run for run in words(query) if not chosen.isdisjoint(range(*run))]

@@ -99,7 +99,7 @@ def _layer_counts(attention: AttentionMap, layer: int, memory: Field) -> dict[st
         rows.append(_item_sums(shares_QN, shift))
         cells_HN.append(shares_QN.sum(0, dtype=np.float64))
     sums = {name: np.array([row[name] for row in rows], dtype=np.float64) for name in rows[0]}
-    if memory.kind == "picture":  # its cells are the same positions in every example
+    if memory.is_picture:  # its cells are the same positions in every example
         sums["cells"] = np.stack(cells_HN)
     return sums | _area_sums(attention, layer, memory)
 
@@ -139,7 +139,7 @@ def _area_sums(attention: AttentionMap, layer: int, memory: Field) -> dict[str, 
     top_HQ, seen_HQ = weights_HQA.argmax(-1), weights_HQA.any(-1)
     long_HQ = (attention.grid.sizes()[top_HQ] > 1) & seen_HQ
     sums = {"long": long_HQ.sum(-1).astype(np.float64)}
-    if memory.kind != "text":
+    if not memory.is_text:
         names = [name + end for name in ("edge", *LONG) for end in ("", "_random")]
         return sums | dict.fromkeys(names, np.zeros(attention.heads))
     areas = WordAreas.of(attention.grid, memory)

@@ -70,7 +70,7 @@ def _checked(number: int, trace: Trace, links: WordLinks, site: str) -> LinkedMa
     _check_pairs(number, links)
     attention = trace.maps[site]
     fields = trace.fields[attention.memory], trace.fields[attention.query]
-    if any(field.kind != "text" for field in fields):
+    if any(not field.is_text for field in fields):
         raise InputError(
             f"Example {number} does not attend from text to text, but links join words. Give boxes."
         )

@@ -63,7 +63,7 @@ def span_figures(traces: Iterable[Trace]) -> dict[str, dict[str, float]]:
         for trace in traces:
             for site, attention in trace.maps.items():
                 memory = trace.fields[attention.memory]
-                if memory.kind == "text":
+                if memory.is_text:
                     yield site, span_counts(attention, memory)
 
     return {site: total.figures() for site, total in add_by_site(counts()).items()}

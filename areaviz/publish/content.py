@@ -227,6 +227,9 @@ def opening_focus(trace: Trace, shown: Sequence[Place], focus: Focus | None) -> 
     if focus.site in trace.gazes:
         return None if place is None else _look_focus(trace, focus)
     check_focus(trace, focus)
+    if not shown:
+        # No component shows this trace, so the page has its figures alone.
+        return None
     if place is not None and KINDS[place.kind].is_whole:
         return replace(focus, layer=place.layers[-1])
     if place is None or focus.layer not in place.layers:

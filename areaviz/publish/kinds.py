@@ -71,7 +71,7 @@ def attending_word(trace: Trace, focus: Focus) -> Items:
     attention = trace.maps[focus.site]
     field = trace.fields[attention.query]
     # Select something even if the output has no words.
-    first = (0,) if field.kind == "text" and len(field) else ()
+    first = (0,) if field.is_text and len(field) else ()
     # Words before a picture attend to none of it.
     weights_HQA = attention.weights[focus.layer]
     attending = set(np.flatnonzero(np.asarray(weights_HQA).any(axis=(0, 2))).tolist())
@@ -89,7 +89,7 @@ def longest_word(field: Field, allowed: Container[int] | None = None) -> Items:
     """
     longest: Items = ()
     length = 0
-    for start, end in words(field) if field.kind == "text" else ():
+    for start, end in words(field) if field.is_text else ():
         texts = [field.raw[first:last] for first, last in field.anchors[start:end].tolist()]
         lettered = [item for item, text in enumerate(texts) if any(map(str.isalnum, text))]
         is_allowed = allowed is None or any(item in allowed for item in range(start, end))

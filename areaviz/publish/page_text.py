@@ -66,7 +66,7 @@ def output_text(trace: Trace) -> Markup:
     """Return the output with uncertain items tinted."""
     field = trace.fields[trace.output.field]
     likely = trace.output.probabilities.tolist()
-    anchors = field.anchors.tolist() if field.kind == "text" else []
+    anchors = field.anchors.tolist() if field.is_text else []
     parts: list[str] = []
     done = 0
     for (start, end), probability in zip(anchors, likely, strict=False):

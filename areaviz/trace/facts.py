@@ -10,6 +10,7 @@ import re
 import numpy as np
 
 from areaviz.trace.errors import InputError
+from areaviz.trace.kind import Kind
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Request
 
@@ -81,3 +82,15 @@ def facts_problem(field: Field, request: Request) -> str:
         return "is of facts but the request's text is not a story"
     is_same = np.array_equal(np.array(facts), field.anchors) and field.raw == request.text
     return "" if is_same else "has other facts than the request"
+
+
+FACTS = Kind(
+    "facts",
+    "facts",
+    2,
+    facts_problem,
+    EXAMPLE,
+    in_text=True,
+    named="“{}”",
+    hidden="Its place in the story stays, so facts before it are as old as they were.",
+)

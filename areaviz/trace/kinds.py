@@ -1,36 +1,25 @@
-"""The kinds of fields: what their anchors are, and which conditions the anchors must meet.
+"""The kinds of fields: everything that the program knows about each kind of input.
 
 The input itself is in the request: its text, picture, sound or clip. A new kind whose input can be
-written as text therefore needs one file like `points.py` and one line in `KINDS`. Files, links and
-the wire then carry it.
+written as text therefore needs one file like `points.py` and its name in `KINDS`. Files, links,
+messages, sentences about its items and the forms of What if then know it.
 
 Shapes: N items.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 import numpy as np
 
-from areaviz.trace.facts import facts_problem
-from areaviz.trace.points import points_problem
+from areaviz.trace.errors import InputError
+from areaviz.trace.facts import FACTS
+from areaviz.trace.kind import Kind
+from areaviz.trace.limits import shorten
+from areaviz.trace.points import POINTS
 from areaviz.trace.record import Field
 from areaviz.trace.request import Request
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """One kind of field."""
-
-    # Number of integers per anchor.
-    anchor: int
-    # Returns what is wrong with a field of a request, as in "The field has ...", or "" if nothing
-    # is.
-    problem: Callable[[Field, Request], str]
-    # Whether anchors are the start and end of each item in `Field.raw`, in characters.
-    in_text: bool = False
 
 
 def text_problem(field: Field, request: Request) -> str:
@@ -74,17 +63,38 @@ def clip_problem(field: Field, request: Request) -> str:
     return "" if np.all(inside_N) else f"has anchors outside its {clip.frames} frames"
 
 
+TEXT = Kind("text", "words", 2, text_problem, "A small dog runs.", in_text=True)
+PICTURE = Kind("picture", "cells", 4, picture_problem)
+SOUND = Kind("sound", "moments", 2, sound_problem, sites={"encoder-decoder": "Output to sound"})
+CLIP = Kind(
+    "clip",
+    "frames",
+    2,
+    clip_problem,
+    named="{}",
+    hidden="In its place the frame before it is seen, so that its motion is hidden, too.",
+    sites={"encoder-decoder": "Words to frames"},
+)
 KINDS: Mapping[str, Kind] = {
-    "text": Kind(2, text_problem, in_text=True),
-    "picture": Kind(4, picture_problem),
-    "sound": Kind(2, sound_problem),
-    "clip": Kind(2, clip_problem),
-    "points": Kind(2, points_problem),
-    "facts": Kind(2, facts_problem, in_text=True),
+    kind.name: kind for kind in (TEXT, PICTURE, SOUND, CLIP, POINTS, FACTS)
 }
 """Every kind, by `Field.kind`."""
 
 
-def is_text(field: Field) -> bool:
+def kind_of_field(field: Field) -> Kind:
+    """Return the kind of a field.
+
+    Raises:
+        InputError: The kind is unknown.
+    """
+    if field.kind not in KINDS:
+        raise InputError(
+            f'The field "{shorten(field.name)}" is of the unknown kind "{shorten(field.kind)}"; use'
+            f" one of: {', '.join(KINDS)}."
+        )
+    return KINDS[field.kind]
+
+
+def in_text(field: Field) -> bool:
     """Return whether the anchors of a field's items are positions in its raw text."""
-    return KINDS[field.kind].in_text
+    return kind_of_field(field).in_text

@@ -10,6 +10,7 @@ import re
 import numpy as np
 
 from areaviz.trace.errors import InputError
+from areaviz.trace.kind import Kind
 from areaviz.trace.limits import shorten
 from areaviz.trace.record import Field, IntArray
 from areaviz.trace.request import Request
@@ -57,3 +58,14 @@ def points_problem(field: Field, request: Request) -> str:
     except InputError:
         return "is of points but the request's text is not"
     return "" if np.array_equal(points_N2, field.anchors) else "has other points than the request"
+
+
+POINTS = Kind(
+    "points",
+    "points",
+    2,
+    points_problem,
+    "120,300 400,80",
+    named="point {}",
+    hidden="The model has read it all the same; a tour comes to it when no other is left.",
+)

@@ -54,6 +54,16 @@ class Field:
     def __len__(self) -> int:
         return len(self.labels)
 
+    @property
+    def is_text(self) -> bool:
+        """True if the items are pieces of a text."""
+        return self.kind == "text"
+
+    @property
+    def is_picture(self) -> bool:
+        """True if the items are cells of the request's picture."""
+        return self.kind == "picture"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AttentionMap:

@@ -10,6 +10,7 @@ import pytest
 from areaviz.publish.content import initial_focus, opening_focus, opening_payloads, places
 from areaviz.publish.kinds import longest_word
 from areaviz.publish.options import PageOptions
+from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from tests import fakes
@@ -111,3 +112,10 @@ def test_looks_are_sent_once(site: str) -> None:
     assert [(place.kind, place.site) for place in shown] == [("looks", site)]
     (sent,) = opening_payloads(trace, shown, PageOptions(), Focus(site), 0)
     assert (sent.site, sent.layer) == (site, 0) and sent.data
+
+
+def test_page_without_components_opens_with_its_figures_alone() -> None:
+    trace = fakes.trace()
+    assert opening_focus(trace, [], Focus("encoder-decoder")) is None
+    with pytest.raises(InputError):
+        opening_focus(trace, [], Focus("nowhere"))

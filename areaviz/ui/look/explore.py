@@ -223,6 +223,6 @@ def _matches(traces: Traces, trace: Trace, focus: Focus) -> dict[str, list[tuple
         if other is trace or focus.site not in other.maps:
             continue
         field = other.fields[other.maps[focus.site].query]
-        if field.kind == own.kind == "text" and field.raw != own.raw:
+        if field.is_text and own.is_text and field.raw != own.raw:
             found[field.raw] = matched_characters(field, own)
     return found

@@ -160,8 +160,8 @@ def layer_names(trace: Trace, site: str) -> Name:
 
 def _items_name(field: Field) -> str:
     """Return the plural for what a layer without areas attends to."""
-    if field.kind != "text":
-        return "cells" if field.kind == "picture" else "single"
+    if not field.is_text:
+        return "cells" if field.is_picture else "single"
     lengths = field.anchors[:, 1] - field.anchors[:, 0]
     return "words" if (lengths > 1).any() else "characters"
 

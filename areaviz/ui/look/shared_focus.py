@@ -29,7 +29,7 @@ def shared(main: Trace, other: Trace, focus: Focus) -> Focus:
 def same_words(main: Trace, other: Trace, focus: Focus) -> tuple[int, ...]:
     """Return the items of `other` in the words that are selected in `main` and occur in both."""
     one, two = side_field(main, focus), side_field(other, focus)
-    return counterparts(one, two, focus.items) if one.kind == two.kind == "text" else ()
+    return counterparts(one, two, focus.items) if one.is_text and two.is_text else ()
 
 
 def followed(main: Trace, other: Trace, focus: Focus, asked: Focus, chosen: Focus) -> Focus:
@@ -68,7 +68,7 @@ def same_items(main: Trace, other: Trace, focus: Focus) -> bool:
     if focus.site not in sites(other):
         return False
     one, two = side_field(main, focus), side_field(other, focus)
-    if one.kind == "picture":
+    if one.is_picture:
         first, second = main.request.picture, other.request.picture
         if (first and first.digest) != (second and second.digest):
             return False

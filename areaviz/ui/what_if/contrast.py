@@ -42,7 +42,7 @@ def contrast(page: WhatIfPage, backend: Backend, run: Experiment, focus: Focus) 
 def _can_be_given(trace: Trace) -> bool:
     """Return whether the output is a text that was produced item by item."""
     output = trace.fields[trace.output.field]
-    return "history" in trace.fields and output.kind == "text" and bool(output_words(output))
+    return "history" in trace.fields and output.is_text and bool(output_words(output))
 
 
 def _asked(page: WhatIfPage, trace: Trace, focus: Focus) -> Contrast | None:

@@ -8,6 +8,7 @@ import streamlit as st
 from areaviz.drawing.labels import escape_controls
 from areaviz.metrics.words import word_runs
 from areaviz.trace.interventions import Change, Hide
+from areaviz.trace.kinds import kind_of_field
 from areaviz.trace.query import is_one_text
 from areaviz.trace.request import Focus
 from areaviz.trace.sound import RATE
@@ -17,14 +18,6 @@ from areaviz.ui.what_if.state import WhatIfPage
 from areaviz.ui.what_if.words import candidates
 
 MOST_WORDS = 60
-WHOLE = {
-    "clip": "In its place the frame before it is seen, so that its motion is hidden, too.",
-    "facts": "Its place in the story stays, so facts before it are as old as they were.",
-    "points": "The model has read it all the same; a tour comes to it when no other is left.",
-}
-"""Inputs whose items can be hidden one by one, with the effect of hiding."""
-ITEMS = {"clip": "frames"}
-"""Names of the items of an input, where they differ from the input's name."""
 STEP = 0.05
 """Step in seconds for the start and end of a hidden part of a sound."""
 
@@ -58,9 +51,9 @@ def hide_items(page: WhatIfPage, run: Experiment, focus: Focus) -> Change | None
     """Let the user choose facts, points or frames to hide, by their labels."""
     memory = run.before.fields[run.before.maps[focus.site].memory]
     names = {item: escaped(escape_controls(label)) for item, label in enumerate(memory.labels)}
-    noun = ITEMS.get(memory.name, memory.name)
-    chosen = page.pills(noun.capitalize(), "words", names)
-    st.caption(f"What is hidden gets no weight at any step. {WHOLE[memory.name]}")
+    kind = kind_of_field(memory)
+    chosen = page.pills(kind.items.capitalize(), "words", names)
+    st.caption(f"What is hidden gets no weight at any step. {kind.hidden}")
     return Hide(memory.name, tuple(sorted(chosen))) if chosen else None
 
 

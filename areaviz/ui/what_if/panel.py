@@ -13,6 +13,7 @@ from areaviz.trace.attribution import WAYS
 from areaviz.trace.best import best_site
 from areaviz.trace.derived import base_site
 from areaviz.trace.interventions import KINDS, Change, Gate, Weigh
+from areaviz.trace.kinds import kind_of_field
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.shell.engine import known_card
@@ -21,8 +22,6 @@ from areaviz.ui.shell.markdown import escaped, visible
 from areaviz.ui.what_if.contrast import contrast
 from areaviz.ui.what_if.experiment import Experiment, reads_output
 from areaviz.ui.what_if.hiding import (
-    ITEMS,
-    WHOLE,
     hide_cells,
     hide_items,
     hide_moment,
@@ -111,8 +110,8 @@ def _kinds(run: Experiment, focus: Focus) -> dict[str, tuple[str, Chooser]]:
         kinds["hide"] = "Hide cells", hide_cells
     elif memory.name == "sound":
         kinds = {"hide": ("Hide a moment", hide_moment), **kinds}
-    elif memory.name in WHOLE:
-        kinds = {"hide": (f"Hide {ITEMS.get(memory.name, memory.name)}", hide_items), **kinds}
+    elif kind_of_field(memory).hidden:
+        kinds = {"hide": (f"Hide {kind_of_field(memory).items}", hide_items), **kinds}
     if run.request.picture is not None:
         kinds["picture"] = "Swap the picture", _swap
     return kinds

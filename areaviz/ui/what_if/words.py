@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from areaviz.drawing.select import LABELLED, area_words, label_words, moment_words, quote_items
+from areaviz.drawing.select import area_words, items_words
 from areaviz.drawing.sites import layer_noun, site_name
 from areaviz.trace.areas import Area
 from areaviz.trace.interventions import Change, Gate, Hide, Share
@@ -89,10 +89,7 @@ def _items(trace: Trace, name: str, items: tuple[int, ...]) -> str:
     known = [item for item in sorted(items) if field is not None and item < len(field)]
     if field is None or not known:
         return f"{len(items)} items"
-    if field.kind == "text":
-        return quote_items(field, known)
-    if field.kind == "sound":
-        return moment_words(field, known)
-    if field.kind in LABELLED:
-        return label_words(field, tuple(known))
+    words = items_words(field, known)
+    if words:
+        return words
     return field.labels[known[0]] if len(known) == 1 else f"{len(known)} cells of the picture"
