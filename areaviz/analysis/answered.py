@@ -106,7 +106,7 @@ def _middles(trace: Trace) -> FloatArray | None:
             return middles_T2
     for attention in trace.maps.values():
         is_written = attention.query == trace.output.field
-        if is_written and trace.fields[attention.memory].kind == "picture":
+        if is_written and trace.fields[attention.memory].is_picture:
             chosen_T = item_shares(attention, attention.layers - 1, None).argmax(1)
             anchors_T22 = trace.fields[attention.memory].anchors[chosen_T].reshape(-1, 2, 2)
             return np.asarray(anchors_T22.mean(1))

@@ -52,8 +52,19 @@ def compute_metrics(trace: Trace, example: Example) -> Measured:
     for name, one in MEASURES.items():
         if isinstance(one, OwnMeasure):
             values |= _own(name, one, trace, example)
-    known = [name for name in MEASURES if np.isfinite(values.get(name, np.nan))]
-    return {name: float(values[name]) for name in known}
+    return {name: value for name, value in in_order(values).items() if np.isfinite(value)}
+
+
+def in_order(values: Measured) -> Measured:
+    """Return values as plain numbers in the order of `MEASURES`.
+
+    Raises:
+        KeyError: The table has no such measure, so its value would be lost.
+    """
+    unknown = sorted(values.keys() - MEASURES.keys())
+    if unknown:
+        raise KeyError(f"MEASURES lacks {', '.join(unknown)}")
+    return {name: float(values[name]) for name in MEASURES if name in values}
 
 
 def _own(name: str, one: OwnMeasure, trace: Trace, example: Example) -> Measured:
@@ -86,7 +97,7 @@ def link_counts(trace: Trace, example: Example) -> LinkCounts | None:
 def _reads_text(trace: Trace) -> bool:
     """Return whether the output attends to a text."""
     attention = trace.maps.get(CROSS)
-    return attention is not None and trace.fields[attention.memory].kind == "text"
+    return attention is not None and trace.fields[attention.memory].is_text
 
 
 def _output(trace: Trace, example: Example) -> Measured:
@@ -151,7 +162,7 @@ def _pointing(trace: Trace, example: Example) -> Measured:
     picture, boxes = trace.request.picture, example.boxes
     for attention in trace.maps.values():
         written, cells = trace.fields[attention.query], trace.fields[attention.memory]
-        if attention.query == trace.output.field and cells.kind == "picture":
+        if attention.query == trace.output.field and cells.is_picture:
             break
     else:
         return {}

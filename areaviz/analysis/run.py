@@ -14,7 +14,7 @@ from itertools import chain, islice
 from threading import Event
 
 from areaviz.analysis.batches import batches, row_of_trace
-from areaviz.analysis.measures import MEASURES
+from areaviz.analysis.measures import in_order
 from areaviz.analysis.output_scores import score_outputs
 from areaviz.analysis.row_lines import Header, Row
 from areaviz.analysis.rows import RowFile
@@ -146,8 +146,7 @@ def rows_of_outputs(dataset: Dataset, outputs: Sequence[str | None]) -> Mapping[
     examples = [dataset.examples[at] for at, _ in known]
     scores = score_outputs([output for _, output in known], examples, dataset.medium == SOUND)
     for (index, output), found in zip(known, scores, strict=True):
-        measures = {name: float(found[name]) for name in MEASURES if name in found}
-        rows[index] = Row(index, output, "", measures)
+        rows[index] = Row(index, output, "", in_order(found))
     return dict(sorted(rows.items()))
 
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from areaviz.analysis import measures
 from areaviz.analysis.answered import facts_read, glimpse_hit_rate, score_points
-from areaviz.analysis.measures import MEASURES, compute_metrics
+from areaviz.analysis.measures import MEASURES, compute_metrics, in_order
 from areaviz.analysis.output_scores import score_output
 from areaviz.data.examples import Example
 from areaviz.trace.areas import AreaGrid
@@ -161,3 +162,12 @@ def test_attention_to_cells_hits_a_digit_with_its_heaviest_cell() -> None:
     trace = looking("encoder-decoder", 0, 3, 0)
     seen = Example("1", "", ("7",), "a.png", boxes=(("7", LEFT),))
     assert glimpse_hit_rate(trace, seen) == {"pointing": pytest.approx(2 / 3)}
+
+
+def test_a_measure_that_no_table_names_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A misspelt key would otherwise be lost without a word."""
+    monkeypatch.setattr(measures, "GROUPS", (lambda trace, example: {"confidance": 1.0},))
+    with pytest.raises(KeyError, match="confidance"):
+        compute_metrics(fakes.trace(), Example("one", "A dog."))
+    first, second, *_ = MEASURES
+    assert list(in_order({second: 1, first: 2})) == [first, second]
