@@ -20,10 +20,10 @@ from areaviz.data.grounding import FUNCTION_WORDS
 from areaviz.data.picture_samples import PHOTOS, sample
 from areaviz.data.pictures import decode
 from areaviz.data.places import CHECKPOINTS, ROOT
-from areaviz.metrics.lit_places import lit_places
 from areaviz.metrics.pointing import Box
 from areaviz.trace.picture import Picture
 from areaviz.trace.request import Request
+from tests.lit_places import lit_places
 
 PATH, MARK = ROOT / "docs" / "photos.md", "photos"
 SITE = "encoder-decoder"

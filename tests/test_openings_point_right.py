@@ -16,13 +16,13 @@ from areaviz.data.grounding import Grounded
 from areaviz.data.picture_samples import names, sample, scene_sample
 from areaviz.data.places import CHECKPOINTS
 from areaviz.data.scenes import TIE
-from areaviz.metrics.lit_places import QUARTER, LitPlaces, lit_places
 from areaviz.metrics.pointing import Box
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.forms.model_choice import FIRST
 from areaviz.ui.forms.options import counterpart
 from areaviz.ui.forms.samples import EXAMPLES
+from tests.lit_places import QUARTER, LitPlaces, lit_places
 
 SITE = "encoder-decoder"
 ENOUGH = 0.75

@@ -13,10 +13,10 @@ import pytest
 from areaviz.backend.local import LocalBackend
 from areaviz.data.marks import read_links
 from areaviz.data.places import CHECKPOINTS
-from areaviz.metrics.lit_words import lit_words
 from areaviz.trace.request import Request
 from areaviz.ui.forms.samples import EXAMPLES, SAMPLES
 from areaviz.ui.shell.state import default_model
+from tests.lit_words import lit_words
 
 SITE = "encoder-decoder"
 LINKED: Mapping[str, tuple[str, str]] = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from areaviz.metrics.lit_words import lit_words
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.query import words
 from areaviz.trace.record import AttentionMap, Field
+from tests.lit_words import lit_words
 
 
 def text(name: str, count: int) -> Field:

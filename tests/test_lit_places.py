@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from areaviz.metrics.lit_places import lit_places
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap
+from tests.lit_places import lit_places
 
 
 def lit(grid: AreaGrid, *areas: Area) -> AttentionMap:
