@@ -29,10 +29,18 @@ from areaviz.ui.forms.reason_samples import POINTS, SENTENCES, STORIES
 from areaviz.ui.forms.samples import SAMPLES
 from areaviz.views import VIEWS
 from tests.pages import folder
+from tests.sampled import sampled
 
 ROOT = Path(__file__).parents[1]
 CHECKPOINTS = ROOT / "checkpoints"
 NAMES = sorted(path.parent.name for path in CHECKPOINTS.glob("*/card.json"))
+ONE_OF_EACH = (
+    *("dram-pairs", "items-hard", "language-model-boundary", "lstm-boundary", "memory-stories"),
+    *("parser-boundary", "photo-teller-soft", "pointer-hull", "ram-pairs", "recurrent-additive"),
+    *("scene-captions-boundary", "scene-translation", "speech-content", "stn-cluttered"),
+    *("token-boundary", "video-both"),
+)
+"""A model of each family and task."""
 LARGEST_CHECKPOINT, LARGEST_FOLDER = 15_000_000, 150_000_000
 REASONING = {"questions": STORIES[0].text, "points": POINTS}
 KINDS = {
@@ -100,7 +108,7 @@ def test_there_are_models_and_none_is_damaged(backend: LocalBackend) -> None:
     assert sorted(backend.models()) == NAMES
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", sampled(NAMES, *ONE_OF_EACH))
 def test_a_shipped_model_gives_a_valid_trace_and_every_view_shows_it(
     traces: dict[str, Trace], name: str
 ) -> None:

@@ -108,6 +108,7 @@ def test_a_trace_above_the_budget_is_read_by_layer(
                 view.table(found, focus)
 
 
+@pytest.mark.long
 def test_a_trace_above_the_budget_is_saved_and_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

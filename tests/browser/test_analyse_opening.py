@@ -21,6 +21,7 @@ def opened(app: App, page: Page) -> Page:
     return page
 
 
+@pytest.mark.long
 def test_a_click_on_a_bar_opens_its_sentence(app: App, page: Page) -> None:
     opened(app, page)
     expect(page).to_have_url(re.compile("example="))

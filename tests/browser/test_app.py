@@ -112,6 +112,7 @@ def test_a_link_restores_everything_in_a_fresh_session(app: App, page: Page) -> 
     expect(open_options(page, "translate").get_by_label("Beam width")).to_have_value("2")
 
 
+@pytest.mark.long
 def test_a_picture_can_be_taken_away(translated: Locator) -> None:
     page = translated.page
     page.get_by_role("button", name="Download").first.click()
@@ -132,7 +133,7 @@ def test_no_page_scrolls_sideways(app: App, page: Page, path: str, width: int) -
 
 
 @pytest.mark.parametrize("scheme", sampled(["light", "dark"], "dark"))
-@pytest.mark.parametrize("path", sampled(PAGES, *FRAMES))
+@pytest.mark.parametrize("path", sampled(PAGES, "translate"))
 def test_pages_have_no_barrier(
     app: App, page: Page, path: str, scheme: Literal["light", "dark"]
 ) -> None:

@@ -22,6 +22,7 @@ def address(app: App, marian_folder: Path, tmp_path_factory: pytest.TempPathFact
     return app("app.py", "--model", str(marian_folder), AREAVIZ_ANALYSES=str(analyses))
 
 
+@pytest.mark.long
 def test_a_text_is_edited_and_translated_anew(address: str, page: Page) -> None:
     page.goto(f"{address}/translate?{urlencode(ASKED)}")
     ribbon = page.locator(".ribbon[data-ready]")

@@ -177,6 +177,7 @@ def test_hard_attention_says_what_was_read(grids: tuple[Locator, Locator]) -> No
         assert hard.locator(".legend .what").nth(head).text_content() == f"read: {read}"
 
 
+@pytest.mark.long
 def test_the_other_grid_lights_up_the_same_word_and_cells(grids: tuple[Locator, Locator]) -> None:
     hard, area = grids
     point(area, "query", 3)
@@ -319,6 +320,7 @@ def test_areas_that_overlap_more_or_less_can_be_asked_for(
     expect(area).to_have_attribute("data-marks", str(len(expected)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scheme", sampled(["light", "dark"], "dark"))
 def test_words_are_tinted_as_cells_are_and_can_be_read(
     app: App, page: Page, scheme: Literal["light", "dark"]

@@ -119,6 +119,7 @@ def test_a_score_out_of_range_is_refused_and_kept(sheet: Locator) -> None:
     expect(sheet.get_by_label("Score, 0 to 100")).to_have_value("101")
 
 
+@pytest.mark.long
 def test_a_box_is_moved_and_marked_by_keys_or_drawn(sheet: Locator) -> None:
     sheet.page.get_by_text("Picture", exact=True).click()
     frame = sheet.get_by_role("application")

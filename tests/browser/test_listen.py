@@ -35,6 +35,7 @@ def test_rows_stand_beside_their_labels(sound: Locator) -> None:
         assert abs(box["y"] + box["height"] / 2 - middle) < 2
 
 
+@pytest.mark.long
 def test_a_digit_is_pointed_at_and_kept(sound: Locator) -> None:
     say = sound.locator(".say")
     lit = sound.locator("[data-lit]")

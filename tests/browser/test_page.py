@@ -89,6 +89,7 @@ def test_hovering_shows_what_the_trace_says_at_every_layer_and_site(opened: Open
         assert legend(shown) == strongest(trace, site, layer, 7)
 
 
+@pytest.mark.long
 def test_what_is_locked_and_the_head_stay_when_the_layer_changes(opened: Open) -> None:
     page = opened(fakes.trace(), FOCUS)
     shown = ribbon(page)
@@ -107,6 +108,7 @@ def test_what_is_locked_and_the_head_stay_when_the_layer_changes(opened: Open) -
     expect(shown.locator(".say")).to_contain_text("For “")
 
 
+@pytest.mark.long
 def test_the_print_says_the_same_sentence_as_the_page(opened: Open) -> None:
     trace = fakes.trace(heads=16, layers=1)
     page = opened(trace, Focus("encoder-decoder", items=(0,)))
@@ -162,6 +164,7 @@ def test_a_word_lights_up_in_both_its_text_and_its_picture(opened: Open) -> None
     expect(grid.locator(".say")).to_contain_text("To write “Stern”")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "trace", quick_first(fakes.gaze_trace("transformer", 1, 1), fakes.gaze_trace())
 )
@@ -258,6 +261,7 @@ def test_a_strict_host_leaves_a_still_picture(
     expect(page.locator(".panel").first).to_be_visible()
 
 
+@pytest.mark.long
 def test_a_notebooks_frame_shows_the_same(page: Page, tmp_path: Path) -> None:
     shown = show(fakes.caption_trace(), Focus("encoder-decoder", 0), height=700, widget=False)
     outer = tmp_path / "notebook.html"

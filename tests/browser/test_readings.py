@@ -72,6 +72,7 @@ def test_every_reading_of_the_ribbon_says_what_the_table_says(ribbon: Locator) -
         assert tinted(ribbon, "memory") > 0
 
 
+@pytest.mark.long
 def test_the_share_a_densest_area_holds_is_a_slider(ribbon: Locator) -> None:
     trace = sunk()
     choose_more(ribbon, "Smallest area")

@@ -68,6 +68,7 @@ def test_path_goes_through_the_heaviest_facts(hops: Locator) -> None:
     assert ends[1] == pytest.approx(0, abs=1) and ends[2] == pytest.approx(0, abs=1)
 
 
+@pytest.mark.long
 def test_edited_fact_changes_the_answer(hops: Locator, page: Page) -> None:
     fact(page, 6).fill("Mary went back to the office.")
     fact(page, 6).press("Enter")

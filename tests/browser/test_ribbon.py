@@ -388,6 +388,7 @@ def test_the_page_can_move_the_ribbon_and_it_survives_being_hidden(
     expect(sentence(area)).to_contain_text("To write “E”")
 
 
+@pytest.mark.long
 def test_a_click_sends_no_data_again(app: App, page: Page) -> None:
     received: list[int] = []
     page.on(

@@ -12,6 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from areaviz.backend.access import KEY_SETTING, admission, admission_cookie, admission_key
 from tests.faults.client import Session, Shown
 from tests.faults.served import ROOT, free_port, wait_until_it_answers
@@ -52,6 +54,7 @@ def said(shown: Shown) -> list[str]:
     return [kind for kind in kinds if kind not in (None, "bidi_component", "empty")]
 
 
+@pytest.mark.long
 def test_app_without_gateway_shows_its_pages(tmp_path: Path) -> None:
     with by_hand(tmp_path / "log") as (url, _), Session.open(url) as visitor:
         for page in LIGHT_PAGES:

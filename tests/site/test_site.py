@@ -27,6 +27,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_pages_of_a_site_with_an_address_name_their_picture(tmp_path: Path, site: Path) -> None:
     make_site(tmp_path, CHECKPOINTS, page_of, (LIVE,), "https://example.org/areas/")
     text = (tmp_path / "index.html").read_text("utf-8")
