@@ -1,4 +1,4 @@
-"""What Caption, Listen and Watch open with: right outputs, and areas on the named things.
+"""What pages with pictures, sounds and clips open with: right outputs, and areas on the things.
 
 Boxes are those that the scenes were drawn with, and times those of the recordings and clips.
 """
@@ -15,11 +15,12 @@ from areaviz.data import clip_samples, sound_samples
 from areaviz.data.grounding import Grounded
 from areaviz.data.picture_samples import names, sample, scene_sample
 from areaviz.data.places import CHECKPOINTS
+from areaviz.data.scene_grammar import MASK
 from areaviz.data.scenes import TIE
 from areaviz.metrics.pointing import Box
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from areaviz.ui.forms.model_choice import FIRST
+from areaviz.ui.forms.model_choice import FIRST, FIRST_OF_TASK
 from areaviz.ui.forms.options import counterpart
 from areaviz.ui.forms.samples import EXAMPLES
 from tests.lit_places import QUARTER, LitPlaces, lit_places
@@ -81,6 +82,27 @@ def test_captions_of_the_compared_model_are_true(backend: LocalBackend, name: st
     assert other is not None
     compared = backend.trace(Request(other.name, "", picture=sample(name)))
     assert compared.fields["target"].raw in true_of(name)
+
+
+@pytest.mark.parametrize("hidden", [2, 8])
+def test_picture_translations_are_right_and_lit_on_the_named_things(
+    backend: LocalBackend, hidden: int
+) -> None:
+    """Check the sample of the page, whose first colour is hidden, and the example, which is it."""
+    task = "picture translation"
+    name = FIRST_OF_TASK[task]["scenes"]
+    (example,) = [one for one in EXAMPLES if one.page == "pages/translate_picture.py"]
+    scene = scene_sample(name)
+    assert scene is not None and example.picture == name and int(example.hidden) - 1 == 8
+    words = scene.english.text.split()
+    assert example.text.split() == words
+    words[hidden] = MASK
+    trace = backend.trace(Request(TASKS[task].opens, " ".join(words), picture=sample(name)))
+    assert trace.fields["target"].raw == scene.german.text
+    # The German words of this sentence have the order of the English ones.
+    site = example.focus.site
+    found = lit_places(trace.maps[site], 0, 0, dict(scene.grounded.boxes))
+    assert found.share >= ENOUGH and found.right > found.middle
 
 
 @pytest.mark.parametrize("name", sorted(HEARD))

@@ -21,7 +21,7 @@ from areaviz.analysis.output_scores import Measured, score_output
 from areaviz.data.examples import Example
 from areaviz.data.grounding import Box
 from areaviz.extensions import ExtensibleRegistry
-from areaviz.metrics.aer import LinkCounts, attention_links, count_links
+from areaviz.metrics.aer import LinkCounts, attention_links, count_links, strongest_links
 from areaviz.metrics.aligner import diagonal_links
 from areaviz.metrics.certainty import certainty
 from areaviz.metrics.spans import weighted_purity
@@ -121,7 +121,8 @@ def _word_attention(trace: Trace, example: Example) -> Measured:
         return {}
     attention = trace.maps[CROSS]
     target, source = trace.fields[attention.query], trace.fields[attention.memory]
-    values = {"purity": weighted_purity(attention, source)}
+    purity, random = weighted_purity(attention, source)
+    values = {"purity": purity, "purity_random": random}
     if word_runs(target) and word_runs(source):
         shares_QN = item_shares(attention, attention.layers - 1, None)
         found = certainty(word_attention(shares_QN, target, source))
@@ -157,7 +158,8 @@ def _area_attention(trace: Trace, example: Example) -> Measured:
 def _pointing(trace: Trace, example: Example) -> Measured:
     """Play the pointing game for output words that have boxes; last layer, mean of heads.
 
-    The baseline points at the middle of the picture for every word.
+    One baseline points at the middle of the picture for every word, and another one at the heaviest
+    cell of the mean map of all words.
     """
     picture, boxes = trace.request.picture, example.boxes
     for attention in trace.maps.values():
@@ -171,7 +173,8 @@ def _pointing(trace: Trace, example: Example) -> Measured:
     shares_QN = item_shares(attention, attention.layers - 1, None)
     corners_N22 = cells.anchors.reshape(-1, 2, 2) / (picture.width, picture.height)
     middles_N2 = corners_N22.mean(1)
-    hits, in_middle = [], []
+    blind_2 = middles_N2[shares_QN.mean(0).argmax()]
+    hits, in_middle, is_blind_right = [], [], []
     for start, end in word_runs(written):
         text = written.raw[written.anchors[start, 0] : written.anchors[end - 1, 1]]
         word = text.strip(_PUNCTUATION).lower()
@@ -181,9 +184,9 @@ def _pointing(trace: Trace, example: Example) -> Measured:
             x, y = middles_N2[shares_QN[start:end].mean(0).argmax()]
             hits.append(_in_any(x, y, word_boxes))
             in_middle.append(_in_any(0.5, 0.5, word_boxes))
-    if not hits:
-        return {}
-    return {"pointing": float(np.mean(hits)), "pointing_middle": float(np.mean(in_middle))}
+            is_blind_right.append(_in_any(*blind_2, word_boxes))
+    found = {"pointing": hits, "pointing_middle": in_middle, "pointing_blind": is_blind_right}
+    return {name: float(np.mean(values)) for name, values in found.items() if values}
 
 
 def _in_any(x: float, y: float, boxes: Iterable[Box]) -> bool:
@@ -192,14 +195,26 @@ def _in_any(x: float, y: float, boxes: Iterable[Box]) -> bool:
 
 
 def _alignment(trace: Trace, example: Example) -> Measured:
-    """Compare the alignments read from attention with the gold alignments."""
+    """Compare the alignments read from attention with the gold alignments, and two baselines.
+
+    One baseline is the diagonal. The other one is blind to the word: the mean map of all words.
+    """
     counts = link_counts(trace, example)
     if counts is None:
         return {}
     attention = trace.maps[CROSS]
-    sizes = [len(word_runs(trace.fields[one])) for one in (attention.memory, attention.query)]
+    target, source = trace.fields[attention.query], trace.fields[attention.memory]
+    sizes = len(word_runs(source)), len(word_runs(target))
     diagonal = count_links(diagonal_links(*sizes), example.sure, example.possible)
-    return {"alignment_error": counts.error_rate, "alignment_diagonal": diagonal.error_rate}
+    shares_QN = item_shares(attention, attention.layers - 1, None)
+    words_TS = word_attention(shares_QN, target, source)
+    same_TS = np.broadcast_to(words_TS.mean(0), words_TS.shape)
+    blind = count_links(strongest_links(same_TS), example.sure, example.possible)
+    return {
+        "alignment_error": counts.error_rate,
+        "alignment_diagonal": diagonal.error_rate,
+        "alignment_blind": blind.error_rate,
+    }
 
 
 # Each function computes related metrics in one pass and leaves out those that do not apply.
@@ -272,6 +287,12 @@ _OURS: Mapping[str, Measure] = {
     "purity": Measure(
         "Within a word", "Share of the attention on areas within one source word.", ""
     ),
+    "purity_random": Measure(
+        "Areas anywhere within a word",
+        "What areas of the same sizes and weights reach at random places: a baseline of Within a"
+        " word.",
+        "",
+    ),
     "pointing": Measure(
         "Points right",
         "Share of the output's words with gold boxes whose attention is largest within one of their"
@@ -283,12 +304,22 @@ _OURS: Mapping[str, Measure] = {
         "What the middle of the picture reaches, whatever the word: a baseline of Points right.",
         "",
     ),
+    "pointing_blind": Measure(
+        "One map points right",
+        "What the mean map of all words reaches, whatever the word: a baseline of Points right.",
+        "",
+    ),
     "alignment_error": Measure(
         "Alignment error", "Alignment error rate against gold links; 0 is best.", "low"
     ),
     "alignment_diagonal": Measure(
         "Alignment error of the diagonal",
         "What links at equal relative places reach: a baseline of Alignment error.",
+        "",
+    ),
+    "alignment_blind": Measure(
+        "Alignment error of one map",
+        "What the mean map of all words reaches, whatever the word: a baseline of Alignment error.",
         "",
     ),
 }

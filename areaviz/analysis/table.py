@@ -58,6 +58,8 @@ WHOLE = {
     "corpus_chrf": "chrF",
     CIDER: "CIDEr-D",
     "alignment_error": "Alignment error",
+    "alignment_diagonal": "of the diagonal",
+    "alignment_blind": "of one map for all words",
     "confidence": "Confidence",
 }
 

@@ -116,12 +116,7 @@ def _pointing_table(
         cells = [f"`{card.name}`" + (", told" if card.told_head else "")]
         for key, (_, pattern) in measures.items():
             cells.append(pattern.format(figures[key]) if key in figures else "–")
-        # Attention to single cells has no areas. Its figures of areas repeat those of cells.
-        has_areas = bool(looks.get("multi_words") or looks.get("multi_words_untrained"))
-        for key in columns:
-            is_shown = key not in AREA_COLUMNS or has_areas
-            cells.append(_share(looks.get(key)) if is_shown else "–")
-        yield markdown_row(cells)
+        yield markdown_row([*cells, *(_share(looks.get(key)) for key in columns)])
 
 
 def _header(first: Sequence[str], rest: Iterable[str]) -> Iterator[str]:

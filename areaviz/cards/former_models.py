@@ -6,7 +6,7 @@ models that compare with it keep their limit.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 
 
@@ -51,3 +51,13 @@ def successor_of(name: str, available: Container[str]) -> str:
 def replaced_sentence(name: str, successor: str) -> str:
     """Return the sentence that says which model opens in place of a removed one."""
     return f"The model {name} is no longer included. You see its successor, {successor}."
+
+
+def replaced_sentences(names: Iterable[str], available: Container[str]) -> list[str]:
+    """Return such a sentence for each of `names` that was removed and has a successor."""
+    found = []
+    for name in names:
+        successor = successor_of(name, available)
+        if successor != name:
+            found.append(replaced_sentence(name, successor))
+    return found

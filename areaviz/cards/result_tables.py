@@ -7,6 +7,7 @@ from pathlib import Path
 
 from areaviz.cards.card import Card, read_card
 from areaviz.cards.gates import Judged, judged
+from areaviz.cards.look_tables import look_lines
 from areaviz.cards.tasks import TASKS, Task
 
 SIZES = ("Tiny", "Small", "Base", "Big")
@@ -64,7 +65,8 @@ def result_lines(cards: Sequence[Card]) -> list[str]:
             lines += _paper_tables(task, of_task)
         else:
             lines += _task_table(task, of_task)
-        lines += ["", *_published_lines(task), *_other_sets(task, of_task)]
+        lines += ["", *look_lines(task.key, of_task)]
+        lines += [*_published_lines(task), *_other_sets(task, of_task)]
         lines += _target_lines(of_task, by_name)
     return lines or ["No model is shipped yet."]
 

@@ -202,11 +202,12 @@ def _read(
 def areas_beside_untrained(given: Read, blank: Read, place: Place) -> dict[str, float]:
     """Return the figures of a head's areas, with those of the untrained network's areas.
 
-    The latter have the suffix _untrained. They are left out for attention to single cells.
+    The latter have the suffix _untrained. Attention to single cells has no such figures.
     """
+    grid = given.grids[place[0]]
+    if grid.count == grid.items:
+        return {}
     found = area_figures(_rows(given, *place))
-    if given.grids[place[0]].count == given.grids[place[0]].items:
-        return found
     before = area_figures(_rows(blank, *place))
     return found | {f"{name}_untrained": before[name] for name in OF_AREAS}
 

@@ -82,20 +82,27 @@ def span_counts(attention: AttentionMap, memory: Field) -> SpanCounts:
     )
 
 
-def weighted_purity(attention: AttentionMap, memory: Field) -> float:
-    """Return the figure `weighted_purity` of one map, 0..1, or NaN if no query attends.
+def weighted_purity(attention: AttentionMap, memory: Field) -> tuple[float, float]:
+    """Return the figures `weighted_purity` and `weighted_purity_random` of one map, 0..1.
 
-    An analysis needs only this figure, for every example, and `span_counts` takes many times
-    longer.
+    Both are NaN if no query attends. An analysis needs only these figures, for every example, and
+    `span_counts` takes many times longer.
     """
-    hits_AM = WordAreas.of(attention.grid, memory).hits_AM
-    pure_A = hits_AM[:, MEASURES.index("purity")].astype(np.float32)
-    total, queries = 0.0, 0
+    areas, visible_Q = WordAreas.of(attention.grid, memory), visible_items(attention, memory)
+    place = MEASURES.index("purity")
+    pure_A = areas.hits_AM[:, place].astype(np.float32)
+    width_W = np.arange(1, len(areas.first_W) + 1)
+    chance_QW = areas.chance(width_W, visible_Q[:, None])[..., place]
+    total, random, queries = 0.0, 0.0, 0
     for layer in range(attention.layers):
         weights_HQA = attention.weights[layer]
         total += float((weights_HQA @ pure_A).sum(dtype=np.float64))
+        mass_HQW = np.add.reduceat(weights_HQA, areas.first_W, axis=-1)
+        random += float((mass_HQW * chance_QW).sum(dtype=np.float64))
         queries += int(weights_HQA.any(-1).sum())
-    return total / queries if queries else float("nan")
+    if not queries:
+        return float("nan"), float("nan")
+    return total / queries, random / queries
 
 
 def _layer_sums(

@@ -12,6 +12,7 @@ from areaviz.analysis.answered import facts_read, glimpse_hit_rate, score_points
 from areaviz.analysis.measures import MEASURES, compute_metrics, in_order
 from areaviz.analysis.output_scores import score_output
 from areaviz.data.examples import Example
+from areaviz.metrics.words import word_runs
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.facts import facts_field, question_field
 from areaviz.trace.points import points_field
@@ -57,6 +58,29 @@ def test_words_point_right_where_their_boxes_are(site: str, words: tuple[str, st
         assert compute_metrics(trace, example)["pointing"] == right
     several = Example("1", "", boxes=((noun, LEFT), (noun, RIGHT)))
     assert compute_metrics(trace, several)["pointing"] == 1, "any of its boxes will do"
+
+
+def test_pointing_stands_beside_one_map_for_all_words() -> None:
+    """Check words of which all but one look at the first cell, so their mean map does as well."""
+    trace = looking("encoder-decoder", 0, 3, 0)
+    boxes = (("red", LEFT), ("star", RIGHT))
+    found = compute_metrics(trace, Example("1", "", boxes=boxes))
+    assert found["pointing"] == 1 and found["pointing_blind"] == 0.5
+
+
+def test_alignment_stands_beside_the_diagonal_and_one_map_for_all_words() -> None:
+    trace = fakes.trace("A dog", "Ein Hund")
+    attention = trace.maps["encoder-decoder"]
+    source = trace.fields[attention.memory]
+    weights = np.zeros_like(attention.weights)
+    # Every word looks at the first item of the last word.
+    weights[..., word_runs(source)[-1][0]] = 1
+    maps = {**trace.maps, "encoder-decoder": replace(attention, weights=weights)}
+    links = frozenset({(0, 0), (1, 1)})
+    example = Example("1", "A dog", sure=links, possible=links)
+    found = compute_metrics(replace(trace, maps=maps), example)
+    assert found["alignment_diagonal"] == 0
+    assert found["alignment_error"] == found["alignment_blind"] == 0.5
 
 
 def test_without_boxes_for_its_words_or_without_a_picture_there_is_no_pointing() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from areaviz.cards.former_models import FORMER_MODELS, FormerModel, successor_of
+from areaviz.cards.former_models import FORMER_MODELS, FormerModel, replaced_sentences, successor_of
 from areaviz.cards.gates import judged
 from areaviz.data.places import CHECKPOINTS
 from tests.pages import folder
@@ -23,6 +23,12 @@ def test_successor_of_keeps_every_other_name() -> None:
     # Without the successor, the error names the model that was asked for.
     assert successor_of(name, []) == name
     assert successor_of("my-model", [former.successor]) == "my-model"
+
+
+def test_every_replaced_model_is_named_once_with_its_successor() -> None:
+    name, former = next(iter(FORMER_MODELS.items()))
+    (sentence,) = replaced_sentences([name, "my-model"], [former.successor, "my-model"])
+    assert f"The model {name} is no longer included" in sentence and former.successor in sentence
 
 
 def test_gate_compares_with_a_former_model() -> None:

@@ -86,7 +86,7 @@ def test_word_span_figures_by_hand() -> None:
     assert {name: figures[name] for name in HAND_FIGURES} == pytest.approx(HAND_FIGURES, abs=1e-6)
 
 
-def test_weighted_purity_equals_its_figure() -> None:
+def test_weighted_purity_and_its_chance_equal_their_figures() -> None:
     traces = [fakes.trace(), fakes.trace("Two birds sing.", "Zwei Vögel singen.")]
     maps = [hand_map()]
     for trace in traces:
@@ -94,10 +94,10 @@ def test_weighted_purity_equals_its_figure() -> None:
     for attention, memory in maps:
         attention.weights[0, 0, -1] = 0  # fully masked
         figures = span_counts(attention, memory).figures()
-        assert weighted_purity(attention, memory) == pytest.approx(figures["weighted_purity"])
-        assert math.isnan(
-            weighted_purity(replace(attention, weights=0 * attention.weights), memory)
-        )
+        known = figures["weighted_purity"], figures["weighted_purity_random"]
+        assert weighted_purity(attention, memory) == pytest.approx(known)
+        blank = replace(attention, weights=0 * attention.weights)
+        assert all(map(math.isnan, weighted_purity(blank, memory)))
 
 
 @lru_cache(1000)

@@ -12,6 +12,7 @@ from areaviz.analysis.buckets import Frequency
 from areaviz.analysis.table import WHOLE, measures_of
 from areaviz.analysis.themes.theme import Themes
 from areaviz.backend.base import Backend
+from areaviz.ui.analyse.beside import untrained_sentences
 from areaviz.ui.analyse.blind import show_key, without_measures
 from areaviz.ui.analyse.by_bucket import by_bucket
 from areaviz.ui.analyse.contrast import against, choose_pair
@@ -24,6 +25,7 @@ from areaviz.ui.analyse.slices import in_slice, save_slice, slice_table, slices_
 from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.stored import Analysis, StoredRows, figures, judgements_of
 from areaviz.ui.analyse.themes import show_themes
+from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.table import read_table
 
 
@@ -53,6 +55,7 @@ def result(
     else:
         st.header("The whole set", anchor=False)
         _whole_set(runs, whole, titles)
+        _beside(backend, analyses, whole)
         show_key(dataset.digest, analyses)
         raters(judgements, analyses, runs)
         slice_table(runs, slices)
@@ -102,6 +105,14 @@ def _whole_set(runs: Sequence[StoredRows], table: pd.DataFrame, titles: Sequence
         means.insert(0, "Measure", [one.title for one in measures.values()])
         means["What it is"] = [one.about for one in measures.values()]
         read_table(means)
+
+
+def _beside(backend: Backend, analyses: Sequence[Analysis], table: pd.DataFrame) -> None:
+    """Say what the models reach before training, if alignment or pointing was measured."""
+    named = {one.request.model for one in analyses if one.request is not None}
+    cards = [card for name, card in backend.models().items() if name in named]
+    for sentence in untrained_sentences(cards, measures_of(table)):
+        st.caption(escaped(sentence))
 
 
 def _number(value: float) -> str:

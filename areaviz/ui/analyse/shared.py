@@ -14,7 +14,7 @@ from areaviz.analysis.reader_files import ReaderFiles
 from areaviz.analysis.rows import analyses_folder
 from areaviz.analysis.shared_links import WITHDRAWN, Mode, SharedAnalysis, SharedLink
 from areaviz.backend.base import Backend
-from areaviz.cards.former_models import successor_of
+from areaviz.cards.former_models import replaced_sentences, successor_of
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.trace.errors import InputError
 from areaviz.trace.link import from_params
@@ -54,6 +54,10 @@ def shared_analysis(page: AnalysePage, backend: Backend, cards: Cards) -> None:
         page.set(digest=chosen.dataset.digest, is_blind=link.analysis.is_blind)
         analyses = _systems(link.analysis, chosen, cards)
         _about(page, link.analysis, len(chosen.dataset.examples), analyses)
+        named = [from_params(params)[0].model for params in link.analysis.models]
+        # The names are hidden from blind raters.
+        for sentence in [] if link.analysis.is_blind else replaced_sentences(named, cards):
+            st.info(sentence)
         _show(page, backend, chosen, analyses)
 
 

@@ -22,6 +22,8 @@ KINDS = ("scene", "photo")
 """The kinds of samples that are offered."""
 FIRST = {"scenes": "scene-34", "photos": "photographer"}
 """The first sample for a model of each kind."""
+FIRST_OF_TASK = {"picture translation": {"scenes": "scene-9"}}
+"""Such samples of a task whose models look at the right things in other samples."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,8 @@ def fitting_picture(
 def first_sample(page: ModelPage, cards: Cards) -> str:
     """Return the first sample, of the kind that the chosen model was trained on."""
     card = cards.get(page.state.model)
-    return FIRST.get(card.pictures if card else "", FIRST["scenes"])
+    first = FIRST | FIRST_OF_TASK.get(card.task, {}) if card else FIRST
+    return first.get(card.pictures if card else "", first["scenes"])
 
 
 def fit_model(page: ModelPage, cards: Cards, picture: Picture | None) -> None:

@@ -121,11 +121,11 @@ EXAMPLES: tuple[Example, ...] = (
     ),
     Example(
         "A word that only the picture tells",
-        "a large black key right of a small white diamond",
-        "“White” is hidden, and two words have two meanings: key is “Schlüssel” (of a door) or"
-        " “Taste” (of a keyboard), diamond “Raute” (the shape) or “Diamant” (the stone).",
-        Focus("encoder-decoder picture", layer=1, items=(8,)),
-        picture="scene-34",
+        "a large blue moon left of a large red key",
+        "“Red” is hidden, and key has two meanings: “Schlüssel” (of a door) or “Taste” (of a"
+        " keyboard).",
+        Focus("encoder-decoder picture best", items=(8,)),
+        picture="scene-9",
         page="pages/translate_picture.py",
         hidden="9",
     ),
