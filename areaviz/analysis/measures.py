@@ -173,7 +173,7 @@ def _pointing(trace: Trace, example: Example) -> Measured:
     shares_QN = item_shares(attention, attention.layers - 1, None)
     corners_N22 = cells.anchors.reshape(-1, 2, 2) / (picture.width, picture.height)
     middles_N2 = corners_N22.mean(1)
-    blind_2 = middles_N2[shares_QN.mean(0).argmax()]
+    blind_x, blind_y = middles_N2[shares_QN.mean(0).argmax()]
     hits, in_middle, is_blind_right = [], [], []
     for start, end in word_runs(written):
         text = written.raw[written.anchors[start, 0] : written.anchors[end - 1, 1]]
@@ -184,7 +184,7 @@ def _pointing(trace: Trace, example: Example) -> Measured:
             x, y = middles_N2[shares_QN[start:end].mean(0).argmax()]
             hits.append(_in_any(x, y, word_boxes))
             in_middle.append(_in_any(0.5, 0.5, word_boxes))
-            is_blind_right.append(_in_any(*blind_2, word_boxes))
+            is_blind_right.append(_in_any(blind_x, blind_y, word_boxes))
     found = {"pointing": hits, "pointing_middle": in_middle, "pointing_blind": is_blind_right}
     return {name: float(np.mean(values)) for name, values in found.items() if values}
 

@@ -119,7 +119,7 @@ def test_outlined_areas_are_drawn_and_listed() -> None:
     assert table.rows[0][1:4] == ("none", 0, 0.0) and table.rows[2][1:4] == ("b c", 2, 0.75)
     assert all(len(row) == len(table.columns) for row in table.rows)
     lines = in_print(plot_matrix(outlined())).axes[0].lines
-    assert [len(line.get_xydata()) for line in lines] == [2 * 6, 2 * 6]
+    assert [len(np.asarray(line.get_xydata())) for line in lines] == [2 * 6, 2 * 6]
 
 
 def test_large_matrix_has_no_outlines() -> None:
