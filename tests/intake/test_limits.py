@@ -16,6 +16,7 @@ from pyarrow import parquet
 
 from areaviz.data.places import ROOT
 from areaviz.intake.brought import bring, read_set
+from areaviz.intake.columns import MAX_COLUMNS, check_header
 from areaviz.intake.opened import open_files
 from areaviz.trace.errors import InputError
 from benchmarks.intake_files import FILES, LINES, example_rows, spreadsheet
@@ -98,6 +99,13 @@ def test_a_parquet_file_that_spreads_out_is_refused() -> None:
 def test_files_with_too_much_are_refused(name: str, content: bytes, said: str) -> None:
     with pytest.raises(InputError, match=said):
         read_set({name: content})
+
+
+def test_a_table_has_at_most_as_many_columns_as_the_limit() -> None:
+    names = [f"c{number}" for number in range(MAX_COLUMNS + 1)]
+    check_header("x.csv", names[:-1])
+    with pytest.raises(InputError, match="201 columns, but the limit is 200"):
+        check_header("x.csv", names)
 
 
 @pytest.mark.parametrize("name", sampled(FILES, *list(FILES)[:2]))

@@ -102,6 +102,13 @@ def test_outputs_with_error_spans_alone_are_read() -> None:
         assert read(name, data).outputs == {"mine": ("B", "D")}
 
 
+def test_an_error_span_without_characters_is_refused() -> None:
+    span = {"text": "", "confidence": 0.5, "severity": "minor", "start": 1, "end": 1}
+    entries = [{"src": "A", "mt": "Be", "error_spans": [span]}]
+    with pytest.raises(InputError, match='no whole numbers as "start" and "end" in order'):
+        read("mine.json", json_of(entries))
+
+
 def test_pearmut_counts_units_of_utf_16_without_breaks() -> None:
     assert counted_places("a🐕\nb") == [0, 1, 1, 3, 4]
 

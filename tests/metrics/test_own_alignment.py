@@ -91,6 +91,7 @@ def test_wrong_boxes_are_refused() -> None:
     wrong: list[tuple[Any, str]] = [
         ({9: [(0, 0, 1, 1)]}, "box for a query that does not exist"),
         ({0: [(0.5, 0, 0.2, 1)]}, "not a rectangle of the memory"),
+        ({0: [(0.5, 0, 0.5, 1)]}, "not a rectangle of the memory"),
         ({0: ["left"]}, "not a rectangle of the memory"),
         ({0: [(0, 0, 1)]}, "not a rectangle of the memory"),
         ({0: []}, "query without a list of boxes"),

@@ -142,6 +142,7 @@ def test_a_sample_takes_the_place_of_the_story(open_page: Open, backend: Reasone
     [
         ("", "The question has no facts"),
         ("Go.\n" * 200, "The story has 200 facts; the limit is 20"),
+        ("Go.\n" * 21, "The story has 21 facts; the limit is 20. Remove 1."),
     ],
 )
 def test_what_cannot_be_read_keeps_the_answer_before_it(

@@ -71,6 +71,25 @@ def test_layer_with_smaller_areas_refuses_larger_area() -> None:
 
 
 @pytest.mark.parametrize(
+    ("area", "expected"),
+    [
+        # The items are numbered by rows of three, and the shapes by rows of two.
+        (Area(1, 0, 1, 2), {"start": 3, "end": 40, "shape": 100}),
+        (Area(0, 1, 2, 2), {"start": 1, "end": 50, "shape": 300}),
+        (Area(0, 2, 2, 1), {"start": 2, "end": 50, "shape": 200}),
+    ],
+)
+def test_parts_are_those_of_the_corners_and_the_shape(
+    area: Area, expected: dict[str, float]
+) -> None:
+    numbers = np.arange(6, dtype=np.float32)[None, None]
+    logits = Logits(
+        AreaGrid(2, 3, 2, 2), 0 * numbers, numbers, 10 * numbers, 100 * numbers[..., :4]
+    )
+    assert logits.parts(0, 0, area) == {"mean": 0, **expected}
+
+
+@pytest.mark.parametrize(
     ("change", "area", "expected"),
     [
         (Weigh("encoder-decoder", (2,), factor=4.0), Area(0, 1, 1, 3), math.log(4)),

@@ -42,10 +42,13 @@ def test_table_keeps_the_chosen_part() -> None:
     [
         (["nowhere"], None, 'no site "nowhere"'),
         (None, [99], "there is no layer 99"),
+        (None, [2], "there is no layer 2"),
+        (None, [-1], "there is no layer -1"),
         ("encoder self", None, "sites= must list names"),
         ([None], None, "sites= must list names"),
         (None, 0, "layers= must list whole numbers"),
         (None, ["first"], "layers= must list whole numbers but has 'first'"),
+        (None, [True], "layers= must list whole numbers but has True"),
     ],
 )
 def test_missing_part_is_refused(sites: Any, layers: Any, says: str) -> None:
