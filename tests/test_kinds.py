@@ -53,6 +53,7 @@ from areaviz.trace.request import Focus, Request
 from areaviz.ui.look.downloads import files
 from areaviz.views import VIEWS
 from tests.kinds import CASES, Case, write_checkpoints
+from tests.sampled import sampled
 from tests.server.models import TOKEN
 from tests.server.server import serving
 from tests.trace.sentence import assert_one_sentence
@@ -187,7 +188,7 @@ def test_page(traces: dict[str, Trace], case: Case, tmp_path: Path) -> None:
     assert drawn in page
 
 
-@EVERY
+@pytest.mark.parametrize("case", sampled(CASES.values(), *list(CASES.values())[::4]), ids=CASES)
 def test_downloads(traces: dict[str, Trace], case: Case) -> None:
     """Make every file of the first view that fits, and the numbers of all views that fit."""
     trace, focus = traces[case.name], Focus(case.site)

@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 SAMPLE_OF: Mapping[str, str] = {
     "tests/adapters/test_architectures.py": "tests/adapters/test_encoders.py",
     "tests/analysis/test_on_ray.py": "tests/analysis/test_on_processes.py",
+    "tests/browser/test_base_path.py": "tests/gateway/test_base_path.py",
     "tests/browser/test_notebook_apps.py": "tests/browser/test_widget.py",
     "tests/browser/test_remote.py": "tests/server/test_on_ray.py",
     "tests/faults/test_analyses.py": "tests/faults/test_load.py",

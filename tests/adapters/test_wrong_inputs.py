@@ -35,6 +35,7 @@ def without_a_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
 
 
+@pytest.mark.long
 def test_attend_answers_any_combination() -> None:
     drawn = list(islice(cases(), MODEL_CASES))
     assert len({case.architecture for case in drawn}) > 80

@@ -175,6 +175,7 @@ def test_a_bucket_keeps_its_examples_in_the_table(analysed: Page) -> None:
     assert len(ids(analysed)) == 24
 
 
+@pytest.mark.long
 def test_forty_own_sentences_to_a_note_and_a_table(
     address: str, page: Page, tmp_path: Path
 ) -> None:

@@ -9,13 +9,12 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import App, settled
 from tests.gateway.proxy import Proxy, proxied
-from tests.sampled import sampled
 
 BASE = "/tools/areaviz"
 TOKEN = "a-token-that-only-friends-have"
 
 
-@pytest.fixture(scope="module", params=sampled(["strips", "keeps"], "keeps"))
+@pytest.fixture(scope="module", params=["strips", "keeps"])
 def below(
     request: pytest.FixtureRequest, app: App, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[str, Proxy]]:
@@ -27,6 +26,7 @@ def below(
         yield front + BASE, proxy
 
 
+@pytest.mark.long
 def test_pages_below_a_path_work(below: tuple[str, Proxy], unknown_page: Page) -> None:
     url, proxy = below
     page = unknown_page

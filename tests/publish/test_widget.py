@@ -69,7 +69,11 @@ def test_its_output_carries_the_frame_and_the_picture(widget: AttentionWidget) -
 
 @pytest.mark.parametrize(
     ("content", "is_watched"),
-    [({"allow_stdin": False}, False), ({"allow_stdin": True}, True), ({}, True)],
+    sampled(
+        [({"allow_stdin": False}, False), ({"allow_stdin": True}, True), ({}, True)],
+        ({"allow_stdin": False}, False),
+        many=True,
+    ),
 )
 def test_a_run_that_nobody_watches_has_no_widget(
     widget: AttentionWidget,

@@ -60,6 +60,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_two_processes_equal_one_on_joined_batches(whole: Path, tmp_path: Path) -> None:
     first, second = ends(whole)
     for name, value in first["weights"].items():
