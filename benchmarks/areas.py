@@ -26,7 +26,7 @@ from areaviz.interactive.ribbon import top_queries
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.densest import densest_areas
 from areaviz.trace.record import FloatArray
-from areaviz.trace.weights import coverage, shares, top_areas
+from areaviz.trace.weights import coverage, coverage_shares, top_areas
 from benchmarks.report import command, markdown, processor, publish
 from benchmarks.what_if import seconds
 
@@ -79,7 +79,7 @@ def row(name: str, rounds: int, before: Before | None) -> list[str]:
     """Return the figures of one case: milliseconds, and their ratio to the fastest old time."""
     heads, queries, grid = CASES[name]
     weights_HQA = random_weights(heads, queries, grid)
-    p_HQN = shares(coverage(weights_HQA, grid))
+    p_HQN = coverage_shares(coverage(weights_HQA, grid))
     areas, covered = partial(top_areas, weights_HQA, grid, K), partial(coverage, weights_HQA, grid)
     attending, densest = (
         partial(top_queries, weights_HQA, grid, K),

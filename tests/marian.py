@@ -13,7 +13,7 @@ from typing import Any
 import sentencepiece
 import torch
 
-from areaviz.adapters.library import library
+from areaviz.adapters.library import import_transformers
 
 # English noun: German article, German noun, and the ending of the German adjective.
 NOUNS = {
@@ -48,7 +48,7 @@ def folder(place: Path, steps: int = STEPS) -> Path:
     place.mkdir(parents=True)
     words = tokenizer(place)
     torch.manual_seed(0)
-    model = library().MarianMTModel(config(words)).train()
+    model = import_transformers().MarianMTModel(config(words)).train()
     train(model, words, steps)
     model.eval().save_pretrained(place)
     words.save_pretrained(place)
@@ -75,11 +75,13 @@ def tokenizer(place: Path) -> Any:
     kept = [name for name in names if name not in ("<unk>", "<s>", "</s>")]
     numbers = {name: number for number, name in enumerate(["</s>", "<unk>", *kept, "<pad>"])}
     (place / "vocab.json").write_text(json.dumps(numbers), encoding="utf-8")
-    return library().MarianTokenizer.from_pretrained(place, source_lang="en", target_lang="de")
+    return import_transformers().MarianTokenizer.from_pretrained(
+        place, source_lang="en", target_lang="de"
+    )
 
 
 def config(words: Any) -> Any:
-    return library().MarianConfig(
+    return import_transformers().MarianConfig(
         vocab_size=len(words),
         d_model=48,
         encoder_layers=2,

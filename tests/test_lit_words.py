@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.query import words
+from areaviz.trace.query import find_words
 from areaviz.trace.record import AttentionMap, Field
 from tests.lit_words import lit_words
 
@@ -30,7 +30,7 @@ def attending(*areas: tuple[int, int]) -> AttentionMap:
 
 def test_area_with_the_linked_word_is_right() -> None:
     query, memory = text("target", 3), text("source", 6)
-    assert len(words(query)) == 3
+    assert len(find_words(query)) == 3
     found = lit_words(
         attending((4, 2), (0, 1), (2, 1)), 0, 0, query, memory, {(5, 0), (2, 1), (2, 2)}
     )

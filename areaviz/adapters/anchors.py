@@ -97,7 +97,7 @@ def complete_offsets(text: str, pieces: Sequence[Piece], offsets: Sequence[Span]
     return min(anchor_pieces(text, pieces), completed, key=lambda found: _uncovered(text, found))
 
 
-def fold(character: str) -> str:
+def fold_character(character: str) -> str:
     """Return a character without features that tokenizers change: case, width and kind of space."""
     if character.isspace() or character == _SENTENCEPIECE_BLANK:
         return chr(BLANK)
@@ -109,7 +109,7 @@ def _folded(text: str) -> tuple[npt.NDArray[np.int64], list[int]]:
     """Return the folded characters of a text, and the place in the text of each."""
     codes, places = [], []
     for place, character in enumerate(text):
-        for one in fold(character):
+        for one in fold_character(character):
             codes.append(ord(one))
             places.append(place)
     return np.array(codes, np.int64), places
@@ -173,7 +173,7 @@ def _spelling(letters: Letters, count: int) -> _Spelling:
             codes.append(WILDCARD)
             owners.append((first, last))
             continue
-        folded = fold(character)
+        folded = fold_character(character)
         for owner in range(first, last + 1):
             blanks[owner] += folded == chr(BLANK)
             is_visible[owner] |= folded != chr(BLANK)

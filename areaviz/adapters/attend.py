@@ -15,7 +15,7 @@ from torch import nn
 from areaviz.adapters import timm_models, torch_modules, transformers_models
 from areaviz.adapters.calls import Probe
 from areaviz.adapters.chats import chat_inputs, has_pictures, is_chat
-from areaviz.adapters.loading import load
+from areaviz.adapters.loading import load_model
 from areaviz.adapters.model_run import Options
 from areaviz.adapters.tuned import is_adapted, is_prefixed
 from areaviz.trace.arrays import AREA_SIZE
@@ -121,7 +121,7 @@ def attend(
         if isinstance(text, str):
             check_text(text)
     if isinstance(model, str | Path):
-        loaded = load(model)
+        loaded = load_model(model)
         model = loaded.model
         options = replace(
             options,
@@ -133,7 +133,7 @@ def attend(
         raise InputError(
             "The model must be a torch module, a folder or the name of a model on the hub."
         )
-    model = unwrapped(model)
+    model = unwrap_model(model)
     check_weights(model)
     adapter = next(adapter for adapter in ADAPTERS if adapter.fits(model))
     if is_chat(inputs) and has_pictures(inputs):
@@ -141,7 +141,7 @@ def attend(
     return adapter.attend(model, inputs, options)
 
 
-def unwrapped(model: nn.Module) -> nn.Module:
+def unwrap_model(model: nn.Module) -> nn.Module:
     """Return the model inside wrappers that compile it, distribute it or adapt it by low rank.
 
     The layers of an adapter are part of the model. Virtual tokens, as of prefix tuning, are outside

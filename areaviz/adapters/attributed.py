@@ -57,7 +57,7 @@ class Items:
     cells: tuple[int, int] | None = None
 
 
-def attributed(
+def compute_attribution(
     model: nn.Module,
     run: Callable[[Mapping[str, Any]], Tensor | None],
     given: Mapping[str, Any],

@@ -29,8 +29,8 @@ from areaviz.trace.interventions import (
     Places,
     Weigh,
     area_factors,
+    changes_by_site,
     kind_of,
-    weighed,
 )
 
 # Largest deviation of a layer's output from its weights times its values, relative to the largest
@@ -91,7 +91,7 @@ class Changer:
 
 
 @contextmanager
-def changing(
+def apply_changes(
     model: nn.Module, changes: Sequence[Change], before: ModelRun, seen: Watched, is_given: bool
 ) -> Iterator[None]:
     """Run a model under changes within the block.
@@ -107,7 +107,7 @@ def changing(
         InputError: A change names something that does not exist, or layers that cannot be changed.
     """
     sites = {site.name: (site.query, site.memory) for site in before.sites}
-    check(changes, before, is_given)
+    check_model_changes(changes, before, is_given)
     names = dict(model.named_modules())
     places: dict[nn.Module, tuple[str, int]] = {}
     for site, layers in seen.names.items():
@@ -117,19 +117,19 @@ def changing(
     cells = {site.name: site.shape for site in before.sites if site.memory == "picture"}
     # A class token attends in the layers of its picture, so it is changed with them.
     hideable = {site: ends for site, ends in sites.items() if site in seen.names}
-    changer = Changer(places, weighed(changes, hideable), cells)
+    changer = Changer(places, changes_by_site(changes, hideable), cells)
     for change in changer.changes:
         layers = seen.names.get(change.site, ())
         if change.layer is not None and len(set(layers)) < len(layers):
             raise InputError(_SHARED.format(change.site))
-    with way_interface.changed(model, changer):
+    with way_interface.route_attention(model, changer):
         yield
     for change in changer.changes:
         if change.site not in changer.reached:
             raise InputError(_UNSEEN.format(change.site))
 
 
-def check(changes: Sequence[Change], before: ModelRun, is_given: bool) -> None:
+def check_model_changes(changes: Sequence[Change], before: ModelRun, is_given: bool) -> None:
     """Check that everything to be changed exists.
 
     Raises:

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from areaviz.adapters.folder_sight import QUESTION
-from areaviz.adapters.library import library
-from areaviz.adapters.loading import check_folder, fetched, model_class
+from areaviz.adapters.library import import_transformers
+from areaviz.adapters.loading import check_folder, fetch_folder, model_class
 from areaviz.adapters.weights import in_words, weights_of
 from areaviz.cards.card import Card
 from areaviz.trace.errors import InputError
@@ -55,10 +55,10 @@ def read_folder(place: str, taken: Collection[str] = ()) -> Folder:
         InputError: The folder has no model of a supported kind, or its weights are missing, damaged
             or a pickle.
     """
-    path = fetched(place)
+    path = fetch_folder(place)
     check_folder(path)
     kind = model_class(path)
-    config = library().AutoConfig.from_pretrained(path, local_files_only=True)
+    config = import_transformers().AutoConfig.from_pretrained(path, local_files_only=True)
     # The folder of a model from the hub is named after a checksum.
     called = path.resolve().name if Path(place).is_dir() else place
     task = _task(kind, config, called)

@@ -14,9 +14,9 @@ from areaviz.adapters import transformers_models
 from areaviz.adapters.folder_card import CAPTION, READING, sees_and_reads
 from areaviz.adapters.folder_sight import STEPS as DESCRIBED
 from areaviz.adapters.folder_sight import picture_and_words
-from areaviz.adapters.loading import Loaded, load
+from areaviz.adapters.loading import Loaded, load_model
 from areaviz.adapters.model_run import Options
-from areaviz.adapters.transformers_models import continued
+from areaviz.adapters.transformers_models import continue_text
 from areaviz.adapters.weights import check_room, weights_of
 from areaviz.cards.card import Card
 from areaviz.trace.arrays import AREA_SIZE
@@ -53,7 +53,7 @@ class FolderModel:
                 missing or belongs to another model.
         """
         check_room(card.title, weights_of(folder), device)
-        loaded = load(folder, must_read=card.task != CAPTION or "target" in card.can)
+        loaded = load_model(folder, must_read=card.task != CAPTION or "target" in card.can)
         loaded.model.to(device).eval().requires_grad_(False)
         return cls(card, loaded)
 
@@ -117,7 +117,7 @@ class FolderModel:
         follows = options.target
         if follows is None:
             few = replace(options, steps=CONTINUED)
-            follows = continued(self.loaded.model, text, few)
+            follows = continue_text(self.loaded.model, text, few)
         return text + str(follows), replace(options, target=None)
 
 

@@ -15,7 +15,7 @@ from PIL import Image
 from areaviz.adapters.loading import Loaded
 from areaviz.adapters.model_run import Options, inference_mode
 from areaviz.adapters.templates import write_chat
-from areaviz.adapters.transformers_writing import generated
+from areaviz.adapters.transformers_writing import generate_tokens
 from areaviz.trace.errors import InputError
 from areaviz.trace.picture import Picture
 
@@ -60,7 +60,7 @@ def picture_and_words(
     ids_1N = given["input_ids"]
     if options.target is None:
         with inference_mode(loaded.model):
-            whole = torch.tensor([list(generated(loaded.model, given, options))])
+            whole = torch.tensor([list(generate_tokens(loaded.model, given, options))])
     else:
         tokenizer = loaded.processor.tokenizer
         added = tokenizer(str(options.target), add_special_tokens=False, return_tensors="pt")

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from areaviz.adapters.mapped import mapped
+from areaviz.adapters.mapped import map_to_file
 from areaviz.trace.record import FloatArray
 
 Index = Tensor | slice
@@ -100,10 +100,11 @@ class Heads:
         parts = [part for part in (self.weights, self.query, self.key) if part is not None]
         rounding = max(torch.finfo(part.dtype).eps / 2 for part in parts)
         query, key, bias = (
-            None if part is None else plain(part) for part in (self.query, self.key, self.bias)
+            None if part is None else to_map_tensor(part)
+            for part in (self.query, self.key, self.bias)
         )
         rounding = max(rounding, self.rounding)
-        return Heads(plain(self.weights), query, key, self.scale, bias, rounding)
+        return Heads(to_map_tensor(self.weights), query, key, self.scale, bias, rounding)
 
     def lean(self) -> Heads:
         """Return the heads without weights if queries and keys give the weights exactly.
@@ -119,7 +120,7 @@ class Heads:
                 return self
         assert self.query is not None and self.key is not None
         # Copy them, because they may be parts of a larger tensor that also has the values.
-        query, key = copied(self.query), copied(self.key)
+        query, key = copy_tensor(self.query), copy_tensor(self.key)
         return Heads(None, query, key, self.scale, self.bias, self.rounding)
 
     @property
@@ -139,7 +140,7 @@ class Heads:
             BackendError: The disk has no room for them.
         """
         parts = (self._weights, self.query, self.key)
-        weights, query, key = (None if part is None else mapped(part) for part in parts)
+        weights, query, key = (None if part is None else map_to_file(part) for part in parts)
         found = Heads(weights, query, key, self.scale, self.bias, self.rounding)
         found.is_on_disk = True
         return found
@@ -206,7 +207,7 @@ def scores_of(query: Tensor, key: Tensor, scale: float, bias: Tensor | None) -> 
     return scores if bias is None else scores + bias
 
 
-def softmax(query: Tensor, key: Tensor, scale: float, bias: Tensor | None) -> Tensor:
+def softmax_weights(query: Tensor, key: Tensor, scale: float, bias: Tensor | None) -> Tensor:
     """Return the attention weights [H, Q, N] of queries and keys, see `weights_of`."""
     return weights_of(scores_of(query, key, scale, bias))
 
@@ -220,22 +221,22 @@ def weights_of(scores: Tensor) -> Tensor:
     return scores.softmax(-1).masked_fill(masked, 0)
 
 
-def plain(tensor: Tensor) -> Tensor:
+def to_map_tensor(tensor: Tensor) -> Tensor:
     """Return a tensor in the form for maps: float32, on the CPU, without a graph."""
     return tensor.detach().float().cpu()
 
 
-def copied(tensor: Tensor) -> Tensor:
+def copy_tensor(tensor: Tensor) -> Tensor:
     """Return a contiguous copy of a tensor."""
     return tensor.clone(memory_format=torch.contiguous_format)
 
 
-def hidden(mask: Tensor) -> Tensor:
+def mask_to_bias(mask: Tensor) -> Tensor:
     """Return a mask as a bias: -inf where it is False, or where it is far below every score.
 
     Frameworks write masks in both ways.
     """
     if mask.dtype == torch.bool:
         return torch.zeros(mask.shape).masked_fill(~mask.cpu(), -torch.inf)
-    bias = plain(mask)
+    bias = to_map_tensor(mask)
     return bias.masked_fill(bias < -1e4, -torch.inf)

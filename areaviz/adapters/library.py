@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 
-def library() -> Any:
+def import_transformers() -> Any:
     """Return the module `transformers`.
 
     If torchvision does not match the build of torch, it is installed but cannot be imported, and

@@ -15,7 +15,7 @@ import torch
 
 from areaviz.adapters.failures import reason_of
 from areaviz.adapters.folder_limits import check_limits, ignore_attention_choice
-from areaviz.adapters.library import library
+from areaviz.adapters.library import import_transformers
 from areaviz.adapters.tuned import base_of, is_adapter, refuse_adapter, with_adapter
 from areaviz.adapters.weights import check_room, weight_files, weights_of
 from areaviz.trace.asked import path_of
@@ -39,7 +39,7 @@ class Loaded:
     name: str
 
 
-def load(place: str | Path, must_read: bool = False) -> Loaded:
+def load_model(place: str | Path, must_read: bool = False) -> Loaded:
     """Load a `transformers` model from a local folder or, without such a folder, from the hub.
 
     Everything that can be checked without its weights is checked before they are loaded.
@@ -70,7 +70,7 @@ def load(place: str | Path, must_read: bool = False) -> Loaded:
     if not local or _has_tokenizer(folder):
         tokenizer = _part("AutoTokenizer", source, options)
     try:
-        config = library().AutoConfig.from_pretrained(source, **options)
+        config = import_transformers().AutoConfig.from_pretrained(source, **options)
         ignore_attention_choice(config)
         _check_tokenizer(name, tokenizer, config, must_read)
         model = _class(config).from_pretrained(
@@ -106,7 +106,7 @@ def _load_adapter(folder: Path, must_read: bool) -> Loaded:
     """
     base = _base_place(folder)
     try:
-        found = load(base, must_read)
+        found = load_model(base, must_read)
     except InputError as error:
         raise InputError(
             f"The adapter {folder.name} belongs to {base}, which cannot be read. {error}"
@@ -184,7 +184,7 @@ def check_folder(folder: Path) -> None:
     check_limits(folder)
 
 
-def fetched(place: str) -> Path:
+def fetch_folder(place: str) -> Path:
     """Return the folder of a model: the given folder, or a download from the hub.
 
     Raises:
@@ -218,7 +218,7 @@ def model_class(folder: Path) -> Any:
     """
     options = {"trust_remote_code": False, "local_files_only": True}
     try:
-        family = _class(library().AutoConfig.from_pretrained(str(folder), **options))
+        family = _class(import_transformers().AutoConfig.from_pretrained(str(folder), **options))
     except Exception as error:
         # Untrusted files: any exception of the parsers means that they cannot be used.
         reason = " ".join(str(error).split()).rstrip(".")[:200]
@@ -226,7 +226,7 @@ def model_class(folder: Path) -> Any:
             f"The config.json of {folder.name} cannot be read ({reason}). Choose the folder"
             " of a transformers model."
         ) from error
-    if family is library().AutoModel:
+    if family is import_transformers().AutoModel:
         raise InputError(
             f"The config.json of {folder.name} names no class of the transformers library."
             " Save the model with save_pretrained."
@@ -236,7 +236,7 @@ def model_class(folder: Path) -> Any:
 
 def _class(config: Any) -> Any:
     """Return the class that a configuration names if the library has it, otherwise `AutoModel`."""
-    transformers = library()
+    transformers = import_transformers()
     [named, *_] = getattr(config, "architectures", None) or [""]
     family: Any = getattr(transformers, named, None)
     is_model = isinstance(family, type) and issubclass(family, transformers.PreTrainedModel)
@@ -246,7 +246,7 @@ def _class(config: Any) -> Any:
 def _part(kind: str, source: str, options: dict[str, Any]) -> Any:
     """Return a tokenizer or a processor, or None without one."""
     try:
-        return getattr(library(), kind).from_pretrained(source, **options)
+        return getattr(import_transformers(), kind).from_pretrained(source, **options)
     except Exception:  # Each kind of tokenizer fails in its own way if its files are missing.
         return None
     except BaseException as error:

@@ -15,7 +15,7 @@ from torch import Tensor
 from areaviz.trace.errors import BackendError
 
 
-def mapped(tensor: Tensor) -> Tensor:
+def map_to_file(tensor: Tensor) -> Tensor:
     """Return a tensor whose values are in a file and are loaded into memory when they are read.
 
     Args:

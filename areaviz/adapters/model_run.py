@@ -25,7 +25,7 @@ from areaviz.adapters.calls import CROSS, DECODER, ENCODER, Probe, Wanted
 from areaviz.adapters.head_maps import site_maps
 from areaviz.adapters.sinks import NO_SHARES, NOTHING_SAID, Site, are_shares, with_nothing
 from areaviz.adapters.watching import Watched
-from areaviz.trace.arrays import AREA_SIZE, NO_OUTPUT, nothing, text_of
+from areaviz.trace.arrays import AREA_SIZE, NO_OUTPUT, empty_output, text_of
 from areaviz.trace.attribution import GRADIENT, WAYS, gradient_maps
 from areaviz.trace.check import validate
 from areaviz.trace.derived import AS_AREAS
@@ -165,7 +165,7 @@ def to_trace(run: ModelRun, model: object, options: Options) -> Trace:
         maps |= beside
         details |= said
     if run.output is None:
-        fields[NO_OUTPUT.field] = nothing()
+        fields[NO_OUTPUT.field] = empty_output()
     details |= _said_without_place(fields.values())
     trace = Trace(request, fields, run.output or NO_OUTPUT, maps, details)
     validate(trace)

@@ -20,7 +20,7 @@ from areaviz.adapters.failures import reason_of
 from areaviz.adapters.heads import Heads
 from areaviz.adapters.model_run import CLASS_TOKEN, ModelRun, most_probable
 from areaviz.adapters.sinks import Site
-from areaviz.trace.arrays import cells, text_of
+from areaviz.trace.arrays import cell_field, text_of
 from areaviz.trace.errors import InputError, InputErrorWithAdvice
 from areaviz.trace.picture import MAX_SIDE, Picture
 from areaviz.trace.record import Field
@@ -82,7 +82,7 @@ class Patches:
         return self.rows, self.columns
 
 
-def pixels(
+def prepare_pixels(
     given: object,
     size: tuple[int, int],
     processor: Any = None,
@@ -119,22 +119,24 @@ def pixels(
                 f" {example}. Give one picture."
             )
         values = values[example : example + 1]
-        return Pixels(values, shown(values[0]), count)
+        return Pixels(values, picture_from_values(values[0]), count)
     image = _image(given)
     if processor is not None:
-        made = processed(lambda: processor(images=image, return_tensors="pt"))
-        read = processed(lambda: made["pixel_values"])
+        made = run_processor(lambda: processor(images=image, return_tensors="pt"))
+        read = run_processor(lambda: made["pixel_values"])
         values = torch.as_tensor(read).float()
         is_cut = any(getattr(processor, name, False) for name in _CUTS)
         is_whole = getattr(processor, "do_resize", False) and not is_cut
-        return Pixels(values, _small(image) if is_whole else shown(values[0]))
+        return Pixels(values, _small(image) if is_whole else picture_from_values(values[0]))
     resized = image.resize(size[::-1], Image.Resampling.BILINEAR)
     scaled_HWC = np.asarray(resized, np.float32) / 255 - np.array(mean, np.float32)
     scaled_HWC /= np.array(std, np.float32)
     return Pixels(torch.from_numpy(scaled_HWC).permute(2, 0, 1)[None], _small(image))
 
 
-def patches(values: Tensor, patch: Any, items: int, behind: int = 0, registers: int = 0) -> Patches:
+def patch_layout(
+    values: Tensor, patch: Any, items: int, behind: int = 0, registers: int = 0
+) -> Patches:
     """Return the layout of a picture's items in a model.
 
     Args:
@@ -173,14 +175,14 @@ def patches(values: Tensor, patch: Any, items: int, behind: int = 0, registers: 
 def picture_fields(picture: Picture, cut: Patches) -> list[Field]:
     """Return the field of the cells and, if there are other items, the field of those."""
     if not cut.extra:
-        return [cells(picture, cut.shape)]
+        return [cell_field(picture, cut.shape)]
     extras = [f"⟨extra {number}⟩" for number in range(1, cut.before)]
     found = [f"⟨detection {number}⟩" for number in range(1, cut.behind + 1)]
     labels = ["⟨class⟩", *extras][: cut.before] + found
     symbols = text_of(CLASS_TOKEN, labels)
     # These items have no text.
     unplaced = replace(symbols, raw="", anchors=np.zeros_like(symbols.anchors))
-    return [cells(picture, cut.shape), unplaced]
+    return [cell_field(picture, cut.shape), unplaced]
 
 
 def extra_items(name: str, count: int) -> Field:
@@ -267,7 +269,7 @@ def is_picture(given: object) -> bool:
     return isinstance(given, Picture | Image.Image)
 
 
-def processed(run: Callable[[], Any]) -> Any:
+def run_processor(run: Callable[[], Any]) -> Any:
     """Run a processor, and turn its exceptions into one sentence.
 
     Raises:
@@ -304,7 +306,7 @@ def _image(given: object) -> Image.Image:
     )
 
 
-def shown(values_CHW: Tensor) -> Picture:
+def picture_from_values(values_CHW: Tensor) -> Picture:
     """Return pixel values as a picture: the smallest value is black, the largest white."""
     low, high = values_CHW.min(), values_CHW.max()
     grey_CHW = (values_CHW - low) / (high - low).clamp_min(1e-6) * 255

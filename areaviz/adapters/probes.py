@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from areaviz.adapters.calls import Call
-from areaviz.adapters.heads import hidden, plain, softmax
+from areaviz.adapters.heads import mask_to_bias, softmax_weights, to_map_tensor
 from areaviz.trace.errors import InputError
 
 _ARGUMENTS = (
@@ -27,7 +27,7 @@ _ARGUMENTS = (
 )
 
 
-def multihead(module: nn.Module, given: tuple[Any, ...], named: Mapping[str, Any]) -> Call:
+def multihead_heads(module: nn.Module, given: tuple[Any, ...], named: Mapping[str, Any]) -> Call:
     """Return the heads of an `nn.MultiheadAttention` call.
 
     Its projections are computed again, so this works whether the layer was asked for weights or
@@ -47,11 +47,11 @@ def multihead(module: nn.Module, given: tuple[Any, ...], named: Mapping[str, Any
     query_BHQD, key_BHND = (_split(x, module.num_heads) for x in _project(module, *sides))
     bias = _bias(module, asked)
     scale = query_BHQD.shape[-1] ** -0.5
-    weights = softmax(query_BHQD, key_BHND, scale, bias)
+    weights = softmax_weights(query_BHQD, key_BHND, scale, bias)
     return Call(weights, query_BHQD, key_BHND, scale, bias)
 
 
-def across(module: nn.Module, given: tuple[Any, ...], named: Mapping[str, Any]) -> bool:
+def is_cross_attention(module: nn.Module, given: tuple[Any, ...], named: Mapping[str, Any]) -> bool:
     """Return whether an `nn.MultiheadAttention` attended to a memory other than its queries."""
     asked = _asked(given, named)
     return isinstance(module, nn.MultiheadAttention) and asked["query"] is not asked["key"]
@@ -84,7 +84,7 @@ def _project(
 
 
 def _split(x_BNW: Tensor, heads: int) -> Tensor:
-    split: Tensor = plain(x_BNW).unflatten(-1, (heads, -1)).transpose(1, 2)
+    split: Tensor = to_map_tensor(x_BNW).unflatten(-1, (heads, -1)).transpose(1, 2)
     return split
 
 
@@ -104,4 +104,4 @@ def _bias(module: nn.MultiheadAttention, asked: Mapping[str, Any]) -> Tensor | N
 
 
 def _hiding(mask: Tensor) -> Tensor:
-    return hidden(~mask if mask.dtype == torch.bool else mask)
+    return mask_to_bias(~mask if mask.dtype == torch.bool else mask)

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from areaviz.adapters.calls import CROSS, ENCODER, Found, some_items
 from areaviz.adapters.model_run import Options
-from areaviz.adapters.pixels import processed
+from areaviz.adapters.pixels import run_processor
 from areaviz.adapters.recordings import Samples, samples_of
 from areaviz.trace.arrays import text_of
 from areaviz.trace.errors import InputError
@@ -103,7 +103,7 @@ def keep_recording(found: Found, heard: Sound) -> tuple[Found, dict[str, str]]:
     return shown, {"padding": said}
 
 
-def sound(name: str, inputs: object, options: Options, bands: int | None = None) -> Sound:
+def prepare_sound(name: str, inputs: object, options: Options, bands: int | None = None) -> Sound:
     """Return a recording in the form that a model takes.
 
     Args:
@@ -132,7 +132,7 @@ def sound(name: str, inputs: object, options: Options, bands: int | None = None)
         given = dict(inputs)
     elif samples is not None and options.processor is not None:
         heard_N, make = samples.values_N, options.processor
-        given = dict(processed(lambda: make(heard_N, sampling_rate=rate, return_tensors="pt")))
+        given = dict(run_processor(lambda: make(heard_N, sampling_rate=rate, return_tensors="pt")))
     elif samples is not None:
         given = {name: samples.values_N}
     else:

@@ -13,14 +13,14 @@ from typing import Any
 import torch
 from torch import nn
 
-from areaviz.adapters.attributed import Items, attributed
+from areaviz.adapters.attributed import Items, compute_attribution
 from areaviz.adapters.calls import ENCODER, Probe, some_items
 from areaviz.adapters.heads import Heads
 from areaviz.adapters.model_run import CLASS_TOKEN, ModelRun, Options, inference_mode, to_trace
-from areaviz.adapters.pixels import MEAN, STD, Patches, left_out, picture_run, pixels
+from areaviz.adapters.pixels import MEAN, STD, Patches, left_out, picture_run, prepare_pixels
 from areaviz.adapters.sinks import Site
 from areaviz.adapters.sizes import cells_before, check_size
-from areaviz.adapters.watching import see
+from areaviz.adapters.watching import record_attention
 from areaviz.trace.arrays import text_of
 from areaviz.trace.errors import InputErrorWithAdvice
 from areaviz.trace.record import Trace
@@ -45,11 +45,13 @@ def attend(model: Any, inputs: object, options: Options) -> Trace:
     config = getattr(model, "pretrained_cfg", None) or {}
     mean, std = config.get("mean") or MEAN, config.get("std") or STD
     size = tuple(model.patch_embed.img_size)
-    shown = pixels(inputs, size, mean=mean, std=std, example=options.example)
+    shown = prepare_pixels(inputs, size, mean=mean, std=std, example=options.example)
     check_size(model, cells_before(model, shown.values), options, ENCODER)
     values = shown.values.to(next(model.parameters()))
     with inference_mode(model):
-        seen = see(model, lambda: model(values), _site, options.wanted(), probes=_probes(model))
+        seen = record_attention(
+            model, lambda: model(values), _site, options.wanted(), probes=_probes(model)
+        )
     details = options.of_batch(seen.details, shown.batch)
     layers, asks, pools = (seen.found.get(site, []) for site in (ENCODER, CLASS_TOKEN, POOLING))
     if not layers and not asks and not pools:
@@ -66,7 +68,7 @@ def attend(model: Any, inputs: object, options: Options) -> Trace:
     if options.attribution and classes is not None:
         items = [Items("x", "picture", cut.shape)]
         with inference_mode(model):
-            found = attributed(model, lambda given: model(**given), {"x": values}, items)
+            found = compute_attribution(model, lambda given: model(**given), {"x": values}, items)
         run = replace(run, attributed=found)
     return to_trace(run, model, options)
 

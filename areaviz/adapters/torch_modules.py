@@ -25,7 +25,7 @@ from areaviz.adapters.model_run import ModelRun, Options, inference_mode, to_tra
 from areaviz.adapters.sinks import Site
 from areaviz.adapters.sizes import check_size
 from areaviz.adapters.texts import Texts
-from areaviz.adapters.watching import see
+from areaviz.adapters.watching import record_attention
 from areaviz.trace.arrays import text_of
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Field, Trace
@@ -60,7 +60,7 @@ def attend(model: nn.Module, inputs: object, options: Options) -> Trace:
     probes = _probed(model, options.probes)
     wanted = options.wanted(_batches([*given, *named.values()]))
     with inference_mode(model):
-        seen = see(model, lambda: model(*given, **named), _site, wanted, probes=probes)
+        seen = record_attention(model, lambda: model(*given, **named), _site, wanted, probes=probes)
     found = seen.found
     sites = []
     for site, layers in found.items():

@@ -18,7 +18,7 @@ from torch import Tensor
 from areaviz.adapters.calls import CROSS, DECODER, ENCODER, Found, some_items
 from areaviz.adapters.heads import Heads
 from areaviz.adapters.model_run import ModelRun, Options
-from areaviz.adapters.pixels import is_picture, pixels, processed
+from areaviz.adapters.pixels import is_picture, prepare_pixels, run_processor
 from areaviz.adapters.scene_layouts import scene_of
 from areaviz.adapters.scene_sites import look_sites, tower_sites
 from areaviz.adapters.scenes import Scene, picture_tokens
@@ -31,9 +31,9 @@ from areaviz.adapters.transformers_run import (
     has_resampler,
     is_in_tower,
     logits_of,
-    row,
-    sees,
     sites_of_both,
+    token_batch,
+    vision_part,
     watch,
 )
 from areaviz.adapters.transformers_stacks import decoder_run
@@ -78,7 +78,7 @@ def read_both(model: Any, inputs: Any, options: Options) -> ModelRun:
     marks = marks_of(model, tokens, given)
     words = tokens.some(marks.words)
     check_size(model, (1, len(words.ids)), options)
-    if (eye := sees(model)) is not None and isinstance(given.get(PIXELS[0]), Tensor):
+    if (eye := vision_part(model)) is not None and isinstance(given.get(PIXELS[0]), Tensor):
         check_size(eye, cells_before(eye, given[PIXELS[0]]), options, ENCODER)
     words_sites = f"{DECODER} or {TEXT_TOWER}"
     every = replace(options, sites=None)
@@ -113,21 +113,23 @@ def inputs_of_both(model: Any, inputs: Any, options: Options) -> tuple[Tokens, d
         text, picture = sorted(inputs, key=is_picture)
         if isinstance(text, str) and hasattr(options.processor, "tokenizer"):
             processor = options.processor
-            inputs = processed(lambda: processor(text=text, images=picture, return_tensors="pt"))
+            inputs = run_processor(
+                lambda: processor(text=text, images=picture, return_tensors="pt")
+            )
             texts = Texts(options.tokenizer or options.processor.tokenizer)
         else:
             size = _vision(model, "image_size", 224)
             sides = (size, size) if isinstance(size, int) else tuple(size)
             read = texts.read(text, options.labels)
-            values = pixels(picture, sides[-2:], options.processor).values
-            given = {"input_ids": row(read, model), PIXELS[0]: values, **read.more}
+            values = prepare_pixels(picture, sides[-2:], options.processor).values
+            given = {"input_ids": token_batch(read, model), PIXELS[0]: values, **read.more}
             return read, given
     words = {name: value for name, value in inputs.items() if name in _TEXT_INPUTS}
     tokens = texts.read(words, options.labels)
     rest = {name: value for name, value in inputs.items() if name not in _TEXT_INPUTS}
     if tokens.batch > 1:
         rest = _of_example(model, inputs, rest, tokens.batch, options.example)
-    return tokens, {"input_ids": row(tokens, model), **rest, **tokens.more}
+    return tokens, {"input_ids": token_batch(tokens, model), **rest, **tokens.more}
 
 
 def _of_example(

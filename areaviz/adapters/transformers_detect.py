@@ -15,9 +15,9 @@ from areaviz.adapters.calls import CROSS, DECODER, ENCODER
 from areaviz.adapters.model_run import ModelRun, Options, output_of
 from areaviz.adapters.pixels import Patches, picture_sites
 from areaviz.adapters.sinks import Site
-from areaviz.adapters.transformers_run import classes, logits_of, watch
+from areaviz.adapters.transformers_run import class_namer, logits_of, watch
 from areaviz.adapters.transformers_stacks import picture_of
-from areaviz.trace.arrays import cells, text_of
+from areaviz.trace.arrays import cell_field, text_of
 from areaviz.trace.errors import InputErrorWithAdvice
 
 # Possible heights and widths of a cell in pixels.
@@ -37,7 +37,7 @@ def detect(model: Any, inputs: object, options: Options) -> ModelRun:
     if len(sizes) != 1:
         return ModelRun([], [], details=details)
     cut = _grid(shown.values, sizes.pop())
-    sites, fields = [], [cells(shown.picture, cut.shape)]
+    sites, fields = [], [cell_field(shown.picture, cut.shape)]
     queries = 0
     for site, memory, shape in ((CROSS, "picture", cut.shape), (DECODER, "target", None)):
         if site in found:
@@ -49,7 +49,7 @@ def detect(model: Any, inputs: object, options: Options) -> ModelRun:
         fields.append(text_of("target", [f"query {one}" for one in range(1, queries + 1)]))
     output = None
     if logits is not None and logits.dim() == 3 and logits.shape[1] == queries:
-        output = output_of(logits[0], logits[0].argmax(-1).tolist(), classes(model))
+        output = output_of(logits[0], logits[0].argmax(-1).tolist(), class_namer(model))
     return ModelRun(fields, sites, "", shown.picture, output, details)
 
 

@@ -15,14 +15,14 @@ from torch import nn
 
 from areaviz.adapters.attributed import Attributed, Items
 from areaviz.adapters.calls import CROSS, ENCODER, some_items
-from areaviz.adapters.changes import changing
+from areaviz.adapters.changes import apply_changes
 from areaviz.adapters.failures import Failed
 from areaviz.adapters.model_run import ModelRun, Options, inference_mode, to_trace
 from areaviz.adapters.pixels import is_picture, left_out, picture_fields, picture_sites
 from areaviz.adapters.scene_sites import grid_sites
 from areaviz.adapters.sinks import Site
 from areaviz.adapters.sizes import cells_before
-from areaviz.adapters.sound import keep_recording, sound, times_before
+from areaviz.adapters.sound import keep_recording, prepare_sound, times_before
 from areaviz.adapters.texts import Texts
 from areaviz.adapters.transformers_both import (
     PIXELS,
@@ -33,7 +33,7 @@ from areaviz.adapters.transformers_both import (
     scene_for,
 )
 from areaviz.adapters.transformers_detect import detect
-from areaviz.adapters.transformers_run import attribution_of, main_input, row, takes
+from areaviz.adapters.transformers_run import attribution_of, input_names, main_input, token_batch
 from areaviz.adapters.transformers_stacks import (
     cells_of,
     picture_of,
@@ -43,7 +43,7 @@ from areaviz.adapters.transformers_stacks import (
 )
 from areaviz.adapters.transformers_writing import (
     Written,
-    generated,
+    generate_tokens,
     history_site,
     target_fields,
     text_sites,
@@ -91,7 +91,7 @@ def _changed(model: Any, inputs: object, options: Options) -> Iterator[None]:
         options, steps=2, changes=(), on_step=None, on_seen=seen.append, attribution=False
     )
     before = _reader(model, inputs)(model, inputs, plain)
-    with changing(model, options.changes, before, seen[-1], options.target is not None):
+    with apply_changes(model, options.changes, before, seen[-1], options.target is not None):
         yield
 
 
@@ -125,12 +125,12 @@ def _reader(model: Any, inputs: object) -> Callable[[Any, Any, Options], ModelRu
 
 def _sees(model: Any) -> bool:
     """Return whether a model takes pixels."""
-    return any(name in takes(model) for name in PIXELS)
+    return any(name in input_names(model) for name in PIXELS)
 
 
 def _reads(model: Any) -> bool:
     """Return whether a model takes token ids."""
-    return "input_ids" in takes(model)
+    return "input_ids" in input_names(model)
 
 
 def _reader_of(model: Any, inputs: object) -> Callable[[Any, Any, Options], ModelRun]:
@@ -138,7 +138,7 @@ def _reader_of(model: Any, inputs: object) -> Callable[[Any, Any, Options], Mode
     if has_both(inputs):
         return describe if is_pair else read_both
     if is_pair:
-        if reads == "pixel_values" and "decoder_input_ids" not in takes(model):
+        if reads == "pixel_values" and "decoder_input_ids" not in input_names(model):
             return detect
         return {"pixel_values": caption, "input_ids": translate}.get(reads, transcribe)
     if reads in ("input_values", "input_features"):
@@ -153,7 +153,7 @@ def translate(model: Any, inputs: object, options: Options) -> ModelRun:
     source = Texts(options.tokenizer, options.example, options.is_chosen).read(
         inputs, options.labels
     )
-    ids_1N = row(source, model)
+    ids_1N = token_batch(source, model)
     given = {"input_ids": ids_1N, "attention_mask": torch.ones_like(ids_1N), **source.more}
     written = write(model, given, options, (1, len(source.ids)))
     shown = source.without_padding()
@@ -209,7 +209,9 @@ def describe(model: Any, inputs: object, options: Options) -> ModelRun:
 
 def transcribe(model: Any, inputs: object, options: Options) -> ModelRun:
     """Run an encoder-decoder over a recording; the items of the source are times."""
-    heard = sound(main_input(model), inputs, options, getattr(model.config, "num_mel_bins", None))
+    heard = prepare_sound(
+        main_input(model), inputs, options, getattr(model.config, "num_mel_bins", None)
+    )
     written = write(model, heard.given, options, times_before(model, heard))
     layers = written.found.get(CROSS) or written.found.get(ENCODER) or []
     if not layers:
@@ -253,14 +255,14 @@ def caption(model: Any, inputs: object, options: Options) -> ModelRun:
     return ModelRun(fields, sites, "", seen.picture, written.output, details, attributed)
 
 
-def continued(model: Any, text: str, options: Options) -> str:
+def continue_text(model: Any, text: str, options: Options) -> str:
     """Return a decoder's continuation of a text, under the changes of the options."""
     texts = Texts(options.tokenizer)
     tokens = texts.read(text)
-    ids_1N = row(tokens, model)
+    ids_1N = token_batch(tokens, model)
     given = {"input_ids": ids_1N, "attention_mask": torch.ones_like(ids_1N)}
     with inference_mode(model), _changed(model, text, options):
-        ids = generated(model, given, options)
+        ids = generate_tokens(model, given, options)
     # Decode everything, because single pieces may lose the space before them.
     whole, before = (
         str(options.tokenizer.decode(list(some), skip_special_tokens=True))

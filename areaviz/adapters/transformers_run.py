@@ -11,14 +11,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from areaviz.adapters.attributed import Attributed, Items, attributed
+from areaviz.adapters.attributed import Attributed, Items, compute_attribution
 from areaviz.adapters.calls import CROSS, DECODER, ENCODER, SiteOf, looks_back, says_cross
 from areaviz.adapters.failures import reason_of
 from areaviz.adapters.heads import Heads
 from areaviz.adapters.model_run import NOT_ALL_LAYERS, Options
 from areaviz.adapters.sizes import stack_of
 from areaviz.adapters.texts import Tokens
-from areaviz.adapters.watching import Watched, see
+from areaviz.adapters.watching import Watched, record_attention
 from areaviz.trace.errors import InputError
 
 _VISION = re.compile(r"(^|\.)(vision|visual|image_encoder|img_encoder)")
@@ -50,13 +50,13 @@ def watch(
             layer does.
     """
     placed = placed_at(model, given)
-    if "use_cache" in takes(model) and not getattr(model.config, "is_encoder_decoder", False):
+    if "use_cache" in input_names(model) and not getattr(model.config, "is_encoder_decoder", False):
         # Nothing is written after this pass, and the keys and values of all layers would take
         # memory. Some encoder-decoders, such as FSMT, run differently without a cache.
         placed["use_cache"] = False
     site_of = site_of or sites_of_stacks(model)
     wanted = replace(options.wanted(), is_apart=is_apart)
-    seen = see(model, lambda: model(**placed), site_of, wanted, needed)
+    seen = record_attention(model, lambda: model(**placed), site_of, wanted, needed)
     if options.on_seen is not None:
         options.on_seen(seen)
     return replace(seen, details={**seen.details, **_other_layers(model, seen)})
@@ -64,7 +64,7 @@ def watch(
 
 def placed_at(model: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the inputs that a model takes, on its device and in its precision."""
-    return placed_for(model, accepted(model, given))
+    return placed_for(model, accepted_inputs(model, given))
 
 
 def attribution_of(
@@ -74,7 +74,7 @@ def attribution_of(
     items: Sequence[Items],
     chosen: Sequence[int] | None = None,
 ) -> Attributed:
-    """Return the attribution of the outputs if it was requested; see `attributed`."""
+    """Return the attribution of the outputs if it was requested; see `compute_attribution`."""
     if not options.attribution:
         return Attributed()
 
@@ -85,7 +85,7 @@ def attribution_of(
         return logits[0] if logits.dim() == 3 else logits
 
     try:
-        return attributed(model, run, placed_at(model, given), items, chosen)
+        return compute_attribution(model, run, placed_at(model, given), items, chosen)
     except RuntimeError as error:
         # Some layers, such as quantised ones, have no backward pass.
         return Attributed(why=f"left out: the model gives no gradients ({reason_of(error)})")
@@ -128,17 +128,17 @@ def _other_layers(model: Any, seen: Watched) -> dict[str, str]:
     return {NOT_ALL_LAYERS: f"{len(names)} of {whole} layers have weights of {site}{which}"}
 
 
-def takes(model: Any) -> Mapping[str, inspect.Parameter]:
+def input_names(model: Any) -> Mapping[str, inspect.Parameter]:
     """Return the named inputs of a model."""
     return inspect.signature(model.forward).parameters
 
 
-def accepted(model: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+def accepted_inputs(model: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the inputs that a model takes; a tokenizer may return more.
 
     Options of the call are set elsewhere, and a loss is not needed.
     """
-    taken = takes(model)
+    taken = input_names(model)
     any_name = any(one.kind is one.VAR_KEYWORD for one in taken.values())
     kept = {}
     for name, value in given.items():
@@ -154,7 +154,7 @@ def main_input(model: Any) -> str:
 
     Many models declare "input_ids" without taking it.
     """
-    taken = takes(model)
+    taken = input_names(model)
     for name in (model.main_input_name, "input_ids", *_OTHER_INPUTS):
         if name in taken:
             return str(name)
@@ -248,13 +248,13 @@ def has_resampler(model: nn.Module) -> bool:
     return any(_BETWEEN.search(name) for name, _ in model.named_modules())
 
 
-def sees(model: Any) -> nn.Module | None:
+def vision_part(model: Any) -> nn.Module | None:
     """Return the vision part of a model of words and pictures, or None."""
     parts = (part for name, part in model.named_modules() if _VISION.search(name))
     return next(parts, None)
 
 
-def row(tokens: Tokens | Sequence[int], model: Any) -> Tensor:
+def token_batch(tokens: Tokens | Sequence[int], model: Any) -> Tensor:
     """Return token ids as a batch of one on the model's device.
 
     Raises:
@@ -288,7 +288,7 @@ def check_ids(model: Any, ids: Sequence[int]) -> None:
         )
 
 
-def classes(model: Any) -> Callable[[int], str]:
+def class_namer(model: Any) -> Callable[[int], str]:
     """Return a function that returns the name of a class."""
     names = getattr(model.config, "id2label", None) or {}
     return lambda index: str(names.get(index, index))

@@ -17,19 +17,19 @@ from areaviz.adapters.attributed import Items
 from areaviz.adapters.calls import DECODER, ENCODER, Found
 from areaviz.adapters.heads import Heads
 from areaviz.adapters.model_run import ModelRun, Options, most_probable, output_of
-from areaviz.adapters.pixels import Patches, Pixels, patches, picture_run, pixels
+from areaviz.adapters.pixels import Patches, Pixels, patch_layout, picture_run, prepare_pixels
 from areaviz.adapters.sinks import Site
 from areaviz.adapters.sizes import cells_before, check_size
-from areaviz.adapters.sound import keep_recording, sound, times_before
+from areaviz.adapters.sound import keep_recording, prepare_sound, times_before
 from areaviz.adapters.texts import Texts, Tokens
 from areaviz.adapters.transformers_run import (
     attribution_of,
-    classes,
+    class_namer,
+    input_names,
     logits_of,
     main_input,
-    row,
     sites_of_stacks,
-    takes,
+    token_batch,
     watch,
     without_padding,
 )
@@ -57,7 +57,7 @@ def read_text(model: Any, inputs: object, options: Options) -> ModelRun:
     texts = Texts(options.tokenizer, options.example, options.is_chosen)
     tokens = texts.read(inputs, options.labels)
     kept, shown = tokens.kept, tokens.without_padding()
-    ids_1N = row(tokens, model)
+    ids_1N = token_batch(tokens, model)
     check_size(model, (1, len(tokens.ids)), options)
     given = {"input_ids": ids_1N, "attention_mask": torch.ones_like(ids_1N), **tokens.more}
     seen = watch(model, given, options, site_of=sites_of_stacks(model, kept))
@@ -82,7 +82,7 @@ def read_text(model: Any, inputs: object, options: Options) -> ModelRun:
         # Places of padding are not shown.
         chosen = list(tokens.ids)
         for place, token in zip(
-            torch.nonzero(kept)[:, 0].tolist(), following(shown, logits), strict=True
+            torch.nonzero(kept)[:, 0].tolist(), next_tokens(shown, logits), strict=True
         ):
             chosen[place] = token
     items = [Items("input_ids", field)]
@@ -141,7 +141,9 @@ def read_sound(model: Any, inputs: object, options: Options) -> ModelRun:
             " place in time",
             "arrays",
         )
-    heard = sound(main_input(model), inputs, options, getattr(model.config, "num_mel_bins", None))
+    heard = prepare_sound(
+        main_input(model), inputs, options, getattr(model.config, "num_mel_bins", None)
+    )
     check_size(model, times_before(model, heard), options, ENCODER)
     seen = watch(model, heard.given, options)
     layers = seen.found.get(ENCODER, [])
@@ -172,7 +174,7 @@ def read_picture(model: Any, inputs: object, options: Options) -> ModelRun:
     if not layers:
         return ModelRun([], [], details=details)
     cut = cells_of(model.config, shown, layers)
-    run = picture_run(shown, cut, layers, logits_of(seen.outputs), classes(model), details)
+    run = picture_run(shown, cut, layers, logits_of(seen.outputs), class_namer(model), details)
     items = [Items("pixel_values", "picture", cut.shape)]
     return replace(run, attributed=attribution_of(model, given, options, items))
 
@@ -180,7 +182,7 @@ def read_picture(model: Any, inputs: object, options: Options) -> ModelRun:
 def _in_order(model: Any, seen: Pixels) -> dict[str, Tensor]:
     """Return noise that keeps the patches in order, for models that shuffle them by noise."""
     patch = getattr(model.config, "patch_size", None)
-    if "noise" not in takes(model) or not isinstance(patch, int):
+    if "noise" not in input_names(model) or not isinstance(patch, int):
         return {}
     count = (seen.values.shape[-2] // patch) * (seen.values.shape[-1] // patch)
     return {"noise": torch.arange(count)[None] / count}
@@ -190,7 +192,7 @@ def picture_of(config: Any, inputs: object, options: Options) -> Pixels:
     """Return the picture in the form that a model with this configuration takes."""
     side = getattr(config, "image_size", None) or 224
     size = (side, side) if isinstance(side, int) else tuple(side)
-    return pixels(inputs, size[-2:], options.processor, example=options.example)
+    return prepare_pixels(inputs, size[-2:], options.processor, example=options.example)
 
 
 def cells_of(config: Any, seen: Pixels, layers: Sequence[Heads]) -> Patches:
@@ -211,7 +213,7 @@ def cells_of(config: Any, seen: Pixels, layers: Sequence[Heads]) -> Patches:
         )
     behind = int(getattr(config, "num_detection_tokens", 0) or 0)
     registers = int(getattr(config, "num_register_tokens", 0) or 0)
-    return patches(seen.values, patch, layers[0].shape[-1], behind, registers)
+    return patch_layout(seen.values, patch, layers[0].shape[-1], behind, registers)
 
 
 def decoder_run(
@@ -226,7 +228,7 @@ def decoder_run(
     sites = [Site(DECODER, "history", "history", shape, layers)]
     if logits is None or logits.dim() != 3 or logits.shape[1] != len(tokens.ids):
         return ModelRun([history], sites, history.raw, details=details)
-    said = following(tokens, logits)
+    said = next_tokens(tokens, logits)
     # The target is what follows each item: the items after the first, then one more.
     label, added = texts.label(said[-1]), texts.behind(tokens.ids, said[-1])
     raw = history.raw + added
@@ -238,7 +240,7 @@ def decoder_run(
     return ModelRun([history, target], sites, history.raw, output=output, details=details)
 
 
-def following(tokens: Tokens, logits: Tensor) -> list[int]:
+def next_tokens(tokens: Tokens, logits: Tensor) -> list[int]:
     """Return what follows each token of a text: the next token; at the end, the most probable."""
     return [*tokens.ids[1:], int(logits[0, -1].argmax())]
 
@@ -257,5 +259,5 @@ def _encoder(
         return ModelRun([source], sites, source.raw, details=details)
     logits_TV = logits[0] if logits.dim() == 3 else logits
     writes = logits_TV.shape[-1] == getattr(model.config, "vocab_size", None)
-    field, output = most_probable(logits_TV, texts.label if writes else classes(model))
+    field, output = most_probable(logits_TV, texts.label if writes else class_namer(model))
     return ModelRun([source, field], sites, source.raw, output=output, details=details)

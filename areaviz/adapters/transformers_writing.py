@@ -22,7 +22,7 @@ from areaviz.adapters.sinks import Site
 from areaviz.adapters.sizes import check_size
 from areaviz.adapters.texts import Texts, Tokens
 from areaviz.adapters.transformers_run import (
-    accepted,
+    accepted_inputs,
     check_ids,
     logits_of,
     place_of,
@@ -61,7 +61,7 @@ def write(
         options: Options of the run.
         source: Rows and columns of the input, if they are known before the run.
     """
-    texts, given = Texts(options.tokenizer), accepted(model, given)
+    texts, given = Texts(options.tokenizer), accepted_inputs(model, given)
     check_size(model.get_encoder(), source, options, ENCODER)
     fed = given.pop("decoder_input_ids", None)
     details = {"decoding": "given text"}
@@ -70,7 +70,7 @@ def write(
     elif fed is not None:
         target = texts.read([*_fed_tokens(fed)[1:], _start(model)], what="target")
     else:
-        target = texts.read(generated(model, given, options))
+        target = texts.read(generate_tokens(model, given, options))
         details = _said_decoding(model, options)
     written = len(target.ids)
     check_size(model, (1, written), options, DECODER)
@@ -118,7 +118,7 @@ def _said_decoding(model: Any, options: Options) -> dict[str, str]:
     return {}
 
 
-def generated(model: Any, given: Mapping[str, Any], options: Options) -> Sequence[int]:
+def generate_tokens(model: Any, given: Mapping[str, Any], options: Options) -> Sequence[int]:
     """Return the tokens that a model writes by itself, without sampling.
 
     Raises:

@@ -71,7 +71,7 @@ class Watched:
     names: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-def see(
+def record_attention(
     model: nn.Module,
     run: Callable[[], Any],
     site_of: SiteOf,
@@ -114,7 +114,7 @@ def see(
                 failed = True
         if plain is None:
             plain = run_or_refuse(model, lambda: _seeded(run))
-        if failed or difference(plain, outputs) > 1:
+        if failed or output_difference(plain, outputs) > 1:
             differs = True
             recorder.drop()
             continue
@@ -133,7 +133,7 @@ def see(
     return Watched(plain, recorder.found, details | recorder.details(), recorder.names())
 
 
-def difference(plain: Any, watched: Any) -> float:
+def output_difference(plain: Any, watched: Any) -> float:
     """Return the difference of outputs, as a multiple of what rounding explains; 0 if equal."""
     largest = 0.0
     befores, afters = _numbers(plain), _numbers(watched)

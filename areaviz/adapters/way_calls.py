@@ -18,7 +18,7 @@ from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
 from areaviz.adapters.calls import Call, Note
-from areaviz.adapters.heads import hidden, softmax
+from areaviz.adapters.heads import mask_to_bias, softmax_weights
 from areaviz.adapters.way_interface import scale_of
 
 _ARGUMENTS = ("query", "key", "value", "attn_mask", "dropout_p", "is_causal")
@@ -91,7 +91,7 @@ def _call(asked: Mapping[str, Any], result: Tensor, heads: Any) -> Call | None:
         key, value = key.repeat_interleave(groups, -3), value.repeat_interleave(groups, -3)
     bias = _bias(asked, query, key, heads)
     scale = scale_of(query, asked.get("scale"))
-    weights = softmax(query.float(), key.float(), scale, bias)
+    weights = softmax_weights(query.float(), key.float(), scale, bias)
     context = weights @ value.float()
     apart = (context - _four(result, heads).float()).abs().max()
     allowed = _AGREE[result.element_size()] * value.abs().max().float().clamp_min(1e-3)
@@ -117,9 +117,9 @@ def _bias(asked: Mapping[str, Any], query: Tensor, key: Tensor, heads: Any) -> T
     """Return the bias of the scores: [B, H, Q, N], where B and H may be 1."""
     mask = asked.get("attn_mask")
     if mask is not None:
-        return _four(hidden(mask).to(query.device), heads)
+        return _four(mask_to_bias(mask).to(query.device), heads)
     if not asked.get("is_causal"):
         return None
     queries, items = query.shape[-2], key.shape[-2]
     earlier = torch.ones(queries, items, dtype=torch.bool).tril()
-    return hidden(earlier).to(query.device)[None, None]
+    return mask_to_bias(earlier).to(query.device)[None, None]

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from areaviz.adapters.calls import Call, Note
-from areaviz.adapters.heads import hidden
+from areaviz.adapters.heads import mask_to_bias
 
 NAME = "areaviz"
 # Changes a layer's output and weights, given the layer, its weights, values and output.
@@ -43,7 +43,7 @@ def watch(model: nn.Module, note: Note) -> Iterator[None]:
 
 
 @contextmanager
-def changed(model: nn.Module, change: Change) -> Iterator[None]:
+def route_attention(model: nn.Module, change: Change) -> Iterator[None]:
     """Route every layer of a model that looks up its attention through `change`."""
     token = _CHANGE.set(change)
     try:
@@ -56,7 +56,7 @@ def changed(model: nn.Module, change: Change) -> Iterator[None]:
 @contextmanager
 def _ours(model: nn.Module) -> Iterator[None]:
     """Set our attention function for every layer that looks one up; restore the old one later."""
-    before = [(config, config._attn_implementation) for config in configs(model)]
+    before = [(config, config._attn_implementation) for config in layer_configs(model)]
     if not before:
         yield
         return
@@ -66,13 +66,13 @@ def _ours(model: nn.Module) -> Iterator[None]:
     AttentionInterface.register(NAME, _attend)
     AttentionMaskInterface.register(NAME, eager_mask)
     try:
-        choose((config, NAME) for config, _ in before)
+        set_attention_functions((config, NAME) for config, _ in before)
         yield
     finally:
-        choose(before)
+        set_attention_functions(before)
 
 
-def configs(model: nn.Module, any_way: bool = False) -> list[Any]:
+def layer_configs(model: nn.Module, any_way: bool = False) -> list[Any]:
     """Return every configuration that a layer reads; a composed model may have copies.
 
     Args:
@@ -91,7 +91,7 @@ def configs(model: nn.Module, any_way: bool = False) -> list[Any]:
     return [config for key, config in found.items() if any_way or key not in others]
 
 
-def choose(functions: Iterable[tuple[Any, str | None]]) -> None:
+def set_attention_functions(functions: Iterable[tuple[Any, str | None]]) -> None:
     """Set the attention function of each configuration."""
     for config, name in functions:
         # Bypass the setter, which would pass the name on to the parts.
@@ -142,7 +142,9 @@ def _call(
 ) -> Call:
     if key.shape[1] != query.shape[1]:
         key = key.repeat_interleave(query.shape[1] // key.shape[1], 1)
-    added = [hidden(part) for part in (mask, options.get("position_bias")) if part is not None]
+    added = [
+        mask_to_bias(part) for part in (mask, options.get("position_bias")) if part is not None
+    ]
     bias = sum(added[1:], added[0]) if added else None
     fits = key.shape[-2] == weights.shape[-1] and query.shape[-2] == weights.shape[-2]
     if not fits:
@@ -171,6 +173,8 @@ def _usual(
     scores = query @ key.transpose(-1, -2) * scale_of(query, scaling)
     for added in (position_bias, attention_mask):
         if added is not None:
-            scores = scores + (hidden(added).to(scores) if added.dtype == torch.bool else added)
+            scores = scores + (
+                mask_to_bias(added).to(scores) if added.dtype == torch.bool else added
+            )
     weights = scores.softmax(-1, dtype=torch.float32).to(query.dtype)
     return (weights @ value).transpose(1, 2).contiguous(), weights

@@ -9,7 +9,7 @@ from typing import Any
 from torch import nn
 
 from areaviz.adapters.calls import CROSS, Note
-from areaviz.adapters.probes import across, multihead
+from areaviz.adapters.probes import is_cross_attention, multihead_heads
 
 
 @contextmanager
@@ -30,8 +30,8 @@ def watch(model: nn.Module, note: Note) -> Iterator[None]:
 
 def _of_torch(note: Note) -> Any:
     def hook(layer: Any, given: tuple[Any, ...], named: Mapping[str, Any], output: Any) -> None:
-        site = CROSS if across(layer, given, named) else ""
-        note(layer, multihead(layer, given, named), site)
+        site = CROSS if is_cross_attention(layer, given, named) else ""
+        note(layer, multihead_heads(layer, given, named), site)
 
     return hook
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from areaviz.adapters.bands import over_all_items
 from areaviz.adapters.calls import CROSS, DECODER, ENCODER, Call, Note
-from areaviz.adapters.way_interface import choose, configs
+from areaviz.adapters.way_interface import layer_configs, set_attention_functions
 
 # Outputs with attention and their sites; "" decides by the name and the mask.
 RETURNED = {
@@ -28,13 +28,13 @@ RETURNED = {
 @contextmanager
 def watch(model: nn.Module, note: Note) -> Iterator[None]:
     """Make the parts of a module return their attention, and file it."""
-    asked = configs(model, any_way=True)
+    asked = layer_configs(model, any_way=True)
     before = [(config, config._attn_implementation) for config in asked]
     with ExitStack() as undo:
         for config in asked:
             undo.callback(setattr, config, "_output_attentions", config._output_attentions)
-        undo.callback(choose, before)
-        choose((config, "eager") for config in asked)
+        undo.callback(set_attention_functions, before)
+        set_attention_functions((config, "eager") for config in asked)
         for config in asked:
             config._output_attentions = True
         undo.callback(_forget, model, _hooks(model))

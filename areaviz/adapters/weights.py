@@ -123,15 +123,15 @@ def check_room(name: str, weights: Weights, device: torch.device) -> None:
     free = free_bytes(device)
     if weights.needed <= free:
         return
-    help = "Use a smaller model, or end other programs on the machine where it runs"
+    help = "use a smaller model, or end other programs on the machine where it runs"
     if weights.needed_in("bfloat16") <= min(free, 0.75 * weights.needed):
         help = (
             f"In bfloat16 it needs {in_words(weights.needed_in('bfloat16'))}. Save it in bfloat16"
-            f" on a machine with enough memory. {help}"
+            f" on a machine with enough memory, or {help}"
         )
     raise NoRoom(
         f"The model {name} needs {in_words(weights.needed)} of memory in {weights.kind}, but"
-        f" {in_words(free)} are free. {help}."
+        f" {in_words(free)} are free. {help[0].upper()}{help[1:]}."
     )
 
 

@@ -14,7 +14,7 @@ from areaviz.intake.pearmut import counted_span
 from areaviz.intake.rated import OWN
 from areaviz.notes.error_spans import OUTPUT, Judgement
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import choice
+from areaviz.trace.limits import check_choice
 
 PROTOCOLS = ("ESA", "MQM", "DA")
 """What raters do: errors and scores, errors with categories, or scores alone."""
@@ -44,7 +44,7 @@ def to_campaign(
     Raises:
         InputError: an argument is out of range, there are no outputs, or sources are not texts.
     """
-    choice("protocol", protocol, PROTOCOLS)
+    check_choice("protocol", protocol, PROTOCOLS)
     if not 1 <= raters <= MAX_RATERS:
         raise InputError(f"A campaign has 1 to {MAX_RATERS} raters. Choose a number of them.")
     if dataset.files:

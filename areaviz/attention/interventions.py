@@ -23,8 +23,8 @@ from areaviz.trace.interventions import (
     Share,
     Weigh,
     area_factors,
+    changes_by_site,
     check_product,
-    weighed,
 )
 from areaviz.trace.logits import Logits
 
@@ -125,7 +125,7 @@ class NetworkInterventions:
         memories = tuple((site, memory) for site, (_, memory) in sites.items())
         hides = tuple(one for one in changes if isinstance(one, Hide))
         shares = tuple(one for one in changes if isinstance(one, Share))
-        return cls(tuple(weighed(changes, sites)), heads, hides, memories, shares)
+        return cls(tuple(changes_by_site(changes, sites)), heads, hides, memories, shares)
 
     def share(self, site: str) -> Share:
         """Return how scores become weights at a site, as the last change says or by default."""

@@ -21,7 +21,7 @@ from areaviz.cli.models import Named, named, open_run, open_run_together
 from areaviz.cli.options import CHECKPOINTS, MODEL, AreaSize, Beam, Checkpoints, Device, decoding
 from areaviz.data.examples import Dataset
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import choice
+from areaviz.trace.limits import check_choice
 from areaviz.trace.request import Request
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def analyse(
     An interrupted run continues where it stopped. The page Analyse finds the rows, so it opens the
     set with these models without running them again.
     """
-    choice("engine", engine, ENGINES)
+    check_choice("engine", engine, ENGINES)
     models = [named(name, checkpoints, device) for name in model or []]
     given = Given(
         source,

@@ -25,7 +25,7 @@ from areaviz.analysis.themes.listed import METHOD, NOTHING, list_title, rare_not
 from areaviz.analysis.themes.theme import Themes
 from areaviz.data.examples import Dataset
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import choice
+from areaviz.trace.limits import check_choice
 
 WORDS = "words"
 # Maximum number of words printed per side.
@@ -97,7 +97,7 @@ def print_buckets(
     """Print the scores of each bucket of examples, or of words by their frequency."""
     measures = {one.title: name for name, one in measures_of(frame).items() if name not in MEASURES}
     metadata = {title: name for name, title in metadata_of(frame).items()}
-    choice("by", by, (*BY, *measures, *metadata))
+    check_choice("by", by, (*BY, *measures, *metadata))
     column, counted = "corpus_chrf", "examples"
     if by == WORDS:
         found, column, counted = word_table(frame, len(names), corpus), "f1", "words"

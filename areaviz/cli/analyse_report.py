@@ -29,7 +29,7 @@ from areaviz.intake.brought import Brought
 from areaviz.notes.error_spans import Judgement
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole
-from areaviz.trace.limits import choice, shorten
+from areaviz.trace.limits import check_choice, shorten
 from areaviz.trace.request import Counted, Request
 
 
@@ -85,14 +85,14 @@ def checked(asked: Asked, brought: Brought, titles: Sequence[str]) -> Prepared:
             ' the role of some outputs to "ignore", or leave out --report.'
         )
     if asked.baseline:
-        choice("baseline", asked.baseline, titles)
+        check_choice("baseline", asked.baseline, titles)
     for path in (asked.table, asked.report):
         if path:
             _check_writable(path)
     if asked.by:
         metrics = dict.fromkeys(name for one in brought.scores.values() for name in one)
         judged = [ALL_MEASURES[name].title for name in ("mqm", "judged")]
-        choice("by", asked.by, (*BY, *metrics, *brought.dataset.metadata, *judged))
+        check_choice("by", asked.by, (*BY, *metrics, *brought.dataset.metadata, *judged))
     places = _places(asked.where, brought)
     judgements = _judgements(asked.errors, brought, titles)
     corpus = asked.corpus

@@ -61,7 +61,7 @@ def checked(path: Path) -> str:
     # Opening a pipe would block until something is written to it.
     if path.exists() and not path.is_file():
         raise InputError("This is not a file. Give a stored trace or an npz file of arrays.")
-    with codec.named(), path.open("rb") as file:
+    with codec.refuse_damage(), path.open("rb") as file:
         if holds_trace(file, OPERATOR):
             kind = f"a trace, version {codec.version_of(file)}, of"
         else:

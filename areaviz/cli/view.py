@@ -19,7 +19,7 @@ from areaviz.publish.page import page
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError
 from areaviz.trace.intervention_text import parse_ranges
-from areaviz.trace.limits import READINGS, choice
+from areaviz.trace.limits import READINGS, check_choice
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.views import VIEWS
@@ -171,7 +171,7 @@ def chosen_focus(
     Raises:
         InputError: the trace does not have the site, layer or head, or there is no such reading.
     """
-    choice("reading", reading, READINGS)
+    check_choice("reading", reading, READINGS)
     if site is None and layer is None and head is None and reading == READINGS[0]:
         return None
     sizes = {name: (one.layers, one.heads) for name, one in trace.maps.items()}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from areaviz.trace.errors import InputError
-from areaviz.trace.facts import story
+from areaviz.trace.facts import split_story
 from areaviz.trace.points import points_of
 from areaviz.trace.tree import is_opening, read_tree
 
@@ -64,7 +64,7 @@ def _is_points(text: str) -> bool:
 
 def _is_story(text: str) -> bool:
     try:
-        story(text)
+        split_story(text)
     except InputError:
         return False
     return True

@@ -239,7 +239,7 @@ def _frame(
     likely = None
     if trace.output.field == chosen.query.name:
         likely = float(np.prod(trace.output.probabilities[start:end]))
-    heaviest = query.attended(chosen.weights(slice(start, end)), grid, 1, min_size=least)
+    heaviest = query.top_combined_areas(chosen.weights(slice(start, end)), grid, 1, min_size=least)
     return Frame(
         first=start,
         label=show_invisibles("".join(labels).strip() or labels[0]),
@@ -280,6 +280,6 @@ def area_box(
 
 def unit_name(field: Field, unit: str) -> str:
     """Return "word" if items are merged into words or are whole words, else "item"."""
-    runs = query.words(field)
+    runs = query.find_words(field)
     are_words = len(runs) > 2 and all(end - start == 1 for start, end in runs)
     return "word" if unit == "word" or are_words else "item"

@@ -11,7 +11,7 @@ import numpy as np
 from areaviz.drawing.labels import escape_controls, show_invisibles, truncate
 from areaviz.trace.areas import Area, AreaGrid, area_text, span_text
 from areaviz.trace.kinds import in_text, kind_of_field
-from areaviz.trace.query import SAME_TEXT, is_one_text, words
+from areaviz.trace.query import SAME_TEXT, find_words, is_one_text
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 from areaviz.trace.sound import RATE
@@ -170,7 +170,7 @@ def visible_labels(field: Field) -> tuple[str, ...]:
 def groups(field: Field, unit: str) -> Runs:
     """Return the items of a field one by one, or the words of a text as runs of items."""
     if unit == "word" and field.is_text:
-        return words(field)
+        return find_words(field)
     return [(item, item + 1) for item in range(len(field))]
 
 

@@ -13,7 +13,7 @@ from areaviz.cards.tasks import TASKS, load
 from areaviz.models import MODELS
 from areaviz.models.device import choose_device
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import choice
+from areaviz.trace.limits import check_choice
 
 Place = tuple[int, int]
 """Layer and head, counted from 0."""
@@ -69,7 +69,7 @@ def evaluate(
     """
     card = read_card(folder / "card.json")
     task = TASKS[card.task]
-    choice("split", split, task.splits)
+    check_choice("split", split, task.splits)
     model = MODELS[card.family].load(folder, card, choose_device(device))
     found: Measured = load(task.evaluate)(model, data, split, options)
     attention = dict(card.attention)

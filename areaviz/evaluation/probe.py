@@ -19,7 +19,7 @@ from areaviz.metrics.words import visible_items
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Change, Weigh
-from areaviz.trace.limits import check_range, choice
+from areaviz.trace.limits import check_choice, check_range
 from areaviz.trace.query import is_one_text, item_shares
 from areaviz.trace.record import AttentionMap, IntArray, Trace
 
@@ -64,7 +64,7 @@ class Probe:
         """
         check_range("k", self.k, CHOSEN)
         check_range("draws", self.draws, DRAWS)
-        choice("unit", self.unit, UNITS)
+        check_choice("unit", self.unit, UNITS)
 
 
 class TooFew(InputError):

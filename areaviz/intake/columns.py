@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import choice, shorten
+from areaviz.trace.limits import check_choice, shorten
 
 # A cell is a text, the references of one example, or None for a missing output.
 Cell = str | tuple[str, ...] | None
@@ -77,7 +77,7 @@ class Column:
             InputError: the role does not exist.
         """
         role, _, system = given.partition(":")
-        choice("column role", role, tuple(ROLES))
+        check_choice("column role", role, tuple(ROLES))
         if system and role not in OF_SYSTEMS:
             raise InputError(
                 f'The role "{shorten(given)}" names a system, but only an output or a score has'

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.query import words
+from areaviz.trace.query import find_words
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 
@@ -75,7 +75,7 @@ def _words(query: Field) -> npt.NDArray[np.bool_]:
     letters_Q = np.array([label.strip().isalpha() for label in query.labels], bool)
     if not query.is_text:
         return letters_Q
-    runs = words(query)
+    runs = find_words(query)
     whole = [start for start, end in runs if end == start + 1]
     whole_Q = letters_Q & np.isin(np.arange(len(letters_Q)), whole)
     return whole_Q if 2 * whole_Q.sum() > len(runs) else letters_Q

@@ -14,11 +14,11 @@ from areaviz.drawing.base import Table
 from areaviz.drawing.select import heads_of
 from areaviz.interactive.ribbon_table import items_text, measured, reading_groups
 from areaviz.trace.areas import Area, AreaGrid, area_text
-from areaviz.trace.query import attended, item_shares, smallest_area
+from areaviz.trace.query import item_shares, smallest_area, top_combined_areas
 from areaviz.trace.reading import item_area, map_of, read_areas
 from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import Focus
-from areaviz.trace.weights import largest
+from areaviz.trace.weights import largest_entries
 
 TOP = 5
 """Number of areas per head and query that are listed, and the maximum that is drawn."""
@@ -107,7 +107,7 @@ def _attended(
         found = read_areas(attention, focus, head, list(group), TOP)
         return [Place(group, head, one.area, one.weight) for one in found]
     mean_A = attention.weights[focus.layer, head, list(group)].mean(0)
-    tops = attended(mean_A, attention.grid, TOP, min_size=smallest_area(attention, focus))
+    tops = top_combined_areas(mean_A, attention.grid, TOP, min_size=smallest_area(attention, focus))
     places = [Place(group, head, top.area, top.weight) for top in tops]
     if attention.chosen is None or len(group) > 1:
         return places
@@ -127,7 +127,7 @@ def _raised(
 ) -> Iterator[Place]:
     """Yield the cells that get more than on average, with the factor."""
     ratio_N = map_of(attention, focus.layer, head, "average")[list(group)].mean(0)
-    best = largest(ratio_N, TOP)
+    best = largest_entries(ratio_N, TOP)
     for cell, ratio in zip(best.index.tolist(), best.weight.tolist(), strict=True):
         if ratio > 0:
             yield Place(group, head, item_area(attention.grid, cell), 2.0**ratio)
@@ -140,7 +140,7 @@ def _attending(
 ) -> Iterator[Place]:
     """Yield the queries that give the largest share of their attention to the selected cells."""
     shares_QN = item_shares(attention, focus.layer, head)
-    best = largest(shares_QN[:, list(focus.items)].sum(1), TOP)
+    best = largest_entries(shares_QN[:, list(focus.items)].sum(1), TOP)
     box = box_of(focus.items, attention.grid)
     for query, share in zip(best.index.tolist(), best.weight.tolist(), strict=True):
         if query >= 0:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from areaviz.drawing.base import ALL, figure_caption
 from areaviz.drawing.select import field_name
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.query import words
+from areaviz.trace.query import find_words
 from areaviz.trace.record import Field, FloatArray, IntArray, Trace
 from areaviz.trace.request import Focus
 from areaviz.trace.weights import Ranked, top_areas
@@ -92,7 +92,7 @@ def title(field: Field) -> str:
 def text_arrays(field: Field) -> dict[str, npt.NDArray[Any]]:
     """Return `start` and `end` of a text's items in characters, and each `word`'s first item."""
     most = max(len(field.raw), len(field)) + 1
-    firsts = np.array([start for start, _ in words(field)], dtype=np.int64)
+    firsts = np.array([start for start, _ in find_words(field)], dtype=np.int64)
     return {
         "start": narrow(field.anchors[:, 0], most),
         "end": narrow(field.anchors[:, 1], most),

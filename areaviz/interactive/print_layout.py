@@ -17,7 +17,7 @@ from matplotlib.textpath import text_to_path
 
 from areaviz.drawing.labels import for_print, words_for_print
 from areaviz.drawing.theme import HEAD_COLOURS, head_colour
-from areaviz.trace.query import words
+from areaviz.trace.query import find_words
 from areaviz.trace.record import Field
 
 SIZE, CHIP = 10.0, 19.0
@@ -61,7 +61,7 @@ class PlacedText:
 def chips_of(field: Field) -> list[tuple[int, int]]:
     """Group items into chips (start, end): words, without the punctuation at their ends."""
     chips: list[tuple[int, int]] = []
-    for start, end in words(field):
+    for start, end in find_words(field):
         first, last = start, end
         while first < last and not _has_letter(field.labels[first]):
             first += 1

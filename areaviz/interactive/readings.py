@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from areaviz.drawing.theme import ACCENT, SECOND
 from areaviz.interactive.message import narrow, quantised
-from areaviz.trace.query import Groups, item_shares, words
-from areaviz.trace.reading import EVEN, MASSES, average_map, densities, sink
+from areaviz.trace.query import Groups, find_words, item_shares
+from areaviz.trace.reading import EVEN, MASSES, average_map, find_densest_areas, find_sink
 from areaviz.trace.record import AttentionMap, Field
 from areaviz.trace.request import Focus
 
@@ -56,14 +56,14 @@ def readings(attention: AttentionMap, layer: int, query: Field) -> Readings:
         if masses:
             kept_HQN.append(shares_QN)
         averages.append(average_map(shares_QN))
-        at_rest = sink(shares_QN, head)
+        at_rest = find_sink(shares_QN, head)
         if at_rest:
             resting.append([head, at_rest.item, round(at_rest.share, 4)])
     arrays: dict[str, npt.NDArray[Any]] = {
         "average": quantised(np.stack(averages).astype(np.float32), np.uint16)
     }
     if masses:
-        found = densities(np.stack(kept_HQN), attention.grid, rows, masses)
+        found = find_densest_areas(np.stack(kept_HQN), attention.grid, rows, masses)
         arrays["densest"] = narrow(found.ends, attention.grid.items)
         arrays["densest_weight"] = quantised(found.share, np.uint16)
     header = {
@@ -79,7 +79,7 @@ def readings(attention: AttentionMap, layer: int, query: Field) -> Readings:
 def rows_of(query: Field) -> list[tuple[int, int]]:
     """Return the runs of queries that get smallest areas: every item, then every longer word."""
     single = [(item, item + 1) for item in range(len(query))]
-    longer = words(query) if query.is_text else []
+    longer = find_words(query) if query.is_text else []
     return [*single, *(run for run in longer if run[1] - run[0] > 1)]
 
 
@@ -97,4 +97,4 @@ def chosen_runs(query: Field, items: Sequence[int], unit: str) -> Groups:
     if unit != "word" or not query.is_text:
         return [(item, item + 1) for item in items]
     chosen = set(items)
-    return [run for run in words(query) if not chosen.isdisjoint(range(*run))]
+    return [run for run in find_words(query) if not chosen.isdisjoint(range(*run))]

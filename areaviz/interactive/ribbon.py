@@ -30,7 +30,7 @@ from areaviz.trace.areas import AreaGrid
 from areaviz.trace.interventions import Hide
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
-from areaviz.trace.weights import MAX_OVERLAP, Ranked, coverage, largest, shares
+from areaviz.trace.weights import MAX_OVERLAP, Ranked, coverage, coverage_shares, largest_entries
 
 ROOMY = 1 << 14
 """Up to this many (head, query) pairs, weights are sent with 16 bits.
@@ -179,7 +179,7 @@ def top_queries(
     # Go head by head: for long texts, the coverage of all heads takes a gigabyte.
     for weights_QA in weights_HQA:
         covered_QN = coverage(weights_QA, grid)
-        best = largest(_transposed(covered_QN), k)
+        best = largest_entries(_transposed(covered_QN), k)
         index.append(np.maximum(best.index, 0))
         weight.append(best.weight)
         rest.append(np.maximum(covered_QN.sum(0) - best.weight.sum(-1), 0))
@@ -195,8 +195,8 @@ def top_items(weights_HQA: FloatArray, grid: AreaGrid, k: int) -> tuple[Ranked, 
     index, weight, rest = [], [], []
     # Go head by head, because the shares of all heads need as much memory as their weights.
     for weights_QA in weights_HQA:
-        shares_QN = shares(coverage(weights_QA, grid))
-        best = largest(shares_QN, k)
+        shares_QN = coverage_shares(coverage(weights_QA, grid))
+        best = largest_entries(shares_QN, k)
         index.append(np.maximum(best.index, 0))
         weight.append(best.weight)
         rest.append(np.maximum(shares_QN.sum(-1) - best.weight.sum(-1), 0))

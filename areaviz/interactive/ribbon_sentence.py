@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from areaviz.drawing.labels import words_for_print
 from areaviz.interactive.ribbon_table import Span, items_text
 from areaviz.texts.catalogue import ENGLISH, message, translated
-from areaviz.trace.query import smallest_area, words
+from areaviz.trace.query import find_words, smallest_area
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 
@@ -128,4 +128,6 @@ def _is_taken_as_one(memory: Field, span: Span) -> bool:
     lengths = memory.anchors[:, 1] - memory.anchors[:, 0]
     if span.length > 1 and int(lengths.max()) <= 1:
         return True
-    return not any(start <= span.start and span.items[-1] < end for start, end in words(memory))
+    return not any(
+        start <= span.start and span.items[-1] < end for start, end in find_words(memory)
+    )

@@ -18,7 +18,7 @@ from areaviz.trace.query import coverage, item_shares, merge_items, smallest_are
 from areaviz.trace.reading import map_of, read_areas
 from areaviz.trace.record import AttentionMap, Field, FloatArray, IntArray, Trace
 from areaviz.trace.request import Focus
-from areaviz.trace.weights import largest, top_listed
+from areaviz.trace.weights import largest_entries, top_listed
 
 TOP = 4
 """Number of spans per head that light up and are listed."""
@@ -145,7 +145,7 @@ def _received(
     """Yield the items, or words, with the largest shares."""
     runs = groups(memory, focus.unit)
     shares_1N = item_shares(attention, focus.layer, head)[list(group)].mean(0, keepdims=True)
-    found = largest(merge_items(shares_1N, None, runs)[0], TOP)
+    found = largest_entries(merge_items(shares_1N, None, runs)[0], TOP)
     for run, share in zip(found.index.tolist(), found.weight.tolist(), strict=True):
         if run >= 0:
             start, end = runs[run]
@@ -157,7 +157,7 @@ def _raised(
 ) -> Iterator[Span]:
     """Yield the items that get more than on average, by the mean logarithm over the group."""
     ratio_N = map_of(attention, focus.layer, head, "average")[list(group)].mean(0)
-    found = largest(ratio_N, TOP)
+    found = largest_entries(ratio_N, TOP)
     for item, ratio in zip(found.index.tolist(), found.weight.tolist(), strict=True):
         if ratio > 0:
             yield Span(group, head, item, 1, 2.0**ratio)
@@ -241,7 +241,7 @@ def _attending(
     """Yield the queries, in runs, whose areas cover the selected items most (mean over both)."""
     items = list(focus.items)
     covered_Q = coverage(attention, focus.layer, head)[:, items].mean(1)
-    best = largest(merge_items(covered_Q[:, None], runs)[:, 0], TOP)
+    best = largest_entries(merge_items(covered_Q[:, None], runs)[:, 0], TOP)
     length = items[-1] - items[0] + 1
     for group, weight in zip(best.index.tolist(), best.weight.tolist(), strict=True):
         if group >= 0:

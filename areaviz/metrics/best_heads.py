@@ -15,7 +15,7 @@ from areaviz.metrics.words import Array, word_attention
 from areaviz.trace.best import MOST_HEADS, STEPS, Choice, at_step
 from areaviz.trace.query import coverage
 from areaviz.trace.record import Field, FloatArray, Trace
-from areaviz.trace.weights import shares
+from areaviz.trace.weights import coverage_shares
 
 GAIN = 0.005
 """Smallest gain for which one more head is taken: half a point."""
@@ -86,7 +86,7 @@ class LinkedMaps:
     def words(self, heads: Sequence[Choice]) -> FloatArray:
         """Return the attention of target words to source words in the mean map of heads."""
         rows = [at_step(self.coverage[layer, head], step) for layer, head, step in heads]
-        shares_QN = shares(np.mean(rows, axis=0, dtype=np.float32))
+        shares_QN = coverage_shares(np.mean(rows, axis=0, dtype=np.float32))
         return word_attention(shares_QN, self.query, self.memory)
 
     def counts(self, heads: Sequence[Choice]) -> LinkCounts:

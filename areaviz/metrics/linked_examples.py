@@ -18,7 +18,7 @@ from areaviz.metrics.best_heads import (
 from areaviz.metrics.words import word_runs
 from areaviz.trace.best import Choice
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import described
+from areaviz.trace.limits import describe_value
 from areaviz.trace.record import Trace
 
 WordLinks = Set[tuple[int, int]]
@@ -91,13 +91,13 @@ def _check_pairs(number: int, links: Any) -> None:
     """
     if isinstance(links, str) or not isinstance(links, Collection):
         raise InputError(
-            f"The links of example {number} are {described(links)} but must be pairs of"
+            f"The links of example {number} are {describe_value(links)} but must be pairs of"
             " words. Give a set such as {(0, 0), (1, 2)}."
         )
     for link in links:
         if not (isinstance(link, tuple) and len(link) == 2 and all(map(is_count, link))):
             raise InputError(
-                f"Example {number} has the link {described(link)} but a link is a pair of"
+                f"Example {number} has the link {describe_value(link)} but a link is a pair of"
                 " words. Give their numbers, counted from 0, such as (1, 2)."
             )
 

@@ -11,7 +11,7 @@ from areaviz.metrics.boxed_examples import BoxedExamples, Boxes
 from areaviz.metrics.linked_examples import LinkedExamples, WordLinks
 from areaviz.trace.best import BestAlignment, best_map
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import described
+from areaviz.trace.limits import describe_value
 from areaviz.trace.record import AttentionMap, Trace
 
 FEWEST = 20
@@ -124,7 +124,7 @@ def _known(examples: Sequence[Linked], site: str) -> LinkedExamples | BoxedExamp
     """
     if isinstance(examples, str) or not isinstance(examples, Sequence):
         raise InputError(
-            f"The examples are {described(examples)} but must be a list of traces with their"
+            f"The examples are {describe_value(examples)} but must be a list of traces with their"
             " links or boxes. Give a list such as [(trace, {(0, 0)}), ...]."
         )
     if len(examples) < FEWEST:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.weights import area_sums, coverage, shares
+from areaviz.trace.weights import area_sums, coverage, coverage_shares
 
 FloatArray = npt.NDArray[np.floating]
 BoolArray = npt.NDArray[np.bool_]
@@ -24,7 +24,7 @@ MIDDLE = np.array([0.5])
 
 def cell_shares(weights_A: FloatArray, grid: AreaGrid) -> FloatArray:
     """Return the share of the attention that each cell receives: float32 [N], sums to 1."""
-    return shares(coverage(np.asarray(weights_A, dtype=np.float32), grid))
+    return coverage_shares(coverage(np.asarray(weights_A, dtype=np.float32), grid))
 
 
 def points_right(weights_A: FloatArray, grid: AreaGrid, boxes: Sequence[Box]) -> bool:

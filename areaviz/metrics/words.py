@@ -1,7 +1,7 @@
 """The words of a text: the attention they receive, and the areas that match them.
 
-Words are runs of items between spaces (`trace.query.words`). A space belongs to no word, nor does a
-symbol without text. An area is 0 or 1 for each of three metrics:
+Words are runs of items between spaces (`trace.query.find_words`). A space belongs to no word, nor
+does a symbol without text. An area is 0 or 1 for each of three metrics:
 
 - purity: all its items belong to one word.
 - cover: it contains all items of at least one word.
@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.query import merge_items, words
+from areaviz.trace.query import find_words, merge_items
 from areaviz.trace.record import AttentionMap, Field, FloatArray, IntArray
 
 MEASURES = ("purity", "cover", "exact")
@@ -30,7 +30,7 @@ Array = npt.NDArray[np.float64]
 
 def word_runs(field: Field) -> list[tuple[int, int]]:
     """Return the items of every word as (start, end), in order."""
-    return [run for run in words(field) if _is_word(field, run)]
+    return [run for run in find_words(field) if _is_word(field, run)]
 
 
 def word_attention(shares_QN: FloatArray, query: Field, memory: Field) -> FloatArray:
@@ -44,7 +44,7 @@ def word_attention(shares_QN: FloatArray, query: Field, memory: Field) -> FloatA
         query: The field that attends.
         memory: The field that is attended to.
     """
-    runs = [words(query), words(memory)]
+    runs = [find_words(query), find_words(memory)]
     chosen = []
     for field, of_field in zip((query, memory), runs, strict=True):
         chosen.append([number for number, run in enumerate(of_field) if _is_word(field, run)])

@@ -29,7 +29,7 @@ from areaviz.models.recurrent import (
     items_to_read,
     read_both_ways,
 )
-from areaviz.trace.limits import choice
+from areaviz.trace.limits import check_choice
 
 ATTENTIONS = ("additive", "none")
 
@@ -53,7 +53,7 @@ class BirnnConfig(SingleItemOptions):
     dropout: float = 0.3
 
     def __post_init__(self) -> None:
-        choice("attention", self.attention, ATTENTIONS)
+        check_choice("attention", self.attention, ATTENTIONS)
 
     @property
     def layers(self) -> int:

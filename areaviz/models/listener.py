@@ -35,7 +35,7 @@ from areaviz.models.recurrent import (
     read_both_ways,
 )
 from areaviz.trace.interventions import Share
-from areaviz.trace.limits import choice
+from areaviz.trace.limits import check_choice
 
 FRAMES_AN_ITEM = 4
 SAMPLES_AN_ITEM = HOP * FRAMES_AN_ITEM
@@ -64,7 +64,7 @@ class ListenerConfig(SingleItemOptions):
     dropout: float = 0.2
 
     def __post_init__(self) -> None:
-        choice("scoring", self.scoring, SCORINGS)
+        check_choice("scoring", self.scoring, SCORINGS)
 
     @property
     def mechanism(self) -> str:

@@ -25,7 +25,7 @@ from areaviz.attention.interventions import UNCHANGED, NetworkInterventions
 from areaviz.data.tokenizer import PAD
 from areaviz.models.network import Pass, PictureNetwork, SingleItemOptions
 from areaviz.models.recurrent import RecurrentStepper, TiedWords, repeated
-from areaviz.trace.limits import choice
+from areaviz.trace.limits import check_choice
 
 SITE = "encoder-decoder"
 ATTENTIONS = ("soft", "hard", "none")
@@ -62,7 +62,7 @@ class TellerConfig(SingleItemOptions):
     forgetting: float = 0.0
 
     def __post_init__(self) -> None:
-        choice("attention", self.attention, ATTENTIONS)
+        check_choice("attention", self.attention, ATTENTIONS)
 
     @property
     def layers(self) -> int:

@@ -25,7 +25,7 @@ from areaviz.models.layers import (
     initialise,
 )
 from areaviz.models.network import Pass
-from areaviz.trace.limits import choice
+from areaviz.trace.limits import check_choice
 
 SIZES: Mapping[str, Mapping[str, int]] = {
     "Tiny": {"layers": 2, "width": 128, "filter": 512, "heads": 4},
@@ -53,7 +53,7 @@ class TransformerConfig(TransformerOptions):
         Raises:
             InputError: if the size is unknown.
         """
-        chosen = SIZES[choice("size", size, tuple(SIZES))]
+        chosen = SIZES[check_choice("size", size, tuple(SIZES))]
         return cls(vocabulary, **{**chosen, **options})
 
 

@@ -23,7 +23,7 @@ from areaviz.attention.multihead import MultiHeadAttention
 from areaviz.models.layers import AreaChoices
 from areaviz.models.lstm_writer import Encoded, LstmWriter
 from areaviz.models.recurrent import SITE
-from areaviz.trace.limits import choice
+from areaviz.trace.limits import check_choice
 
 ENCODERS = ("frames", "motion", "both")
 """Views of a clip: each frame separately, differences from neighbouring frames, or both."""
@@ -56,7 +56,7 @@ class WatcherConfig(AreaChoices):
     dropout: float = 0.1
 
     def __post_init__(self) -> None:
-        choice("encoder", self.encoder, ENCODERS)
+        check_choice("encoder", self.encoder, ENCODERS)
 
     @property
     def layers(self) -> int:

@@ -23,7 +23,7 @@ from areaviz.interactive.strip import strip_payload
 from areaviz.interactive.tree import first_step as first_bracket
 from areaviz.interactive.tree import tree_payload
 from areaviz.publish.hearing import hearing_payload
-from areaviz.trace.query import words
+from areaviz.trace.query import find_words
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
@@ -89,7 +89,7 @@ def longest_word(field: Field, allowed: Container[int] | None = None) -> Items:
     """
     longest: Items = ()
     length = 0
-    for start, end in words(field) if field.is_text else ():
+    for start, end in find_words(field) if field.is_text else ():
         texts = [field.raw[first:last] for first, last in field.anchors[start:end].tolist()]
         lettered = [item for item, text in enumerate(texts) if any(map(str.isalnum, text))]
         is_allowed = allowed is None or any(item in allowed for item in range(start, end))

@@ -76,7 +76,9 @@ def check_size(size: int, limit: int, what: str) -> None:
         )
 
 
-def unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most: int | None = None) -> bytes:
+def unpack_entry(
+    archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most: int | None = None
+) -> bytes:
     """Return the bytes of an entry, or its first `most` bytes.
 
     The result is never longer than the size in the entry's header.
@@ -114,7 +116,7 @@ def read_header(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Header:
         ValueError: The entry has no npy header.
     """
     name = entry.filename.removesuffix(".npy")
-    file = io.BytesIO(unpacked(archive, entry, HEADER_BYTES))
+    file = io.BytesIO(unpack_entry(archive, entry, HEADER_BYTES))
     version = np.lib.format.read_magic(file)
     if version not in _READERS:
         raise InputError(
@@ -145,7 +147,7 @@ def read_array(
         ValueError: The data of the entry differ in size from what its header states.
     """
     check_filled(entry, header)
-    flat = np.frombuffer(unpacked(archive, entry), header.dtype, offset=header.start)
+    flat = np.frombuffer(unpack_entry(archive, entry), header.dtype, offset=header.start)
     return flat.reshape(header.shape, order="F" if header.by_columns else "C")
 
 

@@ -25,7 +25,7 @@ from areaviz.trace.limits import (
     check_layer_bytes,
     check_map_bytes,
     check_range,
-    described,
+    describe_value,
 )
 from areaviz.trace.picture import MAX_SIDE, Picture, check_pixels
 from areaviz.trace.query import predicted_bytes
@@ -40,7 +40,7 @@ SITE = "attention"
 # Rows in half precision are rounded, so their sums may be further from 1.
 _HALF_TOLERANCE = 1e-2
 _NOTHING = "output"
-# The output of a trace that holds only attention. Its field is `nothing()`.
+# The output of a trace that holds only attention. Its field is `empty_output()`.
 NO_OUTPUT = Output(_NOTHING, np.zeros(0, dtype=np.float32), ())
 
 
@@ -111,7 +111,7 @@ class Frame:
         if area_size > 1 and self.grid.items > 1:
             sums = sums_map(attention, (area_size, area_size))
             maps[sums.site] = sums
-        fields = {item.name: item for item in (*self.fields, nothing())}
+        fields = {item.name: item for item in (*self.fields, empty_output())}
         trace = Trace(self.request, fields, NO_OUTPUT, maps)
         validate(trace)
         return trace
@@ -134,11 +134,11 @@ def frame_of(
     check_options(request)
     within = queries is None and query_count == items
     if request.picture and shape:
-        fields = [cells(request.picture, shape)]
+        fields = [cell_field(request.picture, shape)]
     else:
-        fields = [labelled("text" if within else "memory", memory, items, "memory")]
+        fields = [labelled_field("text" if within else "memory", memory, items, "memory")]
     if not within:
-        fields.append(labelled("query", queries, query_count, "queries"))
+        fields.append(labelled_field("query", queries, query_count, "queries"))
     return Frame(request, tuple(fields), AreaGrid.clamped(shape or (1, items), (1, 1)))
 
 
@@ -255,7 +255,7 @@ def checked_rows(given_RN: npt.NDArray[Any], first: int, shape_LHQN: Sequence[in
     return weights_RN
 
 
-def cells(picture: Picture, shape: tuple[int, int]) -> Field:
+def cell_field(picture: Picture, shape: tuple[int, int]) -> Field:
     """Return the field "picture" of the cells of a grid (rows, columns), row by row."""
     rows, columns = shape
     tops = np.linspace(0, picture.height, rows + 1).round().astype(np.int64)
@@ -277,12 +277,12 @@ def text_of(name: str, labels: Sequence[str]) -> Field:
     return Field(name, "text", " ".join(labels), tuple(labels), anchors)
 
 
-def nothing() -> Field:
+def empty_output() -> Field:
     """Return the empty output field of a trace whose output is unknown."""
     return text_of(_NOTHING, ())
 
 
-def labelled(name: str, labels: Sequence[str] | None, items: int, what: str) -> Field:
+def labelled_field(name: str, labels: Sequence[str] | None, items: int, what: str) -> Field:
     """Return a text field of `items` items with these labels, or with their numbers.
 
     Raises:
@@ -293,7 +293,7 @@ def labelled(name: str, labels: Sequence[str] | None, items: int, what: str) -> 
         return text_of(name, [str(item) for item in range(1, items + 1)])
     if not isinstance(labels, Iterable):
         raise InputError(
-            f"The labels of {what} must be a list of texts but are {described(labels)}. Give"
+            f"The labels of {what} must be a list of texts but are {describe_value(labels)}. Give"
             " one label for each item."
         )
     texts = [str(label) for label in labels]

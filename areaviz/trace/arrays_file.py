@@ -36,7 +36,7 @@ from areaviz.trace.limits import AREA_SIZES, check_range, shorten
 from areaviz.trace.on_disk import UPLOADED, SizeLimits, open_trace
 from areaviz.trace.picture import check_pixels
 from areaviz.trace.record import Trace
-from areaviz.trace.spool import Reserve, WeightsFile, unlimited
+from areaviz.trace.spool import Reserve, WeightsFile, reserve_nothing
 
 NAMES = ("weights", "memory", "queries", "shape", "picture")
 NAME = "your-arrays"
@@ -72,7 +72,7 @@ def open_npz(
     area_size: int = AREA_SIZE,
     name: str = NAME,
     room: SizeLimits = UPLOADED,
-    reserve: Reserve = unlimited,
+    reserve: Reserve = reserve_nothing,
 ) -> Trace:
     """Open an npz file of arrays, or of a stored trace, as a trace whose weights stay on disk.
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import described, shorten
+from areaviz.trace.limits import describe_value, shorten
 from areaviz.trace.record import AttentionMap, Trace
 
 # Limits of Linux, which other systems share or undercut.
@@ -59,16 +59,17 @@ def _check(arguments: dict[str, Any]) -> None:
         if name in _COUNTS and not (isinstance(value, Integral) and int(value) >= _COUNTS[name]):
             raise InputError(
                 f'"{name}" must be a whole number from {_COUNTS[name]} but is'
-                f" {described(value)}. Give one."
+                f" {describe_value(value)}. Give one."
             )
         if name in _SHARES and not (isinstance(value, Real) and 0 <= float(value) <= 1):
             raise InputError(
-                f'"{name}" must be between 0 and 1 but is {described(value)}. Give a share.'
+                f'"{name}" must be between 0 and 1 but is {describe_value(value)}. Give a share.'
             )
     chosen = arguments.get("layers")
     if chosen is not None and not isinstance(chosen, Iterable):
         raise InputError(
-            f"The layers must be a list of whole numbers but are {described(chosen)}. Give a list."
+            f"The layers must be a list of whole numbers but are {describe_value(chosen)}. Give a"
+            " list."
         )
     if chosen is not None and not list(chosen):
         raise InputError("No layer is chosen. Choose at least one, or leave layers out.")
@@ -79,7 +80,7 @@ def _check(arguments: dict[str, Any]) -> None:
 def _check_place(name: str, value: Any, count: int) -> None:
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise InputError(
-            f"The {name} must be a whole number but is {described(value)}. Count from 0."
+            f"The {name} must be a whole number but is {describe_value(value)}. Count from 0."
         )
     # Negative numbers count from the end, as usual in Python.
     if not -count <= int(value) < count:
@@ -108,7 +109,9 @@ def path_of(given: object) -> Path:
         InputError: The argument is not a valid path.
     """
     if not isinstance(given, str | Path) or not str(given) or "\0" in str(given):
-        raise InputError(f"A path is needed but this is {described(given)}. Give a file's path.")
+        raise InputError(
+            f"A path is needed but this is {describe_value(given)}. Give a file's path."
+        )
     try:
         path = Path(given).expanduser()
     except RuntimeError as error:

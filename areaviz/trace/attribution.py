@@ -98,7 +98,7 @@ def attributed_site(site: str) -> tuple[str, str]:
     return site.removesuffix(ending), ending
 
 
-def beside(
+def attributions_of_layer(
     maps: Mapping[str, AttentionMap], site: str, layer: int
 ) -> dict[str, tuple[AttentionMap, int]]:
     """Return the attributions that go with a layer of a site, each with the layer to compare.
@@ -129,7 +129,7 @@ class Agreement:
     chance: FloatQ
 
 
-def agreement(
+def compare_attribution(
     attention: AttentionMap,
     layer: int,
     head: int | None,
@@ -144,7 +144,7 @@ def agreement(
     return Agreement(*np.array(rows, np.float64).reshape(-1, 3).T)
 
 
-def agreements(
+def compare_attributions(
     maps: Mapping[str, AttentionMap],
     site: str,
     layer: int,
@@ -158,8 +158,8 @@ def agreements(
         and the share expected by chance. See `Agreement`.
     """
     means, chosen = {}, list(queries)
-    for ending, (other, other_layer) in beside(maps, site, layer).items():
-        found = agreement(maps[site], layer, head, other, other_layer)
+    for ending, (other, other_layer) in attributions_of_layer(maps, site, layer).items():
+        found = compare_attribution(maps[site], layer, head, other, other_layer)
         parts = found.correlation, found.common, found.chance
         correlation, common, chance = (mean_of(part[chosen]) for part in parts)
         means[WAYS[ending]] = correlation, common, chance

@@ -25,8 +25,8 @@ from areaviz.trace.arrays import (
     check_bytes,
     check_shape,
     checked_rows,
-    labelled,
-    nothing,
+    empty_output,
+    labelled_field,
 )
 from areaviz.trace.check import validate
 from areaviz.trace.derived import areas_map, sums_map
@@ -127,7 +127,7 @@ def from_cache(
     kept = {str(key): value for key, value in _items(cache)}
     fields: dict[str, Field] = {}
     maps: dict[str, AttentionMap] = {}
-    for stack in stacks(kept, keys):
+    for stack in group_layers(kept, keys):
         given_LHQN = stack.weights(example)
         attention = _map(stack.site, given_LHQN, (source, target), fields)
         maps[attention.site] = attention
@@ -137,13 +137,13 @@ def from_cache(
             if logs_LHQN is not None:
                 derived.insert(0, areas_map(attention, logs_LHQN, (1, area_size)))
             maps |= {one.site: one for one in derived}
-    fields[nothing().name] = nothing()
+    fields[empty_output().name] = empty_output()
     trace = Trace(request, fields, NO_OUTPUT, maps)
     validate(trace)
     return trace
 
 
-def stacks(kept: Mapping[str, Any], keys: str = PATTERN) -> list[Stack]:
+def group_layers(kept: Mapping[str, Any], keys: str = PATTERN) -> list[Stack]:
     """Group cached arrays into attentions with layers. Errors are those of `from_cache`."""
     taken = [key for key in kept if keys in key]
     if not taken and keys == PATTERN:
@@ -204,7 +204,7 @@ def _map(
     query = "target" if site == CROSS else memory
     for name, count in ((memory, items), (query, queries)):
         given = target if name == "target" else source
-        fields[name] = labelled(name, given, count, name)
+        fields[name] = labelled_field(name, given, count, name)
     rows_RN = checked_rows(given_LHQN.reshape(-1, items), 0, shape)
     weights_LHQN = rows_RN.reshape(shape)
     grid = AreaGrid(1, items, 1, 1)

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.trace.archive import MAX_BYTES, check_archive, check_size, unpacked
+from areaviz.trace.archive import MAX_BYTES, check_archive, check_size, unpack_entry
 from areaviz.trace.asked import check_trace, path_of
 from areaviz.trace.check import check_rows, validate
 from areaviz.trace.derived import LazyAreaWeights
@@ -77,13 +77,13 @@ def layer_from_bytes(content: bytes, shape: tuple[int, ...]) -> FloatArray:
         InputError: The content is not a layer, has another shape, or has rows that are not
             distributions.
     """
-    with named():
+    with refuse_damage():
         file = io.BytesIO(content)
         check_archive(file)
         with zipfile.ZipFile(file) as archive:
             entry = archive.getinfo(LAYER)
             check_size(entry.file_size, MAX_BYTES, "The layer")
-            weights_HQA = array_of(unpacked(archive, entry))
+            weights_HQA = array_of(unpack_entry(archive, entry))
         if weights_HQA.dtype != np.float32 or weights_HQA.shape != shape:
             raise ValueError(f"weights of shape {weights_HQA.shape} where {shape} was asked for")
         check_rows(weights_HQA, "A layer")
@@ -145,7 +145,7 @@ def load(source: Path | str | BinaryIO, fetch: Fetch | None = None) -> Trace:
         InputError: The file is not a trace, is damaged, is too large, was written by a newer
             version of this package, or cannot be opened.
     """
-    with named():
+    with refuse_damage():
         if not hasattr(source, "read"):
             with path_of(source).open("rb") as file:
                 return _read(file, fetch)
@@ -154,17 +154,17 @@ def load(source: Path | str | BinaryIO, fetch: Fetch | None = None) -> Trace:
 
 def version_of(file: BinaryIO) -> int:
     """Return the format version of an open, seekable file. Errors are those of `load`."""
-    with named():
+    with refuse_damage():
         check_archive(file)
         with zipfile.ZipFile(file) as archive:
             entries = {entry.filename: entry for entry in archive.infolist()}
-            document = json.loads(unpacked(archive, document_entry(entries)))
+            document = json.loads(unpack_entry(archive, document_entry(entries)))
         check_version(document)
         return int(document["version"])
 
 
 @contextmanager
-def named() -> Iterator[None]:
+def refuse_damage() -> Iterator[None]:
     """Turn every error in the block into an InputError that says in one sentence what is wrong."""
     try:
         yield
@@ -191,12 +191,12 @@ def _read(file: BinaryIO, fetch: Fetch | None) -> Trace:
     with zipfile.ZipFile(file) as archive:
         entries = {entry.filename: entry for entry in archive.infolist()}
         check_size(sum(entry.file_size for entry in entries.values()), MAX_BYTES, "The trace")
-        document = json.loads(unpacked(archive, document_entry(entries)))
+        document = json.loads(unpack_entry(archive, document_entry(entries)))
         check_version(document)
         arrays = {}
         for name, entry in entries.items():
             if name.endswith(".npy"):
-                arrays[name.removesuffix(".npy")] = array_of(unpacked(archive, entry))
+                arrays[name.removesuffix(".npy")] = array_of(unpack_entry(archive, entry))
         sizes = [_full_size(name, array) for name, array in arrays.items()]
         check_size(sum(sizes), MAX_BYTES, "The trace")
     trace = from_document(document, arrays, fetch)

@@ -24,7 +24,7 @@ EXAMPLE = "Mary went to the kitchen. Where is Mary?"
 _SENTENCE = re.compile(r"[^\s.?!][^.?!]*[.?!]*")
 
 
-def sentences(text: str) -> list[Span]:
+def locate_sentences(text: str) -> list[Span]:
     """Locate the sentences of a text. Each ends with ".", "?" or "!", or at the end of the text."""
     found = []
     for match in _SENTENCE.finditer(text):
@@ -33,13 +33,13 @@ def sentences(text: str) -> list[Span]:
     return found
 
 
-def story(text: str) -> tuple[list[Span], Span]:
+def split_story(text: str) -> tuple[list[Span], Span]:
     """Split a text into its facts and its question.
 
     Raises:
         InputError: The last sentence is not a question, or there is no fact before it.
     """
-    *facts, question = sentences(text) or [(0, 0)]
+    *facts, question = locate_sentences(text) or [(0, 0)]
     if not text[question[0] : question[1]].endswith("?"):
         raise InputError(
             "The story has no question at its end. Add one that ends with “?”, for example:"
@@ -55,14 +55,14 @@ def story(text: str) -> tuple[list[Span], Span]:
 
 def facts_field(text: str) -> Field:
     """Return the field of a request's facts, oldest first."""
-    facts = story(text)[0]
+    facts = split_story(text)[0]
     labels = tuple(text[start:end] for start, end in facts)
     return Field("facts", "facts", text, labels, np.array(facts, np.int64))
 
 
 def question_field(text: str) -> Field:
     """Return the field of a request's question, a separate text with one item."""
-    start, end = story(text)[1]
+    start, end = split_story(text)[1]
     question = text[start:end]
     return Field("question", "text", question, (question,), np.array([[0, len(question)]]))
 
@@ -77,7 +77,7 @@ def gold_facts(trace: Trace) -> tuple[int, ...]:
 def facts_problem(field: Field, request: Request) -> str:
     """Check that anchors are start and end (exclusive) of the request's facts, in characters."""
     try:
-        facts = story(request.text)[0]
+        facts = split_story(request.text)[0]
     except InputError:
         return "is of facts but the request's text is not a story"
     is_same = np.array_equal(np.array(facts), field.anchors) and field.raw == request.text

@@ -20,8 +20,8 @@ from areaviz.trace.arrays import (
     MAX_ITEMS,
     NO_OUTPUT,
     checked_rows,
-    labelled,
-    nothing,
+    empty_output,
+    labelled_field,
 )
 from areaviz.trace.check import validate
 from areaviz.trace.derived import sums_map
@@ -86,7 +86,7 @@ def from_generate(
             sums = sums_map(attention, (1, area_size))
             maps[sums.site] = sums
     output = _output(outputs, ids, rows, sequence) if is_pair else None
-    everything = {field.name: field for field in (*fields, nothing())}
+    everything = {field.name: field for field in (*fields, empty_output())}
     trace = Trace(request, everything, output or NO_OUTPUT, maps, {"decoding": "generate"})
     validate(trace)
     return trace
@@ -125,7 +125,7 @@ def _sequence(outputs: Any, sequence: int) -> list[int]:
 
 def _labels(ids: Sequence[int], tokenizer: Any, given: Sequence[str] | None) -> list[str]:
     if given is not None:
-        return list(labelled("target", given, len(ids), "the sequence").labels)
+        return list(labelled_field("target", given, len(ids), "the sequence").labels)
     if tokenizer is None:
         return [str(token) for token in ids]
     try:
@@ -179,7 +179,7 @@ def _decoder(
             f"The attentions are of {count:,} tokens but the sequence has {len(ids):,}. {_ADVICE}."
         )
     weights = _placed(steps, rows, prompt, count)
-    history = labelled("history", labels[:count], count, "the sequence")
+    history = labelled_field("history", labels[:count], count, "the sequence")
     grid = AreaGrid(1, count, 1, 1)
     site = AttentionMap("decoder self", "history", "history", grid, weights)
     return [history], [site]
@@ -200,9 +200,9 @@ def _pair(
         raise InputError(f"The outputs of generate have no generation step. {_ADVICE}.")
     items = across[0][0].shape[3]
     fields = [
-        labelled("source", source, items, "the source"),
-        labelled("target", labels[1 : count + 1], count, "the sequence"),
-        labelled("history", [_START, *labels[1:count]], count, "the sequence"),
+        labelled_field("source", source, items, "the source"),
+        labelled_field("target", labels[1 : count + 1], count, "the sequence"),
+        labelled_field("history", [_START, *labels[1:count]], count, "the sequence"),
     ]
     looks = _placed(across, rows[:count], 1, items, is_growing=False)
     history = _placed(within, rows[:count], 1, count)

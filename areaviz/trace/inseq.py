@@ -22,12 +22,12 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.trace.areas import AreaGrid, FloatArray
-from areaviz.trace.arrays import MAX_ITEMS, NO_OUTPUT, nothing, text_of
+from areaviz.trace.arrays import MAX_ITEMS, NO_OUTPUT, empty_output, text_of
 from areaviz.trace.asked import check_trace, file_of, path_of
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole
-from areaviz.trace.limits import MAX_UPLOAD_MEGABYTES, described
+from areaviz.trace.limits import MAX_UPLOAD_MEGABYTES, describe_value
 from areaviz.trace.query import item_shares
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Request
@@ -60,7 +60,7 @@ def load_inseq(path: Path | str, example: int = 0) -> Trace:
     if not isinstance(example, Integral) or not 0 <= example < len(sequences):
         raise InputError(
             f"The file has {len(sequences)} attributions, so there is no number"
-            f" {described(example)}. Count them from 0."
+            f" {describe_value(example)}. Count them from 0."
         )
     info = _attributes(entries).get("info") or {}
     try:
@@ -169,7 +169,7 @@ def _trace(sequence: Mapping[str, Any], info: Mapping[str, Any]) -> Trace:
     if not maps:
         raise InputError("The attribution has no values for source or target tokens.")
     scores = sequence.get("step_scores") or {}
-    output, last = NO_OUTPUT, nothing()
+    output, last = NO_OUTPUT, empty_output()
     if "probability" in scores:
         likely = _numbers(scores["probability"]).astype(np.float32).reshape(-1)[: len(target)]
         if len(likely) == len(target) and np.all((likely >= 0) & (likely <= 1)):

@@ -248,7 +248,9 @@ class Places:
                 ) from None
 
 
-def weighed(changes: Sequence[Change], sites: Mapping[str, tuple[str, str]]) -> list[Weigh | Gate]:
+def changes_by_site(
+    changes: Sequence[Change], sites: Mapping[str, tuple[str, str]]
+) -> list[Weigh | Gate]:
     """Return the changes by site. Hiding items bans the areas that contain them, at every site."""
     found: list[Weigh | Gate] = []
     for change in changes:
@@ -262,7 +264,7 @@ def weighed(changes: Sequence[Change], sites: Mapping[str, tuple[str, str]]) -> 
     return found
 
 
-def touched(weigh: Weigh, table_R4: IntArray, width: int) -> npt.NDArray[np.bool_]:
+def changed_areas(weigh: Weigh, table_R4: IntArray, width: int) -> npt.NDArray[np.bool_]:
     """Return which areas a change applies to: bool [R].
 
     Args:
@@ -304,7 +306,7 @@ def area_factors(
     rows = queries if any(weigh.query is not None for weigh in weighs) else 1
     factors_HQR = np.ones((heads, rows, len(table_R4)), dtype=np.float32)
     for weigh in weighs:
-        factor_R = np.where(touched(weigh, table_R4, width), np.float32(weigh.factor), 1)
+        factor_R = np.where(changed_areas(weigh, table_R4, width), np.float32(weigh.factor), 1)
         place_HQR = factors_HQR[_one(weigh.head), _one(weigh.query)]
         place_HQR *= factor_R
         check_product(float(place_HQR.max(initial=0)))

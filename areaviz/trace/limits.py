@@ -78,7 +78,7 @@ def check_range(name: str, value: float, limits: tuple[float, float]) -> None:
     low, high = limits
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InputError(
-            f'"{name}" is {described(value)} but must be a number between {low} and {high}.'
+            f'"{name}" is {describe_value(value)} but must be a number between {low} and {high}.'
             " Give a number."
         )
     if not low <= value <= high:
@@ -98,13 +98,13 @@ def check_chosen(name: str, chosen: Any, kind: type) -> None:
         return
     what = "whole numbers" if kind is int else "names"
     if isinstance(chosen, str) or not isinstance(chosen, Sequence | range):
-        raise InputError(f"The option {name}= must list {what} but is {described(chosen)}.")
+        raise InputError(f"The option {name}= must list {what} but is {describe_value(chosen)}.")
     if not len(chosen):
         raise InputError(f"{name}= selects no layer, head or site. Choose at least one.")
     for one in chosen:
         is_right = isinstance(one, Integral) and not isinstance(one, bool)
         if not (is_right if kind is int else isinstance(one, str)):
-            raise InputError(f"The option {name}= must list {what} but has {described(one)}.")
+            raise InputError(f"The option {name}= must list {what} but has {describe_value(one)}.")
 
 
 def check_map_bytes(size: int, most: int = MAX_MAP_BYTES) -> None:
@@ -165,7 +165,7 @@ def check_layer_bytes(size: int) -> None:
         )
 
 
-def choice(name: str, value: str, choices: Sequence[str]) -> str:
+def check_choice(name: str, value: str, choices: Sequence[str]) -> str:
     """Return the value if it is one of the choices. Otherwise raise InputError."""
     if value not in choices:
         raise InputError(
@@ -175,7 +175,7 @@ def choice(name: str, value: str, choices: Sequence[str]) -> str:
     return value
 
 
-def described(value: object) -> str:
+def describe_value(value: object) -> str:
     """Describe a wrong value in an error message: a number or text itself, else the type."""
     if value is None or isinstance(value, str | int | float):
         return shorten(repr(value))

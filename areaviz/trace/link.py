@@ -20,9 +20,9 @@ from areaviz.trace.limits import (
     READINGS,
     SIDES,
     UNITS,
+    check_choice,
     check_range,
     check_text,
-    choice,
     shorten,
 )
 from areaviz.trace.medium import NAME, Medium
@@ -58,7 +58,7 @@ def _number(limits: tuple[int, int], first: int = 0) -> Form:
 
 
 def _choice(choices: Sequence[str]) -> Form:
-    return Form(str, lambda name, text: choice(name, text, choices))
+    return Form(str, lambda name, text: check_choice(name, text, choices))
 
 
 def _site(name: str, text: str) -> str:

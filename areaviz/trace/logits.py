@@ -18,7 +18,7 @@ import numpy as np
 
 from areaviz.trace.areas import Area, AreaGrid, FloatArray
 from areaviz.trace.derived import AS_AREAS, AreaSoftmax, base_site
-from areaviz.trace.interventions import Weigh, area_factors, weighed
+from areaviz.trace.interventions import Weigh, area_factors, changes_by_site
 from areaviz.trace.record import Trace
 
 MEAN, START, END, SHAPE, SIZE, CHANGED = "mean", "start", "end", "shape", "size", "changed"
@@ -110,7 +110,7 @@ def change_part(trace: Trace, site: str, layer: int, head: int, query: int, area
     """Return what a run's interventions add to an area's logit: log f, or 0 if none applies."""
     sites = {name: (one.query, one.memory) for name, one in trace.maps.items()}
     found = []
-    for change in weighed(trace.request.changes, sites):
+    for change in changes_by_site(trace.request.changes, sites):
         if isinstance(change, Weigh) and change.site == site and change.layer in (None, layer):
             found.append(change)
     if not found:

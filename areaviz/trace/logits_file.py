@@ -8,9 +8,9 @@ import zipfile
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.trace.archive import MAX_BYTES, check_archive, check_size, unpacked
+from areaviz.trace.archive import MAX_BYTES, check_archive, check_size, unpack_entry
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.codec import add_array, array_of, named
+from areaviz.trace.codec import add_array, array_of, refuse_damage
 from areaviz.trace.logits import Logits
 
 _GRID, _PARTS = "grid", ("item", "start", "end", "shape", "size")
@@ -41,7 +41,7 @@ def logits_from_bytes(content: bytes) -> Logits:
     Raises:
         InputError: The content is not such an archive, or its arrays do not fit together.
     """
-    with named():
+    with refuse_damage():
         file = io.BytesIO(content)
         check_archive(file)
         arrays: dict[str, npt.NDArray[np.float32]] = {}
@@ -49,7 +49,7 @@ def logits_from_bytes(content: bytes) -> Logits:
             entries = archive.infolist()
             check_size(sum(entry.file_size for entry in entries), MAX_BYTES, "The answer")
             for entry in entries:
-                arrays[entry.filename.removesuffix(".npy")] = array_of(unpacked(archive, entry))
+                arrays[entry.filename.removesuffix(".npy")] = array_of(unpack_entry(archive, entry))
         *sides, is_shifted = arrays.pop(_GRID).tolist()
         found = Logits(AreaGrid(*sides), **arrays, is_shifted=bool(is_shifted))
         _check(found)

@@ -22,13 +22,13 @@ from areaviz.trace import archive
 from areaviz.trace.archive import Header, check_size
 from areaviz.trace.areas import FloatArray
 from areaviz.trace.check import check_logs, check_rows, validate
-from areaviz.trace.codec import check_type, document_entry, is_logs, is_weights, named
+from areaviz.trace.codec import check_type, document_entry, is_logs, is_weights, refuse_damage
 from areaviz.trace.derived import LazyAreaWeights
 from areaviz.trace.document import check_version, from_document
 from areaviz.trace.errors import InputError
 from areaviz.trace.layered import Shape
 from areaviz.trace.record import Trace
-from areaviz.trace.spool import Reserve, WeightsFile, Written, unlimited
+from areaviz.trace.spool import Reserve, WeightsFile, Written, reserve_nothing
 from areaviz.trace.weights import divide_by_sums
 
 MEBI = 2**20
@@ -134,7 +134,9 @@ OPERATOR = SizeLimits(
 )
 
 
-def open_trace(file: BinaryIO, room: SizeLimits = UPLOADED, reserve: Reserve = unlimited) -> Trace:
+def open_trace(
+    file: BinaryIO, room: SizeLimits = UPLOADED, reserve: Reserve = reserve_nothing
+) -> Trace:
     """Open a stored trace whose weights stay on disk, for large or untrusted traces.
 
     Args:
@@ -146,11 +148,11 @@ def open_trace(file: BinaryIO, room: SizeLimits = UPLOADED, reserve: Reserve = u
         InputError: As for `codec.load`, or the trace exceeds `room`.
         BackendError: The app has no room for the weights.
     """
-    with named():
+    with refuse_damage():
         archive.check_archive(file, most=room.file)
         with zipfile.ZipFile(file) as opened:
             entries = {entry.filename: entry for entry in opened.infolist()}
-            document = json.loads(archive.unpacked(opened, document_entry(entries)))
+            document = json.loads(archive.unpack_entry(opened, document_entry(entries)))
             check_version(document)
             headers = _headers(opened, entries)
             shapes = _shapes(headers, room)

@@ -108,10 +108,10 @@ def top_areas(
     first = None if head is None else head % attention.weights.shape[1]
     heads = slice(None) if first is None else slice(first, first + 1)
     mean_A = attention.weights[layer, heads, query].mean(0)
-    return attended(mean_A, attention.grid, k, max_overlap, min_size)
+    return top_combined_areas(mean_A, attention.grid, k, max_overlap, min_size)
 
 
-def attended(
+def top_combined_areas(
     weights_A: FloatArray,
     grid: AreaGrid,
     k: int = 3,
@@ -153,7 +153,7 @@ def top_queries(
     attention: AttentionMap, layer: int, head: int | None, item: int, k: int = 3
 ) -> list[Attending]:
     """Return the k queries that attend most to areas with an item, without those of weight 0."""
-    found = weights.largest(coverage(attention, layer, head)[:, item], k)
+    found = weights.largest_entries(coverage(attention, layer, head)[:, item], k)
     return [Attending(query, weight) for query, weight in _pairs(found)]
 
 
@@ -169,12 +169,12 @@ def coverage(attention: AttentionMap, layer: int, head: int | None) -> FloatArra
 @checked_question
 def item_shares(attention: AttentionMap, layer: int, head: int | None) -> FloatArray:
     """Return coverage with each row divided by its sum: float32 [Q, N]. Masked rows are 0."""
-    return weights.shares(coverage(attention, layer, head))
+    return weights.coverage_shares(coverage(attention, layer, head))
 
 
 def head_shares(attention: AttentionMap, layer: int) -> FloatArray:
     """Return the item shares of every head of a layer: float32 [H, Q, N]."""
-    return weights.shares(weights.coverage(attention.weights[layer], attention.grid))
+    return weights.coverage_shares(weights.coverage(attention.weights[layer], attention.grid))
 
 
 @checked_question
@@ -195,7 +195,7 @@ def entropy_bits(shares_RN: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]
     return bits
 
 
-def divergence(first_RN: FloatArray, second_RN: FloatArray) -> FloatArray:
+def jensen_shannon_divergence(first_RN: FloatArray, second_RN: FloatArray) -> FloatArray:
     """Return the Jensen-Shannon divergence of two sets of distributions in bits: float32 [R].
 
     JS(p, q) = H((p + q) / 2) - (H(p) + H(q)) / 2 (Lin 1991). It is 0 for equal rows and 1 for rows
@@ -258,7 +258,7 @@ def _layer_summary(attention: AttentionMap, layer: int) -> FloatArray:
     return sums_4H
 
 
-def words(field: Field) -> list[tuple[int, int]]:
+def find_words(field: Field) -> list[tuple[int, int]]:
     """Group the items of a field into words, as runs (start, end).
 
     Words are separated by whitespace. Every item is in one run: that of the word with its first
@@ -283,7 +283,7 @@ def words(field: Field) -> list[tuple[int, int]]:
 def merge_items(
     values_QN: FloatArray, queries: Groups | None = None, memory: Groups | None = None
 ) -> FloatArray:
-    """Merge coverage or shares of items into those of runs, such as `words`: float32 [runs, runs].
+    """Merge coverage or shares of items into those of runs: float32 [runs, runs].
 
     Args:
         values_QN: Values of single items.

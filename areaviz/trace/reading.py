@@ -19,10 +19,10 @@ from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.query import (
     Attended,
     Groups,
-    attended,
     item_shares,
     merge_items,
     smallest_area,
+    top_combined_areas,
 )
 from areaviz.trace.record import AttentionMap, FloatArray, IntArray
 from areaviz.trace.request import Focus
@@ -66,7 +66,7 @@ def read_areas(
     """
     grid, layer = attention.grid, focus.layer
     if focus.reading == "coverage":
-        found = weights.largest(item_shares(attention, layer, head)[queries].mean(0), k)
+        found = weights.largest_entries(item_shares(attention, layer, head)[queries].mean(0), k)
         pairs = zip(found.index.tolist(), found.weight.tolist(), strict=True)
         return [Attended(item_area(grid, item), weight) for item, weight in pairs if item >= 0]
     if focus.reading == "densest":
@@ -76,7 +76,7 @@ def read_areas(
         return [Attended(Area(*one.area[0].tolist()), held)] if held > 0 else []
     heads = slice(None) if head is None else slice(head, head + 1)
     mean_A = attention.weights[layer, heads][:, queries].mean((0, 1))
-    return attended(mean_A, grid, k, min_size=smallest_area(attention, focus))
+    return top_combined_areas(mean_A, grid, k, min_size=smallest_area(attention, focus))
 
 
 def area_of_each(attention: AttentionMap, focus: Focus, rows: Groups) -> list[Attended | None]:
@@ -110,7 +110,7 @@ def item_area(grid: AreaGrid, item: int) -> Area:
     return Area(*divmod(item, grid.width), 1, 1)
 
 
-def densities(
+def find_densest_areas(
     shares_HQN: FloatArray, grid: AreaGrid, rows: Groups, masses: tuple[int, ...] = MASSES
 ) -> Densities:
     """Return the densest areas of heads, for the mean map of each group of queries.
@@ -176,14 +176,14 @@ def map_of(
     return merge_items(against_average(merge_items(shares_QN, None, memory)), queries)
 
 
-def sinks(attention: AttentionMap, layer: int) -> list[Sink]:
-    """Return the attention sinks of a layer's heads, see `sink`."""
+def find_sinks(attention: AttentionMap, layer: int) -> list[Sink]:
+    """Return the attention sinks of a layer's heads, see `find_sink`."""
     heads = range(attention.heads)
-    found = [sink(item_shares(attention, layer, head), head) for head in heads]
+    found = [find_sink(item_shares(attention, layer, head), head) for head in heads]
     return [one for one in found if one]
 
 
-def sink(shares_QN: FloatArray, head: int) -> Sink | None:
+def find_sink(shares_QN: FloatArray, head: int) -> Sink | None:
     """Return the item with more than half of a head's mean map over the given queries, or None.
 
     With a single query or a single item there is no sink.

@@ -19,7 +19,7 @@ from areaviz.trace.areas import FloatArray as FloatArray
 from areaviz.trace.areas import IntArray as IntArray
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
-from areaviz.trace.summary import COLUMNS, counted, html_table, short
+from areaviz.trace.summary import COLUMNS, count_noun, html_table, shorten_to_line
 from areaviz.trace.tidy_table import tidy_table
 
 if TYPE_CHECKING:
@@ -173,13 +173,13 @@ class Trace:
         """Return a line such as '<Trace of char-tiny: "A dog." to "Ein Hund.", 3 maps>'."""
         parts = [f"<Trace of {self.request.model}"]
         if self.request.text.strip():
-            parts.append(f': "{short(self.request.text)}"')
+            parts.append(f': "{shorten_to_line(self.request.text)}"')
         answer = self.answer if self.output.field in self.fields else ""
         if answer.strip():
-            parts.append(f' to "{short(answer)}"')
-        counts = [counted(len(self.maps), "map")] if self.maps else []
+            parts.append(f' to "{shorten_to_line(answer)}"')
+        counts = [count_noun(len(self.maps), "map")] if self.maps else []
         if self.gazes:
-            counts.append(counted(len(self.gazes), "gaze"))
+            counts.append(count_noun(len(self.gazes), "gaze"))
         return f"{''.join(parts)}, {', '.join(counts) or 'no attention'}>"
 
     def _repr_html_(self) -> str:
@@ -191,7 +191,7 @@ class Trace:
             rows.append((site, layers, heads, queries, one.grid.items, areas, note))
         for site, gaze in self.gazes.items():
             steps, scales = gaze.seen.shape[:2]
-            note = f"{counted(steps, 'step')}, {counted(scales, 'scale')}"
+            note = f"{count_noun(steps, 'step')}, {count_noun(scales, 'scale')}"
             rows.append((site, "", "", steps, "", "", note))
         return html_table(repr(self).strip("<>"), rows)
 

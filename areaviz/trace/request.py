@@ -14,9 +14,9 @@ from areaviz.trace.limits import (
     BEAMS,
     METHODS,
     SEEDS,
+    check_choice,
     check_range,
     check_text,
-    choice,
     shorten,
 )
 from areaviz.trace.medium import Medium
@@ -147,7 +147,7 @@ def check_options(request: Request) -> None:
         raise InputError(
             f'Model "{shorten(request.model)}" does not exist. Choose one from the list.'
         )
-    choice("method", request.method, METHODS)
+    check_choice("method", request.method, METHODS)
     check_range("beam", request.beam, BEAMS)
     check_range("seed", request.seed, SEEDS)
     if request.area_size is not None:

@@ -25,7 +25,7 @@ from areaviz.trace.layered import LayeredWeights, Shape
 Reserve = Callable[[int], Callable[[], None]]
 
 
-def unlimited(_size: int) -> Callable[[], None]:
+def reserve_nothing(_size: int) -> Callable[[], None]:
     """Reserve nothing."""
     return lambda: None
 
@@ -42,7 +42,7 @@ class WeightsFile:
         BackendError: `reserve` refuses, or the file cannot be created.
     """
 
-    def __init__(self, size: int, reserve: Reserve = unlimited) -> None:
+    def __init__(self, size: int, reserve: Reserve = reserve_nothing) -> None:
         release = reserve(size)
         try:
             # Closed by `_forget` when no trace reads it any more.

@@ -11,14 +11,14 @@ COLUMNS = ("site", "layers", "heads", "queries", "items", "areas", "")
 _STYLE = "text-align: left; padding: 2px 12px 2px 0"
 
 
-def short(text: str) -> str:
+def shorten_to_line(text: str) -> str:
     """Return a text as one line without control characters, shortened if it is long."""
     line = " ".join(text.split())
     printable = "".join(letter if letter.isprintable() else "\ufffd" for letter in line)
     return printable if len(printable) <= LONGEST else f"{printable[: LONGEST - 1]}…"
 
 
-def counted(count: int, noun: str) -> str:
+def count_noun(count: int, noun: str) -> str:
     """Return a count with its noun: "1 map", "2,000 maps"."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 

@@ -131,7 +131,7 @@ def top_listed(
     return _ranked(weights_RA, k, partial(_strike_listed, areas_A4, max_overlap))
 
 
-def largest(values_RN: AnyFloats, k: int) -> Ranked:
+def largest_entries(values_RN: AnyFloats, k: int) -> Ranked:
     """Return the k largest entries of every row, such as the queries that attend most to an item.
 
     Raises:
@@ -148,7 +148,7 @@ def coverage(weights_RA: FloatArray, grid: AreaGrid) -> FloatArray:
     return in_chunks(partial(_coverage, grid=grid), weights_RA, grid.items, np.float32)
 
 
-def shares(covered_RN: FloatArray) -> FloatArray:
+def coverage_shares(covered_RN: FloatArray) -> FloatArray:
     """Return coverage with each row divided by its sum: float32 [R, N]. Rows of zeros stay 0."""
     total_R1 = covered_RN.sum(-1, keepdims=True)
     total_R1[total_R1 == 0] = 1

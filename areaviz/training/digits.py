@@ -26,7 +26,7 @@ from areaviz.models.reading_figures import pixels, reading_figures
 from areaviz.models.rnn_stn import RnnStnConfig
 from areaviz.models.stn import StnConfig
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import choice
+from areaviz.trace.limits import check_choice
 from areaviz.training.config import TrainConfig
 from areaviz.training.loop import take_best
 from areaviz.training.task import Description, cached_array, optimise_for_training, step_generators
@@ -86,8 +86,8 @@ class DigitsConfig(TrainConfig):
     told: int = 0
 
     def __post_init__(self) -> None:
-        choice("reward", self.reward, REWARDS)
-        choice("network", self.network, tuple(NETWORKS))
+        check_choice("reward", self.reward, REWARDS)
+        check_choice("network", self.network, tuple(NETWORKS))
         if self.told and self.network not in CAN_BE_TOLD:
             raise InputError(
                 f'The network "{self.network}" cannot learn from the places of digits. Set'

@@ -19,7 +19,7 @@ from areaviz.data.batches import pad, shifted
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.watcher import VideoCaptioner, WatcherConfig
-from areaviz.trace.limits import choice
+from areaviz.trace.limits import check_choice
 from areaviz.training.config import TrainConfig
 from areaviz.training.sentences import cross_entropy, mean_loss, run_tokenizer, total_loss
 from areaviz.training.task import Description, optimise_for_training, step_generators
@@ -59,7 +59,7 @@ class Video:
     @classmethod
     def build(cls, config: VideoConfig, data: Path, folder: Path, device: torch.device) -> Self:
         """Read or draw the clips and make the network."""
-        choice("clips", config.clips, tuple(CLIPS))
+        check_choice("clips", config.clips, tuple(CLIPS))
         clips = CLIPS[config.clips](data, config.model)
         tokenizer = run_tokenizer(folder / TOKENIZER, clips.sentences(), LARGEST_VOCABULARY)
         torch.manual_seed(config.seed)

@@ -16,7 +16,7 @@ from areaviz.drawing.matrix import Matrix, plot_matrix
 from areaviz.drawing.numbers import number_text
 from areaviz.drawing.select import FocusedMap, field_name, fits_spans, select, visible_labels
 from areaviz.drawing.theme import nice_top
-from areaviz.trace.attribution import TOP, WAYS, agreements, beside
+from areaviz.trace.attribution import TOP, WAYS, attributions_of_layer, compare_attributions
 from areaviz.trace.query import item_shares
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -34,7 +34,9 @@ class AttributionComparison:
 
 def fits(trace: Trace, focus: Focus) -> bool:
     """Return whether the focus has 1-D attention and the trace has attributions for its queries."""
-    return fits_spans(trace, focus) and bool(beside(trace.maps, focus.site, focus.layer))
+    return fits_spans(trace, focus) and bool(
+        attributions_of_layer(trace.maps, focus.site, focus.layer)
+    )
 
 
 def find(trace: Trace, focus: Focus) -> AttributionComparison:
@@ -45,7 +47,7 @@ def find(trace: Trace, focus: Focus) -> AttributionComparison:
     """
     chosen = select(trace, focus)
     queries = list(chosen.queries)
-    ways = beside(trace.maps, focus.site, focus.layer)
+    ways = attributions_of_layer(trace.maps, focus.site, focus.layer)
     values = [item_shares(chosen.attention, chosen.layer, chosen.head)[queries].mean(0)]
     for other, layer in ways.values():
         values.append(item_shares(other, layer, None)[queries].mean(0))
@@ -69,7 +71,7 @@ def find(trace: Trace, focus: Focus) -> AttributionComparison:
 def agreement_words(trace: Trace, focus: Focus) -> str:
     """Describe how far each method agrees with the focused map on the focused queries."""
     queries = select(trace, focus).queries
-    found = agreements(trace.maps, focus.site, focus.layer, focus.head, queries)
+    found = compare_attributions(trace.maps, focus.site, focus.layer, focus.head, queries)
     parts = []
     for way, (correlation, common, chance) in found.items():
         shared = f"{_share(common)} of the top {TOP} in common (by chance {_share(chance)})"
@@ -83,7 +85,7 @@ def _rows(trace: Trace, chosen: FocusedMap) -> list[Row]:
     for layer in range(attention.layers):
         for head in (None, *range(attention.heads)):
             place = attention.site, layer, head
-            for way, numbers in agreements(trace.maps, *place, chosen.queries).items():
+            for way, numbers in compare_attributions(trace.maps, *place, chosen.queries).items():
                 named = "all" if head is None else head + 1
                 rows.append((layer + 1, named, way, *numbers))
     return rows

@@ -137,7 +137,7 @@ def difference(
     labels = left.memory.labels
     return Difference(
         change=after - before,
-        divergence=query.divergence(before, after),
+        divergence=query.jensen_shannon_divergence(before, after),
         rows=group_labels(left.query, words),
         columns=group_labels(left.memory, left.columns()) if is_text else labels,
         shape=None if is_text else left.cells,

@@ -241,8 +241,7 @@ VIEW = view(
     paper,
     how_to_read=(
         "Each row is one output digit, and time runs left to right. Brighter means more"
-        " attention. The spectrogram below has high frequencies at the top and is darker"
-        " where the sound is louder. A good alignment looks like a staircase whose steps"
-        " match the spoken digits."
+        " attention. The spectrogram below has high frequencies at the top. A good alignment"
+        " looks like a staircase whose steps match the spoken digits."
     ),
 )

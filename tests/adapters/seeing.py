@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from areaviz.adapters.library import library
+from areaviz.adapters.library import import_transformers
 from tests.adapters import small
 
 MARK = "<image>"
@@ -16,7 +16,7 @@ SIDE, CELL = 32, 8
 
 def folder(place: Path) -> Path:
     """Save the model and its processor. Pictures are cut to 32 pixels and have 4 x 4 cells."""
-    transformers = library()
+    transformers = import_transformers()
     torch.manual_seed(6)
     numbers = {word: number for number, word in enumerate(WORDS)}
     words = transformers.BertTokenizer(vocab=numbers, additional_special_tokens=[MARK])

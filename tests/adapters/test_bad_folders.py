@@ -14,7 +14,7 @@ import transformers
 
 import areaviz
 from areaviz.adapters import loading, weights
-from areaviz.adapters.loading import load
+from areaviz.adapters.loading import load_model
 from areaviz.adapters.weights import WHOLE
 from areaviz.cli import main
 from areaviz.trace.errors import InputError
@@ -156,5 +156,5 @@ def test_a_picture_for_a_model_of_texts_is_refused(
 def test_a_tokenizer_may_have_fewer_tokens_than_the_model(tmp_path: Path) -> None:
     small.bert("BertForMaskedLM").save_pretrained(tmp_path)
     transformers.BertTokenizer(vocab={"[UNK]": 0, "a": 1}).save_pretrained(tmp_path)
-    assert len(load(tmp_path).tokenizer) <= 13
-    assert loading.load(tmp_path, must_read=True).name == tmp_path.name
+    assert len(load_model(tmp_path).tokenizer) <= 13
+    assert loading.load_model(tmp_path, must_read=True).name == tmp_path.name

@@ -12,7 +12,7 @@ import transformers
 
 from areaviz.adapters import folder_limits
 from areaviz.adapters.folder_limits import check_limits, ignore_attention_choice
-from areaviz.adapters.loading import load
+from areaviz.adapters.loading import load_model
 from areaviz.trace.errors import InputError
 from tests.adapters import small
 
@@ -51,7 +51,7 @@ def test_numbers_of_a_config_are_checked(
     change(folder / "config.json", **values)
     monkeypatch.setattr(transformers.AutoConfig, "from_pretrained", refuse)
     with pytest.raises(InputError, match=said):
-        load(folder)
+        load_model(folder)
 
 
 def doubling(times: int) -> dict[str, object]:
@@ -132,7 +132,7 @@ def test_attention_of_a_config_is_ignored(
     folder: Path, key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     change(folder / "config.json", **{key: "kernels-community/flash-attn"})
-    model = load(folder).model
+    model = load_model(folder).model
     assert model.config._attn_implementation in ("sdpa", "eager")
 
 

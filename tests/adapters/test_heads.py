@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from areaviz.adapters.head_maps import IN_HALF, OVER_ITEMS, site_maps
-from areaviz.adapters.heads import Heads, hidden, scores_of, softmax
+from areaviz.adapters.heads import Heads, mask_to_bias, scores_of, softmax_weights
 from areaviz.trace import limits
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.derived import AreaSoftmax, shares_of_logs
@@ -82,7 +82,7 @@ def test_a_map_kept_in_half_precision_is_that_of_its_heads(sharpness: float, mas
     assert layer.query is not None
     query = layer.query * sharpness
     assert layer.key is not None
-    weights = softmax(query, layer.key, layer.scale, layer.bias)
+    weights = softmax_weights(query, layer.key, layer.scale, layer.bias)
     sharp = Heads(weights, query, layer.key, layer.scale, layer.bias)
     _, kept, _ = site_maps("encoder self", "a", "a", (4, 6), [sharp], 3)
     assert isinstance(kept.weights, AreaSoftmax) and kept.weights.made_of.dtype == np.float16
@@ -100,7 +100,7 @@ def test_heads_that_compute_in_half_precision_are_shown_as_areas(kind: torch.dty
     scores = query @ key.transpose(1, 2) * 0.25
     weights = scores.softmax(-1, dtype=torch.float32).to(kind)
     layer = Heads(weights, query, key, 0.25).plain()
-    exact = softmax(query.float(), key.float(), 0.25, None)
+    exact = softmax_weights(query.float(), key.float(), 0.25, None)
     assert (exact - weights.float()).abs().max() > 2e-3, "the rounding shows"
     _, derived, _ = site_maps("encoder self", "a", "a", (1, 50), [layer], 3)
     np.testing.assert_allclose(derived.weights[0], as_areas(layer, derived.grid), atol=2e-4)
@@ -113,7 +113,7 @@ def test_scores_too_small_for_a_weight_still_count_in_areas() -> None:
     """In a mean over nine cells, one very low score does not make the mean very low."""
     key = torch.tensor([[[0.0], [0], [0], [0], [-120], [0], [0], [0], [0]]])
     query = torch.ones(1, 1, 1)
-    layer = Heads(softmax(query, key, 1.0, None), query, key)
+    layer = Heads(softmax_weights(query, key, 1.0, None), query, key)
     assert layer.weights[0, 0, 4] == 0
     _, derived, _ = site_maps("encoder self", "a", "a", (3, 3), [layer], 3)
     exact = as_areas(layer, derived.grid)
@@ -217,7 +217,7 @@ def test_queries_that_are_no_numbers_explain_nothing() -> None:
     query, weights = layer.query.clone(), layer.weights.clone()
     query[:, 2], weights[:, 2] = torch.nan, 0
     assert Heads(weights, query, layer.key, layer.scale).logs() is None
-    assert not softmax(query, layer.key, layer.scale, None)[:, 2].isfinite().any()
+    assert not softmax_weights(query, layer.key, layer.scale, None)[:, 2].isfinite().any()
 
 
 def test_a_cut_shares_out_what_is_left() -> None:
@@ -245,12 +245,12 @@ def test_weights_that_queries_and_keys_give_are_not_kept() -> None:
 
 def test_masks_are_read_whatever_they_are_written_as() -> None:
     expected = torch.tensor([[0.0, -torch.inf]])
-    torch.testing.assert_close(hidden(torch.tensor([[True, False]])), expected)
+    torch.testing.assert_close(mask_to_bias(torch.tensor([[True, False]])), expected)
     torch.testing.assert_close(
-        hidden(torch.tensor([[0.0, torch.finfo(torch.float32).min]])), expected
+        mask_to_bias(torch.tensor([[0.0, torch.finfo(torch.float32).min]])), expected
     )
     torch.testing.assert_close(
-        hidden(torch.tensor([[0.0, -65504.0]], dtype=torch.float16)), expected
+        mask_to_bias(torch.tensor([[0.0, -65504.0]], dtype=torch.float16)), expected
     )
 
 
@@ -269,7 +269,7 @@ def test_lean_heads_keep_nothing_but_their_queries_and_keys() -> None:
     """A fused layer returns queries, keys and values as views of one tensor."""
     torch.manual_seed(0)
     query, key, _ = torch.randn(3, 2, 4, 5)
-    lean = Heads(softmax(query, key, 1.0, None), query, key).lean()
+    lean = Heads(softmax_weights(query, key, 1.0, None), query, key).lean()
     assert lean.query is not None and lean.key is not None
     for part, before in ((lean.query, query), (lean.key, key)):
         assert torch.equal(part, before)

@@ -12,7 +12,7 @@ import torch
 import transformers
 
 import areaviz
-from areaviz.adapters.loading import fetched, load
+from areaviz.adapters.loading import fetch_folder, load_model
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from tests import fakes
@@ -90,7 +90,7 @@ def test_a_pickle_behind_an_index_is_refused_too(tmp_path: Path) -> None:
     index = {"metadata": {}, "weight_map": {"embeddings.word_embeddings.weight": "part.bin"}}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
     with pytest.raises(InputError, match="are not safetensors"):
-        load(folder)
+        load_model(folder)
     assert not canary.exists()
 
 
@@ -113,7 +113,7 @@ def test_a_damaged_file_is_one_sentence(tmp_path: Path) -> None:
     small.bert().save_pretrained(tmp_path)
     (tmp_path / "model.safetensors").write_bytes(b"\x08" + bytes(7) + b"{broken}")
     with pytest.raises(InputError, match=r"weights model\.safetensors .* are damaged"):
-        load(tmp_path)
+        load_model(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -126,13 +126,13 @@ def test_a_damaged_file_is_one_sentence(tmp_path: Path) -> None:
 def test_a_folder_that_is_no_model_is_refused(make: Any, said: str, tmp_path: Path) -> None:
     make(tmp_path)
     with pytest.raises(InputError, match=said):
-        load(tmp_path)
+        load_model(tmp_path)
 
 
 def test_what_can_be_no_model_is_refused_before_anything_is_asked_for() -> None:
     for place in ("../nowhere", "a/b/c", "https://example.org/x"):
         with pytest.raises(InputError, match="neither a folder nor"):
-            load(place)
+            load_model(place)
 
 
 def test_a_hub_is_asked_for_safetensors_only(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,7 +145,7 @@ def test_a_hub_is_asked_for_safetensors_only(monkeypatch: pytest.MonkeyPatch) ->
     for name in ("AutoConfig", "AutoModel", "AutoTokenizer"):
         kind = getattr(transformers, name)
         monkeypatch.setattr(kind, "from_pretrained", classmethod(answer))
-    assert load("someone/some-bert").name == "someone/some-bert"
+    assert load_model("someone/some-bert").name == "someone/some-bert"
     assert all(
         one["place"] == "someone/some-bert" and one["trust_remote_code"] is False for one in asked
     )
@@ -163,7 +163,7 @@ def test_a_hub_is_asked_for_safetensors_only(monkeypatch: pytest.MonkeyPatch) ->
         ("~no_such_reader/bert", "There is no home folder"),
     ],
 )
-@pytest.mark.parametrize("opened", [load, fetched])
+@pytest.mark.parametrize("opened", [load_model, fetch_folder])
 def test_impossible_path_is_refused(opened: Any, place: str, says: str) -> None:
     with pytest.raises(InputError, match=says):
         opened(place)
@@ -174,4 +174,4 @@ def test_current_folder_is_called_by_its_name(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InputError, match=f"The folder {tmp_path.name} has no config.json"):
-        load(".")
+        load_model(".")

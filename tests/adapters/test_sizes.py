@@ -17,7 +17,7 @@ from torch import Tensor, nn
 import areaviz
 from areaviz.adapters import sizes
 from areaviz.adapters.heads import Heads
-from areaviz.adapters.mapped import mapped
+from areaviz.adapters.mapped import map_to_file
 from areaviz.drawing.sites import sites
 from areaviz.trace import limits
 from areaviz.trace.errors import BackendError, InputError
@@ -145,7 +145,7 @@ def on_disk() -> int:
 
 def test_a_mapped_tensor_is_the_same_and_its_file_has_no_name() -> None:
     tensor, before = torch.randn(3, 4, 5).transpose(0, 1), on_disk()
-    found = mapped(tensor)
+    found = map_to_file(tensor)
     assert torch.equal(found, tensor) and on_disk() == before + 1
 
 
@@ -154,7 +154,7 @@ def test_a_full_disk_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(
         BackendError, match=r"The disk has no room for 0 MiB .* Free some space, or"
     ):
-        mapped(torch.ones(3))
+        map_to_file(torch.ones(3))
 
 
 def never_run(model: Any) -> Any:

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import areaviz
-from areaviz.adapters.watching import difference
+from areaviz.adapters.watching import output_difference
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
@@ -261,10 +261,12 @@ def test_a_map_of_another_computation_is_refused() -> None:
 def test_outputs_are_compared_whatever_holds_them() -> None:
     one = {"logits": torch.tensor([1.0, 2.0]), "attentions": (torch.ones(1),)}
     off = {"logits": torch.tensor([1.0, 2.1])}
-    assert difference(one, {"logits": torch.tensor([1.0, 2.0])}) == 0
-    assert difference(one, off) > 1 and difference([one["logits"]], [off["logits"]]) > 1
-    assert difference(torch.tensor([torch.nan]), torch.tensor([1.0])) == torch.inf
-    assert difference(torch.ones(2), torch.ones(3)) == torch.inf
+    assert output_difference(one, {"logits": torch.tensor([1.0, 2.0])}) == 0
+    assert (
+        output_difference(one, off) > 1 and output_difference([one["logits"]], [off["logits"]]) > 1
+    )
+    assert output_difference(torch.tensor([torch.nan]), torch.tensor([1.0])) == torch.inf
+    assert output_difference(torch.ones(2), torch.ones(3)) == torch.inf
 
 
 def test_layers_heads_and_sites_are_chosen() -> None:

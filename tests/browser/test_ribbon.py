@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from areaviz.interactive.first_look import first_item
 from areaviz.interactive.ribbon_table import items_text, ribbon_table
-from areaviz.trace.query import top_areas, words
+from areaviz.trace.query import find_words, top_areas
 from areaviz.trace.request import Focus
 from tests import fakes
 from tests.browser.conftest import App, settled
@@ -291,7 +291,7 @@ def test_what_is_said_of_several_items_and_of_words_is_what_the_table_says(
     for side, name, item in (("query", "target", 6), ("memory", "source", 3)):
         point(area, side, item)
         expect(sentence(area)).to_contain_text("atten")
-        run = next(range(*run) for run in words(trace.fields[name]) if item in range(*run))
+        run = next(range(*run) for run in find_words(trace.fields[name]) if item in range(*run))
         rows = ribbon_table(
             trace, Focus("encoder-decoder", side=side, items=tuple(run), unit="word")
         ).rows

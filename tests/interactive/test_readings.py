@@ -14,7 +14,7 @@ from areaviz.interactive.grid import grid_payload
 from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
 from areaviz.interactive.ribbon import ribbon_payload
 from areaviz.trace.query import item_shares
-from areaviz.trace.reading import MASSES, average_map, sinks
+from areaviz.trace.reading import MASSES, average_map, find_sinks
 from areaviz.trace.request import Focus
 from tests import fakes
 
@@ -51,7 +51,7 @@ def test_averages_and_sinks_are_included() -> None:
     trace = replace(trace, maps={SITE: replace(attention, weights=weights)})
     sent = ribbon_payload(trace, Focus(SITE, 1))
     [[head, item, share]] = sent["header"]["sinks"]
-    found = sinks(trace.maps[SITE], 1)[0]
+    found = find_sinks(trace.maps[SITE], 1)[0]
     assert (head, item) == (2, 5) and share == pytest.approx(found.share, abs=1e-4)
     stored = (sent["arrays"]["average"] / 65535.0) ** 2
     expected = average_map(item_shares(trace.maps[SITE], 1, 2))

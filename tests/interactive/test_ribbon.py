@@ -17,7 +17,7 @@ from areaviz.interactive.ribbon_print import ribbon_print
 from areaviz.interactive.ribbon_table import items_text, ribbon_table
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.interventions import Hide
-from areaviz.trace.query import coverage, words
+from areaviz.trace.query import coverage, find_words
 from areaviz.trace.record import AttentionMap, Trace
 from areaviz.trace.request import Focus
 from areaviz.trace.weights import top_areas
@@ -128,7 +128,7 @@ def test_message_contains_what_the_browser_needs() -> None:
     assert header["fields"][1]["labels"] == {str(len(fakes.SENTENCE)): "⟨end⟩"}
     np.testing.assert_array_equal(arrays["f1.start"], trace.fields["source"].anchors[:, 0])
     np.testing.assert_array_equal(
-        arrays["f1.word"], [start for start, _ in words(trace.fields["source"])]
+        arrays["f1.word"], [start for start, _ in find_words(trace.fields["source"])]
     )
     assert (header["query"], header["memory"], header["link"]) == (0, 1, "pair")
     assert all(offset % 8 == 0 for _, offset, _ in header["arrays"].values())
@@ -214,7 +214,9 @@ def slow_word_spans(trace: Trace, head: int, items: list[int]) -> list[tuple[int
     for index in range(attention.grid.count):
         area = attention.grid.area(index)
         runs = [
-            run for run in words(memory) if run[0] < area.left + area.width and area.left < run[1]
+            run
+            for run in find_words(memory)
+            if run[0] < area.left + area.width and area.left < run[1]
         ]
         key = runs[0][0], runs[-1][1]
         totals[key] = totals.get(key, 0) + float(attention.weights[0, head, items, index].mean())
@@ -230,7 +232,7 @@ def slow_word_spans(trace: Trace, head: int, items: list[int]) -> list[tuple[int
 @pytest.mark.parametrize("head", range(4))
 def test_table_of_words_lists_whole_words(head: int) -> None:
     trace = fakes.trace()
-    start, end = words(trace.fields["target"])[2]
+    start, end = find_words(trace.fields["target"])[2]
     items = list(range(start, end))
     rows = ribbon_table(trace, replace(FOCUS, items=tuple(items), head=head, unit="word")).rows
     expected = slow_word_spans(trace, head, items)
@@ -246,7 +248,7 @@ def test_memory_side_of_words_lists_whole_words() -> None:
         trace, replace(FOCUS, side="memory", items=(2, 3), head=1, unit="word")
     ).rows
     covered_Q = coverage(trace.maps["encoder-decoder"], 0, 1)[:, [2, 3]].mean(1)
-    runs = words(trace.fields["target"])
+    runs = find_words(trace.fields["target"])
     means = [
         (covered_Q[slice(*run)].mean(), items_text(trace.fields["target"], range(*run)))
         for run in runs

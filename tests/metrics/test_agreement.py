@@ -83,5 +83,5 @@ def test_alpha_without_disagreement_is_one_or_undefined() -> None:
     assert krippendorff_alpha(np.array([[1.0, 2.0, 3.0]] * 3), "interval") == 1
     assert np.isnan(krippendorff_alpha(np.array([[1.0, 2.0, 3.0]]), "interval"))
     assert np.isnan(krippendorff_alpha(np.array([[2.0, 2.0]] * 2), "interval"))
-    with pytest.raises(ValueError, match="no level"):
+    with pytest.raises(ValueError, match="not a level"):
         krippendorff_alpha(PUBLISHED, "ratio")

@@ -7,7 +7,7 @@ import pytest
 
 from areaviz.metrics.heads import MOST_OFFSET, count_heads, head_counts
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.query import words
+from areaviz.trace.query import find_words
 from areaviz.trace.record import AttentionMap, Field
 from tests import fakes
 
@@ -50,7 +50,9 @@ def test_previous_item_of_history_has_the_query_index() -> None:
 
 def test_word_spans_and_other_spans_are_counted() -> None:
     runs = {
-        q: (start, end - start) for q, (start, end) in enumerate(words(field())) if end - start > 1
+        q: (start, end - start)
+        for q, (start, end) in enumerate(find_words(field()))
+        if end - start > 1
     }
     figures = head_counts(attention(runs), field()).figures()
     assert len(runs) == 3

@@ -15,7 +15,7 @@ import transformers
 from streamlit.testing.v1 import AppTest
 
 from areaviz.adapters import transformers_models, weights
-from areaviz.adapters.library import library
+from areaviz.adapters.library import import_transformers
 from areaviz.adapters.weights import WHOLE
 from areaviz.backend.cached import CachedBackend
 from areaviz.backend.local import LocalBackend
@@ -48,7 +48,7 @@ def serve(
 @pytest.fixture
 def reader(tmp_path: Path) -> Path:
     """Write a small GPT-2 with a tokenizer."""
-    library()
+    import_transformers()
     from tests.adapters import small
 
     small.gpt2().save_pretrained(tmp_path / "reader")
@@ -59,7 +59,7 @@ def reader(tmp_path: Path) -> Path:
 @pytest.fixture
 def captioner(tmp_path: Path) -> Path:
     """Write a small model that describes pictures."""
-    library()
+    import_transformers()
     from tests.adapters import small
 
     small.captioner().save_pretrained(tmp_path / "captioner")
@@ -178,7 +178,9 @@ def test_a_picture_that_has_too_many_cells_has_advice_without_a_text(
 ) -> None:
     serve(str(captioner))
     monkeypatch.setattr(limits, "MAX_ATTENDED_BYTES", 1)
-    monkeypatch.setattr(transformers_models, "generated", lambda *given: pytest.fail("it runs"))
+    monkeypatch.setattr(
+        transformers_models, "generate_tokens", lambda *given: pytest.fail("it runs")
+    )
     app = open_page("caption", model="captioner", picture="scene-34")
     assert said(app, "A layer of the").endswith("MiB. Choose another model.")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.adapters.library import library
+from areaviz.adapters.library import import_transformers
 from areaviz.backend.base import Backend
 from areaviz.backend.cached import CachedBackend
 from areaviz.backend.local import LocalBackend
@@ -23,7 +23,7 @@ TEXT = "a small dog runs."
 @pytest.fixture(scope="module")
 def folders(marian_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
     """Write a translator, a decoder, an encoder, and a model that reads texts and pictures."""
-    library()
+    import_transformers()
     from tests.adapters import seeing, small
 
     found = [str(marian_folder)]

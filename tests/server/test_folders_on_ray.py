@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from areaviz.adapters.library import library
+from areaviz.adapters.library import import_transformers
 from areaviz.backend.local import LocalBackend
 from areaviz.backend.remote import RemoteBackend
 from areaviz.server.on_ray import Scale, open_local
@@ -27,7 +27,7 @@ ASKED = Request("small-marian", marian.SENTENCE)
 
 @pytest.fixture(scope="module")
 def folders(marian_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    library()
+    import_transformers()
     from tests.adapters import seeing
 
     seer = seeing.folder(tmp_path_factory.mktemp("folders") / "seer")

@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from areaviz.trace.areas import FloatArray
-from areaviz.trace.attribution import agreement, attributed_site, beside, gradient_map, mean_of
+from areaviz.trace.attribution import (
+    attributed_site,
+    attributions_of_layer,
+    compare_attribution,
+    gradient_map,
+    mean_of,
+)
 from areaviz.trace.record import AttentionMap
 from tests.fakes import trace
 
@@ -57,7 +63,7 @@ def slow_agreement(ours: FloatArray, theirs: FloatArray, top: int) -> tuple[floa
 @given(st.integers(0, 10_000), st.integers(1, 8), st.integers(1, 4))
 def test_agreement_follows_its_definitions(seed: int, items: int, top: int) -> None:
     ours, theirs = rows(seed, 3, items), rows(seed + 1, 3, items)
-    found = agreement(single(ours), 0, 0, single(theirs), 0, top)
+    found = compare_attribution(single(ours), 0, 0, single(theirs), 0, top)
     for query in range(3):
         correlation, common = slow_agreement(ours[query], theirs[query], top)
         assert found.correlation[query] == pytest.approx(correlation, abs=1e-9, nan_ok=True)
@@ -66,8 +72,8 @@ def test_agreement_follows_its_definitions(seed: int, items: int, top: int) -> N
 
 def test_map_agrees_with_itself_not_with_its_reverse() -> None:
     rising = (np.arange(1, 9)[None] / 36).astype(np.float32)
-    same = agreement(single(rising), 0, 0, single(rising), 0)
-    other = agreement(single(rising), 0, 0, single(rising[:, ::-1].copy()), 0)
+    same = compare_attribution(single(rising), 0, 0, single(rising), 0)
+    other = compare_attribution(single(rising), 0, 0, single(rising[:, ::-1].copy()), 0)
     assert mean_of(same.correlation) == pytest.approx(1) and mean_of(same.common) == 1
     assert mean_of(other.correlation) == pytest.approx(-1) and mean_of(other.common) == 0
     assert mean_of(same.chance) == pytest.approx(3 / 8)
@@ -76,7 +82,7 @@ def test_map_agrees_with_itself_not_with_its_reverse() -> None:
 def test_shared_zeros_do_not_count_as_agreement() -> None:
     ours = np.array([[0.6, 0.4, 0, 0, 0, 0, 0]], np.float32)
     theirs = np.array([[0.4, 0.6, 0, 0, 0, 0, 0]], np.float32)
-    found = agreement(single(ours), 0, 0, single(theirs), 0)
+    found = compare_attribution(single(ours), 0, 0, single(theirs), 0)
     assert np.isnan(mean_of(found.correlation)) and np.isnan(mean_of(found.common))
 
 
@@ -93,7 +99,7 @@ def test_attribution_is_found_for_the_attributed_map() -> None:
     base = whole.maps["encoder-decoder"]
     near = gradient_map(base, np.ones((2, 3), np.float32))
     maps = {**whole.maps, near.site: near}
-    assert beside(maps, "encoder-decoder", 1) == {" gradient": (near, 0)}
-    assert beside(maps, "encoder self", 1) == {}
+    assert attributions_of_layer(maps, "encoder-decoder", 1) == {" gradient": (near, 0)}
+    assert attributions_of_layer(maps, "encoder self", 1) == {}
     assert attributed_site(near.site) == ("encoder-decoder", " gradient")
     assert attributed_site("encoder self") == ("encoder self", "")

@@ -20,9 +20,9 @@ from areaviz.trace.interventions import (
     Share,
     Weigh,
     area_factors,
+    changed_areas,
+    changes_by_site,
     check_changes,
-    touched,
-    weighed,
 )
 from areaviz.trace.limits import MAX_CHANGED, MAX_CHANGES
 from tests.trace.sentence import assert_one_sentence
@@ -56,7 +56,7 @@ def test_normalisation_survives_round_trip_as_text() -> None:
     text = "share:encoder-decoder:factor=2.0:smooth=1:window=20;share:encoder-decoder"
     assert to_text(made) == text and from_text(text) == made
     PLACES.check(made)
-    assert weighed(made, SITES) == []
+    assert changes_by_site(made, SITES) == []
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_switches_out_of_range_are_refused(text: str) -> None:
 @given(grids(), st.data())
 def test_items_touch_all_areas_containing_them(grid: AreaGrid, data: st.DataObject) -> None:
     items = data.draw(st.lists(st.integers(0, grid.items - 1), min_size=1, max_size=4))
-    found = touched(Weigh("s", tuple(items)), grid.table(), grid.width)
+    found = changed_areas(Weigh("s", tuple(items)), grid.table(), grid.width)
     for index, holds in enumerate(found):
         area = grid.area(index)
         held = {
@@ -87,14 +87,14 @@ def test_items_touch_all_areas_containing_them(grid: AreaGrid, data: st.DataObje
             for column in range(area.left, area.left + area.width)
         }
         assert holds == bool(held & set(items))
-    others = touched(Weigh("s", tuple(items), rest=True), grid.table(), grid.width)
+    others = changed_areas(Weigh("s", tuple(items), rest=True), grid.table(), grid.width)
     assert np.array_equal(others, ~found)
 
 
 def test_named_area_touches_only_itself() -> None:
     grid = AreaGrid(2, 3, 2, 2)
     for index in range(grid.count):
-        found = touched(Weigh("s", areas=(grid.area(index),)), grid.table(), grid.width)
+        found = changed_areas(Weigh("s", areas=(grid.area(index),)), grid.table(), grid.width)
         assert np.flatnonzero(found).tolist() == [index]
 
 
@@ -125,7 +125,7 @@ def test_touched_areas_are_found_quickly() -> None:
     grid = AreaGrid(1, 1000, 1, 5)
     areas = tuple(grid.area(index % grid.count) for index in range(MAX_CHANGED))
     began = time.process_time()
-    assert touched(Weigh("s", areas=areas), grid.table(), grid.width).all()
+    assert changed_areas(Weigh("s", areas=areas), grid.table(), grid.width).all()
     assert time.process_time() - began < 1
 
 
@@ -145,7 +145,7 @@ def test_values_of_other_types_are_refused(change: Change, said: str) -> None:
 
 
 def test_hiding_bans_items_at_every_site() -> None:
-    assert weighed([Hide("source", (1, 2)), Gate("encoder self")], SITES) == [
+    assert changes_by_site([Hide("source", (1, 2)), Gate("encoder self")], SITES) == [
         Weigh("encoder self", (1, 2)),
         Weigh("encoder-decoder", (1, 2)),
         Gate("encoder self"),

@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from areaviz.trace.errors import InputError
-from areaviz.trace.facts import facts_field, facts_problem, question_field, sentences, story
+from areaviz.trace.facts import (
+    facts_field,
+    facts_problem,
+    locate_sentences,
+    question_field,
+    split_story,
+)
 from areaviz.trace.points import points_field, points_of, points_problem, points_text
 from areaviz.trace.request import Request
 
@@ -43,7 +49,7 @@ def test_field_has_the_points_of_its_request() -> None:
 
 @given(st.text(max_size=80))
 def test_sentences_are_parts_of_the_text_in_order(text: str) -> None:
-    spans = sentences(text)
+    spans = locate_sentences(text)
     assert all(0 <= start < end <= len(text) for start, end in spans)
     assert all(one[1] <= two[0] for one, two in zip(spans, spans[1:], strict=False))
     assert all(text[start:end].strip() == text[start:end] for start, end in spans)
@@ -51,7 +57,7 @@ def test_sentences_are_parts_of_the_text_in_order(text: str) -> None:
 
 def test_story_ends_with_its_question() -> None:
     text = " Ann sat.  Bob, too!  Who sat? "
-    facts, question = story(text)
+    facts, question = split_story(text)
     assert [text[start:end] for start, end in facts] == ["Ann sat.", "Bob, too!"]
     assert text[question[0] : question[1]] == "Who sat?"
     assert question_field(text).labels == ("Who sat?",)
@@ -70,4 +76,4 @@ def test_field_has_the_facts_of_its_request() -> None:
 @pytest.mark.parametrize("text", ["", " ", "...", "Ann sat"])
 def test_story_without_question_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="no question at its end"):
-        story(text)
+        split_story(text)

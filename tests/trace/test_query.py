@@ -258,7 +258,7 @@ def character_field(text: str) -> Field:
 
 
 def test_words_of_characters() -> None:
-    assert query.words(character_field("A  small dog.")) == [
+    assert query.find_words(character_field("A  small dog.")) == [
         (0, 1),
         (1, 3),
         (3, 8),
@@ -266,7 +266,7 @@ def test_words_of_characters() -> None:
         (9, 13),
         (13, 14),
     ]
-    assert query.words(character_field("")) == [(0, 1)]
+    assert query.find_words(character_field("")) == [(0, 1)]
 
 
 def test_words_of_subwords_with_leading_blank() -> None:
@@ -275,12 +275,12 @@ def test_words_of_subwords_with_leading_blank() -> None:
     )
     labels = ("⟨start⟩", "A", "▁puff", "in", "▁is", ".", "⟨end⟩")
     field = Field("history", "text", "A puffin is.", labels, anchors)
-    assert query.words(field) == [(0, 1), (1, 2), (2, 4), (4, 6), (6, 7)]
+    assert query.find_words(field) == [(0, 1), (1, 2), (2, 4), (4, 6), (6, 7)]
 
 
 def test_words_when_items_share_a_character() -> None:
     anchors = np.array([(0, 1), (0, 1), (0, 1), (1, 2), (2, 3)], dtype=np.int64)
-    assert query.words(Field("source", "text", "🐧 a", tuple("12345"), anchors)) == [
+    assert query.find_words(Field("source", "text", "🐧 a", tuple("12345"), anchors)) == [
         (0, 3),
         (3, 4),
         (4, 5),
@@ -290,7 +290,7 @@ def test_words_when_items_share_a_character() -> None:
 @SOME
 @given(fields(count=7))
 def test_words_contain_every_item_once_without_blanks(field: Field) -> None:
-    runs = query.words(field)
+    runs = query.find_words(field)
     assert [item for start, end in runs for item in range(start, end)] == list(range(len(field)))
     for start, end in runs:
         covered = field.raw[field.anchors[start, 0] : field.anchors[end - 1, 1]]
@@ -313,7 +313,10 @@ def test_merging_items_to_words_known_answer() -> None:
 def test_word_shares_sum_to_one() -> None:
     trace = fakes.trace()
     shares = query.item_shares(trace.maps["encoder-decoder"], 0, None)
-    source, target = query.words(trace.fields["source"]), query.words(trace.fields["target"])
+    source, target = (
+        query.find_words(trace.fields["source"]),
+        query.find_words(trace.fields["target"]),
+    )
     merged = query.merge_items(shares, target, source)
     assert merged.shape == (len(target), len(source))
     np.testing.assert_allclose(merged.sum(-1), 1, atol=1e-5)
@@ -330,8 +333,13 @@ def test_divergence_is_zero_to_one_bit() -> None:
     first = np.array([[0.5, 0.5, 0], [1, 0, 0], [1, 0, 0]], np.float32)
     second = np.array([[0.5, 0.5, 0], [0, 0.5, 0.5], [0.5, 0.5, 0]], np.float32)
     # In the last row the mean is (3/4, 1/4) with 0.8113 bits, and the two rows have 0 and 1 bit.
-    np.testing.assert_allclose(query.divergence(first, second), [0, 1, 0.811278 - 0.5], atol=1e-5)
-    np.testing.assert_allclose(query.divergence(second, first), query.divergence(first, second))
+    np.testing.assert_allclose(
+        query.jensen_shannon_divergence(first, second), [0, 1, 0.811278 - 0.5], atol=1e-5
+    )
+    np.testing.assert_allclose(
+        query.jensen_shannon_divergence(second, first),
+        query.jensen_shannon_divergence(first, second),
+    )
 
 
 def test_entropy_follows_its_definition() -> None:

@@ -58,7 +58,7 @@ def test_sent_densities_equal_densest_areas_read(attention: AttentionMap) -> Non
     rows = [*((query_, query_ + 1) for query_ in range(queries)), (0, queries)]
     heads = range(attention.heads)
     shares = np.stack([query.item_shares(attention, 0, head) for head in heads])
-    of_heads = reading.densities(shares, attention.grid, rows)
+    of_heads = reading.find_densest_areas(shares, attention.grid, rows)
     for head in heads:
         sent = reading.Densities(of_heads.ends[head], of_heads.share[head])
         for row, (start, end) in enumerate(rows):
@@ -131,17 +131,17 @@ def test_words_are_compared_as_whole_words() -> None:
 
 
 def test_sink_item_exceeds_half_of_mean_map() -> None:
-    [sink] = reading.sinks(of_items(SUNK), 0)
+    [sink] = reading.find_sinks(of_items(SUNK), 0)
     assert (sink.head, sink.item) == (0, 0) and sink.share == pytest.approx(0.8)
     turned = np.eye(3, dtype=np.float32)
-    assert reading.sinks(of_items(turned), 0) == []
+    assert reading.find_sinks(of_items(turned), 0) == []
     masked = np.concatenate([SUNK, np.zeros((9, 4), np.float32)])
-    assert [sink.item for sink in reading.sinks(of_items(masked), 0)] == [0]
-    assert reading.sinks(of_items(SUNK[:1]), 0) == []
+    assert [sink.item for sink in reading.find_sinks(of_items(masked), 0)] == [0]
+    assert reading.find_sinks(of_items(SUNK[:1]), 0) == []
 
 
 def test_single_item_is_no_sink() -> None:
-    assert reading.sinks(of_items(np.ones((3, 1), np.float32)), 0) == []
+    assert reading.find_sinks(of_items(np.ones((3, 1), np.float32)), 0) == []
 
 
 def test_picture_reading_has_cells_as_areas() -> None:

@@ -154,7 +154,7 @@ def test_many_rows_equal_single_rows(monkeypatch: pytest.MonkeyPatch) -> None:
 @given(st.data(), st.integers(1, 30), st.integers(0, 8))
 def test_largest_equals_stable_sort(data: st.DataObject, entries: int, k: int) -> None:
     values_RN = data.draw(rows_of(entries))
-    found = weights.largest(values_RN, k)
+    found = weights.largest_entries(values_RN, k)
     for row in np.ndindex(values_RN.shape[:-1]):
         order = np.argsort(-values_RN[row], kind="stable")[:k]
         expected = [index for index in order.tolist() if values_RN[row][index] > 0]
@@ -175,7 +175,7 @@ def test_coverage_adds_up_areas_containing_an_item(data: st.DataObject, grid: Ar
     covered = weights.coverage(weights_RA, grid)
     assert covered.dtype == np.float32
     np.testing.assert_allclose(covered, expected, rtol=1e-5)
-    shares = weights.shares(covered)
+    shares = weights.coverage_shares(covered)
     attended = weights_RA.any(-1)
     np.testing.assert_allclose(shares.sum(-1), attended.astype(float), atol=1e-5)
     np.testing.assert_allclose(shares * covered.sum(-1, keepdims=True), covered, rtol=1e-4)
@@ -232,10 +232,10 @@ def test_nan_is_never_hidden(grid: AreaGrid) -> None:
     with pytest.raises(ValueError, match="not a number"):
         weights.top_listed(weights_RA, grid.table(), 1)
     with pytest.raises(ValueError, match="not a number"):
-        weights.largest(weights_RA, 1)
+        weights.largest_entries(weights_RA, 1)
     covered = weights.coverage(weights_RA, grid)
     assert np.isnan(covered[1, 2]) and not np.isnan(covered[0]).any()
-    assert np.isnan(weights.shares(covered)[1]).all()
+    assert np.isnan(weights.coverage_shares(covered)[1]).all()
     sums = weights.area_sums(np.array([[np.nan] + [0.1] * (grid.items - 1)], np.float32), grid)
     held = [0 in items_of(grid.area(index), grid) for index in range(grid.count)]
     np.testing.assert_array_equal(np.isnan(sums[0]), held)
@@ -245,5 +245,5 @@ def test_row_without_weight_has_no_areas_or_shares() -> None:
     grid = AreaGrid(2, 2, 2, 2)
     nothing = np.zeros((1, grid.count), np.float32)
     assert weights.top_areas(nothing, grid, 3).index.tolist() == [[-1, -1, -1]]
-    assert not weights.shares(weights.coverage(nothing, grid)).any()
+    assert not weights.coverage_shares(weights.coverage(nothing, grid)).any()
     assert not weights.area_sums(nothing[:, :4], grid).any()

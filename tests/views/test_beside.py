@@ -9,7 +9,7 @@ import pytest
 
 from areaviz.drawing.export import FORMATS, figure_bytes
 from areaviz.drawing.sites import site_name, sites
-from areaviz.trace.attribution import agreement, gradient_map, mean_of
+from areaviz.trace.attribution import compare_attribution, gradient_map, mean_of
 from areaviz.trace.query import item_shares
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -50,7 +50,7 @@ def test_table_has_the_agreement_of_every_head(trace: Trace) -> None:
     table, base = VIEW.table(trace, Focus(SITE)), trace.maps[SITE]
     assert table.columns == COLUMNS
     assert len(table.rows) == base.layers * (base.heads + 1) * 2
-    found = agreement(base, 1, 0, trace.maps[f"{SITE} gradient"], 0)
+    found = compare_attribution(base, 1, 0, trace.maps[f"{SITE} gradient"], 0)
     (row,) = [row for row in table.rows if row[:3] == (2, 1, "gradient × input")]
     assert row[3:5] == (mean_of(found.correlation), mean_of(found.common))
 

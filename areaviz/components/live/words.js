@@ -1,4 +1,4 @@
-// The words of a text and the runs of its items, as `words` in areaviz/trace/query.py finds them.
+// The words of a text and the runs of its items, as `find_words` in areaviz/trace/query.py finds them.
 
 import { WHITE_SPACE, withoutLeadingSpace } from './normalise.js';
 

@@ -13,7 +13,7 @@ from areaviz.cards.card import Card
 from areaviz.data.points import KINDS
 from areaviz.data.treebank import apart
 from areaviz.trace.errors import InputError
-from areaviz.trace.facts import story
+from areaviz.trace.facts import split_story
 from areaviz.trace.points import EXTENT, points_text
 from areaviz.trace.request import Request
 from areaviz.ui.forms.input_row import input_row, sample_menu
@@ -127,7 +127,7 @@ def story_text(facts: str, question: str) -> str:
 def _parts(text: str) -> tuple[str, str]:
     """Return the facts of a request's text, one per line, and the question."""
     try:
-        facts, (start, end) = story(text)
+        facts, (start, end) = split_story(text)
     except InputError:
         return text, ""
     return "\n".join(text[first:last] for first, last in facts), text[start:end]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from areaviz.trace.attribution import WAYS, attributed_site, beside
+from areaviz.trace.attribution import WAYS, attributed_site, attributions_of_layer
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.look.tabs import Tab
@@ -66,6 +66,6 @@ def _sentences(trace: Trace, focus: Focus) -> list[str]:
     said = [f"{way}: {trace.details[way]}." for way in WAYS.values() if way in trace.details]
     if attributed_site(focus.site)[1]:
         return [*said, "This is an attribution map, not attention: no head has these weights."]
-    if beside(trace.maps, focus.site, focus.layer):
+    if attributions_of_layer(trace.maps, focus.site, focus.layer):
         said.append(f"Agreement with this map: {agreement_words(trace, focus)}.")
     return said

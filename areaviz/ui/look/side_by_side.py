@@ -11,7 +11,7 @@ import streamlit as st
 from areaviz.backend.base import Backend
 from areaviz.data.scene_grammar import MASK
 from areaviz.interactive.first_look import OPENS_AT
-from areaviz.trace.query import item_shares, words
+from areaviz.trace.query import find_words, item_shares
 from areaviz.trace.record import Field, Trace
 from areaviz.ui.forms.picture_input import small_picture
 from areaviz.ui.forms.picture_translation_form import (
@@ -112,7 +112,7 @@ def decided_word(trace: Trace, others: Sequence[str]) -> int | None:
         return None
     shares_LQN = [item_shares(attention, layer, None) for layer in range(attention.layers)]
     share_Q = np.mean(shares_LQN, axis=0)[:, hidden].sum(-1)
-    texts = {run: _text(target, run) for run in words(target)}
+    texts = {run: _text(target, run) for run in find_words(target)}
     runs = [run for run, text in texts.items() if text]
     new = [run for run in runs if any(texts[run] not in other.split() for other in others)]
     best = max(new or runs, key=lambda run: float(share_Q[slice(*run)].mean()), default=None)

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 from areaviz.interactive.first_look import SITE, first_look
 from areaviz.texts.catalogue import decimal
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.query import top_areas, words
+from areaviz.trace.query import find_words, top_areas
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.shell.language import language, sentence, with_language
@@ -187,7 +187,7 @@ def wide_answer(trace: Trace) -> str:
     first = first_look(trace)
     attention = trace.maps[first.site]
     query = trace.fields[attention.query]
-    runs = [run for run in words(query) if query.labels[run[0]].strip().isalpha()]
+    runs = [run for run in find_words(query) if query.labels[run[0]].strip().isalpha()]
     wide = 0
     for start, _ in runs:
         heads = range(attention.heads)

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 
 from areaviz.interactive.first_look import SITE, first_item, first_look
 from areaviz.texts.catalogue import message
-from areaviz.trace.query import Attended, top_areas, words
+from areaviz.trace.query import Attended, find_words, top_areas
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.forms.reason_samples import STORIES
@@ -312,7 +312,7 @@ def _heads_apart(tops: Sequence[Attended]) -> tuple[int | None, int | None]:
 
 def _whole_words(field: Field) -> list[int]:
     """Return the items that are whole words."""
-    runs = [start for start, end in words(field) if end == start + 1]
+    runs = [start for start, end in find_words(field) if end == start + 1]
     return [item for item in runs if field.labels[item].strip().isalpha()]
 
 
