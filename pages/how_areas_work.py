@@ -2,18 +2,15 @@
 
 import streamlit as st
 
-from areaviz.lessons.questions import QUESTIONS, index_data, question_data
+from areaviz.lessons.questions import QUESTIONS, path_data
 from areaviz.texts.catalogue import message
 from areaviz.ui.shell.component import component
 from areaviz.ui.shell.errors import show_errors
 from areaviz.ui.shell.frame import page_frame
-from areaviz.ui.shell.language import language, with_language
+from areaviz.ui.shell.language import language
 from areaviz.ui.shell.page import Page
 from areaviz.ui.shell.state import State
 
-params = st.query_params
-asked = params.get("q", "")
-is_asking = asked in {str(number) for number in QUESTIONS}
 page_frame(
     Page(
         "how_areas_work",
@@ -23,17 +20,9 @@ page_frame(
         ),
         State(),
     ),
-    is_brief=is_asking,
+    is_brief=True,
 )
+asked = st.query_params.get("q", "")
+numbers = {str(number): number for number in QUESTIONS}
 with show_errors(message("computing the answer")):
-    if is_asking:
-        is_shown, is_deep = params.get("shown") == "1", params.get("deep") == "1"
-        data = question_data(int(asked), is_shown, is_deep, language())
-        data["links"] = {name: to and with_language(to) for name, to in data["links"].items()}
-        component("lesson")(key=f"question-{asked}", data=data)
-    else:
-        data = index_data(language())
-        for one in data["questions"]:
-            one["href"] = with_language(one["href"])
-        data["old"] = {name: with_language(to) for name, to in data["old"].items()}
-        component("lesson_index")(key="questions", data=data)
+    component("lesson")(key="lesson", data=path_data(numbers.get(asked), language()))

@@ -80,7 +80,6 @@ COMPONENTS: Mapping[str, tuple[str, ...]] = {
         "judging/judging.js",
     ),
     "tour": (TEXTS, "tour/tour.html", "tour/tour.css", "tour/tour.js"),
-    "lesson_index": (TEXTS, "lessons/index.html", "lessons/lesson.css", "lessons/index.js"),
     "lesson": (
         TEXTS,
         "lessons/lesson.html",
@@ -89,6 +88,7 @@ COMPONENTS: Mapping[str, tuple[str, ...]] = {
         "lessons/arithmetic.js",
         "lessons/kit.js",
         "lessons/pictures.js",
+        "lessons/option_pictures.js",
         "lessons/order_picture.js",
         "lessons/cell_pictures.js",
         "lessons/window_picture.js",
@@ -96,7 +96,9 @@ COMPONENTS: Mapping[str, tuple[str, ...]] = {
         "lessons/deep_kit.js",
         "lessons/deep_idea.js",
         "lessons/deep_computed.js",
+        "lessons/lesson_index.js",
         "lessons/lesson_frame.js",
+        "lessons/lesson_path.js",
     ),
 }
 """The files of every component, in the order they are joined."""

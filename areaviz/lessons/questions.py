@@ -28,6 +28,7 @@ from areaviz.lessons.ask import (
 from areaviz.lessons.ask.asked import Asked, Texts
 from areaviz.lessons.language import texts_of, with_decimal_marks
 from areaviz.texts.catalogue import ENGLISH
+from areaviz.trace.errors import BackendError, InputError
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +52,16 @@ QUESTIONS: Mapping[int, Question] = {
     1: Question("first_span", "span", "sequence", first_span.ask),
     2: Question("rectangle", "rectangle", "grid", rectangle.ask),
     3: Question("key_and_value", "marks", "mean-and-sum", key_and_value.ask),
-    4: Question("shares", "choice", "query-to-output", shares.ask),
-    5: Question("spread", "choice", "features", spread.ask),
-    6: Question("boundary", "choice", "boundary", end_or_start.ask),
+    4: Question("shares", "marks", "query-to-output", shares.ask),
+    5: Question("spread", "grids", "features", spread.ask),
+    6: Question("boundary", "edges", "boundary", end_or_start.ask),
     7: Question("work", "marks", "cost", work.ask),
     8: Question("worth", "order", "worth", worth_order.ask),
     9: Question("corners", "corners", "summed-area-table", corners.ask),
     10: Question("listeners", "marks", "listeners", listeners.ask),
-    11: Question("hard_choice", "choice", "hard-choice", hard_choice.ask),
+    11: Question("hard_choice", "marks", "hard-choice", hard_choice.ask),
     12: Question("window", "window", "transformed-window", window.ask),
-    13: Question("reason", "choice", "reason", reason.ask),
+    13: Question("reason", "results", "reason", reason.ask),
 }
 """The questions by their number in the path."""
 MOVED = {"rounding": "?q=9&deep=1", "as-printed": "?q=9&deep=1"}
@@ -71,15 +72,34 @@ _SHOWN = ("title", "question", "hint", "right", "close", "other", "told", "learn
 """The texts that the frame shows; pictures fill in the others themselves."""
 
 
-def question_data(
-    number: int, is_shown: bool = False, is_deep: bool = False, language: str = ENGLISH
-) -> dict[str, Any]:
-    """Return what the component `lesson` draws.
+def path_data(asked: int | None = None, language: str = ENGLISH) -> dict[str, Any]:
+    """Return what the component `lesson` draws: all questions and their list.
+
+    The browser has all of them at once, so it needs no server to go from one to the next.
+
+    Args:
+        asked: the question that opens, a key of `QUESTIONS`; None for the list.
+        language: one of `catalogue.KNOWN`.
+
+    Raises:
+        InputError, BackendError: The question that opens cannot be computed, because its model is
+            missing. Other such questions are left out, and a link to one opens the page again.
+    """
+    questions = {}
+    for number in QUESTIONS:
+        try:
+            questions[number] = question_data(number, language)
+        except (InputError, BackendError):
+            if number == asked:
+                raise
+    return {"questions": questions, "index": index_data(language)}
+
+
+def question_data(number: int, language: str = ENGLISH) -> dict[str, Any]:
+    """Return what the component `lesson` draws of one question.
 
     Args:
         number: a key of `QUESTIONS`.
-        is_shown: whether the answer is shown at once.
-        is_deep: whether the explanation is open, and the answer with it.
         language: one of `catalogue.KNOWN`.
     """
     question = QUESTIONS[number]
@@ -93,8 +113,6 @@ def question_data(
     return {
         "place": number,
         "count": len(QUESTIONS),
-        "shown": is_shown or is_deep,
-        "isDeep": is_deep,
         "name": question.name,
         "picture": question.picture,
         "numbers": with_decimal_marks(asked.numbers, language),
@@ -110,7 +128,7 @@ def question_data(
 
 
 def index_data(language: str = ENGLISH) -> dict[str, Any]:
-    """Return what the component `lesson_index` draws: all questions, and where old links lead."""
+    """Return the titles of all questions, and where links to old lessons lead."""
     questions, old = [], {}
     for number, question in QUESTIONS.items():
         title = texts_of(question.name, language)["title"]

@@ -33,7 +33,7 @@ def files(site: Site) -> Files:
         drawn = [
             element("section", element("p", STILL), id="without-script"),
             stage("lesson"),
-            data_block(data, id="question"),
+            data_block({"questions": {number: data}, "place": number}, id="question"),
         ]
         page = site_page(site, data["texts"]["title"], drawn, 1, [style], script=script)
         yield f"lessons/{number}.html", page

@@ -106,3 +106,13 @@ def test_the_switch_changes_the_language_of_all_parts(app: App, page: Page) -> N
     expect(page).to_have_url(re.compile(r"lang=en"))
     expect(page.get_by_role("button", name="Deutsch", exact=True)).to_be_visible()
     expect(page.locator("html")).to_have_attribute("lang", "en")
+
+
+def test_the_menu_keeps_the_chosen_language(app: App, page: Page) -> None:
+    page.goto(f"{app('app.py')}/teach?lang=de")
+    expect(page.locator("h1")).to_contain_text("Für Lehrkräfte", timeout=PATIENCE)
+    settled(page)
+    page.get_by_role("button", name="Erkunden").click()
+    page.get_by_role("menuitem", name="Übersetzen", exact=True).click()
+    expect(page).to_have_url(re.compile(r"/translate\?.*lang=de"), timeout=PATIENCE)
+    expect(page.get_by_role("button", name="English", exact=True)).to_be_visible()

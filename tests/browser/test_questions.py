@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -132,11 +135,135 @@ def test_all_questions_are_listed(app: App, page: Page) -> None:
     expect(page.locator(".lesson .count")).to_contain_text("Question 3 ")
 
 
-def test_next_opens_the_next_question_without_its_answer(app: App, page: Page) -> None:
-    page.goto(f"{app('app.py')}/how_areas_work?q=1&shown=1")
+def test_next_and_back_need_no_server(app: App, page: Page) -> None:
+    page.goto(f"{app('app.py')}/how_areas_work?q=1&shown=1&lang=en")
+    count, after = page.locator(".lesson .count"), page.locator(".lesson .after")
+    expect(after).to_be_visible()
+    page.evaluate("window.isSamePage = true")
+    times = []
+    for number in range(2, len(QUESTIONS) + 1):
+        times.append(page.evaluate(TIMED))
+        expect(count).to_contain_text(f"Question {number} ")
+        expect(after).to_be_hidden()
+        expect(page.locator(".lesson .question")).to_be_focused()
+        page.get_by_role("button", name="I don’t know, show me").press("Enter")
+    print(f"next: {sorted(times)[6]:.0f} ms, at most {max(times):.0f} ms")
+    assert max(times) < MOST_TO_NEXT
+    page.go_back()
+    expect(count).to_contain_text("Question 12 ")
+    expect(after).to_be_visible()
+    page.get_by_role("link", name="All questions").click()
+    expect(page.locator(".index .list a")).to_have_count(len(QUESTIONS))
+    settled(page)
+    assert page.evaluate("window.isSamePage") and page.url.endswith("/how_areas_work?lang=en")
+
+
+MOST_TO_NEXT = 1000
+"""The longest time in ms from a press of Next to the picture of the next question."""
+TIMED = """() => {
+  const start = performance.now();
+  const hosts = [...document.querySelectorAll('*')].filter((one) => one.shadowRoot);
+  const root = hosts.map((one) => one.shadowRoot).find((one) => one.querySelector('.lessons'));
+  root.querySelector('.ways .main').click();
+  const height = root.querySelector('.lesson .picture').offsetHeight;
+  return height > 0 ? performance.now() - start : Infinity;
+}"""
+"""Presses Next, and returns the time until the next picture has its place in the page."""
+
+
+def test_a_guess_stays_while_other_questions_are_visited(app: App, page: Page) -> None:
+    page.goto(f"{app('app.py')}/how_areas_work?q=1")
+    words = page.locator(".lesson .picture button")
+    words.nth(1).click()
+    page.get_by_role("button", name="Check my guess", exact=True).click()
     page.get_by_role("link", name="Next question").click()
-    expect(page.locator(".lesson .count")).to_contain_text("Question 2")
+    page.get_by_role("link", name="Back").click()
+    expect(words.nth(1)).to_have_class(re.compile("guess"))
+    expect(page.locator(".lesson .after")).to_be_visible()
+    assert "shown=1" in page.url
+
+
+def test_the_whole_path_by_keyboard_alone(app: App, page: Page) -> None:
+    page.goto(f"{app('app.py')}/how_areas_work?q=1&lang=en")
+    expect(page.locator(".lesson[data-ready]")).to_be_visible()
+    settled(page)
+    for number, question in QUESTIONS.items():
+        expect(page.locator(".lesson .count")).to_contain_text(f"Question {number} ")
+        sliders = page.locator(".lesson .picture input").count()
+        is_moved = question.picture == "marks"
+        tab_to(page, lambda focused: focused["isInPicture"])
+        for _ in range({"marks": sliders, "order": 4}.get(question.picture, 1)):
+            page.keyboard.press("ArrowRight" if is_moved else "Enter")
+            page.keyboard.press("Tab")
+        if page.evaluate(FOCUSED)["text"] != "Check my guess":
+            tab_to(page, lambda focused: focused["text"] == "Check my guess")
+        page.keyboard.press("Enter")
+        expect(page.locator(".lesson .after")).to_be_visible()
+        if number < len(QUESTIONS):
+            # Next has the focus now.
+            page.keyboard.press("Enter")
+
+
+FOCUSED = """() => {
+  let one = document.activeElement;
+  while (one?.shadowRoot?.activeElement) one = one.shadowRoot.activeElement;
+  return { text: one?.textContent.trim() ?? '', isInPicture: Boolean(one?.closest('.picture')) };
+}"""
+
+
+def tab_to(page: Page, is_there: Callable[[Mapping[str, Any]], bool]) -> None:
+    """Press Tab until what has the focus is wanted."""
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if is_there(page.evaluate(FOCUSED)):
+            return
+    pytest.fail("The keyboard does not reach it.")
+
+
+def test_another_language_keeps_the_question(app: App, page: Page) -> None:
+    page.goto(f"{app('app.py')}/how_areas_work?q=1&shown=1&lang=en")
+    page.get_by_role("link", name="Next question").click()
+    settled(page)
+    page.get_by_role("button", name="Deutsch", exact=True).click()
+    expect(page.locator(".lesson .count")).to_contain_text("Frage 2 von")
     expect(page.locator(".lesson .after")).to_be_hidden()
+    page.get_by_role("button", name="Weiß ich nicht, zeig es mir").click()
+    page.get_by_role("link", name="Nächste Frage").click()
+    expect(page.locator(".lesson .count")).to_contain_text("Frage 3 von")
+    assert "q=3" in page.url and "lang=de" in page.url
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_questions_answers_and_explanations_are_accessible(
+    app: App, page: Page, width: int, scheme: Literal["light", "dark"]
+) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 860})
+    page.goto(f"{app('app.py')}/how_areas_work?q=1")
+    expect(page.locator(".lesson[data-ready]")).to_be_visible()
+    settled(page)
+    found = {}
+    for number in QUESTIONS:
+        expect(page.locator(".lesson .count")).to_contain_text(f"Question {number} ")
+        guess(page, QUESTIONS[number].picture)
+        found[number, "question"] = violations(page)
+        keep(page, f"{number}-before-{width}-{scheme}")
+        page.get_by_role("button", name="Check my guess", exact=True).click()
+        found[number, "answer"] = violations(page)
+        keep(page, f"{number}-after-{width}-{scheme}")
+        page.get_by_role("button", name="Go deeper").click()
+        found[number, "explanation"] = violations(page)
+        assert page.evaluate(FITS), number
+        if number < len(QUESTIONS):
+            page.get_by_role("link", name="Next question").click()
+    assert {where: what for where, what in found.items() if what} == {}
+
+
+def violations(page: Page) -> list[str]:
+    """Return what axe finds in the content of the page."""
+    found = Axe().run(page, context="[data-testid=stMain]").response["violations"]
+    return [f"{one['id']}: {one['nodes'][0]['html']}" for one in found]
 
 
 def keep(page: Page, name: str) -> None:

@@ -48,5 +48,5 @@ def test_numbers_get_the_decimal_mark_of_the_language() -> None:
 
 
 def test_a_pseudo_language_marks_every_text() -> None:
-    texts = texts_of("shares", "en-XA")
+    texts = texts_of("window", "en-XA")
     assert all("⟦" in str(text) for text in texts.values()) and len(texts["options"]) == 3

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import cast
 
 import pytest
 
-from areaviz.lessons.questions import QUESTIONS, index_data, question_data
+from areaviz.lessons.ask.asked import Asked
+from areaviz.lessons.questions import QUESTIONS, Question, index_data, path_data, question_data
+from areaviz.trace.errors import BackendError
 from tests.pages.conftest import Open
 
 
@@ -37,7 +40,19 @@ def test_old_addresses_lead_to_a_question() -> None:
     assert {"rounding", "as-printed", "mean-and-sum", "summed-area-table"} <= old.keys()
 
 
-def test_an_open_explanation_shows_the_answer_too() -> None:
-    data: dict[str, Any] = question_data(3, is_deep=True)
-    assert data["shown"] and data["isDeep"]
-    assert not question_data(3)["shown"]
+def test_the_browser_gets_all_questions_at_once() -> None:
+    data = path_data(3)
+    assert list(data["questions"]) == list(QUESTIONS)
+    assert data["questions"][3] == question_data(3)
+
+
+def test_a_question_that_cannot_be_computed_leaves_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(_: object) -> Asked:
+        raise BackendError("The model is missing.")
+
+    monkeypatch.setitem(cast(dict[int, Question], QUESTIONS), 10, replace(QUESTIONS[10], ask=fail))
+    assert list(path_data(3)["questions"]) == [n for n in QUESTIONS if n != 10]
+    with pytest.raises(BackendError):
+        path_data(10)

@@ -41,8 +41,7 @@ NOT_IN_PAGES: Mapping[str, str] = {
     "judging": "it marks errors in outputs and stores them on a server",
     "language": "it chooses the language of the app",
     "tour": "it leads through the pages of the app",
-    "lesson": "it is the frame of a lesson, which areaviz.site shows in pages of its own",
-    "lesson_index": "it lists the questions, which areaviz.site shows in pages of its own",
+    "lesson": "it is the path of questions, which areaviz.site shows in pages of its own",
 }
 
 

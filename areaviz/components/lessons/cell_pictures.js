@@ -30,7 +30,10 @@ function rectanglePicture(place, { picture, rows, columns, most, answer, cell, a
     show();
   }
   grid.addEventListener('pointerdown', () => { hasDragged = false; });
-  board.append(Object.assign(new Image(), { src: picture, alt }), grid, guessFrame, answerFrame);
+  const image = Object.assign(new Image(), { src: picture, alt });
+  // The picture has its place before it is decoded.
+  image.style.aspectRatio = `${columns} / ${rows}`;
+  board.append(image, grid, guessFrame, answerFrame);
   place.replaceChildren(board);
   answerFrame.hidden = true;
   show();

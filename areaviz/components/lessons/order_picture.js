@@ -1,4 +1,7 @@
-/** Several things in an order: the reader presses the first one first. */
+/**
+ * Several things in an order: the reader presses the first one first. These are names, not parts of a picture, because
+ * the bars that could be pressed are the answer.
+ */
 function orderPicture(place, { options, answer, place: label, after }, guessed) {
   let guess = [];
   const buttons = options.map((option, which) => lessonButton('', () => pick(which)));

@@ -67,17 +67,18 @@ function listenedStrips(strips) {
 }
 
 /** Places on a line from `least` to `most`, one for each name. */
-function marksPicture(place, { given = [], names, least, most, step = 1, near = 0.5, answer, after = [], strips = [] }, guessed) {
+function marksPicture(place, { given = [], names, least, most, step = 1, near = 0.5, answer, before = [], after = [], strips = [] }, guessed) {
+  const shown = (value) => value.replace('.', DECIMAL);
   const hasMoved = names.map(() => false);
   const rows = names.map((name, which) => {
     const row = lessonNode('div', 'mark');
     const input = Object.assign(document.createElement('input'), { type: 'range', min: least, max: most, step, value: (least + most) / 2 });
     input.setAttribute('aria-label', name);
-    const number = lessonNode('output', '', input.value);
+    const number = lessonNode('output', '', shown(input.value));
     const line = lessonNode('span', 'line');
     line.append(input);
     input.addEventListener('input', () => {
-      number.textContent = input.value;
+      number.textContent = shown(input.value);
       hasMoved[which] = true;
       guessed(hasMoved.every(Boolean));
     });
@@ -86,60 +87,34 @@ function marksPicture(place, { given = [], names, least, most, step = 1, near = 
   });
   const items = lessonNode('div', 'words');
   items.replaceChildren(...given.map((item) => lessonNode('span', '', item)));
-  const answers = lessonNode('div', 'answers');
-  place.replaceChildren(...(given.length ? [items] : []), ...rows.map(({ row }) => row), answers);
+  const [bars, answers] = [lessonNode('div', ''), lessonNode('div', 'answers')];
+  // The answer's bars stand where those of the question stood, else below the marks.
+  const drawn = before.length ? bars : answers;
+  const draw = (some) => drawn.replaceChildren(...(some.length ? [lessonBars(some)] : []));
+  place.replaceChildren(...(given.length ? [items] : []), bars, ...rows.map(({ row }) => row), answers);
+  draw(before);
   guessed(false);
   const removeDots = () => place.querySelectorAll('.dot').forEach((dot) => dot.remove());
   return {
     verdict: () => marksVerdict(rows.map(({ input }) => Number(input.value)), answer, near),
     reveal() {
       removeDots();
+      answers.replaceChildren();
       rows.forEach(({ line }, which) => {
         const dot = lessonNode('span', 'dot');
         // The thumb of a slider is 16 px wide and stays within it.
         dot.style.left = `calc(8px + ${(answer[which] - least) / (most - least)} * (100% - 16px))`;
         line.append(dot);
       });
-      answers.replaceChildren(...(after.length ? [lessonBars(after)] : []), ...listenedStrips(strips));
+      draw(after);
+      answers.append(...listenedStrips(strips));
     },
     clear() {
       removeDots();
       answers.replaceChildren();
+      draw(before);
       hasMoved.fill(false);
       guessed(false);
-    },
-  };
-}
-
-/** One of several answers, with bars before and after the reveal. */
-function choicePicture(place, { before, after, answer, options }, guessed) {
-  let guess = null;
-  const buttons = options.map((option, which) => lessonButton(option, () => pick(which)));
-  const bars = lessonNode('div', '');
-  function pick(which) {
-    guess = which;
-    buttons.forEach((button, place_) => {
-      button.classList.toggle('guess', place_ === guess);
-      button.setAttribute('aria-pressed', String(place_ === guess));
-    });
-    guessed(guess !== null);
-  }
-  const choices = lessonNode('div', 'options');
-  choices.replaceChildren(...buttons);
-  place.replaceChildren(bars, choices);
-  const draw = (some) => bars.replaceChildren(...(some.length ? [lessonBars(some)] : []));
-  draw(before);
-  pick(null);
-  return {
-    verdict: () => (guess === answer ? 'right' : 'other'),
-    reveal() {
-      buttons.forEach((button, which) => button.classList.toggle('answer', which === answer));
-      draw(after);
-    },
-    clear() {
-      buttons.forEach((button) => button.classList.remove('answer'));
-      draw(before);
-      pick(null);
     },
   };
 }

@@ -1,39 +1,55 @@
-/** A window on a picture, whose size a slider sets; its output appears with the answer. */
-function windowPicture(place, { picture, side, small, centre, answer, options, captions, size }, guessed) {
+/**
+ * A window on a picture, whose size a slider sets. The reader presses the output that the small window gives; the true
+ * output appears beside it with the answer.
+ */
+function windowPicture(place, { picture, side, small, centre, zooms, answer, options, captions, size }, guessed) {
   const pixels = { ...picture, rgb: Uint8Array.from(atob(picture.rgb), (letter) => letter.charCodeAt(0)) };
-  const { input, output, frame, figures } = windowParts(pixels, side, captions);
+  const { input, output, frame, figures } = windowParts(pixels, side, captions.slice(0, 2));
   const slider = Object.assign(document.createElement('input'), { type: 'range', min: small, max: 1, step: 0.01, value: 1 });
   const label = lessonNode('label', 'size', size);
   label.append(slider);
-  const own = lessonNode('div', '');
-  const choice = choicePicture(own, { before: [], after: [], answer, options }, guessed);
+  const choice = lessonOptions(options, answer, guessed);
+  choice.buttons.forEach((button, which) => {
+    const canvas = Object.assign(document.createElement('canvas'), { width: side, height: side });
+    drawWarped(canvas, pixels, windowMap(zooms[which], centre));
+    button.prepend(canvas);
+  });
+  const outputs = lessonNode('div', 'outputs');
+  outputs.append(lessonNode('p', 'caption', captions[2]), choice.box);
   function draw() {
-    const half = Number(slider.value);
-    // The window stays within the picture while it is large.
-    const [x, y] = centre.map((middle) => Math.sign(middle) * Math.min(Math.abs(middle), 1 - half));
+    const map = windowMap(Number(slider.value), centre);
+    const [half, , x, , , y] = map;
     lessonFrameOver(frame, [y - half + 1, x - half + 1, 2 * half, 2 * half], 2, 2);
-    drawWarped(output, pixels, [half, 0, x, 0, half, y]);
+    drawWarped(output, pixels, map);
   }
   slider.addEventListener('input', draw);
   drawWarped(input, pixels, WHOLE_PICTURE);
-  place.replaceChildren(figures, label, own);
-  figures.lastChild.style.visibility = 'hidden';
+  const live = figures.lastChild;
+  figures.append(outputs);
+  place.replaceChildren(figures, label);
+  live.hidden = true;
   draw();
   return {
     verdict: choice.verdict,
     reveal() {
       slider.value = String(small);
       draw();
-      figures.lastChild.style.visibility = '';
+      live.hidden = false;
       choice.reveal();
     },
     clear() {
       slider.value = '1';
       draw();
-      figures.lastChild.style.visibility = 'hidden';
+      live.hidden = true;
       choice.clear();
     },
   };
+}
+
+/** The map of a square window of half a side `half`. The window stays within the picture while it is large. */
+function windowMap(half, centre) {
+  const [x, y] = centre.map((middle) => Math.sign(middle) * Math.min(Math.abs(middle), Math.max(1 - half, 0)));
+  return [half, 0, x, 0, half, y];
 }
 
 /** The canvases of the picture and of the output, each with its caption. */

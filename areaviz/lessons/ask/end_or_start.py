@@ -26,6 +26,9 @@ def ask(texts: Texts) -> Asked:
             name = texts[key].format(score=plain(score), words=boundary.words_of(area))
             after.append(bar(name, _weight(area, found), 3))
     plainly = boundary.attend(0, 0, 0)
+    before = [
+        bar(f"“{boundary.words_of(area)}”", _weight(area, plainly), 3) for area in (item, span)
+    ]
     words |= {"item": boundary.words_of(item), "span": boundary.words_of(span)}
     words |= {"item_percent": f"{100 * _weight(item, plainly):.1f}"}
     words |= {"span_percent": f"{100 * _weight(span, plainly):.1f}", "score": plain(ends[0])}
@@ -37,7 +40,15 @@ def ask(texts: Texts) -> Asked:
         "begins": boundary.BEGINS,
         "ends": boundary.ENDS,
     }
-    return Asked({"before": [], "after": after, "answer": 1, "options": options}, words, deep)
+    numbers = {
+        "words": list(boundary.WORDS),
+        "span": [span.left, span.left + span.width - 1],
+        "before": before,
+        "after": after,
+        "answer": 1,
+        "options": options,
+    }
+    return Asked(numbers, words, deep)
 
 
 def _weight(area: Area, found: boundary.Boundary) -> float:

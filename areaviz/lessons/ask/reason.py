@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from areaviz.cards.tasks import TASKS
-from areaviz.lessons.ask.asked import Asked, Texts, bar
+from areaviz.interactive.first_look import SITE
+from areaviz.lessons.ask.asked import Asked, Texts, bar, word_items, word_texts
 from areaviz.trace.record import Trace
 from areaviz.ui.shell.engine import engine
 from areaviz.ui.teach.looking import HIDDEN_WORD, LAYER, Looking, compare_looking, output_text
@@ -30,7 +31,7 @@ def ask(texts: Texts) -> Asked:
         "word": found.word,
         "span": found.span,
         "takers": found.takers,
-        "heads": found.plain.maps["encoder-decoder"].heads,
+        "heads": found.plain.maps[SITE].heads,
         "layer": LAYER + 1,
         "hidden_word": HIDDEN_WORD,
         "hidden": hidden,
@@ -46,7 +47,17 @@ def ask(texts: Texts) -> Asked:
         {"name": texts[f"deep_{name}"].format(**words), "words": _words(trace)}
         for name, trace in runs.items()
     ]
-    numbers = {"before": [], "after": after, "answer": 0, "options": options}
+    read = found.plain.fields[found.plain.maps[SITE].memory]
+    within = set(range(found.area.left, found.area.left + found.area.width))
+    banned = [place for place, items in enumerate(word_items(read)) if within & set(items)]
+    numbers = {
+        "read": word_texts(read),
+        "banned": [banned[0], banned[-1]],
+        "captions": [texts["read"], texts["written"]],
+        "after": after,
+        "answer": 0,
+        "options": options,
+    }
     return Asked(numbers, words, {"runs": deep})
 
 

@@ -1,4 +1,4 @@
-"""Question 4: do the shares that the items receive sum to 1?"""
+"""Question 4: what do the shares that the items receive sum to?"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ QUERY, LONGEST = (1.0, 0.0), 3
 
 
 def ask(texts: Texts) -> Asked:
-    """Ask whether the shares of the items sum to 1."""
+    """Ask what the shares of the items sum to."""
     found = attention.attend(np.array(QUERY), LONGEST)
     before = []
     for area, weight in zip(areas_of(found.grid), found.weights, strict=True):
@@ -23,8 +23,16 @@ def ask(texts: Texts) -> Asked:
     for number, share in enumerate(found.coverage, start=1):
         after.append(bar(texts["item"].format(number=number), float(share), 3))
     total = float(found.coverage.sum())
-    answer = 1 if abs(total - 1) < 1e-9 else 2 * int(total > 1)
-    numbers = {"before": before, "after": after, "answer": answer, "options": texts["options"]}
+    numbers = {
+        "names": [texts["sum"]],
+        "least": 0,
+        "most": 2,
+        "step": 0.05,
+        "near": 0.15,
+        "before": before,
+        "after": after,
+        "answer": [total],
+    }
     deep = {
         "keys": attention.KEYS_ND.tolist(),
         "values": attention.VALUES_ND.tolist(),

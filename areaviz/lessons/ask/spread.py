@@ -25,15 +25,22 @@ def learned() -> dict[str, list[list[float]]]:
 
 def ask(texts: Texts) -> Asked:  # noqa: ARG001 - all questions are asked alike
     """Ask which of the areas with one mean has the largest standard deviation."""
-    names, deviations = [], []
+    names, deviations, areas = [], [], []
     for area in areas_of(features.GRID):
         numbers = items_of(features.MEMORY_HWD, area)[:, 0]
         if area.size > 1 and numbers.mean() == MEAN:
             names.append(", ".join(plain(float(number)) for number in numbers))
             deviations.append(float(numbers.std()))
+            areas.append([area.top, area.left, area.height, area.width])
     answer = int(np.argmax(deviations))
     after = [bar(name, deviation, 2) for name, deviation in zip(names, deviations, strict=True)]
-    drawn = {"before": [], "after": after, "answer": answer, "options": names}
+    drawn = {
+        "memory": [[plain(number) for number in row] for row in features.MEMORY_HWD[..., 0]],
+        "areas": areas,
+        "after": after,
+        "answer": answer,
+        "options": names,
+    }
     most = plain(deviations[answer], 2)
     words = {"mean": plain(MEAN), "widest": names[answer], "most": most}
     return Asked(drawn, words, {"memory": features.MEMORY_HWD.tolist(), "learned": learned()})

@@ -28,10 +28,13 @@ def ask(texts: Texts) -> Asked:
         "side": OUTPUT,
         "small": SMALL,
         "centre": list(CENTRE),
+        # What the three answers would look like: the small window, the whole, and a larger window.
+        "zooms": [SMALL, 1, growth],
         "answer": 0 if growth > 1 else 2,
         "options": texts["options"],
-        "captions": [texts["input"], texts["output"]],
+        "captions": [texts["input"], texts["output"], texts["outputs"]],
         "size": texts["size"],
     }
-    deep = {name: numbers[name] for name in ("picture", "side", "captions")}
+    deep = {"picture": numbers["picture"], "side": OUTPUT}
+    deep |= {"captions": [texts["input"], texts["output"]]}
     return Asked(numbers, {"times": f"{growth:.1f}"}, deep | {"theta": [SMALL, *CENTRE]})

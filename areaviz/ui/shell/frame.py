@@ -183,7 +183,13 @@ def page_link(
 
 
 def note_language() -> None:
-    """Tell the browser the language of the page and the side from which it is read."""
+    """Tell the browser the language of the page and the side from which it is read.
+
+    The menu's links have no parameters, so a choice is written into the address again.
+    """
+    for name, chosen in language_params().items():
+        if st.query_params.get(name) != chosen:
+            st.query_params[name] = chosen
     direction = "rtl" if is_right_to_left(language()) else "ltr"
     component("language")(
         key="page_language", data={"language": language(), "direction": direction}

@@ -1,0 +1,104 @@
+// The path of questions. The address says which question is shown, and whether its answer and its explanation are. All
+// questions are here already, so the way from one to the next needs no server. A guess stays until the page is left.
+
+class LessonPath {
+  constructor(root) {
+    [this.blank, this.index] = root.querySelectorAll('.lesson');
+    root.replaceChildren();
+    this.root = root;
+    this.pathname = location.pathname;
+    this.listeners = new AbortController();
+    addEventListener('popstate', () => this.follow(), this.listeners);
+    root.addEventListener('click', (event) => this.press(event));
+  }
+
+  /** @param {object} data `questions` by their numbers; `index`, all titles; `place`, the question of an address that names none */
+  update(data) {
+    const mark = JSON.stringify(data);
+    if (mark === this.known) return;
+    Object.assign(this, { known: mark, data, frames: new Map() });
+    const old = data.index?.old[location.hash.slice(1)];
+    // An address of an old lesson names it after "#", which only the browser knows.
+    if (old) this.goTo(this.address(old), false);
+    else this.follow();
+    performance.mark('areaviz:lesson');
+  }
+
+  /** An address of the path in the language of this address. */
+  address(to) {
+    const address = new URL(to, location.href);
+    const language = new URL(location.href).searchParams.get('lang');
+    if (language && to) address.searchParams.set('lang', language);
+    return address.href;
+  }
+
+  /** Show what the address names. */
+  follow() {
+    if (location.pathname !== this.pathname) return;
+    const { searchParams } = new URL(location.href);
+    const place = this.placeOf(searchParams);
+    if (place === null) {
+      drawLessonIndex(this.index, this.data.index, (to) => this.address(to));
+      this.show(this.index);
+      return;
+    }
+    if (!this.frames.has(place)) this.frames.set(place, new LessonFrame(this.blank.cloneNode(true), this.data.questions[place], this));
+    const frame = this.frames.get(place);
+    this.show(frame.root);
+    frame.open(searchParams.get('shown') === '1', searchParams.get('deep') === '1');
+  }
+
+  /** The number of the question that an address names, null for the list; undefined if it is not here. */
+  placeOf(searchParams) {
+    const place = searchParams.get('q') ?? this.data.place ?? null;
+    if (place === null || !/^\d+$/.test(place)) return this.data.index ? null : undefined;
+    return place in this.data.questions ? String(place) : undefined;
+  }
+
+  destroy() {
+    this.listeners.abort();
+    this.root.replaceChildren(this.blank, this.index);
+  }
+
+  show(section) {
+    if (this.root.firstChild !== section) this.root.replaceChildren(section);
+  }
+
+  /** Follow a link to another question here, unless the reader opens it elsewhere. */
+  press(event) {
+    const link = event.target.closest?.('a');
+    if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    const { pathname, searchParams } = new URL(link.href);
+    if (pathname !== location.pathname || this.placeOf(searchParams) === undefined) return;
+    event.preventDefault();
+    this.goTo(link.href, true);
+    scrollTo(0, 0);
+    this.root.querySelector('.question')?.focus({ preventScroll: true });
+  }
+
+  /** Change the address and follow it. Streamlit learns of it by the same event as of the Back button. */
+  goTo(address, isNew) {
+    if (address === location.href) return;
+    if (isNew) history.pushState({}, '', address);
+    else history.replaceState(history.state, '', address);
+    dispatchEvent(new PopStateEvent('popstate', { state: history.state }));
+  }
+
+  /** Say in the address what is shown of the question. */
+  mark(shown, deep) {
+    const address = new URL(location.href);
+    for (const [name, isSet] of Object.entries({ shown, deep })) {
+      if (isSet) address.searchParams.set(name, '1');
+      else address.searchParams.delete(name);
+    }
+    this.goTo(address.href, false);
+  }
+}
+
+function mount({ data, parentElement }) {
+  const root = parentElement.querySelector('.lessons');
+  if (!root || !data) return undefined;
+  root.model ??= new LessonPath(root);
+  root.model.update(data);
+  return () => { root.model?.destroy(); root.model = undefined; };
+}
