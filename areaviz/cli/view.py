@@ -16,6 +16,7 @@ from areaviz.publish.export import export as write
 from areaviz.publish.loopback import PageServer
 from areaviz.publish.options import LEAST_AREAS, MOST_AREAS, THEMES, PageOptions
 from areaviz.publish.page import page
+from areaviz.texts.catalogue import ENGLISH, LANGUAGES
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError
 from areaviz.trace.intervention_text import parse_ranges
@@ -55,6 +56,9 @@ Areas = Annotated[
 ]
 Title = Annotated[str, typer.Option(help="The title of a page. Default: the model's name.")]
 ThemeName = Annotated[str, typer.Option("--theme", help=f"Theme of a page: {', '.join(THEMES)}.")]
+LanguageName = Annotated[
+    str, typer.Option("--language", help=f"Language of a page: {', '.join(LANGUAGES)}.")
+]
 Note = Annotated[str, typer.Option(help="What you have to say, below the title of a page.")]
 Limit = Annotated[float, typer.Option(min=0.125, max=256, help="Largest size of a page in MiB.")]
 
@@ -80,6 +84,7 @@ def show(
     note: Note = "",
     limit: Limit = 16,
     theme: ThemeName = "auto",
+    language: LanguageName = ENGLISH,
 ) -> None:
     """Show a saved trace, or a folder's model, in the browser, on this machine, until Ctrl-C.
 
@@ -87,7 +92,7 @@ def show(
     as a file with `export`.
     """
     found = _trace(trace, text, picture)
-    options = page_options(layers, sites, areas, title, note, limit, theme)
+    options = page_options(layers, sites, areas, title, note, limit, theme, language)
     html = page(found, chosen_focus(found, site, layer, head, reading), options)
 
     with PageServer(html, port) as server:
@@ -121,6 +126,7 @@ def export(
     note: Note = "",
     limit: Limit = 16,
     theme: ThemeName = "auto",
+    language: LanguageName = ENGLISH,
 ) -> None:
     """Write a saved trace as a page, a figure, its numbers or a film, by the file's extension.
 
@@ -128,7 +134,7 @@ def export(
     head. Site, layer, head and reading set its initial selection, or the content of a figure.
     """
     found = _trace(trace, text, picture)
-    options = page_options(layers, sites, areas, title, note, limit, theme)
+    options = page_options(layers, sites, areas, title, note, limit, theme, language)
     write(found, file, chosen_focus(found, site, layer, head, reading), options, view)
     typer.echo(f"{file}: {file.stat().st_size / 1000:,.0f} KB.")
 
@@ -194,14 +200,18 @@ def page_options(
     note: str,
     limit: float,
     theme: str = "auto",
+    language: str = ENGLISH,
 ) -> PageOptions:
     """Return the options of a page.
 
     Raises:
-        InputError: `layers` is not a list such as "1-4,12", or there is no such theme.
+        InputError: `layers` is not a list such as "1-4,12", or there is no such theme or language.
     """
     if theme not in THEMES:
         raise InputError(f'Theme "{theme}" does not exist. Choose one of {", ".join(THEMES)}.')
+    if language not in LANGUAGES:
+        known = ", ".join(LANGUAGES)
+        raise InputError(f'Language "{language}" does not exist. Choose one of {known}.')
     return PageOptions(
         title=title,
         note=note,
@@ -210,4 +220,5 @@ def page_options(
         areas=areas,
         limit=round(limit * 2**20),
         theme=theme,
+        language=language,
     )

@@ -77,6 +77,7 @@ def document(
     body: Iterable[Markup],
     policy: Sequence[str] = (),
     tags: Sequence[Markup] = (),
+    language: str = "en",
 ) -> Markup:
     """Return a page that loads nothing and runs only its own scripts.
 
@@ -87,6 +88,7 @@ def document(
         body: content of the page.
         policy: further directives of the page's security policy.
         tags: further elements of the head.
+        language: the language of the page, as HTML names it.
     """
     # Only styles and scripts with these hashes are allowed.
     allowed = " ".join(map(hash_of, scripts)) or "'none'"
@@ -110,5 +112,5 @@ def document(
         *tags,
         raw("style", styles[0]),
     )
-    page = element("html", head, element("body", *body), lang="en")
+    page = element("html", head, element("body", *body), lang=language)
     return Markup(f"<!doctype html>\n{page}\n")

@@ -28,6 +28,7 @@ from areaviz.interactive.message import (
     title,
 )
 from areaviz.interactive.readings import readings
+from areaviz.texts.catalogue import message
 from areaviz.trace.picture import Picture
 from areaviz.trace.query import item_shares
 from areaviz.trace.record import AttentionMap, FloatArray, Trace
@@ -45,7 +46,7 @@ TAKEAWAY = Download(
     name="grid",
     table=grid_table,
     print=grid_print,
-    how_to_read=(
+    how_to_read=message(
         "Hover over a word or over the picture. A frame is an area that a head attends to,"
         " with the head's number in its corner. The tint is the share of attention that each"
         " cell receives, summed over areas."

@@ -26,6 +26,7 @@ from areaviz.interactive.message import (
 from areaviz.interactive.readings import readings
 from areaviz.interactive.ribbon_print import ribbon_print
 from areaviz.interactive.ribbon_table import TOP, ribbon_table, unsure_items
+from areaviz.texts.catalogue import message
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.interventions import Hide
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
@@ -47,7 +48,7 @@ TAKEAWAY = Download(
     name="ribbon",
     table=ribbon_table,
     print=ribbon_print,
-    how_to_read=(
+    how_to_read=message(
         "Hover over any word to see what it attends to, or what attends to it, in the other text."
         " Each head has a colour. A bar is the head's top area: one item, or several neighbours"
         " taken as one. Its thread is as thick as the area's weight."

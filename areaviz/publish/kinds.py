@@ -23,6 +23,7 @@ from areaviz.interactive.strip import strip_payload
 from areaviz.interactive.tree import first_step as first_bracket
 from areaviz.interactive.tree import tree_payload
 from areaviz.publish.hearing import hearing_payload
+from areaviz.texts.catalogue import message
 from areaviz.trace.query import find_words
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
@@ -113,14 +114,14 @@ def _nothing(trace: Trace, focus: Focus) -> Items:
 
 KINDS: Mapping[str, Kind] = {
     "looks": Kind(
-        "Where it looked, look by look",
+        message("Where it looked, look by look"),
         looks.fits,
         lambda trace, focus, _: looks.looks_payload(trace, focus),
         lambda trace, focus: (len(trace.gazes[focus.site].seen) - 1,),
         None,
     ),
     "grid": Kind(
-        "Attention to the picture",
+        message("Attention to the picture"),
         fits_grid,
         grid_payload,
         attending_word,
@@ -128,35 +129,35 @@ KINDS: Mapping[str, Kind] = {
         GRID.how_to_read,
     ),
     "strip": Kind(
-        "The clip, word by word",
+        message("The clip, word by word"),
         VIEWS["watching"].fits,
         lambda trace, focus, _: strip_payload(trace, focus),
         _nothing,
         VIEWS["watching"],
     ),
     "hearing": Kind(
-        "Attention to the sound",
+        message("Attention to the sound"),
         VIEWS["listening"].fits,
         lambda trace, focus, _: hearing_payload(trace, focus),
         _nothing,
         VIEWS["listening"],
     ),
     "tree": Kind(
-        "The tree, bracket by bracket",
+        message("The tree, bracket by bracket"),
         _fits_tree,
         lambda trace, focus, _: tree_payload(trace, focus),
         lambda trace, focus: (first_bracket(tree_payload(trace, focus)["header"]),),
         VIEWS["tree"],
     ),
     "points": Kind(
-        "The answer, step by step",
+        message("The answer, step by step"),
         VIEWS["points"].fits,
         lambda trace, focus, _: pointer.points_payload(trace, focus),
         lambda trace, focus: (pointer.first_step(trace),),
         VIEWS["points"],
     ),
     "hops": Kind(
-        "The facts, hop by hop",
+        message("The facts, hop by hop"),
         VIEWS["facts"].fits,
         lambda trace, focus, _: hops.hops_payload(trace, focus),
         _nothing,
@@ -164,7 +165,7 @@ KINDS: Mapping[str, Kind] = {
         is_whole=True,
     ),
     "ribbon": Kind(
-        "Attention to the text",
+        message("Attention to the text"),
         fits_spans,
         ribbon.ribbon_payload,
         attending_word,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from areaviz.texts.catalogue import ENGLISH, KNOWN, LANGUAGES
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import check_range
 
@@ -29,6 +30,8 @@ class PageOptions:
         views: names of views to add as collapsed figures where they apply; they show the layer at
             which the page opens.
         theme: "light", "dark", or "auto", which follows the reader's system.
+        language: the language of the page's own texts, "en" or "de". Figures, and components
+            other than the ribbon and the grid, stay English.
     """
 
     title: str = ""
@@ -39,6 +42,7 @@ class PageOptions:
     limit: int = 16 * 2**20
     views: tuple[str, ...] = ()
     theme: Theme = "auto"
+    language: str = ENGLISH
 
     def checked(self) -> PageOptions:
         """Return these options after checking them.
@@ -51,5 +55,9 @@ class PageOptions:
         if self.theme not in THEMES:
             raise InputError(
                 f'Theme "{self.theme}" does not exist. Choose one of {", ".join(THEMES)}.'
+            )
+        if self.language not in KNOWN:
+            raise InputError(
+                f'There is no language "{self.language}"; choose one of {", ".join(LANGUAGES)}.'
             )
         return self

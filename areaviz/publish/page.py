@@ -27,6 +27,7 @@ from areaviz.publish.kinds import KINDS
 from areaviz.publish.options import PageOptions, Theme
 from areaviz.publish.page_body import Content, Home, page_body, payload_block, told_to_script
 from areaviz.publish.page_text import title_of
+from areaviz.texts.catalogue import ENGLISH
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
@@ -170,13 +171,14 @@ def check_page(trace: Trace, options: PageOptions | None = None) -> None:
 def _document(content: Content, carried: Sequence[Payload]) -> str:
     """Return the HTML; payloads come last, so that the text can be read while they load."""
     style = page_style(content.options.theme)
-    script = page_script(content.shown, "page/page.js")
+    script = page_script(content.shown, "page/page.js", content.options.language)
     styles = [style, *(parts(kind).css for kind in content.shown)]
     body = page_body(content)
     if content.has_script:
         body.append(data_block(told_to_script(content), id="panels"))
         body += [*map(payload_block, carried), raw("script", script, type="module")]
-    return document(_tab_title(content), styles, [script], body)
+    language = content.options.language
+    return document(_tab_title(content), styles, [script], body, language=language)
 
 
 def page_style(theme: Theme) -> str:
@@ -189,29 +191,30 @@ def page_style(theme: Theme) -> str:
 
 
 def _tab_title(content: Content) -> str:
-    title = title_of(content.trace, content.options.title)
+    title = title_of(content.trace, content.options)
     output = escape_controls(content.trace.fields[content.trace.output.field].raw)
     start = truncate(" ".join(output.split()), 60)
     return f"{title}: {start}" if start else title
 
 
-def page_script(kinds: Iterable[str], last: str) -> str:
+def page_script(kinds: Iterable[str], last: str, language: str = ENGLISH) -> str:
     """Return one script: the components, the panels, and the file that mounts them.
 
     Args:
         kinds: the components of the page.
         last: the file that mounts them, a path in `areaviz/components`.
+        language: the language of their texts.
     """
     shared = "\n".join(map(text_of, ("message.js", "page/panels.js", last)))
-    return f"{mounts(kinds)}\n{shared}"
+    return f"{mounts(kinds, language)}\n{shared}"
 
 
-def mounts(kinds: Iterable[str]) -> str:
+def mounts(kinds: Iterable[str], language: str = ENGLISH) -> str:
     """Return a script with the functions that mount components, by the kind of component.
 
     Each component has its own scope, because components use equal names.
     """
     own = ""
     for kind in kinds:
-        own += f"{kind}: (() => {{\n{parts(kind).js}\nreturn mount;\n}})(),\n"
+        own += f"{kind}: (() => {{\n{parts(kind, language).js}\nreturn mount;\n}})(),\n"
     return f"const mounts = {{\n{own}}};"

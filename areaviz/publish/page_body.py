@@ -28,6 +28,7 @@ from areaviz.publish.page_text import (
     sureness,
     title_of,
 )
+from areaviz.texts.catalogue import ENGLISH, message, translated
 from areaviz.trace.record import Trace
 
 Home = Literal["file", "frame", "widget"]
@@ -37,16 +38,18 @@ LONG_TEXT = 120
 
 `output_text.js` has the same number.
 """
-NO_SCRIPT = (
+NO_SCRIPT = message(
     "This is a still picture, because the page's script did not run. The browser or a policy of the"
     " website may forbid scripts. Open the page where they are allowed."
 )
-_MADE = f"Made with areaviz {__version__}."
+_MADE = message("Made with areaviz {version}.")
 FOOTERS: Mapping[Home, str] = {
-    "file": f"{_MADE} All of this page is in this one file: it fetches nothing and sends nothing.",
-    "frame": f"{_MADE} This output has one layer of each site. It fetches nothing and sends"
-    " nothing. areaviz.export writes a page with all layers.",
-    "widget": f"{_MADE} Other layers come from the notebook's own process, as long as it runs.",
+    "file": message("All of this page is in this one file: it fetches nothing and sends nothing."),
+    "frame": message(
+        "This output has one layer of each site. It fetches nothing and sends nothing."
+        " areaviz.export writes a page with all layers."
+    ),
+    "widget": message("Other layers come from the notebook's own process, as long as it runs."),
 }
 
 
@@ -83,21 +86,25 @@ class Content:
 def page_body(content: Content) -> list[Markup]:
     """Return the body of a page, without its script and payloads."""
     trace, shown, options = content.trace, content.shown, content.options
+    language = options.language
     header = [
-        element("h1", title_of(trace, options.title)),
-        element("p", facts(trace, with_name=bool(options.title.strip())), class_="facts"),
+        element("h1", title_of(trace, options)),
+        element("p", facts(trace, bool(options.title.strip()), language), class_="facts"),
     ]
     if options.note.strip():
         header.append(element("p", options.note, class_="note"))
-    main = [_texts(trace)]
+    main = [_texts(trace, language)]
     if shown and content.home != "widget":
         # The script removes this text. Browsers hide `noscript` if only a policy forbids scripts.
-        sentence = element("p", NO_SCRIPT, class_="note")
-        main.append(element("section", sentence, content.instead, id="without-script"))
-    main += map(panel, shown)
+        still = element("p", translated(NO_SCRIPT, language), class_="note")
+        main.append(element("section", still, content.instead, id="without-script"))
+    main += [panel(kind, language) for kind in shown]
     main += [*map(_folded, content.views), *map(_figure, content.stills)]
-    main += [how_to_read(list(shown)), probabilities(trace), run_details(trace)]
-    footer = FOOTERS["file" if content.is_whole else content.home]
+    main += [how_to_read(list(shown), language), probabilities(trace, language)]
+    main.append(run_details(trace, language))
+    made = translated(_MADE, language, version=__version__)
+    where = FOOTERS["file" if content.is_whole else content.home]
+    footer = f"{made} {translated(where, language)}"
     return [element("header", *header), element("main", *main), element("footer", footer)]
 
 
@@ -106,7 +113,11 @@ def told_to_script(content: Content) -> dict[str, Any]:
     panels = []
     for kind, some in content.shown.items():
         panels.append({"kind": kind, "places": [_plain(place) for place in some]})
-    return {"panels": panels, "opening": content.opening, "isFrame": content.home == "frame"}
+    labels = {}
+    for name, label in (("sites", message("Attention")), ("layers", message("Layer"))):
+        labels[name] = translated(label, content.options.language)
+    told = {"panels": panels, "opening": content.opening, "isFrame": content.home == "frame"}
+    return {**told, "labels": labels}
 
 
 def payload_block(payload: Payload) -> Markup:
@@ -115,20 +126,20 @@ def payload_block(payload: Payload) -> Markup:
     return raw("script", payload.data, type="text/plain", **place)
 
 
-def _texts(trace: Trace) -> Markup:
+def _texts(trace: Trace, language: str) -> Markup:
     """Return the input and the output side by side."""
     text, request = given_text(trace), trace.request
     given: list[Markup] = []
     if text.strip():
-        given = [element("p", "Input", class_="label"), _reading(text, text)]
+        given = [element("p", translated("Input", language), class_="label"), _reading(text, text)]
     if request.sound is not None:
-        given += heard(request.sound)
-    output = _output(trace) if has_output(trace) else []
+        given += heard(request.sound, language)
+    output = _output(trace, language) if has_output(trace) else []
     seen: list[Markup] = []
     if request.picture is not None:
-        seen = pictured(request.picture)
+        seen = pictured(request.picture, language)
     elif request.clip is not None:
-        seen = played(request.clip)
+        seen = played(request.clip, language)
     if seen:
         beside = element("div", *given, *output)
         return element("section", element("div", *seen), beside, class_="texts pictured")
@@ -136,13 +147,14 @@ def _texts(trace: Trace) -> Markup:
     return element("section", *columns, class_="texts") if columns else Markup()
 
 
-def _output(trace: Trace) -> list[Markup]:
+def _output(trace: Trace, language: str) -> list[Markup]:
     """Return the model's output and its confidence."""
-    text = output_text(trace) or element("span", "nothing", class_="sure")
+    nothing = translated("nothing", language)
+    text = output_text(trace, language) or element("span", nothing, class_="sure")
     return [
-        element("p", "Output", class_="label"),
+        element("p", translated("Output", language), class_="label"),
         _reading(text, trace.fields[trace.output.field].raw),
-        element("p", sureness(trace), class_="sure"),
+        element("p", sureness(trace, language), class_="sure"),
     ]
 
 
@@ -152,18 +164,18 @@ def _reading(content: str, text: str) -> Markup:
     return element("p", content, class_="reading", **reached)
 
 
-def panel(kind: str) -> Markup:
+def panel(kind: str, language: str = ENGLISH) -> Markup:
     """Return a component below the controls for site and layer."""
     choices = element("div", class_="choices")
-    heading = element("h2", KINDS[kind].heading)
+    heading = element("h2", translated(KINDS[kind].heading, language))
     # The script shows this section; without a script it would be empty.
-    inside = (heading, choices, stage(kind))
+    inside = (heading, choices, stage(kind, language))
     return element("section", *inside, class_="panel", id=kind, hidden="")
 
 
-def stage(kind: str) -> Markup:
+def stage(kind: str, language: str = ENGLISH) -> Markup:
     """Return a component in a shadow tree, as in the app; a script mounts it."""
-    made = parts(kind)
+    made = parts(kind, language)
     shadow = element("template", raw("style", made.css), Markup(made.html), shadowrootmode="open")
     return element("div", shadow, class_="stage")
 

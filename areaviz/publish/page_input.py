@@ -8,16 +8,18 @@ from areaviz.drawing.markup import Markup, element
 from areaviz.interactive.grid import webp
 from areaviz.interactive.grid_print import is_coarse
 from areaviz.publish.hearing import sound_address
+from areaviz.texts.catalogue import ENGLISH, message, translated
 from areaviz.trace.clip import Clip
 from areaviz.trace.picture import Picture
 from areaviz.trace.sound import Sound
 
 
-def pictured(picture: Picture) -> list[Markup]:
+def pictured(picture: Picture, language: str = ENGLISH) -> list[Markup]:
     """Return the picture as the model received it."""
     look = "coarse" if is_coarse(picture) else "fine"
-    alt = f"The picture {picture.name}, as the model got it"
-    return _shown("Picture", alt, look, picture_address(picture))
+    got = message("The picture {name}, as the model got it")
+    alt = translated(got, language, name=picture.name)
+    return _shown(translated("Picture", language), alt, look, picture_address(picture))
 
 
 def picture_address(picture: Picture) -> str:
@@ -25,20 +27,20 @@ def picture_address(picture: Picture) -> str:
     return _address("image/webp", webp(picture).tobytes())
 
 
-def played(clip: Clip) -> list[Markup]:
+def played(clip: Clip, language: str = ENGLISH) -> list[Markup]:
     """Return a clip, which plays in a loop."""
     # Import here, so that pages without clips need no libraries for clips.
     from areaviz.data.clip_files import gif
 
-    alt = f"The clip {clip.name}, as the model got it"
-    return _shown("Clip", alt, "fine", _address("image/gif", gif(clip)))
+    alt = translated("The clip {name}, as the model got it", language, name=clip.name)
+    return _shown(translated("Clip", language), alt, "fine", _address("image/gif", gif(clip)))
 
 
-def heard(sound: Sound) -> list[Markup]:
+def heard(sound: Sound, language: str = ENGLISH) -> list[Markup]:
     """Return a sound with the browser's own player."""
-    label = f"The sound {sound.name}, as the model got it"
+    label = translated("The sound {name}, as the model got it", language, name=sound.name)
     player = element("audio", controls="", id="sound", src=sound_address(sound), aria_label=label)
-    return [element("p", "Sound", class_="label"), player]
+    return [element("p", translated("Sound", language), class_="label"), player]
 
 
 def _shown(title: str, alt: str, look: str, source: str) -> list[Markup]:

@@ -10,46 +10,58 @@ from areaviz.drawing.base import given_words
 from areaviz.drawing.labels import escape_controls, show_invisibles
 from areaviz.drawing.markup import Markup, element, joined
 from areaviz.publish.kinds import KINDS
+from areaviz.publish.options import PageOptions
+from areaviz.texts.catalogue import ENGLISH, decimal, message, translated
 from areaviz.trace.record import Trace
 
 UNSURE = (0.9, 0.7, 0.5, 0.3)
 """Output items are tinted below the first probability, and more strongly below each further one."""
 ROWS, OTHERS = 256, 3
 """Number of items listed with probabilities, and of alternatives named for each item."""
-KEYS = (
+KEYS = message(
     "Click to pin what is shown, and Shift- or Ctrl-click to add more. With the keyboard, press Tab"
     " to enter a text or picture, the arrow keys to move, Enter to pin and Escape to clear."
 )
-CAVEAT = (
+CAVEAT = message(
     "Attention shows where a model looked. It does not show by itself why the model"
     " chose its output."
 )
 
 
-def facts(trace: Trace, with_name: bool) -> str:
+def facts(trace: Trace, with_name: bool, language: str) -> str:
     """Describe in one line how the model was run.
 
     Args:
         trace: the trace.
         with_name: whether to include the model's name.
+        language: the language of the text.
     """
     request = trace.request
     found = [request.model] if with_name else []
     if "history" in trace.fields:
-        decoding = "greedy decoding"
+        decoding = translated("greedy decoding", language)
         if request.method != "greedy":
-            decoding = f"beam search of width {request.beam}"
+            decoding = translated("beam search of width {width}", language, width=request.beam)
         found.append(given_words(trace) or decoding)
     sizes = sorted({(one.layers, one.heads) for one in trace.maps.values()})
     shapes = []
     for layers, heads in sizes:
-        shapes.append(f"{_count(layers, 'layer')} of {_count(heads, 'head')}")
-    found.append(" or ".join(shapes))
+        shapes.append(
+            translated(
+                "{layers} of {heads}",
+                language,
+                layers=_count(
+                    layers, message("{count} layer"), message("{count} layers"), language
+                ),
+                heads=_count(heads, message("{count} head"), message("{count} heads"), language),
+            )
+        )
+    found.append(translated(" or ", language).join(shapes))
     return " · ".join(filter(None, found))
 
 
-def _count(number: int, name: str) -> str:
-    return f"{number:,} {name}" if number == 1 else f"{number:,} {name}s"
+def _count(number: int, one: str, several: str, language: str) -> str:
+    return translated(one if number == 1 else several, language, count=f"{number:,}")
 
 
 def given_text(trace: Trace) -> str:
@@ -62,7 +74,7 @@ def has_output(trace: Trace) -> bool:
     return len(trace.output.probabilities) > 0
 
 
-def output_text(trace: Trace) -> Markup:
+def output_text(trace: Trace, language: str = ENGLISH) -> Markup:
     """Return the output with uncertain items tinted."""
     field = trace.fields[trace.output.field]
     likely = trace.output.probabilities.tolist()
@@ -73,7 +85,7 @@ def output_text(trace: Trace) -> Markup:
         level = _level(probability)
         if start < done or start == end or not level:
             continue
-        title = f"probability {probability:.0%}"
+        title = translated("probability {share}", language, share=f"{probability:.0%}")
         tinted = element("span", field.raw[start:end], class_=f"u{level}", title=title)
         parts += [field.raw[done:start], tinted]
         done = end
@@ -85,45 +97,72 @@ def _level(probability: float) -> int:
     return sum(probability < step for step in UNSURE)
 
 
-def sureness(trace: Trace) -> str:
+def sureness(trace: Trace, language: str = ENGLISH) -> str:
     """Describe the mean probability of the output's items and the least certain items.
 
     The output must have at least one item.
     """
     likely = trace.output.probabilities
     if len(likely) == 1:
-        return f"Probability {likely[0]:.2f}."
+        share = decimal(f"{likely[0]:.2f}", language)
+        return translated("Probability {share}.", language, share=share)
     least = int(np.argmin(likely))
     # The geometric mean. Limit it from below, because a probability of 0 has no logarithm.
     mean = float(np.exp(np.log(np.maximum(likely, 1e-12)).mean()))
     label = show_invisibles(trace.fields[trace.output.field].labels[least])
-    tinted = " Tinted words are less certain." if float(likely[least]) < UNSURE[0] else ""
-    return f"Mean probability {mean:.2f}. Least certain: “{label}” ({likely[least]:.2f}).{tinted}"
+    said = translated(
+        "Mean probability {mean}. Least certain: “{label}” ({share}).",
+        language,
+        mean=decimal(f"{mean:.2f}", language),
+        label=label,
+        share=decimal(f"{likely[least]:.2f}", language),
+    )
+    if float(likely[least]) >= UNSURE[0]:
+        return said
+    return f"{said} {translated('Tinted words are less certain.', language)}"
 
 
-def probabilities(trace: Trace) -> Markup:
+def probabilities(trace: Trace, language: str) -> Markup:
     """Return a table of the output's items with alternatives for each; "" without items."""
     if not has_output(trace):
         return Markup()
-    head = ("Position", "Item", "Probability", "Other possibilities")
-    rows = [element("tr", *(element("th", cell, scope="col") for cell in head))]
+    head = [
+        element("th", translated(cell, language), scope="col")
+        for cell in (
+            message("Position"),
+            message("Item"),
+            message("Probability"),
+            message("Other possibilities"),
+        )
+    ]
+    rows = [element("tr", *head)]
     labels = trace.fields[trace.output.field].labels
     output = trace.output
     for item, likely in enumerate(output.probabilities[:ROWS].tolist()):
-        rows.append(_row(item + 1, labels[item], likely, output.alternatives[item]))
+        rows.append(_row(item + 1, labels[item], likely, output.alternatives[item], language))
     count = len(output.probabilities)
-    more = f" (the first {ROWS:,} of {count:,})" if count > ROWS else ""
+    title = translated("Probability of every item", language)
+    if count > ROWS:
+        title += " " + translated(
+            "(the first {shown} of {count})", language, shown=ROWS, count=count
+        )
     table = element("div", element("table", *rows), class_="scrolled")
-    return element("details", element("summary", f"Probability of every item{more}"), table)
+    return element("details", element("summary", title), table)
 
 
 def _row(
-    position: int, label: str, likely: float, alternatives: Sequence[tuple[str, float]]
+    position: int,
+    label: str,
+    likely: float,
+    alternatives: Sequence[tuple[str, float]],
+    language: str,
 ) -> Markup:
     others = [
-        f"{show_invisibles(other)} {share:.1%}" for other, share in alternatives if other != label
+        f"{show_invisibles(other)} {decimal(f'{share:.1%}', language)}"
+        for other, share in alternatives
+        if other != label
     ]
-    sure = element("span", f"{likely:.1%}", class_=f"u{_level(likely)}")
+    sure = element("span", decimal(f"{likely:.1%}", language), class_=f"u{_level(likely)}")
     return element(
         "tr",
         element("td", f"{position}", class_="number"),
@@ -133,7 +172,7 @@ def _row(
     )
 
 
-def run_details(trace: Trace) -> Markup:
+def run_details(trace: Trace, language: str) -> Markup:
     """Return a table of the details of the run."""
     rows = []
     for name, value in trace.details.items():
@@ -141,17 +180,25 @@ def run_details(trace: Trace) -> Markup:
             rows.append(element("tr", element("th", name, scope="row"), element("td", value)))
     if not rows:
         return Markup()
-    return element("details", element("summary", "About this run"), element("table", *rows))
+    return element(
+        "details",
+        element("summary", translated("About this run", language)),
+        element("table", *rows),
+    )
 
 
-def how_to_read(kinds: Sequence[str]) -> Markup:
+def how_to_read(kinds: Sequence[str], language: str) -> Markup:
     """Explain what these components show and how to use them."""
     sentences = [KINDS[kind].how_to_read for kind in kinds if KINDS[kind].how_to_read]
     if "ribbon" in kinds or "grid" in kinds:
         sentences.append(KEYS)
-    return element("div", *(element("p", text) for text in (*sentences, CAVEAT)), class_="aside")
+    said = [element("p", translated(text, language)) for text in (*sentences, CAVEAT)]
+    return element("div", *said, class_="aside")
 
 
-def title_of(trace: Trace, title: str) -> str:
+def title_of(trace: Trace, options: PageOptions) -> str:
     """Return the title in the options, or a title with the model's name."""
-    return escape_controls(title.strip()) or f"What {trace.request.model} attended to"
+    if title := escape_controls(options.title.strip()):
+        return title
+    what = message("What {model} attended to")
+    return translated(what, options.language, model=trace.request.model)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from areaviz.cards.card import Card
@@ -12,9 +12,11 @@ from areaviz.components.parts import text_of
 from areaviz.drawing.markup import Markup, document, element, raw
 from areaviz.publish.page import page_style
 from areaviz.site.share import share_tags
+from areaviz.texts.catalogue import ENGLISH, LANGUAGES, message
+from areaviz.ui.shell.language import sentence
 
 NAME = "areaviz"
-FOOTER = "This site is made of files. Its pages fetch nothing and send nothing."
+FOOTER = message("This site is made of files. Its pages fetch nothing and send nothing.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,25 +27,41 @@ class Site:
         cards: all cards, by name.
         live: the models that have a live page, in order.
         stored: the traces of the gallery, by the name of their model.
-        menu: names and titles of the pages in the menu.
+        menu: the pages in the menu.
         live_page: returns the live page of a model.
         checkpoints: the folder of the models.
         address: the address of the site's folder, "" if it is unknown.
+        language: the language of the pages that are written.
     """
 
     cards: Mapping[str, Card]
     live: Sequence[str]
     stored: Mapping[str, Path]
-    menu: Sequence[tuple[str, str]]
+    menu: Sequence[SitePage]
     live_page: Callable[[str], str]
     checkpoints: Path
     address: str = ""
+    language: str = ENGLISH
+
+    @property
+    def folder(self) -> str:
+        """The folder of the pages in this language, with its slash; "" for English."""
+        return "" if self.language == ENGLISH else f"{self.language}/"
+
+    @property
+    def root(self) -> str:
+        """The way from a page in this language to the site's folder."""
+        return "../" if self.folder else ""
 
     def best_page(self, model: str) -> str:
-        """Return the path of the page that shows most of a model: live, its trace, or its card."""
+        """Return the path of the page that shows most of a model: live, its trace, or its card.
+
+        The path begins at the folder of this language. The pages of models are in English.
+        """
         if model in self.live:
-            return f"live/{model}.html"
-        return f"traces/{model}.html" if model in self.stored else f"cards/{model}.html"
+            return f"{self.root}live/{model}.html"
+        kind = "traces" if model in self.stored else "cards"
+        return f"{self.root}{kind}/{model}.html"
 
 
 Files = Iterator[tuple[str, str]]
@@ -58,11 +76,13 @@ class SitePage:
         name: the name of its file without ".html".
         title: its title in the menu.
         files: returns its files, the page itself first.
+        is_translated: whether it is written in every language.
     """
 
     name: str
     title: str
     files: Callable[[Site], Files]
+    is_translated: bool = False
 
 
 def site_page(
@@ -80,25 +100,29 @@ def site_page(
         site: the site.
         title: title of the tab and of the page.
         main: content of the page below its title.
-        depth: number of folders around the file, for relative links.
+        depth: number of folders around the file, not counting that of the language.
         styles: further style sheets that the content uses in elements of its own.
         modules: ES modules of `areaviz/components`, joined into the page's script.
         script: code after the modules, which mounts them; it runs as a module.
     """
     up = "../" * depth
-    links = [element("a", text, href=f"{up}{name}.html") for name, text in site.menu]
+    links = []
+    for page in site.menu:
+        root = "" if page.is_translated else site.root
+        links.append(element("a", sentence(page.title), href=f"{up}{root}{page.name}.html"))
     own = f"{joined_modules(modules)}\n{script}".strip()
-    scripts = [own] if own else []
+    scripts = [text_of("site/language.js"), *([own] if own else [])]
     body = [
-        element("nav", *links, aria_label="Pages"),
+        element("nav", *links, aria_label=sentence("Pages")),
         element("header", element("h1", title)),
         element("main", *main),
-        element("footer", FOOTER),
+        element("footer", sentence(FOOTER)),
         *(raw("script", one, type="module") for one in scripts),
     ]
     style = f"{page_style('auto')}\n{text_of('site/site.css')}"
     tab = title if title.startswith(NAME) else f"{title} · {NAME}"
-    return document(tab, [style, *styles], scripts, body, tags=share_tags(tab, site.address))
+    tags = share_tags(tab, site.address)
+    return document(tab, [style, *styles], scripts, body, tags=tags, language=site.language)
 
 
 def linked(html: str, site: Site, above: Markup | str = "") -> str:
@@ -109,7 +133,24 @@ def linked(html: str, site: Site, above: Markup | str = "") -> str:
         site: the site.
         above: what stands between the link and the page.
     """
-    (name, text), *_ = site.menu
-    link = element("a", f"{NAME}: {text}", href=f"../{name}.html")
-    nav = element("nav", link, aria_label="Pages", class_="facts")
+    first = site.menu[0]
+    link = element("a", f"{NAME}: {sentence(first.title)}", href=f"../{first.name}.html")
+    nav = element("nav", link, aria_label=sentence("Pages"), class_="facts")
     return html.replace("<body>", f"<body>{nav}{above}", 1)
+
+
+def with_switch(html: str, site: Site, path: str) -> str:
+    """Return a page with links to the same page in the other languages.
+
+    Args:
+        html: the page, with its navigation.
+        site: the site in the language of the page.
+        path: the path of the page within the folder of its language.
+    """
+    up = "../" * path.count("/") + site.root
+    links = []
+    for code, name in LANGUAGES.items():
+        if code != site.language:
+            to = f"{up}{replace(site, language=code).folder}{path}?lang={code}"
+            links.append(element("a", name, href=to, lang=code, hreflang=code))
+    return html.replace("</nav>", f"{''.join(links)}</nav>", 1)

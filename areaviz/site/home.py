@@ -15,52 +15,82 @@ from areaviz.publish.options import PageOptions
 from areaviz.publish.page import mounts, page_content
 from areaviz.publish.page_body import panel, payload_block, told_to_script
 from areaviz.site.frame import Files, Site, site_page
+from areaviz.texts.catalogue import message
 from areaviz.trace import codec
 from areaviz.trace.request import Focus
 from areaviz.ui.home.hero import WHAT_IT_DOES
 from areaviz.ui.home.ways_in import WAYS_IN, WayIn
+from areaviz.ui.shell.language import sentence
 from areaviz.ui.shell.page import TITLES
 
-HEADING = "See what a model attends to"
-STILL = "This page needs scripts to show the attention. The links below work without them."
+HEADING = message("See what a model attends to")
+STILL = message("This page needs scripts to show the attention. The links below work without them.")
 DOORS = (
-    ("tour", "Take the tour", "Five steps show areas, heads and rectangles in stored runs."),
-    ("lessons", "Guess and learn", "Short questions about how areas work, one a page."),
-    ("live", "Run a model here", "Type a sentence, and a model answers on your device."),
-    ("gallery", "Look at stored runs", "Explore twelve runs of models of many kinds."),
-    ("models", "Read the cards", "What each model is, its results, its limits and its licence."),
-    ("teach", "Teach a class", "A plan of 45 minutes with answers, and a sheet to print."),
+    (
+        "tour",
+        message("Take the tour"),
+        message("Five steps show areas, heads and rectangles in stored runs."),
+    ),
+    (
+        "lessons",
+        message("Guess and learn"),
+        message("Short questions about how areas work, one a page."),
+    ),
+    (
+        "live",
+        message("Run a model here"),
+        message("Type a sentence, and a model answers on your device."),
+    ),
+    (
+        "gallery",
+        message("Look at stored runs"),
+        message("Explore twelve runs of models of many kinds."),
+    ),
+    (
+        "models",
+        message("Read the cards"),
+        message("What each model is, its results, its limits and its licence."),
+    ),
+    (
+        "teach",
+        message("Teach a class"),
+        message("A plan of 45 minutes with answers, and a sheet to print."),
+    ),
 )
 
 
 def files(site: Site) -> Files:
     """Return Home."""
-    style, hero, script = _hero()
+    style, hero, script = _hero(site.language)
     tiles = [_tile(site, way) for way in WAYS_IN]
     doors = []
+    translated_pages = [page.name for page in site.menu if page.is_translated]
     for name, title, what in DOORS:
-        link = element("a", title, href=f"{name}.html")
-        doors.append(element("div", element("h2", link), element("p", what), class_="card"))
+        root = "" if name in translated_pages else site.root
+        link = element("a", sentence(title), href=f"{root}{name}.html")
+        told = element("p", sentence(what))
+        doors.append(element("div", element("h2", link), told, class_="card"))
     # The model of the ribbon, or its stored run if it has no live page.
     model = codec.load(HERO).request.model
-    label = "Try your own sentence" if model in site.live else "Explore this run"
+    own = model in site.live
+    label = sentence("Try your own sentence") if own else sentence("Explore this run")
     tried = element("a", label, href=site.best_page(model), class_="button")
-    what = Markup(element("p", WHAT_IT_DOES.replace("**", "")))
+    what = Markup(element("p", sentence(WHAT_IT_DOES).replace("**", "")))
     main = [
         element("div", what, tried, class_="hero"),
         *hero,
-        element("h2", "Six ways in"),
+        element("h2", sentence("Six ways in")),
         element("div", *tiles, class_="cards six"),
         element("div", *doors, class_="cards"),
     ]
-    yield "index.html", site_page(site, HEADING, main, styles=[style], script=script)
+    yield "index.html", site_page(site, sentence(HEADING), main, styles=[style], script=script)
 
 
-def _hero() -> tuple[str, list[Markup], str]:
+def _hero(language: str) -> tuple[str, list[Markup], str]:
     """Return the style, the markup and the script of the ribbon with which Home opens."""
     trace = codec.load(HERO)
     look = first_look(trace)
-    options = PageOptions(sites=(look.site,), layers=(look.layer,))
+    options = PageOptions(sites=(look.site,), layers=(look.layer,), language=language)
     found = places(trace, options)
     # Nothing is pinned, so the ribbon lights the word that shows areas best.
     focus = Focus(look.site, look.layer, unit="word")
@@ -68,16 +98,16 @@ def _hero() -> tuple[str, list[Markup], str]:
     told = told_to_script(content) | {"opening": plain_focus(focus)}
     data: Payload = payload(trace, found[0], look.layer, options)
     shared = "\n".join(map(text_of, ("message.js", "page/panels.js", "page/page.js")))
-    still = element("section", element("p", STILL), content.instead, id="without-script")
-    drawn = [still, panel("ribbon"), data_block(told, id="panels"), payload_block(data)]
-    return parts("ribbon").css, drawn, f"{mounts(content.shown)}\n{shared}"
+    still = element("section", element("p", sentence(STILL)), content.instead, id="without-script")
+    drawn = [still, panel("ribbon", language), data_block(told, id="panels"), payload_block(data)]
+    return parts("ribbon").css, drawn, f"{mounts(content.shown, language)}\n{shared}"
 
 
 def _tile(site: Site, way: WayIn) -> Markup:
     """Return the tile of a way in; it leads to a live page, or else to a stored run."""
-    title = TITLES[way.page]
+    title = sentence(TITLES[way.page])
     link = element("a", title, href=site.best_page(_model_of(way, site)))
-    inside = [element("h3", link), element("p", way.what)]
+    inside = [element("h3", link), element("p", sentence(way.what))]
     return element("div", _preview(way, title), *inside, class_="card")
 
 
@@ -85,7 +115,9 @@ def _preview(way: WayIn, title: str) -> Markup:
     if way.picture.is_file():
         data = base64.b64encode(Path(way.picture).read_bytes()).decode()
         source = f"data:image/svg+xml;base64,{data}"
-        return element("img", src=source, alt=f"Preview of {title}", class_="preview")
+        return element(
+            "img", src=source, alt=sentence("Preview of {title}", title=title), class_="preview"
+        )
     text = f"{way.example.text} …" if way.example else ""
     return element("p", text, class_="preview reading")
 

@@ -10,12 +10,14 @@ from areaviz.lessons.questions import QUESTIONS, question_data
 from areaviz.publish.page import mounts
 from areaviz.publish.page_body import stage
 from areaviz.site.frame import Files, Site, site_page
+from areaviz.texts.catalogue import message
+from areaviz.ui.shell.language import sentence
 
-WHAT = (
+WHAT = message(
     "Guess first, then see the answer. Each question is about one idea of area attention, and what"
     " it shows is computed from a model or by the arithmetic of the paper."
 )
-STILL = "This page needs scripts to ask its question."
+STILL = message("This page needs scripts to ask its question.")
 
 
 def files(site: Site) -> Files:
@@ -25,14 +27,14 @@ def files(site: Site) -> Files:
     for number, data in asked.items():
         link = element("a", data["texts"]["title"], href=f"lessons/{number}.html")
         items.append(element("li", link))
-    main = [element("p", WHAT), element("ol", *items)]
-    yield "lessons.html", site_page(site, "Lessons", main)
+    main = [element("p", sentence(WHAT)), element("ol", *items)]
+    yield "lessons.html", site_page(site, sentence("Lessons"), main)
     style = parts("lesson").css
-    script = f"{mounts(['lesson'])}\n{text_of('site/question.js')}"
+    script = f"{mounts(['lesson'], site.language)}\n{text_of('site/question.js')}"
     for number, data in asked.items():
         drawn = [
-            element("section", element("p", STILL), id="without-script"),
-            stage("lesson"),
+            element("section", element("p", sentence(STILL)), id="without-script"),
+            stage("lesson", site.language),
             data_block({"questions": {number: data}, "place": number}, id="question"),
         ]
         page = site_page(site, data["texts"]["title"], drawn, 1, [style], script=script)
@@ -41,7 +43,7 @@ def files(site: Site) -> Files:
 
 def _asked(site: Site, number: int) -> dict[str, Any]:
     """Return what the component draws of a question, with links that lead to files of the site."""
-    data = question_data(number)
+    data = question_data(number, site.language)
     links = {"all": "../lessons.html"}
     links["back"] = f"{number - 1}.html" if data["links"]["back"] else ""
     links["next"] = f"{number + 1}.html" if data["links"]["next"] else ""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 from areaviz.cards.card import Card
@@ -10,20 +12,22 @@ from areaviz.cards.result_tables import read_cards
 from areaviz.data.places import ASSETS, HOME, OPENINGS
 from areaviz.publish.live_model import check_live
 from areaviz.site import card_pages, gallery, home, lessons, live_pages, readme, teach, tour
-from areaviz.site.frame import Site, SitePage
+from areaviz.site.frame import Files, Site, SitePage, with_switch
 from areaviz.site.share import PICTURE
+from areaviz.texts.catalogue import ENGLISH, LANGUAGES, message
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole
 from areaviz.ui.models.summary import best_first
+from areaviz.ui.shell.language import written_in
 
 PAGES: tuple[SitePage, ...] = (
-    SitePage("index", "Home", home.files),
-    SitePage("tour", "Tour", tour.files),
-    SitePage("lessons", "Lessons", lessons.files),
-    SitePage("live", "Live models", live_pages.files),
-    SitePage("gallery", "Gallery", gallery.files),
-    SitePage("models", "Models", card_pages.files),
-    SitePage("teach", "For teachers", teach.files),
+    SitePage("index", message("Home"), home.files, is_translated=True),
+    SitePage("tour", message("Tour"), tour.files, is_translated=True),
+    SitePage("lessons", message("Lessons"), lessons.files, is_translated=True),
+    SitePage("live", message("Live models"), live_pages.files),
+    SitePage("gallery", message("Gallery"), gallery.files),
+    SitePage("models", message("Models"), card_pages.files),
+    SitePage("teach", message("For teachers"), teach.files, is_translated=True),
 )
 """All pages in the order of the menu. A page is a module with a function `files`, and a line."""
 LARGEST = 60_000_000
@@ -61,10 +65,10 @@ def make_site(
     stored = gallery.stored_traces(HOME, OPENINGS)
     stored = {name: path for name, path in stored.items() if name in cards}
     live = models or live_models(cards, tuple(stored))
-    menu = [(page.name, page.title) for page in PAGES]
-    site = Site(cards, live, stored, menu, live_page, checkpoints, address)
+    site = Site(cards, live, stored, PAGES, live_page, checkpoints, address)
     size = _write_picture(folder) if address else 0
-    for path, text in (*readme.files(site), *(one for page in PAGES for one in page.files(site))):
+    written = [files_in(replace(site, language=code)) for code in LANGUAGES]
+    for path, text in chain(readme.files(site), *written):
         content = text.encode("utf-8", "replace")
         size += len(content)
         if size > LARGEST:
@@ -74,6 +78,17 @@ def make_site(
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         write_whole(folder / path, content)
     return size
+
+
+def files_in(site: Site) -> Files:
+    """Yield the files of the pages in the language of a site; English has all pages."""
+    with written_in(site.language):
+        for page in PAGES:
+            if page.is_translated:
+                for path, text in page.files(site):
+                    yield f"{site.folder}{path}", with_switch(text, site, path)
+            elif site.language == ENGLISH:
+                yield from page.files(site)
 
 
 def _write_picture(folder: Path) -> int:

@@ -8,13 +8,15 @@ from urllib.parse import parse_qs, urlsplit
 from areaviz.data.places import HERO, OPENINGS
 from areaviz.drawing.markup import Markup, element, raw
 from areaviz.site.frame import Files, Site, site_page
+from areaviz.texts.catalogue import message
 from areaviz.trace import codec
 from areaviz.trace.errors import BackendError, InputError
+from areaviz.ui.shell.language import sentence
 from areaviz.ui.teach.looking import Looking, compare_looking
 from areaviz.ui.teach.page import compared_sentences
 from areaviz.ui.teach.plan import PLAN_STYLE, Row, plan_html, plan_rows
 
-NEEDS = (
+NEEDS = message(
     "You need English, and German helps. There are no accounts and no names. The pages work without"
     " a network. Print this page for a sheet without the answers. Parts without links here need the"
     " app (areaviz serve)."
@@ -26,8 +28,8 @@ def files(site: Site) -> Files:
     hero = codec.load(HERO)
     rows = plan_rows(hero, _looking(site, hero.request.model), compared_sentences())
     plan = Markup(plan_html([_linked(site, row) for row in rows]))
-    main = [element("p", NEEDS), raw("style", PLAN_STYLE), plan]
-    yield "teach.html", site_page(site, "For teachers", main, styles=[PLAN_STYLE])
+    main = [element("p", sentence(NEEDS)), raw("style", PLAN_STYLE), plan]
+    yield "teach.html", site_page(site, sentence("For teachers"), main, styles=[PLAN_STYLE])
 
 
 def _looking(site: Site, model: str) -> Looking | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from areaviz.data.places import HERO
 from areaviz.drawing.markup import Markup, element
@@ -11,13 +11,15 @@ from areaviz.publish.options import PageOptions
 from areaviz.publish.page import page
 from areaviz.site.frame import Files, Site, linked, site_page
 from areaviz.site.gallery import stored_run
+from areaviz.texts.catalogue import message
 from areaviz.trace import codec
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+from areaviz.ui.shell.language import sentence
 from areaviz.ui.tour.steps import BUILDERS, LAST, PICTURE, STORY, Step, mixed_look, reason_step
 
-WHAT = "Five steps in a minute and a half. Each shows a stored run and says what to try."
-ASK = "Ask without this fact, on the live page"
+WHAT = message("Five steps in a minute and a half. Each shows a stored run and says what to try.")
+ASK = message("Ask without this fact, on the live page")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +44,17 @@ def files(site: Site) -> Files:
     stops = tour_stops(site)
     items = []
     for number, stop in enumerate(stops, start=1):
-        link = element("a", f"Step {number}", href=f"tour/{number}.html")
+        link = element("a", sentence("Step {number}", number=number), href=f"tour/{number}.html")
         items.append(element("li", link, ": ", *bold(stop.step.says)))
-    yield "tour.html", site_page(site, "Tour", [element("p", WHAT), element("ol", *items)])
+    yield (
+        "tour.html",
+        site_page(site, sentence("Tour"), [element("p", sentence(WHAT)), element("ol", *items)]),
+    )
     for number, stop in enumerate(stops, start=1):
-        options = PageOptions()
+        options = PageOptions(language=site.language)
         if stop.focus is not None:
-            options = PageOptions(sites=(stop.focus.site,), layers=(stop.focus.layer,))
+            focus = stop.focus
+            options = replace(options, sites=(focus.site,), layers=(focus.layer,))
         html = page(stop.trace, stop.focus, options)
         bar = _bar(site, stop, number, len(stops))
         yield f"tour/{number}.html", linked(html, site, bar)
@@ -90,20 +96,23 @@ def _bar(site: Site, stop: Stop, number: int, count: int) -> Markup:
     """Return the panel above a run: the texts of the step, and links to the next pages."""
     ways = []
     if number > 1:
-        ways.append(element("a", "Back", href=f"{number - 1}.html"))
+        ways.append(element("a", sentence("Back"), href=f"{number - 1}.html"))
     if stop.link:
-        ways.append(element("a", ASK, href=f"../{stop.link}"))
+        ways.append(element("a", sentence(ASK), href=f"../{stop.link}"))
     if number < count:
-        ways.append(element("a", "Next", href=f"{number + 1}.html"))
+        ways.append(element("a", sentence("Next"), href=f"{number + 1}.html"))
     else:
         own = site.best_page("token-boundary")
-        ways.append(element("a", "Your own sentence", href=f"../{own}"))
-        ways.append(element("a", "Lessons", href="../lessons.html"))
-    said = [element("p", f"Step {number} of {count}", class_="facts")]
+        ways.append(element("a", sentence("Your own sentence"), href=f"../{own}"))
+        ways.append(element("a", sentence("Lessons"), href="../lessons.html"))
+    place = sentence("Step {number} of {count}", number=number, count=count)
+    said = [element("p", place, class_="facts")]
     said.append(element("p", *bold(stop.step.says)))
     if stop.step.asks:
         said.append(element("p", *bold(stop.step.asks)))
     if number == count:
-        said.append(element("p", *bold(LAST.says)))
+        said.append(element("p", *bold(sentence(LAST.says))))
     links = [part for way in ways for part in (way, " ")]
-    return element("section", *said, element("p", *links), class_="panel", aria_label="Tour")
+    return element(
+        "section", *said, element("p", *links), class_="panel", aria_label=sentence("Tour")
+    )

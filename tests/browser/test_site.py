@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,20 @@ from playwright.sync_api import Page, expect
 
 from areaviz.cards.card import read_card
 from areaviz.cli.live import live_html
-from areaviz.data.places import CHECKPOINTS
+from areaviz.data.places import CHECKPOINTS, HOME, OPENINGS
 from areaviz.publish.live_model import FAMILIES
-from areaviz.site.pages import LARGEST, PAGES, make_site
+from areaviz.site.frame import Site
+from areaviz.site.gallery import stored_traces
+from areaviz.site.pages import LARGEST, PAGES, files_in, make_site
+from areaviz.texts.catalogue import PSEUDO
+from tests.browser.test_languages import CLIPPED, SHOWN, data_words
 from tests.sampled import sampled
 
 pytestmark = pytest.mark.browser
-INNER = ("cards/token-boundary.html", "lessons/2.html", "tour/1.html", "tour/5.html")
+INNER = (
+    *("cards/token-boundary.html", "lessons/2.html", "tour/1.html", "tour/5.html"),
+    *("de/index.html", "de/teach.html", "de/lessons/6.html", "de/tour/4.html"),
+)
 """Pages in folders that are checked beside those of the menu."""
 
 
@@ -50,7 +58,7 @@ def test_pages_of_the_site_fit_and_are_accessible(
     page.set_viewport_size({"width": width, "height": 844})
     for name in [*(f"{one.name}.html" for one in PAGES), *INNER]:
         page.goto((site / name).as_uri())
-        if name == "index.html":
+        if name.endswith("index.html"):
             expect(page.locator(".ribbon[data-ready]")).to_have_count(1)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name
         results = Axe().run(page)
@@ -102,6 +110,56 @@ def test_the_tour_leads_through_stored_runs_to_a_live_model(page: Page, site: Pa
         expect(page.get_by_role("region", name="Tour")).to_contain_text(f"Step {number} of 5")
     page.get_by_role("link", name="Ask without this fact").press("Enter")
     expect(page.locator("html[data-live=ready]")).to_have_count(1)
+
+
+def test_the_address_a_link_and_the_browser_choose_the_language(chromium: Any, site: Path) -> None:
+    context = chromium.new_context(locale="de-AT")
+    page = context.new_page()
+    page.goto((site / "index.html").as_uri())
+    expect(page.locator("html")).to_have_attribute("lang", "de")
+    page.get_by_role("link", name="English", exact=True).click()
+    expect(page.locator("html")).to_have_attribute("lang", "en")
+    page.get_by_role("link", name="Lessons", exact=True).click()
+    expect(page.locator("html")).to_have_attribute("lang", "en")
+    page.goto((site / "lessons" / "6.html").as_uri() + "?lang=de&shown=1")
+    expect(page.locator(".lesson .count")).to_contain_text("Frage 6 von")
+    expect(page.locator(".lesson .after")).to_be_visible()
+    page.get_by_role("link", name="Nächste Frage").click()
+    expect(page.locator(".lesson .count")).to_contain_text("Frage 7 von")
+    context.close()
+
+
+def test_no_text_of_a_translated_page_stays_english(page: Page, tmp_path: Path) -> None:
+    traces = stored_traces(HOME, OPENINGS)
+    none: dict[str, Any] = {}
+    site = Site(none, (), traces, PAGES, str, CHECKPOINTS, language=PSEUDO)
+    known = data_words() | SITE_DATA
+    for path, text in files_in(site):
+        file = tmp_path / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, "utf-8")
+    left = {}
+    for path in PSEUDO_PAGES:
+        page.goto(f"{(tmp_path / PSEUDO / path).as_uri()}?lang={PSEUDO}")
+        expect(page.locator("[data-ready], .plan, ol").first).to_be_attached()
+        for shown in page.evaluate(SHOWN):
+            if words := set(re.findall(r"[A-Za-z]{2,}", shown)) - known:
+                left[path, shown] = words
+        assert page.evaluate("document.documentElement.scrollWidth") <= 1280, path
+        assert page.evaluate(CLIPPED) == [], path
+    assert left == {}
+
+
+PSEUDO_PAGES = (
+    "index.html",
+    "tour.html",
+    "tour/1.html",
+    "lessons.html",
+    "lessons/6.html",
+    "teach.html",
+)
+SITE_DATA = {"token", "boundary", "device", "cpu", "log", "probability", "in", "XA", "lang"}
+"""Names of models and of details of a run, which stay as they are."""
 
 
 def test_home_without_scripts_shows_a_picture_and_its_links(chromium: Any, site: Path) -> None:

@@ -58,7 +58,8 @@ def test_links_of_the_site_are_relative_and_lead_to_its_files(site: Path) -> Non
     for path in html_files(site):
         markup = re.sub(r"<(script|style|svg).*?</\1>", "", path.read_text("utf-8"), flags=re.S)
         for link in re.findall(r'<a [^>]*href="([^"]*)"', markup):
-            assert (path.parent / unescape(link)).resolve().is_file(), (path, link)
+            target = unescape(link).partition("?")[0]
+            assert (path.parent / target).resolve().is_file(), (path, link)
 
 
 def test_pages_of_the_site_allow_no_connection(site: Path) -> None:
@@ -109,3 +110,16 @@ def test_the_tour_shows_five_stored_runs(site: Path) -> None:
     assert len(list((site / "tour").iterdir())) == 5
     text = (site / "tour.html").read_text("utf-8")
     assert text.count("tour/") == 5 and "**" not in text
+
+
+def test_translated_pages_lead_to_each_other(site: Path) -> None:
+    english = {path.relative_to(site).as_posix() for path in html_files(site)}
+    german = {path.removeprefix("de/") for path in english if path.startswith("de/")}
+    assert {"index.html", "teach.html", "tour/1.html", "lessons/13.html"} <= german <= english
+    for path in german:
+        there, here = (site / path).read_text("utf-8"), (site / "de" / path).read_text("utf-8")
+        assert '<html lang="en">' in there and '<html lang="de">' in here
+        up = "../" * path.count("/")
+        assert f'href="{up}de/{path}?lang=de"' in there
+        assert f'href="{up}../{path}?lang=en"' in here
+    assert 'hreflang="de"' not in (site / "gallery.html").read_text("utf-8")

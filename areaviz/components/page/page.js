@@ -18,4 +18,4 @@ async function payloadOf(site, layer) {
 
 if (told.isFrame) tellHeight();
 const messageOf = (site, layer) => messageIn(payloadOf(site, layer));
-await openPanels(told, { root: document, link: 'page', messageOf, why: told.isFrame ? ', which carries one layer of each site' : null });
+await openPanels(told, { root: document, labels: told.labels, link: 'page', messageOf, why: told.isFrame ? ', which carries one layer of each site' : null });

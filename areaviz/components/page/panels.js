@@ -1,6 +1,6 @@
 // What a page that stands alone and a notebook's widget share: which site and layer every component shows. `readMessage` and
 // `mounts`, by the kind of component, come before this (areaviz/publish/page.py). A host says where layers come from:
-// `messageOf(site, layer)` gives a message, `root` has the page, `link` names the views that light up together, `why` says why
+// `messageOf(site, layer)` gives a message, `root` has the page, `labels` names both choices, `link` names the views that light up together, `why` says why
 // a layer may be missing (null where none is), and `remember(panel)` hears what is chosen. A page that runs a model adds
 // `header()`, entries for every component, and `act(name, value)`, which hears what readers edit in one.
 
@@ -55,8 +55,8 @@ class Panel {
     Object.assign(this, { section, kind, places, host, selection: NOTHING, serial: 0 });
     this.root = section.querySelector('.stage').shadowRoot;
     section.hidden = false;
-    this.sites = new Choice(`${kind}-site`, 'Attention', (site) => this.turn(site));
-    this.layers = new Choice(`${kind}-layer`, 'Layer', (layer) => this.show(layer));
+    this.sites = new Choice(`${kind}-site`, host.labels?.sites ?? 'Attention', (site) => this.turn(site));
+    this.layers = new Choice(`${kind}-layer`, host.labels?.layers ?? 'Layer', (layer) => this.show(layer));
     this.missing = Object.assign(named('p', 'note'), { hidden: true, role: 'status' });
     section.querySelector('.choices').append(this.sites.box, this.layers.box, this.missing);
     const opened = places.findIndex(({ site }) => site === opening?.site);

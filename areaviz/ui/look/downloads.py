@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from mimetypes import guess_type
 
 import streamlit as st
@@ -19,6 +20,7 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.look.live_download import live_html, live_refusal
+from areaviz.ui.shell.language import language
 from areaviz.views import VIEWS
 
 PAGE = ("html",)
@@ -91,7 +93,7 @@ def files(view: Download, trace: Trace, focus: Focus, paper: Paper = PAPER) -> M
         made["gif"] = File(f"{name}.gif", lambda: movie(trace, focus))
     made["html"] = File(
         f"{trace.request.model}_page.html",
-        lambda: _page(view, trace, focus),
+        partial(_page, view, trace, focus, language()),
         "Interactive page (.html)",
     )
     made["npz"] = File(trace_name(trace), lambda: codec.to_bytes(trace), "Trace")
@@ -192,14 +194,20 @@ def page_refusal(trace: Trace) -> str:
     return known[key]
 
 
-def _page(view: Download, trace: Trace, focus: Focus) -> bytes:
+def _page(view: Download, trace: Trace, focus: Focus, code: str) -> bytes:
     """Return the page, or the sentence that says why there is none, as the content of the download.
 
     A figure that needs more than the trace, such as the explanation of a weight, is included.
+
+    Args:
+        view: the view that is downloaded.
+        trace: the trace.
+        focus: the selection with which the page opens.
+        code: the language of the page.
     """
     try:
         also = [view] if isinstance(view, View) and view.name not in VIEWS else []
-        text = page(trace, focus, also=also)
+        text = page(trace, focus, PageOptions(language=code), also=also)
     except InputError:
         text = "<!doctype html>\n" + element("title", "areaviz") + element("p", TOO_LARGE)
     return text.encode("utf-8", "replace")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -13,17 +15,29 @@ from areaviz.ui.shell.streamlit_private import is_drawing
 LANG = "lang"
 """The URL parameter of the language, which pages keep."""
 _CHOSEN = "language"
+_WRITTEN: ContextVar[str] = ContextVar("written", default=ENGLISH)
+"""The language of files that are written outside of the app."""
 
 
 def language() -> str:
-    """Return the language in which the page is drawn, English outside of the app."""
+    """Return the language in which the page is drawn, or in which files are written."""
     if not is_drawing():
-        return ENGLISH
+        return _WRITTEN.get()
     asked = st.query_params.get(LANG, "")
     if asked in KNOWN:
         st.session_state[_CHOSEN] = asked
     chosen: str = st.session_state.get(_CHOSEN, "")
     return chosen or known_language(st.context.locale)
+
+
+@contextmanager
+def written_in(code: str) -> Iterator[None]:
+    """Write files in a language, one of `catalogue.KNOWN`, within this block."""
+    before = _WRITTEN.set(code)
+    try:
+        yield
+    finally:
+        _WRITTEN.reset(before)
 
 
 def sentence(english: str, /, **values: object) -> str:
