@@ -16,7 +16,7 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.forms.ways_form import ALL, WAYS, readers_of
 from areaviz.ui.look import result_page
-from areaviz.ui.look.kinds import WHAT_DIFFERS
+from areaviz.ui.look.ways_tabs import WHAT_DIFFERS
 from areaviz.ui.shell.state import COSTS, KINDS, VIEW
 from tests import fakes
 from tests.messages import header_of

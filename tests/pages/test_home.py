@@ -15,11 +15,11 @@ from areaviz.trace.link import from_params
 from areaviz.trace.request import Focus
 from areaviz.ui.forms.example_links import examples_of, link_of, stored_examples
 from areaviz.ui.forms.samples import EXAMPLES, SAMPLES, Example
+from areaviz.ui.forms.ways_form import WAYS
 from areaviz.ui.home.doors import DOORS
 from areaviz.ui.home.hero import WHAT_IT_DOES
 from areaviz.ui.home.tile_pictures import PICTURES
 from areaviz.ui.home.ways_in import WAYS_IN
-from areaviz.ui.look.kinds import KINDS
 from areaviz.ui.shell.engine import missing_models
 from areaviz.ui.shell.page import GROUPS, TITLES
 from tests.pages import folder
@@ -88,14 +88,14 @@ def test_every_way_in_has_a_small_picture_or_a_text() -> None:
             assert way.picture.stat().st_size < 60_000
         else:
             assert way.example is not None and way.example.text
-    pictures = [CARDS / f"{kind.slug}.png" for row in KINDS for kind in row]
+    pictures = [CARDS / way.file_name for way in WAYS]
     assert max(path.stat().st_size for path in pictures) < 20_000
 
 
 def test_way_in_without_its_model_says_so_and_has_no_link(
     open_page: Open, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    needed = {stored.models for stored in stored_examples().values()}
+    needed = {tuple(stored["models"]) for stored in stored_examples().values()}
     models = {model for names in needed for model in names} | {way.model for way in WAYS_IN}
     for model in models - {"memory-stories", ""}:
         (tmp_path / model).mkdir()
@@ -111,7 +111,7 @@ def test_way_in_without_its_model_says_so_and_has_no_link(
 
 def test_every_example_knows_the_models_it_was_opened_with() -> None:
     assert [*stored_examples()] == [example.slug for example in EXAMPLES]
-    models = {model for stored in stored_examples().values() for model in stored.models}
+    models = {model for stored in stored_examples().values() for model in stored["models"]}
     assert models and missing_models(models) == []
 
 

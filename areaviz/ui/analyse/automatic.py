@@ -29,8 +29,7 @@ def draw_automatic(
         if not is_here or one.differs or not is_automatic(one.rater):
             continue
         st.caption(f"Marked by {escaped(shortened(one.rater))}, in no figure")
-        lines = [f"• {one.in_words(span)}" for span in one.spans]
-        st.text(visible("\n".join(lines)) or "no errors")
+        draw_spans(one)
         if one.spans and take_over:
             st.button(
                 "Start from these",
@@ -40,6 +39,12 @@ def draw_automatic(
                 help="Adds these errors to your saved marks, where you keep or delete each of them."
                 " Save first what you have marked.",
             )
+
+
+def draw_spans(judgement: Judgement) -> None:
+    """Draw marked errors in words, one per line."""
+    lines = [f"• {judgement.in_words(span)}" for span in judgement.spans]
+    st.text(visible("\n".join(lines)) or "no errors")
 
 
 def with_marks_of(own: Judgement, program: Judgement) -> Judgement:

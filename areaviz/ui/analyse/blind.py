@@ -12,9 +12,10 @@ from areaviz.analysis.blind import alias_of, key_table, shuffle_systems
 from areaviz.analysis.table import measures_of
 from areaviz.notes.error_spans import Judgement
 from areaviz.notes.store_schema import LONGEST_NAME
-from areaviz.ui.analyse.notes import AUTHOR, systems
+from areaviz.ui.analyse.notes import AUTHOR
 from areaviz.ui.analyse.state import AnalysePage
-from areaviz.ui.analyse.stored import Analysis, StoredRows, judgements_of
+from areaviz.ui.analyse.stored import judgements_of
+from areaviz.ui.analyse.systems import Systems
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.table import read_table
 
@@ -22,7 +23,6 @@ from areaviz.ui.shell.table import read_table
 RATER = "rater_name"
 # Largest number of raters in the key.
 MAX_RATERS = 100
-Systems = tuple[tuple[Analysis, ...], tuple[StoredRows, ...]]
 
 
 def rater_input(then: Callable[[], None] | None = None) -> str:
@@ -48,28 +48,21 @@ def rater_name() -> str:
     return str(st.session_state.get(RATER) or "").strip()
 
 
-def blind_rating(
-    page: AnalysePage,
-    analyses: Sequence[Analysis],
-    runs: Sequence[StoredRows],
-    is_fixed: bool = False,
-) -> Systems | None:
+def blind_rating(page: AnalysePage, systems: Systems, is_fixed: bool = False) -> Systems | None:
     """Draw the switch for blind rating, and return the systems as the page shows them.
 
     Args:
         page: its state says whether rating is blind.
-        analyses: the systems.
-        runs: the rows of each system.
+        systems: the systems.
         is_fixed: whether a shared link has decided it, so that there is no switch.
 
     Returns:
-        The systems and their rows: unchanged, or shuffled with aliases as titles. None if rating is
-        blind and the rater has not entered a name yet.
+        The systems unchanged, or shuffled with aliases as titles. None if rating is blind and the
+        rater has not entered a name yet.
     """
-    as_they_are = tuple(analyses), tuple(runs)
-    if len(analyses) < 2:
+    if len(systems) < 2:
         page.set(is_blind=False)
-        return as_they_are
+        return systems
 
     def choose_anew() -> None:
         # The system judged last would reveal which alias it has now.
@@ -79,14 +72,14 @@ def blind_rating(
         is_blind = page.state.is_blind if is_fixed else _switch(page, choose_anew)
         rater = rater_input(choose_anew) if is_blind else ""
     if not is_blind:
-        return as_they_are
+        return systems
     if not rater:
         st.info("Type your name to begin. It decides the order in which you see the systems.")
         return None
     st.caption(
         "Click a row, and rate each output below. The systems have no names and no scores here."
     )
-    return _shuffled(rater, *as_they_are)
+    return _shuffled(rater, systems)
 
 
 def _switch(page: AnalysePage, then: Callable[[], None]) -> bool:
@@ -101,14 +94,14 @@ def _switch(page: AnalysePage, then: Callable[[], None]) -> bool:
     return is_blind
 
 
-def _shuffled(rater: str, analyses: tuple[Analysis, ...], runs: tuple[StoredRows, ...]) -> Systems:
+def _shuffled(rater: str, systems: Systems) -> Systems:
     """Return the systems in the rater's order, with aliases as titles."""
-    names = systems(analyses)
-    found, rows = [], []
-    for number, place in enumerate(shuffle_systems(runs[0].dataset.digest, rater, names)):
-        found.append(replace(analyses[place], title=alias_of(number), name=names[place]))
-        rows.append(runs[place])
-    return tuple(found), tuple(rows)
+    names, found, runs = systems.names, [], []
+    for number, place in enumerate(shuffle_systems(systems.dataset.digest, rater, names)):
+        one = systems.analyses[place]
+        found.append(replace(one, title=alias_of(number), name=names[place]))
+        runs.append(systems.runs[place])
+    return Systems(systems.dataset, tuple(found), tuple(runs))
 
 
 def without_measures(table: pd.DataFrame) -> pd.DataFrame:
@@ -130,11 +123,12 @@ def has_rated_all(judgements: Sequence[Judgement], place: int, names: Sequence[s
     return bool(rater) and own.issuperset(names)
 
 
-def show_key(dataset: str, analyses: Sequence[Analysis]) -> None:
+def show_key(systems: Systems) -> None:
     """Draw a table of the systems behind the aliases, for every rater of the dataset."""
-    if len(analyses) < 2:
+    if len(systems) < 2:
         return
-    raters = [one.rater for one in judgements_of(dataset) if one.counts]
+    digest = systems.dataset.digest
+    raters = [one.rater for one in judgements_of(digest) if one.counts]
     if rater_name():
         raters.insert(0, rater_name())
     raters = list(dict.fromkeys(raters))[:MAX_RATERS]
@@ -142,6 +136,6 @@ def show_key(dataset: str, analyses: Sequence[Analysis]) -> None:
         return
     with st.expander("Key of blind rating", key="blind_key", type="compact"):
         st.caption("What each rater sees in place of the names while rating is blind.")
-        rows = key_table(dataset, raters, systems(analyses))
-        heads = ["Rater", *(alias_of(number) for number in range(len(analyses)))]
+        rows = key_table(digest, raters, systems.names)
+        heads = ["Rater", *(alias_of(number) for number in range(len(systems)))]
         read_table(pd.DataFrame([tuple(map(escaped, row)) for row in rows], columns=heads))

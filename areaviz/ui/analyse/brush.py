@@ -1,4 +1,4 @@
-"""Charts of an analysis that filter its examples by a drag or a click.
+"""Charts and tables of an analysis that filter its examples by a drag or a click.
 
 The filter of a drag ends with the chart. A chart of other examples or another metric is a new one.
 """
@@ -6,17 +6,16 @@ The filter of a drag ends with the chart. A chart of other examples or another m
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import streamlit as st
-from numpy.typing import NDArray
 
 from areaviz.ui.analyse.outlines import read_outlines
 from areaviz.ui.analyse.state import AnalysePage, Kept, keep_rows
-from areaviz.ui.components.rows import chart_pointer
+from areaviz.ui.components.rows import Column, Rows, chart_pointer, clicked_row, rows
 from areaviz.ui.shell.markdown import counted
 from areaviz.views.charts import NO_GROUPS, Groups, bin_edges, histogram, scatter
 
@@ -46,7 +45,7 @@ def brushed_bars(
     outlines = read_outlines(reported)
     if not outlines:
         return table
-    return _those(table, np.any([outline.spans_x(values) for outline in outlines], axis=0))
+    return table.loc[np.any([outline.spans_x(values) for outline in outlines], axis=0)]
 
 
 def bar_of(table: pd.DataFrame, column: str, name: str, bar: int) -> Kept:
@@ -55,9 +54,9 @@ def bar_of(table: pd.DataFrame, column: str, name: str, bar: int) -> Kept:
     edges = bin_edges(values)
     # The last bar includes its upper edge.
     bars = np.minimum(np.searchsorted(edges, values, "right") - 1, len(edges) - 2)
-    rows = _those(table, (bars == bar) & np.isfinite(values))
+    found = table.loc[(bars == bar) & np.isfinite(values)]
     title = f"{name} {edges[bar]:.3g} to {edges[bar + 1]:.3g}"
-    return Kept(title, tuple(int(place) for place in rows.index), (f"bars {column}", bar))
+    return Kept(title, tuple(int(place) for place in found.index), (f"bars {column}", bar))
 
 
 def brushed_points(
@@ -87,11 +86,7 @@ def brushed_points(
     outlines = read_outlines(reported)
     if not outlines:
         return table
-    return _those(table, np.any([outline.contains(x, y) for outline in outlines], axis=0))
-
-
-def _those(table: pd.DataFrame, is_kept: NDArray[np.bool_]) -> pd.DataFrame:
-    return table.loc[is_kept]
+    return table.loc[np.any([outline.contains(x, y) for outline in outlines], axis=0)]
 
 
 def place_of(customdata: object) -> int:
@@ -115,3 +110,33 @@ def _key(name: str, table: pd.DataFrame) -> str:
 def _draw(figure: Any, title: str, key: str) -> None:
     """Draw a figure whose drags and clicks `chart_pointer` reports."""
     st.plotly_chart(figure, key=key, config={"displayModeBar": False}, alt=title)
+
+
+def filter_rows(
+    page: AnalysePage,
+    label: str,
+    columns: Sequence[Column],
+    cells: Sequence[Sequence[str]],
+    kept_of: Callable[[int], Kept],
+    key: str,
+) -> None:
+    """Draw a table in which a click on a row keeps examples, or shows all again.
+
+    Args:
+        page: its state has the kept examples.
+        label: the accessible name of the table.
+        columns: its columns.
+        cells: its rows, at least one.
+        kept_of: returns the examples of a row, given its number.
+        key: a widget key that is unique on the page.
+    """
+    numbers, kept = list(range(len(cells))), page.state.kept
+    is_here = bool(numbers) and kept is not None and kept.chart[0] == kept_of(0).chart[0]
+    chosen = kept.chart[1] if kept and is_here else None
+
+    def click() -> None:
+        number = clicked_row(key)
+        if number in numbers:
+            keep_rows(page, kept_of(number))
+
+    rows(label, Rows(columns, cells, numbers, chosen), key=key, on_open=click)

@@ -21,9 +21,11 @@ from areaviz.analysis.buckets import (
     word_table,
 )
 from areaviz.analysis.table import measures_of, metadata_of
-from areaviz.ui.analyse.brush import place_of
+from areaviz.drawing.numbers import number_text
+from areaviz.ui.analyse.brush import filter_rows, place_of
 from areaviz.ui.analyse.state import AnalysePage, Kept, keep_rows, let_go
-from areaviz.ui.components.rows import Column, Rows, clicked_row, rows
+from areaviz.ui.components.rows import Column
+from areaviz.ui.shell.table import lazy_expander
 from areaviz.views.charts import bars
 
 # Keys of widgets.
@@ -66,12 +68,7 @@ def by_bucket(
     if table.empty:
         return
     # Compute this only while it is open: the scores of a thousand examples take a second.
-    opened = st.expander(
-        "Scores by length and frequency",
-        key=BUCKETS,
-        type="compact",
-        on_change="rerun",
-    )
+    opened = lazy_expander("Scores by length and frequency", BUCKETS)
     if not opened.open:
         return
     with opened:
@@ -153,26 +150,11 @@ def _rows(page: AnalysePage, shown: Buckets, titles: Sequence[str]) -> None:
     cells = [list(shown.found["bucket"]), [f"{count:,}" for count in shown.found[shown.counted]]]
     for name, title in _columns(shown, titles).items():
         columns.append(Column(title, is_number=True))
-        heights = shown.found[name]
-        cells.append(list(heights.map("{:.3g}".format).where(heights.notna(), "–")))
-    kept = page.state.kept
-    chosen = None
-    if kept and kept.chart[0] == f"{BUCKETS} {shown.kind}":
-        chosen = kept.chart[1]
-
-    def click() -> None:
-        number = clicked_row(TABLE)
-        if number is not None and number < len(shown.found):
-            keep_rows(page, shown.kept(number))
-
-    numbers = list(range(len(shown.found)))
+        cells.append([number_text(value, ".3g") for value in shown.found[name]])
     st.caption("Click a bar or a row to keep its examples in the table above.")
-    content = Rows(columns, list(zip(*cells, strict=True)), numbers, chosen)
-    rows(shown.title, content, key=TABLE, on_open=click)
+    filter_rows(page, shown.title, columns, list(zip(*cells, strict=True)), shown.kept, TABLE)
 
 
 def _columns(shown: Buckets, titles: Sequence[str]) -> Mapping[str, str]:
-    """Return the columns of the runs and their titles, numbered if there are several runs."""
-    several = len(titles) > 1
-    named = [f"({run + 1}) {title}" if several else title for run, title in enumerate(titles)]
-    return {f"{shown.column}_{run}": name for run, name in enumerate(named)}
+    """Return the columns of the runs with their titles."""
+    return {f"{shown.column}_{run}": title for run, title in enumerate(titles)}

@@ -12,10 +12,9 @@ from areaviz.analysis.themes.causes_of_lists import Causes, cause_key, is_about_
 from areaviz.analysis.themes.material import Material
 from areaviz.analysis.themes.theme import Theme, Themes
 from areaviz.backend.base import Backend, Caller
-from areaviz.data.examples import Dataset
 from areaviz.trace.request import Request
 from areaviz.ui.analyse.state import AnalysePage
-from areaviz.ui.analyse.stored import Analysis
+from areaviz.ui.analyse.systems import Systems
 from areaviz.ui.shell.errors import show_errors
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.reader import visitor
@@ -32,21 +31,19 @@ class Look:
 
     Attributes:
         backend: runs the models.
-        analyses: the systems; a system that is a model has a request.
-        dataset: the dataset.
+        systems: the systems; a system that is a model has a request.
         materials: one for all systems, or one for each.
         digest: the digest of the content in which the themes were found.
     """
 
     backend: Backend
-    analyses: Sequence[Analysis]
-    dataset: Dataset
+    systems: Systems
     materials: Sequence[Material]
     digest: str
 
     def request(self, themes: Themes) -> Request | None:
         """Return the request of the worse system, None for outputs from a file."""
-        return self.analyses[themes.worse].request
+        return self.systems.analyses[themes.worse].request
 
     def material(self, themes: Themes) -> Material:
         """Return the examples in which a list of themes was found."""
@@ -104,7 +101,7 @@ def _found(look: Look, themes: Themes, theme: Theme) -> Cause:
     caller = Caller(owner, in_background=True)
     with waiting("Running examples of the theme") as report:
         runner = Runner(
-            look.dataset,
+            look.systems.dataset,
             request,
             lambda one: look.backend.trace(one, None, caller),
             lambda done, all_: report(done / all_, f"Run {done:,} of at most {all_:,}"),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import streamlit as st
 
@@ -27,7 +28,7 @@ class _Choice:
     identity: tuple[str, ...]
     roles: Mapping[str, str]
     # Whether the chooser is open on its own. It then stays open while roles are chosen.
-    is_open: bool | None = None
+    is_open: bool = False
 
 
 def chosen_roles(identity: tuple[str, ...], kept: Chosen) -> Chosen:
@@ -59,7 +60,9 @@ def column_chooser(opened: Opened | InputError, chosen: Chosen, is_refused: bool
         return
     unsure = sum(not column.is_sure for column in opened.columns)
     label = f"Columns: {len(opened.columns)}"
-    with st.expander(label, expanded=_is_open(bool(unsure) or is_refused), key="analyse_columns"):
+    is_open = st.session_state[CHOICE].is_open or bool(unsure) or is_refused
+    _keep(is_open=is_open)
+    with st.expander(label, expanded=is_open, key="analyse_columns"):
         if unsure:
             what = "is a guess" if unsure == 1 else "are guesses"
             st.caption(f"{counted(unsure, 'role')} {what}. Please check what is marked.")
@@ -67,13 +70,6 @@ def column_chooser(opened: Opened | InputError, chosen: Chosen, is_refused: bool
             _row(column, systems_of(opened.columns))
         if chosen:
             st.button("Undo all choices", on_click=_take_all_back, type="tertiary")
-
-
-def _is_open(wanted: bool) -> bool:
-    held: _Choice = st.session_state[CHOICE]
-    is_open = bool(held.is_open) or wanted
-    st.session_state[CHOICE] = _Choice(held.identity, held.roles, is_open)
-    return is_open
 
 
 def _row(column: Column, systems: list[str]) -> None:
@@ -147,10 +143,12 @@ def _name_system(column: Column) -> None:
 
 
 def _set(name: str, role: str) -> None:
-    held: _Choice = st.session_state[CHOICE]
-    st.session_state[CHOICE] = _Choice(held.identity, {**held.roles, name: role}, held.is_open)
+    _keep(roles={**st.session_state[CHOICE].roles, name: role})
 
 
 def _take_all_back() -> None:
-    held: _Choice = st.session_state[CHOICE]
-    st.session_state[CHOICE] = _Choice(held.identity, {}, held.is_open)
+    _keep(roles={})
+
+
+def _keep(**changes: Any) -> None:
+    st.session_state[CHOICE] = replace(st.session_state[CHOICE], **changes)

@@ -14,7 +14,7 @@ from areaviz.analysis.word_diff import ADDED, MISSING, SAME, Piece, closest_text
 from areaviz.data.examples import Example
 from areaviz.drawing.numbers import three_digits
 from areaviz.ui.analyse.state import AnalysePage
-from areaviz.ui.analyse.stored import Analysis, StoredRows
+from areaviz.ui.analyse.systems import Systems
 from areaviz.ui.shell.markdown import escaped
 
 REFERENCE, NOTHING = "reference", "nothing"
@@ -40,25 +40,16 @@ class Output:
     scores: str = ""
 
 
-def compared_texts(
-    page: AnalysePage,
-    example: Example,
-    place: int,
-    analyses: Sequence[Analysis],
-    runs: Sequence[StoredRows],
-    table: pd.DataFrame,
-) -> None:
-    """Draw the source, the references and the outputs of all systems.
+def compared_texts(page: AnalysePage, systems: Systems, place: int, table: pd.DataFrame) -> None:
+    """Draw the source, the references and the outputs of all systems for one example.
 
     Args:
         page: its state says what the outputs are compared with.
-        example: the open example.
+        systems: the systems.
         place: the index of the example in the dataset.
-        analyses: the systems.
-        runs: their rows.
         table: all examples with their scores.
     """
-    outputs = _outputs(place, analyses, runs, table)
+    example, outputs = systems.dataset.examples[place], _outputs(place, systems, table)
     if not outputs:
         return
     if example.text:
@@ -66,37 +57,22 @@ def compared_texts(
         st.markdown(escaped(example.text))
     base = _chosen_base(page, example, outputs)
     _references(example)
+    width = min(len(outputs), IN_A_ROW)
     for start in range(0, len(outputs), IN_A_ROW):
-        row = outputs[start : start + IN_A_ROW]
-        width = min(len(outputs), IN_A_ROW)
-        for column, (number, output) in zip(
-            st.columns(width, gap="small"), enumerate(row, start), strict=False
-        ):
-            with column, st.container(border=True, height="stretch"):
-                _output(output, _base_text(base, number, example, outputs))
+        for number, column in enumerate(st.columns(width, gap="small"), start):
+            if number < len(outputs):
+                with column, st.container(border=True, height="stretch"):
+                    _output(outputs[number], _base_text(base, number, example, outputs))
 
 
-def _outputs(
-    place: int, analyses: Sequence[Analysis], runs: Sequence[StoredRows], table: pd.DataFrame
-) -> list[Output]:
+def _outputs(place: int, systems: Systems, table: pd.DataFrame) -> list[Output]:
     found = []
-    for number, run in enumerate(runs):
+    for number, (title, run) in enumerate(zip(systems.titles, systems.runs, strict=True)):
         row = run.rows.get(place)
         if row is not None:
-            title = system_title(number, analyses)
             scores = _scores(table, place, number)
             found.append(Output(title, row.output, row.error, scores))
     return found
-
-
-def system_title(number: int, analyses: Sequence[Analysis]) -> str:
-    """Return the title of a system, with its number if there are several systems.
-
-    An alias in blind rating already contains the number.
-    """
-    title = analyses[number].title
-    is_numbered = len(analyses) > 1 and not analyses[number].name
-    return f"({number + 1}) {title}" if is_numbered else title
 
 
 def _scores(table: pd.DataFrame, place: int, number: int) -> str:

@@ -16,10 +16,11 @@ from areaviz.analysis.contrast import (
 )
 from areaviz.analysis.table import measures_of, with_changes
 from areaviz.drawing.numbers import number_text
-from areaviz.ui.analyse.state import AnalysePage, Kept, keep_rows
-from areaviz.ui.components.rows import Column, Rows, clicked_row, rows
+from areaviz.ui.analyse.brush import filter_rows
+from areaviz.ui.analyse.state import AnalysePage, Kept
+from areaviz.ui.components.rows import Column
 from areaviz.ui.shell.markdown import escaped, visible
-from areaviz.ui.shell.table import read_table
+from areaviz.ui.shell.table import lazy_expander, read_table
 
 # Keys of widgets.
 AGAINST, WORDS = "against", "analyse_words"
@@ -34,22 +35,18 @@ def choose_pair(page: AnalysePage, table: pd.DataFrame, titles: Sequence[str]) -
     Args:
         page: holds the choice.
         table: of the examples.
-        titles: of all systems.
+        titles: of all systems, with their numbers.
     """
     if len(titles) < 3:
         page.set(first=0, second=1)
         return table
-    names = {number: _numbered(number, title) for number, title in enumerate(titles)}
+    names = {number: visible(title) for number, title in enumerate(titles)}
     with st.container(horizontal=True, gap="medium"):
         second = page.choose(st.selectbox, "Compare", "second", names, width=260)
         others = {number: name for number, name in names.items() if number != second}
         first = page.choose(st.selectbox, "With", "first", others, width=260)
     st.caption("Changes, wins and losses are those of the first of these against the second.")
     return with_changes(table, first, second)
-
-
-def _numbered(number: int, title: str) -> str:
-    return f"({number + 1}) {visible(title)}"
 
 
 def _marks(page: AnalysePage) -> tuple[str, str]:
@@ -62,16 +59,12 @@ def against(page: AnalysePage, table: pd.DataFrame, titles: Sequence[str]) -> No
     if len(titles) < 2 or table.empty:
         return
     first, second = page.state.first, page.state.second
-    opened = st.expander(
-        "Compare the two systems" if len(titles) == 2 else "Compare the two chosen systems",
-        key=AGAINST,
-        type="compact",
-        on_change="rerun",
-    )
+    which = "two" if len(titles) == 2 else "two chosen"
+    opened = lazy_expander(f"Compare the {which} systems", AGAINST)
     if not opened.open:
         return
     with opened:
-        names = [escaped(f"({number + 1}) {titles[number]}") for number in (first, second)]
+        names = [escaped(titles[number]) for number in (first, second)]
         st.caption(
             f"Wins are examples in which {names[1]} is better than {names[0]}. The interval holds"
             " the mean change of 95 % of 1,000 sets drawn anew from these examples (bootstrap,"
@@ -142,23 +135,15 @@ def _grams(page: AnalysePage, table: pd.DataFrame) -> None:
 def _words(page: AnalysePage, found: Sequence[Gram], side: int, size: int) -> None:
     """Draw a table of words; a click on a row filters the examples."""
     marks = _marks(page)
-    key, chart = f"{WORDS}_{side}", f"{WORDS} {side} {size} {marks}"
-    kept = page.state.kept
-    chosen = kept.chart[1] if kept and kept.chart[0] == chart else None
-
-    def click() -> None:
-        number = clicked_row(key)
-        if number is None or number >= len(found):
-            return
-        gram = found[number]
-        title = f"with “{gram.text}” right in one alone"
-        keep_rows(page, Kept(title, gram.examples, (chart, number)))
-
     columns = [Column("Words")]
     columns += [Column(title, is_number=True) for title in (*marks, "Examples")]
     cells = []
     for gram in found:
         counts = (gram.first, gram.second, len(gram.examples))
         cells.append((gram.text, *[f"{count:,}" for count in counts]))
-    content = Rows(columns, cells, list(range(len(found))), chosen)
-    rows(f"Words, side {side + 1}", content, key=key, on_open=click)
+
+    def kept(number: int) -> Kept:
+        gram, chart = found[number], f"{WORDS} {side} {size} {marks}"
+        return Kept(f"with “{gram.text}” right in one alone", gram.examples, (chart, number))
+
+    filter_rows(page, f"Words, side {side + 1}", columns, cells, kept, f"{WORDS}_{side}")

@@ -73,16 +73,13 @@ def dataset_form(page: AnalysePage) -> ChosenSet | None:
     Raises:
         InputError: the dataset cannot be used.
     """
-    folder = os.environ.get(SETTING, "")
-    sources = [SAMPLES, UPLOAD]
-    if folder:
-        sources.append(FOLDER)
+    sources = [SAMPLES, UPLOAD, *([FOLDER] if os.environ.get(SETTING) else [])]
     titles = {source: source for source in sources}
     source = page.choose(st.segmented_control, "Examples", "source", titles, required=True)
     if source == UPLOAD:
         return _own_set(page)
     if source == FOLDER:
-        return _from_folder(page, Path(folder).expanduser())
+        return _from_folder(page)
     names = {name: name for name in SAMPLE_SETS}
     name = page.choose(st.pills, "Set", "sample", names, required=True)
     return ChosenSet(SAMPLE_SETS[name](), name)
@@ -167,36 +164,30 @@ def _let_files_go() -> None:
     st.session_state[TURN] = st.session_state.get(TURN, 0) + 1
 
 
-def _from_folder(page: AnalysePage, root: Path) -> ChosenSet | None:
-    """Let the user choose one of the offered folders; links that leave the folder are ignored."""
-    inside = root.resolve()
-    names = []
-    if inside.is_dir():
-        names = sorted(one.name for one in inside.iterdir() if one.is_dir())
-    if not names:
+def _folders() -> dict[str, Path]:
+    """Return the offered folders by name; links that leave their parent are ignored."""
+    setting = os.environ.get(SETTING, "")
+    inside = Path(setting).expanduser().resolve()
+    if not setting or not inside.is_dir():
+        return {}
+    return {one.name: one for one in sorted(inside.iterdir()) if one.is_dir()}
+
+
+def _from_folder(page: AnalysePage) -> ChosenSet | None:
+    """Let the user choose one of the offered folders."""
+    folders = _folders()
+    if not folders:
         raise InputError(
             f"The folder that {SETTING} names has no data sets; put each into a folder of its own"
             " there."
         )
-    if page.state.folder not in names:
-        page.set(folder=None)
-    name = page.widget(
-        st.selectbox, "Folder", "folder", names, index=None, placeholder="Choose a folder"
-    )
+    titles = {name: name for name in folders}
+    name = page.optional("Folder", "folder", titles, placeholder="Choose a folder")
     if not name:
         return None
-    files = _files_of_folder(inside, name)
+    files = _files_of_folder(folders[name])
     identity = tuple(f"{name} {content_digest(name, path)}" for name, path in files.items())
-    read = _chosen_set(identity, files, {})
-    return replace(read, address=f"{IN_FOLDER}{name}", files=None)
-
-
-def _files_of_folder(inside: Path, name: str) -> dict[str, Path]:
-    files = {}
-    for path in sorted((inside / name).iterdir()):
-        if path.is_file() and path.resolve().is_relative_to(inside):
-            files[path.name] = path
-    return files
+    return _in_folder(name, _chosen_set(identity, files, {}))
 
 
 def folder_set(name: str) -> ChosenSet:
@@ -205,13 +196,22 @@ def folder_set(name: str) -> ChosenSet:
     Raises:
         InputError: the folder does not exist, or cannot be used as one dataset.
     """
-    folder = os.environ.get(SETTING, "")
-    inside = Path(folder).expanduser().resolve()
-    is_there = bool(folder) and inside.is_dir()
-    if not is_there or name not in [one.name for one in inside.iterdir() if one.is_dir()]:
+    folder = _folders().get(name)
+    if folder is None:
         raise InputError("The folder of this set is not here any more.")
-    read = read_kept(_files_of_folder(inside, name), {})
+    return _in_folder(name, read_kept(_files_of_folder(folder), {}))
+
+
+def _in_folder(name: str, read: ChosenSet) -> ChosenSet:
     return replace(read, address=f"{IN_FOLDER}{name}", files=None)
+
+
+def _files_of_folder(folder: Path) -> dict[str, Path]:
+    files = {}
+    for path in sorted(folder.iterdir()):
+        if path.is_file() and path.resolve().is_relative_to(folder.parent):
+            files[path.name] = path
+    return files
 
 
 def _chosen_set(identity: tuple[str, ...], files: Files, kept: Chosen) -> ChosenSet:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
 from areaviz.analysis.table import metadata_of, table_csv
 from areaviz.backend.base import Backend
-from areaviz.data.examples import Dataset, Example
+from areaviz.data.examples import Example
+from areaviz.drawing.numbers import number_text
 from areaviz.ui.analyse.blind import has_rated_all
 from areaviz.ui.analyse.compared import compared_texts
 from areaviz.ui.analyse.filter import measure_titles, rising, run_mark, sort_by
-from areaviz.ui.analyse.guest import check_access, while_shared
+from areaviz.ui.analyse.guest import check_access, download_button
 from areaviz.ui.analyse.judging import errors_on
-from areaviz.ui.analyse.notes import notes_on, systems
+from areaviz.ui.analyse.notes import notes_on
 from areaviz.ui.analyse.state import AnalysePage
-from areaviz.ui.analyse.stored import Analysis, StoredRows, judgements_of
+from areaviz.ui.analyse.stored import judgements_of
+from areaviz.ui.analyse.systems import Systems
 from areaviz.ui.components.rows import Column, Rows, clicked_head, clicked_row, rows
 from areaviz.ui.look.explore import explore
 from areaviz.ui.shell.errors import show_errors
@@ -49,9 +51,10 @@ def examples_list(page: AnalysePage, table: pd.DataFrame, runs: int) -> None:
         is_number = name in measures or part[name].dtype.kind == "f"
         columns.append(Column(title, name if name in measures else "", is_number))
         values = part[name]
-        cells.append(list(map(_figure, values)) if is_number else list(values))
+        shown = [number_text(value, ".3g") for value in values] if is_number else list(values)
+        cells.append(shown)
     order = rising(page, table)
-    shown = Rows(
+    content = Rows(
         columns,
         list(zip(*cells, strict=True)),
         [int(place) for place in part.index],
@@ -60,9 +63,9 @@ def examples_list(page: AnalysePage, table: pd.DataFrame, runs: int) -> None:
     )
     rows(
         "Examples",
-        shown,
+        content,
         key=TABLE,
-        on_open=lambda: _click(page),
+        on_open=lambda: page.set(example=clicked_row(TABLE)),
         on_sort=lambda: sort_by(page, clicked_head(TABLE) or ""),
         target=OPEN,
     )
@@ -92,15 +95,6 @@ def _has_values(table: pd.DataFrame, name: str) -> bool:
     return name in table and not (table[name].isna() | (table[name] == "")).all()
 
 
-def _figure(value: float) -> str:
-    """Return a number with three digits, a dash for NaN."""
-    return f"{value:.3g}" if np.isfinite(value) else "–"
-
-
-def _click(page: AnalysePage) -> None:
-    page.set(example=clicked_row(TABLE))
-
-
 def _turn_pages(page: AnalysePage, first: int, count: int) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         for label, there in (("Earlier rows", first - PAGE), ("Later rows", first + PAGE)):
@@ -113,21 +107,14 @@ def _turn_pages(page: AnalysePage, first: int, count: int) -> None:
 def table_button(page: AnalysePage, table: pd.DataFrame, runs: int) -> None:
     """Draw a button that downloads the listed examples with texts, outputs and metrics."""
     pair = (page.state.first, page.state.second) if runs > 2 else None
-    st.download_button(
-        "Table as CSV",
-        while_shared(lambda: table_csv(table, pair)),
-        "areaviz-analysis.csv",
-        "text/csv",
-        key="analyse_csv",
-        on_click="ignore",
-    )
+    make = partial(table_csv, table, pair)
+    download_button("Table as CSV", make, "areaviz-analysis.csv", "text/csv", "analyse_csv")
 
 
 def open_example(
     page: AnalysePage,
     backend: Backend,
-    analyses: Sequence[Analysis],
-    runs: Sequence[StoredRows],
+    systems: Systems,
     listed: Sequence[int],
     table: pd.DataFrame,
 ) -> None:
@@ -136,12 +123,11 @@ def open_example(
     Args:
         page: its state has the index of the open example.
         backend: runs the example again to show its attention.
-        analyses: the systems.
-        runs: their rows.
+        systems: the systems.
         listed: indices of the examples in the order of the table.
         table: all examples with their scores.
     """
-    dataset, place = runs[0].dataset, page.state.example
+    dataset, place = systems.dataset, page.state.example
     if place is None or place >= len(dataset.examples):
         return
     example = dataset.examples[place]
@@ -150,57 +136,42 @@ def open_example(
             st.subheader(f"Example {escaped(example.name)}", anchor=False, width="content")
             _neighbours(page, listed)
             st.button("Close", on_click=page.set, kwargs={"example": None}, type="tertiary")
-        if example.references or len(runs) > 1 or analyses[0].request is None:
-            compared_texts(page, example, place, analyses, runs, table)
+        if example.references or len(systems) > 1 or systems.analyses[0].request is None:
+            compared_texts(page, systems, place, table)
         if page.state.is_blind:
-            _for_raters(page, dataset, place, analyses, runs)
+            _for_raters(page, systems, place)
             return
-        _notes(dataset, place, analyses)
+        with show_errors("reading the notes"):
+            notes_on(systems, place)
         with show_errors("reading the errors"):
-            errors_on(page, dataset, place, analyses, runs)
-        models = [analysis for analysis in analyses if analysis.request]
-        if models:
-            _attention(page, backend, dataset, example, models)
+            errors_on(page, systems, place)
+        if systems.has_models:
+            _attention(page, backend, systems, example)
 
 
-def _notes(dataset: Dataset, place: int, analyses: Sequence[Analysis]) -> None:
-    with show_errors("reading the notes"):
-        titles = [analysis.title for analysis in analyses]
-        names = dict(zip(systems(analyses), titles, strict=True))
-        # Attention follows below the outputs of models, so notes start collapsed there.
-        notes_on(dataset.digest, place, names, not any(one.request for one in analyses))
-
-
-def _for_raters(
-    page: AnalysePage,
-    dataset: Dataset,
-    place: int,
-    analyses: Sequence[Analysis],
-    runs: Sequence[StoredRows],
-) -> None:
+def _for_raters(page: AnalysePage, systems: Systems, place: int) -> None:
     """Draw the errors of an example in blind rating, and its notes once all outputs are rated.
 
     Attention is left out, because it would show which system is which model.
     """
     with show_errors("reading the errors"):
-        errors_on(page, dataset, place, analyses, runs)
-        if has_rated_all(judgements_of(dataset.digest), place, systems(analyses)):
-            _notes(dataset, place, analyses)
+        errors_on(page, systems, place)
+        if has_rated_all(judgements_of(systems.dataset.digest), place, systems.names):
+            with show_errors("reading the notes"):
+                notes_on(systems, place)
         else:
             st.caption("Notes on this example appear after you have rated all of its outputs.")
 
 
-def _attention(
-    page: AnalysePage,
-    backend: Backend,
-    dataset: Dataset,
-    example: Example,
-    models: Sequence[Analysis],
-) -> None:
+def _attention(page: AnalysePage, backend: Backend, systems: Systems, example: Example) -> None:
     """Draw the models' attention in the viewer of traces."""
-    titles = [analysis.title for analysis in models]
-    own = [dataset.asked(one.request, example) for one in models if one.request]
-    explore(page, traced(backend, own, "Running the example"), titles, check=check_access)
+    titles, requests = [], []
+    for one in systems.analyses:
+        if one.request:
+            titles.append(one.title)
+            requests.append(systems.dataset.asked(one.request, example))
+    traces = traced(backend, requests, "Running the example")
+    explore(page, traces, titles, check=check_access)
 
 
 def _neighbours(page: AnalysePage, listed: Sequence[int]) -> None:

@@ -44,19 +44,8 @@ def searched(page: AnalysePage, table: pd.DataFrame, runs: int) -> pd.DataFrame:
         if page.state.measure not in titles:
             page.set(measure=first_measure(table, titles))
         chosen = page.choose(st.selectbox, "Measure", "measure", titles, width=220)
-        others = [name for name in titles if name != chosen]
-        if page.state.against not in others:
-            page.set(against=None)
-        page.widget(
-            st.selectbox,
-            "Plot against",
-            "against",
-            others,
-            index=None,
-            placeholder="none",
-            format_func=titles.__getitem__,
-            width=200,
-        )
+        others = {name: title for name, title in titles.items() if name != chosen}
+        against = page.optional("Plot against", "against", others, placeholder="none", width=200)
         colour = _chosen_colour(page, table)
         page.choose(
             st.segmented_control, "Order", "order", _orders(page, table, chosen), required=True
@@ -65,7 +54,6 @@ def searched(page: AnalysePage, table: pd.DataFrame, runs: int) -> pd.DataFrame:
     if table.empty:
         return table
     groups = colour_groups(table, colour, metadata_of(table)[colour]) if colour else {}
-    against = page.state.against
     if against is None:
         return brushed_bars(page, table, chosen, titles[chosen], groups)
     names = titles[against], titles[chosen]
@@ -74,22 +62,11 @@ def searched(page: AnalysePage, table: pd.DataFrame, runs: int) -> pd.DataFrame:
 
 def _chosen_colour(page: AnalysePage, table: pd.DataFrame) -> str | None:
     """Let the user choose a metadata column whose values have colours in the plot."""
-    columns = colour_columns(table)
-    if page.state.colour not in columns:
-        page.set(colour=None)
+    columns = {name: visible(title) for name, title in colour_columns(table).items()}
     if not columns:
+        page.set(colour=None)
         return None
-    found: str | None = page.widget(
-        st.selectbox,
-        "Colour by",
-        "colour",
-        list(columns),
-        index=None,
-        placeholder="none",
-        format_func=lambda name: visible(columns[name]),
-        width=160,
-    )
-    return found
+    return page.optional("Colour by", "colour", columns, placeholder="none", width=160)
 
 
 def first_measure(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
@@ -112,19 +89,16 @@ def with_metadata(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
     for name, title in metadata_of(table).items():
         # Numbers that all differ and free texts have no values to choose from.
         if len(_choices(table[name])) > 1:
-            titles[name] = title
+            titles[name] = visible(title)
     if not titles:
         return table
     if page.state.filter_column not in titles:
         page.set(filter_column=None, filter_values=())
-    column = page.widget(
-        st.selectbox,
+    column = page.optional(
         "Filter by",
         "filter_column",
-        list(titles),
-        index=None,
+        titles,
         placeholder="no column",
-        format_func=lambda name: visible(titles[name]),
         width=220,
         then=lambda: page.set(filter_values=(), first_row=0),
     )
@@ -135,7 +109,7 @@ def with_metadata(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
     page.set(filter_values=kept)
     wanted = page.widget(
         st.multiselect,
-        f"Values of {visible(titles[column])}",
+        f"Values of {titles[column]}",
         "filter_values",
         choices,
         placeholder="all values",

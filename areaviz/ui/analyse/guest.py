@@ -6,7 +6,7 @@ Every run of the page and every change asks here, so withdrawing a link takes ef
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import streamlit as st
 
@@ -76,3 +76,11 @@ def while_shared(make: Callable[[], T]) -> Callable[[], T]:
         return make()
 
     return make_checked
+
+
+def download_button(
+    label: str, make: Callable[[], bytes | str], name: str, mime: str, key: str, **options: Any
+) -> None:
+    """Draw the button of a download that fails once the shared link is withdrawn."""
+    made = while_shared(make)
+    st.download_button(label, made, name, mime, key=key, on_click="ignore", **options)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 
@@ -13,19 +13,19 @@ from areaviz.data.examples import Dataset
 from areaviz.data.raters import AUTOMATIC, is_automatic
 from areaviz.drawing.numbers import three_digits
 from areaviz.notes.error_spans import Judgement, check_length, spans_of
-from areaviz.notes.judgements import Judgements, id_of
+from areaviz.notes.judgements import id_of
 from areaviz.notes.record_types import Stale
 from areaviz.trace.errors import InputError
-from areaviz.ui.analyse.automatic import draw_automatic, with_marks_of
+from areaviz.ui.analyse.automatic import draw_automatic, draw_spans, with_marks_of
 from areaviz.ui.analyse.blind import rater_input, rater_name
-from areaviz.ui.analyse.categories import offered_categories
+from areaviz.ui.analyse.form_parts import offered_categories, saving
 from areaviz.ui.analyse.guest import can_write
-from areaviz.ui.analyse.notes import systems
 from areaviz.ui.analyse.state import AnalysePage
-from areaviz.ui.analyse.stored import Analysis, StoredRows, judgements_of, note_store
+from areaviz.ui.analyse.stored import judgements_of, note_store
+from areaviz.ui.analyse.systems import Systems
 from areaviz.ui.components.judging import Sheet, given, judging
-from areaviz.ui.shell.errors import defer_errors, show_deferred
-from areaviz.ui.shell.markdown import escaped, shortened, visible
+from areaviz.ui.shell.errors import show_deferred
+from areaviz.ui.shell.markdown import escaped, shortened
 from areaviz.ui.shell.reader import reader_mark
 
 # Keys of widgets.
@@ -40,31 +40,16 @@ SAVED, PROBLEM = "judged_saved", "judged_problem"
 LISTED, PART = "judged_listed", 20
 
 
-def errors_on(
-    page: AnalysePage,
-    dataset: Dataset,
-    place: int,
-    analyses: Sequence[Analysis],
-    runs: Sequence[StoredRows],
-) -> None:
-    """Draw the errors of one example's outputs, and the sheet for marking errors.
-
-    Args:
-        page: its state says which system's output is judged.
-        dataset: the dataset.
-        place: the index of the example.
-        analyses: the systems.
-        runs: their rows.
-    """
-    store = note_store().judgements
+def errors_on(page: AnalysePage, systems: Systems, place: int) -> None:
+    """Draw the errors in the outputs of one example, given by its index, and the sheet."""
+    dataset, names = systems.dataset, systems.titles_by_name
     judged = _on_example(dataset.digest, place)
     count = sum(len(one.spans) for one in judged)
     is_blind = page.state.is_blind
     label = f"Errors ({count})" if judged and not is_blind else "Errors"
     # Attention follows below the outputs of models, so errors start collapsed there.
-    is_open = bool(judged) or is_blind or not any(one.request for one in analyses)
+    is_open = bool(judged) or is_blind or not systems.has_models
     with st.expander(label, key=OPEN, type="compact", expanded=is_open, on_change="rerun"):
-        names = dict(zip(systems(analyses), (one.title for one in analyses), strict=True))
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
             is_named = is_blind or not can_write()
             rater = rater_name() if is_named else rater_input()
@@ -74,31 +59,33 @@ def errors_on(
                     # The table opens with the examples that the second of two systems does worse.
                     page.set(judged=list(names)[-1])
                 model = page.segments("Output of", "judged", names)
-        row = runs[list(names).index(model)].rows.get(place)
+        row = systems.runs[list(names).index(model)].rows.get(place)
         if row is None or row.error:
             st.caption("This system has no output for the example, so there is nothing to mark.")
             return
-        example = dataset.examples[place]
-        fresh = Judgement(dataset.digest, place, model, rater, example.text, row.output)
+        text = dataset.examples[place].text
+        fresh = Judgement(dataset.digest, place, model, rater, text, row.output)
         own = [one for one in judged if one.model == model and not _is_other(one, rater)]
-        if not can_write():
-            st.caption("This analysis is shared read only: you see what raters marked.")
+        if refusal := _refusal(rater):
+            st.caption(refusal)
             rater = ""
-        elif is_automatic(rater):
-            st.caption(
-                f"Names that end in “{AUTOMATIC.strip()}” belong to programs. Type another name."
-            )
-            rater = ""
-        elif rater:
-            _sheet(store, fresh, names[model], judged, dataset, is_blind)
         else:
-            st.caption("Type your name to mark errors: raters are told apart by it.")
+            _sheet(fresh, names[model], judged, dataset, is_blind)
         draw_automatic(judged, fresh, partial(_take_over, fresh, judged) if rater else None)
         people = [one for one in judged if not is_automatic(one.rater)]
         if is_blind and not own:
             st.caption("You see the marks of other raters after you have saved yours.")
         else:
             _others([one for one in people if one.model == model and _is_other(one, rater)])
+
+
+def _refusal(rater: str) -> str:
+    """Return why a rater may not mark errors, or ""."""
+    if not can_write():
+        return "This analysis is shared read only: you see what raters marked."
+    if is_automatic(rater):
+        return f"Names that end in “{AUTOMATIC.strip()}” belong to programs. Type another name."
+    return "" if rater else "Type your name to mark errors: raters are told apart by it."
 
 
 def _on_example(digest: str, place: int) -> list[Judgement]:
@@ -111,12 +98,7 @@ def _is_other(judgement: Judgement, rater: str) -> bool:
 
 
 def _sheet(
-    store: Judgements,
-    fresh: Judgement,
-    title: str,
-    judged: Sequence[Judgement],
-    dataset: Dataset,
-    is_blind: bool,
+    fresh: Judgement, title: str, judged: Sequence[Judgement], dataset: Dataset, is_blind: bool
 ) -> None:
     """Draw the rater's own marks in the output, with an error message below."""
     try:
@@ -125,26 +107,33 @@ def _sheet(
         st.caption(escaped(str(refusal)))
         return
     turn = st.session_state.get(TURN, 0)
-    own = _held((id_of(fresh), turn), fresh, judged)
-    if (own.output, own.source) != (fresh.output, fresh.source):
+    held = _held((id_of(fresh), turn), fresh, judged)
+    own = _of_output(held, fresh)
+    if own is not held:
         st.caption(
             "Under this name another output of this system was judged; saving replaces it, and what"
             " was marked there is gone."
         )
-        own = replace(fresh, id=own.id, version=own.version, origin=own.origin)
     mark = f"{id_of(own)} {own.version} {turn}"
     categories = offered_categories(fresh.dataset, fresh.rater if is_blind else "")
     picture = dataset.picture(dataset.examples[fresh.example])
     sheet = Sheet(title, own, picture, categories, mark, st.session_state.get(SAVED, ""))
     # Leave out the system's name, which a page in blind rating must not contain.
     key = f"{SHEET}_{id_of(own)}"
-    judging(sheet, key=key, on_save=lambda: _save(store, own, key, mark))
+    judging(sheet, key=key, on_save=lambda: _save(own, key, mark))
     if own.version:
         with st.popover("Remove what I marked", key="judged_removing", type="tertiary"):
             st.caption("What was marked under this name goes, for everybody who has this set.")
-            st.button("Remove it", key="judged_remove", on_click=_remove, args=(store, own))
+            st.button("Remove it", key="judged_remove", on_click=_remove, args=(own,))
     show_deferred(PROBLEM)
-    _stale(store)
+    _stale()
+
+
+def _of_output(own: Judgement, fresh: Judgement) -> Judgement:
+    """Return a rater's judgement, without its marks if it is about another output."""
+    if (own.output, own.source) == (fresh.output, fresh.source):
+        return own
+    return replace(fresh, id=own.id, version=own.version, origin=own.origin)
 
 
 def _held(sheet: tuple[str, int], fresh: Judgement, judged: Sequence[Judgement]) -> Judgement:
@@ -167,44 +156,38 @@ def _held(sheet: tuple[str, int], fresh: Judgement, judged: Sequence[Judgement])
 def _take_over(fresh: Judgement, judged: Sequence[Judgement], program: Judgement) -> None:
     """Open the rater's sheet again, with the errors of a program added to the saved ones."""
     st.session_state.pop(HELD, None)
-    own = _held((id_of(fresh), -1), fresh, judged)
-    if (own.output, own.source) != (fresh.output, fresh.source):
-        own = replace(fresh, id=own.id, version=own.version, origin=own.origin)
+    own = _of_output(_held((id_of(fresh), -1), fresh, judged), fresh)
     turn = st.session_state.get(TURN, 0) + 1
     st.session_state[TURN] = turn
     st.session_state[HELD] = ((id_of(fresh), turn), with_marks_of(own, program))
 
 
-@contextmanager
-def _saving(doing: str = "saving the errors") -> Iterator[None]:
+def _saving(doing: str = "saving the errors") -> AbstractContextManager[None]:
     """Show below the sheet an error, or that another version was saved meanwhile."""
-    with defer_errors(doing, PROBLEM):
-        try:
-            yield
-        except Stale as stale:
-            st.session_state[STALE] = stale
+    return saving(doing, PROBLEM, STALE)
 
 
-def _save(store: Judgements, own: Judgement, key: str, mark: str) -> None:
+def _save(own: Judgement, key: str, mark: str) -> None:
     """Save the judgement. It is committed when the page says so; otherwise the sheet is kept."""
     with _saving():
         spans, score = given(key)
         if not (score is None or type(score) in (int, float)):
             raise InputError("The score is no number; 0 to 100 are possible.")
         number = None if score is None else float(str(score))
-        store.save(replace(own, spans=spans_of(spans), score=number), reader_mark())
+        marked = replace(own, spans=spans_of(spans), score=number)
+        note_store().judgements.save(marked, reader_mark())
         st.session_state[SAVED] = mark
         for name in (STALE, HELD):
             st.session_state.pop(name, None)
 
 
-def _remove(store: Judgements, own: Judgement) -> None:
+def _remove(own: Judgement) -> None:
     with _saving("removing the errors"):
-        store.remove(own, reader_mark())
+        note_store().judgements.remove(own, reader_mark())
         _keep_theirs()
 
 
-def _stale(store: Judgements) -> None:
+def _stale() -> None:
     """Draw the version saved meanwhile under this rater's name, and the choice between both."""
     stale: Stale[Judgement] | None = st.session_state.get(STALE)
     if stale is None:
@@ -218,7 +201,7 @@ def _stale(store: Judgements) -> None:
         _in_words(stale.there)
     with st.container(horizontal=True):
         st.button("Keep what is there", on_click=_keep_theirs)
-        st.button("Save mine", key="judged_overwrite", on_click=_overwrite, args=(store, stale))
+        st.button("Save mine", key="judged_overwrite", on_click=_overwrite, args=(stale,))
 
 
 def _keep_theirs() -> None:
@@ -226,10 +209,10 @@ def _keep_theirs() -> None:
     st.session_state[TURN] = st.session_state.get(TURN, 0) + 1
 
 
-def _overwrite(store: Judgements, stale: Stale[Judgement]) -> None:
+def _overwrite(stale: Stale[Judgement]) -> None:
     with _saving():
         version = stale.there.version if stale.there else 0
-        store.save(replace(stale.own, version=version), reader_mark())
+        note_store().judgements.save(replace(stale.own, version=version), reader_mark())
         _keep_theirs()
 
 
@@ -258,5 +241,4 @@ def _in_words(judgement: Judgement) -> None:
     if judgement.differs:
         about += ", brought in and different from what is here"
     st.caption(escaped(about))
-    lines = [f"• {judgement.in_words(span)}" for span in judgement.spans]
-    st.text(visible("\n".join(lines)) or "no errors")
+    draw_spans(judgement)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 
 import streamlit as st
@@ -13,10 +13,11 @@ from areaviz.notes.ownership import SHORT_ID
 from areaviz.notes.record_types import Shown, Stale
 from areaviz.notes.store_schema import LONGEST_NAME, LONGEST_NOTE
 from areaviz.trace.errors import InputError
-from areaviz.ui.analyse.categories import offered_categories
+from areaviz.ui.analyse.form_parts import offered_categories, saving
 from areaviz.ui.analyse.guest import can_write
-from areaviz.ui.analyse.stored import Analysis, note_store
-from areaviz.ui.shell.errors import defer_errors, show_deferred
+from areaviz.ui.analyse.stored import note_store
+from areaviz.ui.analyse.systems import Systems
+from areaviz.ui.shell.errors import show_deferred
 from areaviz.ui.shell.markdown import escaped, visible
 from areaviz.ui.shell.reader import reader_mark
 
@@ -34,21 +35,16 @@ PLAIN = "Note"
 PART = 20
 
 
-def notes_on(dataset: str, example: int, models: Mapping[str, str], is_open: bool = False) -> None:
-    """Draw the notes on one example, and a form for another.
-
-    Args:
-        dataset: the digest of the dataset.
-        example: the index of the example.
-        models: the systems with outputs on the page, name -> title.
-        is_open: whether the form is expanded while there are no notes.
-    """
-    notes = note_store().notes
+def notes_on(systems: Systems, example: int) -> None:
+    """Draw the notes on one example, given by its index, and a form for another."""
+    notes, dataset = note_store().notes, systems.dataset.digest
     # A note on the example itself has no model.
-    names = {"": "The example itself", **models}
+    names = {"": "The example itself", **systems.titles_by_name}
     count = notes.count(dataset, example)
     label = f"Notes ({count:,})" if count else "Notes"
-    with st.expander(label, key="notes", expanded=is_open or count > 0, type="compact"):
+    # Attention follows below the outputs of models, so notes start collapsed there.
+    is_open = count > 0 or not systems.has_models
+    with st.expander(label, key="notes", expanded=is_open, type="compact"):
         if count:
             _list(notes, dataset, example, names, count)
         if can_write():
@@ -171,14 +167,8 @@ def _form(notes: Annotations, fresh: Annotation, names: Mapping[str, str]) -> No
     _stale(notes)
 
 
-@contextmanager
-def _changing(doing: str) -> Iterator[None]:
-    """Keep an error of the block, or a version saved by another user, for display in the form."""
-    with defer_errors(doing, PROBLEM):
-        try:
-            yield
-        except Stale as stale:
-            st.session_state[STALE] = stale
+def _changing(doing: str) -> AbstractContextManager[None]:
+    return saving(doing, PROBLEM, STALE)
 
 
 def _save(notes: Annotations, note: Annotation, keys: Mapping[str, str]) -> None:
@@ -257,9 +247,3 @@ def _overwrite(notes: Annotations, stale: Stale[Annotation]) -> None:
     with _changing("saving the note"):
         notes.save(own, reader_mark())
         _done("Saved.")
-
-
-def systems(analyses: Sequence[Analysis]) -> list[str]:
-    """Return the names by which notes refer to the systems."""
-    names = [one.request.model if one.request else one.name or one.title for one in analyses]
-    return [name[:LONGEST_NAME] for name in names]

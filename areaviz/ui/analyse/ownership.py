@@ -17,6 +17,7 @@ from areaviz.ui.analyse.guest import shared_links
 from areaviz.ui.analyse.sharing import share_menu
 from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.stored import Analysis, StoredRows, note_store
+from areaviz.ui.analyse.systems import Systems
 from areaviz.ui.shell.errors import defer_errors, problem, show_deferred
 from areaviz.ui.shell.markdown import counted, escaped
 from areaviz.ui.shell.reader import reader_mark
@@ -24,29 +25,20 @@ from areaviz.ui.shell.reader import reader_mark
 PROBLEM = "analyse_kept_problem"
 
 
-def show_ownership(
-    page: AnalysePage, chosen: ChosenSet, analyses: Sequence[Analysis], runs: Sequence[StoredRows]
-) -> None:
-    """Draw warnings about the files of these analyses, and menus to share and delete them.
-
-    Args:
-        page: the page with its state.
-        chosen: the dataset.
-        analyses: the analyses of the dataset.
-        runs: the rows of each.
-    """
+def show_ownership(page: AnalysePage, chosen: ChosenSet, systems: Systems) -> None:
+    """Draw warnings about the files of these analyses, and menus to share and delete them."""
     dataset = chosen.dataset
     show_deferred(PROBLEM)
-    for run in runs:
+    for run in systems.runs:
         if run.damage:
             problem(run.damage)
     if dataset.earlier_digest:
-        _earlier(dataset, analyses)
-    models = zip(analyses, runs, strict=True)
+        _earlier(dataset, systems.analyses)
+    models = zip(systems.analyses, systems.runs, strict=True)
     begun = [run for analysis, run in models if run.rows and analysis.path]
     with st.container(horizontal=True, vertical_alignment="center"):
-        if runs and all(run.rows for run in runs):
-            share_menu(page, chosen, analyses)
+        if systems.are_run:
+            share_menu(page, chosen, systems.analyses)
         if begun or page.state.own:
             _delete_menu(page, dataset, begun)
 
@@ -91,12 +83,8 @@ def _delete_menu(page: AnalysePage, dataset: Dataset, begun: Sequence[StoredRows
                 "The rows of your analyses of these models on this set. Notes and slices stay."
             )
             label = "Delete the analysis" if len(own) == 1 else f"Delete the {len(own)} analyses"
-            st.button(
-                label,
-                key="analyse_delete_rows",
-                on_click=_delete_rows,
-                args=(page, own),
-            )
+            delete = page, own
+            st.button(label, key="analyse_delete_rows", on_click=_delete_rows, args=delete)
         st.caption(
             "All that is yours on this set: analyses of any model, slices, notes and marked errors,"
             " including those you imported, your links to it, and the files of a set of your own."

@@ -15,17 +15,18 @@ from areaviz.trace.request import Request
 from areaviz.ui.analyse.blind import blind_rating
 from areaviz.ui.analyse.dataset_form import ChosenSet, about_set, dataset_form
 from areaviz.ui.analyse.earlier import address, earlier_analyses, keep, keep_address
+from areaviz.ui.analyse.exchange import offer_marks
 from areaviz.ui.analyse.guest import see_by
 from areaviz.ui.analyse.opening import draw_opening, leave_form
 from areaviz.ui.analyse.ownership import show_ownership
 from areaviz.ui.analyse.result import result
 from areaviz.ui.analyse.running import progress
-from areaviz.ui.analyse.set_marks import offer_marks
 from areaviz.ui.analyse.shared import shared_analysis
 from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.stored import Analysis, model_analysis, outputs_analysis, remove_old_work
+from areaviz.ui.analyse.systems import Systems
 from areaviz.ui.forms.model_choice import fit_kind
-from areaviz.ui.forms.options import pickers, with_options
+from areaviz.ui.forms.options import model_picker, other_picker, run_options, with_options
 from areaviz.ui.shell.engine import engine
 from areaviz.ui.shell.errors import show_errors
 from areaviz.ui.shell.markdown import visible
@@ -127,7 +128,10 @@ def _models(
     first = cards[page.state.model if page.state.model in cards else default_model(cards)]
     # A digit classifier produces no text, so decoding options do not apply.
     writes = first.given is None and "target" in TASKS[first.task].can
-    card, other = pickers(page, cards, compares=compares, decodes=writes)
+    with st.container(horizontal=True, gap="medium"):
+        card = model_picker(page, cards, label_visibility="visible")
+        other = other_picker(page, card, cards) if compares else None
+    run_options(page, card, decodes=writes)
     both = [card] if other is None else [card, other]
     for warning in dict.fromkeys(one.unfamiliar(dataset.kind) for one in both):
         if warning:
@@ -175,15 +179,15 @@ def _outputs(page: AnalysePage, chosen: ChosenSet, cards: Cards) -> tuple[Analys
 def _show(
     page: AnalysePage, backend: Backend, chosen: ChosenSet, analyses: Sequence[Analysis]
 ) -> None:
-    runs = tuple(analysis.rows(chosen.dataset) for analysis in analyses)
-    show_ownership(page, chosen, analyses, runs)
-    if not all(run.rows for run in runs):
+    systems = Systems.of(chosen.dataset, analyses)
+    show_ownership(page, chosen, systems)
+    if not systems.are_run:
         return
     with show_errors("keeping the analysis"):
         keep(page, chosen, analyses)
     keep_address(page, chosen, analyses)
     with show_errors("reading the ratings"):
-        offer_marks(chosen, analyses)
-    shown = blind_rating(page, analyses, runs)
+        offer_marks(chosen, systems)
+    shown = blind_rating(page, systems)
     if shown is not None:
-        result(page, backend, *shown, chosen.corpus)
+        result(page, backend, shown, chosen.corpus)

@@ -24,6 +24,7 @@ from areaviz.ui.analyse.guest import check_access, see_by, shared_links
 from areaviz.ui.analyse.result import result
 from areaviz.ui.analyse.state import EXAMPLE, IN_FOLDER, SHARE, AnalysePage
 from areaviz.ui.analyse.stored import Analysis, model_analysis, outputs_analysis
+from areaviz.ui.analyse.systems import Systems
 from areaviz.ui.analyse.themes import WANTED
 from areaviz.ui.shell.errors import show_errors
 from areaviz.ui.shell.markdown import counted, escaped
@@ -135,8 +136,8 @@ def _about(
 def _show(
     page: AnalysePage, backend: Backend, chosen: ChosenSet, analyses: tuple[Analysis, ...]
 ) -> None:
-    runs = tuple(analysis.rows(chosen.dataset) for analysis in analyses)
-    if not all(run.rows for run in runs):
+    systems = Systems.of(chosen.dataset, analyses)
+    if not systems.are_run:
         raise InputError(
             "The results of this analysis were deleted. Ask its owner to run it again."
         )
@@ -144,9 +145,9 @@ def _show(
     if page.state.example is not None:
         params[EXAMPLE] = str(page.state.example + 1)
     page.keep(params)
-    shown = blind_rating(page, analyses, runs, is_fixed=True)
+    shown = blind_rating(page, systems, is_fixed=True)
     if shown is not None:
-        result(page, backend, *shown, chosen.corpus)
+        result(page, backend, shown, chosen.corpus)
 
 
 def _leave(page: AnalysePage) -> None:

@@ -19,6 +19,7 @@ from areaviz.ui.analyse.stored import StoredRows, figures, note_store
 from areaviz.ui.shell.errors import defer_errors, show_deferred
 from areaviz.ui.shell.markdown import counted, shortened, visible
 from areaviz.ui.shell.reader import reader_mark
+from areaviz.ui.shell.table import lazy_expander
 
 # Keys of widgets.
 SLICE_NAME, SLICE_TABLE = "analyse_slice_name", "slices"
@@ -153,12 +154,7 @@ def slice_table(runs: Sequence[StoredRows], slices: Slices) -> None:
         return
     # Compute this only while it is open: the scores of each slice take a fraction of a second.
     # Changing its label would close it.
-    opened = st.expander(
-        "Slices",
-        key=SLICE_TABLE,
-        type="compact",
-        on_change="rerun",
-    )
+    opened = lazy_expander("Slices", SLICE_TABLE)
     if not opened.open:
         return
     most = st.session_state.get(ROWS, PART)

@@ -17,7 +17,8 @@ from areaviz.ui.analyse.causes import Look, can_look, cause_button, show_cause
 from areaviz.ui.analyse.guest import can_write
 from areaviz.ui.analyse.slices import save_places
 from areaviz.ui.analyse.state import AnalysePage, Kept, keep_rows
-from areaviz.ui.analyse.stored import HOUR, Analysis
+from areaviz.ui.analyse.stored import HOUR
+from areaviz.ui.analyse.systems import Systems
 from areaviz.ui.shell.errors import show_errors
 from areaviz.ui.shell.markdown import escaped, shortened
 
@@ -32,8 +33,7 @@ TITLE = 80
 def show_themes(
     page: AnalysePage,
     backend: Backend,
-    analyses: Sequence[Analysis],
-    dataset: Dataset,
+    systems: Systems,
     table: pd.DataFrame,
 ) -> tuple[Themes, ...]:
     """Draw the section Themes; return the themes, () before the user has asked for them.
@@ -41,28 +41,27 @@ def show_themes(
     Args:
         page: its state says whether themes are wanted, and which rows are selected.
         backend: runs models to search for causes.
-        analyses: the systems.
-        dataset: the dataset.
-        table: all its examples, as `build_table` returns them.
+        systems: the systems.
+        table: all examples of the dataset, as `build_table` returns them.
     """
-    systems = len(analyses)
+    dataset, count = systems.dataset, len(systems)
     st.header("Themes", anchor=False)
     if len(table) < MIN_EXAMPLES:
         st.caption(f"Themes need at least {MIN_EXAMPLES} examples. This analysis has {len(table)}.")
         return ()
-    materials = _materials(dataset, table, systems) if page.state.themes else []
+    materials = _materials(dataset, table, count) if page.state.themes else []
     digest = _digest(materials)
     if digest and page.state.themes == WANTED:
         page.set(themes=digest)
     if not digest or page.state.themes != digest:
         st.caption("Find the kinds of examples in which outputs are worse, with a proof for each.")
-        st.button("Find themes", on_click=_look, args=(page, dataset, table, systems))
+        st.button("Find themes", on_click=_look, args=(page, dataset, table, count))
         return ()
     found: tuple[Themes, ...] = ()
     with show_errors("finding themes"):
-        found = _found(digest, dataset, table, systems)
+        found = _found(digest, dataset, table, count)
         st.caption(METHOD)
-        look = Look(backend, analyses, dataset, materials, digest)
+        look = Look(backend, systems, materials, digest)
         for number, themes in enumerate(found):
             _list(page, look, themes, number)
         rare = rare_note(found)
@@ -95,7 +94,7 @@ def _found(
 
 def _list(page: AnalysePage, look: Look, themes: Themes, number: int) -> None:
     """Draw one list of themes; `number` identifies the list."""
-    st.subheader(list_title(themes, len(look.analyses)), anchor=False)
+    st.subheader(list_title(themes, len(look.systems)), anchor=False)
     if not themes.found:
         st.caption(NOTHING)
     for part in split_parts(themes):
@@ -118,7 +117,7 @@ def _theme(
     """Draw a theme: what is worse, how certain it is, and buttons for its rows."""
     st.markdown(escaped(f"{theme.statement}."))
     st.caption(escaped(" ".join(filter(None, (f"{theme.proof}.", theme.details)))))
-    if not 0 < len(theme.places) < len(look.dataset.examples):
+    if not 0 < len(theme.places) < len(look.systems.dataset.examples):
         # A trend has no examples of its own, and all examples are already listed.
         return
     title = f"where {theme.title}"
@@ -133,7 +132,7 @@ def _theme(
                 "Save as a slice",
                 key=f"save {key}",
                 on_click=save_places,
-                args=(look.dataset.digest, title, theme.places),
+                args=(look.systems.dataset.digest, title, theme.places),
             )
         cause_button(page, look, themes, theme)
     if can_look(look, themes, theme):

@@ -16,8 +16,8 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.components.items import choose_items, queries
 from areaviz.ui.components.ribbon import Selection
+from areaviz.ui.forms.options import STORED_FILE
 from areaviz.ui.forms.reason_form import ReasonState
-from areaviz.ui.forms.stored_file import KEY as STORED_FILE
 from areaviz.ui.shell.component import component, ignore
 from areaviz.ui.shell.engine import known_card
 from areaviz.ui.shell.page import open_page

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,29 +19,20 @@ from areaviz.ui.shell.frame import page_link
 from areaviz.ui.shell.state import LEVEL, link_params
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """Data of an example, found when `areaviz openings` opened it.
-
-    Args:
-        models: the models that ran.
-        look: URL parameters of the selection, for an example that names no items.
-    """
-
-    models: tuple[str, ...] = ()
-    look: Mapping[str, str] = field(default_factory=dict)
-
-
 @cache
-def stored_examples() -> Mapping[str, Stored]:
-    """Return the stored data of the examples, by their slugs."""
+def stored_examples() -> Mapping[str, Mapping[str, Any]]:
+    """Return what `areaviz openings` found when it opened the examples, by their slugs.
+
+    These are the "models" that ran and, for an example that names no items, the URL parameters of
+    its selection, "look".
+    """
     found: dict[str, Any] = json.loads(LOOKS.read_text(encoding="utf-8"))
-    return {slug: Stored(tuple(one["models"]), one.get("look", {})) for slug, one in found.items()}
+    return found
 
 
 def missing_for(example: Example) -> list[str]:
     """Return the models that an example needs and this machine lacks."""
-    return missing_models(stored_examples().get(example.slug, Stored()).models)
+    return missing_models(stored_examples().get(example.slug, {}).get("models", ()))
 
 
 def link_of(example: Example) -> dict[str, str]:
@@ -56,7 +46,7 @@ def link_of(example: Example) -> dict[str, str]:
     if example.level:
         params[LEVEL] = example.level
     if not example.focus.items:
-        params |= stored_examples().get(example.slug, Stored()).look
+        params |= stored_examples().get(example.slug, {}).get("look", {})
     if example.writes:
         params[WRITES] = "1"
     for name in ("picture", "sound", "clip", "hidden"):

@@ -67,15 +67,12 @@ class ListenState(MediumState, ModelState, WhatIfState):
         )
 
 
-ListenPage = Page[ListenState]
-
-
 def _is_switched(share: Share) -> bool:
     """Return whether the page's switches can express this normalisation of scores."""
     return share.site == SITE and share.factor in FACTORS and share.window in WINDOWS
 
 
-def listen_form(page: ListenPage, cards: Cards) -> tuple[Request, ...]:
+def listen_form(page: Page[ListenState], cards: Cards) -> tuple[Request, ...]:
     """Draw the form; return the requests, two when comparing.
 
     If a switch is set and no other model was chosen, the comparison is with the model as trained.
@@ -94,7 +91,7 @@ def listen_form(page: ListenPage, cards: Cards) -> tuple[Request, ...]:
     return switched if other else (*switched, *trained)
 
 
-def _switches(page: ListenPage) -> Share:
+def _switches(page: Page[ListenState]) -> Share:
     """Draw the switches for the normalisation of scores; the learned weights stay unchanged."""
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         factor = page.segments("Sharpen", "sharpness", FACTORS)

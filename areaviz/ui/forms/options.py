@@ -12,7 +12,6 @@ import streamlit as st
 from areaviz.cards.card import Card
 from areaviz.trace.limits import METHODS
 from areaviz.trace.request import Request
-from areaviz.ui.forms.stored_file import trace_uploader
 from areaviz.ui.shell.page import Page
 from areaviz.ui.shell.state import COMPARE, Cards, Link, State, default_model
 
@@ -21,6 +20,10 @@ COUNTERPART = "1"
 """The value in a link for comparing with the model that `counterpart` finds."""
 ITEMS = "{size} neighbouring items"
 LARGEST_AREA, WIDEST_BEAM = 5, 16
+STORED_FILE = "stored_file"
+"""The session key of an uploaded trace, which a page shows instead of running a model."""
+MAX_MEGABYTES = 20
+"""Limit on an uploaded trace in MB; Streamlit keeps it in memory for the whole session."""
 
 
 @dataclass(frozen=True)
@@ -52,31 +55,6 @@ class ModelState(State):
 ModelPage = Page[ModelState]
 
 
-def pickers(
-    page: ModelPage,
-    cards: Cards,
-    largest: int = LARGEST_AREA,
-    extent: str = ITEMS,
-    compares: bool = True,
-    decodes: bool = True,
-) -> tuple[Card, Card | None]:
-    """Draw all widgets; return the model, and the model to compare it with or None.
-
-    Args:
-        page: its state has the chosen values.
-        cards: the cards of the offered models.
-        largest: the largest area size that is offered.
-        extent: describes the extent of an area of a given size.
-        compares: whether a second model can be chosen.
-        decodes: whether the model produces output, so that decoding options apply.
-    """
-    with st.container(horizontal=True, gap="medium"):
-        card = model_picker(page, cards, label_visibility="visible")
-        other = other_picker(page, card, cards) if compares else None
-    run_options(page, card, largest, extent, decodes)
-    return card, other
-
-
 def model_picker(page: ModelPage, cards: Cards, label_visibility: str = "collapsed") -> Card:
     """Let the user choose the model; a new one opens at the default view of its card."""
     if page.state.model not in cards:
@@ -94,7 +72,12 @@ def options_popover(page: Page[State]) -> Iterator[None]:
     """Draw the menu of what few users change: the block's widgets, and a stored trace."""
     with st.popover("Options", key=page.key("options")):
         yield
-        trace_uploader()
+        st.file_uploader(
+            "Open a trace downloaded from this page (.npz)",
+            key=STORED_FILE,
+            max_upload_size=MAX_MEGABYTES,
+            help="Files of the trace format only; nothing in them is run.",
+        )
 
 
 def model_and_options(page: ModelPage, cards: Cards, **options: Any) -> Card:
@@ -118,7 +101,15 @@ def run_options(
     extent: str = ITEMS,
     decodes: bool = True,
 ) -> None:
-    """Draw the options of a run: decoding and the largest area. The arguments are as above."""
+    """Draw the options of a run: decoding and the largest area.
+
+    Args:
+        page: its state has the chosen values.
+        card: the card of the chosen model.
+        largest: the largest area size that is offered.
+        extent: describes the extent of an area of a given size.
+        decodes: whether the model produces output, so that decoding options apply.
+    """
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
         if decodes:
             _decoding(page)
@@ -182,16 +173,8 @@ def other_picker(page: ModelPage, card: Card, cards: Cards) -> Card | None:
     if not others:
         return None
     compared_model(page, card, cards)
-    page.widget(
-        st.selectbox,
-        "Compare with",
-        "compare",
-        list(others),
-        index=None,
-        format_func=lambda name: others[name].title,
-        placeholder="No other model",
-        width=345,
-    )
+    titles = {name: one.title for name, one in others.items()}
+    page.optional("Compare with", "compare", titles, placeholder="No other model", width=345)
     return others.get(page.state.compare or "")
 
 

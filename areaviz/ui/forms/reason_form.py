@@ -77,8 +77,7 @@ def reason_form(page: ReasonPage, cards: Cards) -> tuple[Request, ...]:
         return (Request(card.name, _story(page)),)
     if card.task == "parsing":
         return (Request(card.name, _sentence(page)),)
-    request = Request(card.name, _points(page), method="beam", beam=_BEAM)
-    return (request,)
+    return (Request(card.name, _points(page), method="beam", beam=_BEAM),)
 
 
 def _subject_row(page: ReasonPage, cards: Cards) -> Card:
@@ -155,13 +154,10 @@ def _sentence(page: ReasonPage) -> str:
         page.widget(
             st.text_input, label, "sentence", label_visibility="collapsed", then=page.unlock
         )
-        sample_menu(page, f"{len(SENTENCES)} sentences", SENTENCES, partial(_take_sentence, page))
+        label = f"{len(SENTENCES)} sentences"
+        sample_menu(page, label, SENTENCES, lambda sentence: page.unlock(sentence=sentence))
         st.button("Draw the tree", key=page.key("parse"), type="primary")
     return apart(page.state.sentence)
-
-
-def _take_sentence(page: ReasonPage, sentence: str) -> None:
-    page.unlock(sentence=sentence)
 
 
 def _points(page: ReasonPage) -> str:

@@ -26,31 +26,64 @@ class Way:
     Args:
         mechanism: as in `Card.mechanism`.
         title: its name.
-        what: what it does, in one sentence.
+        what: what it does, in one short sentence.
+        about: what it does, in several sentences.
+        example: a model with this mechanism.
+        page: the name of the page that shows it, "" for Four ways to look.
     """
 
     mechanism: str
     title: str
     what: str
+    about: str
+    example: str
+    page: str = ""
 
     @property
     def is_hard(self) -> bool:
         """Whether the mechanism chooses, instead of taking a weighted average."""
         return self.mechanism.endswith("hard")
 
+    @property
+    def file_name(self) -> str:
+        """The name of the picture that `areaviz openings` writes."""
+        return f"{self.mechanism.replace(' ', '-')}.png"
+
 
 WAYS = (
-    Way("item-wise soft", "Item-wise, soft", "Reads all cells, each by its weight."),
-    Way("item-wise hard", "Item-wise, hard", "Reads one cell, chosen by its weight."),
+    Way(
+        "item-wise soft",
+        "Item-wise, soft",
+        "Reads all cells, each by its weight.",
+        "The input is a set of items, such as words. Each item, or each area of neighbouring"
+        " items, gets a weight, and the model uses the weighted sum.",
+        "Translation with regular and with area attention.",
+        "translate",
+    ),
+    Way(
+        "item-wise hard",
+        "Item-wise, hard",
+        "Reads one cell, chosen by its weight.",
+        "The model samples one item according to the weights and reads only that one. Sampling"
+        " has no gradient, so the model is trained by reinforcement: it tries, and repeats what"
+        " worked.",
+        "A digit classifier that reads one cell of the picture per step.",
+    ),
     Way(
         "location-wise hard",
         "Location-wise, hard",
         "Reads small boxes around a place, and chooses the next place.",
+        "The model picks a location, reads a small window around it, and repeats: one glimpse"
+        " after another.",
+        "The recurrent attention model, which classifies a digit from six glimpses.",
     ),
     Way(
         "location-wise soft",
         "Location-wise, soft",
         "Cuts one quadrilateral out and reads it straightened.",
+        "The input is a whole picture. The model crops one region, rotates and scales it, and"
+        " reads the result.",
+        "A spatial transformer that straightens a digit before it is read.",
     ),
 )
 

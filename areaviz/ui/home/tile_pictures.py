@@ -61,8 +61,7 @@ def _ways(traces: Iterable[Trace], folder: Path) -> list[Path]:
     made = []
     for way, trace in zip(WAYS, traces, strict=True):
         look = picture_at_step(trace, steps(trace) - 1)
-        name = f"{way.mechanism.replace(' ', '-')}.png"
-        made.append(_written(_png(_centred(look)), Path(name), folder))
+        made.append(_written(_png(_centred(look)), Path(way.file_name), folder))
         if way.mechanism == "location-wise hard":
             tile = _svg(_image(look, (WIDTH - HEIGHT) / 2, 0, HEIGHT, HEIGHT))
             made.append(_written(tile.encode(), Path("four_ways.svg"), folder))

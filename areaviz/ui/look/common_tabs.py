@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import streamlit as st
@@ -18,7 +18,7 @@ from areaviz.ui.components.ribbon import ribbon
 from areaviz.ui.look.chart import chart, data_table, question, titled, view_picker
 from areaviz.ui.look.display import display_of, has_legend, places, room_of
 from areaviz.ui.look.downloads import Shown
-from areaviz.ui.look.shared_focus import alike
+from areaviz.ui.look.shared_focus import alike, clicked
 from areaviz.ui.look.tabs import Tab
 from areaviz.ui.look.why import TITLE as WHY_TITLE
 from areaviz.ui.look.why import has_terms, why
@@ -29,73 +29,82 @@ from areaviz.ui.shell.page import AnyPage, told_apart
 from areaviz.ui.shell.state import BRACKETS, TABLE, VIEW, WHY
 from areaviz.views.difference import difference, difference_figure, difference_table, fits
 
-Traces = Sequence[Trace]
-Titles = Sequence[str]
-Selections = Sequence[Focus]
 OVERVIEW = "overview"
 """The view of all heads."""
 
 
-def common_tabs(page: AnyPage, traces: Traces, titles: Titles, seen: Selections) -> list[Tab]:
+@dataclass(frozen=True, slots=True, eq=False)
+class Seen:
+    """A trace on the card, with its title and the selection in it."""
+
+    title: str
+    trace: Trace
+    focus: Focus
+
+    @property
+    def shown(self) -> Shown:
+        """What the card shows of it."""
+        return Shown(display_of(self.trace, self.focus)[1], self.trace, self.focus)
+
+
+def common_tabs(page: AnyPage, seen: Sequence[Seen]) -> list[Tab]:
     """Return the tabs that every page has: the terms of a weight, the views and the numbers."""
 
     def draw_views(trace: Trace, focus: Focus) -> None:
-        _views(page, traces, titles, seen)
-        _difference(page, traces, titles, seen)
+        _views(page, seen)
+        if len(seen) == 2:
+            _difference(page, *seen)
 
-    draw, _ = display_of(traces[0], seen[0])
+    draw, _ = display_of(seen[0].trace, seen[0].focus)
     views = "All words at once" if has_legend(draw) else "More views"
     brackets = [Tab(BRACKETS, "As brackets", partial(_brackets, page))] if draw is growing else []
     return [
         *brackets,
         Tab(WHY, WHY_TITLE, lambda trace, focus: why(page, trace, focus), has_terms),
         Tab(VIEW, views, draw_views),
-        Tab(TABLE, "As a table", lambda trace, focus: _tables(traces, titles, seen)),
+        Tab(TABLE, "As a table", lambda trace, focus: _tables(seen)),
     ]
 
 
 def _brackets(page: AnyPage, trace: Trace, focus: Focus) -> None:
     """Draw the tree as brackets above its sentence; a click selects a step of the tree."""
-    chosen = ribbon(trace, focus, key="brackets")
-    after = replace(focus, **asdict(chosen))
+    after = clicked(ribbon(trace, focus, key="brackets"), focus)
     if after != focus:
         page.hold(page.state.locking(after))
         st.rerun(scope="fragment")
 
 
-def card_parts(traces: Traces, titles: Titles, seen: Selections) -> dict[str, Shown]:
-    """Return what the card shows, by the titles of the traces."""
-    parts = {}
-    for title, trace, focus in zip(told_apart(titles), traces, seen, strict=True):
-        parts[title] = Shown(display_of(trace, focus)[1], trace, focus)
-    return parts
+def card_parts(seen: Sequence[Seen]) -> dict[str, Shown]:
+    """Return what the card shows, by unique titles."""
+    titles = told_apart([one.title for one in seen])
+    return dict(zip(titles, [one.shown for one in seen], strict=True))
 
 
-def _views(page: AnyPage, traces: Traces, titles: Titles, seen: Selections) -> None:
+def _views(page: AnyPage, seen: Sequence[Seen]) -> None:
     """Draw one view of every trace with its files."""
-    _, above = display_of(traces[0], seen[0])
-    view = view_picker(page, traces[0], seen[0], above)
+    first = seen[0].shown
+    view = view_picker(page, first.trace, first.focus, first.view)
     if view is None:
         st.caption("No view is available for this selection.")
         return
     question(view)
-    if not alike(traces, seen):
+    traces = [one.trace for one in seen]
+    if not alike(traces, [one.focus for one in seen]):
         st.caption(
             "The words you selected do not occur in every output, so the maps show attention for"
             " the whole output."
         )
-        seen = [replace(focus, side="query", items=()) for focus in seen]
-    fitting = [view.fits(trace, focus) for trace, focus in zip(traces, seen, strict=True)]
-    top = _common_top(view, traces, seen) if all(fitting) else None
-    room = room_of(traces)
-    for index, place in enumerate(places(traces, "views")):
+        seen = [replace(one, focus=replace(one.focus, side="query", items=())) for one in seen]
+    fitting = [view.fits(one.trace, one.focus) for one in seen]
+    top = _common_top(view, seen) if all(fitting) else None
+    for index, (one, place) in enumerate(zip(seen, places(traces, "views"), strict=True)):
         with place:
-            if len(traces) > 1:
-                st.caption(escaped(titles[index]))
+            if len(seen) > 1:
+                st.caption(escaped(one.title))
             if fitting[index]:
-                chart(view, traces[index], seen[index], str(index), room, top)
+                chart(view, one.trace, one.focus, str(index), room_of(traces), top)
                 if view.name == OVERVIEW:
-                    _heads(traces[index], seen[index], index)
+                    _heads(one.trace, one.focus, index)
             else:
                 st.caption("This view has no data for this model.")
 
@@ -109,28 +118,28 @@ def _heads(trace: Trace, focus: Focus, index: int) -> None:
             st.caption(WHAT_NAMES_MEAN)
 
 
-def _common_top(view: View, traces: Traces, seen: Selections) -> float | None:
+def _common_top(view: View, seen: Sequence[Seen]) -> float | None:
     """Return the upper end of the traces' common colour scale, None if they have their own."""
-    if len(traces) == 1 or view.played:
+    if len(seen) == 1 or view.played:
         return None
-    figures = [view.figure(trace, focus) for trace, focus in zip(traces, seen, strict=True)]
-    return common_top(figures)
+    return common_top([view.figure(one.trace, one.focus) for one in seen])
 
 
-def _difference(page: AnyPage, traces: Traces, titles: Titles, seen: Selections) -> None:
+def _difference(page: AnyPage, one: Seen, other: Seen) -> None:
     """Draw the difference between two maps if the user has asked for it."""
-    if len(traces) != 2 or not fits(traces[0], traces[1], seen[0], seen[1]):
+    pair = one.trace, other.trace, one.focus, other.focus
+    if not fits(*pair):
         return
     if page.widget(st.toggle, "Show the difference between the two maps", "differs"):
-        found = difference(traces[0], traces[1], seen[0], seen[1])
-        figure = relabel_for_width(difference_figure(found, (titles[0], titles[1])), WIDE)
+        found = difference(*pair)
+        figure = relabel_for_width(difference_figure(found, (one.title, other.title)), WIDE)
         titled(figure, "apart_map", figure.layout.meta["title"])
         with st.expander("Data of the difference", type="compact", key="apart_numbers"):
             data_table(difference_table(found))
 
 
-def _tables(traces: Traces, titles: Titles, seen: Selections) -> None:
+def _tables(seen: Sequence[Seen]) -> None:
     """Draw the numbers of the card, and the run they belong to."""
-    for shown in card_parts(traces, titles, seen).values():
-        st.caption(escaped(figure_caption(shown.trace, shown.focus)))
-        data_table(shown.view.table(shown.trace, shown.focus))
+    for one in seen:
+        st.caption(escaped(figure_caption(one.trace, one.focus)))
+        data_table(one.shown.view.table(one.trace, one.focus))

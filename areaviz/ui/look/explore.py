@@ -17,7 +17,7 @@ from areaviz.trace.arrays import NO_OUTPUT
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.look.chart import chart, output_text, warning
-from areaviz.ui.look.common_tabs import card_parts, common_tabs
+from areaviz.ui.look.common_tabs import Seen, card_parts, common_tabs
 from areaviz.ui.look.display import (
     display_of,
     draw_chart,
@@ -83,9 +83,9 @@ def explore(
         if traces:
             with _card_place(before, len(traces)), st.container(border=True, key="card"):
                 seen = _card(page, traces, titles, request, say)
-            first, focus = traces[0], seen[0]
-            tabs = [*tabs, *common_tabs(page, traces, titles, seen)]
-            parts = card_parts(traces, titles, seen)
+            first, focus = traces[0], seen[0].focus
+            tabs = [*tabs, *common_tabs(page, seen)]
+            parts = card_parts(seen)
         tabs = [tab for tab in tabs if tab.fits(first, focus)]
         end = tab_row(page, tabs)
         draw_tabs(page, tabs, first, focus)
@@ -143,12 +143,12 @@ def _attending(traces: Traces, titles: Titles, say: Say | None) -> tuple[Traces,
 
 def _card(
     page: AnyPage, traces: Traces, titles: Titles, request: Request | None, say: Say | None
-) -> list[Focus]:
-    """Draw the pictures and the choice of site and layer; return the selection in each trace."""
+) -> list[Seen]:
+    """Draw the pictures and the choice of site and layer; return what is seen of each trace."""
     focus = current_focus(page, traces[0])
     # The form above already names a single model.
     headings = titles if len(traces) > 1 or request is None else [""]
-    seen = _ribbons(page, traces, headings, focus, say)
+    chosen = _ribbons(page, traces, headings, focus, say)
     draw, _ = display_of(traces[0], focus)
     is_whole = shows_layers(draw)
     with st.popover("More", key=page.key("more")) if is_whole else st.container():
@@ -156,7 +156,7 @@ def _card(
             noun = layer_noun(focus.site)
             st.caption(f"The picture shows every {noun}. What if and More views use this one:")
         focus_picker(page, traces[0], focus.site, has_heads=not has_legend(draw))
-    return seen
+    return [Seen(*one) for one in zip(titles, traces, chosen, strict=True)]
 
 
 def _ribbons(

@@ -6,7 +6,7 @@ tabs below.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -18,10 +18,10 @@ from areaviz.interactive.looks import Reading
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.components.items import looks
-from areaviz.ui.forms.ways_form import WAYS, Reader, WaysPage, readers_of
+from areaviz.ui.forms.ways_form import WAYS, WaysPage, readers_of
 from areaviz.ui.look.doubt import doubts, first_sentence
 from areaviz.ui.look.result_page import up_to_date
-from areaviz.ui.look.ways_tabs import below_readings
+from areaviz.ui.look.ways_tabs import Shown, below_readings
 from areaviz.ui.shell.engine import known_card
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.state import Cards
@@ -39,9 +39,10 @@ def four_ways(page: WaysPage, backend: Backend, cards: Cards, requests: Sequence
     result = up_to_date(page, backend, requests, [reader.card.name for reader in asked])
     traces = dict(zip(result.titles, result.traces, strict=True))
     _own_picture(requests[0], asked[0].card)
-    shown = [reader for reader in asked if reader.card.name in traces]
-    step = _looks(page, shown, traces)
-    ways = {reader.way for reader in shown}
+    names = [(reader, reader.card.name) for reader in asked]
+    shown = [(reader, traces[name]) for reader, name in names if name in traces]
+    step = _looks(page, shown)
+    ways = {reader.way for reader, _ in shown}
     missing = [way.title.lower() for way in WAYS if way not in ways]
     if missing:
         st.caption(
@@ -58,22 +59,21 @@ def four_ways(page: WaysPage, backend: Backend, cards: Cards, requests: Sequence
                 "is_against",
                 help="Takes out the cells that a model looks at whatever it looks for.",
             )
-    below_readings(page, shown, traces, step, result.requests[0] if result.is_current else None)
+    below_readings(page, shown, step, result.requests[0] if result.is_current else None)
 
 
-def _looks(page: WaysPage, readers: Sequence[Reader], traces: Mapping[str, Trace]) -> int:
+def _looks(page: WaysPage, shown: Shown) -> int:
     """Draw the readings on one clock, and return the shown look, from 0.
 
     The page opens at the first look.
     """
-    drawn = [traces[reader.card.name] for reader in readers]
+    drawn = [trace for _, trace in shown]
     most = max(map(steps, drawn))
     against = "average" if page.state.is_against and _is_comparable(drawn) else "nothing"
     look = min(max(1, page.state.look or 1), most) - 1
-    readings = [
-        Reading(reader.title, reader.way.what, trace, _notes(trace))
-        for reader, trace in zip(readers, drawn, strict=True)
-    ]
+    readings = []
+    for reader, trace in shown:
+        readings.append(Reading(reader.title, reader.way.what, trace, _notes(trace)))
     with st.container(key="ways"):
         look = looks(readings, _digits_shown(drawn[0]), look, against, key=page.key("looks"))
     look = min(max(0, look), most - 1)

@@ -17,7 +17,7 @@ from areaviz.trace.arrays_file import example_file, from_npz, holds_trace, open_
 from areaviz.trace.errors import BackendError, InputError, without_traceback
 from areaviz.trace.on_disk import OPERATOR, open_trace
 from areaviz.trace.record import Trace
-from areaviz.ui.forms.stored_file import KEY, MAX_MEGABYTES
+from areaviz.ui.forms.options import MAX_MEGABYTES, STORED_FILE
 from areaviz.ui.shell.budget import disk, memory
 from areaviz.ui.shell.reader import visitor
 from areaviz.ui.shell.streamlit_private import is_gone
@@ -55,7 +55,7 @@ def opened(file: UploadedFile, area_size: int | None = None) -> Trace:
 
 def stored_trace() -> Trace | None:
     """Return a stored trace that the user has opened, or None; raises as `opened`."""
-    file = st.session_state.get(KEY)
+    file = st.session_state.get(STORED_FILE)
     return None if file is None or is_gone(file) else opened(file)
 
 

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 
 from areaviz.cards.card import Card
 from areaviz.cards.tasks import TASKS
+from areaviz.data.places import CARDS
 from areaviz.drawing.gazes import TRANSFORMER
 from areaviz.drawing.sites import sites
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
-from areaviz.ui.forms.ways_form import Reader, WaysPage
+from areaviz.ui.forms.ways_form import WAYS, Reader, Way, WaysPage
 from areaviz.ui.look.chart import chart, view_picker
-from areaviz.ui.look.kinds import kinds_of_attention
 from areaviz.ui.look.tabs import Tab, draw_tabs, tab_row
 from areaviz.ui.models.card_tables import measured
+from areaviz.ui.shell.frame import page_link
 from areaviz.ui.shell.markdown import escaped
+from areaviz.ui.shell.page import TITLES
 from areaviz.ui.shell.state import COSTS, KINDS, VIEW
 from areaviz.ui.shell.table import read_table
 
@@ -28,40 +30,30 @@ COST_TITLES = {
 }
 
 
+WHAT_DIFFERS = (
+    "Attention mechanisms differ in what they attend to (items or locations) and how: soft"
+    " attention takes a weighted average of everything, hard attention picks one."
+)
+Shown = Sequence[tuple[Reader, Trace]]
+
+
 @st.fragment
-def below_readings(
-    page: WaysPage,
-    readers: Sequence[Reader],
-    traces: Mapping[str, Trace],
-    step: int,
-    request: Request | None,
-) -> None:
+def below_readings(page: WaysPage, shown: Shown, step: int, request: Request | None) -> None:
     """Draw the tabs and the link.
 
     Args:
         page: its state has the open tabs and the selection.
-        readers: the models with a trace.
-        traces: the traces by model.
+        shown: the models with their traces.
         step: the shown look, from 0.
         request: the request that a link restores; None if there is no link.
     """
-
-    def costs(trace: Trace, focus: Focus) -> None:
-        _costs(readers, traces)
-
-    def closer(trace: Trace, focus: Focus) -> None:
-        _look_closer(page, readers, traces, step)
-
-    def kinds(trace: Trace, focus: Focus) -> None:
-        kinds_of_attention()
-
     tabs = [
-        Tab(COSTS, "What each costs", costs),
-        Tab(VIEW, "Look closer", closer),
-        Tab(KINDS, "The four kinds of attention", kinds),
+        Tab(COSTS, "What each costs", lambda trace, focus: _costs(shown)),
+        Tab(VIEW, "Look closer", lambda trace, focus: _look_closer(page, shown, step)),
+        Tab(KINDS, "The four kinds of attention", lambda trace, focus: _kinds()),
     ]
     end = tab_row(page, tabs)
-    draw_tabs(page, tabs, traces[readers[0].card.name], Focus(""))
+    draw_tabs(page, tabs, shown[0][1], Focus(""))
     with end:
         if request is None:
             page.keep({})
@@ -70,12 +62,12 @@ def below_readings(
             page.offer(page.state.to_link(request, view=view), request)
 
 
-def _costs(shown: Sequence[Reader], traces: Mapping[str, Trace]) -> None:
+def _costs(shown: Shown) -> None:
     """Draw the cost of the whole reading, and the error rate on held-out digits."""
-    table = {"Way to look": [escaped(reader.title) for reader in shown]}
+    table = {"Way to look": [escaped(reader.title) for reader, _ in shown]}
     for key, title in COST_TITLES.items():
-        table[title] = [traces[reader.card.name].details.get(key, "–") for reader in shown]
-    table["Error on held-out pictures"] = [_error(reader.card) for reader in shown]
+        table[title] = [trace.details.get(key, "–") for _, trace in shown]
+    table["Error on held-out pictures"] = [_error(reader.card) for reader, _ in shown]
     read_table(table)
     st.caption(
         "Picture values read: how many pixels, or means of pixels, enter the model. Multiply-adds:"
@@ -89,15 +81,36 @@ def _error(card: Card) -> str:
     return measured("digits", "error", figures.get("error"))
 
 
-def _look_closer(
-    page: WaysPage, readers: Sequence[Reader], traces: Mapping[str, Trace], step: int
-) -> None:
+def _kinds() -> None:
+    """Draw the four mechanisms as a map: items or locations, soft or hard."""
+    st.caption(WHAT_DIFFERS)
+    ways = {way.mechanism: way for way in WAYS}
+    for what in ("item-wise", "location-wise"):
+        for how, place in zip(("soft", "hard"), st.columns(2), strict=True):
+            with place.container(border=True, height="stretch"):
+                _kind(ways[f"{what} {how}"])
+
+
+def _kind(way: Way) -> None:
+    """Draw one mechanism: its picture at half its size for sharp screens, and what it does."""
+    st.subheader(way.title, anchor=False)
+    content = (CARDS / way.file_name).read_bytes()
+    width = int.from_bytes(content[16:20], "big") // 2
+    st.image(content, width=width, alt=f"Example of {way.title.lower()} attention")
+    st.write(way.about)
+    st.caption(way.example)
+    if way.page:
+        page_link(f"pages/{way.page}.py", f"Open {TITLES[way.page]}")
+
+
+def _look_closer(page: WaysPage, shown: Shown, step: int) -> None:
     """Let the user choose one of the readings, and show it in every view that applies."""
-    titles = {reader.card.name: reader.title for reader in readers}
+    titles = {reader.card.name: reader.title for reader, _ in shown}
     named = page.state.reading
-    first = next((one.card.name for one in readers if one.way.mechanism == named), named)
+    first = next((one.card.name for one, _ in shown if one.way.mechanism == named), named)
     page.set(reading=first)
-    trace = traces[page.segments("Reading", "reading", titles)]
+    chosen = page.segments("Reading", "reading", titles)
+    trace = shown[list(titles).index(chosen)][1]
     focus = Focus(sites(trace)[0])
     view = view_picker(page, trace, focus)
     if view is not None:

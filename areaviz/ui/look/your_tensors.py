@@ -11,7 +11,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from areaviz.trace.arrays_file import example_file, holds_trace
 from areaviz.trace.record import Trace
 from areaviz.ui.forms.input_row import input_row
-from areaviz.ui.forms.stored_file import MAX_MEGABYTES
+from areaviz.ui.forms.options import MAX_MEGABYTES
 from areaviz.ui.look.explore import explore
 from areaviz.ui.look.opened import (
     opened,

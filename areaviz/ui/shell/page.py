@@ -164,6 +164,18 @@ class Page(Generic[S_co]):
         chosen: T = self.widget(draw, label, name, values, format_func=label_of, **more)
         return chosen
 
+    def optional(
+        self, label: str, name: str, options: Mapping[str, str], **more: Any
+    ) -> str | None:
+        """Draw a list of `options`, of which none is chosen at first; another value is removed."""
+        if getattr(self.state, name) not in options:
+            self.set(**{name: None})
+        values, label_of = list(options), options.__getitem__
+        chosen: str | None = self.widget(
+            st.selectbox, label, name, values, index=None, format_func=label_of, **more
+        )
+        return chosen
+
     def segments(self, label: str, name: str, options: Mapping[T, str], **more: Any) -> T:
         """Draw a row of buttons for one of `options`."""
         return self.choose(st.segmented_control, label, name, options, required=True, **more)

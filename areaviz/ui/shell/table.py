@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -42,6 +42,11 @@ def read_table(table: pd.DataFrame | Mapping[str, Sequence[str]]) -> None:
     for place in places:
         rules.append({"selector": f"th.col{place}", "props": list(right.items())})
     st.table(style.set_table_styles(rules), border="horizontal", hide_index=True)
+
+
+def lazy_expander(label: str, key: str) -> Any:
+    """Return an expander; draw its content only while it is `open`."""
+    return st.expander(label, key=key, type="compact", on_change="rerun")
 
 
 def are_numbers(cells: Iterable[object]) -> bool:

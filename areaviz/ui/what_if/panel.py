@@ -182,14 +182,11 @@ def _swap(page: WhatIfPage, run: Experiment, _: Focus) -> None:
     kind = SAMPLES[name].kind if name in SAMPLES else "photo"
     wanted = draft(page, run.request)
     page.set(swap=wanted.picture or None)
-    page.widget(
-        st.selectbox,
+    page.optional(
         "Instead of the picture",
         "swap",
-        [one for one in names(kind) if one != name],
-        index=None,
+        {one: SAMPLES[one].title for one in names(kind) if one != name},
         placeholder="The same picture",
-        format_func=lambda name: SAMPLES[name].title,
         width=340,
         then=lambda: set_draft(page, run.request, replace(wanted, picture=page.state.swap or "")),
     )

@@ -49,12 +49,12 @@ def test_the_caption_says_what_single_items_keep_and_lose() -> None:
 def script(config: dict, chosen: int) -> None:  # type: ignore[type-arg]  # runs without this file's imports
     from dataclasses import replace
 
-    from areaviz.ui.forms.options import ModelState, pickers
+    from areaviz.ui.forms.options import ModelState, run_options
     from areaviz.ui.shell.page import Page
     from tests.pages import folder
 
     page = Page("translate", "", ModelState(area_size=chosen))
-    pickers(page, {"one": replace(folder.card("one", "area"), config=config)}, compares=False)
+    run_options(page, replace(folder.card("one", "area"), config=config))
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,16 @@
-"""The list of categories that the forms for notes and errors share."""
+"""What the forms for notes and for marked errors share: categories, and safe saving."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import streamlit as st
+
 from areaviz.notes.annotations import TAGS
+from areaviz.notes.record_types import Stale
 from areaviz.ui.analyse.stored import judgements_of, note_store
+from areaviz.ui.shell.errors import defer_errors
 from areaviz.ui.shell.reader import reader_mark
 
 # Largest number of categories in a form; users can type any other category.
@@ -24,3 +31,13 @@ def offered_categories(dataset: str, only_of: str = "") -> list[str]:
         if only_of in ("", one.rater):
             used += [span.category for span in one.spans if span.category]
     return list(dict.fromkeys([*TAGS, *used]))[:MAX_CATEGORIES]
+
+
+@contextmanager
+def saving(doing: str, problem_key: str, stale_key: str) -> Iterator[None]:
+    """Keep in the session an error of the block, or the `Stale` of a version saved meanwhile."""
+    with defer_errors(doing, problem_key):
+        try:
+            yield
+        except Stale as stale:
+            st.session_state[stale_key] = stale
