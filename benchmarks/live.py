@@ -40,12 +40,11 @@ TOGETHER = 20
 """Sentences that one process of Node runs."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Compared:
-    """The comparison of one model and one method."""
+    """How far the traces of an engine in JavaScript agree with those of Python."""
 
     name: str
-    method: str
     equal_outputs: int = 0
     equal_traces: int = 0
     differences: list[float] = field(default_factory=list)
@@ -53,7 +52,7 @@ class Compared:
     items: int = 0
 
     def add(self, found: Trace, expected: Trace, milliseconds: float) -> None:
-        """Add the traces of one sentence."""
+        """Add the traces of one input."""
         self.milliseconds.append(milliseconds)
         self.items += len(expected.output.probabilities)
         if found.fields["target"].raw != expected.fields["target"].raw:
@@ -63,19 +62,30 @@ class Compared:
         for site, attention in expected.maps.items():
             difference = np.abs(found.maps[site].weights - attention.weights).max(initial=0)
             self.differences.append(float(difference))
+        for site, gaze in expected.gazes.items():
+            # The largest distance between corners, as a share of the picture's larger side.
+            away = np.abs(found.gazes[site].corners - gaze.corners).max(initial=0)
+            assert expected.request.picture is not None
+            side = max(expected.request.picture.width, expected.request.picture.height)
+            self.differences.append(float(away) / side)
+
+    @property
+    def agreement(self) -> tuple[str, ...]:
+        """The cells with the name, the equal outputs and traces, and the largest difference."""
+        count = len(self.milliseconds)
+        return (
+            self.name,
+            f"{self.equal_outputs} of {count}",
+            f"{self.equal_traces} of {count}",
+            f"{max(self.differences, default=0):.1e}",
+        )
 
     @property
     def row(self) -> tuple[str, ...]:
         """The cells of its row."""
-        count = len(self.milliseconds)
-        return (
-            f"{self.name}, {self.method}",
-            f"{self.equal_outputs} of {count}",
-            f"{self.equal_traces} of {count}",
-            f"{np.median(self.milliseconds):.0f} ms",
-            f"{sum(self.milliseconds) / self.items:.1f} ms",
-            f"{max(self.differences, default=0):.1e}",
-        )
+        *cells, difference = self.agreement
+        times = np.median(self.milliseconds), sum(self.milliseconds) / self.items
+        return (*cells, f"{times[0]:.0f} ms", f"{times[1]:.1f} ms", difference)
 
 
 def plain(trace: Trace) -> dict[str, object]:
@@ -95,7 +105,7 @@ def compared(name: str, sentences: Sequence[str]) -> Iterator[Compared]:
     model = LiveModel.load(folder, card)
     python = MODELS[card.family].load(folder, card, torch.device("cpu"))
     for method in METHODS:
-        result = Compared(name, method)
+        result = Compared(name=f"{name}, {method}")
         for first in range(0, len(sentences), TOGETHER):
             some = sentences[first : first + TOGETHER]
             requests = [Request(name, sentence, method) for sentence in some]

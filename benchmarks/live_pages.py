@@ -30,8 +30,7 @@ from areaviz.data.places import CHECKPOINTS
 from areaviz.models import MODELS
 from areaviz.publish.live import live_page
 from areaviz.publish.live_model import LiveModel
-from areaviz.trace.record import Trace
-from benchmarks.live import plain
+from benchmarks.live import Compared
 from benchmarks.live_inputs import INPUTS, Given
 from benchmarks.renderer import largest_renderer
 from benchmarks.report import command, markdown, processor, publish
@@ -59,50 +58,22 @@ TAKE = """() => {
 }"""
 
 
-@dataclass(slots=True)
-class Measured:
+@dataclass(slots=True, kw_only=True)
+class Measured(Compared):
     """What was measured of one model."""
 
-    name: str
     megabytes: float
     opening: float = 0.0
     ready: float = 0.0
     memory: float = 0.0
-    equal_outputs: int = 0
-    equal_traces: int = 0
-    differences: list[float] = field(default_factory=list)
-    milliseconds: list[float] = field(default_factory=list)
     computed: list[float] = field(default_factory=list)
-    items: int = 0
     asked: int = 0
-
-    def add(self, found: Trace, expected: Trace, milliseconds: float) -> None:
-        """Add the traces of one input."""
-        self.milliseconds.append(milliseconds)
-        self.items += len(expected.output.probabilities)
-        if found.fields["target"].raw != expected.fields["target"].raw:
-            return
-        self.equal_outputs += 1
-        self.equal_traces += plain(found) == plain(expected)
-        for site, attention in expected.maps.items():
-            difference = np.abs(found.maps[site].weights - attention.weights).max(initial=0)
-            self.differences.append(float(difference))
-        for site, gaze in expected.gazes.items():
-            # The largest distance between corners, as a share of the picture's larger side.
-            away = np.abs(found.gazes[site].corners - gaze.corners).max(initial=0)
-            assert expected.request.picture is not None
-            side = max(expected.request.picture.width, expected.request.picture.height)
-            self.differences.append(float(away) / side)
 
     @property
     def row(self) -> tuple[str, ...]:
         """The cells of its row."""
-        count = len(self.milliseconds)
         return (
-            self.name,
-            f"{self.equal_outputs} of {count}",
-            f"{self.equal_traces} of {count}",
-            f"{max(self.differences, default=0):.1e}",
+            *self.agreement,
             f"{self.asked}",
             f"{np.median(self.milliseconds):.0f} ms",
             f"{np.mean(self.computed):.0f} ms",
@@ -145,7 +116,7 @@ def measured(name: str, browser: Browser, folder: Path, options: Options) -> Mea
     page.on("request", lambda request: asked.append(request.url))
     if options.is_double:
         _make_double(python)
-    found = Measured(name, path.stat().st_size / 1e6)
+    found = Measured(name=name, megabytes=path.stat().st_size / 1e6)
     since = time.perf_counter()
     page.goto(path.as_uri(), wait_until="commit")
     page.locator("main > .panel [data-ready]").first.wait_for()

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from areaviz.metrics.linked_examples import is_count
+from areaviz.metrics.linked_examples import KnownExamples, is_count
 from areaviz.metrics.pointed_words import PointedWords, hit_interval
 from areaviz.metrics.pointing import Box, in_any, middles_inside
 from areaviz.trace.areas import AreaGrid
@@ -50,15 +50,12 @@ class Boxed:
         return cls(words, attention.grid, attention.weights.shape[2], boxes)
 
 
-@dataclass(frozen=True, slots=True)
-class BoxedExamples:
+class BoxedExamples(KnownExamples[Boxed]):
     """Traces with boxes for some of their queries."""
 
     noun = "boxes"
     measure = "share of wrong queries"
     place = "the middle"
-
-    examples: Sequence[Boxed]
 
     @classmethod
     def read(cls, examples: Sequence[tuple[Trace, Boxes]], site: str) -> Self:
@@ -73,10 +70,6 @@ class BoxedExamples:
             _check(number, attention.weights.shape[2], boxes)
             found.append(Boxed.of(attention, boxes))
         return cls(found)
-
-    def halves(self) -> tuple[Self, Self]:
-        """Return every second example, from the first and from the second one on."""
-        return type(self)(self.examples[::2]), type(self)(self.examples[1::2])
 
     def error(self, heads: Sequence[Choice]) -> float:
         """Return the share of queries that the mean map of heads points at wrongly, 0..1."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
 
 from areaviz.metrics.aer import LinkCounts, count_links
 from areaviz.metrics.aligner import diagonal_links
@@ -25,15 +25,26 @@ WordLinks = Set[tuple[int, int]]
 """Links of an example: (word of the text attended to, word that attends), counted from 0."""
 
 
+E = TypeVar("E")
+
+
 @dataclass(frozen=True, slots=True)
-class LinkedExamples:
+class KnownExamples(Generic[E]):
+    """Examples of which it is known where the attention should be."""
+
+    examples: Sequence[E]
+
+    def halves(self) -> tuple[Self, Self]:
+        """Return every second example, from the first and from the second one on."""
+        return type(self)(self.examples[::2]), type(self)(self.examples[1::2])
+
+
+class LinkedExamples(KnownExamples[LinkedMaps]):
     """Traces from text to text with their links."""
 
     noun = "links"
     measure = "alignment error"
     place = "the diagonal"
-
-    maps: Sequence[LinkedMaps]
 
     @classmethod
     def read(cls, examples: Sequence[tuple[Trace, WordLinks]], site: str) -> Self:
@@ -44,26 +55,22 @@ class LinkedExamples:
         """
         return cls([_checked(number, *one, site) for number, one in enumerate(examples, 1)])
 
-    def halves(self) -> tuple[Self, Self]:
-        """Return every second example, from the first and from the second one on."""
-        return type(self)(self.maps[::2]), type(self)(self.maps[1::2])
-
     def error(self, heads: Sequence[Choice]) -> float:
         """Return the alignment error rate of the mean map of heads, 0..1."""
-        return alignment_error(self.maps, heads)
+        return alignment_error(self.examples, heads)
 
     def interval(self, heads: Sequence[Choice]) -> tuple[float, float]:
         """Return the ends of the 95 % interval of the error."""
-        low, high = interval([one.counts(heads) for one in self.maps])
+        low, high = interval([one.counts(heads) for one in self.examples])
         return float(low), float(high)
 
     def at_place(self) -> float:
         """Return the error of the links on the diagonal."""
-        return _rate([_diagonal(one) for one in self.maps])
+        return _rate([_diagonal(one) for one in self.examples])
 
     def by_position(self, heads: Sequence[Choice]) -> float:
         """Return the error of the links that the same heads make in the next example."""
-        return _rate(other_place_counts(self.maps, heads))
+        return _rate(other_place_counts(self.examples, heads))
 
 
 def _checked(number: int, trace: Trace, links: WordLinks, site: str) -> LinkedMaps:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,20 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
 Open = Callable[..., Page]
+
+
+@contextmanager
+def enclosed(page: Page, *own: str) -> Iterator[None]:
+    """Fail the test if a page has an error, or asks for what does not begin with one of `own`."""
+    asked: list[str] = []
+    problems: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("websocket", lambda socket: asked.append(socket.url))
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("console", lambda said: problems.append(said.text) if said.type == "error" else None)
+    yield
+    assert [url for url in asked if not url.startswith(own)] == []
+    assert problems == []
 
 
 @pytest.fixture

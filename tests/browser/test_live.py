@@ -24,6 +24,7 @@ from areaviz.publish.live_model import LiveModel
 from areaviz.trace.interventions import Change, Gate, Hide, Weigh
 from areaviz.trace.request import Focus, Request
 from areaviz.views.why_parts import Question, candidates, explain, signed
+from tests.browser.exported import enclosed
 from tests.components.live.node import assert_equal_traces, plain_request, trace_of
 from tests.sampled import sampled
 
@@ -67,16 +68,10 @@ def file(python: Model, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def live(page: Page, file: Path) -> Iterator[Page]:
     """Open the page from the disk. Only the file and its worker may be requested."""
-    asked: list[str] = []
-    problems: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("websocket", lambda socket: asked.append(socket.url))
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.goto(file.as_uri())
-    expect(page.locator("html[data-live=ready]")).to_have_count(1)
-    yield page
-    assert [url for url in asked if url != file.as_uri() and not url.startswith("blob:")] == []
-    assert problems == []
+    with enclosed(page, file.as_uri(), "blob:"):
+        page.goto(file.as_uri())
+        expect(page.locator("html[data-live=ready]")).to_have_count(1)
+        yield page
 
 
 def write(page: Page, text: str) -> None:

@@ -17,6 +17,7 @@ from areaviz.data.places import CHECKPOINTS
 from areaviz.models import MODELS
 from areaviz.publish.live_pair import live_pair
 from areaviz.trace.request import Request
+from tests.browser.exported import enclosed
 from tests.sampled import sampled
 
 pytestmark = pytest.mark.browser
@@ -35,17 +36,10 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def pair(page: Page, file: Path) -> Iterator[Page]:
     """Open the file. Only the file itself and its workers may be requested."""
-    asked: list[str] = []
-    problems: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on("console", lambda said: problems.append(said.text) if said.type == "error" else None)
-    page.goto(file.as_uri())
-    expect(page.locator("html[data-live=ready]")).to_have_count(1)
-    yield page
-    own = (file.as_uri(), "blob:", "data:", "about:srcdoc")
-    assert [url for url in asked if not url.startswith(own)] == []
-    assert problems == []
+    with enclosed(page, file.as_uri(), "blob:", "data:", "about:srcdoc"):
+        page.goto(file.as_uri())
+        expect(page.locator("html[data-live=ready]")).to_have_count(1)
+        yield page
 
 
 def test_both_models_answer_what_is_typed_once(pair: Page) -> None:
