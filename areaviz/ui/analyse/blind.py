@@ -111,13 +111,7 @@ def without_measures(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def has_rated_all(judgements: Sequence[Judgement], place: int, names: Sequence[str]) -> bool:
-    """Return whether the rater has judged the outputs of all systems for one example.
-
-    Args:
-        judgements: the rater's judgements in the dataset.
-        place: the index of the example.
-        names: the names of the systems.
-    """
+    """Return whether the rater has judged the outputs of all systems for one example."""
     rater = rater_name()
     own = {one.model for one in judgements if one.example == place and one.rater == rater}
     return bool(rater) and own.issuperset(names)

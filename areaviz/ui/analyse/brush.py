@@ -27,15 +27,7 @@ def brushed_bars(
     name: str,
     groups: Groups = NO_GROUPS,
 ) -> pd.DataFrame:
-    """Draw the distribution of a metric, and return the rows selected by a drag.
-
-    Args:
-        page: its state receives the examples of a clicked bar.
-        table: the rows to choose from.
-        column: the column of the metric.
-        name: the displayed name of the metric.
-        groups: groups of rows with different colours.
-    """
+    """Draw the distribution of a metric, and return the rows selected by a drag."""
     values = table[column].to_numpy(np.float32)
     title = f"{name} of {counted(len(table), 'example')}"
     note = "drag over the bars to keep these examples, or click one; double-click to keep all"
@@ -66,15 +58,7 @@ def brushed_points(
     names: tuple[str, str],
     groups: Groups = NO_GROUPS,
 ) -> pd.DataFrame:
-    """Draw two metrics against each other, and return the rows selected by a drag.
-
-    Args:
-        page: opens the example of a clicked point.
-        table: the rows to choose from.
-        columns: the columns of the metrics, the horizontal one first.
-        names: the displayed names of the metrics.
-        groups: groups of rows with different colours.
-    """
+    """Draw two metrics, the horizontal one first, and return the rows selected by a drag."""
     across, up = columns
     x, y = table[across].to_numpy(np.float32), table[up].to_numpy(np.float32)
     title = f"{names[1]} against {names[0]}, {counted(len(table), 'example')}"

@@ -41,14 +41,7 @@ class Output:
 
 
 def compared_texts(page: AnalysePage, systems: Systems, place: int, table: pd.DataFrame) -> None:
-    """Draw the source, the references and the outputs of all systems for one example.
-
-    Args:
-        page: its state says what the outputs are compared with.
-        systems: the systems.
-        place: the index of the example in the dataset.
-        table: all examples with their scores.
-    """
+    """Draw the source, the references and the outputs of all systems for one example."""
     example, outputs = systems.dataset.examples[place], _outputs(place, systems, table)
     if not outputs:
         return

@@ -30,13 +30,7 @@ SIZES = {1: "1", 2: "2", 3: "3", 4: "4"}
 
 
 def choose_pair(page: AnalysePage, table: pd.DataFrame, titles: Sequence[str]) -> pd.DataFrame:
-    """Let two of several systems be chosen, and return the table with the changes between them.
-
-    Args:
-        page: holds the choice.
-        table: of the examples.
-        titles: of all systems, with their numbers.
-    """
+    """Let two of several systems be chosen, and return the table with the changes between them."""
     if len(titles) < 3:
         page.set(first=0, second=1)
         return table

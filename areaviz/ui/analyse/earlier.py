@@ -67,11 +67,7 @@ def keep_address(page: AnalysePage, chosen: ChosenSet, analyses: Sequence[Analys
 
 
 def earlier_analyses(now: Mapping[str, str]) -> None:
-    """Draw the list of the user's analyses without the open one.
-
-    Args:
-        now: the URL parameters of the open analysis.
-    """
+    """Draw the list of the user's analyses without the open one, which has these parameters."""
     _tell_evicted()
     entries = [entry for entry in reader_files().entries() if entry.params != now]
     if not entries:

@@ -118,15 +118,7 @@ def open_example(
     listed: Sequence[int],
     table: pd.DataFrame,
 ) -> None:
-    """Draw the open example, if there is one, with buttons to its neighbours in the table.
-
-    Args:
-        page: its state has the index of the open example.
-        backend: runs the example again to show its attention.
-        systems: the systems.
-        listed: indices of the examples in the order of the table.
-        table: all examples with their scores.
-    """
+    """Draw the open example, if there is one, with buttons to its neighbours in the table."""
     dataset, place = systems.dataset, page.state.example
     if place is None or place >= len(dataset.examples):
         return

@@ -70,12 +70,7 @@ def _chosen_colour(page: AnalysePage, table: pd.DataFrame) -> str | None:
 
 
 def first_measure(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
-    """Return the metric with which the table opens: of two systems, the second one's worst change.
-
-    Args:
-        table: the examples.
-        titles: the titles of the metrics by column, at least one.
-    """
+    """Return the metric with which the table opens, of two systems a change if there is one."""
     known = [name for name, one in measures_of(table).items() if one.better]
     if USUAL in known:
         known.insert(0, USUAL)

@@ -31,14 +31,7 @@ from areaviz.ui.shell.table import read_table
 def result(
     page: AnalysePage, backend: Backend, systems: Systems, corpus: Frequency | None = None
 ) -> None:
-    """Draw all results.
-
-    Args:
-        page: the page with its state.
-        backend: runs an example when it is opened.
-        systems: the systems as the page shows them.
-        corpus: word frequencies of a corpus; None uses those of the references.
-    """
+    """Draw all results; without a corpus, words are as frequent as in the references."""
     dataset, runs, titles = systems.dataset, systems.runs, systems.titles
     # A saved slice has priority over a metadata value with an equal name.
     slices = {**value_slices(dataset), **slices_of(dataset.digest)}

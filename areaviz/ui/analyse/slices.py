@@ -116,12 +116,7 @@ def save_slice(digest: str, chosen: pd.DataFrame) -> None:
 def save_places(digest: str, name: str, places: tuple[int, ...]) -> None:
     """Save examples as a slice in a callback; the user's own slice of that name is replaced.
 
-    An error is shown next to the menu of slices.
-
-    Args:
-        digest: the digest of the dataset.
-        name: the name of the slice, which is shortened if it is too long.
-        places: the indices of the examples.
+    The name is shortened if it is too long. An error is shown next to the menu of slices.
     """
     with defer_errors("saving the slice", PROBLEM):
         short, reader = shortened(name, LONGEST_SLICE), reader_mark()

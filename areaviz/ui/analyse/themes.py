@@ -36,14 +36,7 @@ def show_themes(
     systems: Systems,
     table: pd.DataFrame,
 ) -> tuple[Themes, ...]:
-    """Draw the section Themes; return the themes, () before the user has asked for them.
-
-    Args:
-        page: its state says whether themes are wanted, and which rows are selected.
-        backend: runs models to search for causes.
-        systems: the systems.
-        table: all examples of the dataset, as `build_table` returns them.
-    """
+    """Draw the section Themes; return the themes, () before the user has asked for them."""
     dataset, count = systems.dataset, len(systems)
     st.header("Themes", anchor=False)
     if len(table) < MIN_EXAMPLES:

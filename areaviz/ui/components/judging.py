@@ -35,13 +35,7 @@ class Sheet:
 
 
 def judging(sheet: Sheet, *, key: str, on_save: Callable[[], None]) -> None:
-    """Draw the sheet.
-
-    Args:
-        sheet: its content.
-        key: a widget key that is unique on the page.
-        on_save: called when the rater saves, see `given`.
-    """
+    """Draw the sheet; `on_save` is called when the rater saves, see `given`."""
     judgement = sheet.judgement
     # Send the texts unchanged: escaping characters would shift the positions of errors.
     texts = [{"side": OUTPUT, "title": sheet.title, "text": judgement.output}]

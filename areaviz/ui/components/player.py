@@ -7,13 +7,7 @@ from areaviz.ui.shell.component import component
 
 
 def player(played: Animation, label: str, *, key: str) -> None:
-    """Draw the first picture, a play button, and a scrubber with one stop per word.
-
-    Args:
-        played: the pictures to play.
-        label: the accessible name.
-        key: a widget key that is unique on the page.
-    """
+    """Draw the first picture, a play button, and a scrubber with one stop per word."""
     data = {
         "label": label,
         "title": played.title,

@@ -33,15 +33,7 @@ class Thumbnail:
 def thumbnails(
     label: str, pictures: Sequence[Thumbnail], chosen: str, *, key: str, on_pick: Callable[[], None]
 ) -> None:
-    """Draw pictures as buttons, the one named `chosen` marked.
-
-    Args:
-        label: the accessible name of the row.
-        pictures: the pictures.
-        chosen: the name of the chosen picture.
-        key: a widget key that is unique on the page.
-        on_pick: called when another picture is chosen.
-    """
+    """Draw pictures as buttons, the one named `chosen` marked; `on_pick` follows a click."""
     shown = [{"name": one.name, "title": one.title, "source": one.source} for one in pictures]
     data = {"label": label, "pictures": shown, "chosen": chosen}
     component("thumbnails")(key=key, data=data, on_picked_change=on_pick)

@@ -81,13 +81,7 @@ def options_popover(page: Page[State]) -> Iterator[None]:
 
 
 def model_and_options(page: ModelPage, cards: Cards, **options: Any) -> Card:
-    """Draw the choice of the model and the menu of its options; return the model.
-
-    Args:
-        page: its state has the chosen values.
-        cards: the cards of the offered models.
-        options: arguments of `run_options`.
-    """
+    """Draw the choice of the model and the menu of its options, see `run_options`; return it."""
     card = model_picker(page, cards)
     with options_popover(page):
         run_options(page, card, **options)

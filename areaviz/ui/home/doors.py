@@ -13,13 +13,7 @@ from areaviz.ui.shell.language import sentence
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """A card that leads to pages.
-
-    Args:
-        title: its title.
-        what: what the user can do there, in one or two sentences.
-        links: the paths of the pages, with the labels of their links.
-    """
+    """A card that leads to pages; `links` has their paths and labels."""
 
     title: str
     what: str

@@ -37,13 +37,7 @@ def with_attribution(
 
 
 def attribution_tab(page: WhatIfPage, cards: Cards, asked: Request) -> list[Tab]:
-    """Return the tab with the switch for attribution, if the model supports it.
-
-    Args:
-        page: its state says whether attribution is wanted.
-        cards: the cards of the models.
-        asked: the request of the trace.
-    """
+    """Return the tab with the switch for attribution, if the model supports it."""
     if "attribution" not in cards[asked.model].can:
         return []
 

@@ -101,13 +101,7 @@ def files(view: Download, trace: Trace, focus: Focus, paper: Paper = PAPER) -> M
 
 
 def downloads(label: str, offered: Mapping[str, Shown], key: str) -> None:
-    """Draw a menu of files; only the page's size is checked before a file is chosen.
-
-    Args:
-        label: the label of the menu.
-        offered: what can be downloaded, by its title.
-        key: a widget key that is unique on the page.
-    """
+    """Draw a menu of files; only the page's size is checked before a file is chosen."""
     with st.popover(label, key=f"files_{key}", type="tertiary"):
         title = next(iter(offered))
         if len(offered) > 1:

@@ -67,15 +67,7 @@ def _model_title(request: Request, _: Sequence[Request], cards: Cards) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result:
-    """The last result of a page.
-
-    Args:
-        page: the name of the page.
-        titles: the titles of the requests.
-        requests: the requests.
-        traces: the traces of the requests.
-        is_current: whether these are the present requests, not earlier ones.
-    """
+    """The last result of a page; `is_current` says whether its requests are the present ones."""
 
     page: str
     titles: tuple[str, ...]

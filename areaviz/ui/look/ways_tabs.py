@@ -39,14 +39,7 @@ Shown = Sequence[tuple[Reader, Trace]]
 
 @st.fragment
 def below_readings(page: WaysPage, shown: Shown, step: int, request: Request | None) -> None:
-    """Draw the tabs and the link.
-
-    Args:
-        page: its state has the open tabs and the selection.
-        shown: the models with their traces.
-        step: the shown look, from 0.
-        request: the request that a link restores; None if there is no link.
-    """
+    """Draw the tabs and the link to a request, if there is one."""
     tabs = [
         Tab(COSTS, "What each costs", lambda trace, focus: _costs(shown)),
         Tab(VIEW, "Look closer", lambda trace, focus: _look_closer(page, shown, step)),

@@ -27,14 +27,7 @@ _AREAS, _ITEMS = "area", "regular"
 
 
 def without_tab(page: AnyPage, backend: Backend, cards: Cards, request: Request) -> list[Tab]:
-    """Return the tab of the model without areas, if the request's model has such a partner.
-
-    Args:
-        page: its state can name a model to compare with.
-        backend: runs the partner when the tab is open.
-        cards: the cards of the page's models.
-        request: the request of the trace, without the user's changes.
-    """
+    """Return the tab of the model without areas, if the request's model has such a partner."""
     other = partner_without_areas(cards[request.model], cards)
     if other is None:
         return []

@@ -81,12 +81,7 @@ def _found(page: TensorsPage) -> tuple[Trace, str]:
 
 
 def _chosen(page: TensorsPage, has_served: bool) -> UploadedFile | None:
-    """Return the user's file; also draw the buttons for the example.
-
-    Args:
-        page: the page.
-        has_served: whether the app was started with a trace, which the page opens with.
-    """
+    """Return the user's file; also draw the buttons for the example."""
     file = st.file_uploader(
         "A file of attention weights",
         key=page.key("file"),

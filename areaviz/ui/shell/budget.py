@@ -132,9 +132,6 @@ def memory() -> Budget:
 def budget_bytes(name: str) -> int:
     """Return a budget in bytes: the operator's setting, or the default.
 
-    Args:
-        name: `MEMORY` or `DISK`.
-
     Raises:
         InputError: the setting is not a positive whole number.
     """

@@ -16,9 +16,6 @@ def component(name: str) -> Any:
     """Return the Streamlit component of this name in the language of the page.
 
     Streamlit has no types for it.
-
-    Args:
-        name: a key of `areaviz.components.parts.COMPONENTS`.
     """
     has_texts = TEXTS in COMPONENTS[name]
     return component_in(name, language() if has_texts else ENGLISH)
@@ -26,12 +23,7 @@ def component(name: str) -> Any:
 
 @lru_cache(maxsize=64)
 def component_in(name: str, language: str) -> Any:
-    """Return a Streamlit component with its texts in a language; it is registered at first use.
-
-    Args:
-        name: a key of `areaviz.components.parts.COMPONENTS`.
-        language: one of `catalogue.KNOWN`.
-    """
+    """Return a Streamlit component with its texts in a language; it is registered at first use."""
     made = parts(name, language)
     script = f"{made.js}\nexport default mount;\n"
     own = f"areaviz.{name}" if language == ENGLISH else f"areaviz.{name}-{language}"

@@ -28,11 +28,7 @@ TIDY_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """An open page.
-
-    Args:
-        session: the id of its session.
-    """
+    """An open page, by the id of its session."""
 
     session: str
 

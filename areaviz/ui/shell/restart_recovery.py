@@ -72,9 +72,7 @@ def begin() -> None:
 def take_up(is_open: bool) -> None:
     """Apply the waiting values whose widgets are drawn by now; call this after drawing.
 
-    Args:
-        is_open: whether the page itself was drawn, not the form for the access token, after which
-            the values still wait.
+    If the page is not open, but asks for the access token, the values still wait.
     """
     state = st.session_state
     state[_DRAWN] = True

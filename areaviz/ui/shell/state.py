@@ -193,14 +193,7 @@ def _area(code: str) -> Area | None:
 def link_params(
     request: Request, focus: Focus | None = None, view: str = "", compare: str = ""
 ) -> dict[str, str]:
-    """Return the URL parameters of a view.
-
-    Args:
-        request: the request to run.
-        focus: the selection.
-        view: the name of the view.
-        compare: the name of the other model, or `options.COUNTERPART`.
-    """
+    """Return the URL parameters of a view; `compare` names a model, or is `options.COUNTERPART`."""
     params = to_params(request, focus)
     if view:
         params[VIEW] = view

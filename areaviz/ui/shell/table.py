@@ -19,11 +19,7 @@ _NONE = {"", "–"}
 
 
 def read_table(table: pd.DataFrame | Mapping[str, Sequence[str]]) -> None:
-    """Draw a table without an index.
-
-    Args:
-        table: the cells as Markdown text, by the titles of their columns.
-    """
+    """Draw a table without an index; its cells are Markdown text."""
     # Import here: pandas takes half a second and 60 MB, which pages without a table save.
     import pandas as pd
 

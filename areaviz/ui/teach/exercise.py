@@ -40,11 +40,7 @@ def exercise_params(request: Request, layer: int, head: int, item: int) -> dict[
 
 
 def draw_maker(first: Trace) -> None:
-    """Draw the form that makes the link of an exercise.
-
-    Args:
-        first: the translation that the form begins with.
-    """
+    """Draw the form that makes the link of an exercise; it begins with a translation."""
     st.header(sentence("Copy an exercise of your own"), anchor=False)
     st.markdown(
         sentence(
@@ -74,12 +70,7 @@ def draw_maker(first: Trace) -> None:
 
 
 def draw_exercise(params: Mapping[str, str], model: str) -> None:
-    """Draw the question of a link, and its answer once it is asked for.
-
-    Args:
-        params: the URL parameters.
-        model: the translator of links that name none.
-    """
+    """Draw the question of a link, and its answer once asked for; a link may name no `model`."""
     with show_errors(message("opening the exercise")):
         request, focus = from_params({"model": model, **params})
         trace = engine().trace(request.checked())
@@ -121,9 +112,7 @@ def checked_focus(trace: Trace, focus: Focus | None) -> Focus:
 def verdict(guess: Sequence[int], area: Area) -> str:
     """Say how a guess compares with the area, what is right first.
 
-    Args:
-        guess: the guessed items; those between the first and the last belong to it.
-        area: the heaviest area of the head.
+    The items between the first and the last guessed one belong to the guess.
     """
     if not guess:
         return ""

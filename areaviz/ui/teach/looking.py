@@ -53,11 +53,7 @@ class Looking:
 
 
 def compare_looking(backend: Backend, model: str) -> Looking:
-    """Run the three translations.
-
-    Args:
-        backend: runs the model.
-        model: the name of a translator with attention to areas.
+    """Run the three translations with a translator that attends to areas.
 
     Raises:
         InputError: the model cannot be changed in this way.

@@ -72,13 +72,7 @@ class Row:
 
 
 def plan_rows(hero: Trace, looking: Looking | None, compared: Sequence[str]) -> list[Row]:
-    """Return the parts of the lesson, with answers read from traces.
-
-    Args:
-        hero: the translation that Home shows.
-        looking: the runs of the debate, None if its model is missing.
-        compared: the sentences of the answer about translation without attention.
-    """
+    """Return the parts of the lesson, with answers read from traces."""
     first = first_look(hero)
     text = hero.request.text
     word = hero.fields[hero.maps[SITE].query].labels[first.items[0]].strip()
@@ -315,14 +309,7 @@ def _links(links: Sequence[tuple[str, str]]) -> str:
 def without_attention(
     worse: int, better: int, count: int, worst: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Return the answer about translation without attention.
-
-    Args:
-        worse: the number of translations that get worse without attention.
-        better: the number that get better.
-        count: the number of all translations.
-        worst: the texts of the worst one: "text", "output_0" and "output_1".
-    """
+    """Return the answer about translation without attention: counts, and the worst texts."""
     return (
         sentence(
             "Without attention, {worse} of {count} translations get worse and {better} better.",

@@ -171,9 +171,7 @@ def rectangle_step(trace: Trace) -> Step:
 def reason_step(trace: Trace, before: Trace | None) -> Step:
     """Offer to ask without the fact that the last hop reads, or say what that has changed.
 
-    Args:
-        trace: the shown trace.
-        before: the trace of the whole story, None if it is not stored.
+    The trace of the whole story is `before`, None if it is not stored.
     """
     whole = before or trace
     fact = read_fact(whole)
@@ -236,8 +234,7 @@ MISSING = Step(message("This page has nothing to show for this step. Go on with 
 def addresses(hero: Trace) -> list[str]:
     """Return the addresses of the five steps, relative to any page of the app.
 
-    Args:
-        hero: the trace that Home shows, which Translate shows again.
+    Home shows the trace `hero`, and Translate shows it again.
     """
     looks = [_focused(hero, first_look(hero)), _focused(hero, mixed_look(hero))]
     params = [{}, *looks, {"picture": PICTURE, "site": SITE}, {"text": STORY.text}]

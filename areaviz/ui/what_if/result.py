@@ -78,12 +78,7 @@ def faithful(
 ) -> None:
     """Draw the faithfulness of the selected map, which is measured on demand.
 
-    Args:
-        page: its state says what was measured.
-        backend: runs the model without parts of the map.
-        run: the request, and the trace of the map.
-        focus: the map.
-        contrast: a word and an alternative for an additional measurement.
+    A word and its alternative, `contrast`, allow another measurement.
     """
     trace = run.before
     attention = trace.maps[focus.site]

@@ -134,11 +134,7 @@ def apply_link(page: WhatIfPage, request: Request, asked: Request) -> None:
     """Apply a link's interventions to this input, if it is the input of the link.
 
     They wait until the link's input is given, for example until its picture is uploaded again.
-
-    Args:
-        page: its state has the interventions.
-        request: the input.
-        asked: the input in the form that a link has.
+    A link has the form of `asked`.
     """
     link = page.state.linked
     if link is not None and _is_about(link, asked):
