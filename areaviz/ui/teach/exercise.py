@@ -26,7 +26,7 @@ from areaviz.ui.shell.language import language_params, sentence
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.page import told_apart
 from areaviz.ui.shell.state import link_params
-from areaviz.ui.teach.looking import span_text
+from areaviz.ui.tour.step_texts import percent_text, span_text
 
 EXERCISE = "exercise"
 """The URL parameter with which an exercise opens."""
@@ -174,7 +174,7 @@ def _ask(trace: Trace, focus: Focus, params: dict[str, str]) -> None:
         "Head {head} takes **“{span}”** ({share}).",
         head=head,
         span=span,
-        share=f"{100 * top.weight:.0f} %",
+        share=percent_text(top),
     )
     st.markdown(f"{verdict(guess, top.area)} {took}")
     with st.container(border=True):

@@ -12,9 +12,9 @@ from areaviz.backend.base import Backend
 from areaviz.interactive.first_look import SITE
 from areaviz.trace.areas import Area
 from areaviz.trace.interventions import Hide, Weigh
-from areaviz.trace.query import top_areas
-from areaviz.trace.record import Field, Trace
+from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
+from areaviz.ui.tour.step_texts import span_text, tops_of_heads
 
 TEXT = "A young woman in a blue dress is reading a book."
 HIDDEN_WORD, LAYER = "young", 0
@@ -77,19 +77,13 @@ def output_text(trace: Trace) -> str:
     return trace.fields[trace.output.field].raw
 
 
-def span_text(field: Field, area: Area) -> str:
-    """Return the text of an area of a sequence."""
-    first, last = area.left, area.left + area.width - 1
-    return field.raw[field.anchors[first, 0] : field.anchors[last, 1]].strip()
-
-
 def _most_agreed(trace: Trace, inside: int) -> tuple[int, Area, int]:
     """Return the item for which most heads take one area of several words with `inside` in it."""
     attention = trace.maps[SITE]
     found: Counter[tuple[int, Area]] = Counter()
     for item in range(len(trace.fields[attention.query])):
-        for head in range(attention.heads):
-            area = top_areas(attention, LAYER, head, item, k=1)[0].area
+        for top in tops_of_heads(attention, LAYER, item):
+            area = top.area
             if area.width > 1 and area.left <= inside < area.left + area.width:
                 found[item, area] += 1
     (item, area), takers = found.most_common(1)[0]

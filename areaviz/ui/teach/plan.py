@@ -14,12 +14,13 @@ from urllib.parse import urlencode
 from areaviz.interactive.first_look import SITE, first_look
 from areaviz.texts.catalogue import decimal
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.query import find_words, top_areas
+from areaviz.trace.query import find_words
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.shell.language import language, sentence, with_language
 from areaviz.ui.shell.state import VIEW, WHAT_IF, link_params
-from areaviz.ui.teach.looking import HIDDEN_WORD, LAYER, Looking, output_text, span_text
+from areaviz.ui.teach.looking import HIDDEN_WORD, LAYER, Looking, output_text
+from areaviz.ui.tour.step_texts import percent_text, span_text, tops_of_heads
 
 SUMMED_ITEMS = (2, 3, 5, 6)
 """The items of lesson 3."""
@@ -163,16 +164,10 @@ def board_answer(trace: Trace) -> tuple[str, ...]:
     attention = trace.maps[first.site]
     memory = trace.fields[attention.memory]
     found = []
-    for head in range(attention.heads):
-        top = top_areas(attention, first.layer, head, first.items[0], k=1)[0]
-        found.append(
-            sentence(
-                "Head {head} takes “{span}” ({share}).",
-                head=head + 1,
-                span=span_text(memory, top.area),
-                share=f"{100 * top.weight:.0f} %",
-            )
-        )
+    for head, top in enumerate(tops_of_heads(attention, first.layer, first.items[0]), 1):
+        span, share = span_text(memory, top.area), percent_text(top)
+        said = sentence("Head {head} takes “{span}” ({share}).", head=head, span=span, share=share)
+        found.append(said)
     return (sentence("In layer {layer}:", layer=first.layer + 1), " ".join(found))
 
 
@@ -184,9 +179,8 @@ def wide_answer(trace: Trace) -> str:
     runs = [run for run in find_words(query) if query.labels[run[0]].strip().isalpha()]
     wide = 0
     for start, _ in runs:
-        heads = range(attention.heads)
-        tops = [top_areas(attention, first.layer, head, start, k=1)[0].area for head in heads]
-        wide += any(area.width >= 3 for area in tops)
+        tops = tops_of_heads(attention, first.layer, start)
+        wide += any(top.area.width >= 3 for top in tops)
     return sentence(
         "In the sentence on Home, layer {layer}, a head takes three words or more for {wide} of the"
         " {count} German words.",
@@ -248,7 +242,8 @@ def _debate(looking: Looking) -> Row:
     """Return the part that asks whether looking is a reason."""
     attention = looking.plain.maps[SITE]
     focus = Focus(SITE, LAYER, items=(looking.item,), unit="word")
-    ban, hide = ({**link_params(one.request, focus), VIEW: WHAT_IF} for one in _changed(looking))
+    runs = looking.banned, looking.hidden
+    ban, hide = ({**link_params(one.request, focus), VIEW: WHAT_IF} for one in runs)
     return Row(
         sentence("{start}–{end} min", start=35, end=42),
         sentence("Is looking a reason?"),
@@ -291,10 +286,6 @@ def _banned(looking: Looking) -> str:
     if output == output_text(looking.plain):
         return sentence("With that area banned everywhere, the translation stays the same.")
     return sentence("With that area banned everywhere, it writes “{output}”", output=output)
-
-
-def _changed(looking: Looking) -> tuple[Trace, Trace]:
-    return looking.banned, looking.hidden
 
 
 def _links(links: Sequence[tuple[str, str]]) -> str:

@@ -1,11 +1,11 @@
-"""The words and places of a trace, as the steps of the tour write them."""
+"""The words and places of a trace, as the tour and the teacher's page write them."""
 
 from __future__ import annotations
 
 from areaviz.texts.catalogue import message
 from areaviz.trace.areas import Area
-from areaviz.trace.query import Attended
-from areaviz.trace.record import Field
+from areaviz.trace.query import Attended, top_areas
+from areaviz.trace.record import AttentionMap, Field
 from areaviz.ui.shell.language import sentence
 
 
@@ -20,9 +20,15 @@ def word_text(field: Field, item: int) -> str:
     return field.raw[start:end].strip()
 
 
-def span_text(field: Field, top: Attended) -> str:
-    """Return the text of an area."""
-    first, last = top.area.left, top.area.left + top.area.width - 1
+def tops_of_heads(attention: AttentionMap, layer: int, item: int) -> list[Attended]:
+    """Return the heaviest area of every head of a layer for an item that attends."""
+    heads = range(attention.heads)
+    return [top_areas(attention, layer, head, item, k=1)[0] for head in heads]
+
+
+def span_text(field: Field, area: Area) -> str:
+    """Return the text of an area of a sequence."""
+    first, last = area.left, area.left + area.width - 1
     return field.raw[field.anchors[first, 0] : field.anchors[last, 1]].strip()
 
 

@@ -12,13 +12,20 @@ from urllib.parse import urlencode
 
 from areaviz.interactive.first_look import SITE, first_item, first_look
 from areaviz.texts.catalogue import message
-from areaviz.trace.query import Attended, find_words, top_areas
+from areaviz.trace.query import Attended, find_words
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.forms.reason_samples import STORIES
 from areaviz.ui.shell.language import sentence, with_language
 from areaviz.ui.shell.state import TOUR, link_params
-from areaviz.ui.tour.step_texts import percent_text, place_text, quoted, span_text, word_text
+from areaviz.ui.tour.step_texts import (
+    percent_text,
+    place_text,
+    quoted,
+    span_text,
+    tops_of_heads,
+    word_text,
+)
 
 END = "end"
 """The value of the URL parameter after the last step."""
@@ -84,7 +91,7 @@ def area_step(trace: Trace) -> Step:
     top = max(_tops(trace, focus, focus.items[0]), key=lambda one: one.weight * one.area.width)
     lit = word_text(target, focus.items[0])
     other = word_text(target, _neighbour(target, focus.items[0]))
-    taken = f"{quoted(span_text(source, top))} ({percent_text(top)})"
+    taken = f"{quoted(span_text(source, top.area))} ({percent_text(top)})"
     says = message(
         "It may take neighbours as one: an **area**. To write **{word}** it takes {taken}."
     )
@@ -118,9 +125,9 @@ def head_step(trace: Trace) -> Step:
             "For **{word}**, head {one} takes {single} alone; head {other} takes {several} as one.",
             word=lit,
             one=single + 1,
-            single=quoted(span_text(source, tops[single])),
+            single=quoted(span_text(source, tops[single].area)),
             other=several + 1,
-            several=quoted(span_text(source, tops[several])),
+            several=quoted(span_text(source, tops[several].area)),
         )
     asks = sentence("Point at another word.")
     return Step(says, asks, ".ribbon .legend", quoted(lit), watch=_SENTENCE)
@@ -293,10 +300,7 @@ def _focused(trace: Trace, focus: Focus) -> dict[str, str]:
 
 
 def _tops(trace: Trace, focus: Focus, item: int) -> list[Attended]:
-    """Return the heaviest area of every head for an item that attends."""
-    attention = trace.maps[focus.site]
-    heads = range(attention.heads)
-    return [top_areas(attention, focus.layer, head, item, k=1)[0] for head in heads]
+    return tops_of_heads(trace.maps[focus.site], focus.layer, item)
 
 
 def _heads_apart(tops: Sequence[Attended]) -> tuple[int | None, int | None]:
