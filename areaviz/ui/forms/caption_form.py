@@ -12,13 +12,7 @@ from areaviz.cards.card import Card
 from areaviz.trace.request import Request
 from areaviz.ui.forms.input_row import input_row
 from areaviz.ui.forms.model_choice import PictureModelState, fitting_picture
-from areaviz.ui.forms.options import (
-    compared_model,
-    model_picker,
-    options_popover,
-    run_options,
-    with_options,
-)
+from areaviz.ui.forms.options import compared_model, model_and_options, with_options
 from areaviz.ui.shell.page import Page
 from areaviz.ui.shell.state import Cards, Link
 from areaviz.ui.what_if.state import WhatIfState
@@ -47,9 +41,7 @@ def caption_form(page: Page[CaptionState], cards: Cards) -> tuple[Request, ...]:
         source = st.container(horizontal=True, vertical_alignment="center", gap="small")
     picture = fitting_picture(page, cards, source, source)
     with row:
-        card = model_picker(page, cards)
-        with options_popover(page):
-            run_options(page, card, LARGEST_AREA, CELLS)
+        card = model_and_options(page, cards, largest=LARGEST_AREA, extent=CELLS)
     other = compared_model(page, card, cards)
     models = [one for one in (card, other) if one is not None]
     _question(page, models)

@@ -14,9 +14,7 @@ from areaviz.ui.forms.input_row import input_row, sample_row
 from areaviz.ui.forms.options import (
     ModelState,
     compared_model,
-    model_picker,
-    options_popover,
-    run_options,
+    model_and_options,
     with_options,
 )
 from areaviz.ui.forms.samples import SAMPLES
@@ -56,9 +54,7 @@ def read_form(page: Page[ReadState], cards: Cards) -> tuple[Request, ...]:
         page.widget(
             st.text_area, "Text", "text", height=68, label_visibility="collapsed", then=page.unlock
         )
-        card = model_picker(page, cards)
-        with options_popover(page):
-            run_options(page, card, decodes=page.state.writes)
+        card = model_and_options(page, cards, decodes=page.state.writes)
     with st.container(
         key=page.key("below"), horizontal=True, vertical_alignment="center", gap="small"
     ):
