@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from areaviz.adapters.anchors import Piece, anchor_pieces
-from areaviz.adapters.edit_path import edit_path
+from areaviz.adapters.edit_path import WILDCARD, edit_path
 from areaviz.adapters.texts import Texts
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Field
@@ -157,6 +157,15 @@ def test_the_edit_path_costs_as_little_as_the_slow_table(
     assert cost == slow_cost(symbols, text)
     placed = [index for index in path if index >= 0]
     assert len(path) == len(symbols) and placed == sorted(set(placed))
+
+
+def test_a_window_keeps_only_symbols_whose_characters_it_holds() -> None:
+    """Check wildcards of three characters each, so that 2,048 symbols need 4,096 characters."""
+    letters = [0x4E00 + number for number in range(1200)]
+    symbols = [code for letter in letters for code in (WILDCARD, letter)]
+    text = [code for letter in letters for code in (*b"abc", letter)]
+    _, path = edit_path(np.array(symbols, np.int64), np.array(text, np.int64))
+    assert path[1::2] == [4 * number + 3 for number in range(1200)]
 
 
 def test_long_texts_are_aligned_in_windows() -> None:

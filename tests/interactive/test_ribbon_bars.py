@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from matplotlib.figure import Figure
 
-from areaviz.interactive.ribbon_bars import bands_height, bar_tints, choose_bars
+from areaviz.interactive.print_layout import Placed, PlacedText
+from areaviz.interactive.ribbon_bars import bands_height, bar_tints, choose_bars, draw_threads
 from areaviz.interactive.ribbon_table import Span
 from areaviz.trace.request import Focus
 
@@ -71,3 +73,17 @@ def test_bar_tints_colour_every_item_below_a_bar_deeper_for_more_weight() -> Non
         return int(colour[3:5], 16)
 
     assert all(green(deep[item][0]) < green(light[item][0]) for item in light)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "middle"), [((1,), 15), ((1, 2), 20), ((1, 2, 4), 20), ((1, 3, 4), 15)]
+)
+def test_threads_lead_to_the_middle_of_the_first_run(chosen: tuple[int, ...], middle: int) -> None:
+    items = [Placed(0, 10.0 * number, 10, "a", number) for number in range(6)]
+    own, other = PlacedText(items, {0: 100.0}), PlacedText(items, {0: 0.0})
+    bars = choose_bars(spans_of_heads([0.5])[:1], range(1), FOCUS)
+    axes = Figure().add_subplot()
+    draw_threads(axes, own, other, chosen, bars, is_below=False)
+    (thread,) = axes.patches
+    (start, *_, end) = thread.get_path().vertices.tolist()
+    assert start[0] == 10 and end == [middle, 100]

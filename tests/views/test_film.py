@@ -354,6 +354,18 @@ def test_film_is_not_offered_for_too_large_traces(
     assert not VIEW.fits(trace, Focus("encoder-decoder", items=(0, 1, 2)))
 
 
+def test_all_words_are_shown_with_a_chosen_one_up_to_the_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    trace, focus = fakes.caption_trace(), Focus("encoder-decoder", items=(0,))
+    count = len(film(trace, focus).frames)
+    assert count > 2
+    monkeypatch.setattr(frames, "MOST_FRAMES", count)
+    assert len(film(trace, focus).frames) == count
+    monkeypatch.setattr(frames, "MOST_FRAMES", count - 1)
+    assert len(film(trace, focus).frames) == 1
+
+
 def test_every_word_has_a_picture_of_its_own() -> None:
     trace = fakes.caption_trace("a small red circle")
     shown, drawn = played(trace, FOCUS), film(trace, FOCUS)

@@ -1,0 +1,20 @@
+"""Texts of the steps of the guided tour."""
+
+from __future__ import annotations
+
+import pytest
+
+from areaviz.trace.areas import Area
+from areaviz.ui.tour.step_texts import place_text
+
+
+@pytest.mark.parametrize(
+    ("area", "said"),
+    [
+        (Area(0, 0, 1, 1), "row 1, column 1"),
+        (Area(1, 2, 3, 2), "rows 2-4, columns 3-4"),
+        (Area(1, 2, 1, 2), "row 2, columns 3-4"),
+    ],
+)
+def test_place_of_an_area_counts_rows_and_columns_from_one(area: Area, said: str) -> None:
+    assert place_text(area) == said
