@@ -40,7 +40,16 @@ MOST = 24
 CLOSE = 1e-5
 """Relative difference of numbers that count as equal."""
 DPI = 100
-DEFAULTS = {"x0": 0, "y0": 0, "dx": 1, "dy": 1, "opacity": 1, "xgap": 0, "ygap": 0}
+DEFAULTS: dict[str, object] = {
+    "x0": 0,
+    "y0": 0,
+    "dx": 1,
+    "dy": 1,
+    "opacity": 1,
+    "xgap": 0,
+    "ygap": 0,
+}
+DEFAULTS |= {"symbol": "circle", "orientation": "v", "dash": "solid"}
 """Values that Plotly uses for missing fields."""
 _VALUE = re.compile(r"%\{(\w+)(?::([^}]+))?\}")
 _HOVER = ("hovertemplate", "hovertext", "text", "customdata")
@@ -129,6 +138,11 @@ def hovers(trace: dict[str, Any]) -> list[str]:
     return sorted(set(found))
 
 
+def _hovers_of(screen: dict[str, Any]) -> Counter[str]:
+    """Count all texts that a figure shows on hovering."""
+    return Counter(text for trace in screen["data"] for text in hovers(_plain(trace)))
+
+
 def _flat(value: Any) -> list[Any]:
     if not isinstance(value, list):
         return [] if value is None else [value]
@@ -162,8 +176,9 @@ def compared(before: Drawn, after: Drawn) -> tuple[list[str], int, float]:
         that differ by more than 8.
     """
     found: list[str] = []
-    for mine, theirs in zip(before.screen["data"], after.screen["data"], strict=False):
-        found += differences(hovers(_plain(mine)), hovers(_plain(theirs)), f"hover {mine['type']}")
+    said, says = (_hovers_of(drawn.screen) for drawn in (before, after))
+    found += [f"hover text lost: {text}" for text in said - says]
+    found += [f"hover text added: {text}" for text in says - said]
     one, other = (_without_hover(_plain(drawn.screen)) for drawn in (before, after))
     found += differences(one, other)
     if before.print.shape != after.print.shape:

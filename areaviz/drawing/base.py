@@ -124,8 +124,12 @@ def view_of_marks(
     table: Callable[[Drawn], Table],
     how_to_read: str = "",
     leads: At[bool] = lambda trace, focus: True,
+    print_plot: Callable[[Drawn], Plot] | None = None,
 ) -> View:
-    """Build a view that states its marks once, in `plot`, for the screen and for print."""
+    """Build a view that states its marks once, in `plot`, for the screen and for print.
+
+    If the positions of the marks are others in print, `print_plot` states them.
+    """
     return view(
         name,
         title,
@@ -134,7 +138,7 @@ def view_of_marks(
         find,
         lambda drawn: on_screen(plot(drawn)),
         table,
-        lambda drawn: in_print(plot(drawn)),
+        lambda drawn: in_print((print_plot or plot)(drawn)),
         how_to_read,
         leads,
     )

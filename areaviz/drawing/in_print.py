@@ -10,19 +10,21 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure as PrintFigure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import PercentFormatter
+from matplotlib.ticker import FixedFormatter, FixedLocator, MultipleLocator, PercentFormatter
 
-from areaviz.drawing.axes import (
-    print_labels,
-    print_scale,
-    print_signed_scale,
-    print_ticks,
-    print_titles,
-)
-from areaviz.drawing.labels import drawable
+from areaviz.drawing.axes import print_labels
+from areaviz.drawing.labels import Ticks, drawable
 from areaviz.drawing.marks import Axis, Bars, Key, Named, Panel, Path, Plot, Scale
 from areaviz.drawing.print_marks import PrintPen, Style, edge_of, ink
-from areaviz.drawing.theme import PRINT_FONT, PRINT_RULE, plain_axes, print_figure
+from areaviz.drawing.theme import (
+    PRINT_FONT,
+    PRINT_RULE,
+    decimals,
+    plain_axes,
+    print_figure,
+    scale_step,
+    times,
+)
 
 _LOW = 1.0
 """Height in inches below which a colour bar has three ticks."""
@@ -44,7 +46,7 @@ def in_print(plot: Plot) -> PrintFigure:
             pen.draw(axes, mark, panel.is_square)
         _set_axes(axes, panel, height)
     if plot.scale is not None:
-        _bar(figure, panels[0], plot.scale, ScalarMappable(*pen.colours()), height)
+        _add_bar(figure, panels[0], plot.scale, pen, height)
     if plot.key is not None:
         _key(figure, panels, plot.key, [_handle(mark) for mark in plot.named])
     return figure
@@ -57,15 +59,20 @@ def _set_axes(axes: Axes, panel: Panel, height: float) -> None:
     _set_ends(axes.set_ylim, down)
     _set_across(axes, across, panel.is_across_on_top)
     _set_down(axes, down, height)
-    print_titles(axes, across.title, down.title)
+    axes.set_xlabel(across.title, fontsize=8)
+    axes.set_ylabel(down.title, fontsize=8)
     if panel.is_square:
         axes.set_aspect("equal")
+    if panel.title:
+        axes.set_title(panel.title, fontsize=8, fontweight="bold")
+    if panel.aside:
+        axes.set_xlabel(panel.aside, fontsize=6.5, loc="left")
     if panel.upper is not None:
         upper = axes.twiny()
         plain_axes(upper)
         _set_ends(upper.set_xlim, panel.upper)
         _set_across(upper, panel.upper, is_on_top=True)
-        print_titles(upper, panel.upper.title)
+        upper.set_xlabel(panel.upper.title, fontsize=8)
     if panel.right is not None:
         totals = axes.secondary_yaxis("right")
         totals.set_yticks(panel.right.positions, panel.right.texts)
@@ -82,7 +89,7 @@ def _set_across(axes: Axes, one: Axis, is_on_top: bool) -> None:
     if not one.is_seen:
         axes.set_xticks([])
     if one.labels is not None and one.room is not None:
-        print_ticks(axes, one.placed(print_labels(one.labels, one.room[1])), is_on_top)
+        _label_across(axes, one.placed(print_labels(one.labels, one.room[1])), is_on_top)
     if one.ticks is not None:
         axes.set_xticks(one.ticks.positions, [drawable(text) for text in one.ticks.texts])
 
@@ -104,15 +111,46 @@ def _set_down(axes: Axes, one: Axis, height: float) -> None:
         axes.yaxis.set_major_formatter(PercentFormatter(1, 0))
 
 
-def _bar(
-    figure: PrintFigure, axes: Axes, scale: Scale, colours: ScalarMappable, height: float
+def _label_across(
+    axes: Axes,
+    shown: Ticks,
+    top: bool = False,
 ) -> None:
-    """Draw the colour bar."""
+    """Set the ticks of the horizontal axis of a matplotlib figure, below or above the plot."""
+    axes.set_xticks(shown.positions, shown.texts)
+    if top:
+        axes.xaxis.tick_top()
+        axes.xaxis.set_label_position("top")
+        axes.tick_params(length=0)
+    if shown.angle:
+        side = "left" if top else "right"
+        for text in axes.get_xticklabels():
+            text.set(
+                rotation=shown.angle,
+                rotation_mode="anchor",
+                ha=side,
+                va="center",
+            )
+
+
+def _add_bar(figure: PrintFigure, axes: Axes, scale: Scale, pen: PrintPen, height: float) -> None:
+    """Draw the colour bar, in per cent or as factors."""
+    norm, colours = pen.colours()
+    ticks: Style = {}
     if scale.is_signed:
-        print_signed_scale(figure, axes, colours, scale.unit, scale.top)
-        return
-    is_short = height < _LOW if scale.is_short is None else scale.is_short
-    print_scale(figure, axes, colours, scale.unit, scale.top, is_short)
+        steps = range(-int(scale.top), int(scale.top) + 1)
+        ticks["ticks"] = FixedLocator(list(steps))
+        ticks["format"] = FixedFormatter([times(step) for step in steps])
+    else:
+        is_short = height < _LOW if scale.is_short is None else scale.is_short
+        step = scale_step(scale.top, is_short)
+        ticks["ticks"] = MultipleLocator(step)
+        ticks["format"] = PercentFormatter(1, decimals(step))
+    values = ScalarMappable(norm, colours)
+    bar = figure.colorbar(values, ax=axes, pad=0.015, aspect=28, fraction=0.04, **ticks)
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(length=0, labelsize=PRINT_FONT)
+    bar.set_label(scale.unit, fontsize=PRINT_FONT)
 
 
 def _handle(mark: Named) -> Artist:

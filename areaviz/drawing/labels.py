@@ -107,11 +107,6 @@ def _print_font() -> FT2Font:
     return font_manager.get_font(font_manager.findfont("DejaVu Sans"))
 
 
-def for_screen(label: str) -> str:
-    """Make a label visible and escape it for Plotly."""
-    return escape(show_invisibles(label))
-
-
 def for_print(label: str) -> str:
     """Make a label visible and drawable in print."""
     return drawable(show_invisibles(label))

@@ -155,6 +155,10 @@ class Points:
     opacity: float = 1
     hovers: Sequence[str] = ()
     name: str = ""
+    # Place in the key; marks of one rank are in drawing order.
+    rank: int = 0
+    # Whether the symbols may reach beyond the axes.
+    may_overhang: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,12 +168,16 @@ class Texts:
     x: Places
     y: Places
     texts: Sequence[str]
+    # Heights in print, if they differ.
+    print_y: Places | None = None
     # Side of the point on which a text is, such as "bottom right"; "" centres it.
     side: str = ""
     size: Pair = LETTERS
     is_bold: bool = False
     # Colour of each text, or () for the page's.
     colours: Sequence[str] = ()
+    # Colour behind each text, or () for none.
+    grounds: Sequence[str] = ()
     opacity: float = 1
     # Whether the texts may reach beyond the axes.
     may_overhang: bool = False
@@ -184,6 +192,8 @@ class Frame:
     width: float
     height: float
     stroke: Stroke
+    # Colour inside, or "" for none. A filled rectangle is below all other marks.
+    fill: str = ""
     # Whether the line may reach beyond the axes.
     may_overhang: bool = False
 
@@ -219,6 +229,8 @@ class Axis:
     """An axis of a panel."""
 
     title: str = ""
+    # Title on screen, if it differs.
+    screen_title: str | None = None
     # From left to right, or from the bottom to the top; None for what the marks need.
     ends: Pair | None = None
     # Ends in print, if they differ.
@@ -232,6 +244,8 @@ class Axis:
     is_spread: bool = False
     # Ticks that are all shown, instead of labels.
     ticks: Ticks | None = None
+    # Whether short lines mark the ticks on screen.
+    has_ticks: bool = False
     # Whether the axis has lines at round values.
     has_grid: bool = False
     # Whether the values are shares, written as percentages.
@@ -263,6 +277,9 @@ class Panel:
     right: Ticks | None = None
     # Whether both axes have one unit of length.
     is_square: bool = False
+    # Text above the panel, and text to its right on screen and below it in print.
+    title: str = ""
+    aside: str = ""
     # Horizontal and vertical position on screen, in shares of the figure.
     columns: Pair = (0, 1)
     rows: Pair = (0, 1)
@@ -305,6 +322,7 @@ class Plot:
 
     @property
     def named(self) -> Sequence[Named]:
-        """The marks of the key."""
+        """The marks of the key, in its order."""
         marks = [mark for panel in self.panels for mark in panel.marks]
-        return [mark for mark in marks if isinstance(mark, Named) and mark.name]
+        named = [mark for mark in marks if isinstance(mark, Named) and mark.name]
+        return sorted(named, key=lambda mark: mark.rank if isinstance(mark, Points) else 0)

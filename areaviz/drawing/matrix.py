@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from areaviz.drawing.base import Row, Table
-from areaviz.drawing.labels import LONGEST, escape
+from areaviz.drawing.labels import LONGEST
 from areaviz.drawing.marks import (
     FOCUSED,
     Axis,
@@ -176,12 +176,6 @@ def matrix_height_px(rows: int) -> float:
     Few rows are drawn tall. Many rows shrink to the height of a label.
     """
     return float(np.clip(21 * rows, 84, np.clip(14.5 * rows, 460, 800)))
-
-
-def pair_texts(rows: Sequence[str], columns: Sequence[str]) -> list[list[str]]:
-    """Write the hover text of every cell: its row and its column, escaped for Plotly."""
-    names = [escape(column) for column in columns]
-    return [[f"{escape(row)} → {name}" for name in names] for row in rows]
 
 
 def tabulate(matrix: Matrix) -> Table:

@@ -1,26 +1,10 @@
-"""Numbered points of a figure."""
+"""Sides of points on which their numbers are drawn."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from plotly.graph_objects import Scatter
 
 from areaviz.trace.record import IntArray
-
-
-def numbered_points(points_N2: IntArray, **more: Any) -> Scatter:
-    """Draw points with their numbers, counted from 1, next to them.
-
-    Args:
-        points_N2: x and y from 0 to 1,000, y upwards.
-        more: other settings of Plotly's Scatter.
-    """
-    x, y = points_N2.T
-    numbers = [str(number) for number in range(1, len(points_N2) + 1)]
-    sides = [f"{down} {across}" for down, across in label_positions(points_N2)]
-    return Scatter(x=x, y=y, mode="markers+text", text=numbers, textposition=sides, **more)
 
 
 def label_positions(points_N2: IntArray) -> list[tuple[str, str]]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from plotly.graph_objects import Bar, Figure, Scatter
 
 from areaviz.drawing.axes import depth, legend, screen_labels, screen_ticks
 from areaviz.drawing.marks import Axis, Pair, Panel, Plot, Scale
-from areaviz.drawing.screen_marks import ScreenParts, ScreenPen, markup
+from areaviz.drawing.screen_marks import BOLD, ScreenParts, ScreenPen, markup
 from areaviz.drawing.theme import (
     CLEAR,
     EDGE,
@@ -83,6 +85,8 @@ def _set_axes(parts: ScreenParts, panel: Panel, number: str) -> None:
     if panel.right is not None:
         for place, text in zip(panel.right.positions, panel.right.texts, strict=True):
             parts.add("annotations", _at_right_end(place, text))
+    for annotation in _written_around(panel):
+        parts.add("annotations", annotation)
 
 
 def _reserve(parts: ScreenParts, one: Axis, is_on_top: bool, name: str) -> None:
@@ -118,7 +122,23 @@ def _axis(one: Axis, room: Pair | None, is_upright: bool = False) -> Layout:
         more |= {"tickvals": one.ticks.positions, "ticktext": list(map(markup, one.ticks.texts))}
         if not is_upright:
             more["tickangle"] = 0
-    return axis(one.title, **more)
+    if one.has_ticks:
+        more["ticks"] = "outside"
+    return axis(one.title if one.screen_title is None else one.screen_title, **more)
+
+
+def _written_around(panel: Panel) -> Iterator[Layout]:
+    """Yield the texts above a panel and to its right."""
+    (left, right), (bottom, top) = panel.columns, panel.rows
+    common = {"xref": "paper", "yref": "paper", "showarrow": False}
+    if panel.title:
+        font = {"size": SCREEN_FONT, "weight": BOLD}
+        place = {"x": (left + right) / 2, "y": top, "xanchor": "center", "yanchor": "bottom"}
+        yield {"text": markup(panel.title), "font": font, "yshift": 3} | place | common
+    if panel.aside:
+        place = {"x": right + 0.04, "y": (bottom + top) / 2, "xanchor": "left"}
+        place |= {"yanchor": "middle", "align": "left"}
+        yield {"text": markup(panel.aside), "font": {"size": SCREEN_FONT}} | place | common
 
 
 def _at_right_end(place: float, text: str) -> Layout:

@@ -107,12 +107,15 @@ class PrintPen:
         rows, columns = mark.values.shape
         across = np.asarray(mark.edges or np.arange(columns + 1) + mark.left)
         down = np.arange(rows + 1) + mark.top
-        if mark.values.size > _MOST_CELLS and not mark.edges or max(rows, columns) > CELLS:
+        is_large = mark.values.size > _MOST_CELLS or max(rows, columns) > CELLS
+        # A picture has columns of one width.
+        if is_large and not mark.edges:
             self._raster(axes, mark.values, across[0], down[0], across[-1], down[-1])
             return
         norm, colours = self.colours()
         gap: Style = {"edgecolors": "white", "linewidth": mark.gap[1]} if mark.gap[1] else {}
-        axes.pcolormesh(across, down, mark.values, cmap=colours, norm=norm, **gap)
+        mesh = axes.pcolormesh(across, down, mark.values, cmap=colours, norm=norm, **gap)
+        mesh.set_rasterized(is_large)
 
     def _raster(
         self,
@@ -154,6 +157,7 @@ class PrintPen:
             edgecolors=edges,
             linewidths=mark.edge.width[1],
             alpha=mark.opacity,
+            clip_on=not mark.may_overhang,
             zorder=3,
         )
         away = {"left": -4, "center": 0, "right": 4}
@@ -231,7 +235,7 @@ def _frame(axes: Axes, mark: Frame) -> None:
         (mark.left, mark.top),
         mark.width,
         mark.height,
-        fill=False,
+        facecolor=mark.fill or "none",
         clip_on=not mark.may_overhang,
         edgecolor=stroke.pop("color"),
         **stroke,
@@ -248,5 +252,10 @@ def _texts(axes: Axes, mark: Texts) -> None:
         "fontweight": "bold" if mark.is_bold else "normal",
     }
     colours: Sequence[str | None] = mark.colours or [None] * len(mark.texts)
-    for x, y, text, colour in zip(mark.x, mark.y, mark.texts, colours, strict=True):
-        axes.text(x, y, drawable(text), color=colour, **aligned)
+    heights = mark.y if mark.print_y is None else mark.print_y
+    for number, (x, y, text) in enumerate(zip(mark.x, heights, mark.texts, strict=True)):
+        ground: Style = {}
+        if mark.grounds:
+            box = {"facecolor": mark.grounds[number], "edgecolor": "none", "pad": 1}
+            ground = {"bbox": box}
+        axes.text(x, y, drawable(text), color=colours[number], **aligned, **ground)

@@ -92,16 +92,20 @@ class ScreenPen:
             case Points():
                 if mark.size[0]:
                     self._trace(self._points(mark))
-            case Texts():
+            case Texts(grounds=()):
                 self._trace(self._texts(mark))
+            case Texts():
+                self._grounded(mark)
             case Frame():
-                corner = {"x0": mark.left, "y0": mark.top}
+                corner: Layout = {"x0": mark.left, "y0": mark.top}
                 corner |= {"x1": mark.left + mark.width, "y1": mark.top + mark.height}
+                if mark.fill:
+                    corner |= {"fillcolor": mark.fill, "layer": "below"}
                 self._shape("rect", mark.stroke, corner)
             case Rule():
                 assert self.panel.down.ends is not None
                 start, end = sorted(self.panel.down.ends)
-                ends = {"x0": mark.x, "x1": mark.x, "y0": start, "y1": end}
+                ends: Layout = {"x0": mark.x, "x1": mark.x, "y0": start, "y1": end}
                 self._shape("line", mark.stroke, ends)
             case Hover():
                 self._trace(self._hover(mark))
@@ -117,7 +121,7 @@ class ScreenPen:
     def _references(self) -> Layout:
         return {"xref": f"x{self.number}", "yref": f"y{self.number}"}
 
-    def _shape(self, kind: str, stroke: Stroke, ends: dict[str, float]) -> None:
+    def _shape(self, kind: str, stroke: Stroke, ends: Layout) -> None:
         references = self._references if self.number else {}
         self.parts.add("shapes", {"type": kind, "line": line_of(stroke)} | ends | references)
 
@@ -222,7 +226,8 @@ class ScreenPen:
             mode="markers+text" if mark.texts else "markers",
             marker=marker,
             opacity=mark.opacity,
-            cliponaxis=False if mark.sides else None,
+            cliponaxis=False if mark.may_overhang else None,
+            legendrank=mark.rank or None,
             **texts,
             **self._hovers(mark.hovers),
             **self._name(mark.name),
@@ -246,6 +251,15 @@ class ScreenPen:
             cliponaxis=False if mark.may_overhang else None,
             **self._name(""),
         )
+
+    def _grounded(self, mark: Texts) -> None:
+        """Draw texts on coloured grounds."""
+        parts = zip(mark.x, mark.y, mark.texts, mark.colours, mark.grounds, strict=True)
+        for x, y, text, colour, ground in parts:
+            font = {"color": colour, "size": mark.size[0]}
+            look: Layout = {"text": markup(text), "font": font, "bgcolor": ground}
+            place: Layout = {"x": x, "y": y, "showarrow": False} | self._references
+            self.parts.add("annotations", look | place)
 
     def _hover(self, mark: Hover) -> Scatter:
         return Scatter(

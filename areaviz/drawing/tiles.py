@@ -1,29 +1,16 @@
-"""Small pictures side by side with a few words below each, on screen and in print."""
+"""Small pictures side by side with a few words below each."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure as PrintFigure
-from plotly.graph_objects import Figure
-
-from areaviz.drawing.axes import add_text, hover_points
 from areaviz.drawing.base import Table
-from areaviz.drawing.labels import drawable, escape, lines
-from areaviz.drawing.pictures import Pixels, to_data_uri
-from areaviz.drawing.theme import (
-    PRINT_FONT,
-    PRINT_WIDTH,
-    SCREEN_FONT,
-    Drawing,
-    print_figure,
-    screen_figure,
-)
+from areaviz.drawing.labels import Ticks
+from areaviz.drawing.marks import Axis, Hover, Image, Panel, Plot, Texts
+from areaviz.drawing.pictures import Pixels
+from areaviz.drawing.theme import PRINT_FONT, PRINT_WIDTH, SCREEN_FONT, Drawing
 
-# In px and inches: height of a line of words, and gap between two rows of tiles.
-_LINE_PX, _GAP_PX, _PRINT_LINE, _PRINT_GAP = 15.0, 12.0, 0.13, 0.1
 # Maximum share of its column that a picture fills.
 _BROAD = 0.94
 
@@ -68,130 +55,71 @@ class Sheet(Drawing):
             tops.append(tops[-1] + box + line * words + gap)
         return tops
 
-    def placed(self, tops: list[float]) -> Iterator[tuple[Tile, float, float]]:
-        """Yield every tile, the centre of its column of width 1, and the top of its row."""
-        for number, tile in enumerate(self.tiles):
-            yield tile, number % self.across + 0.5, tops[number // self.across]
+
+@dataclass(frozen=True, slots=True)
+class _Lengths:
+    """Lengths of a sheet, on screen or in print."""
+
+    # Width of a column, and height of the box that each picture is fitted into.
+    column: float
+    box: float
+    # Height of a line of words, and gaps below a picture and between two rows of tiles.
+    line: float
+    under: float
+    gap: float
 
 
-def draw(sheet: Sheet) -> Figure:
-    """Draw the tiles for the screen; each keeps its proportions at any column width."""
-    box = sheet.height
-    tops = sheet.tops(box, _LINE_PX, _GAP_PX)
-    figure = screen_figure(sheet, tops[-1], above=8, below=4)
-    placed = list(sheet.placed(tops))
-    for tile, middle, top in placed:
-        figure.add_layout_image(
-            source=to_data_uri(tile.pixels),
-            layer="below",
-            xref="x",
-            yref="y",
-            x=middle,
-            y=top + box,
-            sizex=_BROAD,
-            sizey=box,
-            xanchor="center",
-            yanchor="bottom",
-            sizing="contain",
-        )
-    tiles, x, row_tops = zip(*placed, strict=True)
-    y = [top + box / 2 for top in row_tops]
-    hovers = [lines(tile.hover) for tile in tiles]
-    first = [lines(tile.texts[:1]) for tile in tiles]
-    further = [lines(tile.texts[1:]) for tile in tiles]
-    under = [top + box + 1 for top in row_tops]
-    lower = [top + _LINE_PX for top in under]
-    bold = {"size": SCREEN_FONT + 1, "weight": 600}
-    plain = {"size": SCREEN_FONT, "weight": 400}
-    figure.add_traces(
-        [
-            hover_points(x, y, hovers, 0.7 * box),
-            add_text(
-                x,
-                under,
-                first,
-                bold,
-                "bottom center",
-                cliponaxis=False,
-            ),
-            add_text(
-                x,
-                lower,
-                further,
-                plain,
-                "bottom center",
-                cliponaxis=False,
-            ),
-        ]
+def plot_on_screen(sheet: Sheet) -> Plot:
+    """State the tiles for the screen, with columns of the width 1 and heights in px."""
+    return _plot(sheet, _Lengths(1, sheet.height, line=15, under=1, gap=12), is_square=False)
+
+
+def plot_in_print(sheet: Sheet) -> Plot:
+    """State the tiles for print, with all lengths in inches."""
+    column = (PRINT_WIDTH - (1.1 if sheet.rows else 0.3)) / sheet.across
+    high, wide = sheet.tiles[0].pixels.shape[:2]
+    box = min(sheet.height / 85, _BROAD * column * high / wide)
+    return _plot(sheet, _Lengths(column, box, line=0.13, under=0.02, gap=0.1), is_square=True)
+
+
+def _plot(sheet: Sheet, lengths: _Lengths, is_square: bool) -> Plot:
+    """Lay out the tiles row by row; each keeps its proportions."""
+    box, half = lengths.box, _BROAD * lengths.column / 2
+    tops = sheet.tops(box, lengths.line, lengths.gap)
+    images, x, row_tops = [], [], []
+    for number, tile in enumerate(sheet.tiles):
+        middle, top = (number % sheet.across + 0.5) * lengths.column, tops[number // sheet.across]
+        place = middle - half, top, middle + half, top + box
+        images.append(Image(tile.pixels, place, is_whole=True, down="bottom"))
+        x.append(middle)
+        row_tops.append(top)
+    hovers = ["\n".join(tile.hover) for tile in sheet.tiles]
+    centres = [top + box / 2 for top in row_tops]
+    under = [top + box + lengths.under for top in row_tops]
+    names = Ticks(tuple(top + box / 2 for top in tops[: len(sheet.rows)]), tuple(sheet.rows))
+    panel = Panel(
+        marks=[
+            *images,
+            Hover(x, centres, hovers, 0.7 * box),
+            *_words(sheet, x, under, lengths.line),
+        ],
+        across=Axis(ends=(0, sheet.across * lengths.column), is_seen=False),
+        down=Axis(ends=(tops[-1], 0), ticks=names),
+        is_square=is_square,
     )
-    names = [escape(name) for name in sheet.rows]
-    middles = [top + box / 2 for top in tops[: len(names)]]
-    figure.update_xaxes(visible=False, range=[0, sheet.across])
-    return figure.update_yaxes(
-        tickvals=middles,
-        ticktext=names,
-        range=[tops[-1], 0],
-    )
+    return Plot(drawing=sheet, panels=[panel], height=(tops[-1], tops[-1]), above=8, below=4)
+
+
+def _words(sheet: Sheet, x: Sequence[float], y: Sequence[float], line: float) -> Iterator[Texts]:
+    """Write the words of every tile below it, the first line in bold."""
+    first = ["\n".join(tile.texts[:1]) for tile in sheet.tiles]
+    further = ["\n".join(tile.texts[1:]) for tile in sheet.tiles]
+    large, lower = (SCREEN_FONT + 1, PRINT_FONT), [top + line for top in y]
+    side = "bottom center"
+    yield Texts(x, y, first, side=side, size=large, is_bold=True, may_overhang=True)
+    yield Texts(x, lower, further, side=side, may_overhang=True)
 
 
 def tabulate(sheet: Sheet) -> Table:
     """Return the numbers behind the tiles."""
     return sheet.numbers
-
-
-def draw_print(sheet: Sheet) -> PrintFigure:
-    """Draw the tiles for print."""
-    margin = 1.1 if sheet.rows else 0.3
-    column = (PRINT_WIDTH - margin) / sheet.across
-    high, wide = sheet.tiles[0].pixels.shape[:2]
-    box = min(sheet.height / 85, _BROAD * column * high / wide)
-    tops = sheet.tops(box, _PRINT_LINE, _PRINT_GAP)
-    figure, axes = print_figure(sheet, tops[-1])
-    for tile, middle, top in sheet.placed(tops):
-        _print_tile(
-            axes,
-            tile,
-            middle * column,
-            top + box,
-            _BROAD * column,
-            box,
-        )
-    middles = [top + box / 2 for top in tops[: len(sheet.rows)]]
-    axes.set(
-        xlim=(0, sheet.across * column),
-        ylim=(tops[-1], 0),
-        xticks=[],
-        aspect="equal",
-    )
-    axes.set_yticks(middles, [drawable(name) for name in sheet.rows])
-    return figure
-
-
-def _print_tile(
-    axes: Axes,
-    tile: Tile,
-    x: float,
-    y: float,
-    width: float,
-    height: float,
-) -> None:
-    """Draw one tile in print, its bottom centre at (x, y), inside `width` and `height` inches."""
-    high, wide = tile.pixels.shape[:2]
-    scale = min(width / wide, height / high)
-    half = scale * wide / 2
-    extent = (x - half, x + half, y, y - scale * high)
-    axes.imshow(tile.pixels, extent=extent, interpolation="nearest")
-    weight = "bold"
-    y += 0.02
-    for text in tile.texts:
-        axes.text(
-            x,
-            y,
-            drawable(text),
-            ha="center",
-            va="top",
-            fontsize=PRINT_FONT,
-            fontweight=weight,
-        )
-        weight = "normal"
-        y += _PRINT_LINE

@@ -8,28 +8,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from matplotlib.figure import Figure as PrintFigure
-from matplotlib.ticker import PercentFormatter
-from plotly.graph_objects import Bar, Figure, Scatter
 
-from areaviz.drawing.axes import add_text, legend, print_labels, screen_labels, screen_ticks
-from areaviz.drawing.base import Table, view
+from areaviz.drawing.base import Table, view_of_marks
 from areaviz.drawing.film import unit_name
-from areaviz.drawing.labels import escape
+from areaviz.drawing.labels import Ticks
+from areaviz.drawing.marks import (
+    Axis,
+    Bars,
+    Key,
+    Mark,
+    Panel,
+    Plot,
+    Points,
+    Rule,
+    Stroke,
+    Texts,
+)
 from areaviz.drawing.pictures import CASING
 from areaviz.drawing.select import field_name, group_labels, select, word_groups
-from areaviz.drawing.theme import (
-    ACCENT,
-    CLEAR,
-    EDGE,
-    PRINT_EDGE,
-    PRINT_FONT,
-    SCREEN_FONT,
-    SECOND,
-    Drawing,
-    print_figure,
-    screen_figure,
-)
+from areaviz.drawing.theme import ACCENT, EDGE, SECOND, Drawing
 from areaviz.drawing.two_memories import TEXT, both_caption, fits_strengths, text_shares, turned
 from areaviz.trace.query import merge_items
 from areaviz.trace.record import FloatArray, Trace
@@ -40,7 +37,7 @@ MEASURED = "length of each context vector, before they are added (Eq. 5), share 
 _PITCH, _BROAD = 26.0, 0.62
 # Up to this number of words, every head gets a mark and every word its percentages.
 _MARKED = 40
-_SHARES = [0, 0.25, 0.5, 0.75, 1]
+_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,151 +137,54 @@ def mean(shares_HR: FloatArray) -> FloatArray:
     return mean_R
 
 
-def figure(drawn: Balance) -> Figure:
+def plot(drawn: Balance) -> Plot:
     """Draw one bar per word: the text's share from the left, the picture's from the right."""
     count = len(drawn.labels)
     rows = list(range(count))
-    result = screen_figure(drawn, drawn.height, above=30, below=30)
+    marks: list[Mark] = []
     for side, colour, base, length in drawn.bars():
-        hovers = [
-            f"{escape(label)}<br>{share:.1%} from the {side}"
-            for label, share in zip(drawn.labels, length, strict=True)
-        ]
-        result.add_trace(
-            Bar(
-                x=length,
-                base=base,
-                y=rows,
-                orientation="h",
-                width=_BROAD,
-                marker_color=colour,
-                marker_opacity=drawn.opacity,
-                marker_line_width=0,
-                hovertext=hovers,
-                hovertemplate="%{hovertext}<extra></extra>",
-                name=f"from the {side}",
-            )
-        )
-    font, beside = {"size": SCREEN_FONT}, [1.005] * count
-    numbers = add_text(
-        beside,
-        rows,
-        drawn.numbers(),
-        font,
-        "middle right",
-        showlegend=False,
-    )
-    result.add_traces([_marks(drawn), numbers])
-    result.add_vline(
-        0.5,
-        line={
-            "color": EDGE,
-            "width": 1,
-            "dash": "dot",
-        },
-    )
-    key = legend(
-        1,
-        itemclick=False,
-        itemdoubleclick=False,
-        bgcolor=CLEAR,
-    )
-    result.update_layout(
-        barmode="overlay",
-        showlegend=True,
-        legend=key,
-    )
-    result.update_xaxes(
-        range=[0, 1.14],
-        tickvals=_SHARES,
-        tickformat=".0%",
-    )
-    words = screen_labels(drawn.labels, drawn.height, upright=True)
-    return result.update_yaxes(screen_ticks(words), range=[count - 0.5, -0.5])
-
-
-def _marks(drawn: Balance) -> Scatter:
-    """Draw one dot per head, with a dark edge that makes it visible on both colours."""
-    share_M, down_M, heads = drawn.marks()
-    texts = [
-        f"head {head + 1}: {share:.1%} from the text"
-        for head, share in zip(heads, share_M, strict=True)
-    ]
-    return Scatter(
-        x=share_M,
-        y=down_M,
-        mode="markers",
-        marker_size=5,
-        marker_color="#FFFFFF",
-        marker_line_color=CASING,
-        marker_line_width=1,
-        hovertext=texts,
-        hovertemplate="%{hovertext}<extra></extra>",
-        showlegend=False,
-    )
-
-
-def paper(drawn: Balance) -> PrintFigure:
-    """Draw the figure for print."""
-    inches, count = drawn.height / 96, len(drawn.labels)
-    result, axes = print_figure(drawn, inches)
-    for side, colour, base, length in drawn.bars():
-        label = f"from the {side}"
-        bars = axes.barh(
-            range(count),
+        hovers = []
+        for label, share in zip(drawn.labels, length.tolist(), strict=True):
+            hovers.append(f"{label}\n{share:.1%} from the {side}")
+        bars = Bars(
+            rows,
             length,
+            colour,
             _BROAD,
             base,
-            color=colour,
-            label=label,
+            opacity=drawn.opacity,
+            is_upright=False,
+            hovers=hovers,
+            name=f"from the {side}",
         )
-        for bar, opacity in zip(bars, drawn.opacity, strict=True):
-            bar.set_alpha(opacity)
-    axes.axvline(
-        0.5,
-        color=PRINT_EDGE,
-        linewidth=0.6,
-        linestyle=":",
+        marks.append(bars)
+    marks.append(_dots(drawn))
+    marks.append(Texts([1.005] * count, rows, drawn.numbers(), side="middle right"))
+    marks.append(Rule(0.5, Stroke(EDGE, (1, 0.6), "dot")))
+    shares = Ticks(_SHARES, tuple(f"{share:.0%}" for share in _SHARES))
+    panel = Panel(
+        marks=marks,
+        across=Axis(ends=(0, 1.14), print_ends=(0, 1.09), ticks=shares),
+        down=Axis(ends=(count - 0.5, -0.5), labels=drawn.labels),
     )
-    share, down, _ = drawn.marks()
-    axes.scatter(
-        share,
-        down,
-        7,
-        facecolors="white",
-        edgecolors=CASING,
-        linewidths=0.6,
-        zorder=3,
+    return Plot(
+        drawing=drawn,
+        panels=[panel],
+        height=(drawn.height, drawn.height / 96),
+        above=30,
+        below=30,
+        key=Key("above"),
     )
-    for row, text in enumerate(drawn.numbers()):
-        axes.text(
-            1.005,
-            row,
-            text,
-            va="center_baseline",
-            fontsize=PRINT_FONT,
-        )
-    axes.set(
-        xlim=(0, 1.09),
-        ylim=(count - 0.5, -0.5),
-        xticks=_SHARES,
-    )
-    words = print_labels(drawn.labels, 72 * inches, upright=True)
-    axes.set_yticks(words.positions, words.texts)
-    axes.xaxis.set_major_formatter(PercentFormatter(1, 0))
-    key = axes.legend(
-        fontsize=PRINT_FONT,
-        borderaxespad=0.1,
-        loc="lower left",
-        bbox_to_anchor=(0, 1),
-        ncols=2,
-        frameon=False,
-    )
-    for handle in key.legend_handles:
-        # Without this, the key would be as faint as the first bar.
-        if handle is not None:
-            handle.set_alpha(1)
-    return result
+
+
+def _dots(drawn: Balance) -> Points:
+    """Draw one dot per head, with a dark edge that makes it visible on both colours."""
+    share_M, down_M, heads = drawn.marks()
+    texts = []
+    for head, share in zip(heads, share_M.tolist(), strict=True):
+        texts.append(f"head {head + 1}: {share:.1%} from the text")
+    edge = Stroke(CASING, (1, 0.6))
+    return Points(share_M, down_M, (5, 2.65), "#FFFFFF", edge, hovers=texts)
 
 
 def table(drawn: Balance) -> Table:
@@ -302,15 +202,14 @@ def table(drawn: Balance) -> Table:
     return Table(("position", "item", "text", "picture", *heads), rows)
 
 
-VIEW = view(
+VIEW = view_of_marks(
     "balance",
     "Text or picture",
     "Does a word's context come from the text or from the picture?",
     fits_strengths,
     balance,
-    figure,
+    plot,
     table,
-    paper,
     how_to_read=(
         "One bar per word: how much of its context came from the sentence and how much from"
         " the picture. A long picture part marks a word that the model took from the picture."

@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure as PrintFigure
-from plotly.graph_objects import Figure, Scatter
-
-from areaviz.drawing.axes import HOVER, add_text, hover_points
-from areaviz.drawing.base import Row, Table, view
+from areaviz.drawing.base import Row, Table, view_of_marks
 from areaviz.drawing.film import Stills
-from areaviz.drawing.labels import drawable, escape, show_invisibles, truncate
-from areaviz.drawing.pictures import to_data_uri
-from areaviz.drawing.theme import (
-    ACCENT,
-    PRINT_FONT,
-    PRINT_WIDTH,
-    SCREEN_FONT,
-    print_figure,
-    screen_figure,
-)
+from areaviz.drawing.labels import show_invisibles, truncate
+from areaviz.drawing.marks import Axis, Hover, Image, Mark, Pair, Panel, Path, Plot, Stroke, Texts
+from areaviz.drawing.theme import ACCENT, PRINT_WIDTH, SCREEN_FONT
 from areaviz.drawing.two_memories import fits_both
 from areaviz.views.both_panels import (
     CUT,
@@ -28,9 +16,9 @@ from areaviz.views.both_panels import (
     SEEN,
     WIDEST,
     WORD,
-    Panel,
     Panels,
     SourceLink,
+    WordPanel,
     curve,
     panels,
 )
@@ -44,99 +32,93 @@ _INCH, _PT = 1 / 96, 72 / 96
 _WIDE = PRINT_WIDTH - 0.3
 
 
-def figure(drawn: Panels) -> Figure:
-    """Draw one panel per word: the picture, the word, and the source words."""
-    result = screen_figure(drawn, drawn.height, above=10, below=6)
-    stills = drawn.film.stills(250, DIM)
-    line = {"color": ACCENT, "width": 1.5}
+def plot(drawn: Panels) -> Plot:
+    """State the panels for the screen, with the width 1 and heights in px."""
+    return _plot(drawn, drawn.film.stills(250, DIM), (1, 1), is_square=False)
+
+
+def print_plot(drawn: Panels) -> Plot:
+    """State the panels for print, in inches."""
+    return _plot(drawn, drawn.film.stills(400, DIM), (_WIDE, _INCH), is_square=True)
+
+
+def _plot(drawn: Panels, stills: Stills, unit: Pair, is_square: bool) -> Plot:
+    """Draw one panel per word: the picture, the word, and the source words.
+
+    Args:
+        drawn: the panels.
+        stills: the pictures.
+        unit: length of the whole width, and of a px, on the axes.
+        is_square: whether both axes have one unit of length.
+    """
+    wide, px = unit
+    marks: list[Mark] = []
     for panel in drawn.panels:
-        result.add_layout_image(
-            source=to_data_uri(stills.of(panel.frame)),
-            layer="below",
-            xref="x",
-            yref="y",
-            x=SEEN,
-            y=panel.middle,
-            sizex=SEEN,
-            sizey=panel.height,
-            xanchor="right",
-            yanchor="middle",
-            sizing="contain",
-        )
-        y = panel.middle
-        result.add_shape(
-            type="line",
-            x0=SEEN,
-            x1=LEAVES,
-            y0=y,
-            y1=y,
-            line=line,
-        )
-        result.add_traces([_line(panel, tie, end) for tie, end in panel.places()])
-    middles = [panel.middle for panel in drawn.panels]
-    hovers = [_hover(drawn, panel) for panel in drawn.panels]
-    words = [escape(truncate(panel.frame.label, CUT)) for panel in drawn.panels]
-    bold = {"size": SCREEN_FONT + 1, "weight": 600}
+        y, right = panel.middle * px, SEEN * wide
+        box = 0.0, panel.top * px, right, (panel.top + panel.height) * px
+        marks.append(Image(stills.of(panel.frame), box, is_whole=True, across="right"))
+        marks.append(Path([right, LEAVES * wide], [y, y], Stroke(ACCENT, (1.5, 1))))
+        marks += [_line(panel, tie, end, unit) for tie, end in panel.places()]
+    middles = [panel.middle * px for panel in drawn.panels]
     count = len(middles)
-    result.add_traces(
-        [
-            hover_points([0.7 * SEEN] * count, middles, hovers, 0.7 * drawn.panels[0].height),
-            add_text(
-                [WORD] * count, middles, words, bold, "top center", opacity=1, cliponaxis=False
-            ),
-            _sources(drawn, strong=True),
-            _sources(drawn, strong=False),
-        ]
+    hovers = [_hover(drawn, panel) for panel in drawn.panels]
+    size = 0.7 * drawn.panels[0].height
+    words = Texts(
+        [WORD * wide] * count,
+        # In print, words are 0.03 inches above the line.
+        [middle - (0.03 if is_square else 0) for middle in middles],
+        [truncate(panel.frame.label, CUT) for panel in drawn.panels],
+        side="top center",
+        size=(SCREEN_FONT + 1, 9),
+        is_bold=True,
+        may_overhang=True,
     )
-    result.update_xaxes(visible=False, range=[0, 1])
-    return result.update_yaxes(visible=False, range=[drawn.height, 0])
+    marks += [Hover([0.7 * SEEN * wide] * count, middles, hovers, size), words]
+    marks += [_sources(drawn, unit, strong) for strong in (True, False)]
+    panel_of_all = Panel(
+        marks=marks,
+        across=Axis(ends=(0, wide), is_seen=False),
+        down=Axis(ends=(drawn.height * px, 0), is_seen=False),
+        is_square=is_square,
+    )
+    height = drawn.height, drawn.height * _INCH
+    return Plot(drawing=drawn, panels=[panel_of_all], height=height, above=10, below=6)
 
 
-def _line(
-    panel: Panel,
-    tie: SourceLink,
-    end: float,
-) -> Scatter:
+def _line(panel: WordPanel, tie: SourceLink, end: float, unit: Pair) -> Path:
     x, y = curve(panel.middle, end)
-    line = {
-        "color": ACCENT,
-        "width": round(WIDEST * tie.share, 2),
-        "dash": "dot" if tie.rest else "solid",
-        # By default Plotly simplifies lines, which would straighten the curves.
-        "simplify": False,
-    }
-    pair = f"{escape(panel.frame.label)} → {escape(tie.label)}"
-    text = f"{pair}<br>{tie.share:.1%} of the attention to the source"
-    return Scatter(
-        x=x, y=y, mode="lines", line=line, opacity=_FAINT, text=text, hovertemplate=HOVER
+    width = WIDEST * tie.share
+    pair = f"{panel.frame.label} → {tie.label}"
+    return Path(
+        x * unit[0],
+        y * unit[1],
+        Stroke(ACCENT, (round(width, 2), _PT * width), "dot" if tie.rest else "solid", _FAINT),
+        is_curve=True,
+        hover=f"{pair}\n{tie.share:.1%} of the attention to the source",
     )
 
 
-def _hover(drawn: Panels, panel: Panel) -> str:
+def _hover(drawn: Panels, panel: WordPanel) -> str:
     most = most_text(drawn.film, panel.frame)
-    word = escape(frame_text(panel.frame))
-    return f"{word}<br>{escape(most)} of the attention to the picture"
+    return f"{frame_text(panel.frame)}\n{most} of the attention to the picture"
 
 
-def _sources(drawn: Panels, strong: bool) -> Scatter:
+def _sources(drawn: Panels, unit: Pair, strong: bool) -> Texts:
     """Draw the source words; those with a written share are bold."""
     y, texts = [], []
     for panel in drawn.panels:
         for tie, place in panel.places():
             if tie.strong == strong:
-                y.append(place)
-                texts.append(escape(tie.text))
-    font = {"size": SCREEN_FONT, "weight": 600 if strong else 400}
-    opacity = 1 if strong else _FAINT
-    x = [READ] * len(y)
-    return add_text(
-        x,
+                y.append(place * unit[1])
+                texts.append(tie.text)
+    return Texts(
+        [READ * unit[0]] * len(y),
         y,
         texts,
-        font,
-        "middle right",
-        opacity=opacity,
-        cliponaxis=False,
+        side="middle right",
+        is_bold=strong,
+        opacity=1 if strong else _FAINT,
+        may_overhang=True,
     )
 
 
@@ -156,76 +138,15 @@ def table(drawn: Panels) -> Table:
     return Table(("position", "item", "looks at", "its position", "word or cell", "share"), rows)
 
 
-def paper(drawn: Panels) -> PrintFigure:
-    """Draw the figure for print."""
-    whole = drawn.height * _INCH
-    result, axes = print_figure(drawn, whole)
-    stills = drawn.film.stills(400, DIM)
-    for panel in drawn.panels:
-        _print_panel(axes, stills, panel)
-    axes.set(
-        xlim=(0, _WIDE),
-        ylim=(whole, 0),
-        xticks=[],
-        yticks=[],
-        aspect="equal",
-    )
-    return result
-
-
-def _print_panel(
-    axes: Axes,
-    stills: Stills,
-    panel: Panel,
-) -> None:
-    """Draw one panel on paper; all lengths are in inches."""
-    middle, right = panel.middle * _INCH, SEEN * _WIDE
-    still = stills.of(panel.frame)
-    height, width = still.shape[:2]
-    scale = min(right / width, panel.height * _INCH / height)
-    half = scale * height / 2
-    extent = (right - scale * width, right, middle + half, middle - half)
-    axes.imshow(still, extent=extent, interpolation="nearest")
-    axes.plot([right, LEAVES * _WIDE], [middle, middle], color=ACCENT, linewidth=1)
-    axes.text(
-        WORD * _WIDE,
-        middle - 0.03,
-        drawable(truncate(panel.frame.label, CUT)),
-        ha="center",
-        va="bottom",
-        fontsize=9,
-        fontweight="bold",
-    )
-    for tie, end in panel.places():
-        x, y = curve(panel.middle, end)
-        axes.plot(
-            x * _WIDE,
-            y * _INCH,
-            color=ACCENT,
-            linewidth=_PT * WIDEST * tie.share,
-            linestyle=":" if tie.rest else "-",
-            alpha=_FAINT,
-            solid_capstyle="butt",
-        )
-        axes.text(
-            READ * _WIDE,
-            end * _INCH,
-            drawable(tie.text),
-            va="center_baseline",
-            fontsize=PRINT_FONT,
-            fontweight="bold" if tie.strong else "normal",
-        )
-
-
-VIEW = view(
+VIEW = view_of_marks(
     "both",
     "Text and picture",
     "Which source words and which part of the picture does each word look at?",
     fits_both,
     panels,
-    figure,
+    plot,
     table,
-    paper,
+    print_plot=print_plot,
     how_to_read=(
         "The output word is in the middle. The parts of the picture that it attends to are on"
         " the left, the words of the sentence are on the right. Brighter parts and thicker"

@@ -64,7 +64,7 @@ class SourceLink:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Panel:
+class WordPanel:
     """One target word and the position of its panel; all lengths are in px."""
 
     frame: Frame
@@ -93,7 +93,7 @@ class Panels(Drawing):
     """All panels of the figure."""
 
     film: Film
-    panels: Sequence[Panel]
+    panels: Sequence[WordPanel]
     # First item and label of every source word.
     sources: Sequence[tuple[int, str]]
 
@@ -130,7 +130,7 @@ def panels(trace: Trace, focus: Focus) -> Panels:
         shares_S = shares_RS[row_of[frame.first]]
         top = number * (height + 16.0)
         found.append(
-            Panel(
+            WordPanel(
                 frame,
                 source_links(shares_S, named),
                 shares_S,

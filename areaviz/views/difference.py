@@ -15,9 +15,10 @@ from plotly.graph_objects import Figure, Heatmap
 
 from areaviz.drawing.axes import depth, screen_labels, screen_ticks
 from areaviz.drawing.base import Row, Table
-from areaviz.drawing.matrix import matrix_height_px, pair_texts
+from areaviz.drawing.labels import escape
+from areaviz.drawing.matrix import matrix_height_px
 from areaviz.drawing.select import group_labels, matched_words, spoken_words, word_groups
-from areaviz.drawing.theme import ACCENT, SCREEN_FONT, SECOND, Drawing, nice_top, screen_figure
+from areaviz.drawing.theme import DIVERGING_STOPS, SCREEN_FONT, Drawing, nice_top, screen_figure
 from areaviz.trace import query
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
@@ -185,8 +186,8 @@ def difference_figure(found: Difference, titles: tuple[str, str]) -> Figure:
             zmax=top,
             xgap=1,
             ygap=1,
-            colorscale=[[0, ACCENT], [0.5, "rgba(128,128,128,0.12)"], [1, SECOND]],
-            text=pair_texts(rows, columns),
+            colorscale=DIVERGING_STOPS,
+            text=[[escape(f"{row} → {column}") for column in columns] for row in rows],
             hovertemplate="%{text}<br>%{z:+.1%}<extra></extra>",
             colorbar=bar,
         )

@@ -13,14 +13,13 @@ from pathlib import Path
 
 import matplotlib
 import numpy as np
-from matplotlib.figure import Figure as PrintFigure
 from PIL import Image, ImageDraw, ImageFont
-from plotly.graph_objects import Figure
 
 from areaviz.drawing import tiles
-from areaviz.drawing.base import Animation, Table, view
+from areaviz.drawing.base import Animation, Table, view_of_marks
 from areaviz.drawing.film import Film, Frame, Stills, film, fits_film
 from areaviz.drawing.labels import drawable, show_invisibles, truncate
+from areaviz.drawing.marks import Plot
 from areaviz.drawing.pictures import Pixels, draw_boxes, repeat_to_minimum_size, to_data_uri
 from areaviz.drawing.theme import SECOND
 from areaviz.drawing.tiles import Sheet, Tile
@@ -96,14 +95,14 @@ def _area(frame: Frame) -> str:
     return f"{area_text(top.area)} ({top.weight:.1%})" if top else "none"
 
 
-def figure(drawn: Film) -> Figure:
+def plot(drawn: Film) -> Plot:
     """Draw the plain picture, then one frame per word."""
-    return tiles.draw(sheet(drawn, 250))
+    return tiles.plot_on_screen(sheet(drawn, 250))
 
 
-def paper(drawn: Film) -> PrintFigure:
-    """Draw the figure for print."""
-    return tiles.draw_print(sheet(drawn, 400))
+def print_plot(drawn: Film) -> Plot:
+    """Draw the same pictures with more pixels."""
+    return tiles.plot_in_print(sheet(drawn, 400))
 
 
 def table(drawn: Film) -> Table:
@@ -240,15 +239,15 @@ def _font(name: str) -> ImageFont.FreeTypeFont:
 
 
 VIEW = replace(
-    view(
+    view_of_marks(
         "film",
         "Film strip",
         "Which part of the picture does the model attend to for each word or label?",
         fits_film,
         film,
-        figure,
+        plot,
         table,
-        paper,
+        print_plot=print_plot,
         how_to_read=(
             "One picture per word, in output order. Bright regions received most of that"
             " word's attention. “Relative to average” under “More” hides what all words"

@@ -6,12 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from matplotlib.figure import Figure as PrintFigure
-from matplotlib.lines import Line2D
-from plotly.graph_objects import Figure, Scatter
 
-from areaviz.drawing.axes import legend
-from areaviz.drawing.base import Table, figure_caption, view
+from areaviz.drawing.base import Table, figure_caption, view_of_marks
 from areaviz.drawing.gazes import (
     Answer,
     centres,
@@ -23,28 +19,22 @@ from areaviz.drawing.gazes import (
     step_colour,
     view_box,
 )
-from areaviz.drawing.labels import drawable, escape
+from areaviz.drawing.marks import Dash, Key, Mark, Pair, Panel, Plot, Points, Stroke
 from areaviz.drawing.pictures import CASING, Box, Pixels
-from areaviz.drawing.stage import add_picture, cased, picture_axes, print_cased, print_picture
-from areaviz.drawing.theme import (
-    CLEAR,
-    PRINT_FONT,
-    SCREEN_FONT,
-    SCREEN_WIDTH,
-    Drawing,
-    print_figure,
-    screen_figure,
-)
+from areaviz.drawing.stage import cased, picture_marks, stage_axes
+from areaviz.drawing.theme import SCREEN_WIDTH, Drawing
 from areaviz.trace.record import FloatArray, Gaze, Trace
 from areaviz.trace.request import Focus
 
 # Opacity of steps that are not focused, and of scales wider than the finest.
 _FAINT, _WIDER = 0.3, 0.55
 _TRAIL = "#FFFFFF"
+_LINES: tuple[tuple[Pair, Dash], ...] = (((2.2, 1.5), "solid"), ((1.2, 0.9), "dot"))
+"""Width and dash of the box of the finest scale, and of wider scales."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Path(Drawing):
+class GlimpsePath(Drawing):
     """The glimpses of a gaze, with the focused steps highlighted."""
 
     picture: Pixels
@@ -78,13 +68,13 @@ class Path(Drawing):
                 yield step, scale, self.gaze.corners[step, scale, [0, 1, 2, 3, 0]]
 
 
-def path(trace: Trace, focus: Focus) -> Path:
+def path(trace: Trace, focus: Focus) -> GlimpsePath:
     """Find the glimpses of a gaze and the position of their numbers."""
     gaze, picture = trace.gazes[focus.site], picture_of(trace)
     wider = "; dotted: wider scales" if gaze.seen.shape[1] > 1 else ""
     box = view_box(picture, gaze.corners)
     left, top, right, bottom = box
-    return Path(
+    return GlimpsePath(
         title="Where the model looked, glimpse after glimpse",
         note=(
             f"numbers: order of glimpses; boxes: their finest scale{wider}; key: the label after"
@@ -118,148 +108,63 @@ def number_places(gaze: Gaze, near: float) -> FloatArray:
     return np.array(places, dtype=np.float32)
 
 
-def figure(drawn: Path) -> Figure:
-    """Draw the path on the picture; the key below lists the label after each glimpse."""
+def plot(drawn: GlimpsePath) -> Plot:
+    """Draw the path on the picture; the key lists the label after each glimpse."""
     left, top, right, bottom = drawn.box
-    height = float(np.clip(500 * (bottom - top) / (right - left), 180, 420))
+    share = (bottom - top) / (right - left)
     # An entry of the key is about 92 px wide.
     rows = 1 + len(drawn.answers) * 92.0 // SCREEN_WIDTH
-    result = screen_figure(drawn, height, above=4, below=16 + 22 * rows)
-    picture_axes(result, drawn.box)
-    add_picture(result, drawn.picture)
+    across, down = stage_axes(drawn.box)
+    return Plot(
+        drawing=drawn,
+        panels=[Panel(marks=list(_marks(drawn)), across=across, down=down, is_square=True)],
+        height=(float(np.clip(500 * share, 180, 420)), float(np.clip(5.2 * share, 1.5, 4.2))),
+        above=4,
+        below=16 + 22 * rows,
+        key=Key("right", "label after each glimpse"),
+    )
+
+
+def _marks(drawn: GlimpsePath) -> Iterator[Mark]:
+    yield from picture_marks(drawn.picture)
     for step, scale, outline in drawn.outlines():
-        dash, width = ("dot", 1.2) if scale else ("solid", 2.2)
-        colour, opacity = drawn.colour(step), drawn.opacity(step, scale)
-        result.add_traces(cased(outline, colour, width, opacity, dash))
+        width, dash = _LINES[scale > 0]
+        yield cased(outline, drawn.colour(step), width, drawn.opacity(step, scale), dash)
     middles = centres(drawn.gaze)
-    result.add_traces(cased(middles, _TRAIL, 1.4, 0.9))
-    # Keep a dot at the centre of every glimpse, because its number may be at a corner.
+    yield cased(middles, _TRAIL, (1.4, 1.0), 0.9)
+    # Keep a dot at the centre of every glimpse on screen, because its number may be at a corner.
     colours = [drawn.colour(step) for step in range(len(middles))]
     x, y = middles.T
-    result.add_trace(
-        Scatter(
-            x=x,
-            y=y,
-            mode="markers",
-            marker_size=7,
-            marker_color=colours,
-            marker_line_color=CASING,
-            marker_line_width=1,
-            hoverinfo="skip",
-            showlegend=False,
-        )
-    )
-    result.add_traces([_number(drawn, step, *middles[step]) for step in drawn.order])
-    key = legend(
-        0,
-        itemclick=False,
-        itemdoubleclick=False,
-        bgcolor=CLEAR,
-    )
-    return result.update_layout(showlegend=True, legend=key)
+    yield Points(x, y, (7, 0), colours, Stroke(CASING, (1, 0)))
+    for step in drawn.order:
+        yield _number(drawn, step, *middles[step])
 
 
 def _number(
-    drawn: Path,
+    drawn: GlimpsePath,
     step: int,
     middle_x: float,
     middle_y: float,
-) -> Scatter:
-    colour, (x, y) = drawn.colour(step), drawn.places[step]
-    number, answer = step + 1, escape(drawn.answers[step].text)
-    return Scatter(
-        x=[x],
-        y=[y],
-        mode="markers+text",
-        text=[str(number)],
-        name=f"{number}: {answer}",
-        legendrank=number,
+) -> Points:
+    colour, (x, y) = drawn.colour(step), drawn.places[step].tolist()
+    number, answer = step + 1, drawn.answers[step].text
+    hover = f"glimpse {number} at {middle_x:.0f}, {middle_y:.0f} px\nthen {answer}"
+    return Points(
+        [x],
+        [y],
+        (19, 12),
+        colour,
+        Stroke(CASING, (1.2, 0.7)),
+        texts=[str(number)],
+        text_colour=ink_on(colour),
         opacity=max(drawn.opacity(step), 0.5),
-        marker_size=19,
-        marker_color=colour,
-        marker_line_color=CASING,
-        marker_line_width=1.2,
-        textfont_color=ink_on(colour),
-        textfont_size=SCREEN_FONT,
-        textfont_weight=600,
-        hovertemplate=(
-            f"glimpse {number} at {middle_x:.0f}, {middle_y:.0f} px<br>then {answer}<extra></extra>"
-        ),
+        hovers=[hover],
+        name=f"{number}: {answer}",
+        rank=number,
     )
 
 
-def paper(drawn: Path) -> PrintFigure:
-    """Draw the figure for print."""
-    left, top, right, bottom = drawn.box
-    height = float(np.clip(5.2 * (bottom - top) / (right - left), 1.5, 4.2))
-    result, axes = print_figure(drawn, height)
-    print_picture(axes, drawn.picture, drawn.box)
-    for step, scale, outline in drawn.outlines():
-        dash, width = (":", 0.9) if scale else ("-", 1.5)
-        colour, opacity = drawn.colour(step), drawn.opacity(step, scale)
-        print_cased(
-            axes,
-            outline,
-            colour,
-            width,
-            opacity,
-            dash,
-        )
-    print_cased(
-        axes,
-        centres(drawn.gaze),
-        _TRAIL,
-        1.0,
-        0.9,
-    )
-    for step in drawn.order:
-        x, y = drawn.places[step].tolist()
-        colour = drawn.colour(step)
-        axes.text(
-            x,
-            y,
-            str(step + 1),
-            ha="center",
-            va="center",
-            fontsize=7,
-            fontweight="bold",
-            color=ink_on(colour),
-            alpha=max(drawn.opacity(step), 0.5),
-            bbox={
-                "boxstyle": "circle,pad=0.25",
-                "facecolor": colour,
-                "edgecolor": CASING,
-                "linewidth": 0.7,
-            },
-        )
-    axes.legend(
-        handles=list(_print_keys(drawn)),
-        fontsize=PRINT_FONT,
-        title="label after each glimpse",
-        title_fontsize=PRINT_FONT,
-        loc="center left",
-        bbox_to_anchor=(1.02, 0.5),
-        frameon=False,
-    )
-    return result
-
-
-def _print_keys(drawn: Path) -> Iterator[Line2D]:
-    for step, answer in enumerate(drawn.answers):
-        yield Line2D(
-            [],
-            [],
-            linestyle="",
-            color=drawn.colour(step),
-            label=drawable(f"{step + 1}: {answer.text}"),
-            marker="o",
-            markersize=6,
-            markeredgecolor=CASING,
-            markeredgewidth=0.6,
-        )
-
-
-def table(drawn: Path) -> Table:
+def table(drawn: GlimpsePath) -> Table:
     """Tabulate one row per glimpse and scale: its place in the picture, and the label after it."""
     rows = []
     for step, answer in enumerate(drawn.answers):
@@ -273,15 +178,14 @@ def table(drawn: Path) -> Table:
     return Table(("glimpse", "scale", *sizes, "label", "probability"), rows)
 
 
-VIEW = view(
+VIEW = view_of_marks(
     "glimpses",
     "Glimpse path",
     "Where did the model look, and in what order?",
     fits_glimpses,
     path,
-    figure,
+    plot,
     table,
-    paper,
     how_to_read=(
         "Boxes show what each glimpse covered, numbered in order. Small boxes are read at"
         " full resolution, large ones at low resolution."

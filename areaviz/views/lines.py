@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
-from matplotlib.figure import Figure as PrintFigure
-from matplotlib.lines import Line2D
-from plotly.graph_objects import Figure, Scatter
 
-from areaviz.drawing.axes import (
-    HOVER,
-    STEPS,
-    depth,
-    ease_in_out,
-    legend,
-    print_labels,
-    print_ticks,
-    screen_labels,
-    screen_ticks,
-)
-from areaviz.drawing.base import Table, figure_caption, view
-from areaviz.drawing.labels import Ticks, for_screen
+from areaviz.drawing.axes import STEPS, ease_in_out
+from areaviz.drawing.base import Table, figure_caption, view_of_marks
+from areaviz.drawing.labels import show_invisibles
+from areaviz.drawing.marks import Axis, Key, Mark, Panel, Path, Plot, Stroke
 from areaviz.drawing.select import (
     FocusedMap,
     field_name,
@@ -36,19 +22,7 @@ from areaviz.drawing.select import (
     select,
     visible_labels,
 )
-from areaviz.drawing.theme import (
-    PRINT_FONT,
-    Drawing,
-    Layout,
-    axis,
-    decimals,
-    head_colour,
-    nice_top,
-    plain_axes,
-    print_figure,
-    screen_figure,
-    unseen_axis,
-)
+from areaviz.drawing.theme import Drawing, decimals, head_colour, nice_top
 from areaviz.trace import query
 from areaviz.trace.record import Field, FloatArray, Trace
 from areaviz.trace.request import Focus
@@ -144,73 +118,48 @@ def _strongest(head: int, shares_QN: FloatArray) -> list[Line]:
     return found
 
 
-def figure(drawn: Lines) -> Figure:
+def plot(drawn: Lines) -> Plot:
     """Draw attended items above and queries below."""
-    query_field, memory = drawn.chosen.query, drawn.chosen.memory
     heads = drawn.chosen.heads
     several = len(heads) > 1
-    above, below = screen_labels(visible_labels(memory)), screen_labels(visible_labels(query_field))
-    picture = screen_figure(
-        drawn,
-        250,
-        above=depth(above) + 30,
-        below=depth(below) + (58 if several else 30),
-        across=_axis(query_field, below),
-        down=unseen_axis(0, 1),
-        xaxis2=_axis(memory, above) | {"side": "top", "overlaying": "x"},
-        showlegend=several,
-        legend=legend(0, itemclick=False),
+    marks: list[Mark] = [_curve(drawn, line) for line in reversed(drawn.lines)]
+    if several:
+        for head in heads:
+            marks.append(Path((), (), Stroke(head_colour(head), (4, 1.5)), name=f"head {head + 1}"))
+    panel = Panel(
+        marks=marks,
+        across=_axis(drawn.chosen.query),
+        down=Axis(ends=(0, 1), is_seen=False),
+        upper=_axis(drawn.chosen.memory),
     )
-    picture.add_traces([_curve(drawn, line) for line in reversed(drawn.lines)])
-    for head in heads:
-        line = {"color": head_colour(head), "width": 4}
-        name = f"head {head + 1}"
-        picture.add_trace(
-            Scatter(
-                x=[None],
-                y=[None],
-                mode="lines",
-                line=line,
-                name=name,
-            )
-        )
-    # Plotly draws the upper axis only if a trace uses it.
-    return picture.add_trace(
-        Scatter(
-            x=[None],
-            y=[None],
-            xaxis="x2",
-            showlegend=False,
-        )
+    return Plot(
+        drawing=drawn,
+        panels=[panel],
+        height=(250, 2.6),
+        above=30,
+        below=58 if several else 30,
+        key=Key("below") if several else None,
     )
 
 
-def _axis(field: Field, labels: Ticks) -> Layout:
-    ticks = screen_ticks(_placed(field, labels))
-    return axis(f"{field_name(field)} {noun(field)}s", range=[0, 1], **ticks)
+def _axis(field: Field) -> Axis:
+    """Return an axis on which a field spans the whole width, whatever its length."""
+    title = f"{field_name(field)} {noun(field)}s"
+    return Axis(title=title, ends=(0, 1), labels=visible_labels(field), is_spread=True)
 
 
-def _placed(field: Field, labels: Ticks) -> Ticks:
-    """Rescale the tick positions so that a field spans the whole width, whatever its length."""
-    return replace(labels, positions=tuple((i + 0.5) / len(field) for i in labels.positions))
-
-
-def _curve(drawn: Lines, line: Line) -> Scatter:
-    x, y = drawn.path(line)
-    attends = for_screen(drawn.chosen.query.labels[line.query])
-    attended = for_screen(drawn.chosen.memory.labels[line.item])
-    one, other = noun(drawn.chosen.query), noun(drawn.chosen.memory)
+def _curve(drawn: Lines, line: Line) -> Path:
+    chosen, share = drawn.chosen, line.share / drawn.widest
+    attends = show_invisibles(chosen.query.labels[line.query])
+    attended = show_invisibles(chosen.memory.labels[line.item])
+    one, other = noun(chosen.query), noun(chosen.memory)
     places = f"{one} {line.query + 1} → {other} {line.item + 1}, head {line.head + 1}"
-    width = round(_WIDEST_PX * line.share / drawn.widest, 2)
-    return Scatter(
-        x=x,
-        y=y,
-        mode="lines",
-        line={"color": head_colour(line.head), "width": width},
-        opacity=_OPACITY,
-        showlegend=False,
-        text=f"{attends} → {attended}<br>{places}<br>{line.share:.1%}",
-        hovertemplate=HOVER,
+    width = round(_WIDEST_PX * share, 2), _WIDEST_PT * share
+    return Path(
+        *drawn.path(line),
+        Stroke(head_colour(line.head), width, opacity=_OPACITY),
+        is_curve=True,
+        hover=f"{attends} → {attended}\n{places}\n{line.share:.1%}",
     )
 
 
@@ -226,66 +175,14 @@ def table(drawn: Lines) -> Table:
     return Table(columns, rows)
 
 
-def paper(drawn: Lines) -> PrintFigure:
-    """Draw the figure for print."""
-    result, axes = print_figure(drawn, 2.6)
-    curves, widths, colours = [], [], []
-    for line in reversed(drawn.lines):
-        curves.append(np.column_stack(drawn.path(line)))
-        widths.append(_WIDEST_PT * line.share / drawn.widest)
-        colours.append(head_colour(line.head))
-    axes.add_collection(
-        LineCollection(
-            curves,
-            linewidths=widths,
-            colors=colours,
-            alpha=_OPACITY,
-        )
-    )
-    axes.set(
-        xlim=(0, 1),
-        ylim=(0, 1),
-        yticks=[],
-        xlabel="",
-    )
-    _print_axis(axes, drawn.chosen.query)
-    upper = axes.twiny()
-    upper.set_xlim(0, 1)
-    plain_axes(upper)
-    _print_axis(upper, drawn.chosen.memory, top=True)
-    heads = drawn.chosen.heads
-    if len(heads) > 1:
-        axes.legend(
-            handles=[
-                Line2D([], [], color=head_colour(head), label=f"head {head + 1}") for head in heads
-            ],
-            fontsize=PRINT_FONT,
-            loc="upper center",
-            bbox_to_anchor=(0.5, -0.13),
-            ncols=8,
-            frameon=False,
-        )
-    return result
-
-
-def _print_axis(
-    axes: Axes,
-    field: Field,
-    top: bool = False,
-) -> None:
-    print_ticks(axes, _placed(field, print_labels(visible_labels(field))), top)
-    axes.set_xlabel(f"{field_name(field)} {noun(field)}s", fontsize=8)
-
-
-VIEW = view(
+VIEW = view_of_marks(
     "lines",
     "Lines",
     "Which items does each item attend to, and how strongly?",
     fits_text,
     lines,
-    figure,
+    plot,
     table,
-    paper,
     how_to_read=(
         "Each line joins an item to one that it attends to. A thicker line means a larger"
         " weight. Each colour is one head."

@@ -10,26 +10,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from matplotlib.figure import Figure as PrintFigure
-from plotly.graph_objects import Figure, Heatmap
 
 from areaviz.data.spectrogram import spectrogram
-from areaviz.drawing.axes import add_outline, print_scale, print_titles
-from areaviz.drawing.base import Row, Table, figure_caption, view
-from areaviz.drawing.labels import escape, escape_controls, truncate
-from areaviz.drawing.pictures import Box, Pixels, gray_to_rgb, to_data_uri
-from areaviz.drawing.select import fits_map
-from areaviz.drawing.theme import (
-    PRINT_EDGE,
-    SECOND,
-    SEQUENCE,
-    Drawing,
-    axis,
-    colour_axis,
-    nice_top,
-    print_figure,
-    screen_figure,
+from areaviz.drawing.base import Row, Table, figure_caption, view_of_marks
+from areaviz.drawing.labels import Ticks, escape_controls, truncate
+from areaviz.drawing.marks import (
+    Axis,
+    Cells,
+    Frame,
+    Image,
+    Mark,
+    Panel,
+    Plot,
+    Rule,
+    Scale,
+    Stroke,
 )
+from areaviz.drawing.pictures import Box, Pixels, gray_to_rgb
+from areaviz.drawing.select import fits_map
+from areaviz.drawing.theme import PRINT_EDGE, SECOND, Drawing, nice_top
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
 from areaviz.trace.sound import RATE
@@ -75,15 +74,14 @@ class SpeechAlignment(Drawing):
 
     @property
     def sound_box(self) -> Box:
-        """Left, top, width and height of the spectrogram, in seconds and rows."""
-        height = max(LEAST_ROWS, SOUND_ROWS * self.rows)
-        return 0.0, self.rows - 0.5 + GAP, self.seconds, height
+        """Left, top, right and bottom of the spectrogram, in seconds and rows."""
+        top = self.rows - 0.5 + GAP
+        return 0.0, top, self.seconds, top + max(LEAST_ROWS, SOUND_ROWS * self.rows)
 
     @property
     def bottom(self) -> float:
         """Lower edge of the figure, in rows."""
-        _, top, _, height = self.sound_box
-        return top + height
+        return self.sound_box[3]
 
 
 def fits(trace: Trace, focus: Focus) -> bool:
@@ -132,38 +130,34 @@ def listening(trace: Trace, focus: Focus) -> SpeechAlignment:
     )
 
 
-def figure(drawn: SpeechAlignment) -> Figure:
+def plot(drawn: SpeechAlignment) -> Plot:
     """Draw the alignment with hover text and the spectrogram below it."""
-    height = float(np.clip(24 * drawn.bottom, 220, 620))
-    result = screen_figure(
-        drawn,
-        height,
-        below=44,
-        across=axis("seconds", range=[0, drawn.seconds], ticks="outside"),
-        down=axis(
-            "output",
-            range=[drawn.bottom, -0.5],
-            tickvals=list(range(drawn.rows)),
-            ticktext=[escape(label) for label in drawn.labels],
+    marks: list[Mark] = [
+        Cells(drawn.weights, _hovers(drawn), edges=drawn.edges),
+        Image(gray_to_rgb(drawn.loud), drawn.sound_box, is_smooth=True),
+    ]
+    for second in sorted({one for pair in drawn.spoken for one in pair}):
+        marks.append(Rule(second, Stroke(SECOND, (1, 0.7), "dot")))
+    framed = Stroke(SECOND, (2, 1), print_colour=PRINT_EDGE)
+    for row in drawn.marked:
+        marks.append(Frame(0, row - 0.5, drawn.seconds, 1, framed))
+    panel = Panel(
+        marks=marks,
+        across=Axis(title="seconds", ends=(0, drawn.seconds), has_ticks=True),
+        down=Axis(
+            title="output",
+            ends=(drawn.bottom, -0.5),
+            ticks=Ticks(tuple(range(drawn.rows)), drawn.labels),
         ),
-        coloraxis=colour_axis(drawn.top, "weight"),
-        shapes=[*_lines(drawn), *(add_outline(*box) for box in _frames(drawn))],
     )
-    left, top, width, high = drawn.sound_box
-    place = {"xref": "x", "yref": "y", "sizing": "stretch", "layer": "below"}
-    size = {"x": left, "y": top, "sizex": width, "sizey": high}
-    result.add_layout_image(source=to_data_uri(gray_to_rgb(drawn.loud)), **place, **size)
-    result.add_trace(
-        Heatmap(
-            z=drawn.weights,
-            x=drawn.edges,
-            y=np.arange(drawn.rows + 1) - 0.5,
-            coloraxis="coloraxis",
-            text=_hovers(drawn),
-            hovertemplate="%{text}<extra></extra>",
-        )
+    bottom = drawn.bottom
+    return Plot(
+        drawing=drawn,
+        panels=[panel],
+        height=(float(np.clip(24 * bottom, 220, 620)), float(np.clip(0.16 * bottom, 1.6, 5.0))),
+        below=44,
+        scale=Scale(drawn.top, "weight"),
     )
-    return result
 
 
 def _hovers(drawn: SpeechAlignment) -> list[list[str]]:
@@ -171,49 +165,13 @@ def _hovers(drawn: SpeechAlignment) -> list[list[str]]:
     times = [f"{start:.2f} to {end:.2f} s" for start, end in _items(drawn)]
     texts = []
     for label, weights in zip(drawn.labels, drawn.weights.tolist(), strict=True):
-        name = escape(label)
-        texts.append([f"{name} → {t}<br>{w:.1%}" for t, w in zip(times, weights, strict=True)])
+        texts.append([f"{label} → {t}\n{w:.1%}" for t, w in zip(times, weights, strict=True)])
     return texts
 
 
 def _items(drawn: SpeechAlignment) -> Iterator[tuple[float, float]]:
     """Yield the start and end of every item of the sound, in seconds."""
     yield from zip(drawn.edges, drawn.edges[1:], strict=False)
-
-
-def _lines(drawn: SpeechAlignment) -> Iterator[dict[str, object]]:
-    """Yield dashed vertical lines at the starts and ends of spoken items."""
-    line = {"color": SECOND, "width": 1, "dash": "dot"}
-    for second in sorted({one for pair in drawn.spoken for one in pair}):
-        ends = {"x0": second, "x1": second, "y0": -0.5, "y1": drawn.bottom}
-        yield {"type": "line", "line": line, **ends}
-
-
-def _frames(drawn: SpeechAlignment) -> Iterator[Box]:
-    """Yield the frames of the focused rows."""
-    for row in drawn.marked:
-        yield 0.0, row - 0.5, drawn.seconds, 1.0
-
-
-def paper(drawn: SpeechAlignment) -> PrintFigure:
-    """Draw the figure for print."""
-    result, axes = print_figure(drawn, float(np.clip(0.16 * drawn.bottom, 1.6, 5.0)))
-    rows = np.arange(drawn.rows + 1) - 0.5
-    mesh = axes.pcolormesh(
-        drawn.edges, rows, drawn.weights, cmap=SEQUENCE, vmin=0, vmax=drawn.top, rasterized=True
-    )
-    left, top, width, high = drawn.sound_box
-    extent = (left, left + width, top + high, top)
-    axes.imshow(drawn.loud, "gray", aspect="auto", vmin=0, vmax=255, extent=extent)
-    for second in sorted({one for pair in drawn.spoken for one in pair}):
-        axes.axvline(second, color=SECOND, linewidth=0.7, linestyle=":")
-    for row in drawn.marked:
-        axes.axhspan(row - 0.5, row + 0.5, fill=False, edgecolor=PRINT_EDGE, linewidth=1.0)
-    axes.set(xlim=(0, drawn.seconds), ylim=(drawn.bottom, -0.5))
-    axes.set_yticks(range(drawn.rows), drawn.labels)
-    print_titles(axes, "seconds", "output")
-    print_scale(result, axes, mesh, "weight", drawn.top)
-    return result
 
 
 def tabulate(drawn: SpeechAlignment) -> Table:
@@ -230,15 +188,14 @@ def tabulate(drawn: SpeechAlignment) -> Table:
     return Table((*columns, "said from, s", "said to, s"), rows).filled()
 
 
-VIEW = view(
+VIEW = view_of_marks(
     "listening",
     "Alignment over the sound",
     "Which part of the recording does each digit attend to?",
     fits,
     listening,
-    figure,
+    plot,
     tabulate,
-    paper,
     how_to_read=(
         "Each row is one output digit, and time runs left to right. Brighter means more"
         " attention. The spectrogram below has high frequencies at the top. A good alignment"

@@ -7,26 +7,23 @@ from dataclasses import dataclass, replace
 from math import ceil, isqrt
 
 import numpy as np
-from matplotlib.figure import Figure as PrintFigure
-from matplotlib.patches import Rectangle
-from plotly.graph_objects import Figure
 
-from areaviz.drawing.axes import add_heatmap_image, add_outline, add_text, hover_points, print_scale
-from areaviz.drawing.base import Table, figure_caption, view
+from areaviz.drawing.base import Table, figure_caption, view_of_marks
+from areaviz.drawing.marks import (
+    FOCUSED,
+    Axis,
+    Frame,
+    Hover,
+    Mark,
+    Panel,
+    Plot,
+    Raster,
+    Scale,
+    Texts,
+)
 from areaviz.drawing.pictures import PIXELS, average_blocks, block_size
 from areaviz.drawing.select import field_name, fits_map, noun, sides
-from areaviz.drawing.theme import (
-    SCREEN_FONT,
-    SCREEN_WIDTH,
-    SECOND,
-    SEQUENCE,
-    Drawing,
-    colour_axis,
-    nice_top,
-    print_figure,
-    screen_figure,
-    unseen_axis,
-)
+from areaviz.drawing.theme import SCREEN_FONT, SCREEN_WIDTH, Drawing, nice_top
 from areaviz.trace import query
 from areaviz.trace.limits import MAX_MAP_BYTES
 from areaviz.trace.query import query_dependence
@@ -37,7 +34,6 @@ from areaviz.trace.request import Focus
 _WIDE = 4
 MOST_HEADS = 2048
 """Maximum number of heads over all layers; with more, pictures would be a few pixels wide."""
-_UNIT = "share of row"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +84,7 @@ class HeadTile:
         lines.append(f"mean area size {self.area_size:.2f} {self.noun}s")
         if self.has_distance:
             lines.append(f"mean distance {self.distance:.2f} {self.noun}s")
-        return "<br>".join(lines)
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -210,36 +206,47 @@ def _sheet(
     return sheet, columns / place_columns, rows / place_rows
 
 
-def figure(drawn: Overview) -> Figure:
+def plot(drawn: Overview) -> Plot:
     """Draw all pictures on one colour scale.
 
     The point on each picture has (layer, head) as `customdata`.
     """
     tiles, broad, high = drawn.tiles, drawn.broad, drawn.high
-    focused = [tile for tile in tiles if tile.focused]
-    picture = screen_figure(
-        drawn,
-        drawn.down * drawn.place_px,
+    middles = [tile.column + broad / 2 for tile in tiles], [tile.row + high / 2 for tile in tiles]
+    size = (SCREEN_FONT, 6.5) if drawn.wide else (9, 4.5)
+    # On screen, the texts begin 6 px below the pictures.
+    below = [tile.row + high + 6 / drawn.place_px for tile in tiles]
+    marks: list[Mark] = [
+        Raster(drawn.sheet, (0, 0, drawn.across, drawn.down)),
+        Hover(
+            *middles,
+            [tile.hover for tile in tiles],
+            24,
+            clicked=[(tile.layer, tile.head) for tile in tiles],
+        ),
+        Texts(
+            [tile.column for tile in tiles],
+            below,
+            ["\n".join(tile.texts(drawn.wide)) for tile in tiles],
+            print_y=[tile.row + high + 0.02 for tile in tiles],
+            side="bottom right",
+            size=size,
+        ),
+    ]
+    for tile in tiles:
+        if tile.focused:
+            marks.append(Frame(tile.column, tile.row, broad, high, FOCUSED, may_overhang=True))
+    across = Axis(ends=(-0.01, drawn.across), print_ends=(0, drawn.across), is_seen=False)
+    down = Axis(ends=(drawn.down, -0.02), print_ends=(drawn.down, 0), is_seen=False)
+    height = drawn.down * drawn.place_px
+    return Plot(
+        drawing=drawn,
+        panels=[Panel(marks=marks, across=across, down=down)],
+        height=(height, height / 85),
         above=8,
         below=4,
-        across=unseen_axis(-0.01, drawn.across),
-        down=unseen_axis(drawn.down, -0.02),
-        coloraxis=colour_axis(drawn.top, _UNIT),
-        shapes=[add_outline(tile.column, tile.row, broad, high) for tile in focused],
+        scale=Scale(drawn.top, "share of row"),
     )
-    add_heatmap_image(picture, drawn.sheet, drawn.top, (0, 0, drawn.across, drawn.down))
-    points = hover_points(
-        [tile.column + broad / 2 for tile in tiles],
-        [tile.row + high / 2 for tile in tiles],
-        [tile.hover for tile in tiles],
-        24,
-        customdata=[(tile.layer, tile.head) for tile in tiles],
-    )
-    left = [tile.column for tile in tiles]
-    below = [tile.row + high + 6 / drawn.place_px for tile in tiles]
-    texts = ["<br>".join(tile.texts(drawn.wide)) for tile in tiles]
-    font = {"size": SCREEN_FONT if drawn.wide else 9}
-    return picture.add_traces([points, add_text(left, below, texts, font, "bottom right")])
 
 
 def table(drawn: Overview) -> Table:
@@ -261,46 +268,6 @@ def table(drawn: Overview) -> Table:
     return Table(columns, rows).filled()
 
 
-def paper(drawn: Overview) -> PrintFigure:
-    """Draw the figure for print."""
-    result, axes = print_figure(drawn, drawn.down * drawn.place_px / 85)
-    image = axes.imshow(
-        drawn.sheet,
-        SEQUENCE,
-        extent=(0, drawn.across, drawn.down, 0),
-        vmin=0,
-        vmax=drawn.top,
-        interpolation="nearest",
-        aspect="auto",
-    )
-    axes.set(xticks=[], yticks=[])
-    size = 6.5 if drawn.wide else 4.5
-    for tile in drawn.tiles:
-        text = "\n".join(tile.texts(drawn.wide))
-        axes.text(
-            tile.column,
-            tile.row + drawn.high + 0.02,
-            text,
-            va="top",
-            fontsize=size,
-        )
-        if tile.focused:
-            place = (tile.column, tile.row)
-            axes.add_patch(
-                Rectangle(
-                    place,
-                    drawn.broad,
-                    drawn.high,
-                    fill=False,
-                    clip_on=False,
-                    edgecolor=SECOND,
-                    linewidth=1.2,
-                )
-            )
-    print_scale(result, axes, image, _UNIT, drawn.top)
-    return result
-
-
 def _fits(trace: Trace, focus: Focus) -> bool:
     """Return whether there are several heads, and no more than a sheet can show."""
     attention = trace.maps.get(focus.site)
@@ -311,15 +278,14 @@ def _fits(trace: Trace, focus: Focus) -> bool:
     return fits_map(trace, focus)
 
 
-VIEW = view(
+VIEW = view_of_marks(
     "overview",
     "All heads",
     "Which heads look far, near, sharply or broadly?",
     _fits,
     overview,
-    figure,
+    plot,
     table,
-    paper,
     how_to_read=(
         "One small map per layer and head. A diagonal follows the text step by step. A column"
         " is a place that every item attends to."

@@ -7,37 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure as PrintFigure
-from plotly.graph_objects import Figure, Scatter
 
-from areaviz.drawing.axes import print_scale
-from areaviz.drawing.base import Row, Table, figure_caption, view
-from areaviz.drawing.numbered_points import label_positions, numbered_points
+from areaviz.drawing.base import Row, Table, figure_caption, view_of_marks
+from areaviz.drawing.marks import Axis, Mark, Panel, Path, Plot, Points, Scale, Stroke
+from areaviz.drawing.numbered_points import label_positions
 from areaviz.drawing.select import fits_map
-from areaviz.drawing.theme import (
-    ACCENT,
-    EDGE,
-    PRINT_EDGE,
-    PRINT_FONT,
-    SECOND,
-    SEQUENCE,
-    Drawing,
-    axis,
-    colour_axis,
-    print_figure,
-    screen_figure,
-)
+from areaviz.drawing.theme import ACCENT, EDGE, SECOND, Drawing
 from areaviz.trace.points import EXTENT
 from areaviz.trace.record import FloatArray, IntArray, Trace
 from areaviz.trace.request import Focus
 
 _MARGIN = 0.06 * EXTENT
-_AWAY = {"left": -4, "center": 0, "right": 4}
-_FROM = {"left": "right", "center": "center", "right": "left"}
-"""For each side on which a number is drawn: its offset from the point in px, and its alignment."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,87 +73,42 @@ def _points(labels: Sequence[str]) -> tuple[int, ...]:
     return tuple(int(label) - 1 for label in labels)
 
 
-def figure(drawn: Pointing) -> Figure:
+def plot(drawn: Pointing) -> Plot:
     """Draw the points in their square, coloured by weight, with the answer so far."""
-    ends = [-_MARGIN, EXTENT + _MARGIN]
-    across = axis(range=ends, showticklabels=False, constrain="domain", showline=False)
-    down = across | {"scaleanchor": "x"}
-    result = screen_figure(
-        drawn,
-        400,
-        above=4,
-        below=12,
-        across=across,
-        down=down,
-        coloraxis=colour_axis(1.0, "weight"),
-    )
-    if drawn.exact:
-        result.add_trace(_line(drawn.points[list(drawn.exact)], EDGE, 1.5, "dash"))
-    result.add_trace(_line(drawn.path, ACCENT, 2.5, "solid"))
-    weights_N = drawn.weights[drawn.step]
-    hovers = []
-    for number, weight in enumerate(weights_N, start=1):
-        hovers.append(f"point {number}: {weight:.1%}")
-    edges = [EDGE] * len(weights_N)
-    edges[drawn.chosen[drawn.step]] = SECOND
-    placed = numbered_points(
-        drawn.points,
-        textfont_size=13,
-        marker={
-            "size": 15,
-            "color": weights_N,
-            "coloraxis": "coloraxis",
-            "line": {"width": 2, "color": edges},
-        },
-        hovertext=hovers,
-        hovertemplate="%{hovertext}<extra></extra>",
-        cliponaxis=False,
-    )
-    result.add_trace(placed)
-    return result
-
-
-def _line(places_T2: IntArray, colour: str, width: float, dash: str) -> Scatter:
-    x, y = places_T2.T
-    line = {"color": colour, "width": width, "dash": dash}
-    return Scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip")
-
-
-def paper(drawn: Pointing) -> PrintFigure:
-    """Draw the figure for print."""
-    result, axes = print_figure(drawn, 3.4)
-    axes.set(xlim=(-_MARGIN, EXTENT + _MARGIN), ylim=(-_MARGIN, EXTENT + _MARGIN))
-    axes.set(xticks=[], yticks=[], aspect="equal")
+    marks: list[Mark] = []
     if drawn.exact:
         x, y = drawn.points[list(drawn.exact)].T
-        axes.plot(x, y, color=PRINT_EDGE, linewidth=0.9, linestyle="--")
+        marks.append(Path(x, y, Stroke(EDGE, (1.5, 0.9), "dash")))
     x, y = drawn.path.T
-    axes.plot(x, y, color=ACCENT, linewidth=1.6)
+    marks.append(Path(x, y, Stroke(ACCENT, (2.5, 1.6))))
     weights_N = drawn.weights[drawn.step]
-    edges = [PRINT_EDGE] * len(weights_N)
+    numbers = range(1, len(weights_N) + 1)
+    edges = [EDGE] * len(weights_N)
     edges[drawn.chosen[drawn.step]] = SECOND
     x, y = drawn.points.T
-    style: dict[str, Any] = {
-        "cmap": SEQUENCE,
-        "vmin": 0,
-        "vmax": 1,
-        "edgecolors": edges,
-        "zorder": 3,
-    }
-    dots = axes.scatter(x, y, 42, weights_N, **style)
-    for number, (down, across) in enumerate(label_positions(drawn.points), start=1):
-        away = _AWAY[across], 5 if down == "top" else -5
-        axes.annotate(
-            str(number),
-            drawn.points[number - 1],
-            away,
-            textcoords="offset points",
-            ha=_FROM[across],
-            va="bottom" if down == "top" else "top",
-            fontsize=PRINT_FONT,
-        )
-    print_scale(result, axes, dots, "weight", 1.0)
-    return result
+    dots = Points(
+        x,
+        y,
+        (15, 6.48),
+        "",
+        Stroke(EDGE, (2, 1)),
+        edges=edges,
+        values=weights_N,
+        texts=list(map(str, numbers)),
+        sides=label_positions(drawn.points),
+        may_overhang=True,
+        hovers=[f"point {n}: {w:.1%}" for n, w in zip(numbers, weights_N.tolist(), strict=True)],
+    )
+    side = Axis(ends=(-_MARGIN, EXTENT + _MARGIN), is_seen=False)
+    panel = Panel(marks=[*marks, dots], across=side, down=side, is_square=True)
+    return Plot(
+        drawing=drawn,
+        panels=[panel],
+        height=(400, 3.4),
+        above=4,
+        below=12,
+        scale=Scale(1.0, "weight"),
+    )
 
 
 def table(drawn: Pointing) -> Table:
@@ -186,15 +123,14 @@ def table(drawn: Pointing) -> Table:
     return Table(columns, rows)
 
 
-VIEW = view(
+VIEW = view_of_marks(
     "points",
     "Points and tour",
     "How does the model weight the points at this step, and what has it drawn so far?",
     fits,
     pointing,
-    figure,
+    plot,
     table,
-    paper,
     how_to_read=(
         "Each dot is a point, and brighter means a larger weight as the next point. The ring"
         " marks the chosen point. Where the line and the dashes separate, the model is wrong."

@@ -11,32 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from matplotlib.figure import Figure as PrintFigure
-from plotly.graph_objects import Bar, Figure, Scatter
 
-from areaviz.drawing.axes import (
-    depth,
-    print_labels,
-    print_shares,
-    print_ticks,
-    print_titles,
-    screen_labels,
-    screen_ticks,
-)
 from areaviz.drawing.base import Row, Table, View, changes_words, model_words
-from areaviz.drawing.labels import for_screen, show_invisibles
+from areaviz.drawing.in_print import in_print
+from areaviz.drawing.labels import show_invisibles
+from areaviz.drawing.marks import Axis, Bars, Panel, Plot, Points, Stroke
 from areaviz.drawing.matrix import block_names
+from areaviz.drawing.on_screen import on_screen
 from areaviz.drawing.pictures import CELLS, average_blocks, block_size
 from areaviz.drawing.select import display_field, field_name, visible_labels
-from areaviz.drawing.theme import (
-    ACCENT,
-    CLEAR,
-    SECOND,
-    Drawing,
-    finish,
-    print_figure,
-    screen_figure,
-)
+from areaviz.drawing.theme import ACCENT, CLEAR, SECOND, Drawing, finish
 from areaviz.trace.record import Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 
@@ -73,10 +57,12 @@ class Probabilities(Drawing):
 
     @property
     def names(self) -> list[str]:
-        """Names of the items of every bar, for the screen."""
+        """Names of the items of every bar."""
         if self.block > 1:
             return [f"items {name}" for name in block_names(len(self.field), self.block)]
-        return [f"{for_screen(label)} (item {t})" for t, label in enumerate(self.field.labels, 1)]
+        return [
+            f"{show_invisibles(label)} (item {t})" for t, label in enumerate(self.field.labels, 1)
+        ]
 
 
 def _averaged(probabilities_T: FloatArray) -> FloatArray:
@@ -104,8 +90,8 @@ def output_probabilities(trace: Trace) -> Probabilities:
     hovers = [f"produced at {p:.1%}" for p in bars.tolist()]
     if len(bars) == len(field):
         for t, options in enumerate(output.alternatives):
-            best = [f"{p:.1%} {for_screen(other)}" for other, p in options[:5]]
-            hovers[t] = "<br>".join([*best, hovers[t]])
+            best = [f"{p:.1%} {show_invisibles(other)}" for other, p in options[:5]]
+            hovers[t] = "\n".join([*best, hovers[t]])
     given = f" · probability of each {name} item given the items before it"
     # Without a history, the items are not a text that was written item by item.
     if "history" not in trace.fields:
@@ -143,57 +129,21 @@ def change(before: Trace, after: Trace) -> Probabilities:
     )
 
 
-def figure(drawn: Probabilities) -> Figure:
-    """Draw bars and rings for the screen."""
+def plot(drawn: Probabilities) -> Plot:
+    """Draw bars and rings."""
     items = len(drawn.field)
-    across = screen_labels(visible_labels(drawn.field))
-    labels = {"xaxis": visible_labels(drawn.field)}
-    picture = screen_figure(drawn, drawn.height, above=8, below=depth(across) + 28, labels=labels)
-    texts = [f"{name}<br>{hover}" for name, hover in zip(drawn.names, drawn.hovers, strict=True)]
-    bars = Bar(
-        x=drawn.x,
-        y=drawn.bars,
-        width=0.8 * drawn.block,
-        marker_color=ACCENT,
-        marker_line_width=0,
-        hovertext=texts,
-        hovertemplate="%{hovertext}<extra></extra>",
+    texts = [f"{name}\n{hover}" for name, hover in zip(drawn.names, drawn.hovers, strict=True)]
+    ring = (6 if items <= CELLS else 3, 3)
+    labels, ends = visible_labels(drawn.field), (-0.6, items - 0.4)
+    panel = Panel(
+        marks=[
+            Bars(drawn.x, drawn.bars, ACCENT, 0.8 * drawn.block, hovers=texts),
+            Points(drawn.x, drawn.rings, ring, CLEAR, Stroke(SECOND, (1.5, 0.9))),
+        ],
+        across=Axis(title=drawn.across, ends=ends, labels=labels),
+        down=Axis(title="probability", ends=(0, _TOP), has_grid=True, is_share=True),
     )
-    rings = Scatter(
-        x=drawn.x,
-        y=drawn.rings,
-        mode="markers",
-        marker_color=CLEAR,
-        marker_size=6 if items <= CELLS else 3,
-        marker_line_color=SECOND,
-        marker_line_width=1.5,
-        hoverinfo="skip",
-    )
-    picture.add_traces([bars, rings])
-    picture.update_xaxes(screen_ticks(across), range=[-0.6, items - 0.4], title_text=drawn.across)
-    return picture.update_yaxes(
-        showgrid=True, range=[0, _TOP], tickformat=".0%", nticks=5, title_text="probability"
-    )
-
-
-def paper(drawn: Probabilities) -> PrintFigure:
-    """Draw the figure for print."""
-    result, axes = print_figure(drawn, 1.7)
-    print_shares(axes)
-    axes.bar(drawn.x, drawn.bars, 0.8 * drawn.block, color=ACCENT)
-    axes.scatter(
-        drawn.x,
-        drawn.rings,
-        9,
-        facecolors="none",
-        edgecolors=SECOND,
-        linewidths=0.9,
-        zorder=3,
-    )
-    axes.set(xlim=(-0.6, len(drawn.field) - 0.4), ylim=(0, _TOP))
-    print_ticks(axes, print_labels(visible_labels(drawn.field)))
-    print_titles(axes, drawn.across, "probability")
-    return result
+    return Plot(drawing=drawn, panels=[panel], height=(drawn.height, 1.7), above=8, below=28)
 
 
 def table(trace: Trace, focus: Focus) -> Table:
@@ -238,9 +188,9 @@ VIEW = View(
     question="How certain was the model, and what would it have written instead?",
     # An output has probabilities, whatever the focus is.
     fits=lambda trace, focus: len(trace.output.probabilities) > 0,
-    figure=lambda trace, focus: figure(output_probabilities(trace)),
+    figure=lambda trace, focus: on_screen(plot(output_probabilities(trace))),
     table=table,
-    print=lambda trace, focus: finish(paper(output_probabilities(trace))),
+    print=lambda trace, focus: finish(in_print(plot(output_probabilities(trace)))),
     how_to_read=(
         "One bar per output item: its probability. At a low bar the model nearly wrote"
         " something else, and the table names it."
@@ -255,7 +205,7 @@ def probability_change_view(before: Trace) -> View:
         title="Change of probability",
         question="What does the changed model think of the original output?",
         fits=lambda after, focus: fits_change(before, after),
-        figure=lambda after, focus: figure(change(before, after)),
+        figure=lambda after, focus: on_screen(plot(change(before, after))),
         table=lambda after, focus: change_table(before, after),
-        print=lambda after, focus: finish(paper(change(before, after))),
+        print=lambda after, focus: finish(in_print(plot(change(before, after)))),
     )

@@ -6,43 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Normalize
-from matplotlib.figure import Figure as PrintFigure
-from plotly.graph_objects import Figure, Heatmap
 
-from areaviz.drawing.axes import (
-    add_heatmap_image,
-    depth,
-    print_labels,
-    print_scale,
-    print_ticks,
-    print_titles,
-    screen_labels,
-    screen_ticks,
-)
-from areaviz.drawing.base import Table, figure_caption, view
-from areaviz.drawing.labels import Ticks, escape
+from areaviz.drawing.base import Table, figure_caption, view_of_marks
+from areaviz.drawing.labels import Ticks
+from areaviz.drawing.marks import Axis, Cells, Mark, Panel, Plot, Raster, Scale
 from areaviz.drawing.pictures import CELLS, PIXELS, average_blocks, block_size
 from areaviz.drawing.select import field_name, fits_text, noun, quote_items, select, visible_labels
-from areaviz.drawing.theme import (
-    PRINT_FONT,
-    SCREEN_FONT,
-    SEQUENCE,
-    Drawing,
-    Layout,
-    axis,
-    colour_axis,
-    nice_top,
-    print_figure,
-    screen_figure,
-)
+from areaviz.drawing.theme import Drawing, nice_top
 from areaviz.trace.areas import run_text
 from areaviz.trace.query import smallest_area
 from areaviz.trace.record import Field, FloatArray, Trace
 from areaviz.trace.request import Focus
-
-_UNIT = "weight"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,11 +61,6 @@ class Pyramid(Drawing):
     def upper(self) -> float:
         """Upper edge of the longest spans."""
         return self.rows[-1].length + 0.5
-
-    @property
-    def length_title(self) -> str:
-        """Title of the axis of lengths."""
-        return f"span length ({noun(self.memory)}s)"
 
     @property
     def is_picture(self) -> bool:
@@ -143,68 +112,50 @@ def _percent(share: float) -> str:
     return f"{share:.0%}" if share >= 0.0995 or share == 0 else f"{share:.1%}"
 
 
-def figure(drawn: Pyramid) -> Figure:
+def plot(drawn: Pyramid) -> Plot:
     """Draw span starts across and span lengths upwards, so that the cells form a pyramid."""
-    lengths, items = len(drawn.rows), len(drawn.memory)
-    across = screen_labels(visible_labels(drawn.memory))
-    height = float(np.clip(30 * lengths, 44, 320))
-    # For few rows, the title would be longer than the axis.
-    title = drawn.length_title if lengths > 3 else ""
-    memory = f"{field_name(drawn.memory)} {noun(drawn.memory)}s"
-    picture = screen_figure(
-        drawn,
-        height,
+    lengths, memory = len(drawn.rows), drawn.memory
+    across = Axis(
+        title=f"{field_name(memory)} {noun(memory)}s",
+        ends=(-0.5, drawn.right),
+        labels=visible_labels(memory),
+    )
+    # For few rows, the title would be longer than the axis on screen.
+    title = f"span length ({noun(memory)}s)"
+    down = Axis(
+        title=title,
+        screen_title=title if lengths > 3 else "",
+        ends=(drawn.lower, drawn.upper),
+        ticks=drawn.lengths,
+    )
+    totals = Ticks(drawn.lengths.positions, tuple(row.total for row in drawn.rows))
+    return Plot(
+        drawing=drawn,
+        panels=[Panel(marks=_marks(drawn), across=across, down=down, right=totals)],
+        height=(float(np.clip(30 * lengths, 44, 320)), float(np.clip(0.25 * lengths, 0.5, 3))),
         above=8,
-        below=depth(across) + 28,
-        across=axis(memory, range=[-0.5, drawn.right], **screen_ticks(across)),
-        down=axis(title, range=[drawn.lower, drawn.upper], **screen_ticks(drawn.lengths)),
-        labels={"xaxis": visible_labels(drawn.memory)},
-        coloraxis=colour_axis(drawn.top, _UNIT, short=True),
-        annotations=[_at_right_end(drawn, row) for row in drawn.rows],
+        below=28,
+        scale=Scale(drawn.top, "weight", is_short=True),
     )
-    # Leave space for the totals, and to their right for the colour scale.
-    picture.layout.margin.r = 112
-    picture.layout.coloraxis.colorbar.update(x=1, xanchor="left", xpad=52)
+
+
+def _marks(drawn: Pyramid) -> list[Mark]:
+    """Draw the spans of each length as a row of cells, each centred above the items it covers."""
     if drawn.is_picture:
-        halves = _averaged(drawn, PIXELS)[::-1]
-        add_heatmap_image(picture, halves, drawn.top, (-0.5, drawn.upper, items, lengths))
-    else:
-        picture.add_traces([_cells(drawn, row) for row in drawn.rows])
-    return picture
-
-
-def _at_right_end(drawn: Pyramid, row: Row) -> Layout:
-    """Return the annotation with the row's total, to the right of its last cell."""
-    return {
-        "x": 1,
-        "xref": "paper",
-        "xanchor": "left",
-        "xshift": 9,
-        "y": row.length,
-        "text": row.total,
-        "showarrow": False,
-        "font": {"size": SCREEN_FONT, "weight": 700},
-    }
-
-
-def _cells(drawn: Pyramid, row: Row) -> Heatmap:
-    """Draw the spans of one length as a row of cells, each centred above the items it covers."""
-    texts = []
-    for start, weight in enumerate(row.weights.tolist()):
-        words = escape(quote_items(drawn.memory, range(start, start + row.length)))
-        texts.append(f"{words} {run_text(noun(drawn.memory), start, row.length)}<br>{weight:.2%}")
-    return Heatmap(
-        z=row.weights[None, :],
-        x0=(row.length - 1) / 2,
-        dx=1,
-        y0=row.length,
-        dy=1,
-        text=[texts],
-        coloraxis="coloraxis",
-        xgap=1,
-        ygap=1,
-        hovertemplate="%{text} of the attention<extra></extra>",
-    )
+        box = -0.5, drawn.upper, drawn.right, drawn.lower
+        # Print has as many columns as a reader can distinguish on a page.
+        wide, wider = (_averaged(drawn, limit)[::-1] for limit in (PIXELS, 2000))
+        return [Raster(wide, box, print_values=wider)]
+    cells: list[Mark] = []
+    for row in drawn.rows:
+        texts = []
+        for start, weight in enumerate(row.weights.tolist()):
+            words = quote_items(drawn.memory, range(start, start + row.length))
+            where = run_text(noun(drawn.memory), start, row.length)
+            texts.append(f"{words} {where}\n{weight:.2%} of the attention")
+        left, top = (row.length - 2) / 2, row.length - 0.5
+        cells.append(Cells(row.weights[None, :], [texts], left, top, gap=(1, 0.4)))
+    return cells
 
 
 def half_columns(rows: Sequence[Row]) -> FloatArray:
@@ -233,48 +184,6 @@ def table(drawn: Pyramid) -> Table:
     return Table(("start", "length", "text", "weight"), rows)
 
 
-def paper(drawn: Pyramid) -> PrintFigure:
-    """Draw the figure for print."""
-    height = float(np.clip(0.25 * len(drawn.rows), 0.5, 3))
-    result, axes = print_figure(drawn, height)
-    norm = Normalize(0, drawn.top)
-    if drawn.is_picture:
-        axes.imshow(
-            # As many columns as a reader can distinguish on a page.
-            _averaged(drawn, 2000),
-            SEQUENCE,
-            norm,
-            extent=(-0.5, drawn.right, drawn.lower, drawn.upper),
-            origin="lower",
-            aspect="auto",
-            interpolation="nearest",
-        )
-    else:
-        for row in drawn.rows:
-            axes.pcolormesh(
-                np.arange(len(row.weights) + 1) + (row.length - 2) / 2,
-                [row.length - 0.5, row.length + 0.5],
-                row.weights[None, :],
-                norm=norm,
-                cmap=SEQUENCE,
-                edgecolors="white",
-                linewidth=0.4,
-            )
-    axes.set(
-        xlim=(-0.5, drawn.right),
-        ylim=(drawn.lower, drawn.upper),
-        yticks=drawn.lengths.positions,
-    )
-    print_ticks(axes, print_labels(visible_labels(drawn.memory)))
-    print_titles(axes, f"{field_name(drawn.memory)} {noun(drawn.memory)}s", drawn.length_title)
-    totals = axes.secondary_yaxis("right")
-    totals.set_yticks(drawn.lengths.positions, [row.total for row in drawn.rows])
-    totals.spines[:].set_visible(False)
-    totals.tick_params(length=0, pad=3, labelsize=PRINT_FONT)
-    print_scale(result, axes, ScalarMappable(norm, SEQUENCE), _UNIT, drawn.top, short=True)
-    return result
-
-
 def _fits(trace: Trace, focus: Focus) -> bool:
     """Return whether the map has spans of a text; a pyramid cannot show rectangles."""
     return fits_text(trace, focus) and trace.maps[focus.site].grid.height == 1
@@ -288,15 +197,14 @@ def _has_sizes(trace: Trace, focus: Focus) -> bool:
     return trace.maps[focus.site].grid.max_width > 1
 
 
-VIEW = view(
+VIEW = view_of_marks(
     "pyramid",
     "Area pyramid",
     "Which areas, short or long, receive the attention?",
     _fits,
     pyramid,
-    figure,
+    plot,
     table,
-    paper,
     how_to_read=(
         "The bottom row has the shortest areas, the rows above have longer ones. A brighter"
         " cell means more attention to the whole area. All rows have one colour scale. The"

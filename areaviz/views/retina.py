@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from areaviz.drawing import tiles
-from areaviz.drawing.base import Table, figure_caption, view
+from areaviz.drawing.base import Table, figure_caption, view_of_marks
 from areaviz.drawing.gazes import (
     CONTEXT,
     GLIMPSES,
@@ -161,29 +161,29 @@ def _context_table(trace: Trace) -> Table:
     return Table(("glimpse", "with: x", "with: y", "without: x", "without: y", "apart (px)"), rows)
 
 
-VIEW = view(
+VIEW = view_of_marks(
     "retina",
     "What each glimpse saw",
     "What did each glimpse show the model, and what did it then predict?",
     fits_glimpses,
     patches,
-    tiles.draw,
+    tiles.plot_on_screen,
     tiles.tabulate,
-    tiles.draw_print,
+    print_plot=tiles.plot_in_print,
     how_to_read=(
         "Each column is a glimpse: its patches from sharp and small to coarse and large, with"
         " the prediction at that step below."
     ),
 )
-COARSE_LOOK = view(
+COARSE_LOOK = view_of_marks(
     "context",
     "Coarse look",
     "Does the low-resolution overview change the first glimpse?",
     fits_context,
     context,
-    tiles.draw,
+    tiles.plot_on_screen,
     tiles.tabulate,
-    tiles.draw_print,
+    print_plot=tiles.plot_in_print,
     how_to_read=(
         "The small picture is the low-resolution overview that the model sees first. If the"
         " first glimpse is at the same place in every picture, the model does not use it."

@@ -5,26 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from matplotlib.figure import Figure as PrintFigure
-from plotly.graph_objects import Bar, Figure
 
-from areaviz.drawing.axes import print_shares, print_titles
-from areaviz.drawing.base import Table, figure_caption, view
+from areaviz.drawing.base import Table, figure_caption, view_of_marks
+from areaviz.drawing.labels import Ticks
+from areaviz.drawing.marks import Axis, Bars, Panel, Plot, Stroke
 from areaviz.drawing.select import fits_map, noun
-from areaviz.drawing.theme import (
-    EDGE,
-    PRINT_EDGE,
-    Drawing,
-    axis,
-    head_colour,
-    print_figure,
-    screen_figure,
-)
+from areaviz.drawing.theme import EDGE, Drawing, head_colour
 from areaviz.trace import query
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
 
-_DOWN = "share of attention"
 _BROAD = 0.86
 
 
@@ -56,7 +46,7 @@ class Histogram(Drawing):
         """Return the opacity of a head's bars; if a head is focused, only its bars are opaque."""
         return 1.0 if self.head in (None, head) else 0.35
 
-    def ticks(self) -> tuple[list[float], list[str]]:
+    def ticks(self) -> Ticks:
         """Return positions and texts of the ticks: sizes below bars, the head below each group.
 
         If there are many bars, only some sizes are written.
@@ -74,7 +64,7 @@ class Histogram(Drawing):
             named[middle] = f"{named.get(middle, '')}\n{word}{head + 1}"
             places += named.keys()
             texts += named.values()
-        return places, texts
+        return Ticks(tuple(places), tuple(texts))
 
 
 def histogram(trace: Trace, focus: Focus) -> Histogram:
@@ -100,47 +90,27 @@ def histogram(trace: Trace, focus: Focus) -> Histogram:
     )
 
 
-def figure(drawn: Histogram) -> Figure:
+def plot(drawn: Histogram) -> Plot:
     """Draw bars in the heads' colours; if a head is focused, all other heads are pale."""
-    places, texts = drawn.ticks()
-    broken = [text.replace("\n", "<br>") for text in texts]
-    picture = screen_figure(
-        drawn,
-        240,
-        above=8,
-        below=66,
-        across=axis(
-            drawn.across,
-            tickvals=places,
-            ticktext=broken,
-            tickangle=0,
-        ),
-        down=axis(
-            _DOWN,
-            showgrid=True,
-            tickformat=".0%",
-            nticks=5,
-            rangemode="tozero",
-        ),
-    )
+    marks = []
     for head, shares in enumerate(drawn.shares):
-        name = f"head {head + 1}"
-        size = f"{name}, area size %{{customdata}}"
-        picture.add_trace(
-            Bar(
-                x=drawn.x(head),
-                y=shares,
-                width=_BROAD,
-                marker_color=head_colour(head),
-                marker_line_color=EDGE,
-                marker_line_width=0.5,
-                opacity=drawn.opacity(head),
-                customdata=drawn.sizes,
-                name=name,
-                hovertemplate=f"{size}<br>%{{y:.1%}} of the attention<extra></extra>",
-            )
+        hovers = []
+        for size, share in zip(drawn.sizes, shares.tolist(), strict=True):
+            hovers.append(f"head {head + 1}, area size {size}\n{share:.1%} of the attention")
+        bars = Bars(
+            drawn.x(head),
+            shares,
+            head_colour(head),
+            _BROAD,
+            opacity=drawn.opacity(head),
+            edge=Stroke(EDGE, (0.5, 0.4)),
+            hovers=hovers,
         )
-    return picture
+        marks.append(bars)
+    across = Axis(title=drawn.across, ticks=drawn.ticks())
+    down = Axis(title="share of attention", has_grid=True, is_share=True)
+    panel = Panel(marks=marks, across=across, down=down)
+    return Plot(drawing=drawn, panels=[panel], height=(240, 1.9), above=8, below=66)
 
 
 def table(drawn: Histogram) -> Table:
@@ -151,25 +121,6 @@ def table(drawn: Histogram) -> Table:
     return Table(("head", "area size", "share"), rows)
 
 
-def paper(drawn: Histogram) -> PrintFigure:
-    """Draw the figure for print."""
-    result, axes = print_figure(drawn, 1.9)
-    print_shares(axes)
-    for head, shares in enumerate(drawn.shares):
-        axes.bar(
-            drawn.x(head),
-            shares,
-            _BROAD,
-            color=head_colour(head),
-            edgecolor=PRINT_EDGE,
-            linewidth=0.4,
-            alpha=drawn.opacity(head),
-        )
-    axes.set_xticks(*drawn.ticks())
-    print_titles(axes, drawn.across, _DOWN)
-    return result
-
-
 def _fits(trace: Trace, focus: Focus) -> bool:
     """Return whether there is more than one area size."""
     if not fits_map(trace, focus):
@@ -178,15 +129,14 @@ def _fits(trace: Trace, focus: Focus) -> bool:
     return max(grid.max_height, grid.max_width) > 1
 
 
-VIEW = view(
+VIEW = view_of_marks(
     "sizes",
     "Area sizes",
     "Does a head attend to single items or to longer areas?",
     _fits,
     histogram,
-    figure,
+    plot,
     table,
-    paper,
     how_to_read=(
         "Each bar shows how much of a head's attention goes to areas of one size. The leftmost bar "
         "is for single items. If it holds everything, the head attends to single items only."

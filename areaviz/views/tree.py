@@ -8,31 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from math import nan
 
 import numpy as np
-from matplotlib.figure import Figure as PrintFigure
-from matplotlib.patches import Rectangle
-from plotly.graph_objects import Figure, Heatmap, Scatter
 
-from areaviz.drawing.axes import add_outline, add_text, print_scale
-from areaviz.drawing.base import Row, Table, figure_caption, view
-from areaviz.drawing.labels import drawable, escape, truncate
-from areaviz.drawing.select import fits_text, spoken_words, word_text
-from areaviz.drawing.theme import (
-    EDGE,
-    PRINT_EDGE,
-    PRINT_FONT,
-    SCREEN_FONT,
-    SECOND,
-    SEQUENCE,
-    Drawing,
-    axis,
-    colour_axis,
-    nice_top,
-    print_figure,
-    screen_figure,
+from areaviz.drawing.base import Row, Table, figure_caption, view_of_marks
+from areaviz.drawing.labels import Ticks, truncate
+from areaviz.drawing.marks import (
+    Axis,
+    Cells,
+    Dash,
+    Frame,
+    Mark,
+    Panel,
+    Path,
+    Plot,
+    Scale,
+    Stroke,
+    Texts,
 )
+from areaviz.drawing.select import fits_text, spoken_words, word_text
+from areaviz.drawing.theme import EDGE, SECOND, Drawing, nice_top
 from areaviz.trace.query import item_shares, top_areas
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
@@ -206,62 +202,51 @@ def _note(tree: Tree, words: int) -> str:
     return note
 
 
-def figure(drawn: PartialTree) -> Figure:
+def plot(drawn: PartialTree) -> Plot:
     """Draw the tree, its words and the alignment on one pair of axes."""
     rows, columns = len(drawn.tokens), len(drawn.words)
     bottom = rows - 0.5
-    result = screen_figure(
-        drawn,
-        float(np.clip(15 * (bottom - drawn.upper), 260, 1200)),
+    marks: list[Mark] = [Cells(drawn.weights, _hovers(drawn)), *_tree_marks(drawn)]
+    marks += [Frame(*box, Stroke(SECOND, (2, 1))) for box in _frames(drawn)]
+    tokens = tuple(token or "end" for token in drawn.tokens)
+    panel = Panel(
+        marks=marks,
+        across=Axis(ends=(-0.5, columns - 0.5), is_seen=False),
+        down=Axis(ends=(bottom, drawn.upper), ticks=Ticks(tuple(range(rows)), tokens)),
+    )
+    high = bottom - drawn.upper
+    return Plot(
+        drawing=drawn,
+        panels=[panel],
+        height=(float(np.clip(15 * high, 260, 1200)), float(np.clip(0.13 * high, 2.0, 8.5))),
         below=12,
-        across=axis(range=[-0.5, columns - 0.5], showticklabels=False),
-        down=axis(
-            range=[bottom, drawn.upper],
-            tickvals=list(range(rows)),
-            ticktext=[escape(token or "end") for token in drawn.tokens],
-        ),
-        coloraxis=colour_axis(drawn.top, "attention of the word"),
-        shapes=[add_outline(*box) for box in _frames(drawn)],
+        scale=Scale(drawn.top, "attention of the word"),
     )
-    result.add_trace(
-        Heatmap(
-            z=drawn.weights,
-            y=list(range(rows)),
-            coloraxis="coloraxis",
-            text=_hovers(drawn),
-            hovertemplate="%{text}<extra></extra>",
-        )
-    )
-    _grow(result, drawn)
-    return result
 
 
-def _grow(result: Figure, drawn: PartialTree) -> None:
+def _tree_marks(drawn: PartialTree) -> Iterator[Mark]:
     """Draw the tree up to the step, and its words."""
-    for is_open, dash in ((False, "solid"), (True, "dot")):
+    dashes: tuple[tuple[bool, Dash], ...] = ((False, "solid"), (True, "dot"))
+    for is_open, dash in dashes:
         x, y = _joined([line for line, still in drawn.branches() if still == is_open])
-        line = {"color": EDGE, "width": 1.2, "dash": dash}
-        result.add_trace(Scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip"))
-    across, down, names = [], [], []
-    for node in drawn.nodes():
-        left, top = drawn.place(node)
-        across.append(left)
-        down.append(top)
-        names.append(f"<b>{escape(node.label)}</b>")
-    result.add_trace(add_text(across, down, names, {"size": SCREEN_FONT}))
+        if x:
+            yield Path(x, y, Stroke(EDGE, (1.2, 0.7), dash))
+    nodes = drawn.nodes()
+    if nodes:
+        across, down = zip(*map(drawn.place, nodes), strict=True)
+        yield Texts(across, down, [node.label for node in nodes], is_bold=True)
     columns = len(drawn.words)
-    shown = [escape(truncate(word, _LONGEST)) for word in drawn.words]
-    row = [drawn.words_row] * columns
-    result.add_trace(add_text(list(range(columns)), row, shown, {"size": SCREEN_FONT}))
+    shown = [truncate(word, _LONGEST) for word in drawn.words]
+    yield Texts(list(range(columns)), [drawn.words_row] * columns, shown)
 
 
-def _joined(lines: Sequence[Line]) -> tuple[list[float | None], list[float | None]]:
+def _joined(lines: Sequence[Line]) -> tuple[list[float], list[float]]:
     """Join lines into one path with gaps, shortened at both ends to keep labels clear."""
-    x: list[float | None] = []
-    y: list[float | None] = []
+    x: list[float] = []
+    y: list[float] = []
     for (left, top), (right, bottom) in lines:
-        x += [left, right, None]
-        y += [top + 0.45, bottom - 0.45, None]
+        x += [left, right, nan]
+        y += [top + 0.45, bottom - 0.45, nan]
     return x, y
 
 
@@ -269,10 +254,10 @@ def _hovers(drawn: PartialTree) -> list[list[str]]:
     """Write the hover text of every word at every token."""
     texts = []
     for token, weights in zip(drawn.tokens, drawn.weights.tolist(), strict=True):
-        name = escape(token or "end")
+        name = token or "end"
         row = []
         for word, weight in zip(drawn.words, weights, strict=True):
-            row.append(f"{name} → {escape(word)}<br>{weight:.1%}")
+            row.append(f"{name} → {word}\n{weight:.1%}")
         texts.append(row)
     return texts
 
@@ -285,33 +270,6 @@ def _frames(drawn: PartialTree) -> Iterator[tuple[float, float, float, float]]:
         yield first - 0.5, drawn.step - 0.5, behind - first, 1.0
 
 
-def paper(drawn: PartialTree) -> PrintFigure:
-    """Draw the figure for print."""
-    rows, columns = len(drawn.tokens), len(drawn.words)
-    bottom = rows - 0.5
-    height = float(np.clip(0.13 * (bottom - drawn.upper), 2.0, 8.5))
-    result, axes = print_figure(drawn, height)
-    edges = np.arange(columns + 1) - 0.5, np.arange(rows + 1) - 0.5
-    mesh = axes.pcolormesh(*edges, drawn.weights, cmap=SEQUENCE, vmin=0, vmax=drawn.top)
-    for ((left, above), (right, below)), is_open in drawn.branches():
-        style = ":" if is_open else "-"
-        ends = [left, right], [above + 0.5, below - 0.5]
-        axes.plot(*ends, color=PRINT_EDGE, linewidth=0.7, linestyle=style)
-    font: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": PRINT_FONT}
-    for node in drawn.nodes():
-        axes.text(*drawn.place(node), drawable(node.label), fontweight="bold", **font)
-    for number, word in enumerate(drawn.words):
-        axes.text(number, drawn.words_row, drawable(truncate(word, _LONGEST)), **font)
-    for left, top, width, high in _frames(drawn):
-        box = Rectangle((left, top), width, high, fill=False, edgecolor=SECOND, linewidth=1.0)
-        axes.add_patch(box)
-    axes.set(xlim=(-0.5, columns - 0.5), ylim=(bottom, drawn.upper), xticks=[])
-    axes.set_yticks(range(rows), [drawable(token) or "end" for token in drawn.tokens])
-    axes.tick_params(labelsize=min(PRINT_FONT, 300 * height / rows / 6))
-    print_scale(result, axes, mesh, "attention of the word", drawn.top)
-    return result
-
-
 def tabulate(drawn: PartialTree) -> Table:
     """Tabulate one row per token: its top area in words, and the attention to every word."""
     names = [f"{number} {word}" for number, word in enumerate(drawn.words, start=1)]
@@ -322,15 +280,14 @@ def tabulate(drawn: PartialTree) -> Table:
     return Table(("token", "written", "heaviest area", *names), rows)
 
 
-VIEW = view(
+VIEW = view_of_marks(
     "tree",
     "Growing tree",
     "How far is the tree, and which words does each bracket attend to?",
     fits,
     find_partial_tree,
-    figure,
+    plot,
     tabulate,
-    paper,
     how_to_read=(
         "Choose a token in the bracketed sentence above. The tree is drawn up to that token,"
         " and a frame shows its top area. Under the words, each row is a token, and brighter"

@@ -9,30 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from matplotlib.figure import Figure as PrintFigure
-from matplotlib.patches import Rectangle
-from plotly.graph_objects import Bar, Figure
 
-from areaviz.drawing.axes import add_outline, hover_points
-from areaviz.drawing.base import Row, Table, view
-from areaviz.drawing.labels import drawable, escape
-from areaviz.drawing.pictures import to_data_uri
+from areaviz.drawing.base import Row, Table, view_of_marks
+from areaviz.drawing.labels import Ticks
+from areaviz.drawing.marks import Axis, Bars, Frame, Hover, Image, Mark, Panel, Plot, Rule, Stroke
 from areaviz.drawing.select import fits_map
-from areaviz.drawing.theme import (
-    EDGE,
-    PRINT_EDGE,
-    PRINT_FONT,
-    SECOND,
-    axis,
-    print_figure,
-    screen_figure,
-)
+from areaviz.drawing.theme import EDGE, PRINT_EDGE, SECOND
 from areaviz.drawing.watching import FULL, FrameAttention, watching
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
 STRIP = 2.0
 """Height of the frames, in rows."""
+_BROAD = 0.88
+"""Width of a bar, as a share of its column."""
+_FRAMED = Stroke(SECOND, (2, 0.9), print_colour=PRINT_EDGE)
+"""Line around a top area."""
 
 
 def fits(trace: Trace, focus: Focus) -> bool:
@@ -40,54 +32,33 @@ def fits(trace: Trace, focus: Focus) -> bool:
     return fits_map(trace, focus) and trace.fields[trace.maps[focus.site].memory].kind == "clip"
 
 
-def figure(drawn: FrameAttention) -> Figure:
-    """Draw the frames and the bars, with hover text."""
+def plot(drawn: FrameAttention) -> Plot:
+    """Draw the frames, and below them each word's bars on the lower edge of its row."""
     rows, count = len(drawn.words), len(drawn.numbers)
-    result = screen_figure(
-        drawn,
-        float(np.clip(30 * (rows + STRIP), 200, 640)),
-        below=40,
-        across=axis(
-            "frame",
-            range=[-0.5, count - 0.5],
-            tickvals=list(range(count)),
-            ticktext=list(map(str, drawn.numbers)),
-        ),
-        down=axis(
-            range=[rows - 0.5, -0.5 - STRIP],
-            tickvals=list(range(rows)),
-            ticktext=[escape(word) for word in drawn.words],
-        ),
-        shapes=[*_lines(drawn), *(add_outline(*box) for box in _frames(drawn))],
-        bargap=0.12,
-        barmode="overlay",
-    )
-    _lay_frames(result, drawn)
-    for row in range(rows):
-        result.add_trace(_bars(drawn, row))
-    across, down, texts = _hovers(drawn)
-    result.add_trace(hover_points(across, down, texts, 22))
-    return result
-
-
-def _lay_frames(result: Figure, drawn: FrameAttention) -> None:
-    """Draw the frames above the rows, each as large as fits above its bars."""
-    place = {"xref": "x", "yref": "y", "sizing": "contain", "layer": "below"}
-    middle = {"xanchor": "center", "yanchor": "middle"}
+    marks: list[Mark] = []
     for number, pixels in enumerate(drawn.frames):
-        size = {"x": number, "y": -0.6 - STRIP / 2, "sizex": 0.96, "sizey": STRIP - 0.2}
-        result.add_layout_image(source=to_data_uri(pixels), **place, **size, **middle)
-
-
-def _bars(drawn: FrameAttention, row: int) -> Bar:
-    """Draw a word's bars on the lower edge of its row."""
-    count = len(drawn.numbers)
-    return Bar(
-        x=list(range(count)),
-        y=-drawn.bars(row),
-        base=[row + FULL / 2] * count,
-        marker={"color": drawn.colour(row), "line": {"color": EDGE, "width": 0.5}},
-        hoverinfo="skip",
+        box = number - 0.48, -0.5 - STRIP, number + 0.48, -0.7
+        marks.append(Image(pixels, box, is_whole=True))
+    for row in range(rows):
+        base = [row + FULL / 2] * count
+        places, edge = list(range(count)), Stroke(EDGE, (0.5, 0))
+        marks.append(Bars(places, -drawn.bars(row), drawn.colour(row), _BROAD, base, edge=edge))
+    marks.append(Hover(*_hovers(drawn), 22))
+    marks += [Frame(*box, _FRAMED) for box in _frames(drawn)]
+    for place in sorted({one for pair in drawn.actions for one in pair}):
+        marks.append(Rule(place - 0.5, Stroke(SECOND, (1.2, 0.7), "dot")))
+    numbers = Ticks(tuple(range(count)), tuple(map(str, drawn.numbers)))
+    panel = Panel(
+        marks=marks,
+        across=Axis(title="frame", ends=(-0.5, count - 0.5), ticks=numbers),
+        down=Axis(ends=(rows - 0.5, -0.5 - STRIP), ticks=Ticks(tuple(range(rows)), drawn.words)),
+    )
+    high = rows + STRIP
+    return Plot(
+        drawing=drawn,
+        panels=[panel],
+        height=(float(np.clip(30 * high, 200, 640)), float(np.clip(0.26 * high, 1.6, 5.0))),
+        below=40,
     )
 
 
@@ -101,16 +72,8 @@ def _hovers(drawn: FrameAttention) -> tuple[list[float], list[float], list[str]]
             across.append(place)
             down.append(row)
             share = float(drawn.weights[row, place])
-            texts.append(f"{escape(word)} → frame {number}<br>{share:.1%}")
+            texts.append(f"{word} → frame {number}\n{share:.1%}")
     return across, down, texts
-
-
-def _lines(drawn: FrameAttention) -> Iterator[dict[str, object]]:
-    """Yield dotted vertical lines at the start and end of each action."""
-    line = {"color": SECOND, "width": 1.2, "dash": "dot"}
-    for place in sorted({one for pair in drawn.actions for one in pair}):
-        ends = {"x0": place - 0.5, "x1": place - 0.5, "y0": -0.5 - STRIP}
-        yield {"type": "line", "line": line, **ends, "y1": len(drawn.words) - 0.5}
 
 
 def _frames(drawn: FrameAttention) -> Iterator[tuple[float, float, float, float]]:
@@ -119,28 +82,6 @@ def _frames(drawn: FrameAttention) -> Iterator[tuple[float, float, float, float]
         first, behind = drawn.spans[row]
         if behind > first:
             yield first - 0.5, row - 0.48, behind - first, 0.96
-
-
-def paper(drawn: FrameAttention) -> PrintFigure:
-    """Draw the figure for print."""
-    rows, count = len(drawn.words), len(drawn.numbers)
-    result, axes = print_figure(drawn, float(np.clip(0.26 * (rows + STRIP), 1.6, 5.0)))
-    for number, pixels in enumerate(drawn.frames):
-        extent = (number - 0.46, number + 0.46, -0.65, -0.45 - STRIP)
-        axes.imshow(pixels, extent=extent, aspect="auto", interpolation="nearest")
-    for row in range(rows):
-        heights_N = drawn.bars(row)
-        axes.bar(range(count), -heights_N, 0.86, row + FULL / 2, color=drawn.colour(row))
-    for left, top, width, high in _frames(drawn):
-        box = Rectangle((left, top), width, high, fill=False, edgecolor=PRINT_EDGE, linewidth=0.9)
-        axes.add_patch(box)
-    for place in sorted({one for pair in drawn.actions for one in pair}):
-        axes.axvline(place - 0.5, color=SECOND, linewidth=0.7, linestyle=":")
-    axes.set(xlim=(-0.5, count - 0.5), ylim=(rows - 0.5, -0.5 - STRIP))
-    axes.set_xticks(range(count), list(map(str, drawn.numbers)), fontsize=PRINT_FONT)
-    axes.set_yticks(range(rows), [drawable(word) for word in drawn.words])
-    axes.set_xlabel("frame", fontsize=8)
-    return result
 
 
 def tabulate(drawn: FrameAttention) -> Table:
@@ -156,15 +97,14 @@ def tabulate(drawn: FrameAttention) -> Table:
     return Table(columns, rows)
 
 
-VIEW = view(
+VIEW = view_of_marks(
     "watching",
     "Film strip",
     "Which frames does each word attend to?",
     fits,
     watching,
-    figure,
+    plot,
     tabulate,
-    paper,
     how_to_read=(
         "Time runs left to right. Each row is a word, and higher bars mean more attention to"
         " that frame. The outline is the word's top area, several frames taken as one. Dotted"

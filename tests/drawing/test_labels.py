@@ -8,7 +8,6 @@ from areaviz.drawing.labels import (
     drawable,
     escape,
     for_print,
-    for_screen,
     show_invisibles,
     ticks,
     words_for_print,
@@ -44,7 +43,7 @@ def test_visible_label_is_unchanged(label: str) -> None:
 
 
 def test_markup_and_dollars_are_escaped_for_plotly() -> None:
-    assert for_screen("<b>&$5") == "&lt;b&gt;&amp;&#36;5"
+    assert escape("<b>&$5") == "&lt;b&gt;&amp;&#36;5"
     assert escape("a < b") == "a &lt; b"
 
 

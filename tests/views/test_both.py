@@ -64,7 +64,8 @@ def test_line_width_follows_its_share(trace: Trace) -> None:
     shares = trace.maps["encoder-decoder"].weights[
         1, 2, 2
     ]  # areas of one item, so a weight is a share
-    widths = [line.line.width for line in VIEW.figure(trace, focus).data if line.mode == "lines"]
+    lines = [one for one in VIEW.figure(trace, focus).data if one.mode == "lines" and one.text]
+    widths = [line.line.width for line in lines]
     np.testing.assert_allclose(widths, 14 * shares, atol=0.006)
 
 

@@ -233,7 +233,7 @@ def test_size_bars_are_the_shares_of_each_head(trace: Trace) -> None:
             for size in range(1, 6)
         ]
         np.testing.assert_allclose(bars.y, expected, rtol=1e-4)
-    assert [bars.opacity for bars in figure.data] == [0.35, 0.35, 1, 0.35]
+    assert [bars.marker.opacity for bars in figure.data] == [0.35, 0.35, 1, 0.35]
 
 
 def test_the_bars_of_two_heads_never_touch(trace: Trace) -> None:

@@ -82,7 +82,7 @@ def test_grid_and_output_points_correspond(trace: Trace) -> None:
 
 def test_corners_match_in_both_panels(trace: Trace) -> None:
     marks = [
-        t for t in VIEW.figure(trace, FOCUS).data if t.hovertemplate and "corner" in t.hovertemplate
+        t for t in VIEW.figure(trace, FOCUS).data if t.hovertext and "corner" in t.hovertext[0]
     ]
     looks = [(mark.marker.color, mark.marker.symbol) for mark in marks]
     assert looks[:4] == looks[4:] and tuple(colour for colour, _ in looks[:4]) == COLOURS

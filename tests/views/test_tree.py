@@ -230,15 +230,17 @@ def test_every_step_is_drawn_printed_and_listed(tree: str) -> None:
         assert VIEW.fits(trace, focus)
         drawn = find_partial_tree(trace, focus)
         branches = [is_open for _, is_open in drawn.branches()]
-        alignment, solid, dotted, labels, words = VIEW.figure(trace, focus).data
+        alignment, *others = VIEW.figure(trace, focus).data
         assert np.array(alignment.z).shape == (rows, len(drawn.words))
-        # A gap follows each line.
-        assert [len(solid.x), len(dotted.x)] == [3 * branches.count(one) for one in (False, True)]
-        assert len(labels.text) == len(drawn.nodes()) and list(words.text) == list(drawn.words)
+        # A gap follows each line, and all lines of one kind are one path.
+        expected = {one: 3 * branches.count(one) for one in (False, True) if one in branches}
+        paths = [one for one in others if one.mode == "lines"]
+        assert {one.line.dash == "dot": len(one.x) for one in paths} == expected
+        *labels, words = [list(one.text) for one in others if one.mode == "text"]
+        assert sum(map(len, labels)) == len(drawn.nodes()) and words == list(drawn.words)
         (axes, _) = VIEW.print(trace, focus).axes
-        assert [line.get_linestyle() for line in axes.lines] == [
-            ":" if is_open else "-" for is_open in branches
-        ]
+        printed = {one.get_linestyle() == ":": len(one.get_xydata()) for one in axes.lines}
+        assert printed == expected
         names = [node.label for node in drawn.nodes()]
         assert [text.get_text() for text in axes.texts] == [*names, *drawn.words]
         table = VIEW.table(trace, focus)
@@ -279,7 +281,7 @@ def test_words_and_labels_stay_text() -> None:
     assert hovers[0][0] == "(S → &lt;b&gt;Ida&lt;/b&gt;<br>37.5%"
     assert hovers[2][1].startswith("(&lt;i&gt; → &#36;x&#36;<br>") and hovers[-1][2][:3] == "end"
     assert list(data[-1].text) == ["&lt;b&gt;Ida&lt;/b&gt;", "&#36;x&#36;", "now"]
-    assert list(data[-2].text) == ["<b>S</b>", "<b>&lt;i&gt;</b>"]
+    assert list(data[-2].text) == ["S", "&lt;i&gt;"] and data[-2].textfont.weight == 600
     assert VIEW.print(trace, FOCUS).axes[0].texts[-2].get_text() == "$x$"
 
 

@@ -91,9 +91,11 @@ def test_figure_table_and_print(text: tuple[Trace, Logits]) -> None:
     question = asked(trace)
     view = why_view(logits, question)
     found = explain(trace, FOCUS, logits, question)
-    items, one, two = view.figure(trace, FOCUS).data
+    figure = view.figure(trace, FOCUS)
+    items, one, two = figure.data
     np.testing.assert_allclose(items.y, found.scores)
-    assert list(one.x) == ["mean", "start", "end", "shape", "logit"]
+    assert list(figure.layout.xaxis2.ticktext) == ["mean", "start", "end", "shape", "logit"]
+    np.testing.assert_allclose((np.array(one.x) + two.x) / 2, range(5), atol=1e-9)
     np.testing.assert_allclose(one.y[:4], list(found.asked[0].parts.values()))
     assert two.y[4] == pytest.approx(sum(two.y[:4]))
     rows = view.table(trace, FOCUS).rows
