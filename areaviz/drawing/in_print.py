@@ -88,7 +88,7 @@ def _set_ends(limit: Callable[..., object], one: Axis) -> None:
 def _set_across(axes: Axes, one: Axis, is_on_top: bool) -> None:
     if not one.is_seen:
         axes.set_xticks([])
-    if one.labels is not None and one.room is not None:
+    if one.labels is not None:
         _label_across(axes, one.placed(print_labels(one.labels, one.room[1])), is_on_top)
     if one.ticks is not None:
         axes.set_xticks(one.ticks.positions, [drawable(text) for text in one.ticks.texts])
@@ -111,12 +111,8 @@ def _set_down(axes: Axes, one: Axis, height: float) -> None:
         axes.yaxis.set_major_formatter(PercentFormatter(1, 0))
 
 
-def _label_across(
-    axes: Axes,
-    shown: Ticks,
-    top: bool = False,
-) -> None:
-    """Set the ticks of the horizontal axis of a matplotlib figure, below or above the plot."""
+def _label_across(axes: Axes, shown: Ticks, top: bool) -> None:
+    """Set the labels of a horizontal axis, below or above the plot."""
     axes.set_xticks(shown.positions, shown.texts)
     if top:
         axes.xaxis.tick_top()

@@ -238,8 +238,8 @@ class Axis:
     # Visible labels of the items 0, 1, 2, ..., of which as many are shown as fit.
     labels: Sequence[str] | None = None
     longest: int = LONGEST
-    # Length of the axis for choosing labels; None for that of the plot.
-    room: Pair | None = (SCREEN_WIDTH, PRINT_ROOM)
+    # Length in px and in pt of a horizontal axis, for choosing labels.
+    room: Pair = (SCREEN_WIDTH, PRINT_ROOM)
     # Whether the labels are spread evenly from one end to the other.
     is_spread: bool = False
     # Ticks that are all shown, instead of labels.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from plotly.graph_objects import Bar, Figure, Scatter
 
 from areaviz.drawing.axes import depth, legend, screen_labels, screen_ticks
-from areaviz.drawing.marks import Axis, Pair, Panel, Plot, Scale
+from areaviz.drawing.marks import Axis, Panel, Plot, Scale
 from areaviz.drawing.screen_marks import BOLD, ScreenParts, ScreenPen, markup
 from areaviz.drawing.theme import (
     CLEAR,
@@ -63,9 +63,9 @@ def _colours(scale: Scale, height: float) -> Layout:
 
 def _set_axes(parts: ScreenParts, panel: Panel, number: str) -> None:
     """Set the axes of a panel; `number` is "" for the first pair, "2" for the second, and so on."""
-    across = _axis(panel.across, panel.across.room)
+    across = _axis(panel.across, panel.across.room[0])
     height, _ = parts.plot.height
-    down = _axis(panel.down, (height, 0), is_upright=True)
+    down = _axis(panel.down, height, is_upright=True)
     if panel.is_across_on_top:
         across["side"] = "top"
     if panel.is_square or panel.columns != (0, 1) or panel.rows != (0, 1):
@@ -77,7 +77,7 @@ def _set_axes(parts: ScreenParts, panel: Panel, number: str) -> None:
     parts.axes |= {f"xaxis{number}": across, f"yaxis{number}": down}
     _reserve(parts, panel.across, panel.is_across_on_top, f"xaxis{number}")
     if panel.upper is not None:
-        upper = _axis(panel.upper, panel.upper.room)
+        upper = _axis(panel.upper, panel.upper.room[0])
         parts.axes["xaxis2"] = upper | {"side": "top", "overlaying": "x"}
         _reserve(parts, panel.upper, True, "")
         # Plotly draws the upper axis only if a trace uses it.
@@ -91,7 +91,7 @@ def _set_axes(parts: ScreenParts, panel: Panel, number: str) -> None:
 
 def _reserve(parts: ScreenParts, one: Axis, is_on_top: bool, name: str) -> None:
     """Leave space for the labels of a horizontal axis, and note them for other widths."""
-    if one.labels is None or one.room is None:
+    if one.labels is None:
         return
     room = depth(screen_labels(one.labels, one.room[0]))
     if is_on_top:
@@ -102,7 +102,7 @@ def _reserve(parts: ScreenParts, one: Axis, is_on_top: bool, name: str) -> None:
         parts.labels[name] = one.labels
 
 
-def _axis(one: Axis, room: Pair | None, is_upright: bool = False) -> Layout:
+def _axis(one: Axis, room: float, is_upright: bool = False) -> Layout:
     if not one.is_seen:
         assert one.ends is not None
         return unseen_axis(*one.ends)
@@ -115,8 +115,8 @@ def _axis(one: Axis, room: Pair | None, is_upright: bool = False) -> Layout:
         more |= {"tickformat": ".0%"} | ({} if one.ends else {"rangemode": "tozero"})
     elif one.has_grid:
         more |= {"zeroline": True, "zerolinecolor": EDGE}
-    if one.labels is not None and room is not None:
-        chosen = screen_labels(one.labels, room[0], is_upright, one.longest)
+    if one.labels is not None:
+        chosen = screen_labels(one.labels, room, is_upright, one.longest)
         more |= screen_ticks(one.placed(chosen))
     if one.ticks is not None:
         more |= {"tickvals": one.ticks.positions, "ticktext": list(map(markup, one.ticks.texts))}

@@ -11,7 +11,7 @@ import numpy as np
 from areaviz.drawing.labels import escape_controls, show_invisibles, truncate
 from areaviz.trace.areas import Area, AreaGrid, area_text, span_text
 from areaviz.trace.kinds import in_text, kind_of_field
-from areaviz.trace.query import SAME_TEXT, find_words, is_one_text
+from areaviz.trace.query import SAME_TEXT, find_words, is_one_text, top_areas
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 from areaviz.trace.sound import RATE
@@ -297,6 +297,24 @@ def moment_words(field: Field, items: Sequence[int]) -> str:
     seconds_M2 = field.anchors / RATE
     runs = [(seconds_M2[start, 0], seconds_M2[end - 1, 1]) for start, end in neighbours(items)]
     return ", ".join(f"{start:.2f} to {end:.2f} s" for start, end in runs)
+
+
+def top_span(
+    attention: AttentionMap, layer: int, head: int | None, query: int
+) -> tuple[tuple[int, int], float]:
+    """Return the items of a query's top area, the end exclusive, and its weight; zeros for none."""
+    found = top_areas(attention, layer, head, query, k=1)
+    if not found:
+        return (0, 0), 0.0
+    area = found[0].area
+    return (area.left, area.left + area.width), found[0].weight
+
+
+def touched_runs(span: tuple[int, int], runs: Runs) -> tuple[int, int]:
+    """Return the runs that a span of items touches, the end exclusive; (0, 0) for none."""
+    left, right = span
+    touched = [n for n, (start, end) in enumerate(runs) if start < right and left < end]
+    return (touched[0], touched[-1] + 1) if touched else (0, 0)
 
 
 def neighbours(items: Sequence[int]) -> list[tuple[int, int]]:

@@ -12,8 +12,9 @@ import numpy as np
 from areaviz.drawing.base import figure_caption
 from areaviz.drawing.labels import escape_controls, truncate
 from areaviz.drawing.pictures import Pixels
+from areaviz.drawing.select import top_span
 from areaviz.drawing.theme import HEAD_COLOURS, Drawing
-from areaviz.trace.query import item_shares, top_areas
+from areaviz.trace.query import item_shares
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
 
@@ -72,12 +73,8 @@ def watching(trace: Trace, focus: Focus) -> FrameAttention:
     assert source is not None, "a field of a clip has a request with one"
     memory, query = trace.fields[attention.memory], trace.fields[attention.query]
     chosen_N = memory.anchors[:, 0]
-    tops = [top_areas(attention, focus.layer, focus.head, word, k=1) for word in range(len(query))]
-    spans, shares = [], []
-    for found in tops:
-        area = found[0].area if found else None
-        spans.append((area.left, area.left + area.width) if area else (0, 0))
-        shares.append(found[0].weight if found else 0.0)
+    place = attention, focus.layer, focus.head
+    tops = [top_span(*place, word) for word in range(len(query))]
     known = acted(trace, chosen_N)
     lines = "; dotted: where an action begins and ends" if known else ""
     return FrameAttention(
@@ -89,8 +86,8 @@ def watching(trace: Trace, focus: Focus) -> FrameAttention:
         numbers=tuple((chosen_N + 1).tolist()),
         words=tuple(escape_controls(label) for label in query.labels),
         weights=item_shares(attention, focus.layer, focus.head),
-        spans=tuple(spans),
-        shares=tuple(shares),
+        spans=tuple(span for span, _ in tops),
+        shares=tuple(share for _, share in tops),
         marked=tuple(sorted(set(focus.items))) if focus.side == "query" else (),
         actions=known,
     )

@@ -9,9 +9,8 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from areaviz.drawing.select import spoken_words, word_text
+from areaviz.drawing.select import spoken_words, top_span, touched_runs, word_text
 from areaviz.interactive.message import pack
-from areaviz.trace.query import top_areas
 from areaviz.trace.record import AttentionMap, Trace
 from areaviz.trace.request import Focus
 from areaviz.trace.tree import read_tree
@@ -51,13 +50,8 @@ def _top(
     attention: AttentionMap, layer: int, head: int, step: int, runs: list[tuple[int, int]]
 ) -> list[float]:
     """Return first word, end (exclusive) and weight of a head's top area; no words are the end."""
-    tops = top_areas(attention, layer, head, step, k=1)
-    if not tops:
-        return [0, 0, 0]
-    left, right = tops[0].area.left, tops[0].area.left + tops[0].area.width
-    covered = [n for n, (start, end) in enumerate(runs) if start < right and left < end]
-    weight = round(float(tops[0].weight), 4)
-    return [covered[0], covered[-1] + 1, weight] if covered else [0, 0, weight]
+    span, weight = top_span(attention, layer, head, step)
+    return [*touched_runs(span, runs), round(float(weight), 4)]
 
 
 def first_step(header: Mapping[str, Any]) -> int:

@@ -27,10 +27,10 @@ from areaviz.drawing.marks import (
     Stroke,
     Texts,
 )
-from areaviz.drawing.select import fits_text, spoken_words, word_text
+from areaviz.drawing.select import fits_text, spoken_words, top_span, touched_runs, word_text
 from areaviz.drawing.theme import EDGE, SECOND, Drawing, nice_top
-from areaviz.trace.query import item_shares, top_areas
-from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
+from areaviz.trace.query import item_shares
+from areaviz.trace.record import Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 from areaviz.trace.tree import WORD, Node, Tree, is_linear, read_tree
 
@@ -148,7 +148,8 @@ def find_partial_tree(trace: Trace, focus: Focus) -> PartialTree:
     step = min(focus.items) if is_chosen else len(tokens) - 1
     spans = []
     for number in range(len(tokens)):
-        spans.append(_covered(attention, focus, number, runs))
+        span, _ = top_span(attention, focus.layer, focus.head, number)
+        spans.append(touched_runs(span, runs))
     return PartialTree(
         title=_title(tokens, words, spans[step], step, is_chosen),
         note=_note(tree, len(runs)),
@@ -167,16 +168,6 @@ def token_text(query: Field, number: int) -> str:
     """Return the text of a token of the tree, or "" for the end symbol."""
     start, end = query.anchors[number].tolist()
     return query.raw[start:end].strip()
-
-
-def _covered(attention: AttentionMap, focus: Focus, token: int, runs: Sequence[Span]) -> Span:
-    """Return the words that the top area of a token covers at least in part."""
-    tops = top_areas(attention, focus.layer, focus.head, token, k=1)
-    if not tops:
-        return 0, 0
-    left, right = tops[0].area.left, tops[0].area.left + tops[0].area.width
-    covered = [n for n, (start, end) in enumerate(runs) if start < right and left < end]
-    return (covered[0], covered[-1] + 1) if covered else (0, 0)
 
 
 def _title(
