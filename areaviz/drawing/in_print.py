@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
@@ -48,7 +48,7 @@ def in_print(plot: Plot) -> PrintFigure:
     if plot.scale is not None:
         _add_bar(figure, panels[0], plot.scale, pen, height)
     if plot.key is not None:
-        _key(figure, panels, plot.key, [_handle(mark) for mark in plot.named])
+        _key(panels[0], plot.key, [_handle(mark) for mark in plot.named])
     return figure
 
 
@@ -161,16 +161,13 @@ def _handle(mark: Named) -> Artist:
     return Line2D([], [], label=label, color=str(mark.colour), **circle)
 
 
-def _key(figure: PrintFigure, panels: Sequence[Axes], key: Key, handles: list[Artist]) -> None:
-    """Draw the key: above or below the panels, or to their right."""
+def _key(axes: Axes, key: Key, handles: list[Artist]) -> None:
+    """Draw the key: above or below the first panel, or to its right."""
     font: Style = {"fontsize": PRINT_FONT, "frameon": False}
-    if len(panels) > 1:
-        figure.legend(handles=handles, loc="outside upper left", ncols=2, **font)
-        return
     places: dict[str, Style] = {
         "above": {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 2, "borderaxespad": 0.1},
         "below": {"loc": "upper center", "bbox_to_anchor": (0.5, -0.13), "ncols": 8},
         "right": {"loc": "center left", "bbox_to_anchor": (1.02, 0.5)},
     }
     titled: Style = {"title": key.title, "title_fontsize": PRINT_FONT}
-    panels[0].legend(handles=handles, **places[key.side], **font, **titled)
+    axes.legend(handles=handles, **places[key.side], **font, **titled)

@@ -46,7 +46,7 @@ def plot(drawn: Why) -> Plot:
             colour,
             width,
             hovers=[f"{name} {value:+.3f}" for name, value in zip(names, values, strict=True)],
-            name=show_invisibles(truncate(one.name, 34)),
+            name=truncate(one.name, 34),
         )
         terms.append(bars)
     items = Panel(
