@@ -46,7 +46,13 @@ def in_print(plot: Plot) -> PrintFigure:
             pen.draw(axes, mark, panel.is_square)
         _set_axes(axes, panel, height)
     if plot.scale is not None:
-        _add_bar(figure, panels[0], plot.scale, pen, height)
+        _add_bar(
+            figure,
+            panels[0],
+            plot.scale,
+            pen,
+            height,
+        )
     if plot.key is not None:
         _key(panels[0], plot.key, [_handle(mark) for mark in plot.named])
     return figure
@@ -143,7 +149,14 @@ def _add_bar(figure: PrintFigure, axes: Axes, scale: Scale, pen: PrintPen, heigh
         ticks["ticks"] = MultipleLocator(step)
         ticks["format"] = PercentFormatter(1, decimals(step))
     values = ScalarMappable(norm, colours)
-    bar = figure.colorbar(values, ax=axes, pad=0.015, aspect=28, fraction=0.04, **ticks)
+    bar = figure.colorbar(
+        values,
+        ax=axes,
+        pad=0.015,
+        aspect=28,
+        fraction=0.04,
+        **ticks,
+    )
     bar.outline.set_visible(False)
     bar.ax.tick_params(length=0, labelsize=PRINT_FONT)
     bar.set_label(scale.unit, fontsize=PRINT_FONT)
@@ -158,14 +171,25 @@ def _handle(mark: Named) -> Artist:
         return Line2D([], [], label=label, color=mark.stroke.colour)
     edge: Style = {"markeredgecolor": ink(mark.edge.colour), "markeredgewidth": mark.edge.width[1]}
     circle: Style = {"linestyle": "", "marker": "o", "markersize": 6} | edge
-    return Line2D([], [], label=label, color=str(mark.colour), **circle)
+    return Line2D(
+        [],
+        [],
+        label=label,
+        color=str(mark.colour),
+        **circle,
+    )
 
 
 def _key(axes: Axes, key: Key, handles: list[Artist]) -> None:
     """Draw the key: above or below the first panel, or to its right."""
     font: Style = {"fontsize": PRINT_FONT, "frameon": False}
     places: dict[str, Style] = {
-        "above": {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 2, "borderaxespad": 0.1},
+        "above": {
+            "loc": "lower left",
+            "bbox_to_anchor": (0, 1),
+            "ncols": 2,
+            "borderaxespad": 0.1,
+        },
         "below": {"loc": "upper center", "bbox_to_anchor": (0.5, -0.13), "ncols": 8},
         "right": {"loc": "center left", "bbox_to_anchor": (1.02, 0.5)},
     }

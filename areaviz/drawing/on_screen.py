@@ -11,13 +11,16 @@ from areaviz.drawing.marks import Axis, Panel, Plot, Scale
 from areaviz.drawing.screen_marks import BOLD, ScreenParts, ScreenPen, markup
 from areaviz.drawing.theme import (
     CLEAR,
+    DIVERGING_STOPS,
     EDGE,
     SCREEN_FONT,
+    SEQUENCE_STOPS,
     Layout,
     axis,
-    colour_axis,
+    decimals,
+    scale_step,
     screen_figure,
-    signed_axis,
+    times,
     unseen_axis,
 )
 
@@ -46,7 +49,16 @@ def on_screen(plot: Plot) -> Figure:
         layout |= {"barmode": "overlay"}
     height, _ = plot.height
     above, below = plot.above + parts.above, plot.below + parts.below
-    figure = screen_figure(plot.drawing, height, above, below, across, down, parts.labels, **layout)
+    figure = screen_figure(
+        plot.drawing,
+        height,
+        above,
+        below,
+        across,
+        down,
+        parts.labels,
+        **layout,
+    )
     if plot.panels[0].right is not None:
         # Leave space for the texts at the right, and to their right for the colour scale.
         figure.layout.margin.r = 112
@@ -55,10 +67,21 @@ def on_screen(plot: Plot) -> Figure:
 
 
 def _colours(scale: Scale, height: float) -> Layout:
+    """Return the colour scale, with ticks in per cent, or at factors such as "4×" and "1/4"."""
+    top = scale.top
+    bar: Layout = {
+        "title": {"text": scale.unit, "side": "right", "font": {"size": SCREEN_FONT}},
+        "thickness": 10,
+        "outlinewidth": 0,
+        "tickfont": {"size": SCREEN_FONT},
+    }
     if scale.is_signed:
-        return signed_axis(scale.top, scale.unit)
-    is_short = height < _LOW if scale.is_short is None else scale.is_short
-    return colour_axis(scale.top, scale.unit, is_short)
+        steps = range(-int(top), int(top) + 1)
+        bar |= {"tickvals": list(steps), "ticktext": [times(step) for step in steps]}
+        return {"cmin": -top, "cmax": top, "colorscale": DIVERGING_STOPS, "colorbar": bar}
+    step = scale_step(top, height < _LOW if scale.is_short is None else scale.is_short)
+    bar |= {"xpad": 8, "tick0": 0, "dtick": step, "tickformat": f".{decimals(step)}%"}
+    return {"cmin": 0, "cmax": top, "colorscale": SEQUENCE_STOPS, "colorbar": bar}
 
 
 def _set_axes(parts: ScreenParts, panel: Panel, number: str) -> None:
@@ -133,7 +156,12 @@ def _written_around(panel: Panel) -> Iterator[Layout]:
     common = {"xref": "paper", "yref": "paper", "showarrow": False}
     if panel.title:
         font = {"size": SCREEN_FONT, "weight": BOLD}
-        place = {"x": (left + right) / 2, "y": top, "xanchor": "center", "yanchor": "bottom"}
+        place = {
+            "x": (left + right) / 2,
+            "y": top,
+            "xanchor": "center",
+            "yanchor": "bottom",
+        }
         yield {"text": markup(panel.title), "font": font, "yshift": 3} | place | common
     if panel.aside:
         place = {"x": right + 0.04, "y": (bottom + top) / 2, "xanchor": "left"}

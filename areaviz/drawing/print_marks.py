@@ -35,7 +35,13 @@ Style = dict[str, Any]
 _INKS = {EDGE: PRINT_EDGE, CLEAR: "none"}
 """Colours of the screen that are others in print."""
 _DASHES = {"solid": "-", "dash": "--", "dot": ":"}
-_SYMBOLS = {"circle": "o", "square": "s", "diamond": "D", "triangle-up": "^", "x": "X"}
+_SYMBOLS = {
+    "circle": "o",
+    "square": "s",
+    "diamond": "D",
+    "triangle-up": "^",
+    "x": "X",
+}
 _MOST_CELLS = 2500
 """Maximum number of cells drawn one by one, so that vector files stay small."""
 
@@ -110,11 +116,25 @@ class PrintPen:
         is_large = mark.values.size > _MOST_CELLS or max(rows, columns) > CELLS
         # A picture has columns of one width.
         if is_large and not mark.edges:
-            self._raster(axes, mark.values, across[0], down[0], across[-1], down[-1])
+            self._raster(
+                axes,
+                mark.values,
+                across[0],
+                down[0],
+                across[-1],
+                down[-1],
+            )
             return
         norm, colours = self.colours()
         gap: Style = {"edgecolors": "white", "linewidth": mark.gap[1]} if mark.gap[1] else {}
-        mesh = axes.pcolormesh(across, down, mark.values, cmap=colours, norm=norm, **gap)
+        mesh = axes.pcolormesh(
+            across,
+            down,
+            mark.values,
+            cmap=colours,
+            norm=norm,
+            **gap,
+        )
         mesh.set_rasterized(is_large)
 
     def _raster(
@@ -217,7 +237,13 @@ def _whole(mark: Image) -> Box:
 
 def _bars(axes: Axes, mark: Bars) -> None:
     draw = axes.bar if mark.is_upright else axes.barh
-    bars = draw(mark.at, mark.lengths, mark.width, mark.base, color=mark.colour)
+    bars = draw(
+        mark.at,
+        mark.lengths,
+        mark.width,
+        mark.base,
+        color=mark.colour,
+    )
     opacities = np.broadcast_to(mark.opacity, len(bars)).tolist()
     for bar, opacity in zip(bars, opacities, strict=True):
         bar.set(alpha=opacity, **edge_of(mark.edge))
@@ -258,4 +284,11 @@ def _texts(axes: Axes, mark: Texts) -> None:
         if mark.grounds:
             box = {"facecolor": mark.grounds[number], "edgecolor": "none", "pad": 1}
             ground = {"bbox": box}
-        axes.text(x, y, drawable(text), color=colours[number], **aligned, **ground)
+        axes.text(
+            x,
+            y,
+            drawable(text),
+            color=colours[number],
+            **aligned,
+            **ground,
+        )

@@ -105,7 +105,12 @@ class ScreenPen:
             case Rule():
                 assert self.panel.down.ends is not None
                 start, end = sorted(self.panel.down.ends)
-                ends: Layout = {"x0": mark.x, "x1": mark.x, "y0": start, "y1": end}
+                ends: Layout = {
+                    "x0": mark.x,
+                    "x1": mark.x,
+                    "y0": start,
+                    "y1": end,
+                }
                 self._shape("line", mark.stroke, ends)
             case Hover():
                 self._trace(self._hover(mark))
@@ -127,7 +132,12 @@ class ScreenPen:
 
     def _cells(self, mark: Cells) -> Heatmap:
         rows = len(mark.values)
-        place: Layout = {"x0": mark.left + 0.5, "dx": 1, "y0": mark.top + 0.5, "dy": 1}
+        place: Layout = {
+            "x0": mark.left + 0.5,
+            "dx": 1,
+            "y0": mark.top + 0.5,
+            "dy": 1,
+        }
         if len(mark.edges):
             place = {"x": mark.edges, "y": (np.arange(rows + 1) + mark.top).tolist()}
         return Heatmap(
@@ -144,33 +154,44 @@ class ScreenPen:
         scale = self.parts.plot.scale
         assert scale is not None
         source = matrix_uri(mark.values, scale.top, scale.is_signed)
-        self._stretch(source, mark.box)
+        self._place(source, mark.box, "stretch")
         # An image has no colour bar, so add an invisible point that has one.
         left, top, _, _ = mark.box
         point = {"coloraxis": "coloraxis", "color": [0], "opacity": 0}
-        self._trace(Scatter(x=[left], y=[top], mode="markers", marker=point, hoverinfo="skip"))
-
-    def _stretch(self, source: str, box: Box) -> None:
-        left, top, right, bottom = box
-        size = {"x": left, "y": top, "sizex": abs(right - left), "sizey": abs(bottom - top)}
-        place = {"sizing": "stretch", "layer": "below"}
-        self.parts.add("images", {"source": source} | size | place | self._references)
+        self._trace(
+            Scatter(
+                x=[left],
+                y=[top],
+                mode="markers",
+                marker=point,
+                hoverinfo="skip",
+            )
+        )
 
     def _image(self, mark: Image) -> None:
         pixels = mark.pixels
         if mark.longest is not None:
             pixels = shrink_to_fit(pixels, mark.longest)
-        source = to_data_uri(pixels)
-        if not mark.is_whole:
-            self._stretch(source, mark.box)
-            return
-        left, top, right, bottom = mark.box
-        x = {"left": left, "center": (left + right) / 2, "right": right}[mark.across]
-        y = {"top": top, "middle": (top + bottom) / 2, "bottom": bottom}[mark.down]
-        size = {"x": x, "y": y, "sizex": abs(right - left), "sizey": abs(bottom - top)}
-        place = {"xanchor": mark.across, "yanchor": mark.down, "sizing": "contain"}
-        place["layer"] = "below"
-        self.parts.add("images", {"source": source} | size | place | self._references)
+        sizing = "contain" if mark.is_whole else "stretch"
+        self._place(to_data_uri(pixels), mark.box, sizing, mark.across, mark.down)
+
+    def _place(
+        self, source: str, box: Box, sizing: str, across: str = "left", down: str = "top"
+    ) -> None:
+        """Place an image in a box, held at one of its sides or in its centre."""
+        left, top, right, bottom = box
+        image: Layout = {
+            "source": source,
+            "x": {"left": left, "center": (left + right) / 2, "right": right}[across],
+            "y": {"top": top, "middle": (top + bottom) / 2, "bottom": bottom}[down],
+            "sizex": abs(right - left),
+            "sizey": abs(bottom - top),
+            "xanchor": across,
+            "yanchor": down,
+            "sizing": sizing,
+            "layer": "below",
+        }
+        self.parts.add("images", image | self._references)
 
     def _bars(self, mark: Bars) -> Bar:
         line: Layout = {"width": 0} if mark.edge is None else line_of(mark.edge)

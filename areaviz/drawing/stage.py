@@ -19,7 +19,13 @@ def picture_marks(pixels: Pixels) -> list[Mark]:
     is_smooth = max(height, width) >= _SMALL
     return [
         Image(pixels, (0, 0, width, height), longest=480, is_smooth=is_smooth),
-        Frame(0, 0, width, height, Stroke(EDGE, (1, 0.5))),
+        Frame(
+            0,
+            0,
+            width,
+            height,
+            Stroke(EDGE, (1, 0.5)),
+        ),
     ]
 
 

@@ -211,58 +211,6 @@ def unseen_axis(start: float, end: float) -> Layout:
     }
 
 
-def colour_axis(
-    top: float,
-    unit: str,
-    short: bool = False,
-) -> Layout:
-    """Return the colour scale of a figure, from 0 to `top` (a share).
-
-    Args:
-        top: end of the scale.
-        unit: title of the colour bar.
-        short: whether the bar has space for three ticks only.
-    """
-    step = scale_step(top, short)
-    bar = {
-        "title": {
-            "text": unit,
-            "side": "right",
-            "font": {"size": SCREEN_FONT},
-        },
-        "thickness": 10,
-        "len": 1,
-        "lenmode": "fraction",
-        "y": 0.5,
-        "xpad": 8,
-        "outlinewidth": 0,
-        "tick0": 0,
-        "dtick": step,
-        "tickformat": f".{decimals(step)}%",
-        "tickfont": {"size": SCREEN_FONT},
-    }
-    return {
-        "cmin": 0,
-        "cmax": top,
-        "colorscale": SEQUENCE_STOPS,
-        "colorbar": bar,
-    }
-
-
-def signed_axis(top: float, unit: str) -> Layout:
-    """Return the colour scale of log₂ ratios, -top to top, with ticks such as "4×" and "1/4"."""
-    steps = range(-int(top), int(top) + 1)
-    bar = {
-        "title": {"text": unit, "side": "right", "font": {"size": SCREEN_FONT}},
-        "thickness": 10,
-        "outlinewidth": 0,
-        "tickvals": list(steps),
-        "ticktext": [times(step) for step in steps],
-        "tickfont": {"size": SCREEN_FONT},
-    }
-    return {"cmin": -top, "cmax": top, "colorscale": DIVERGING_STOPS, "colorbar": bar}
-
-
 def times(doublings: int) -> str:
     """Format a log₂ ratio as a factor."""
     return f"1/{2**-doublings}" if doublings < 0 else f"{2**doublings}×"

@@ -71,7 +71,17 @@ class _Lengths:
 
 def plot_on_screen(sheet: Sheet) -> Plot:
     """State the tiles for the screen, with columns of the width 1 and heights in px."""
-    return _plot(sheet, _Lengths(1, sheet.height, line=15, under=1, gap=12), is_square=False)
+    return _plot(
+        sheet,
+        _Lengths(
+            1,
+            sheet.height,
+            line=15,
+            under=1,
+            gap=12,
+        ),
+        is_square=False,
+    )
 
 
 def plot_in_print(sheet: Sheet) -> Plot:
@@ -79,7 +89,17 @@ def plot_in_print(sheet: Sheet) -> Plot:
     column = (PRINT_WIDTH - (1.1 if sheet.rows else 0.3)) / sheet.across
     high, wide = sheet.tiles[0].pixels.shape[:2]
     box = min(sheet.height / 85, _BROAD * column * high / wide)
-    return _plot(sheet, _Lengths(column, box, line=0.13, under=0.02, gap=0.1), is_square=True)
+    return _plot(
+        sheet,
+        _Lengths(
+            column,
+            box,
+            line=0.13,
+            under=0.02,
+            gap=0.1,
+        ),
+        is_square=True,
+    )
 
 
 def _plot(sheet: Sheet, lengths: _Lengths, is_square: bool) -> Plot:
@@ -107,7 +127,13 @@ def _plot(sheet: Sheet, lengths: _Lengths, is_square: bool) -> Plot:
         down=Axis(ends=(tops[-1], 0), ticks=names),
         is_square=is_square,
     )
-    return Plot(drawing=sheet, panels=[panel], height=(tops[-1], tops[-1]), above=8, below=4)
+    return Plot(
+        drawing=sheet,
+        panels=[panel],
+        height=(tops[-1], tops[-1]),
+        above=8,
+        below=4,
+    )
 
 
 def _words(sheet: Sheet, x: Sequence[float], y: Sequence[float], line: float) -> Iterator[Texts]:
@@ -116,8 +142,22 @@ def _words(sheet: Sheet, x: Sequence[float], y: Sequence[float], line: float) ->
     further = ["\n".join(tile.texts[1:]) for tile in sheet.tiles]
     large, lower = (SCREEN_FONT + 1, PRINT_FONT), [top + line for top in y]
     side = "bottom center"
-    yield Texts(x, y, first, side=side, size=large, is_bold=True, may_overhang=True)
-    yield Texts(x, lower, further, side=side, may_overhang=True)
+    yield Texts(
+        x,
+        y,
+        first,
+        side=side,
+        size=large,
+        is_bold=True,
+        may_overhang=True,
+    )
+    yield Texts(
+        x,
+        lower,
+        further,
+        side=side,
+        may_overhang=True,
+    )
 
 
 def tabulate(sheet: Sheet) -> Table:

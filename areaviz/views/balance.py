@@ -184,7 +184,14 @@ def _dots(drawn: Balance) -> Points:
     for head, share in zip(heads, share_M.tolist(), strict=True):
         texts.append(f"head {head + 1}: {share:.1%} from the text")
     edge = Stroke(CASING, (1, 0.6))
-    return Points(share_M, down_M, (5, 2.65), "#FFFFFF", edge, hovers=texts)
+    return Points(
+        share_M,
+        down_M,
+        (5, 2.65),
+        "#FFFFFF",
+        edge,
+        hovers=texts,
+    )
 
 
 def table(drawn: Balance) -> Table:

@@ -82,7 +82,13 @@ def _plot(drawn: Panels, stills: Stills, unit: Pair, is_square: bool) -> Plot:
         is_square=is_square,
     )
     height = drawn.height, drawn.height * _INCH
-    return Plot(drawing=drawn, panels=[panel_of_all], height=height, above=10, below=6)
+    return Plot(
+        drawing=drawn,
+        panels=[panel_of_all],
+        height=height,
+        above=10,
+        below=6,
+    )
 
 
 def _line(panel: WordPanel, tie: SourceLink, end: float, unit: Pair) -> Path:

@@ -70,7 +70,15 @@ def _numbers(drawn: Matrix) -> list[Mark]:
             y.append(row)
             texts.append(f"{share:.0%}")
             inks.append(ink_on(colour_at(float(share))))
-    return [Texts(x, y, texts, size=(SCREEN_FONT, 6.5), colours=inks)]
+    return [
+        Texts(
+            x,
+            y,
+            texts,
+            size=(SCREEN_FONT, 6.5),
+            colours=inks,
+        )
+    ]
 
 
 def plot(drawn: Matrix) -> Plot:

@@ -129,13 +129,25 @@ def _marks(drawn: GlimpsePath) -> Iterator[Mark]:
     yield from picture_marks(drawn.picture)
     for step, scale, outline in drawn.outlines():
         width, dash = _LINES[scale > 0]
-        yield cased(outline, drawn.colour(step), width, drawn.opacity(step, scale), dash)
+        yield cased(
+            outline,
+            drawn.colour(step),
+            width,
+            drawn.opacity(step, scale),
+            dash,
+        )
     middles = centres(drawn.gaze)
     yield cased(middles, _TRAIL, (1.4, 1.0), 0.9)
     # Keep a dot at the centre of every glimpse on screen, because its number may be at a corner.
     colours = [drawn.colour(step) for step in range(len(middles))]
     x, y = middles.T
-    yield Points(x, y, (7, 0), colours, Stroke(CASING, (1, 0)))
+    yield Points(
+        x,
+        y,
+        (7, 0),
+        colours,
+        Stroke(CASING, (1, 0)),
+    )
     for step in drawn.order:
         yield _number(drawn, step, *middles[step])
 

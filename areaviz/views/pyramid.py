@@ -154,7 +154,15 @@ def _marks(drawn: Pyramid) -> list[Mark]:
             where = run_text(noun(drawn.memory), start, row.length)
             texts.append(f"{words} {where}\n{weight:.2%} of the attention")
         left, top = (row.length - 2) / 2, row.length - 0.5
-        cells.append(Cells(row.weights[None, :], [texts], left, top, gap=(1, 0.4)))
+        cells.append(
+            Cells(
+                row.weights[None, :],
+                [texts],
+                left,
+                top,
+                gap=(1, 0.4),
+            )
+        )
     return cells
 
 

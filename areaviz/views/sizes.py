@@ -110,7 +110,13 @@ def plot(drawn: Histogram) -> Plot:
     across = Axis(title=drawn.across, ticks=drawn.ticks())
     down = Axis(title="share of attention", has_grid=True, is_share=True)
     panel = Panel(marks=marks, across=across, down=down)
-    return Plot(drawing=drawn, panels=[panel], height=(240, 1.9), above=8, below=66)
+    return Plot(
+        drawing=drawn,
+        panels=[panel],
+        height=(240, 1.9),
+        above=8,
+        below=66,
+    )
 
 
 def table(drawn: Histogram) -> Table:

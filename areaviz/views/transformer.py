@@ -34,7 +34,15 @@ def plot(drawn: Sampling) -> Plot:
     parts = zip((whole, seen, _zoom(drawn)), _boxes(drawn), _crosses(drawn), strict=True)
     for number, (marks, box, (x, y)) in enumerate(parts):
         across, down = stage_axes(box)
-        sample = Points([x], [y], (11, 6.48), SECOND, cross, symbol="x", hovers=[hover])
+        sample = Points(
+            [x],
+            [y],
+            (11, 6.48),
+            SECOND,
+            cross,
+            symbol="x",
+            hovers=[hover],
+        )
         panel = Panel(
             marks=[*marks, sample],
             across=across,
@@ -46,7 +54,13 @@ def plot(drawn: Sampling) -> Plot:
             aside=sums[number],
         )
         panels.append(panel)
-    return Plot(drawing=drawn, panels=panels, height=(520, 3.0), above=24, below=8)
+    return Plot(
+        drawing=drawn,
+        panels=panels,
+        height=(520, 3.0),
+        above=24,
+        below=8,
+    )
 
 
 def _outline(corners_42: FloatArray, points_P2: FloatArray) -> Iterator[Mark]:
@@ -56,7 +70,13 @@ def _outline(corners_42: FloatArray, points_P2: FloatArray) -> Iterator[Mark]:
     """
     yield cased(corners_42[_CLOSED], _OUTLINE, (1.6, 1))
     x, y = points_P2.T
-    yield Points(x, y, (5, 2.24), _POINT, Stroke(CASING, (1, 0.5)))
+    yield Points(
+        x,
+        y,
+        (5, 2.24),
+        _POINT,
+        Stroke(CASING, (1, 0.5)),
+    )
     for place, name, colour, shape in zip(
         corners_42.tolist(), CORNERS, COLOURS, _SHAPES, strict=True
     ):
@@ -96,15 +116,34 @@ def _zoom(drawn: Sampling) -> Iterator[Mark]:
     x, y, texts, greys = [], [], [], []
     for pixel in drawn.sample.neighbours:
         grey = "#{0:02x}{0:02x}{0:02x}".format(round(pixel.value))
-        yield Frame(pixel.column, pixel.row, 1, 1, Stroke(EDGE, (1, 0.6)), fill=grey)
+        yield Frame(
+            pixel.column,
+            pixel.row,
+            1,
+            1,
+            Stroke(EDGE, (1, 0.6)),
+            fill=grey,
+        )
         # The texts keep clear of the sample, which is between the pixels.
         x.append(pixel.column + (0.58 if pixel.column > first.column else 0.42))
         y.append(pixel.row + (0.86 if pixel.row > first.row else 0.14))
         texts.append(f"{pixel.value:.0f} × {pixel.weight:.2f}")
         greys.append(grey)
     square = Stroke(SECOND, (2, 1.2), "dot")
-    yield Frame(drawn.sample.x - 0.5, drawn.sample.y - 0.5, 1, 1, square)
-    yield Texts(x, y, texts, colours=[ink_on(grey) for grey in greys], grounds=greys)
+    yield Frame(
+        drawn.sample.x - 0.5,
+        drawn.sample.y - 0.5,
+        1,
+        1,
+        square,
+    )
+    yield Texts(
+        x,
+        y,
+        texts,
+        colours=[ink_on(grey) for grey in greys],
+        grounds=greys,
+    )
 
 
 VIEW = view_of_marks(

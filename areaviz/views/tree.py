@@ -151,7 +151,13 @@ def find_partial_tree(trace: Trace, focus: Focus) -> PartialTree:
         span, _ = top_span(attention, focus.layer, focus.head, number)
         spans.append(touched_runs(span, runs))
     return PartialTree(
-        title=_title(tokens, words, spans[step], step, is_chosen),
+        title=_title(
+            tokens,
+            words,
+            spans[step],
+            step,
+            is_chosen,
+        ),
         note=_note(tree, len(runs)),
         caption=figure_caption(trace, focus),
         tree=tree,

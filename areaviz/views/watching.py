@@ -42,7 +42,16 @@ def plot(drawn: FrameAttention) -> Plot:
     for row in range(rows):
         base = [row + FULL / 2] * count
         places, edge = list(range(count)), Stroke(EDGE, (0.5, 0))
-        marks.append(Bars(places, -drawn.bars(row), drawn.colour(row), _BROAD, base, edge=edge))
+        marks.append(
+            Bars(
+                places,
+                -drawn.bars(row),
+                drawn.colour(row),
+                _BROAD,
+                base,
+                edge=edge,
+            )
+        )
     marks.append(Hover(*_hovers(drawn), 22))
     marks += [Frame(*box, _FRAMED) for box in _frames(drawn)]
     for place in sorted({one for pair in drawn.actions for one in pair}):

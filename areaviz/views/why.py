@@ -79,7 +79,13 @@ def _item_bars(drawn: Why) -> Bars:
         said = f"{drawn.unit} {signed(score)}" if math.isfinite(score) else "may not be seen"
         hovers.append(f"{show_invisibles(label)} (item {item + 1})\n{said}")
     places = list(range(len(drawn.items)))
-    return Bars(places, drawn.heights, _colours(drawn), _BROAD, hovers=hovers)
+    return Bars(
+        places,
+        drawn.heights,
+        _colours(drawn),
+        _BROAD,
+        hovers=hovers,
+    )
 
 
 def _colours(drawn: Why) -> list[str]:
