@@ -58,7 +58,9 @@ def plot(drawn: Why) -> Plot:
     parts = Panel(
         marks=terms,
         across=Axis(
-            title="parts of the logit", ticks=Ticks(tuple(range(len(names))), tuple(names))
+            title="parts of the logit",
+            ends=(-0.5, len(names) - 0.5),
+            ticks=Ticks(tuple(range(len(names))), tuple(names)),
         ),
         down=Axis(has_grid=True),
         columns=(0.68, 1),
