@@ -157,18 +157,9 @@ def explore_changed(
     say: Say | None = None,
     before: Callable[[], None] | None = None,
 ) -> None:
-    """Explore traces, and the first of them with the user's changes.
+    """Explore traces, and the first of them, that of `request`, with the user's changes.
 
-    Args:
-        page: its state has the changes.
-        backend: runs the changed requests.
-        traces: the traces of the requests.
-        titles: one for each trace.
-        request: the request of the first trace.
-        link: the request that the link restores.
-        tabs: further tabs of the page.
-        say: the sentence about a trace, see `explore`.
-        before: draws what comes before the card, see `explore`.
+    A link restores the request `link`; the other arguments are those of `explore`.
     """
     run = experiment(page, backend, request, traces[0])
     if run.runs:
