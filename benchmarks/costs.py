@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from scipy.optimize import nnls
 
-from areaviz.backend.costs import TABLE, Cost, Costs, attended, items_read
+from areaviz.backend.costs import TABLE, Cost, Costs, count_attended_items, items_read
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import Card
 from areaviz.data.places import CHECKPOINTS, OPENINGS, ROOT
@@ -100,7 +100,7 @@ def fit(card: Card, runs: Sequence[Run]) -> Cost:
     rows, seconds = [], []
     for run in plain:
         weight = 1 / run.seconds
-        items = run.steps * attended(run.request, card, run.steps)
+        items = run.steps * count_attended_items(run.request, card, run.steps)
         rows.append([weight, weight * run.steps, weight * items])
         seconds.append(1.0)
     (start, step, item), _ = nnls(np.array(rows), np.array(seconds))
@@ -127,7 +127,7 @@ def _with_gradients(cost: Cost, card: Card, runs: Sequence[Run]) -> Cost:
         if not run.request.attribution or not run.steps:
             continue
         plain = cost.start + run.steps * (
-            cost.step + cost.item * attended(run.request, card, run.steps)
+            cost.step + cost.item * count_attended_items(run.request, card, run.steps)
         )
         read = items_read(run.request, card)
         rows.append([run.steps, run.steps * (read + run.steps)])

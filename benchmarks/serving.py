@@ -29,7 +29,7 @@ from areaviz.backend.cached import CachedBackend
 from areaviz.backend.remote import RemoteBackend
 from areaviz.data.places import CHECKPOINTS, ROOT
 from areaviz.server.api import Api
-from areaviz.server.on_ray import Place, Scale, open_local, serving
+from areaviz.server.on_ray import Place, Scale, open_local, serve_backend
 from areaviz.trace import codec
 from areaviz.trace.request import Request
 from benchmarks.report import markdown, percentile, processor, write_section
@@ -130,7 +130,9 @@ def main() -> None:
             in_process_server(CachedBackend(open_models()), digest_of(token))
         )
         began = time.perf_counter()
-        far = stack.enter_context(serving(open_models, digest_of(token), Scale(replicas=2), place))
+        far = stack.enter_context(
+            serve_backend(open_models, digest_of(token), Scale(replicas=2), place)
+        )
         started = time.perf_counter() - began
         here = CachedBackend(open_models())
         ways: dict[str, Backend] = {

@@ -29,7 +29,7 @@ from areaviz.backend.replay import ReplayBackend
 from areaviz.cards.card import write_card
 from areaviz.cards.tasks import TASKS
 from areaviz.cli import build
-from areaviz.cli.validate import checked, schema_text
+from areaviz.cli.validate import describe_file, schema_text
 from areaviz.data.clip_files import gif
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.sound_files import flac
@@ -135,7 +135,7 @@ def test_file(traces: dict[str, Trace], case: Case, tmp_path: Path) -> None:
     assert codec.to_bytes(areaviz.load(path)) == codec.to_bytes(trace)
     with path.open("rb") as file:
         assert codec.to_bytes(open_trace(file)) == codec.to_bytes(trace)
-    assert "a trace, version" in checked(path)
+    assert "a trace, version" in describe_file(path)
     with zipfile.ZipFile(path) as archive:
         document = json.loads(archive.read(codec.DOCUMENT))
     Draft202012Validator(json.loads(schema_text())).validate(document)

@@ -47,10 +47,10 @@ def is_loopback(host: str | None) -> bool:
 def local_address(host: str, port: int) -> str:
     """Return the local URL of a server that listens at a host and port."""
     host = "127.0.0.1" if host in EVERY_ADDRESS else host
-    return f"http://{bracketed(host)}:{port}"
+    return f"http://{bracket_host(host)}:{port}"
 
 
-def bracketed(host: str) -> str:
+def bracket_host(host: str) -> str:
     """Return a host as it appears in a URL, with brackets around an IPv6 address."""
     return f"[{host}]" if ":" in host else host
 
@@ -148,7 +148,7 @@ def admission_key(token: str) -> str:
     return hmac.new(secret, b"areaviz admission", hashlib.sha256).hexdigest()
 
 
-def admission(key: str, now: float | None = None) -> str:
+def make_admission(key: str, now: float | None = None) -> str:
     """Return the cookie value for a user admitted now: the time in seconds and its signature.
 
     The app therefore stores nothing, and users stay admitted after a restart.

@@ -149,7 +149,7 @@ def items_read(request: Request, card: Card | None) -> float:
     return items
 
 
-def attended(request: Request, card: Card | None, steps: float) -> float:
+def count_attended_items(request: Request, card: Card | None, steps: float) -> float:
     """Return how many items all hypotheses attend to in one step, on average."""
     beam = request.beam if request.method == "beam" else 1
     trained = card.config.get("area_size", 0) if card is not None else 0
@@ -162,7 +162,7 @@ def _seconds(cost: Cost, request: Request, card: Card | None) -> float:
     written = _written(cost, request, card)
     seconds = cost.start
     if request.target is None:
-        seconds += written * (cost.step + cost.item * attended(request, card, written))
+        seconds += written * (cost.step + cost.item * count_attended_items(request, card, written))
     if request.attribution:
         outputs = min(written, MOST_GRADIENTS)
         seconds += outputs * (cost.gradient + cost.gradient_item * (read + written))

@@ -75,7 +75,7 @@ class Judged:
     why: str
 
 
-def judged(card: Card, cards: Mapping[str, Card]) -> list[Judged]:
+def judge_targets(card: Card, cards: Mapping[str, Card]) -> list[Judged]:
     """Check the targets of a card. Targets may name other models, which `cards` has by name."""
     return [_judged(Gate.of(entry), card, cards) for entry in card.gates]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from areaviz.cards.card import Card, read_card
-from areaviz.cards.gates import Judged, judged
+from areaviz.cards.gates import Judged, judge_targets
 from areaviz.cards.look_tables import look_lines
 from areaviz.cards.tasks import TASKS, Task
 
@@ -225,7 +225,7 @@ def _published_lines(task: Task) -> Iterator[str]:
 
 def _target_lines(cards: Sequence[Card], by_name: Mapping[str, Card]) -> Iterator[str]:
     """Yield how many targets the models reached, and a table of those that they missed."""
-    all_judged = [(card.name, one) for card in cards for one in judged(card, by_name)]
+    all_judged = [(card.name, one) for card in cards for one in judge_targets(card, by_name)]
     if not all_judged:
         yield "These models have no targets."
         return

@@ -1,8 +1,8 @@
 """The registry of tasks: inputs, training, evaluation, and the metrics that count.
 
 Training, evaluation, figures and the pages iterate over `TASKS`. Code in higher layers is named by
-its import path ("module:name") and loaded by `load` when it is needed. Published figures are
-context for ours, not competitors: data, networks and runs differ.
+its import path ("module:name"), and `import_object` loads it when it is needed. Published figures
+are context for ours, not competitors: data, networks and runs differ.
 """
 
 from __future__ import annotations
@@ -346,7 +346,7 @@ TASKS: Mapping[str, Task] = {task.key: task for task in _ALL}
 """Every task by `Card.task`, in the order of the pages."""
 
 
-def load(path: str) -> Any:
+def import_object(path: str) -> Any:
     """Return the object that an import path "module:name" names."""
     module, _, name = path.partition(":")
     return getattr(import_module(module), name)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from areaviz.cli.analyse_input import Given, read_given
-from areaviz.cli.models import named
+from areaviz.cli.models import find_model
 from areaviz.cli.options import CHECKPOINTS, MODEL, Checkpoints, Device
 from areaviz.metrics.best_heads import SITE
 from areaviz.metrics.own_alignment import Linked, best_alignment
@@ -46,7 +46,7 @@ def align(
     examples = read_given(
         Given(str(source), references, links, columns=column or ())
     ).dataset.examples
-    found = named(model, checkpoints, device)
+    found = find_model(model, checkpoints, device)
     run = found.open()
     linked: list[Linked] = []
     for one in examples:

@@ -17,8 +17,16 @@ from areaviz.analysis.rows import RowFile, rows_path
 from areaviz.analysis.run import header, rows_of_outputs
 from areaviz.analysis.themes.material import check_count
 from areaviz.cli.analyse_input import Given, read_given
-from areaviz.cli.models import Named, named, open_run, open_run_together
-from areaviz.cli.options import CHECKPOINTS, MODEL, AreaSize, Beam, Checkpoints, Device, decoding
+from areaviz.cli.models import Named, find_model, open_run, open_run_together
+from areaviz.cli.options import (
+    CHECKPOINTS,
+    MODEL,
+    AreaSize,
+    Beam,
+    Checkpoints,
+    Device,
+    decoding_options,
+)
 from areaviz.data.examples import Dataset
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import check_choice
@@ -138,7 +146,7 @@ def analyse(
     set with these models without running them again.
     """
     check_choice("engine", engine, ENGINES)
-    models = [named(name, checkpoints, device) for name in model or []]
+    models = [find_model(name, checkpoints, device) for name in model or []]
     given = Given(
         source,
         reference or [],
@@ -163,13 +171,13 @@ def analyse(
     titles = _titles([*brought.outputs, *(one.name for one in models)])
     # Imported late, because reporting takes a second to import. Everything is checked before the
     # models run, which can take hours.
-    from areaviz.cli.analyse_report import Asked, checked, tell
+    from areaviz.cli.analyse_report import Asked, check_options, print_results
 
     asked = Asked(
         corpus, errors or [], by, where or [], table, report, themes or causes, causes, baseline
     )
-    prepared = checked(asked, brought, titles)
-    request = Request("", "", *decoding(beam), area_size)
+    prepared = check_options(asked, brought, titles)
+    request = Request("", "", *decoding_options(beam), area_size)
     runs: list[Rows] = [
         rows_of_outputs(brought.dataset, texts) for texts in brought.outputs.values()
     ]
@@ -178,7 +186,7 @@ def analyse(
         own = replace(request, model=one.name, target=one.card.given)
         runs.append(_run(one, brought.dataset, own, (checkpoints, device, engine)))
         systems[title] = own, one
-    tell(prepared, dict(zip(titles, runs, strict=True)), systems)
+    print_results(prepared, dict(zip(titles, runs, strict=True)), systems)
 
 
 def _titles(names: list[str]) -> list[str]:

@@ -67,7 +67,7 @@ class Prepared:
     places: tuple[int, ...] | None
 
 
-def checked(asked: Asked, brought: Brought, titles: Sequence[str]) -> Prepared:
+def check_options(asked: Asked, brought: Brought, titles: Sequence[str]) -> Prepared:
     """Check all options before models run.
 
     Args:
@@ -132,7 +132,7 @@ def _places(wheres: Sequence[str], brought: Brought) -> tuple[int, ...] | None:
     return tuple(sorted(places))
 
 
-def tell(
+def print_results(
     prepared: Prepared, runs: Mapping[str, Rows], systems: Mapping[str, tuple[Request, Named]]
 ) -> None:
     """Print the metrics of all systems, and write the requested files.

@@ -8,7 +8,7 @@ import typer
 
 from areaviz.cards.card import Card
 from areaviz.cards.tasks import TASKS
-from areaviz.cli.models import named
+from areaviz.cli.models import find_model
 from areaviz.cli.options import CHECKPOINTS, MODEL, Checkpoints, Device
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.evaluation.contrasted import contrasted
@@ -57,7 +57,7 @@ def faithfulness(
     device: Device = "auto",
 ) -> None:
     """Measure how faithful an attention map is to a model, compared with areas picked by chance."""
-    chosen = named(model, checkpoints, device)
+    chosen = find_model(model, checkpoints, device)
     card, run = chosen.card, chosen.open().trace
     samples = _samples(card)
     probe = Probe(site, layer - 1, None if head is None else head - 1, k, unit, draws)

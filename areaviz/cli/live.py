@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from areaviz.cards.card import Card
-from areaviz.cli.models import named
+from areaviz.cli.models import find_model
 from areaviz.cli.options import CHECKPOINTS, Checkpoints
 from areaviz.cli.view import Note, ThemeName, Title, page_options
 from areaviz.data.picture_samples import names, sample
@@ -72,7 +72,7 @@ def live(
         html = live_html(models[0], checkpoints, options, text)
     else:
         own = replace(options, title="", note="")
-        first, second = (opened(model, checkpoints, own, text) for model in models)
+        first, second = (open_live_page(model, checkpoints, own, text) for model in models)
         html = live_pair(first, second, options)
     write_whole(path, html.encode("utf-8", "replace"))
     typer.echo(f"{path}: {path.stat().st_size / 1e6:.1f} MB.")
@@ -81,11 +81,11 @@ def live(
 def live_html(
     model: str, checkpoints: Path, options: PageOptions | None = None, text: str | None = None
 ) -> str:
-    """Return the live page of a model as HTML, see `opened`."""
-    return opened(model, checkpoints, options, text).html
+    """Return the live page of a model as HTML, see `open_live_page`."""
+    return open_live_page(model, checkpoints, options, text).html
 
 
-def opened(
+def open_live_page(
     model: str, checkpoints: Path, options: PageOptions | None = None, text: str | None = None
 ) -> LivePage:
     """Run a model once and return its live page, which opens with this run.
@@ -99,7 +99,7 @@ def opened(
     Raises:
         InputError: the engine cannot run this model, or the text is not valid.
     """
-    chosen = named(model, checkpoints, "cpu")
+    chosen = find_model(model, checkpoints, "cpu")
     check_live(chosen.card)
     opening = SENTENCES.get(chosen.card.task, "") if text is None else text
     pictures = _pictures(chosen.card)

@@ -40,7 +40,7 @@ class Named:
         return open_backend(self.checkpoints, self.device, self.folders)
 
 
-def named(model: str, checkpoints: Path, device: str) -> Named:
+def find_model(model: str, checkpoints: Path, device: str) -> Named:
     """Find a model by its name.
 
     Args:

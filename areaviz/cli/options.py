@@ -21,6 +21,6 @@ AreaSize = Annotated[
 ]
 
 
-def decoding(beam: int) -> tuple[str, int]:
+def decoding_options(beam: int) -> tuple[str, int]:
     """Return the method and beam width of a request; greedy requests have the default width."""
     return ("greedy", 4) if beam == 1 else ("beam", beam)

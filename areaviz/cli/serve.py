@@ -18,7 +18,7 @@ from areaviz.cli.options import CHECKPOINTS, Checkpoints, Device
 from areaviz.data.places import FOLDERS_SETTING, ROOT
 from areaviz.gateway.limits import Connections
 from areaviz.gateway.operator import Command
-from areaviz.server.on_ray import Place, Scale, open_local, serving
+from areaviz.server.on_ray import Place, Scale, open_local, serve_backend
 from areaviz.trace.errors import BackendError, InputError
 
 # Tells the page "Your own attention" which file to show; `areaviz/ui/look/opened.py` reads it.
@@ -153,9 +153,9 @@ def models(
     digest = digest_of(read_token(token_file))
     scale = Scale(replicas, most_replicas, cpus, gpus, together, waiting)
     place = Place(host, port, cluster)
-    opened = partial(open_local, checkpoints.resolve(), device, checked(model or []))
+    opened = partial(open_local, checkpoints.resolve(), device, check_models(model or []))
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with suppress(KeyboardInterrupt), serving(opened, digest, scale, place) as address:
+    with suppress(KeyboardInterrupt), serve_backend(opened, digest, scale, place) as address:
         typer.echo(
             f"The models are served at {address}. Connect the app with: AREAVIZ_BACKEND={address}"
         )
@@ -223,10 +223,10 @@ def set_models(given: list[str]) -> None:
         InputError: a model cannot be shown.
     """
     if given:
-        os.environ[FOLDERS_SETTING] = os.pathsep.join(checked(given))
+        os.environ[FOLDERS_SETTING] = os.pathsep.join(check_models(given))
 
 
-def checked(given: list[str]) -> list[str]:
+def check_models(given: list[str]) -> list[str]:
     """Check external models, print a line for each, and return them with absolute folder paths.
 
     Paths must be absolute, because the app runs in another folder.

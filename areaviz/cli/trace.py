@@ -10,8 +10,16 @@ import typer
 
 from areaviz.cards.card import Card
 from areaviz.cards.tasks import TASKS
-from areaviz.cli.models import named
-from areaviz.cli.options import CHECKPOINTS, MODEL, AreaSize, Beam, Checkpoints, Device, decoding
+from areaviz.cli.models import find_model
+from areaviz.cli.options import (
+    CHECKPOINTS,
+    MODEL,
+    AreaSize,
+    Beam,
+    Checkpoints,
+    Device,
+    decoding_options,
+)
 from areaviz.data.clip_samples import SAMPLES as CLIPS
 from areaviz.data.clip_samples import clip_sample
 from areaviz.data.media import CLIP, PICTURE, SOUND, read_medium
@@ -68,10 +76,10 @@ def trace(
     """
     given = {PICTURE: picture, SOUND: sound, CLIP: clip}
     media = {kind: medium_of(kind, name) for kind, name in given.items() if name}
-    named_model = named(model, checkpoints, device)
+    named_model = find_model(model, checkpoints, device)
     if not (text.strip() or media):
         _check_nothing(named_model.card)
-    request = Request(named_model.name, text, *decoding(beam), area_size, **media)
+    request = Request(named_model.name, text, *decoding_options(beam), area_size, **media)
     found = named_model.open().trace(request)
     if file.suffix == ".npz":
         codec.save(found, file)

@@ -39,7 +39,7 @@ def validate(
     wrong = 0
     for path in files or []:
         try:
-            typer.echo(f"{path}: {checked(path)}")
+            typer.echo(f"{path}: {describe_file(path)}")
         except InputError as error:
             typer.echo(f"{path}: {error}", err=True)
             wrong += 1
@@ -52,7 +52,7 @@ def schema_text() -> str:
     return (parts_of("areaviz.trace") / SCHEMA).read_text("utf-8")
 
 
-def checked(path: Path) -> str:
+def describe_file(path: Path) -> str:
     """Describe the content of a valid file.
 
     Raises:

@@ -150,10 +150,10 @@ def _trace(place: Path, text: str, picture: str) -> Trace:
             )
         return codec.load(place)
     # Imported late, so that saved traces are shown without torch.
-    from areaviz.cli.models import named
+    from areaviz.cli.models import find_model
     from areaviz.cli.trace import medium_of
 
-    model = named(str(place), CHECKPOINTS, "auto")
+    model = find_model(str(place), CHECKPOINTS, "auto")
     seen = medium_of(PICTURE, picture) if picture else None
     return model.open().trace(Request(model.name, text, picture=seen))
 

@@ -70,7 +70,7 @@ class AppPlace:
         names = {*access.LOOPBACK_NAMES, *self.names}
         if self.host not in access.EVERY_ADDRESS:
             names.add(self.host)
-        return frozenset(name_and_port(access.bracketed(name))[0] for name in names)
+        return frozenset(name_and_port(access.bracket_host(name))[0] for name in names)
 
     @property
     def key(self) -> str:

@@ -103,7 +103,7 @@ class _Socket:
             except BrokenMessage:
                 return await self._close(BROKEN)
             except InputError as error:
-                await self._send({"type": "websocket.send", "bytes": refusal(str(error))})
+                await self._send({"type": "websocket.send", "bytes": refusal_message(str(error))})
                 continue
             if kind == RERUN:
                 await asyncio.sleep(self._rules.next_rerun_wait())
@@ -146,7 +146,7 @@ async def _kind_of(content: bytes) -> str:
     return await asyncio.to_thread(kind_of, content)
 
 
-def refusal(sentence: str) -> bytes:
+def refusal_message(sentence: str) -> bytes:
     """Return the message that makes a page say that its last change was not accepted."""
     message = ForwardMsg()
     message.metadata.delta_path[:] = [RootContainer.EVENT, 0]

@@ -79,7 +79,7 @@ def process_stats(started: float, connections: Connections) -> dict[str, object]
         started: the start time of the app, by `time.monotonic`.
         connections: the connections of the app.
     """
-    active, waiting = streamlit_parts.sessions()
+    active, waiting = streamlit_parts.count_sessions()
     used, limit = connections.descriptors()
     return {
         "process": os.getpid(),

@@ -114,7 +114,7 @@ class SignIn:
                 return await self._form(send, 429, where, attempts.refusal)
             return await self._form(send, 401, where, WRONG)
         log.info("The access token was given from %s.", head.client)
-        value, framed = access.admission(self._key), bool(self._framing)
+        value, framed = access.make_admission(self._key), bool(self._framing)
         header = access.set_cookie(
             self._cookie, value, access.ADMITTED_DAYS, head.secure, framed, self._base
         )

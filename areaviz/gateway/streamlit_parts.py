@@ -7,7 +7,7 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 
 
-def sessions() -> tuple[int, int]:
+def count_sessions() -> tuple[int, int]:
     """Return the number of sessions with a visitor, and of sessions kept for a returning one."""
     manager = _manager()
     return len(manager.list_active_sessions()), len(manager._session_storage.list())

@@ -18,8 +18,15 @@ from areaviz.cards.card import Card
 from areaviz.data.babi import words_of
 from areaviz.models.base import OnStep
 from areaviz.models.checkpoint import load_weights
-from areaviz.models.device import eval_mode, untrained
-from areaviz.models.memory_network import SITE, SITES, Hops, MemoryConfig, MemoryNetwork, bags
+from areaviz.models.device import build_untrained, eval_mode
+from areaviz.models.memory_network import (
+    SITE,
+    SITES,
+    Hops,
+    MemoryConfig,
+    MemoryNetwork,
+    bag_sentences,
+)
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
 from areaviz.trace.facts import facts_field, question_field
@@ -60,7 +67,9 @@ class AnsweringModel:
 
     def untrained(self) -> Self:
         """Return this network with initial weights, as a baseline."""
-        return replace(self, network=untrained(MemoryNetwork, self.network.config, self.device))
+        return replace(
+            self, network=build_untrained(MemoryNetwork, self.network.config, self.device)
+        )
 
     @property
     def device(self) -> torch.device:
@@ -103,7 +112,9 @@ class AnsweringModel:
     def answer(self, facts: Sequence[str], question: str, request: Request) -> Hops:
         """Run one pass over a story and its question, with the changes of a request."""
         device, words = self.device, len(self.network.config.words)
-        bags_N2V = bags([self._numbers(one) for one in (*facts, question)], words).to(device)
+        bags_N2V = bag_sentences([self._numbers(one) for one in (*facts, question)], words).to(
+            device
+        )
         age_1M = torch.arange(len(facts) - 1, -1, -1, device=device)[None]
         changed = NetworkInterventions.of(request.changes, SITES, 1)
         found: Hops = self.network(bags_N2V[None, :-1], age_1M, bags_N2V[-1:], changed=changed)

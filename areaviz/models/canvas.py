@@ -47,7 +47,7 @@ def resize_to_square(picture: Picture, side: int) -> Tensor:
     return _resized(picture, (side, side)).permute(1, 2, 0).contiguous()
 
 
-def fitted(picture: Picture, side: int) -> tuple[Tensor, Canvas, bool]:
+def fit_picture(picture: Picture, side: int) -> tuple[Tensor, Canvas, bool]:
     """Fit a picture into a square in grey, as light ink on a dark ground: float32 [S, S], 0..1.
 
     The proportions are kept. A picture is inverted if most of what differs from its border, the

@@ -111,10 +111,10 @@ def load_weights(network: nn.Module, folder: Path, files: Mapping[str, str]) -> 
             weights |= {f"{start}{key}": value for key, value in encoder.items()}
         network.load_state_dict(weights)
     except (SafetensorError, RuntimeError) as error:
-        raise damaged(folder, WEIGHTS) from error
+        raise damage_error(folder, WEIGHTS) from error
     # Weights can be readable and still be useless, such as those of a training run that diverged.
     if not all(bool(torch.isfinite(value).all()) for value in network.state_dict().values()):
-        raise damaged(folder, WEIGHTS)
+        raise damage_error(folder, WEIGHTS)
 
 
 def load_tokenizer(folder: Path, files: Mapping[str, str]) -> Tokenizer:
@@ -131,7 +131,7 @@ def load_tokenizer(folder: Path, files: Mapping[str, str]) -> Tokenizer:
     try:
         return Tokenizer(content)
     except RuntimeError as error:
-        raise damaged(folder, TOKENIZER) from error
+        raise damage_error(folder, TOKENIZER) from error
 
 
 def _checked(folder: Path, name: str, files: Mapping[str, str]) -> bytes:
@@ -139,7 +139,7 @@ def _checked(folder: Path, name: str, files: Mapping[str, str]) -> bytes:
     try:
         content = _path(folder, name).read_bytes()
     except OSError as error:
-        raise damaged(folder, name) from error
+        raise damage_error(folder, name) from error
     if files and hashlib.sha256(content).hexdigest() != files.get(name):
         raise BackendError(
             f"The checkpoint {folder.name} cannot be loaded: {name} does not have the SHA-256"
@@ -148,7 +148,7 @@ def _checked(folder: Path, name: str, files: Mapping[str, str]) -> bytes:
     return content
 
 
-def damaged(folder: Path, name: str) -> BackendError:
+def damage_error(folder: Path, name: str) -> BackendError:
     """Return the error for a file that cannot be used."""
     what = "is damaged" if _path(folder, name).exists() else "is missing"
     return BackendError(

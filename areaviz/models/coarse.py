@@ -14,7 +14,7 @@ def coarse_look(pictures_BHW: Tensor, side: int) -> Tensor:
     return F.interpolate(pictures_BHW[:, None], (side, side), mode="area")[:, 0]
 
 
-def convolutions(channels: int, side: int, width: int) -> nn.Sequential:
+def build_convolutions(channels: int, side: int, width: int) -> nn.Sequential:
     """Build three convolutions and a linear layer: [B, channels, S, S] to [B, N].
 
     The last two convolutions halve the side.

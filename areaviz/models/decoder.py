@@ -23,7 +23,7 @@ from areaviz.decoding.beam import search_by_alpha
 from areaviz.decoding.greedy import greedy
 from areaviz.decoding.stepper import Hypothesis, Stepper
 from areaviz.models.base import OnStep
-from areaviz.models.layers import BaseDecoderLayer, positions
+from areaviz.models.layers import BaseDecoderLayer, sinusoidal_positions
 from areaviz.models.network import GenerationNetwork, Pass
 
 LENGTH_PENALTY = 0.6
@@ -50,7 +50,7 @@ class TransformerBase(GenerationNetwork):
         """Embed tokens with their positions, counted from `first`: [B, M, W]."""
         width = self.embedding.embedding_dim
         x_BMW = self.embedding(ids_BM) * math.sqrt(width)
-        places_MW = positions(first, ids_BM.shape[1], width, ids_BM.device)
+        places_MW = sinusoidal_positions(first, ids_BM.shape[1], width, ids_BM.device)
         embedded: Tensor = self.dropout(x_BMW + places_MW)
         return embedded
 

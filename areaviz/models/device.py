@@ -85,7 +85,7 @@ def eval_mode(network: Network, device: torch.device) -> Network:
     return network.to(device).eval().requires_grad_(False)
 
 
-def untrained(build: Callable[[Any], Network], config: Any, device: torch.device) -> Network:
+def build_untrained(build: Callable[[Any], Network], config: Any, device: torch.device) -> Network:
     """Build a network with initial weights, which are equal on each call, as a baseline."""
     torch.manual_seed(0)
     return eval_mode(build(config), device)

@@ -21,9 +21,9 @@ from torch.utils.flop_counter import flop_registry
 from areaviz.cards.card import Card
 from areaviz.data.digit_scenes import KINDS, DigitScenes
 from areaviz.models.base import OnStep
-from areaviz.models.canvas import Canvas, cell_field, fitted
+from areaviz.models.canvas import Canvas, cell_field, fit_picture
 from areaviz.models.checkpoint import load_weights
-from areaviz.models.device import eval_mode, untrained
+from areaviz.models.device import build_untrained, eval_mode
 from areaviz.models.dram import Dram, DramConfig
 from areaviz.models.items import ItemAttentionClassifier, ItemsConfig
 from areaviz.models.ram import Ram, RamConfig
@@ -89,7 +89,9 @@ class DigitReader:
     def untrained(self) -> DigitReader:
         """Return this network with initial weights, as a baseline."""
         options, build = NETWORKS[self.card.family]
-        return replace(self, network=untrained(build, options(**self.card.config), self.device))
+        return replace(
+            self, network=build_untrained(build, options(**self.card.config), self.device)
+        )
 
     @property
     def device(self) -> torch.device:
@@ -117,7 +119,7 @@ class DigitReader:
         picture = request.picture
         if picture is None:
             raise InputError("This model needs a picture. Choose or upload one.")
-        ink_SS, canvas, inverted = fitted(picture, self.side)
+        ink_SS, canvas, inverted = fit_picture(picture, self.side)
         ink_1SS = ink_SS[None].to(self.device)
         torch.manual_seed(request.seed)
         reading: ClassifierPass = self.network(ink_1SS, sample=request.sample)

@@ -17,8 +17,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from areaviz.attention.hard import Retina, sample_place
-from areaviz.models.coarse import coarse_look, convolutions
-from areaviz.models.reading import ClassifierPass, coordinates, glimpsed
+from areaviz.models.coarse import build_convolutions, coarse_look
+from areaviz.models.reading import ClassifierPass, add_coordinates, glimpse_reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,8 @@ class Dram(nn.Module):
         super().__init__()
         self.config = config
         width = config.width
-        self.context = convolutions(3, config.coarse, width) if config.context else None
-        self.what = convolutions(config.scales, config.side, width)
+        self.context = build_convolutions(3, config.coarse, width) if config.context else None
+        self.what = build_convolutions(config.scales, config.side, width)
         self.where = nn.Linear(2, width)
         self.reader = nn.LSTMCell(width, width)
         self.mover = nn.LSTMCell(width, width)
@@ -93,10 +93,10 @@ class Dram(nn.Module):
             logits = self.classifier(reader[0])
             glimpses.append((boxes, patches, logits, log_probability, baseline))
             means.append(mean)
-        reading = glimpsed(glimpses, config.digits, coarse)
+        reading = glimpse_reading(glimpses, config.digits, coarse)
         return replace(reading, aims=torch.stack(means[:: config.glimpses], 1)[:, :, None])
 
     def _begin(self, coarse_BGG: Tensor) -> Tensor:
         """Compute the first state of the mover: [B, N]."""
         assert self.context is not None
-        return torch.tanh(self.context(coordinates(coarse_BGG)))
+        return torch.tanh(self.context(add_coordinates(coarse_BGG)))

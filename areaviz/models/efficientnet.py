@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from areaviz.models.grid_encoder import EncoderConfig, GridEncoder, cells
+from areaviz.models.grid_encoder import EncoderConfig, GridEncoder, average_cells
 from areaviz.trace.errors import InputError
 
 KIND = "efficientnet-lite0"
@@ -121,7 +121,7 @@ class EfficientNetLite0(GridEncoder):
         x_BCHW = ((pixels_BHWC.float() - 127) / 128).permute(0, 3, 1, 2)
         x_BCHW = F.relu6(self.stem(x_BCHW.contiguous(memory_format=torch.channels_last)))
         features_BCHW = F.relu6(self.head(self.blocks(x_BCHW)))
-        return {grid: cells(features_BCHW, grid) for grid in self.config.grids}
+        return {grid: average_cells(features_BCHW, grid) for grid in self.config.grids}
 
     def train(self, mode: bool = True) -> EfficientNetLite0:
         """Stay in evaluation mode, so that its normalisations keep ImageNet's statistics."""
@@ -142,7 +142,7 @@ class EfficientNetLite0(GridEncoder):
             )
         weights: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
         try:
-            self.load_state_dict(renamed(weights))
+            self.load_state_dict(rename_weights(weights))
         except (KeyError, RuntimeError) as error:
             raise InputError(
                 f"{path} does not contain the weights of EfficientNet-Lite0. Use the file of"
@@ -150,7 +150,7 @@ class EfficientNetLite0(GridEncoder):
             ) from error
 
 
-def renamed(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def rename_weights(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Rename the package's weights to the names used here.
 
     Raises:

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from areaviz.models.efficientnet import EfficientNetLite0
-from areaviz.models.grid_encoder import EncoderConfig, GridEncoder, cells
+from areaviz.models.grid_encoder import EncoderConfig, GridEncoder, average_cells
 from areaviz.trace.errors import InputError
 
 Colour = tuple[float, float, float]
@@ -75,7 +75,7 @@ class PictureEncoder(GridEncoder):
 
     def forward(self, pixels_BHWC: Tensor) -> Mapping[int, Tensor]:
         """Encode uint8 pixels [B, side, side, 3]: features [B, M, C], row by row, for each grid."""
-        fine = self.fine(normalised(pixels_BHWC, PHOTO_MEAN, PHOTO_STD))
+        fine = self.fine(normalise_pixels(pixels_BHWC, PHOTO_MEAN, PHOTO_STD))
         whole, coarse = self.lateral(fine), None
         if self.coarse is not None:
             coarse = self.coarse(fine)
@@ -87,7 +87,7 @@ class PictureEncoder(GridEncoder):
             source = whole
             if coarse is not None and grid <= coarse.shape[2]:
                 source = coarse
-            features[grid] = cells(source, grid)
+            features[grid] = average_cells(source, grid)
         return features
 
 
@@ -134,10 +134,10 @@ class ResNet152(GridEncoder):
 
     def forward(self, pixels_BHWC: Tensor) -> Mapping[int, Tensor]:
         """Encode uint8 pixels [B, 224, 224, 3]: features [B, M, C], row by row, for each grid."""
-        x_BCHW = self.conv1(normalised(pixels_BHWC, RESNET_MEAN, RESNET_STD))
+        x_BCHW = self.conv1(normalise_pixels(pixels_BHWC, RESNET_MEAN, RESNET_STD))
         x_BCHW = F.max_pool2d(F.relu(self.bn1(x_BCHW)), 3, 2, padding=1)
         features_BCHW = self.layer3(self.layer2(self.layer1(x_BCHW)))
-        return {grid: cells(features_BCHW, grid) for grid in self.config.grids}
+        return {grid: average_cells(features_BCHW, grid) for grid in self.config.grids}
 
     def read(self, folder: Path) -> None:
         """Load the weights from `folder`/resnet152.pth, without res5 and the classifier.
@@ -169,7 +169,7 @@ def _stage(inside: int, middle: int, blocks: int, stride: int) -> nn.Sequential:
     return nn.Sequential(Bottleneck(inside, middle, stride), *rest)
 
 
-def normalised(pixels_BHWC: Tensor, mean: Colour, std: Colour) -> Tensor:
+def normalise_pixels(pixels_BHWC: Tensor, mean: Colour, std: Colour) -> Tensor:
     """Convert bytes to floats around zero: [B, 3, H, W], in the fastest memory layout."""
     mean_3 = torch.tensor(mean, device=pixels_BHWC.device)
     std_3 = torch.tensor(std, device=pixels_BHWC.device)

@@ -57,6 +57,6 @@ class GridEncoder(nn.Module):
         raise NotImplementedError
 
 
-def cells(features_BCHW: Tensor, grid: int) -> Tensor:
+def average_cells(features_BCHW: Tensor, grid: int) -> Tensor:
     """Average the features over the cells of a grid: [B, M, C], row by row."""
     return F.adaptive_avg_pool2d(features_BCHW, grid).flatten(2).transpose(1, 2)

@@ -12,7 +12,7 @@ from areaviz.decoding.stepper import Stepper
 from areaviz.trace.request import Request
 
 
-def held(
+def constrain_to_grammar(
     stepper: Stepper,
     limits: Sequence[int],
     card: Card,

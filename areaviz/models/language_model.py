@@ -20,7 +20,7 @@ from areaviz.models.base import OnStep
 from areaviz.models.decoder import search
 from areaviz.models.inputs import TextInput
 from areaviz.models.network import Pass
-from areaviz.models.output_notes import notes
+from areaviz.models.output_notes import output_warnings
 from areaviz.models.recording import (
     changeable_places,
     check_size,
@@ -85,7 +85,7 @@ class LanguageModel(GenerationModel):
         """Return notes on the given text and on the continuation."""
         text = _given_text(request)
         written = found.ids[len(self.tokenizer.tokens(text)) :]
-        return notes(self.card, self.tokenizer, text, replace(found, ids=written))
+        return output_warnings(self.card, self.tokenizer, text, replace(found, ids=written))
 
     def _check(self, request: Request) -> None:
         """Check a request, see `GenerationModel`; a continuation counts with its largest length."""

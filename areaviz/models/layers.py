@@ -171,7 +171,7 @@ class TransformerOptions(AreaChoices):
         return self.memory_options(shape, has_areas=layer < self.area_layers)
 
 
-def positions(first: int, count: int, width: int, device: torch.device) -> Tensor:
+def sinusoidal_positions(first: int, count: int, width: int, device: torch.device) -> Tensor:
     """Return sinusoids of the positions first..first+count-1: [count, width]."""
     rate = torch.exp(torch.arange(0, width, 2, device=device) * (-math.log(10000.0) / width))
     angle = torch.arange(first, first + count, device=device)[:, None] * rate

@@ -55,7 +55,7 @@ class Hops:
     weights: list[Tensor]
 
 
-def bags(sentences: Sequence[Sequence[int]], words: int) -> Tensor:
+def bag_sentences(sentences: Sequence[Sequence[int]], words: int) -> Tensor:
     """Encode each sentence as two sums over its words: float [M, 2, V].
 
     Position encoding multiplies the embedding of word j of J (from 1), entry k of W, by (1 - j/J) -
@@ -100,9 +100,9 @@ class MemoryNetwork(nn.Module):
         """Answer questions.
 
         Args:
-            facts_BM2V: see `bags`.
+            facts_BM2V: see `bag_sentences`.
             age_BM: int64, 0 for the latest fact, -1 where there is no fact.
-            question_B2V: see `bags`.
+            question_B2V: see `bag_sentences`.
             linear: whether to leave out the softmax of the hops, as at the start of training.
             changed: a request's changes.
         """
@@ -117,7 +117,7 @@ class MemoryNetwork(nn.Module):
             else:
                 weights_BM = self.shares(match_BM, age_BM < 0, hop, changed)
             read_BW = (weights_BM[:, None] @ output_BMW)[:, 0]
-            state_BW = state_BW + gated(read_BW, hop, changed)
+            state_BW = state_BW + apply_gate(read_BW, hop, changed)
             weights.append(weights_BM)
         return Hops(state_BW @ self.answer.T, weights)
 
@@ -141,7 +141,7 @@ class MemoryNetwork(nn.Module):
         return weighed_BM / weighed_BM.sum(1, keepdim=True).clamp_min(1e-30)
 
 
-def gated(read_BW: Tensor, hop: int, changed: NetworkInterventions) -> Tensor:
+def apply_gate(read_BW: Tensor, hop: int, changed: NetworkInterventions) -> Tensor:
     """Multiply the output of a hop by the factor of its gates."""
     own = changed.at(SITE, hop)
     if own is None:

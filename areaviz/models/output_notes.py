@@ -12,7 +12,7 @@ MOST_NAMED = 8
 """Largest number of unknown symbols to name."""
 
 
-def notes(card: Card, tokenizer: Tokenizer, text: str, found: Hypothesis) -> list[str]:
+def output_warnings(card: Card, tokenizer: Tokenizer, text: str, found: Hypothesis) -> list[str]:
     """Return warnings about the output for `text`, one sentence each."""
     tokens, unit = tokenizer.tokens(text), f"{card.level}s"
     unknown = sorted({token.text for token in tokens if token.id == UNKNOWN})

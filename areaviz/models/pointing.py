@@ -31,7 +31,7 @@ from areaviz.decoding.beam import beam_search
 from areaviz.decoding.stepper import Hypothesis
 from areaviz.models.base import OnStep
 from areaviz.models.checkpoint import load_weights
-from areaviz.models.device import eval_mode, untrained
+from areaviz.models.device import build_untrained, eval_mode
 from areaviz.models.pointer import SITE, SITES, PointerConfig, PointerNetwork, PointerStepper
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
@@ -70,7 +70,9 @@ class PointingModel:
 
     def untrained(self) -> Self:
         """Return this network with initial weights, as a baseline."""
-        return replace(self, network=untrained(PointerNetwork, self.network.config, self.device))
+        return replace(
+            self, network=build_untrained(PointerNetwork, self.network.config, self.device)
+        )
 
     @property
     def device(self) -> torch.device:

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from areaviz.data.babi import Question, words_of
-from areaviz.models.memory_network import MemoryConfig, bags
+from areaviz.models.memory_network import MemoryConfig, bag_sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class QuestionBatch:
 
 @dataclass(slots=True)
 class Library:
-    """The distinct sentences of questions as `bags`, and the questions as indices into them."""
+    """The distinct sentences of questions as bags, and the questions as indices into them."""
 
     bags_N2V: Tensor
     facts: list[list[int]]
@@ -53,7 +53,7 @@ class Library:
         for sentence in known:
             words = words_of(sentence)
             sentences.append([word_number[word] for word in words if word in word_number])
-        return cls(bags(sentences, len(config.words)), facts, asked, answers)
+        return cls(bag_sentences(sentences, len(config.words)), facts, asked, answers)
 
     def batch(self, chosen: Sequence[int], ages: Sequence[Sequence[int]]) -> QuestionBatch:
         """Combine questions into a batch, with the ages of their facts."""

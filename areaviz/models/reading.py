@@ -100,7 +100,7 @@ def reading_loss(
 Glimpse = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
 
 
-def glimpsed(
+def glimpse_reading(
     glimpses: Sequence[Glimpse], digits: int, coarse: Tensor | None = None
 ) -> ClassifierPass:
     """Build the reading of a network from its sequence of glimpses."""
@@ -129,7 +129,7 @@ def box_corners(boxes: Tensor) -> Tensor:
     return torch.stack([x, y], -1)
 
 
-def coordinates(pictures_BHW: Tensor) -> Tensor:
+def add_coordinates(pictures_BHW: Tensor) -> Tensor:
     """Add the place of every pixel, (x, y) in -1..1, as two channels: [B, 3, H, W]."""
     height, width = pictures_BHW.shape[1:]
     y_H = torch.linspace(-1, 1, height, device=pictures_BHW.device)

@@ -22,7 +22,7 @@ from areaviz.models.reading import ClassifierPass
 BATCH, SEED = 500, 0
 
 
-def pixels(pictures: Images, device: torch.device) -> Tensor:
+def to_unit_range(pictures: Images, device: torch.device) -> Tensor:
     """Convert bytes to 0..1."""
     return torch.from_numpy(pictures).to(device).float() / 255
 
@@ -144,5 +144,5 @@ def _blind(
 def _read(
     network: nn.Module, scenes: DigitScenes, part: slice, device: torch.device
 ) -> ClassifierPass:
-    reading: ClassifierPass = network(pixels(scenes.pictures[part], device), sample=False)
+    reading: ClassifierPass = network(to_unit_range(scenes.pictures[part], device), sample=False)
     return reading

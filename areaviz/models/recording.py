@@ -61,7 +61,7 @@ def weights_bytes(places: Places) -> int:
     return size
 
 
-def longest(holds: Callable[[int], bool]) -> int:
+def longest_length(holds: Callable[[int], bool]) -> int:
     """Return the largest length up to 65,536 for which a condition holds.
 
     Args:
@@ -191,7 +191,7 @@ def _stacked(
     return np.stack([layer[place, :, :queries].cpu().numpy() for layer in layers[site]])
 
 
-def output(
+def make_output(
     logits_BTV: Tensor, targets: Sequence[Sequence[int]], tokenizer: Tokenizer
 ) -> list[Output]:
     """Return the output of each example, with probabilities and the most probable alternatives."""

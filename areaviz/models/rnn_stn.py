@@ -16,8 +16,8 @@ import torch
 from torch import Tensor, nn
 
 from areaviz.attention.stn import quadrilateral, transform
-from areaviz.models.coarse import coarse_look, convolutions
-from areaviz.models.reading import ClassifierPass, coordinates, side_by_side
+from areaviz.models.coarse import build_convolutions, coarse_look
+from areaviz.models.reading import ClassifierPass, add_coordinates, side_by_side
 from areaviz.models.stn import convolutional_reader
 
 
@@ -52,7 +52,7 @@ class RnnStn(nn.Module):
     def __init__(self, config: RnnStnConfig) -> None:
         super().__init__()
         self.config = config
-        self.localiser = convolutions(3, config.coarse, config.hidden)
+        self.localiser = build_convolutions(3, config.coarse, config.hidden)
         self.core = nn.GRUCell(config.hidden, config.hidden)
         self.place = nn.Linear(config.hidden, 2)
         self.reader = convolutional_reader(config.width, config.classes, cells=3)
@@ -60,7 +60,7 @@ class RnnStn(nn.Module):
     def forward(self, pictures_BHW: Tensor, sample: bool = False) -> ClassifierPass:
         """Read pictures with values 0..1, with one look per digit; `sample` has no effect."""
         coarse_BGG = coarse_look(pictures_BHW, self.config.coarse)
-        found_BF = self.localiser(coordinates(coarse_BGG))
+        found_BF = self.localiser(add_coordinates(coarse_BGG))
         hidden_BN = pictures_BHW.new_zeros(len(pictures_BHW), self.config.hidden)
         size_22 = self.config.extent * torch.eye(2, device=pictures_BHW.device)
         looks = []

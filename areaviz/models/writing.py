@@ -23,18 +23,18 @@ from areaviz.models.attribution import Asked, with_attribution
 from areaviz.models.base import OnStep
 from areaviz.models.checkpoint import load_tokenizer, load_weights
 from areaviz.models.decoder import LENGTH_PENALTY, search
-from areaviz.models.device import eval_mode, untrained
-from areaviz.models.held import held
+from areaviz.models.device import build_untrained, eval_mode
+from areaviz.models.held import constrain_to_grammar
 from areaviz.models.inputs import INPUTS, Input
 from areaviz.models.network import GenerationNetwork, Pass
-from areaviz.models.output_notes import notes
+from areaviz.models.output_notes import output_warnings
 from areaviz.models.recording import (
     attention_maps,
     changeable_places,
     check_size,
     log_probability,
-    longest,
-    output,
+    longest_length,
+    make_output,
     target_fields,
     teacher_forced_output,
     weights_bytes,
@@ -78,7 +78,7 @@ class GenerationModel:
     def untrained(self) -> Self:
         """Return this network with initial weights, as a baseline."""
         build = GENERATION_NETWORKS[self.card.family][1]
-        return replace(self, network=untrained(build, self.network.config, self.device))
+        return replace(self, network=build_untrained(build, self.network.config, self.device))
 
     @property
     def device(self) -> torch.device:
@@ -179,7 +179,7 @@ class GenerationModel:
         request = requests[0]
         stepper = self.network.write(*self._batch(parts), changed=self._changed(request))
         limits = [self._limit(len(one.get("source", ()))) for one in parts]
-        holding, most = held(stepper, limits, self.card, self.tokenizer, requests)
+        holding, most = constrain_to_grammar(stepper, limits, self.card, self.tokenizer, requests)
         return search(holding, most, request.method, request.beam, on_step, penalties)
 
     @torch.inference_mode()
@@ -244,7 +244,7 @@ class GenerationModel:
             own = {name: self._inputs[name].field(request) for name in part}
             fields.append(own | self._written_fields(request, one.ids))
         maps = attention_maps(run, self.network, fields)
-        results = output(run.logits, [one.ids for one in found], self.tokenizer)
+        results = make_output(run.logits, [one.ids for one in found], self.tokenizer)
         traces = []
         for place, request in enumerate(requests):
             details = self._details(request, parts[place], found[place], results[place])
@@ -275,7 +275,7 @@ class GenerationModel:
         """Return warnings for users about an output."""
         # A captioner reads no text, so the text of its request does not affect the output.
         text = request.text if "source" in part else ""
-        return notes(self.card, self.tokenizer, text, found)
+        return output_warnings(self.card, self.tokenizer, text, found)
 
     def _written_fields(self, request: Request, ids: Sequence[int]) -> dict[str, Field]:
         """Return the fields "target" and "history" of an output."""
@@ -340,7 +340,7 @@ class GenerationModel:
         # The largest possible length can be computed only if a text is the sole input.
         if len(lengths) > 1 or not source:
             check_size(places)
-        largest = longest(
+        largest = longest_length(
             lambda count: weights_fit_in_memory(
                 changeable_places(self.network, {"source": count}, self._limit(count))
             )

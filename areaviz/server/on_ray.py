@@ -17,7 +17,7 @@ import requests
 
 from areaviz.analysis.cluster import joined_ray
 from areaviz.backend import wire
-from areaviz.backend.access import bracketed, local_address
+from areaviz.backend.access import bracket_host, local_address
 from areaviz.backend.base import Backend
 from areaviz.backend.cached import CachedBackend
 from areaviz.server.api import Api, Reply
@@ -125,7 +125,7 @@ class Replica:
 
 
 @contextmanager
-def serving(open_backend: Open, digest: str, scale: Scale, place: Place) -> Iterator[str]:
+def serve_backend(open_backend: Open, digest: str, scale: Scale, place: Place) -> Iterator[str]:
     """Serve a backend while the block runs, and yield its address.
 
     Afterwards the server ends. On a cluster, only its own application ends.
@@ -144,8 +144,8 @@ def serving(open_backend: Open, digest: str, scale: Scale, place: Place) -> Iter
 
         logging.getLogger("ray.serve").setLevel(logging.WARNING)
         try:
-            _start(application(open_backend, digest, scale), place)
-            yield f"http://{bracketed(place.host)}:{place.port}"
+            _start(make_application(open_backend, digest, scale), place)
+            yield f"http://{bracket_host(place.host)}:{place.port}"
         finally:
             if place.cluster:
                 serve.delete(NAME)
@@ -195,7 +195,7 @@ def _wait_for(address: str) -> None:
     raise RuntimeError(f"nothing listens within {START_SECONDS:.0f} s")
 
 
-def application(open_backend: Open, digest: str, scale: Scale) -> Any:
+def make_application(open_backend: Open, digest: str, scale: Scale) -> Any:
     """Return the Ray Serve application, for `serve.run`."""
     from ray import serve
     from ray.serve.config import RequestRouterConfig

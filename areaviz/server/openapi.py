@@ -65,7 +65,7 @@ _ABOUT: Json = {
 }
 
 
-def openapi() -> Json:
+def describe_api() -> Json:
     """Return the description of every route, its body, its answer and its failures."""
     return {
         "openapi": "3.1.0",
@@ -118,10 +118,10 @@ def _failure() -> Json:
     }
 
 
-def text() -> str:
+def api_text() -> str:
     """Return the description as the text of a file."""
-    return json.dumps(openapi(), indent=2) + "\n"
+    return json.dumps(describe_api(), indent=2) + "\n"
 
 
 if __name__ == "__main__":
-    print(text(), end="")
+    print(api_text(), end="")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from areaviz.cards.card import Card
-from areaviz.cards.gates import judged
+from areaviz.cards.gates import judge_targets
 from areaviz.cards.tasks import TASKS
 from areaviz.drawing.markup import Markup, element
 from areaviz.site.frame import Files, Site, site_page
@@ -44,7 +44,7 @@ def _card(site: Site, card: Card) -> list[Markup]:
     if not best.startswith("cards/"):
         label = "Run this model" if card.name in site.live else "See a stored run"
         main.append(element("p", element("a", label, href=f"../{best}")))
-    targets = judged(card, site.cards)
+    targets = judge_targets(card, site.cards)
     main += _results(card)
     if targets:
         lines = [(one.what, one.wanted, one.measured, one.why) for one in targets]

@@ -22,7 +22,7 @@ from areaviz.models.dram import DramConfig
 from areaviz.models.items import ItemsConfig
 from areaviz.models.ram import RamConfig
 from areaviz.models.reading import REWARDS, ClassifierPass, reading_loss
-from areaviz.models.reading_figures import pixels, reading_figures
+from areaviz.models.reading_figures import reading_figures, to_unit_range
 from areaviz.models.rnn_stn import RnnStnConfig
 from areaviz.models.stn import StnConfig
 from areaviz.trace.errors import InputError
@@ -156,7 +156,9 @@ class Digits:
         The loss of the aims is the squared distance to the centres of the digits.
         """
         scenes = batch.scenes
-        reading: ClassifierPass = self.network(pixels(scenes.pictures, self.device), sample=True)
+        reading: ClassifierPass = self.network(
+            to_unit_range(scenes.pictures, self.device), sample=True
+        )
         labels_BD = torch.from_numpy(scenes.labels).to(self.device)
         loss = reading_loss(reading, labels_BD, self.config.early, self.config.reward)
         if not batch.told or reading.aims is None:

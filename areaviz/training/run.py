@@ -10,7 +10,7 @@ from pathlib import Path
 
 from areaviz import __version__
 from areaviz.cards.card import Card, write_card
-from areaviz.cards.tasks import TASKS, load
+from areaviz.cards.tasks import TASKS, import_object
 from areaviz.models.checkpoint import digests_of, save_weights
 from areaviz.models.device import choose_device, describe_device
 from areaviz.trace.errors import InputError
@@ -32,7 +32,7 @@ def load_recipe(path: Path) -> TrainConfig:
         raise InputError(
             f'The recipe {path} has the task "{name}". Choose one of: {", ".join(tasks)}.'
         )
-    config: TrainConfig = load(tasks[name]).Recipe.of(values, path)
+    config: TrainConfig = import_object(tasks[name]).Recipe.of(values, path)
     return config
 
 
@@ -71,7 +71,7 @@ def train(
     folder, chosen = runs / config.name, choose_device(device)
     folder.mkdir(parents=True, exist_ok=True)
     with ranks_of(chosen) as ranks:
-        build = load(trainings()[config.task]).build
+        build = import_object(trainings()[config.task]).build
         task = ranks.in_turn(lambda: build(config, data, folder, chosen))
         trainer = Trainer(task, folder, chosen, ranks=ranks, should_pause=should_pause)
         trainer.train()

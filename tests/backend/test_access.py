@@ -91,7 +91,7 @@ def test_is_loopback_refuses_other_addresses(host: str | None) -> None:
 
 
 def test_admission_holds_for_thirty_days() -> None:
-    value = access.admission(KEY, 1000.0)
+    value = access.make_admission(KEY, 1000.0)
     assert access.is_admission(value, KEY, 1000.0) and access.is_admission(
         value, KEY, 1000.0 + 29 * DAY
     )
@@ -100,7 +100,7 @@ def test_admission_holds_for_thirty_days() -> None:
 
 
 def test_changed_admission_is_refused() -> None:
-    second, _, signature = access.admission(KEY, 1000.0).partition(".")
+    second, _, signature = access.make_admission(KEY, 1000.0).partition(".")
     changed = [
         "",
         ".",
@@ -120,7 +120,7 @@ def test_changed_admission_is_refused() -> None:
 
 
 def test_admission_does_not_hold_the_token() -> None:
-    assert "friends" not in KEY and KEY not in access.admission(KEY)
+    assert "friends" not in KEY and KEY not in access.make_admission(KEY)
 
 
 def test_new_reader_makes_different_ids() -> None:

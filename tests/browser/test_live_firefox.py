@@ -20,7 +20,7 @@ import torch
 from websockets.sync.client import ClientConnection, connect
 
 from areaviz.cards.card import read_card
-from areaviz.cli.live import opened
+from areaviz.cli.live import open_live_page
 from areaviz.data.places import CHECKPOINTS
 from areaviz.models import MODELS
 from areaviz.publish.live import live_page
@@ -134,7 +134,7 @@ def test_a_live_page_answers_in_firefox(firefox: Firefox, tmp_path: Path, name: 
 
 
 def test_a_pair_of_models_answers_in_firefox(firefox: Firefox, tmp_path: Path) -> None:
-    first, second = (opened(name, CHECKPOINTS) for name in ("pointer-hull", "pointer-tour"))
+    first, second = (open_live_page(name, CHECKPOINTS) for name in ("pointer-hull", "pointer-tour"))
     file = tmp_path / "pair.html"
     file.write_text(live_pair(first, second), "utf-8")
     firefox.call("browsingContext.navigate", context=firefox.tab, url=file.as_uri())

@@ -12,7 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from areaviz.cards.card import read_card
-from areaviz.cli.live import opened
+from areaviz.cli.live import open_live_page
 from areaviz.data.places import CHECKPOINTS
 from areaviz.models import MODELS
 from areaviz.publish.live_pair import live_pair
@@ -27,7 +27,7 @@ POINTS = "100,100 900,200 500,900 450,400"
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    first, second = (opened(name, CHECKPOINTS) for name in NAMES)
+    first, second = (open_live_page(name, CHECKPOINTS) for name in NAMES)
     path = tmp_path_factory.mktemp("pair") / "page.html"
     path.write_text(live_pair(first, second), encoding="utf-8")
     return path

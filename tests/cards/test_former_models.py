@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from areaviz.cards.former_models import FORMER_MODELS, FormerModel, replaced_sentences, successor_of
-from areaviz.cards.gates import judged
+from areaviz.cards.gates import judge_targets
 from areaviz.data.places import CHECKPOINTS
 from tests.pages import folder
 
@@ -44,4 +44,4 @@ def test_gate_compares_with_a_former_model() -> None:
         card = replace(
             folder.card("a", "area"), figures={"test": {"cider_d": value}}, gates=(gate,)
         )
-        assert judged(card, {})[0].reached is reached
+        assert judge_targets(card, {})[0].reached is reached

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from areaviz.cards.card import Card, read_card
-from areaviz.cards.gates import Gate, judged
+from areaviz.cards.gates import Gate, judge_targets
 from areaviz.training.config import read_recipe
 from tests.pages import folder
 
@@ -42,7 +42,7 @@ ERROR = {"what": "Error", "measure": ["test", "error"]}
     ],
 )
 def test_gate_compares_with_a_number(bound: dict[str, float], error: float, reached: bool) -> None:
-    one = judged(model("a", {**ERROR, **bound, "why": "Too short."}, error=error), {})[0]
+    one = judge_targets(model("a", {**ERROR, **bound, "why": "Too short."}, error=error), {})[0]
     assert one.reached is reached and one.why == ("" if reached else "Too short.")
     slack = bound.get("slack", 0.0)
     limit = bound["at_most"] + slack if "at_most" in bound else bound["at_least"] - slack
@@ -52,24 +52,33 @@ def test_gate_compares_with_a_number(bound: dict[str, float], error: float, reac
 def test_slack_shifts_the_bound_and_names_its_model() -> None:
     gate = {**ERROR, "at_least": ["b", "test", "error"], "slack": 0.02}
     other = {"b": model("b", error=0.5)}
-    assert judged(model("a", gate, error=0.49), other)[0].wanted == "at least 48.0% (0.02 below b)"
+    assert (
+        judge_targets(model("a", gate, error=0.49), other)[0].wanted
+        == "at least 48.0% (0.02 below b)"
+    )
     gate = {**ERROR, "at_most": ["b", "test", "error"], "slack": 0.02}
-    assert judged(model("a", gate, error=0.49), other)[0].wanted == "at most 52.0% (0.02 above b)"
+    assert (
+        judge_targets(model("a", gate, error=0.49), other)[0].wanted
+        == "at most 52.0% (0.02 above b)"
+    )
 
 
 def test_bound_may_be_another_measure_or_model() -> None:
     own = {**ERROR, "at_most": ["test", "loss"]}
     other = {**ERROR, "at_most": ["b", "test", "error"]}
     card = model("a", own, other, error=0.1, loss=0.2)
-    assert [one.reached for one in judged(card, {"b": model("b", error=0.05)})] == [True, False]
-    assert judged(card, {"b": model("b", error=0.05)})[1].wanted == "at most 5.0% (b)"
-    assert [one.reached for one in judged(card, {})] == [True, None]
-    assert judged(card, {})[1].wanted == "at most – (b)"
+    assert [one.reached for one in judge_targets(card, {"b": model("b", error=0.05)})] == [
+        True,
+        False,
+    ]
+    assert judge_targets(card, {"b": model("b", error=0.05)})[1].wanted == "at most 5.0% (b)"
+    assert [one.reached for one in judge_targets(card, {})] == [True, None]
+    assert judge_targets(card, {})[1].wanted == "at most – (b)"
 
 
 def test_gate_may_measure_attention() -> None:
     gate = {"what": "Looks at a digit", "measure": ["looks, test", "hit"], "at_least": 0.8}
-    one = judged(model("a", gate), {})[0]
+    one = judge_targets(model("a", gate), {})[0]
     assert (one.reached, one.measured, one.wanted) == (True, "90.0%", "at least 80.0%")
 
 
@@ -77,11 +86,11 @@ def test_bits_and_lifts_are_not_shares() -> None:
     for key, shown in (("dependence", "2.50"), ("long_exact_lift", "2.50"), ("aer", "250.0%")):
         gate = {"what": "A head", "measure": ["spans", key], "at_least": 2}
         card = replace(model("a", gate), attention={"spans": {key: 2.5}})
-        assert judged(card, {})[0].measured == shown
+        assert judge_targets(card, {})[0].measured == shown
 
 
 def test_unmeasured_gate_is_neither_reached_nor_missed() -> None:
-    one = judged(model("a", {**ERROR, "at_most": 0.1, "why": "Too short."}), {})[0]
+    one = judge_targets(model("a", {**ERROR, "at_most": 0.1, "why": "Too short."}), {})[0]
     assert one.reached is None and one.measured == "–" and not one.why
 
 
@@ -111,15 +120,15 @@ def test_gates_of_every_recipe_can_be_read(path: Path) -> None:
 def test_margin_is_over_the_best_baseline() -> None:
     gate = {**ERROR, "measure": ["test", "hit"], "over": ["hit_uniform", "hit_position"]}
     made = model("a", {**gate, "margin": 0.1}, hit=0.5, hit_uniform=0.1, hit_position=0.4)
-    one = judged(made, {})[0]
+    one = judge_targets(made, {})[0]
     assert one.reached and one.wanted.startswith("at least")
     missed = model("a", {**gate, "margin": 0.2}, hit=0.5, hit_uniform=0.1, hit_position=0.4)
-    assert judged(missed, {})[0].reached is False
+    assert judge_targets(missed, {})[0].reached is False
     error = {**ERROR, "under": ["error_uniform", "error_position"], "margin": 0.1}
     values = {"error_uniform": 0.5, "error_position": 0.4}
     for value, reached in ((0.25, True), (0.35, False)):
-        found = judged(model("a", error, error=value, **values), {})[0]
+        found = judge_targets(model("a", error, error=value, **values), {})[0]
         assert found.reached is reached
         assert found.wanted == "at most 30.0% (uniform 50.0%, position 40.0%)"
     unknown = model("a", {**gate, "margin": 0.1}, hit=0.5, hit_uniform=0.1)
-    assert judged(unknown, {})[0].reached is None
+    assert judge_targets(unknown, {})[0].reached is None

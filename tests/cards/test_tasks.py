@@ -6,7 +6,7 @@ from dataclasses import fields
 
 import pytest
 
-from areaviz.cards.tasks import TASKS, Task, load
+from areaviz.cards.tasks import TASKS, Task, import_object
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.models.inputs import INPUTS
 from areaviz.training.config import TrainConfig
@@ -14,11 +14,11 @@ from areaviz.training.config import TrainConfig
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=lambda task: task.key)
 def test_everything_a_task_names_exists(task: Task) -> None:
-    training = load(task.training)
+    training = import_object(task.training)
     assert issubclass(training.Recipe, TrainConfig) and callable(training.build)
     assert bool(task.evaluate) == bool(task.measures)
     if task.evaluate:
-        assert callable(load(task.evaluate))
+        assert callable(import_object(task.evaluate))
     assert not task.samples or task.samples in SAMPLE_SETS
     if task.samples:
         assert SAMPLE_SETS[task.samples]().texts == task.texts

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from areaviz.cli import build, main
-from areaviz.cli.models import named
+from areaviz.cli.models import find_model
 from areaviz.data.places import CHECKPOINTS
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError
@@ -51,7 +51,7 @@ def test_a_name_is_a_model_of_ours_before_it_is_a_folder(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "token-boundary").mkdir()
-    found = named("token-boundary", CHECKPOINTS, "cpu")
+    found = find_model("token-boundary", CHECKPOINTS, "cpu")
     assert (found.name, found.folders) == ("token-boundary", ())
 
 

@@ -210,7 +210,7 @@ def test_options_of_the_server_of_models_arrive(
         asked.append((digest, scale, place))
         yield "http://somewhere"
 
-    monkeypatch.setattr(serve_module, "serving", serving)
+    monkeypatch.setattr(serve_module, "serve_backend", serving)
     monkeypatch.setattr(time, "sleep", Mock(side_effect=KeyboardInterrupt))
     words = (
         "--replicas 2 --most-replicas 4 --cpus 0.5 --gpus 0.25 --together 3 --waiting 5 --host"

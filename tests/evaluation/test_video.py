@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from areaviz.cards.tasks import TASKS, load
+from areaviz.cards.tasks import TASKS, import_object
 from areaviz.data.clip_samples import clip_of
 from areaviz.data.moving_digits import FRAMES, SIDE, MovingDigit, Window
 from areaviz.evaluation import video
@@ -243,5 +243,5 @@ def test_accuracy_is_the_share_of_whole_sentences(tmp_path: Path) -> None:
 
 def test_the_task_is_measured_here() -> None:
     task = TASKS["video"]
-    assert load(task.evaluate) is evaluate_video
+    assert import_object(task.evaluate) is evaluate_video
     assert set(task.splits) <= set(video.SEEDS)

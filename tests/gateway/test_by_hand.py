@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.backend.access import KEY_SETTING, admission, admission_cookie, admission_key
+from areaviz.backend.access import KEY_SETTING, admission_cookie, admission_key, make_admission
 from tests.faults.client import Session, Shown
 from tests.faults.served import ROOT, free_port, wait_until_it_answers
 from tests.gateway.client import TOKEN
@@ -78,6 +78,6 @@ def test_app_without_gateway_needs_the_admission_cookie(tmp_path: Path) -> None:
         with ThreadPoolExecutor(8) as pool:
             got = list(pool.map(drawn, [url] * 8, LIGHT_PAGES * 4))
         assert all(kinds in (["heading", "alert"], ["heading", "alert"] * 2) for kinds in got), got
-        cookie = f"{admission_cookie(port)}={admission(admission_key(TOKEN))}"
+        cookie = f"{admission_cookie(port)}={make_admission(admission_key(TOKEN))}"
         with Session.open(url, cookie) as visitor:
             assert len(said(visitor.visit("home"))) > 5

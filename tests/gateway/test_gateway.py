@@ -143,7 +143,7 @@ def test_only_named_proxy_tells_the_address(proxies: tuple[str, ...], statuses: 
 
 
 def test_admission_ends_after_its_days(gateway: Gateway) -> None:
-    old = access.admission(access.admission_key(TOKEN), now=0)
+    old = access.make_admission(access.admission_key(TOKEN), now=0)
     assert ask(gateway, "GET", "/", cookie=f"areaviz_admission_8501={old}").status == 401
 
 

@@ -48,7 +48,7 @@ def test_sessions_counts_active_and_kept_ones(streamlit: Streamlit) -> None:
     for name in "abc":
         streamlit.open(name)
     streamlit.leave("c")
-    assert streamlit_parts.sessions() == (2, 1)
+    assert streamlit_parts.count_sessions() == (2, 1)
     assert [streamlit_parts.is_known_session(name) for name in ("a", "c", "d", "")] == [
         True,
         True,

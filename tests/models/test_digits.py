@@ -19,7 +19,7 @@ from areaviz.models.digits import NETWORKS, DigitOptions, DigitReader
 from areaviz.models.dram import Dram, DramConfig
 from areaviz.models.items import ItemsConfig
 from areaviz.models.ram import Ram, RamConfig
-from areaviz.models.reading import ClassifierPass, box_corners, coordinates, reading_loss
+from areaviz.models.reading import ClassifierPass, add_coordinates, box_corners, reading_loss
 from areaviz.models.rnn_stn import RnnStn, RnnStnConfig
 from areaviz.models.stn import StnConfig
 from areaviz.trace.check import validate
@@ -202,7 +202,7 @@ def test_transformer_looks_are_chosen_one_by_one() -> None:
     assert reading.corners is not None and reading.seen is not None
     assert not torch.equal(reading.corners[:, 0], reading.corners[:, 1])
     for number, picture in enumerate(pictures):
-        found_1F = network.localiser(coordinates(coarse_look(picture[None], 25)))
+        found_1F = network.localiser(add_coordinates(coarse_look(picture[None], 25)))
         hidden_1N = torch.zeros(1, 8)
         for look in range(2):
             hidden_1N = network.core(found_1F, hidden_1N)

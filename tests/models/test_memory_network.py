@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from areaviz.attention.interventions import NetworkInterventions
-from areaviz.models.memory_network import SITES, MemoryConfig, MemoryNetwork, bags
+from areaviz.models.memory_network import SITES, MemoryConfig, MemoryNetwork, bag_sentences
 from areaviz.trace.interventions import Gate, Hide, Weigh
 
 FACTS = [[0, 3, 1], [2, 3, 4, 1], [5], [0, 2]]
@@ -57,9 +57,9 @@ def slow_hops(net: MemoryNetwork, linear: bool) -> tuple[np.ndarray, list[np.nda
 
 def run(net: MemoryNetwork, **options: object) -> tuple[np.ndarray, list[np.ndarray]]:
     """Run the network on the facts and two empty places, as in a padded batch."""
-    padded = torch.cat([bags(FACTS, 6), torch.rand(2, 2, 6)])[None]
+    padded = torch.cat([bag_sentences(FACTS, 6), torch.rand(2, 2, 6)])[None]
     ages = torch.tensor([[3, 2, 1, 0, -1, -1]])
-    found = net(padded, ages, bags([QUESTION], 6), **options)
+    found = net(padded, ages, bag_sentences([QUESTION], 6), **options)
     assert all(not weights[0, 4:].any() for weights in found.weights)
     weights = [one[0, :4].detach().numpy() for one in found.weights]
     return found.logits_BA[0].detach().numpy(), weights

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from areaviz.cli import build
-from areaviz.cli.live import opened
+from areaviz.cli.live import open_live_page
 from areaviz.data.places import CHECKPOINTS
 from areaviz.publish.live_pair import check_pair, live_pair
 from areaviz.publish.options import PageOptions
@@ -33,7 +33,9 @@ def test_a_pair_is_no_larger_than_two_pages_may_be_and_connects_to_nothing(tmp_p
 
 
 def test_models_of_different_tasks_are_refused() -> None:
-    first, second = (opened(name, CHECKPOINTS) for name in ("pointer-hull", "memory-stories"))
+    first, second = (
+        open_live_page(name, CHECKPOINTS) for name in ("pointer-hull", "memory-stories")
+    )
     with pytest.raises(InputError, match=r"different tasks \(points and questions\)"):
         live_pair(first, second)
     with pytest.raises(InputError, match="Name two different models"):
@@ -42,7 +44,7 @@ def test_models_of_different_tasks_are_refused() -> None:
 
 def test_hostile_titles_are_text() -> None:
     nasty = "</script><img src=x onerror=alert(1)>"
-    first, second = (opened(name, CHECKPOINTS) for name in NAMES)
+    first, second = (open_live_page(name, CHECKPOINTS) for name in NAMES)
     assert "<img src=x" not in live_pair(first, second, PageOptions(title=nasty, note=nasty))
 
 

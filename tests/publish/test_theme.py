@@ -39,7 +39,9 @@ def test_a_page_has_the_colours_that_were_asked_for(
 
 def test_another_theme_is_refused() -> None:
     wrong: Any = "sepia"
-    with pytest.raises(InputError, match='Theme "sepia" does not exist. Choose one of auto, light, dark'):
+    with pytest.raises(
+        InputError, match='Theme "sepia" does not exist. Choose one of auto, light, dark'
+    ):
         page(fakes.trace(layers=1, heads=1), options=PageOptions(theme=wrong))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from areaviz.analysis.cluster import joined_ray
 from areaviz.backend.access import digest_of
-from areaviz.server.on_ray import Open, Place, Scale, serving
+from areaviz.server.on_ray import Open, Place, Scale, serve_backend
 from tests.server.models import TOKEN
 
 OPTIONS = {"num_cpus": 2, "object_store_memory": 200 * 2**20}
@@ -31,7 +31,7 @@ def served(open_backend: Open, scale: Scale = SCALE) -> Iterator[str]:
     """Yield the address of a running server that requires `TOKEN`."""
     with (
         joined_ray(None, **OPTIONS),
-        serving(open_backend, digest_of(TOKEN), scale, Place(port=free_port())) as address,
+        serve_backend(open_backend, digest_of(TOKEN), scale, Place(port=free_port())) as address,
     ):
         yield address
 

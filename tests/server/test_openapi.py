@@ -12,7 +12,7 @@ from areaviz.backend import wire
 from areaviz.backend.access import digest_of
 from areaviz.backend.base import OWN_WORK, Caller
 from areaviz.server.api import ROUTES, Api
-from areaviz.server.openapi import openapi, text
+from areaviz.server.openapi import api_text, describe_api
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
 from tests import fakes
@@ -22,7 +22,7 @@ TOKEN = "t" * 32
 
 
 def schema_of(path: str, *keys: str) -> object:
-    found: object = openapi()["paths"][path][ROUTES[path].lower()]
+    found: object = describe_api()["paths"][path][ROUTES[path].lower()]
     for key in (*keys, "content", wire.JSON, "schema"):
         assert isinstance(found, dict)
         found = found[key]
@@ -31,7 +31,7 @@ def schema_of(path: str, *keys: str) -> object:
 
 def test_the_file_is_what_the_routes_say() -> None:
     command = "python -m areaviz.server.openapi > docs/openapi.json"
-    assert FILE.read_text(encoding="utf-8") == text(), f"run: {command}"
+    assert FILE.read_text(encoding="utf-8") == api_text(), f"run: {command}"
 
 
 def test_every_route_is_described_and_no_other() -> None:
@@ -66,7 +66,7 @@ def test_answers_fit_their_schemas(path: str) -> None:
     if reply.status == 200:
         jsonschema.validate(json.loads(reply.content), schema_of(path, "responses", "200"))
         return
-    failure = openapi()["components"]["schemas"]["Failure"]
+    failure = describe_api()["components"]["schemas"]["Failure"]
     jsonschema.validate(json.loads(reply.content), failure)
-    responses = openapi()["paths"][wire.MODELS]["get"]["responses"]
+    responses = describe_api()["paths"][wire.MODELS]["get"]["responses"]
     assert str(reply.status) in responses

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from areaviz.server.on_ray import Scale, application
+from areaviz.server.on_ray import Scale, make_application
 from areaviz.trace.errors import InputError
 from tests.server.models import FakeModels
 
@@ -33,7 +33,7 @@ def test_refused(options: dict[str, Any]) -> None:
 )
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:ray")
 def test_ray_serve_gets_what_was_asked_for(scale: Scale) -> None:
-    made = application(FakeModels, "digest", scale)._bound_deployment
+    made = make_application(FakeModels, "digest", scale)._bound_deployment
     config = made._deployment_config
     assert (config.max_ongoing_requests, config.max_queued_requests) == (
         scale.together,

@@ -18,7 +18,7 @@ from areaviz.data.strokes import draw_digits
 from areaviz.evaluation.measure import Options, evaluate
 from areaviz.models import MODELS
 from areaviz.models.device import choose_device
-from areaviz.models.reading_figures import pixels
+from areaviz.models.reading_figures import to_unit_range
 from areaviz.trace.errors import InputError
 from areaviz.training.digits import (
     ALWAYS_TOLD_LIMITS,
@@ -135,7 +135,7 @@ def test_supervision_applies_only_to_first_updates(
     torch.manual_seed(0)
     untold = task.loss(DigitBatch(scenes, told=False))
     torch.manual_seed(0)
-    reading = task.network(pixels(scenes.pictures, torch.device("cpu")), sample=True)
+    reading = task.network(to_unit_range(scenes.pictures, torch.device("cpu")), sample=True)
     side = scenes.pictures.shape[1]
     apart = []
     for picture, boxes in enumerate(scenes.boxes.tolist()):

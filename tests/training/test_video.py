@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from areaviz.cards.tasks import TASKS, load
+from areaviz.cards.tasks import TASKS, import_object
 from areaviz.data.batches import shifted
 from areaviz.data.moving_digits import ACTIONS, DIGITS, FRAMES, SIDE
 from areaviz.data.tokenizer import PAD, UNKNOWN, Tokenizer
@@ -76,7 +76,7 @@ def test_card_describes_its_attention(
 
 
 def test_clip_recipes_use_the_video_task() -> None:
-    assert load(TASKS["video"].training) is Video and Video.Recipe is VideoConfig
+    assert import_object(TASKS["video"].training) is Video and Video.Recipe is VideoConfig
 
 
 def test_batches_depend_only_on_seed_and_step(tmp_path: Path) -> None:

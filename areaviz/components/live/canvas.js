@@ -1,4 +1,4 @@
-// The grey square that digit readers see of a picture, as `fitted` in areaviz/models/canvas.py: light ink on
+// The grey square that digit readers see of a picture, as `fit_picture` in areaviz/models/canvas.py: light ink on
 // a dark ground, with black margins.
 
 import { roundHalfToEven } from './recording.js';

@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from areaviz.cards.card import Card
-from areaviz.cards.gates import Judged, judged
+from areaviz.cards.gates import Judged, judge_targets
 from areaviz.cards.tasks import TASKS
 from areaviz.ui.look.doubt import attention_doubt
 from areaviz.ui.models.card_tables import draw_table, gate_table, measured
@@ -39,7 +39,7 @@ def card_page(card: Card, cards: Mapping[str, Card]) -> None:
             page_link(tried[0], "Try this model", tried[1])
     if doubt := attention_doubt(card):
         st.warning(escaped(doubt))
-    targets = judged(card, cards)
+    targets = judge_targets(card, cards)
     _metrics(card, targets, cards)
     _targets_and_training(card, targets)
     with st.container(border=True, key="limits", gap="xsmall"):

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from areaviz.cards.card import Card
-from areaviz.cards.gates import judged
+from areaviz.cards.gates import judge_targets
 from areaviz.cards.tasks import TASKS
 from areaviz.ui.models.comparison import key_variants
 from areaviz.ui.models.summary import (
@@ -137,7 +137,7 @@ def _common_columns(shown: Sequence[Card], cards: Mapping[str, Card]) -> Columns
     return {
         "Model": [card.title for card in shown],
         "Attention": [attention_words(card) for card in shown],
-        "Targets reached": [target_dots(judged(card, cards)) for card in shown],
+        "Targets reached": [target_dots(judge_targets(card, cards)) for card in shown],
         "Parameters": [parameters_words(card) for card in shown],
         "Training": [training_words(card) for card in shown],
     }

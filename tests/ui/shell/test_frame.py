@@ -8,7 +8,7 @@ import pytest
 from streamlit import config
 from streamlit.testing.v1 import AppTest
 
-from areaviz.backend.access import KEY_SETTING, admission, admission_cookie, admission_key
+from areaviz.backend.access import KEY_SETTING, admission_cookie, admission_key, make_admission
 from tests.pages.conftest import Open, bring_cookies, open_page, shown, stored
 
 __all__ = ["open_page", "stored"]  # fixtures
@@ -25,7 +25,7 @@ def locked(monkeypatch: pytest.MonkeyPatch) -> None:
 def bring(monkeypatch: pytest.MonkeyPatch, token: str) -> None:
     """Make the session's socket have the cookie for this token."""
     name = admission_cookie(config.get_option("server.port"))
-    bring_cookies(monkeypatch, {name: admission(admission_key(token))})
+    bring_cookies(monkeypatch, {name: make_admission(admission_key(token))})
 
 
 def is_shut(app: AppTest) -> bool:
