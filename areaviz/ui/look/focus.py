@@ -62,16 +62,16 @@ def focus_picker(page: AnyPage, trace: Trace, site: str, has_heads: bool = True)
         has_heads: whether the map above lacks a legend in which users choose heads.
     """
     site, best = best_site(site)
+    about = f"Best alignment: {trace.maps[site + BEST].derived}" if best else None
     with st.container(key="focus", horizontal=True, gap="medium", vertical_alignment="center"):
         # More options than the last number become a list. Fewer than the number before it are not
         # drawn, because there is no choice: one site, one layer, or one head.
         noun = layer_noun(site).capitalize()
-        _picker(page, "layer", noun, layer_choices(trace, site), layer_names(trace, site), 2, 32)
+        names = layer_names(trace, site)
+        _picker(page, "layer", noun, layer_choices(trace, site), names, 2, 32, about)
         _picker(page, "site", "Attention type", model_sites(trace), partial(site_name, trace), 2, 4)
         if has_heads and not best:
             _picker(page, "head", "Head", heads(trace, site), head_name, 3, 32)
-    if best:
-        st.caption(f"**Best alignment**: {trace.maps[site + BEST].derived}")
     told = told_sentence(known_card(trace.request.model), site, page.state.layer)
     if told:
         st.caption(told)
@@ -85,10 +85,12 @@ def _picker(
     of: Name,
     fewest: int,
     most: int,
+    about: str | None = None,
 ) -> None:
+    """Draw a choice; `about` is its help text."""
     if len(options) > most:
         width = 320 if name == "site" else 120
-        page.widget(st.selectbox, label, name, options, width=width, format_func=of)
+        page.widget(st.selectbox, label, name, options, width=width, format_func=of, help=about)
     elif len(options) >= fewest:
         # The names of sites explain themselves.
         visible = "collapsed" if name == "site" else "visible"
@@ -100,6 +102,7 @@ def _picker(
             format_func=of,
             required=True,
             label_visibility=visible,
+            help=about,
         )
 
 
