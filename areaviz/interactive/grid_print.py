@@ -35,8 +35,11 @@ SHOWN = 2
 _PANELS, _ACROSS = 6, 3
 # In inches: width of the drawing, and space between panels.
 _MEASURE, _GAP = 6.4, 0.2
-# In inches: height of a line of the legend, and of a panel's title.
-_LINE, _TITLE = 0.15, 0.22
+# In inches: height of a line of the legend, of a panel's title, and room for the numbers of rows
+# and columns.
+_LINE, _TITLE, _RULER = 0.15, 0.22, 0.15
+# Steps between numbers, and smallest distance between them in inches.
+_STEPS, _LEAST_PITCH = (1, 2, 5, 10), 0.12
 # Smallest ratio of the sides; a thinner picture is stretched to be visible.
 _SLIMMEST = 1 / 12
 
@@ -129,8 +132,9 @@ def grid_print(trace: Trace, focus: Focus) -> PrintFigure:
     columns = min(len(panels), _ACROSS)
     width = 3.0 if columns < _ACROSS else (_MEASURE - 2 * _GAP) / 3
     # Limit the height of a picture to 3.2 inches.
-    width = min(width, 3.2 / drawn_shape(picture))
-    tall = _TITLE + width * drawn_shape(picture) + _LINE * (len(heads) + 1) + 0.05
+    shown = min(width - _RULER, 3.2 / drawn_shape(picture))
+    width = shown + _RULER
+    tall = _TITLE + _RULER + shown * drawn_shape(picture) + _LINE * (len(heads) + 1) + 0.05
     pitch = tall + _GAP
     whole = pitch * -(-len(panels) // columns) - _GAP
     drawing = Drawing(_title(trace, focus), _note(trace, focus), figure_caption(trace, focus))
@@ -138,8 +142,8 @@ def grid_print(trace: Trace, focus: Focus) -> PrintFigure:
     cells_N4 = trace.fields[attention.memory].anchors
     for number, panel in enumerate(panels):
         row, column = divmod(number, columns)
-        left, top = column * (width + _GAP), row * pitch + _TITLE
-        draw_panel(Spot(axes, picture, attention.grid, cells_N4, left, top, width), panel, heads)
+        left, top = column * (width + _GAP) + _RULER, row * pitch + _TITLE + _RULER
+        draw_panel(Spot(axes, picture, attention.grid, cells_N4, left, top, shown), panel, heads)
     axes.set(xlim=(-0.02, _MEASURE), ylim=(whole, 0), xticks=[], yticks=[])
     axes.set_aspect("equal", anchor="NW")
     return finish(figure)
@@ -148,7 +152,8 @@ def grid_print(trace: Trace, focus: Focus) -> PrintFigure:
 def draw_panel(spot: Spot, panel: Panel, heads: Sequence[int]) -> None:
     """Draw a panel at `spot`: the title above the picture, and a line per head below it."""
     axes, left = spot.axes, spot.left
-    write(axes, left, spot.top - _TITLE / 2, _plain(panel.title), PRINT_FONT + 0.5)
+    write(axes, left, spot.top - _RULER - _TITLE / 2, _plain(panel.title), PRINT_FONT + 0.5)
+    _number(spot)
     extent = (left, left + spot.width, spot.bottom, spot.top)
     smoothing = "nearest" if is_coarse(spot.picture) else "antialiased"
     axes.imshow(spot.picture.pixels, extent=extent, interpolation=smoothing)
@@ -163,6 +168,27 @@ def draw_panel(spot: Spot, panel: Panel, heads: Sequence[int]) -> None:
     if tinted:
         most = f"the most of one cell: {panel.share_N.max():.1%}"
         write(axes, left + 0.14, y, most, size)
+
+
+def _number(spot: Spot) -> None:
+    """Write the numbers of rows and columns by which the legend names areas."""
+    height, width = spot.grid.height, spot.grid.width
+    wide, tall = spot.width, spot.bottom - spot.top
+    size = PRINT_FONT - 1.2
+    for column in _numbered(width, wide / width):
+        middle = spot.cells_N4[column, [0, 2]].mean() / spot.picture.width * wide
+        y = spot.top - _RULER / 2
+        write(spot.axes, spot.left + middle, y, f"{column + 1}", size, side="center")
+    for row in _numbered(height, tall / height):
+        middle = spot.cells_N4[row * width, [1, 3]].mean() / spot.picture.height * tall
+        x = spot.left - 0.04
+        write(spot.axes, x, spot.top + middle, f"{row + 1}", size, side="right")
+
+
+def _numbered(count: int, pitch: float) -> list[int]:
+    """Return the rows or columns with a number, `pitch` inches apart from one to the next."""
+    step = next((step for step in _STEPS if step * pitch >= _LEAST_PITCH), _STEPS[-1])
+    return [at for at in range(count) if (at + 1) % step == 0]
 
 
 def _plain(text: str) -> str:

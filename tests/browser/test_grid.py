@@ -117,6 +117,25 @@ def test_pointing_at_a_word_shows_every_heads_strongest_area(
     assert ink(area, "memory") > 500
 
 
+def test_rows_and_columns_are_numbered_at_their_cells(grids: tuple[Locator, Locator]) -> None:
+    _, area = grids
+    point(area, "query", 2)
+    side = area.locator("[data-side=memory]")
+    for ruler, axis, step in ((".across", 0, 1), (".down", 1, 4)):
+        numbers = side.locator(f"{ruler} span")
+        expect(numbers).to_have_text(["1", "2", "3", "4"])
+        for place in range(4):
+            box = numbers.nth(place).bounding_box()
+            assert box is not None
+            centre = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)[axis]
+            assert abs(centre - middle(area, "memory", place * step)[axis]) < 12
+    attention = soft().maps["encoder-decoder"]
+    tops = [top_areas(attention, 0, head, 2, 1)[0] for head in range(4)]
+    top = max(tops, key=lambda one: one.weight).area
+    rows = range(top.top + 1, top.top + top.height + 1)
+    expect(side.locator(".down .found")).to_have_text([str(row) for row in rows])
+
+
 def test_the_picture_and_the_heat_are_drawn_where_they_belong(
     grids: tuple[Locator, Locator],
 ) -> None:

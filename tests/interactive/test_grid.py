@@ -309,6 +309,26 @@ def test_print_shows_pictures_frames_and_words(focus: Focus, panels: int, title:
     assert not any(text.get_parse_math() for text in figure.findobj(matplotlib.text.Text))
 
 
+@pytest.mark.parametrize(("cells", "numbers"), [(4, ["1", "2", "3", "4"]), (40, ["2", "4"])])
+def test_print_numbers_rows_and_columns_at_their_cells(cells: int, numbers: list[str]) -> None:
+    trace = fakes.caption_trace(grid=cells, area_size=1, seen=fakes.picture(width=320, height=320))
+    figure = grid_print(trace, replace(WORDS, items=(1,)))
+    axes = figure.axes[0]
+    left, right, bottom, top = axes.images[0].get_extent()
+    written = [text for text in axes.texts if text.get_text().isdecimal()]
+    columns = [text for text in written if text.get_position()[1] < top]
+    rows = [text for text in written if text.get_position()[0] < left]
+    assert {text.get_text() for text in columns} == {text.get_text() for text in rows}
+    assert [text.get_text() for text in columns][: len(numbers)] == numbers
+    for text in columns:
+        x, _ = text.get_position()
+        assert left + (int(text.get_text()) - 1) / cells * (right - left) < x
+        assert x < left + int(text.get_text()) / cells * (right - left)
+    for text in rows:
+        _, y = text.get_position()
+        assert top < y < bottom
+
+
 @pytest.mark.parametrize(("width", "height"), [(1, 640), (640, 1)])
 def test_print_widens_a_thin_picture(width: int, height: int) -> None:
     trace = fakes.caption_trace(seen=fakes.picture(width=width, height=height))

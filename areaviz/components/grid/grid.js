@@ -137,11 +137,18 @@ class Grid extends PointedView {
       side.show({ ...lit, ...this.outlined(side, pointed) }, this.bitmap, { strength, warm, isSigned });
     }
     this.tools.show(heat, pointed?.side, isSigned);
-    this.legend.show({ ...this.scene(pointed, marks), ...(pointed ? this.beside(pointed, marks) : {}) });
+    const listed = pointed ? [...marks, ...this.marksOfOthers(pointed)] : marks;
+    this.legend.show({ ...this.scene(pointed, marks), listed, ...(pointed ? this.beside(pointed, marks) : {}) });
     this.tell(drawn, 'marks');
   }
 
   marksOf({ side, items }, how, many) { return this.data.marks(side, items, this.active, how, many, this.tools.settings.overlap); }
+
+  /** The heaviest marks of the heads that are not drawn, for the legend. */
+  marksOfOthers({ side, items }) {
+    const others = this.everyHead().filter((head) => !this.active.includes(head));
+    return this.data.marks(side, items, others, this.how, 1, this.tools.settings.overlap);
+  }
 
   nameOf(side, items) { return this.data.name(side, items); }
 

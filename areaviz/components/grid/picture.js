@@ -3,6 +3,8 @@
 
 const WIDEST = 420;
 const TALLEST = 460;
+const STEPS = [1, 2, 5, 10]; // of the numbers at the edges
+const LEAST_PITCH = 18; // pixels from one number to the next
 const LEAST = 96; // a picture of a few pixels' width is drawn broader, so that it can be pointed at
 
 class PictureView {
@@ -12,6 +14,7 @@ class PictureView {
     this.view = section.querySelector('.view');
     [this.below, this.above] = section.querySelectorAll('canvas');
     this.scroller = section.querySelector('.scroller');
+    this.rulers = { columns: section.querySelector('.across'), rows: section.querySelector('.down') };
     this.scene = { marks: [], heat: null, pointed: [], locked: [], focus: -1 };
   }
 
@@ -40,6 +43,32 @@ class PictureView {
   elementId(cell) { return `${this.name}-${cell}`; }
 
   reveal() {}
+
+  /** Number rows and columns as sentences count them, at the middles of their cells. Narrow cells share a number. */
+  number(width, height) {
+    const { rows, columns } = this.data;
+    const size = this.data.header.picture.size;
+    const middle = (cell, side) => {
+      const box = this.data.pixels(this.data.areaOf(cell));
+      return `${(50 * (box[side] + box[side + 2])) / size[side]}%`;
+    };
+    const ticks = (count, pitch, tick) => {
+      const step = STEPS.find((one) => one * pitch >= LEAST_PITCH) ?? STEPS.at(-1);
+      const shown = Array.from({ length: count }, (_, at) => at).filter((at) => (at + 1) % step === 0);
+      return shown.map((at) => { const made = element('span', '', `${at + 1}`); Object.assign(made.style, tick(at)); made.dataset.at = at; return made; });
+    };
+    this.rulers.columns.replaceChildren(...ticks(columns, width / columns, (at) => ({ left: middle(at, 0) })));
+    this.rulers.rows.replaceChildren(...ticks(rows, height / rows, (at) => ({ top: middle(at * columns, 1) })));
+  }
+
+  /** Make the numbers bold that the heaviest area, or the cells pointed at, lie in. */
+  find({ marks, pointed }) {
+    const top = heaviest(marks.filter(({ area }) => area));
+    const area = top?.area ?? (pointed.length ? this.data.box(pointed) : null);
+    const within = (at, from, count) => Boolean(area) && at >= from && at < from + count;
+    for (const tick of this.rulers.columns.children) tick.classList.toggle('found', within(+tick.dataset.at, area?.left, area?.width));
+    for (const tick of this.rulers.rows.children) tick.classList.toggle('found', within(+tick.dataset.at, area?.top, area?.height));
+  }
 
   /** The cell under a pointer, the nearest one where the pointer is dragged outside. */
   hit(event) {
@@ -97,8 +126,12 @@ class PictureView {
     // The picture is drawn again only where one of these changed.
     const ground = [this.data.header.id, Boolean(bitmap), width, height, scale].join();
     const anew = ground !== this.ground;
-    if (anew) this.paintGround(new Marks(clearedPen(this.below, width, height), this, { width, height }), bitmap);
+    if (anew) {
+      this.paintGround(new Marks(clearedPen(this.below, width, height), this, { width, height }), bitmap);
+      this.number(width, height);
+    }
     this.ground = ground;
+    this.find(this.scene);
     const { marks, heat, pointed, locked, focus } = this.scene;
     const empty = !marks.length && !heat && !pointed.length && !locked.length && focus < 0;
     if (empty && this.empty && !anew) return;
