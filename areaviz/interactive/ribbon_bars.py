@@ -42,6 +42,8 @@ class Bar:
     is_first: bool
     # Weight as a part of its scale, 0..1.
     share: float
+    # Whether its head has a heavier span, so that the bar is drawn paler.
+    is_pale: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +69,10 @@ def choose_bars(spans: Sequence[Span], heads: Sequence[int], focus: Focus) -> li
         drawn = sorted(sorted(drawn, key=lambda head: -own[head][0].weight)[:_DRAWN_OF_MANY])
     if len(drawn) == 1:
         singles = enumerate(own[drawn[0]])
-        return [Bar(span, lane, True, _share(span, focus)) for lane, span in singles]
+        return [Bar(span, lane, True, _share(span, focus), lane > 0) for lane, span in singles]
     shown = 1 if focus.reading == "heaviest" and focus.against == "nothing" else TOP
     return [
-        Bar(span, lane, rank == 0, _share(span, focus))
+        Bar(span, lane, rank == 0, _share(span, focus), rank > 0)
         for lane, head in enumerate(drawn)
         for rank, span in enumerate(own[head][:shown])
     ]
@@ -126,12 +128,15 @@ def draw_bars(axes: Axes, text: PlacedText, bars: Sequence[Bar], is_below: bool)
             ends = [left + _BAR / 2, right - _BAR / 2], [y, y]
             width = _BAR if bar.is_first else _BAR / 2
             layers = [(width + 0.6, PRINT_EDGE), (width, head_colour(bar.span.head))]
+            alpha = 0.35 + 0.4 * bar.share if bar.is_pale else 1
             if is_again(bar.span.head):
-                line = Line2D(*ends, color=head_colour(bar.span.head), lw=width, ls=_DASHES)
-                axes.add_artist(line)
+                colour = head_colour(bar.span.head)
+                axes.add_artist(Line2D(*ends, color=colour, lw=width, ls=_DASHES, alpha=alpha))
                 continue
-            for thickness, colour in layers if bar.is_first else layers[1:]:
-                axes.add_artist(Line2D(*ends, color=colour, lw=thickness, solid_capstyle="round"))
+            for thickness, colour in layers[1:] if bar.is_pale else layers:
+                line = Line2D(*ends, color=colour, lw=thickness, alpha=alpha)
+                line.set_solid_capstyle("round")
+                axes.add_artist(line)
 
 
 def draw_threads(

@@ -155,7 +155,9 @@ def _drawing(trace: Trace, scene: Scene, stack: Stack) -> Drawing:
     shown = len(stack.other.tops)
     complete = shown == _row_count(stack.other.items)
     lines = "all lines" if complete else f"the {shown} lines with the heaviest spans"
-    note = f"Bars: {found_words(focus, 'spans')}{which} of {whose}, at most {TOP}; threads: as"
+    pale = ", the lighter ones paler" if any(bar.is_pale for bar in scene.bars) else ""
+    spans = f"{found_words(focus, 'spans')}{which} of {whose}, at most {TOP}{pale}"
+    note = f"Bars: {spans}; threads: as"
     title = f"What the {field_name(scene.own)} “{chosen}” {verb}"
     if has_sentence(trace, focus):
         title = sentence_of(trace, focus, scene.spans)

@@ -86,6 +86,20 @@ def test_thread_is_as_thick_as_its_weight(ribbons: tuple[Locator, Locator]) -> N
     assert widths == pytest.approx([max(2.5, 12 * weight) for weight in weights], abs=0.01)
 
 
+def test_lighter_areas_of_a_single_head_are_paler(ribbons: tuple[Locator, Locator]) -> None:
+    _, area = ribbons
+    area.locator(".legend [data-head='1']").click()
+    point(area, "query", 5)
+    expect(area.locator(".hint")).to_contain_text("Pale bars are areas with less attention.")
+    script = "all => all.map(one => Number(getComputedStyle(one).strokeOpacity))"
+    opacities = area.locator(".threads .band").evaluate_all(script)
+    # The heaviest bar is drawn last, on top of the other ones.
+    assert len(opacities) > 1 and opacities[-1] == 1 and max(opacities[:-1]) < 0.8
+    assert area.locator(".threads .edge").count() == 1
+    area.get_by_role("button", name="All heads").click()
+    expect(area.locator(".hint")).not_to_contain_text("Pale bars")
+
+
 def test_ribbon_opens_lit_and_returns_to_it(ribbons: tuple[Locator, Locator]) -> None:
     _, area = ribbons
     trace = fakes.trace(layers=1)

@@ -39,6 +39,7 @@ def test_choose_bars_draws_three_of_more_heads() -> None:
 def test_choose_bars_gives_every_span_of_a_single_head_a_lane() -> None:
     bars = choose_bars(spans_of_heads([0.5]), range(1), FOCUS)
     assert [(bar.lane, bar.is_first) for bar in bars] == [(0, True), (1, True)]
+    assert [bar.is_pale for bar in bars] == [False, True]
 
 
 def test_choose_bars_draws_lighter_items_of_coverage_in_the_lane_of_their_head() -> None:

@@ -18,9 +18,9 @@ function swatch(head, colours) {
 class Legend extends Sentence {
   areas = sentence('spans');
 
-  idle = sentence('Hover over a word, click to pin it, Shift-click to add more, press Escape to clear.');
+  idle = sentence('Hover over a word, click to pin, Shift-click to add, Escape to clear.');
 
-  meaning = sentence('Each colour is a head, one of several looks. A bar covers the words taken. Thicker threads are more attention.');
+  meaning = sentence('Each colour is a head, one of several looks. A bar over words covers what it took. Thicker threads are more attention.');
 
   constructor(root) {
     super();
@@ -34,7 +34,7 @@ class Legend extends Sentence {
     this.rows = Array.from({ length: header.heads }, (_, head) => this.row(head));
     this.list.replaceChildren(...this.rows.map(({ line }) => line));
     this.root.classList.toggle('many', header.heads >= MANY_HEADS);
-    this.mention({ hasUnsure: false, hasHidden: false, drawsFew: false });
+    this.mention({ hasUnsure: false, hasHidden: false, drawsFew: false, isAlone: false });
   }
 
   /** Say what colours mean and how to point, and explain dotted words and heads without bars where there are any. */
@@ -43,6 +43,7 @@ class Legend extends Sentence {
     const told = [
       this.header.heads > 1 && this.meaning,
       this.idle,
+      this.hints.isAlone && sentence('Pale bars are areas with less attention.'),
       this.hints.hasUnsure && sentence('The model is less than half sure of dotted words.'),
       this.hints.hasHidden && sentence('A word with a line through it was hidden from the model.'),
       this.hints.drawsFew && sentence('Bars show the three heads with the heaviest areas. Click heads in the list to show others.'),
@@ -93,7 +94,8 @@ class Legend extends Sentence {
     const key = (colour, text) => [swatch(0, [colour]), document.createTextNode(text)];
     const words = {
       heaviest: '',
-      coverage: sentence('Coverage: attention per {item}, summed over all areas that contain it. It sums to 100 %.', { item: noun(this.plural, 1) }),
+      // Of single items, the coverage is the weight.
+      coverage: 'several' in this.header.keep ? sentence('Coverage: attention per {item}, summed over all areas that contain it. It sums to 100 %.', { item: noun(this.plural, 1) }) : '',
       densest: sentence('For each head, the smallest area that contains at least {mass} % of its attention.', { mass: how.mass }),
     };
     const most = Math.round(2 ** this.header.steepest);

@@ -9,7 +9,7 @@ const FROM_CHIP = 7; // from a chip to the middle of the nearest bar
 class Painter {
   constructor(svg) { this.svg = svg; }
 
-  /** Draw {pointed, bars} over `sides`; bars are {head, lane, isFirst, start, length, share}, the first of a lane foremost. */
+  /** Draw {pointed, bars} over `sides`; bars are {head, lane, isFirst, isPale, start, length, share}, the first of a lane foremost. */
   draw(sides, { pointed, bars }, colours) {
     this.colours = colours;
     this.origin = this.svg.getBoundingClientRect();
@@ -89,15 +89,15 @@ class Painter {
     this.add('path', 'arrow', head, { d: `M${x - 6},${y - step}H${x + 6}L${x},${y + step / 2}Z` });
   }
 
-  bar(side, { head, lane, isFirst, start, length, share }) {
+  bar(side, { head, lane, isFirst, isPale, start, length, share }) {
     const height = this.barHeight(side);
     for (const box of this.boxes(side, start, length)) {
       const y = this.laneOf(side, box, lane);
       const inset = Math.min(height / 2, box.width / 2 - 0.5);
       const d = `M${box.x + inset},${y}H${box.x + box.width - inset}`;
-      if (isFirst) this.add('path', 'edge', head, { d, 'stroke-width': height + 1 });
+      if (isFirst && !isPale) this.add('path', 'edge', head, { d, 'stroke-width': height + 1 });
       const made = this.add('path', 'band', head, { d, 'stroke-width': isFirst ? height : height / 2 });
-      if (!isFirst) made.style.strokeOpacity = FAINT + 0.4 * Math.min(share, 1);
+      if (isPale) made.style.strokeOpacity = FAINT + 0.4 * Math.min(share, 1);
     }
   }
 

@@ -215,7 +215,7 @@ class PointedView {
       name: ([first, last]) => this.nameOf('query', Array.from({ length: last - first + 1 }, (_, i) => first + i)),
       isWord: attends && runs.length === 1 && runs[0][1] - runs[0][0] + 1 === pointed.items.length,
       isRaised: attends && against === 'average',
-      isCovered: attends && against !== 'average' && reading === 'coverage',
+      isCovered: attends && against !== 'average' && reading === 'coverage' && 'several' in this.header.keep,
       isDensest: attends && against !== 'average' && reading === 'densest',
     };
   }

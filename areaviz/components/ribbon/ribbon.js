@@ -82,7 +82,7 @@ class Ribbon extends PointedView {
   /** Set the heads. If the unit has changed, lay out the texts again: in the unit of pieces, seams in a word take space. */
   setHeads(heads) {
     super.setHeads(heads);
-    this.legend.mention({ drawsFew: heads.length > MOST_BARS });
+    this.legend.mention({ drawsFew: heads.length > MOST_BARS, isAlone: heads.length === 1 });
     if (this.hasSeams !== (this.how.unit === 'item')) this.fit(true);
   }
 
@@ -213,7 +213,7 @@ class Ribbon extends PointedView {
     return drawn.flatMap((head, lane) => {
       const own = spans.filter((span) => span.head === head).slice(0, onlyTops ? 1 : MOST_BARS);
       return own.map((span, rank) => ({
-        ...span, share: span.weight, lane: drawn.length > 1 ? lane : rank, isFirst: drawn.length === 1 || rank === 0,
+        ...span, share: span.weight, lane: drawn.length > 1 ? lane : rank, isFirst: drawn.length === 1 || rank === 0, isPale: rank > 0,
       }));
     });
   }
