@@ -12,6 +12,7 @@ import streamlit as st
 from areaviz.cards.card import Card
 from areaviz.trace.limits import METHODS
 from areaviz.trace.request import Request
+from areaviz.ui.forms.model_labels import short_titles
 from areaviz.ui.shell.page import Page
 from areaviz.ui.shell.state import COMPARE, Cards, Link, State, default_model
 
@@ -20,6 +21,8 @@ COUNTERPART = "1"
 """The value in a link for comparing with the model that `counterpart` finds."""
 ITEMS = "{size} neighbouring items"
 LARGEST_AREA, WIDEST_BEAM = 5, 16
+WIDTH = 310
+"""Width of the choice of a model in px, for the longest name of `short_titles`."""
 STORED_FILE = "stored_file"
 """The session key of an uploaded trace, which a page shows instead of running a model."""
 MAX_MEGABYTES = 20
@@ -59,9 +62,9 @@ def model_picker(page: ModelPage, cards: Cards, label_visibility: str = "collaps
     """Let the user choose the model; a new one opens at the default view of its card."""
     if page.state.model not in cards:
         page.set(model=default_model(cards))
-    titles = {name: card.title for name, card in cards.items()}
+    titles = short_titles(cards)
     name = page.choose(
-        st.selectbox, "Model", "model", titles, width=290, label_visibility=label_visibility
+        st.selectbox, "Model", "model", titles, width=WIDTH, label_visibility=label_visibility
     )
     _begin_with(page, cards[name])
     return cards[name]
@@ -167,8 +170,8 @@ def other_picker(page: ModelPage, card: Card, cards: Cards) -> Card | None:
     if not others:
         return None
     compared_model(page, card, cards)
-    titles = {name: one.title for name, one in others.items()}
-    page.optional("Compare with", "compare", titles, placeholder="No other model", width=345)
+    titles = short_titles(others)
+    page.optional("Compare with", "compare", titles, placeholder="No other model", width=WIDTH)
     return others.get(page.state.compare or "")
 
 
