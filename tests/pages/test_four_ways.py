@@ -184,7 +184,12 @@ def test_models_of_one_way_stand_side_by_side_under_their_own_titles(
     use_backend(backend)
     app = open_page("four_ways", reading="other")
     assert not app.exception and not app.error
-    titles = [card.title, "Glimpses, one layer", "Glimpses, one layer (2)", "Location-wise, soft"]
+    titles = [
+        card.title,
+        "Glimpses, one layer",
+        "Glimpses, one layer (2)",
+        "Cut out and straighten",
+    ]
     assert {*titles} <= {reader["title"] for reader in looks_sent(app)[0]["readers"]}
     assert app.segmented_control(key="four_ways_reading").value == "other"
     with_tab(app, COSTS)

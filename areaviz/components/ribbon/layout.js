@@ -5,7 +5,7 @@ const SYMBOLS = { ' ': '␣', '\n': '↵', '\r': '↵', '\t': '⇥' };
 /** Measures in pixels: of a short text in a wide place, and of a long text or a narrow place. */
 const ROOMY = { font: 22, symbol: 15, chip: 42, padding: 11, gap: 8, rowGap: 10 };
 const COMPACT = { font: 17, symbol: 14, chip: 34, padding: 7, gap: 6, rowGap: 6 };
-const NARROW = 600; // up to this width a text is set in `COMPACT`
+const NARROW = 760; // below this width a text is set in `COMPACT`, so that most sentences keep to one row
 const LONG = 320; // from this number of characters on, too
 const WIDEST_GAP = 48;
 const SEAM = 7; // between the pieces of a word, in the unit of pieces

@@ -19,7 +19,7 @@ class Growing {
     this.play.addEventListener('click', () => (this.timer ? this.pause() : this.start()));
     this.scrubber.addEventListener('input', () => { this.pause(); this.show(+this.scrubber.value); });
     this.scrubber.addEventListener('change', () => this.report({ id: this.header.id, items: [this.step] }));
-    new ResizeObserver(() => { if (this.header) this.draw(); }).observe(this.scroller);
+    new ResizeObserver(() => { if (this.header) { this.draw(); this.follow(); } }).observe(this.scroller);
   }
 
   update({ header }, report) {

@@ -53,8 +53,8 @@ class Way:
 WAYS = (
     Way(
         "item-wise soft",
-        "Item-wise, soft",
-        "Reads all cells, each by its weight.",
+        "Weigh all cells",
+        "Reads every cell, each by its weight (item-wise, soft).",
         "The input is a set of items, such as words. Each item, or each area of neighbouring"
         " items, gets a weight, and the model uses the weighted sum.",
         "Translation with regular and with area attention.",
@@ -62,8 +62,8 @@ WAYS = (
     ),
     Way(
         "item-wise hard",
-        "Item-wise, hard",
-        "Reads one cell, chosen by its weight.",
+        "Pick one cell",
+        "Reads one cell, drawn by its weight (item-wise, hard).",
         "The model samples one item according to the weights and reads only that one. Sampling"
         " has no gradient, so the model is trained by reinforcement: it tries, and repeats what"
         " worked.",
@@ -71,16 +71,16 @@ WAYS = (
     ),
     Way(
         "location-wise hard",
-        "Location-wise, hard",
-        "Reads small boxes around a place, and chooses the next place.",
+        "Glimpse by glimpse",
+        "Reads boxes around a place, then picks the next place (location-wise, hard).",
         "The model picks a location, reads a small window around it, and repeats: one glimpse"
         " after another.",
         "The recurrent attention model, which classifies a digit from six glimpses.",
     ),
     Way(
         "location-wise soft",
-        "Location-wise, soft",
-        "Cuts one quadrilateral out and reads it straightened.",
+        "Cut out and straighten",
+        "Cuts one quadrilateral out and reads it straightened (location-wise, soft).",
         "The input is a whole picture. The model crops one region, rotates and scales it, and"
         " reads the result.",
         "A spatial transformer that straightens a digit before it is read.",

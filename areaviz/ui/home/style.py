@@ -25,6 +25,8 @@ HOME_STYLE = """
 [class*="st-key-tile_"] p { font-family: "Source Serif", serif; font-size: 17px; line-height: 26px;
   padding: 0 12px; }
 .st-key-doors [data-testid="stPageLink-NavLink"] p { font-size: 15px; }
+@media (max-width: 62rem) { .st-key-hero > :first-child { min-width: 100%; }
+  .st-key-hero { justify-content: start; } }
 @media (max-width: 62rem) { .st-key-ways_in [data-testid="stColumn"] {
   min-width: calc(33% - 1rem); } }
 @media (max-width: 40rem) { [data-testid="stMainBlockContainer"] h1 {

@@ -43,7 +43,7 @@ def four_ways(page: WaysPage, backend: Backend, cards: Cards, requests: Sequence
     shown = [(reader, traces[name]) for reader, name in names if name in traces]
     step = _looks(page, shown)
     ways = {reader.way for reader, _ in shown}
-    missing = [way.title.lower() for way in WAYS if way not in ways]
+    missing = [way.mechanism for way in WAYS if way not in ways]
     if missing:
         st.caption(
             f"No model here reads such pictures by these ways: {'; '.join(missing)}. All four"

@@ -86,10 +86,10 @@ def _kinds() -> None:
 
 def _kind(way: Way) -> None:
     """Draw one mechanism: its picture at half its size for sharp screens, and what it does."""
-    st.subheader(way.title, anchor=False)
+    st.subheader(f"{way.mechanism.capitalize()}: {way.title.lower()}", anchor=False)
     content = (CARDS / way.file_name).read_bytes()
     width = int.from_bytes(content[16:20], "big") // 2
-    st.image(content, width=width, alt=f"Example of {way.title.lower()} attention")
+    st.image(content, width=width, alt=f"Example of {way.mechanism} attention")
     st.write(way.about)
     st.caption(way.example)
     if way.page:

@@ -38,6 +38,7 @@ WHAT_DOTS_MEAN = (
     "A bar compares a model with the best one of the table. A filled dot is a target that the"
     " model reached, a ring one that it missed. The full tables are in docs/results.md."
 )
+BOUNDARY_KEYS = " With boundary keys, the key of an area says where it begins and ends."
 
 Columns = dict[str, list[Any]]
 
@@ -57,7 +58,8 @@ def models_index(cards: Mapping[str, Card]) -> None:
         columns, config = _task_columns(task, shown, cards)
     chosen = shown[_choose_row(task, columns, config)]
     meaning = f"{TASKS[task].about}. ".replace("..", ".") if task != ALL_TASKS else ""
-    st.caption(escaped(meaning + WHAT_DOTS_MEAN))
+    keys = BOUNDARY_KEYS if any("boundary keys" in card.title for card in shown) else ""
+    st.caption(escaped(meaning + WHAT_DOTS_MEAN + keys))
     _short_card(chosen, cards)
     key_variants()
 

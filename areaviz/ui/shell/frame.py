@@ -35,6 +35,7 @@ _STYLE = """
 [data-testid="stMainBlockContainer"] p, [data-testid="stCaptionContainer"] { max-width: 46rem; }
 :is([data-testid="stCaptionContainer"], [data-testid="stMetricDelta"]) {
   opacity: 0.8; color: inherit !important; }
+[data-testid="stMetricDelta"], [data-testid="stMetricDelta"] * { white-space: normal; }
 .js-plotly-plot :is(.xtick, .ytick, .annotation, .g-xtitle, .g-ytitle, .colorbar) text {
   fill: light-dark(#3F4A50, #B4BEBF) !important; }
 [data-testid="stButton"] button { min-width: 32px; }
@@ -56,7 +57,7 @@ a:focus-visible, [data-testid="stTopNavSection"]:focus-visible {
 .st-key-tour_link [data-testid="stPageLink-NavLink"] p {
   font-size: 15px; font-weight: 400; text-decoration: none; }
 .st-key-tour_link button p { font-size: 15px; }
-@media (max-width: 62rem) {
+@media (max-width: 48rem) {
   .stHorizontalBlock.st-key-tour_link { inset-inline-end: 110px; }
   .st-key-tour_link .stElementContainer:has([data-testid="stPageLink"]) { display: none; } }
 [dir="rtl"] [data-testid="stSidebar"][data-collapsed="true"] { display: none; }
@@ -76,16 +77,30 @@ button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selec
   [class*="_try"] > * { flex: none; }
   :is([class*="_input"], [class*="_subject"]) > :has([data-testid="stTextInput"]) {
     min-width: 100%; } }
+@media (min-width: 40rem) and (max-width: 62rem) {
+  .st-key-translate_input > :has([data-testid="stTextInput"]) { min-width: 100%; }
+  [class*="_input"] > :has([data-testid="stSelectbox"]) { min-width: 310px; }
+  [class*="_try"] { flex-wrap: nowrap; }
+  [class*="_try"] > :has([data-testid="stButton"]) { flex: 0 1 auto; }
+  [class*="_try"] > :not(:has([data-testid="stButton"])) { flex: none; }
+  [class*="_try"] > :has([data-testid="stButton"]), [class*="_try"] [data-testid="stButton"] * {
+    min-width: 0; max-width: 100%; }
+  [class*="_try"] button p { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; } }
 .st-key-read_below { margin-top: -8px; }
 @media (min-width: 62rem) {
   .st-key-reason_subject { margin: -4.5rem 7rem 0 10rem; width: auto; }
   .st-key-translate_picture_subject { margin: -4.6rem 7rem 0 24rem; width: auto;
-    position: relative; top: -16px; } }
+    position: relative; top: -16px; }
+  .st-key-analyse_head { margin: -4.2rem 0 0 15rem; width: auto; } }
+.st-key-analyse_summary h2 { padding: 0.25rem 0; }
 [class*="_try"] button {
   border: 1px solid color-mix(in srgb, currentColor 22%, transparent);
   border-radius: 999px; padding: 0.2rem 0.9rem; }
+.st-key-focus { row-gap: 0.75rem; }
 .st-key-focus [data-testid="stButtonGroup"] {
   display: flex; align-items: center; gap: 0.75rem; }
+.st-key-tabs { row-gap: 0; justify-content: flex-end; }
+.st-key-tabs > :has([data-testid="stButtonGroup"]) { margin-inline-end: auto; }
 .st-key-tabs { border-bottom: 1px solid color-mix(in srgb, currentColor 22%, transparent); }
 .st-key-tabs button[data-variant="segmented_control"] {
   border: 0; border-bottom: 3px solid transparent; border-radius: 0; background: none; }
