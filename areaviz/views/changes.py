@@ -9,8 +9,10 @@ from plotly.graph_objects import Bar, Figure, Scatter
 from areaviz.drawing.labels import escape, truncate
 from areaviz.drawing.theme import ACCENT, EDGE, RULE, SECOND, Drawing, screen_figure
 
-_HEIGHT, _FONT, _LABEL = 360.0, 14, 34
+_HEIGHT, _FONT, _LABEL = 400, 14, 34
 """Height of the chart and size of its text in px, and the longest label in characters."""
+_LIFTED = 14
+"""Distance in px from the marks of unchanged examples to the text above them."""
 
 
 def change_bars(
@@ -43,6 +45,7 @@ def change_bars(
                 "color": [SECOND if changes[place] < 0 else ACCENT for place in moved],
                 "opacity": [1.0 if place == chosen else 0.7 for place in moved],
                 "line": {"color": EDGE, "width": [3 if place == chosen else 0 for place in moved]},
+                "cornerradius": 4,
             },
         )
     )
@@ -58,17 +61,40 @@ def change_bars(
         )
     )
     for place, label in labels.items():
+        text = escape(truncate(label, _LABEL))
         figure.add_annotation(
             x=place + 0.6,
             y=changes[place],
-            text=escape(truncate(label, _LABEL)),
+            text=f"<b>{text}</b>" if place == chosen else text,
             showarrow=False,
             xanchor="left",
             yanchor="bottom",
             font={"size": _FONT},
         )
+    _say_counts(figure, changes)
     figure.update_layout(clickmode="event+select", dragmode=False, showlegend=False, bargap=0.25)
+    figure.update_layout(height=_HEIGHT, margin={"l": 12, "r": 12, "t": 12, "b": 12})
     figure.update_xaxes(visible=False)
     return figure.update_yaxes(
         tickfont={"size": _FONT}, gridcolor=RULE, showgrid=True, zeroline=True, zerolinecolor=EDGE
     )
+
+
+def _say_counts(figure: Figure, changes: Sequence[float]) -> None:
+    """Write how many examples have no change, and how many are better, above their marks."""
+    still = [place for place, change in enumerate(changes) if not change]
+    better = [place for place, change in enumerate(changes) if change > 0]
+    for places, word, side in ((still, "the same", "center"), (better, "better", "right")):
+        if not places:
+            continue
+        is_still = side == "center"
+        figure.add_annotation(
+            x=(places[0] + places[-1]) / 2 if is_still else places[0] - 0.6,
+            y=0 if is_still else changes[places[0]],
+            text=f"{len(places)} {word}" if is_still else f"<b>{len(places)} {word}</b>",
+            showarrow=False,
+            xanchor=side,
+            yanchor="bottom" if is_still else "middle",
+            yshift=_LIFTED if is_still else 0,
+            font={"size": _FONT},
+        )

@@ -68,7 +68,12 @@ PAGES: Mapping[str, Opened] = {
     "your_tensors": Opened("your_tensors", picture=_RIBBON, input=".st-key-your_tensors_input"),
     "models": Opened("models", lit="", words=2_000, height=2300),
     "card": Opened(_CARD, lit="", words=600),
-    "analyse": Opened("analyse", lit="", words=250, height=10_000),
+    "analyse": Opened(
+        "analyse",
+        lit=".st-key-analyse_example .stMarkdownColoredBackground",
+        picture=".st-key-analyse_bars",
+        words=250,
+    ),
 }
 """Pages by a short name. Pages with a single component are measured in the component's tests."""
 

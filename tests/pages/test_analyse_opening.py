@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from areaviz.analysis.rows import SETTING, RowFile
 from areaviz.analysis.stored_analysis import MODELS
 from areaviz.data.places import ANALYSIS
-from areaviz.ui.analyse.opening import changed_words
+from areaviz.ui.analyse.opening_sentence import changed_words
 from tests.pages.analysed import button, listed, state_of
 from tests.pages.conftest import Open, shown
 
@@ -62,7 +62,8 @@ def test_opening_counts_what_gets_worse(open_page: Open, rows: Path) -> None:
     assert sentence in shown(app)
     assert f"Mean change −{-change.mean():.1f} chrF" in shown(app)
     assert "Begun" not in shown(app) and not rows.exists()
-    assert not app.get("file_uploader") and not app.button_group
+    assert not app.get("file_uploader")
+    assert [(one.key, one.value) for one in app.button_group] == [("analyse_part", None)]
 
 
 def test_opening_shows_the_worst_sentence_in_full(open_page: Open) -> None:
@@ -82,6 +83,23 @@ def test_opening_follows_its_address(open_page: Open) -> None:
     app = open_page("analyse", example="24")
     assert "English: A brown horse stands behind a fence." in marked(app)
     assert not app.error and not state_of(app).is_new
+
+
+def test_opening_names_the_scores_of_both_systems(open_page: Open) -> None:
+    text = shown(open_page("analyse"))
+    assert "**A** Tokens, GRU, additive attention, BLEU 85.7" in text
+    assert "**B** Tokens, GRU, no attention, BLEU 74.7" in text
+
+
+def test_tab_of_a_link_is_open_and_an_unknown_one_is_not(open_page: Open) -> None:
+    app = open_page("analyse", part="rows")
+    assert not app.error and len(listed(app)) == len(changes())
+    assert app.query_params["part"] == "rows"
+    app = open_page("analyse", part="nothing")
+    assert not app.error and app.button_group(key="analyse_part").value is None
+    assert "part" not in app.query_params
+    app.button_group(key="analyse_part").set_value("words").run()
+    assert "Wins are examples in which" in shown(app)
 
 
 def test_opening_has_few_words(open_page: Open) -> None:

@@ -167,7 +167,7 @@ def test_a_way_without_a_model_is_said_so(open_page: Open, use_backend: Use) -> 
     del backend.cards["item-wise-hard"]
     use_backend(backend)
     app = open_page("four_ways")
-    assert not app.exception and "by these ways: item-wise, hard." in shown(app)
+    assert not app.exception and "by these ways: item-wise hard." in shown(app)
     readers = readers_of(backend.models(), "cluttered")
     assert [one.way for one in readers] == [
         way for way in WAYS if way.mechanism != "item-wise hard"

@@ -27,6 +27,13 @@ def test_change_bars_outline_the_chosen_example() -> None:
 
 def test_change_bars_label_bars_at_their_ends() -> None:
     figure = change_bars(CHANGES, TEXTS, {0: "horse → dog", 1: "x" * 99}, 0)
-    first, second = figure.layout.annotations
-    assert (first.text, first.y, second.y) == ("horse → dog", -20.0, -5.0)
+    first, second, *_ = figure.layout.annotations
+    assert (first.text, first.y, second.y) == ("<b>horse → dog</b>", -20.0, -5.0)
     assert len(second.text) < 40
+
+
+def test_change_bars_say_how_many_are_unchanged_or_better() -> None:
+    still, better = change_bars(CHANGES, TEXTS, {}, 0).layout.annotations
+    assert (still.text, still.x, still.y) == ("2 the same", 2.5, 0)
+    assert (better.text, better.y) == ("<b>1 better</b>", 7.5)
+    assert not change_bars([-1.0], ["a"], {}, 0).layout.annotations

@@ -72,9 +72,16 @@ def by_bucket(
     if not opened.open:
         return
     with opened:
-        shown = _chosen(page, table, len(titles), corpus)
-        _chart(page, shown, titles)
-        _rows(page, shown, titles)
+        draw_buckets(page, table, titles, corpus)
+
+
+def draw_buckets(
+    page: AnalysePage, table: pd.DataFrame, titles: Sequence[str], corpus: Frequency | None
+) -> None:
+    """Draw the choice of buckets, and their scores as bars and as a table."""
+    shown = _chosen(page, table, len(titles), corpus)
+    _chart(page, shown, titles)
+    _rows(page, shown, titles)
 
 
 def _chosen(page: AnalysePage, table: pd.DataFrame, runs: int, corpus: Frequency | None) -> Buckets:

@@ -52,24 +52,28 @@ def against(page: AnalysePage, table: pd.DataFrame, titles: Sequence[str]) -> No
     """Draw how often each of two systems wins, whether this may be chance, and telling words."""
     if len(titles) < 2 or table.empty:
         return
-    first, second = page.state.first, page.state.second
     which = "two" if len(titles) == 2 else "two chosen"
     opened = lazy_expander(f"Compare the {which} systems", AGAINST)
     if not opened.open:
         return
     with opened:
-        names = [escaped(titles[number]) for number in (first, second)]
-        st.caption(
-            f"Wins are examples in which {names[1]} is better than {names[0]}. The interval holds"
-            " the mean change of 95 % of 1,000 sets drawn anew from these examples (bootstrap,"
-            " seed 1); where it leaves out 0, the change is hardly chance."
-        )
-        read_table(_changes(table))
-        if bool((table["reference"] != "").any()):
-            pair = first, second
-            st.button("Test BLEU and chrF of the whole set", on_click=_test, args=(table, pair))
-            _tested(table, pair)
-            _grams(page, table)
+        draw_comparison(page, table, titles)
+
+
+def draw_comparison(page: AnalysePage, table: pd.DataFrame, titles: Sequence[str]) -> None:
+    """Draw wins and mean changes of two systems, and the words that tell them apart."""
+    pair = page.state.first, page.state.second
+    names = [escaped(titles[number]) for number in pair]
+    st.caption(
+        f"Wins are examples in which {names[1]} is better than {names[0]}. The interval holds"
+        " the mean change of 95 % of 1,000 sets drawn anew from these examples (bootstrap,"
+        " seed 1); where it leaves out 0, the change is hardly chance."
+    )
+    read_table(_changes(table))
+    if bool((table["reference"] != "").any()):
+        st.button("Test BLEU and chrF of the whole set", on_click=_test, args=(table, pair))
+        _tested(table, pair)
+        _grams(page, table)
 
 
 def _changes(table: pd.DataFrame) -> pd.DataFrame:

@@ -33,17 +33,23 @@ TABLE, OPEN = "analyse_table", "analyse_example"
 PAGE = 200
 
 
-def examples_list(page: AnalysePage, table: pd.DataFrame, runs: int) -> None:
+def examples_list(page: AnalysePage, table: pd.DataFrame, runs: int, where: str = "below") -> None:
     """Draw the table of examples: texts, outputs, then metrics. A click opens an example.
 
     The metric that orders the table is next to the names.
+
+    Args:
+        page: its state has the order and the open example.
+        table: the listed examples.
+        runs: the number of systems.
+        where: where the page shows the open example, "below" or "above" the table.
     """
     if table.empty:
         st.caption("Nothing found; change the search, or show all again.")
         return
     first = page.state.first_row if page.state.first_row < len(table) else 0
     part = table.iloc[first : first + PAGE]
-    st.caption(f"{counted(len(table), 'example')}. Click a row to open it below.")
+    st.caption(f"{counted(len(table), 'example')}. Click a row to open it {where}.")
     titles = _columns(page, table, runs)
     measures = measure_titles(table, runs)
     columns, cells = [], []

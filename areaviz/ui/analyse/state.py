@@ -21,8 +21,8 @@ SAMPLES, UPLOAD, FOLDER = "Samples", "Upload", "Folder"
 WORST, BEST, AS_GIVEN = "worst", "best", "given"
 # URL parameters, and the prefix of a folder's name.
 SET, EXAMPLE, IN_FOLDER, BLIND, SHARE = "set", "example", "folder:", "blind", "share"
-# The URL parameter that opens the form for a new analysis.
-NEW = "new"
+# The URL parameters that open the form for a new analysis, and a tab of the stored analysis.
+NEW, PART = "new", "part"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,8 @@ class AnalyseState(ModelState):
 
     # Whether the page shows the form and the user's analysis, not the stored one it opens with.
     is_new: bool = False
+    # The open tab of the stored analysis, None for none.
+    part: str | None = None
     # The origin of the dataset, and the dataset itself: a sample, ...
     source: str = SAMPLES
     sample: str = next(iter(SAMPLE_SETS))
@@ -109,8 +111,8 @@ class AnalyseState(ModelState):
         """Return this state with the dataset, the models and the example of a link."""
         params = link.params
         state = replace(super().from_link(link), example=None, has_linked_model="model" in params)
-        is_new = bool(params.keys() - {EXAMPLE, TOUR})
-        state = replace(state, is_blind=BLIND in params, is_new=is_new)
+        is_new = bool(params.keys() - {EXAMPLE, PART, TOUR})
+        state = replace(state, is_blind=BLIND in params, is_new=is_new, part=params.get(PART))
         share = params.get(SHARE, "")
         if share != state.share:
             state = replace(state.of_another_set(), share=share)
