@@ -11,8 +11,8 @@ from areaviz.drawing.theme import ACCENT, EDGE, RULE, SECOND, Drawing, screen_fi
 
 _HEIGHT, _FONT, _LABEL = 400, 14, 34
 """Height of the chart and size of its text in px, and the longest label in characters."""
-_LIFTED = 14
-"""Distance in px from the marks of unchanged examples to the text above them."""
+_LOWERED = 8
+"""Distance in px from the marks of unchanged examples to the text below them."""
 
 
 def change_bars(
@@ -81,7 +81,7 @@ def change_bars(
 
 
 def _say_counts(figure: Figure, changes: Sequence[float]) -> None:
-    """Write how many examples have no change, and how many are better, above their marks."""
+    """Write how many examples have no change below their marks, and how many are better."""
     still = [place for place, change in enumerate(changes) if not change]
     better = [place for place, change in enumerate(changes) if change > 0]
     for places, word, side in ((still, "the same", "center"), (better, "better", "right")):
@@ -94,7 +94,7 @@ def _say_counts(figure: Figure, changes: Sequence[float]) -> None:
             text=f"{len(places)} {word}" if is_still else f"<b>{len(places)} {word}</b>",
             showarrow=False,
             xanchor=side,
-            yanchor="bottom" if is_still else "middle",
-            yshift=_LIFTED if is_still else 0,
+            yanchor="top" if is_still else "middle",
+            yshift=-_LOWERED if is_still else 0,
             font={"size": _FONT},
         )

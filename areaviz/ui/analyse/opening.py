@@ -79,7 +79,7 @@ def _summary(table: pd.DataFrame) -> str:
     sentence = (
         f"Without attention, {worse} of {len(table)} translations get worse and {better} better."
     )
-    with st.container(key="analyse_summary", gap=None):
+    with st.container(key="analyse_summary"):
         st.header(sentence, anchor=False)
         st.markdown(f"Mean change {mean} chrF; 95 % interval {low} to {high}.")
     return sentence

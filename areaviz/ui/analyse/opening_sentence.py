@@ -35,13 +35,14 @@ def draw_sentence(page: AnalysePage, table: pd.DataFrame, can_look: bool) -> Non
     row = table.iloc[at]
     first, second = str(row["output_0"]), str(row["output_1"])
     st.markdown(f"**Sentence {row['name']}: {number_text(float(row[CHANGE]), '+.1f')} chrF**")
-    for label, text in (
-        ("English", escaped(str(row["text"]))),
-        ("Reference", escaped(str(row["reference"]))),
-        ("A", _marked(second, first, "green")),
-        ("B", _marked(first, second, "red")),
+    for key, label, text in (
+        ("source", "English", escaped(str(row["text"]))),
+        ("wanted", "Reference", escaped(str(row["reference"]))),
+        ("first", "A", _marked(second, first, "green")),
+        ("second", "B", _marked(first, second, "red")),
     ):
-        st.markdown(f"**{label}:** {text}")
+        with st.container(key=f"analyse_{key}_text"):
+            st.markdown(f"**{label}:** {text}")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         for label, there, help in (("‹", at - 1, "Worse sentence"), ("›", at + 1, "Next sentence")):
             is_there = 0 <= there < len(places)

@@ -41,6 +41,7 @@ _STYLE = """
 [data-testid="stButton"] button { min-width: 32px; }
 [data-testid="stExpander"] summary { min-height: 32px; }
 [data-testid="stTooltipIcon"] button { min-width: 32px; min-height: 32px; margin: -8px; }
+[data-testid="stButton"] [data-testid="stTooltipIcon"] button { margin: 0; }
 .st-key-purpose [data-testid="stCaptionContainer"],
 .st-key-purpose [data-testid="stCaptionContainer"] p { max-width: none; }
 a:focus-visible, [data-testid="stTopNavSection"]:focus-visible {
@@ -93,6 +94,8 @@ button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selec
     position: relative; top: -16px; }
   .st-key-analyse_head { margin: -4.2rem 0 0 15rem; width: auto; } }
 .st-key-analyse_summary h2 { padding: 0.25rem 0; }
+.st-key-analyse_first_text .stMarkdownColoredBackground { background: #009E7333 !important; }
+.st-key-analyse_second_text .stMarkdownColoredBackground { background: #D55E0033 !important; }
 [class*="_try"] button {
   border: 1px solid color-mix(in srgb, currentColor 22%, transparent);
   border-radius: 999px; padding: 0.2rem 0.9rem; }
