@@ -35,7 +35,8 @@ _STYLE = """
 [data-testid="stMainBlockContainer"] p, [data-testid="stCaptionContainer"] { max-width: 46rem; }
 :is([data-testid="stCaptionContainer"], [data-testid="stMetricDelta"]) {
   opacity: 0.8; color: inherit !important; }
-[data-testid="stMetricDelta"], [data-testid="stMetricDelta"] * { white-space: normal; }
+[data-testid="stMetricDelta"], [data-testid="stMetricDelta"] * {
+  white-space: normal !important; }
 .js-plotly-plot :is(.xtick, .ytick, .annotation, .g-xtitle, .g-ytitle, .colorbar) text {
   fill: light-dark(#3F4A50, #B4BEBF) !important; }
 [data-testid="stButton"] button { min-width: 32px; }
@@ -81,6 +82,9 @@ button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selec
 @media (min-width: 40rem) and (max-width: 62rem) {
   .st-key-translate_input > :has([data-testid="stTextInput"]) { min-width: 100%; }
   [class*="_input"] > :has([data-testid="stSelectbox"]) { min-width: 310px; }
+  :is(.st-key-caption_input, .st-key-translate_picture_input) > :first-child { min-width: 100%; }
+  .st-key-sights { flex-direction: row; }
+  .st-key-sights > * { flex: 1 1 0; min-width: 0; }
   [class*="_try"] { flex-wrap: nowrap; }
   [class*="_try"] > :has([data-testid="stButton"]) { flex: 0 1 auto; }
   [class*="_try"] > :not(:has([data-testid="stButton"])) { flex: none; }
