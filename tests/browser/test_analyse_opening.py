@@ -50,7 +50,7 @@ def test_the_form_opens_and_back_returns(app: App, page: Page) -> None:
 
 def test_tabs_open_in_place_and_a_row_opens_its_sentence(app: App, page: Page) -> None:
     opened(app, page)
-    page.get_by_role("button", name="All 24 rows").click()
+    page.get_by_role("radio", name="All 24 rows").click()
     rows = page.locator(".st-key-tab_part tbody tr")
     expect(rows).to_have_count(24)
     settled(page)
@@ -58,7 +58,7 @@ def test_tabs_open_in_place_and_a_row_opens_its_sentence(app: App, page: Page) -
     rows.nth(2).click()
     expect(page.get_by_text("3 of 24", exact=True)).to_be_visible()
     for name, said in (("By length", "Sort by"), ("Words and measures", "Wins are examples")):
-        page.get_by_role("button", name=name).click()
+        page.get_by_role("radio", name=name).click()
         expect(page.locator(".st-key-tab_part").get_by_text(said).first).to_be_visible()
         settled(page)
     page.reload()
@@ -74,7 +74,7 @@ def test_opening_is_short_and_has_no_barrier(app: App, page: Page, width: int) -
     assert len(text.split()) <= MOST_WORDS
     assert len(re.findall("Without attention", text)) == 1
     if width == 1280:
-        expect(page.get_by_role("button", name="All 24 rows")).to_be_in_viewport()
+        expect(page.get_by_role("radio", name="All 24 rows")).to_be_in_viewport()
     # In narrow windows, Streamlit's own menu has lists that axe refuses.
     found = Axe().run(page, context="[data-testid=stMain]").response["violations"]
     assert [rule["id"] for rule in found if rule["impact"] in ("serious", "critical")] == []
