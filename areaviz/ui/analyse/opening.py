@@ -39,7 +39,7 @@ def draw_opening(page: AnalysePage, cards: Cards) -> None:
     with right.container(border=True, height="stretch", gap="xsmall", key=OPEN):
         draw_sentence(page, table, MODELS[0] in cards)
         draw_words(table)
-    opening_tabs(page, table, titles)
+    opening_tabs(page, table, [f"({number}) {title}" for number, title in enumerate(titles, 1)])
     opened = {EXAMPLE: f"{page.state.example + 1}" if page.state.example is not None else ""}
     page.keep(opened | ({PART: page.state.part} if page.state.part else {}))
 
