@@ -87,8 +87,8 @@ def test_opening_follows_its_address(open_page: Open) -> None:
 
 def test_opening_names_the_scores_of_both_systems(open_page: Open) -> None:
     text = shown(open_page("analyse"))
-    assert "**A** Tokens, GRU, additive attention, BLEU 85.7" in text
-    assert "**B** Tokens, GRU, no attention, BLEU 74.7" in text
+    assert f"**A** {MODELS[0]}, BLEU 85.7" in text
+    assert f"**B** {MODELS[1]}, BLEU 74.7" in text
 
 
 def test_tab_of_a_link_is_open_and_an_unknown_one_is_not(open_page: Open) -> None:
