@@ -1,7 +1,7 @@
 """Compare the figures of all views before and after a change of how they are drawn.
 
     python -m benchmarks.compare_views store FOLDER
-    python -m benchmarks.compare_views compare FOLDER
+    python -m benchmarks.compare_views compare FOLDER [VIEW ...]
 
 The first command draws every view on many traces and stores the figures, in the state to compare
 with. The second draws them again. It compares prints pixel by pixel, and screen figures field by
@@ -211,6 +211,9 @@ def main(action: str, folder: Path) -> None:
     fields: dict[str, Counter[str]] = defaultdict(Counter)
     apart: dict[str, list[tuple[int, float]]] = defaultdict(list)
     for name, drawn in after.items():
+        if name not in before:
+            print(f"{name}: not stored, so not compared")
+            continue
         found, largest, share = compared(before[name], drawn)
         key = name.split()[0]
         fields[key].update(set(found))
