@@ -129,7 +129,7 @@ def test_disk_that_fills_while_saving_is_named() -> None:
         there = [notes.save(NOTE)]
         with pytest.raises(
             BackendError,
-            match="saving the note .the store's disk is full.; nothing was changed, free",
+            match="saving the note .the database's disk is full.. Nothing was changed. Free",
         ):
             for _ in range(2000):
                 there.append(notes.save(replace(NOTE, note="x" * 4000)))
@@ -198,7 +198,7 @@ def test_file_of_another_user_is_named() -> None:
             os.chmod(path, 0)
             answers = told(path)
             os.chmod(path, 0o600)
-        assert all("may not be read and written by this user" in answer for answer in answers)
+        assert all("this user may not read and write the database" in answer for answer in answers)
         assert_untouched(path, before)
 
 

@@ -126,7 +126,7 @@ def test_failed_migration_leaves_the_store_unchanged(
 
     before = content(older)
     monkeypatch.setattr(store_schema, "STEPS", (fail,) * VERSION)
-    with pytest.raises(BackendError, match="no_such_table.*nothing was changed"):
+    with pytest.raises(BackendError, match="no_such_table.*Nothing was changed"):
         Store.open(f"sqlite:///{older}")
     assert content(older) == before
     monkeypatch.undo()
