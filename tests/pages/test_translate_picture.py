@@ -64,7 +64,7 @@ def test_three_sights_are_translated_at_once(open_page: Open, use_backend: Use) 
     assert true.picture is not None and none.picture is None and wrong.picture is not None
     assert true.picture.name != wrong.picture.name
     assert {one.text for one in backend.asked} == {
-        sentence(true.picture.name).replace("black", "?", 1)
+        sentence(true.picture.name).replace("blue", "?", 1)
     }
     assert "**blauer**" in shown(app), "the words that differ are bold"
 
@@ -72,7 +72,7 @@ def test_three_sights_are_translated_at_once(open_page: Open, use_backend: Use) 
 def test_page_opens_with_a_hidden_colour(open_page: Open, use_backend: Use) -> None:
     app, _ = opened(open_page, use_backend)
     words = app.session_state[TEXT].split()
-    assert [words[place] for place in app.button_group(key=HIDDEN).value] == ["black"]
+    assert [words[place] for place in app.button_group(key=HIDDEN).value] == ["blue"]
     app.button_group(key=HIDDEN).set_value([]).run()
     assert not app.exception and app.button_group(key=HIDDEN).value == []
 

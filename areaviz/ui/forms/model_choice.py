@@ -64,9 +64,11 @@ def fitting_picture(
 
 
 def first_sample(page: ModelPage, cards: Cards) -> str:
-    """Return the first sample, of the kind that the chosen model was trained on."""
+    """Return the first sample of the page's task, of the kind that the model was trained on."""
     card = cards.get(page.state.model)
-    first = FIRST | FIRST_OF_TASK.get(card.task, {}) if card else FIRST
+    # The page has no model before its first picture is chosen.
+    task = next((one.task for one in cards.values()), "")
+    first = FIRST | FIRST_OF_TASK.get(task, {})
     return first.get(card.pictures if card else "", first["scenes"])
 
 
