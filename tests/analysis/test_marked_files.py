@@ -139,7 +139,7 @@ def test_read_judgements_refuses_other_sets_and_files() -> None:
     with pytest.raises(InputError, match="but the limit is 20 MB"):
         read_judgements("x.json", b" " * (21 << 20), SET, ())
     high = lines_of([{**WMT_2024[0], "esa_score": 101}])
-    with pytest.raises(InputError, match='Line 1 of "x.jsonl" cannot be imported: The score is'):
+    with pytest.raises(InputError, match='Line 1 of "x.jsonl" cannot be imported: The score must'):
         read_judgements("x.jsonl", high, SET, ())
 
 

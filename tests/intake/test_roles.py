@@ -124,7 +124,7 @@ def test_a_choice_wins_over_a_guess() -> None:
     named = read_set(files, {"translation": "output:my system", "quality": "score:my system"})
     assert named.scores == {"my system": {"quality": (0.5,)}}
     for chosen, said in {
-        "score": 'There is no column "none"',
+        "score": 'Column "none" does not exist',
         "metadata:x": "names a system, but only an output or a score",
     }.items():
         with pytest.raises(InputError, match=said):

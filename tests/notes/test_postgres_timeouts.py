@@ -16,7 +16,7 @@ from areaviz.notes.store import Store
 from areaviz.notes.store_schema import NOTES
 from areaviz.trace.errors import BackendError
 
-SENTENCE = "the database server does not answer.*check that it runs"
+SENTENCE = "the database server does not answer.*Check that it runs"
 # The server accepts the user, and is ready for a query.
 _READY = b"R" + struct.pack("!ii", 8, 0) + b"Z" + struct.pack("!i", 5) + b"I"
 
