@@ -16,11 +16,6 @@ from areaviz.trace.request import Progress
 
 Pair = tuple[str, str]
 
-WEIGHTS_LICENCE = (
-    "Apache-2.0 for the weights file; trained on Multi30k, which is for research and education only"
-)
-"""The licence on the card of a model that was trained on the corpus."""
-
 _COMMIT = "a3d2e0d26b56f3846f66a952536ffed4e401d05a"
 OFFICIAL = f"https://raw.githubusercontent.com/multi30k/dataset/{_COMMIT}/data/task1/raw/"
 CHECKSUMS: Mapping[str, str] = {

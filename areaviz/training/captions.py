@@ -211,20 +211,21 @@ class Captions:
 
     def describe(self) -> Description:
         """Return the task's part of the model card."""
-        config, about = self.network.config, self.train.about
+        config = self.network.config
+        texts = self.train.about(self.network.encoder_config.kind)
         # A network without attention cannot point, so only its loss counts.
         chosen_by = CHOSEN_BY if config.layers else "validation loss"
         return Description(
             family=self.config.network,
-            title=f"{about.title}, {config.about}{TOLD if self.config.told else ''}",
+            title=f"{texts.title}, {config.about}{TOLD if self.config.told else ''}",
             task="caption",
             level="word",
             mechanism=config.mechanism,
             trained_length=max(len(text.split()) for text in self.train.texts()),
             config=asdict(config),
-            data=about.data,
-            limits=about.limits_of(self.network.encoder_config.kind) + self._about_told(),
-            licence=about.licence,
+            data=texts.data,
+            limits=texts.limits + self._about_told(),
+            licence=texts.licence,
             recipe={"chosen_by": chosen_by, "encoder": dict(self.train.encoder)},
         )
 

@@ -27,37 +27,19 @@ from areaviz.models.rnn_stn import RnnStnConfig
 from areaviz.models.stn import StnConfig
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import check_choice
+from areaviz.training.about import about
 from areaviz.training.config import TrainConfig
 from areaviz.training.loop import take_best
 from areaviz.training.task import Description, cached_array, optimise_for_training, step_generators
 
-DATA = {
-    "name": "MNIST (LeCun et al. 1998), laid into larger pictures by our own generator",
-    "train": (
-        "55,000 digits and {drawn:,} drawn by our own code, in new places and clutter each time"
-    ),
-    "valid": "5,000 digits, used to choose the checkpoint",
-    "test": "10,000 digits, read once",
-    "licence": (
-        "MNIST: Creative Commons Attribution-Share Alike 3.0; it is not part of this repository"
-    ),
-}
-LICENCE = (
-    "Apache-2.0 for the weights file; trained on MNIST (Creative Commons Attribution-Share Alike"
-    " 3.0)"
+NEVER_TOLD = " Where it looks is learned from being right or wrong alone."
+TOLD = (
+    " In its first {told:,} updates it was told where each digit is, for {looks}; after that where"
+    " it looks is learned from being right or wrong alone."
 )
-READS = (
-    "Reads white digits on black in pictures like those it was trained on; anything else gets a"
-    " digit all the same."
-)
-LIMITS = f"{READS} Where it looks is learned from being right or wrong alone."
-TOLD_LIMITS = (
-    f"{READS} In its first {{told:,}} updates it was told where each digit is, for {{looks}};"
-    " after that where it looks is learned from being right or wrong alone."
-)
-ALWAYS_TOLD_LIMITS = (
-    f"{READS} In all of its updates it was told where each digit is, for {{looks}}, beside being"
-    " told whether it was right."
+ALWAYS_TOLD = (
+    " In all of its updates it was told where each digit is, for {looks}, beside being told whether"
+    " it was right."
 )
 
 
@@ -181,6 +163,7 @@ class Digits:
     def describe(self) -> Description:
         """Return the task's part of the model card."""
         title, mechanism = _named(self.options)
+        texts = about("digits", drawn=self.config.drawn)
         return Description(
             family=self.config.network,
             title=title,
@@ -189,26 +172,26 @@ class Digits:
             mechanism=mechanism,
             trained_length=self.valid.labels.shape[1],
             config=asdict(self.options),
-            data={**DATA, "train": DATA["train"].format(drawn=self.config.drawn)},
-            limits=self._limits(),
-            licence=LICENCE,
+            data=texts.data,
+            limits=texts.limits + self._told(),
+            licence=texts.licence,
             recipe={"chosen_by": CHOSEN_BY if mechanism != "none" else "validation error"},
         )
 
-    def _limits(self) -> str:
-        """Return the limits for the card, and how the model learned where to look."""
+    def _told(self) -> str:
+        """Return how the model learned where to look, for the end of its limits."""
         if _named(self.options)[1] == "none":
-            return READS
+            return ""
         if not self.config.told:
-            return LIMITS
+            return NEVER_TOLD
         looks = "its first look at it"
         if isinstance(self.options, RamConfig):
             looks = "every look but the first"
             if self.options.digits > 1:
                 looks = "all looks that it chooses, but the last at each later digit"
         if self.config.told >= self.config.steps:
-            return ALWAYS_TOLD_LIMITS.format(looks=looks)
-        return TOLD_LIMITS.format(told=self.config.told, looks=looks)
+            return ALWAYS_TOLD.format(looks=looks)
+        return TOLD.format(told=self.config.told, looks=looks)
 
 
 def _middles(scenes: DigitScenes) -> Tensor:

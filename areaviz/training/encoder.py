@@ -178,6 +178,7 @@ class EncoderTask:
 
     def describe(self) -> Description:
         """Return the task's part of the model card."""
+        texts = self.train.about(self.network.captioner.encoder_config.kind)
         return Description(
             family="encoder",
             title="Picture encoder",
@@ -186,8 +187,8 @@ class EncoderTask:
             mechanism="none",
             trained_length=max(len(text.split()) for text in self.train.texts()),
             config=asdict(self.network.captioner.config),
-            data=self.train.about.data,
-            limits=self.train.about.limits_of(self.network.captioner.encoder_config.kind),
-            licence=self.train.about.licence,
+            data=texts.data,
+            limits=texts.limits,
+            licence=texts.licence,
             recipe={},
         )

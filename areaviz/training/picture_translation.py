@@ -138,7 +138,7 @@ class PictureTranslation:
 
     def describe(self) -> Description:
         """Return the task's part of the model card."""
-        about = self.train.pictures.about
+        texts = self.train.pictures.about(self.network.encoder_config.kind)
         triples = self.valid.examples["triple"]
         pairs = encode(self.tokenizer, [(one.source, one.target) for one in triples])
         counts = {kind: f"{len(examples):,}" for kind, examples in self.train.examples.items()}
@@ -150,9 +150,9 @@ class PictureTranslation:
             mechanism=self.network.config.mechanism,
             trained_length=longest(self.tokenizer.ids(source) for source in self._sources()),
             config=asdict(self.network.config),
-            data={**about.data, "examples": counts},
-            limits=LIMITS[self.config.pictures],
-            licence=about.licence,
+            data={**texts.data, "examples": counts},
+            limits=texts.translated,
+            licence=texts.licence,
             recipe={
                 "length_limit": length_limit(pairs),
                 "encoder": dict(self.train.pictures.encoder),
@@ -199,11 +199,4 @@ TITLES = {"photos": "Translation with a photo", "scenes": "Translation with a sh
 CHOICES = {
     "photos": "validation loss: no gold boxes are known for the German words",
     "scenes": f"{CHOSEN_BY} of the best head",
-}
-LIMITS = {
-    "photos": (
-        "Learned from short captions of photographs alone, with few photographs: on any other text"
-        " it invents. Attention shows where a head looks, not why the model decides."
-    ),
-    "scenes": "Knows the words of the shape scenes alone, and drawn shapes alone.",
 }

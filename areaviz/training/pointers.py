@@ -19,14 +19,9 @@ from torch.nn import functional as F
 from areaviz.data.points import KINDS, VALID_SETS, PointSets, canonical, exact, held_out
 from areaviz.models.point_batches import PointBatch, point_batch
 from areaviz.models.pointer import PointerConfig, PointerNetwork
+from areaviz.training.about import about
 from areaviz.training.config import TrainConfig
 from areaviz.training.task import Description, cached_array
-
-LIMITS = (
-    "Trained on 5 to 10 points spread evenly over a square; with more points, or other"
-    " arrangements, its answers are guesses. It never checks an answer: a corner can be left out, a"
-    " tour can be longer than the shortest."
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +103,7 @@ class Pointers:
         sizes = f"{min(self.config.sizes)} to {max(self.config.sizes)}"
         kind = self.network.config.kind
         solver = "Qhull (scipy)" if kind == "hull" else "dynamic programming (Held and Karp 1962)"
+        texts = about("points", sets=self.config.sets, sizes=sizes, valid=VALID_SETS, solver=solver)
         return Description(
             family="pointer",
             title=f"Pointer network, {KINDS[kind]}",
@@ -116,19 +112,9 @@ class Pointers:
             mechanism="item-wise soft",
             trained_length=max(self.config.sizes),
             config=asdict(self.network.config),
-            data={
-                "name": "Points spread evenly over a square by our own generator",
-                "train": (
-                    f"{self.config.sets:,} sets of each size, {sizes} points, each turned by"
-                    " quarters and mirrored"
-                ),
-                "valid": f"{VALID_SETS:,} sets of each size, used to choose the checkpoint",
-                "test": "2,000 sets of each size, read once",
-                "gold": f"exact, by {solver}",
-                "licence": "generated",
-            },
-            limits=LIMITS,
-            licence="Apache-2.0 for the weights file; trained on generated points",
+            data=texts.data,
+            limits=texts.limits,
+            licence=texts.licence,
             recipe={"chosen_by": "validation loss"},
         )
 

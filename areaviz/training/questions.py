@@ -25,14 +25,10 @@ from areaviz.models.question_batches import (
     on_device,
     plain_batches,
 )
+from areaviz.training.about import about
 from areaviz.training.config import TrainConfig
 from areaviz.training.task import Description
 
-LIMITS = (
-    "Knows the small words and sentences of the bAbI tasks alone: any other word is passed over,"
-    " and a question about anything else gets one of its answers all the same. Tasks that need"
-    " three facts, positions or paths it answers badly, as the paper's did."
-)
 NEAR = 64
 """Number of batches whose questions are sorted together by their number of facts."""
 
@@ -142,7 +138,7 @@ class Questions:
 
     def describe(self) -> Description:
         """Return the task's part of the model card."""
-        options = self.network.config
+        options, texts = self.network.config, about("questions")
         return Description(
             family="memory",
             title=f"Memory network, {options.hops} hops",
@@ -151,21 +147,9 @@ class Questions:
             mechanism="item-wise soft",
             trained_length=options.most_facts,
             config=asdict(options),
-            data={
-                "name": "bAbI tasks 1.2 (Weston et al. 2015), English, 1,000 questions a task",
-                "train": "the stories of all 20 tasks together but every tenth",
-                "valid": "every tenth story, used to choose the checkpoint and the restart",
-                "test": "1,000 questions a task, read once",
-                "gold": "the facts that each question of the corpus names",
-                "licence": (
-                    "Creative Commons Attribution 3.0; the corpus is not part of this repository"
-                ),
-            },
-            limits=LIMITS,
-            licence=(
-                "Apache-2.0 for the weights file; trained on bAbI (Copyright Facebook, Inc.,"
-                " Creative Commons Attribution 3.0)"
-            ),
+            data=texts.data,
+            limits=texts.limits,
+            licence=texts.licence,
             recipe={"chosen_by": "validation error, mean of the 20 tasks"},
         )
 

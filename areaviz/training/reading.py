@@ -14,25 +14,14 @@ import torch
 from torch import Tensor
 
 from areaviz.data.batches import buckets, pad, shifted
-from areaviz.data.multi30k import WEIGHTS_LICENCE, captions
+from areaviz.data.multi30k import captions
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.text_decoder import TextDecoder, TextDecoderConfig
+from areaviz.training.about import about
 from areaviz.training.config import TrainConfig
 from areaviz.training.sentences import cross_entropy, longest, mean_loss, run_tokenizer, total_loss
 from areaviz.training.task import Description, optimise_for_training
-
-DATA = {
-    "name": "Multi30k task 1 (Elliott et al. 2016), the English side",
-    "train": "29,000 captions",
-    "valid": "1,014 captions, used to choose the checkpoint",
-    "test": "test_2016_flickr, 1,000 captions, read once",
-    "licence": "research and education only; the corpus is not part of this repository",
-}
-LIMITS = (
-    "A small language model of short English captions of photographs: whatever else it is given, it"
-    " goes on as a caption would. Attention shows where a head looks, not why the model decides."
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +94,7 @@ class Reading:
 
     def describe(self) -> Description:
         """Return the task's part of the model card."""
-        options = self.network.config
+        options, texts = self.network.config, about("reading")
         return Description(
             family="text decoder",
             title=f"Language model, {options.about}",
@@ -114,9 +103,9 @@ class Reading:
             mechanism=options.mechanism,
             trained_length=longest(self.train_rows),
             config=asdict(options),
-            data=DATA,
-            limits=LIMITS,
-            licence=WEIGHTS_LICENCE,
+            data=texts.data,
+            limits=texts.limits,
+            licence=texts.licence,
             recipe={"chosen_by": "validation loss", "source": "en"},
         )
 

@@ -24,6 +24,7 @@ from areaviz.metrics.speech import boundary_hits
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.listener import SAMPLES_AN_ITEM, ListenerConfig, SpeechRecognizer
 from areaviz.models.recurrent import SITE
+from areaviz.training.about import about
 from areaviz.training.config import TrainConfig
 from areaviz.training.sentences import cross_entropy, mean_loss, run_tokenizer, total_loss
 from areaviz.training.task import Description
@@ -31,21 +32,9 @@ from areaviz.training.task import Description
 VALIDATED = 256
 """Number of strings in a validation. They are the same in every validation."""
 
-DATA = {
-    "name": "Free Spoken Digit Dataset, joined to strings of digits by one speaker",
-    "train": "2,400 recordings of single digits by six speakers, joined anew for every batch",
-    "valid": f"{VALIDATED} strings of 300 other recordings, used to choose the checkpoint",
-    "test": "strings of the corpus's own 300 test recordings, read once",
-    "licence": "CC BY-SA 4.0; the corpus is not part of this repository",
-}
 SYNTHESISED = (
     "; a quarter of the strings are of 40 synthesised voices (espeak-ng), so that the app's own"
     " recordings, of other voices of it, can be heard"
-)
-LICENCE = "Apache-2.0 for the weights file; trained on recordings under CC BY-SA 4.0"
-LIMITS = (
-    "Hears English digits said one after the other, by voices like those it was trained on; of"
-    " anything else it makes digits, too."
 )
 
 
@@ -141,9 +130,9 @@ class Speech:
 
     def describe(self) -> Description:
         """Return the task's part of the model card."""
-        options, data = self.network.config, DATA
-        if self.config.synthesised:
-            data = DATA | {"train": DATA["train"] + SYNTHESISED}
+        options = self.network.config
+        more = SYNTHESISED if self.config.synthesised else ""
+        texts = about("speech", validated=VALIDATED, synthesised=more)
         return Description(
             family="listener",
             title=f"Spoken digits, {options.about}",
@@ -152,8 +141,8 @@ class Speech:
             mechanism=options.mechanism,
             trained_length=self.config.most,
             config=asdict(options),
-            data=data,
-            limits=LIMITS,
-            licence=LICENCE,
+            data=texts.data,
+            limits=texts.limits,
+            licence=texts.licence,
             recipe={"chosen_by": "validation loss"},
         )

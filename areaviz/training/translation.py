@@ -16,27 +16,16 @@ import torch
 from torch import Tensor
 
 from areaviz.data.batches import Batch, IdPair, buckets, collate
-from areaviz.data.multi30k import WEIGHTS_LICENCE, Pair, read_split
+from areaviz.data.multi30k import Pair, read_split
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.network import GenerationNetwork
 from areaviz.models.writers import GENERATION_NETWORKS
+from areaviz.training.about import about
 from areaviz.training.config import TrainConfig
 from areaviz.training.sentence_pairs import SampledPairs, read_made
 from areaviz.training.sentences import cross_entropy, longest, mean_loss, run_tokenizer, total_loss
 from areaviz.training.task import Description, optimise_for_training
-
-DATA = {
-    "name": "Multi30k task 1 (Elliott et al. 2016), English to German",
-    "train": "29,000 sentence pairs",
-    "valid": "1,014 pairs, used to choose the checkpoint and the length limit",
-    "test": "test_2016_flickr and test_2017_flickr, 1,000 pairs each, read once",
-    "licence": "research and education only; the corpus is not part of this repository",
-}
-LIMITS = (
-    "Trained on short English captions of photographs alone: on any other text it invents. "
-    "Attention shows where a head looks, not why the model decides."
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,15 +146,12 @@ class Translation:
         """Write the tokenizer."""
         self.tokenizer.save(folder / TOKENIZER)
 
-    def _about_train(self) -> str:
-        """Return the training data as text for the card."""
-        made = [f"the pairs {name}, which a model made" for name in self.config.made]
-        return " and ".join([DATA["train"], *made])
-
     def describe(self) -> Description:
         """Return the task's part of the model card."""
         recipe, options = self.config, self.network.config
         size = f" ({recipe.size})" if recipe.size else ""
+        made = [f" and the pairs {name}, which a model made" for name in recipe.made]
+        texts = about("translation", made="".join(made))
         return Description(
             family=recipe.network,
             title=f"{recipe.level.capitalize()}s, {options.about}{size}",
@@ -175,9 +161,9 @@ class Translation:
             size=recipe.size,
             trained_length=longest(source for source, _ in self.train_pairs),
             config=asdict(options),
-            data=DATA | {"train": self._about_train()},
-            limits=LIMITS,
-            licence=WEIGHTS_LICENCE,
+            data=texts.data,
+            limits=texts.limits,
+            licence=texts.licence,
             recipe={"length_limit": length_limit(self.valid_pairs), "chosen_by": "validation loss"},
         )
 

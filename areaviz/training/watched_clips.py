@@ -18,6 +18,7 @@ from areaviz.data import grounding, jhmdb
 from areaviz.data import moving_digits as digits
 from areaviz.data.clips import as_watched
 from areaviz.models.watcher import WatcherConfig
+from areaviz.training.about import About, about
 
 Pixels = npt.NDArray[np.uint8]
 EACH, EACH_HELD_OUT = 400, 100
@@ -39,16 +40,6 @@ class Watchable(Protocol):
     @property
     def text(self) -> str:
         """The sentence that describes the clip."""
-
-
-@dataclass(frozen=True, slots=True)
-class About:
-    """Texts about the clips for a model card."""
-
-    title: str
-    data: Mapping[str, Any]
-    limits: str
-    licence: str
 
 
 class Clips(Protocol):
@@ -83,20 +74,11 @@ class Clips(Protocol):
 class MovingDigits:
     """Clips of a digit that does two things, one after the other; drawn again for every batch."""
 
-    about = About(
-        "Clips",
-        {
-            "name": "Clips of a digit that does two things, one after the other; generated",
-            "train": f"clips of {EACH * len(digits.DIGITS):,} drawn digits, drawn anew for every"
-            " batch",
-            "valid": f"{VALIDATED} clips of {EACH_HELD_OUT * len(digits.DIGITS):,} other digits,"
-            " used to choose the checkpoint",
-            "test": "1,000 clips of further digits",
-            "licence": "drawn by this repository's own code, free of rights",
-        },
-        "Knows drawn digits that move, turn, grow or shrink, and nothing else: of any other clip it"
-        " says the same kind of sentence.",
-        "Apache-2.0",
+    about = about(
+        "moving-digits",
+        digits=EACH * len(digits.DIGITS),
+        held_out=EACH_HELD_OUT * len(digits.DIGITS),
+        validated=VALIDATED,
     )
     function_words = digits.FUNCTION_WORDS
     chosen_by = "loss"
@@ -142,22 +124,7 @@ class Filmed:
 class Films:
     """Films of people, each doing one of 21 things (J-HMDB)."""
 
-    about = About(
-        "Films of people",
-        {
-            "name": "J-HMDB (Jhuang et al. 2013) with the sentences of Gavrilyuk et al. (2018), 12"
-            " frames of each clip, split so that no film is in two parts",
-            "train": "612 clips with a sentence each, mirrored, moved and made lighter or darker"
-            " by chance",
-            "valid": "110 clips, used to choose the checkpoint",
-            "test": "206 clips, read once",
-            "licence": "research and education only; the corpus is not part of this repository",
-        },
-        "Trained on 612 clips of a second each: it knows 21 things that people do, and names one"
-        " of them for any clip, more often the wrong one.",
-        "Apache-2.0 for the weights file; trained on J-HMDB, which is for research and education"
-        " only",
-    )
+    about = about("films")
     function_words = grounding.FUNCTION_WORDS
     chosen_by = "words"
 

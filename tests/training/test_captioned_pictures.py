@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import torch
 
 from areaviz.models.encoders import ENCODERS, PictureEncoder
 from areaviz.models.grid_encoder import EncoderConfig
-from areaviz.training.captioned_pictures import ABOUT, CaptionedPictures
+from areaviz.training.captioned_pictures import CaptionedPictures
 from areaviz.training.task import cached_array
 
 CPU = torch.device("cpu")
@@ -17,7 +18,7 @@ CPU = torch.device("cpu")
 
 def pictures(first: int = 0) -> CaptionedPictures:
     pixels = np.arange(first, first + 2 * 32 * 32 * 3).astype(np.uint8).reshape(2, 32, 32, 3)
-    return CaptionedPictures(ABOUT["scenes"], pixels, [("one",), ("two",)], [(), ()], changes=False)
+    return CaptionedPictures("scenes", pixels, [("one",), ("two",)], [(), ()], changes=False)
 
 
 def encoder() -> PictureEncoder:
@@ -63,8 +64,9 @@ def test_cached_array_is_computed_once(tmp_path: Path) -> None:
 
 
 def test_card_names_the_pretrained_picture_encoder() -> None:
-    assert "without any larger network's help" in ABOUT["photos"].limits_of("small")
-    borrowed = ABOUT["photos"].limits_of("resnet152")
+    photos = replace(pictures(), kind="photos")
+    assert "without any larger network's help" in photos.about("small").limits
+    borrowed = photos.about("resnet152").limits
     assert "ResNet-152" in borrowed and "without" not in borrowed
     for kind in ENCODERS:
-        assert all("{" not in about.limits_of(kind) for about in ABOUT.values())
+        assert "{" not in photos.about(kind).limits

@@ -20,11 +20,11 @@ from areaviz.models import MODELS
 from areaviz.models.device import choose_device
 from areaviz.models.reading_figures import to_unit_range
 from areaviz.trace.errors import InputError
+from areaviz.training.about import about
 from areaviz.training.digits import (
-    ALWAYS_TOLD_LIMITS,
+    ALWAYS_TOLD,
     CAN_BE_TOLD,
-    READS,
-    TOLD_LIMITS,
+    TOLD,
     TOLD_WEIGHT,
     DigitBatch,
     Digits,
@@ -80,13 +80,13 @@ def test_card_notes_supervision_until_the_end(corpus: Path, tmp_path: Path) -> N
     steps = recipe("ram").steps
     task = Digits.build(recipe("ram", told=steps), corpus, tmp_path, choose_device("cpu"))
     looks = "every look but the first"
-    assert task.describe().limits == ALWAYS_TOLD_LIMITS.format(looks=looks)
+    assert task.describe().limits.endswith(ALWAYS_TOLD.format(looks=looks))
 
 
 def test_card_without_attention_does_not_mention_looks(corpus: Path, tmp_path: Path) -> None:
     plain = replace(recipe("stn"), model={**MODELS_OF["stn"], "attends": False, "width": 3})
     described = Digits.build(plain, corpus, tmp_path, choose_device("cpu")).describe()
-    assert (described.mechanism, described.limits) == ("none", READS)
+    assert (described.mechanism, described.limits) == ("none", about("digits", drawn=0).limits)
     assert described.title.startswith("No attention") and described.title.endswith("3 channels")
 
 
@@ -145,7 +145,7 @@ def test_supervision_applies_only_to_first_updates(
                 apart += [(place - wanted) ** 2 for place, wanted in zip(aim, middle, strict=True)]
     assert float((told - untold).detach()) == pytest.approx(TOLD_WEIGHT * np.mean(apart), rel=1e-3)
     looks = "every look but the first" if network == "ram" else "its first look at it"
-    assert task.describe().limits == TOLD_LIMITS.format(told=2, looks=looks)
+    assert task.describe().limits.endswith(TOLD.format(told=2, looks=looks))
 
 
 @pytest.mark.parametrize("network", ["stn", "items"])
