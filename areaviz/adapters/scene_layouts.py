@@ -148,7 +148,7 @@ def _by_sizes(sight: Sight) -> Scene | None:
 def _by_tiles(sight: Sight) -> Scene | None:
     """Lay out LLaVA-NeXT: the whole picture, then its tiles as one grid with row-end tokens.
 
-    The tiles are cut back to the picture's own shape. Each row ends with a token that is no cell.
+    The tiles are cut back to the picture's own shape. Rows end with a token that is not a cell.
     """
     sizes, values = (tensor_of(sight.given, name) for name in ("image_sizes", "pixel_values"))
     pinpoints = getattr(sight.config, "image_grid_pinpoints", None)

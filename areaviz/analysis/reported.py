@@ -19,7 +19,7 @@ from areaviz.analysis.themes.theme import Themes
 from areaviz.data.examples import Dataset
 from areaviz.notes.error_spans import Judgement
 
-# Systems of a report; nobody can compare more columns than these. The page has six and a model.
+# Systems of a report; more columns cannot be compared at a glance. The page has six and a model.
 MAX_SYSTEMS = 8
 # The metric that tells good examples from bad ones if the dataset has references.
 USUAL = "chrf"

@@ -20,7 +20,7 @@ DOCUMENTS = ("doc", "document", "doc_id")
 def to_wmt(judgements: Sequence[Judgement], dataset: Dataset, outputs: Outputs) -> bytes:
     """Return a line for each example, with its outputs, scores, raters and errors.
 
-    Errors in the source or in a picture stand in `other_errors1` and so on, which only this app
+    Errors in the source or in a picture are in `other_errors1` and so on, which only this app
     reads. Left out are programs, judgements of earlier outputs, and copies that differ from
     another judgement.
 

@@ -73,7 +73,7 @@ class RecordingBackend(StoredBackend):
         """Return a new trace; raise what the wrapped backend raises."""
         trace = self._inner.trace(request, progress, caller)
         path = path_of(self._folder, request, self.models())
-        # The card says which heads to join, and may say so anew.
+        # The card says which heads to join, and that choice may have changed.
         codec.save(without_best(trace), path, half=True)
         self.written.append(path)
         return trace

@@ -68,7 +68,7 @@ def colours_in_eight_bits(
 def stretched(image: Image.Image) -> Image.Image:
     """Return greys of 32 bits from black to white, as nothing tells their range.
 
-    What is no number becomes black.
+    Values that are not numbers become black.
     """
     # Halved, as the span of two single precision numbers may be none.
     values = np.asarray(image).astype(np.float32) / 2

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 MAX_CATEGORIES = 30
-"""A column with more distinct values is free text, because nobody compares that many groups."""
+"""A column with more distinct values is free text, because no comparison shows that many groups."""
 MISSING = frozenset(("", "nan", "na", "n/a", "none", "null"))
 """Cells, in lower case, that mean a missing value."""
 

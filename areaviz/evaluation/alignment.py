@@ -1,4 +1,4 @@
-"""The best alignment of a translator, and its error on test captions beside baselines.
+"""The best alignment of a translator, and its error on test captions next to baselines.
 
 Validation captions whose words were linked by hand choose the heads. The baselines are the diagonal
 and a statistical aligner (`areaviz.evaluation.links`), the untrained network with heads chosen in

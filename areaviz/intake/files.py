@@ -150,7 +150,7 @@ def _table_without_ending(start: bytes) -> str:
 def _read_plain(name: str, data: bytes) -> Content:
     """Read a text with one value a line.
 
-    A first line that is no number, before numbers alone, names them.
+    If only the first line is not a number, it is the name of the values.
     """
     lines: list[str] = []
     budget = TextBudget(name)

@@ -73,7 +73,7 @@ class RatedSegment:
     references: tuple[str, ...] = ()
     metadata: dict[str, str] = field(default_factory=dict)
     outputs: dict[str, str] = field(default_factory=dict)
-    # Of each system, what metrics say, by their names.
+    # The metrics of each system, by their names.
     scores: dict[str, dict[str, float]] = field(default_factory=dict)
     ratings: dict[str, list[Rating]] = field(default_factory=dict)
     # The digest of the set and the place in it, if this app wrote them into the file.

@@ -22,7 +22,7 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
 
 Entry = tuple[str, Any]
-# Ratings of one segment stand in lines of their own in some files.
+# Ratings of one segment are in lines of their own in some files.
 _MAX_LINES = 5 * MAX_ROWS
 
 

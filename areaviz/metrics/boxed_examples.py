@@ -1,6 +1,6 @@
 """Examples whose queries have boxes in the memory, for the choice of the heads of any model.
 
-A query is right if the middle of its heaviest item lies in one of its boxes. Shapes: L layers, H
+A query is right if the middle of its heaviest item is in one of its boxes. Shapes: L layers, H
 heads, Q queries, N items, W queries with boxes.
 """
 
@@ -62,7 +62,7 @@ class BoxedExamples(KnownExamples[Boxed]):
         """Read the maps of examples.
 
         Raises:
-            InputError: A query does not exist, or a box is no rectangle of the memory.
+            InputError: A query does not exist, or a box is not a rectangle of the memory.
         """
         found = []
         for number, (trace, boxes) in enumerate(examples, 1):
@@ -112,7 +112,7 @@ def _check(number: int, queries: int, boxes: Any) -> None:
     """Check the boxes of an example.
 
     Raises:
-        InputError: A query does not exist, or a box is no rectangle of the memory.
+        InputError: A query does not exist, or a box is not a rectangle of the memory.
     """
     if any(not is_count(query) or not 0 <= query < queries for query in boxes):
         raise InputError(

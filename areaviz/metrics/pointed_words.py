@@ -1,6 +1,6 @@
 """Whether the mean map of a set of heads points at known places: boxes, moments or frames.
 
-A word is right if the heaviest candidate of its mean map lies in its place. Candidates are the
+A word is right if the heaviest candidate of its mean map is in its place. Candidates are the
 items, or all areas where a metric asks for the heaviest area.
 
 Shapes: L layers, H heads, Q queries, W words with a known place, N candidates, S steps.
@@ -29,7 +29,7 @@ class PointedWords:
 
     # Row of each word at each step of `STEPS`, float32 [S, L, H, W, N].
     rows: FloatArray
-    # Whether a candidate lies in the place of the word, [W, N].
+    # Whether a candidate is in the place of the word, [W, N].
     right: BoolArray
     # Number of the example of each word, ascending, [W].
     examples: IntArray

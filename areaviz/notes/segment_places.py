@@ -1,4 +1,4 @@
-"""Where the segments of another tool's file lie in a set: they are found by their sources."""
+"""The places of the segments of another tool's file in a set: they are found by their sources."""
 
 from __future__ import annotations
 

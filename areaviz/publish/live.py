@@ -44,7 +44,7 @@ ENGINE = ("live/worker.js",)
 PAGE = ("live_page/page.js",)
 """The modules that the engine and the page start with; they import the others."""
 POLICY = ("worker-src blob:",)
-"""What the page's security policy allows beside its own scripts and styles."""
+"""What the page's security policy allows besides its own scripts and styles."""
 FOOTER = (
     f"Made with areaviz {__version__}. The model, its weights and this page are in this one file."
     " The file fetches nothing and sends nothing. What you type stays on this device."

@@ -131,7 +131,7 @@ def linked(html: str, site: Site, above: Markup | str = "") -> str:
     Args:
         html: the page.
         site: the site.
-        above: what stands between the link and the page.
+        above: content between the link and the page.
     """
     first = site.menu[0]
     link = element("a", f"{NAME}: {sentence(first.title)}", href=f"../{first.name}.html")

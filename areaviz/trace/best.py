@@ -159,6 +159,6 @@ def without_best(trace: Trace) -> Trace:
 
 
 def best_site(site: str) -> tuple[str, str]:
-    """Split a site into its base and `BEST`, or "" if it is no best alignment."""
+    """Split a site into its base and `BEST`, or "" if it is not a best alignment."""
     ending = BEST if site.endswith(BEST) else ""
     return site.removesuffix(ending), ending

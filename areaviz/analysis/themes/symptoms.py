@@ -53,7 +53,7 @@ def find_symptoms(written: Written, pairs: Sequence[Pair]) -> tuple[Symptom, ...
 
     Args:
         written: by the system.
-        pairs: its outputs beside the references.
+        pairs: its outputs with the references.
     """
     found = [_of_score(score.title, score.values, score.better) for score in written.scores]
     if any(pair.reference for pair in pairs):
