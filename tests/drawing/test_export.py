@@ -56,7 +56,7 @@ def test_missing_numbers_are_empty_or_null() -> None:
 
 
 def test_unknown_format_is_refused() -> None:
-    with pytest.raises(ValueError, match="choose one of svg, pdf, png"):
+    with pytest.raises(ValueError, match="Choose one of svg, pdf, png"):
         figure_bytes(PrintFigure(), "jpg")
 
 
