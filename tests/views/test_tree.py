@@ -239,7 +239,9 @@ def test_every_step_is_drawn_printed_and_listed(tree: str) -> None:
         *labels, words = [list(one.text) for one in others if one.mode == "text"]
         assert sum(map(len, labels)) == len(drawn.nodes()) and words == list(drawn.words)
         (axes, _) = VIEW.print(trace, focus).axes
-        printed = {one.get_linestyle() == ":": len(one.get_xydata()) for one in axes.lines}
+        printed = {
+            one.get_linestyle() == ":": len(np.asarray(one.get_xydata())) for one in axes.lines
+        }
         assert printed == expected
         names = [node.label for node in drawn.nodes()]
         assert [text.get_text() for text in axes.texts] == [*names, *drawn.words]

@@ -11,7 +11,7 @@ from areaviz.data.places import ANALYSIS
 from areaviz.texts.catalogue import message
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
-from areaviz.ui.analyse.opening import CHANGE
+from areaviz.ui.analyse.opening_sentence import CHANGE
 from areaviz.ui.analyse.stored import examples_table, stored_rows
 from areaviz.ui.home.hero import hero_trace
 from areaviz.ui.shell.engine import engine
