@@ -98,6 +98,7 @@ button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selec
     position: relative; top: -16px; }
   .st-key-analyse_head { margin: -4.2rem 0 0 15rem; width: auto; } }
 .st-key-analyse_summary h2 { padding: 0.25rem 0; }
+.st-key-analyse_example .stMarkdownBadge { color: inherit !important; }
 .st-key-analyse_first_text .stMarkdownColoredBackground { background: #009E7333 !important; }
 .st-key-analyse_second_text .stMarkdownColoredBackground { background: #D55E0033 !important; }
 [class*="_try"] button {
