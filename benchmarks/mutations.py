@@ -143,13 +143,20 @@ def _imports(text: str, name: str) -> bool:
     )
 
 
-def is_noticed(mutation: Mutation, copy: Path) -> bool:
+def copy_of_repository(folder: Path) -> Path:
+    """Copy the repository into a folder, without its environment and caches."""
+    left_out = shutil.ignore_patterns(".git", ".venv", ".*_cache", "__pycache__", "build")
+    return Path(shutil.copytree(ROOT, folder / "copy", ignore=left_out))
+
+
+def is_noticed(mutation: Mutation, copy: Path, tests: Sequence[Path]) -> bool:
     """Return whether a test fails, or never ends, with the mutation in a copy of the repository."""
     path = copy / mutation.module
     original = path.read_text("utf-8")
     path.write_text(mutation.text, "utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
-    command += [str(one.relative_to(ROOT)) for one in tests_of(mutation.module)]
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-m", "not long"]
+    command += ["-p", "no:cacheprovider"]
+    command += [str(one.relative_to(ROOT)) for one in tests]
     environment = {**os.environ, "PYTHONPATH": str(copy), "OMP_NUM_THREADS": "1"}
     try:
         run = subprocess.run(
@@ -189,12 +196,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     survived, tried = 0, 0
     with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "copy"
-        left_out = shutil.ignore_patterns(".git", ".venv", ".*_cache", "__pycache__", "build")
-        shutil.copytree(ROOT, copy, ignore=left_out)
+        copy = copy_of_repository(Path(folder))
         for one in choose(options.count, options.seed):
             tried += 1
-            noticed = is_noticed(one, copy)
+            noticed = is_noticed(one, copy, tests_of(one.module))
             survived += not noticed
             word = "noticed" if noticed else "SURVIVED"
             print(f"{word}  {one.module}:{one.line}  {one.before}  ->  {one.after}", flush=True)
