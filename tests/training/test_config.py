@@ -56,7 +56,7 @@ def test_models_of_a_pair_differ_only_in_attention() -> None:
         ("name = ", "cannot be read"),
         ("colour = 1", "do not exist: colour"),
         ('precision = "bfloat16"', "do not exist: precision"),
-        ('task = "singing"', "choose one of: translation"),
+        ('task = "singing"', "Choose one of: translation"),
         ('name = "x"', "not complete"),
     ],
 )
