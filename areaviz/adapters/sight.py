@@ -1,4 +1,4 @@
-"""The visual input of a vision-language model, and the shapes that follow from its sizes."""
+"""The visual input of a vision-language model, and the grids of patches computed from its size."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PIXELS = ("pixel_values", "pixel_values_images")
 _CLIP = ("pixel_values_videos",)
 # Models whose vision tower has its class token after the patches.
 _CLASS_BEHIND = {"llama4_vision_model"}
-# Largest number of patches per side that become one cell.
+# Largest side, in patches, of a square that is merged into one cell.
 _LARGEST_MERGE = 64
 
 
@@ -26,12 +26,15 @@ class Sight:
 
     config: Any
     given: Mapping[str, Any]
-    # Tokens that represent pictures, and frames of a clip.
+    # Number of tokens that represent pictures, and number that represent frames of a clip.
     tokens: int
     frames: int = 0
 
     def said(self, *names: str) -> Any:
-        """Return the first of these entries in the vision part's configuration, or None."""
+        """Return the first of these entries in the configuration, or None.
+
+        The vision part's configuration is read before the configuration of the whole model.
+        """
         for config in (getattr(self.config, "vision_config", None), self.config):
             for name in names:
                 value = getattr(config, name, None)
@@ -70,9 +73,9 @@ class Sight:
 
 
 def merged_shape(shape: tuple[int, int], items: int) -> tuple[int, int] | None:
-    """Return the rows and columns of items after squares of patches were merged, or None.
+    """Return the rows and columns of the items after squares of patches were merged, or None.
 
-    One more item, a class token, may come before them.
+    If no patches were merged, there may be one more item, a class token.
     """
     rows, columns = shape
     if 0 <= items - rows * columns <= 1:

@@ -1,4 +1,4 @@
-"""Chats written as one text by the template of a model's folder, in a separate process.
+"""Write a chat as one text with the template in a model's folder, in a separate process.
 
 The template is an untrusted program: it may loop forever or produce a text of any length.
 """
@@ -16,14 +16,14 @@ from typing import Any
 from areaviz.adapters import template_trial
 from areaviz.trace.errors import InputError
 
-# Limits of a template: processor seconds, memory, and characters of its text.
+# Limits of a template: seconds of processor time, bytes of memory, and characters of its text.
 TEMPLATE_SECONDS, TEMPLATE_BYTES, TEMPLATE_CHARACTERS = 5, 320 << 20, 1_000_000
 # Wall-clock seconds until the process is stopped, including its start on a busy machine.
 WALL_SECONDS = 120
 
 
 class Refusal(Exception):
-    """A template raised an error, such as that the roles of a chat must alternate."""
+    """A template raised an error, for example because the roles of a chat do not alternate."""
 
 
 def write_chat(processor: Any, chat: Sequence[Mapping[str, Any]], has_prompt: bool = False) -> str:
@@ -31,7 +31,7 @@ def write_chat(processor: Any, chat: Sequence[Mapping[str, Any]], has_prompt: bo
 
     Args:
         processor: A tokenizer, or a processor with a tokenizer, that has a template.
-        chat: Messages with a role and a content. Pictures in it become placeholders.
+        chat: Messages with a role and a content. Pictures in a message become placeholders.
         has_prompt: Whether the text ends with the marker that starts an answer.
 
     Raises:
@@ -52,7 +52,7 @@ def write_chat(processor: Any, chat: Sequence[Mapping[str, Any]], has_prompt: bo
 
 
 def as_literal(text: str) -> str:
-    """Return a template that writes a text."""
+    """Return a template that always writes this text."""
     escaped = text.encode("unicode_escape").decode("ascii").replace('"', '\\"')
     return f'{{{{ "{escaped}" }}}}' if text else ""
 
@@ -69,7 +69,7 @@ def _as_plain(value: object) -> object:
 
 @lru_cache(maxsize=64)
 def _write(question: str) -> str:
-    """Run the template in a process. Its start takes a second, so texts are cached."""
+    """Run the template in a separate process. Starting it takes a second, so texts are cached."""
     limits = {
         "seconds": TEMPLATE_SECONDS,
         "bytes": TEMPLATE_BYTES,
@@ -83,7 +83,7 @@ def _write(question: str) -> str:
     except subprocess.TimeoutExpired:
         raise _beyond(f"takes longer than {WALL_SECONDS} seconds") from None
     if done.returncode < 0:
-        raise _beyond(f"takes longer than {TEMPLATE_SECONDS} seconds of a processor")
+        raise _beyond(f"takes more than {TEMPLATE_SECONDS} seconds of processor time")
     if done.returncode:
         reason = done.stderr.decode("utf-8", "replace").strip().split("\n")[-1][:200]
         raise Refusal(reason)
