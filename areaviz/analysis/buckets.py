@@ -27,12 +27,13 @@ from areaviz.trace.limits import shorten
 
 # Number of buckets when examples are grouped by the values of a metric.
 PARTS = 5
-# A numeric metadata column with at most 12 distinct values, such as years, gets one bucket each.
+# A numeric metadata column with at most 12 distinct values, such as years, gets one bucket per
+# value.
 MAX_NUMBERS = 12
 MAX_CORPUS_MEGABYTES = 500
 _PUNCTUATION = ".,;:!?\"'()[]„“”‚‘’«»…"
-# Edges of word frequency buckets, counted in the references or in a corpus. A corpus may not
-# contain a word at all, so its buckets start at 0.
+# Edges of the buckets of word frequencies, which are counted in the references or in a corpus. A
+# corpus may lack a word of the references, so its edges start at 0.
 FREQUENCIES = (1, 2, 3, 5, 10, 20, 50, 100, 1000, BEYOND)
 CORPUS_FREQUENCIES = (0, 1, 2, 5, 10, 100, 1000, 10_000, BEYOND)
 # Number of occurrences of each lower-cased word.
@@ -50,12 +51,15 @@ class Bucketing:
     edges: tuple[float, ...]
     # Returns the number of each example of a table.
     number: Callable[[pd.DataFrame], pd.Series]
-    # Names of the buckets; () names them by their edges.
+    # Names of the buckets. If there are none, the edges give the names.
     names: tuple[str, ...] = ()
 
     @property
     def caption(self) -> str:
-        """The title for use within a sentence; a metadata column keeps its capitals."""
+        """The title for use within a sentence.
+
+        Titles of metrics and metadata columns keep their capitals.
+        """
         return self.title if self.title == self.about else self.title.lower()
 
 
@@ -73,9 +77,10 @@ def bucket_table(
 ) -> pd.DataFrame:
     """Return a table with one row per bucket that contains examples, in rising order.
 
-    Columns: bucket, examples (their number), places (their indices in the dataset). For each run R:
-    corpus_bleu_R and corpus_chrf_R over the bucket as one corpus against all references (NaN
-    without references), and mean_R, the mean of the metric.
+    The columns are bucket, examples (the number of examples) and places (the indices of the
+    examples in the dataset). For each run R, corpus_bleu_R and corpus_chrf_R score the bucket as
+    one corpus against all references. They are NaN if there are no references. The column mean_R is
+    the mean of the metric.
 
     Args:
         table: the examples, as `build_table` returns them.
@@ -92,12 +97,12 @@ def bucket_table(
 
 
 def word_table(table: pd.DataFrame, runs: int, corpus: Frequency | None = None) -> pd.DataFrame:
-    """Return how well words are produced depending on their frequency, one row per bucket.
+    """Return how well runs produce words of different frequencies, one row per bucket.
 
-    Columns: bucket, words (their number in the references), places (indices of the examples whose
-    reference contains such a word). For each run R: f1_R, 0 to 1, which is
-    2 * matched / (written + wanted). Words are matched within each sentence, as often as both
-    output and reference contain them.
+    The columns are bucket, words (the number of words in the references) and places (indices of the
+    examples whose reference contains such a word). For each run R, f1_R is 2 * matched / (written +
+    wanted), 0 to 1. A word is matched within its example, as often as both the output and the
+    reference contain it.
 
     Args:
         table: the examples, as `build_table` returns them.
@@ -190,7 +195,7 @@ def _sum(counts: Iterable[Counter[str]]) -> Counter[str]:
 def _by_frequency(
     counts: Frequency, frequency: Frequency, edges: Sequence[float]
 ) -> npt.NDArray[np.int64]:
-    """Count the words of each bucket; words missing from the frequencies count as the rarest."""
+    """Count the words of each bucket. Words without a frequency belong to the rarest bucket."""
     most = len(edges) - 1
     buckets = _buckets(counts, frequency, edges)
     return np.bincount(buckets, list(counts.values()), most).astype(np.int64)
@@ -256,7 +261,7 @@ BUCKETINGS: Mapping[str, Bucketing] = {
     ),
     "rarest": Bucketing(
         "Rarest word",
-        "how often its rarest word is in all references",
+        "occurrences of the rarest word in all references",
         (1, 2, 3, 5, 10, 20, BEYOND),
         _rarest,
     ),
@@ -264,10 +269,10 @@ BUCKETINGS: Mapping[str, Bucketing] = {
 
 
 def bucketings(corpus: Frequency | None = None) -> Mapping[str, Bucketing]:
-    """Return `BUCKETINGS`; a given corpus supplies the frequency of the rarest word."""
+    """Return `BUCKETINGS`. If a corpus is given, the rarest word is counted in it."""
     if corpus is None:
         return BUCKETINGS
-    about = "how often its rarest word is in the corpus"
+    about = "occurrences of the rarest word in the corpus"
     number = partial(_rarest, corpus=corpus)
     return {**BUCKETINGS, "rarest": Bucketing("Rarest word", about, CORPUS_FREQUENCIES, number)}
 
@@ -283,7 +288,7 @@ def read_corpus(name: str, files: Files) -> Frequency:
     if size > MAX_CORPUS_MEGABYTES << 20:
         raise InputError(
             f'"{shorten(name)}" has {size >> 20:,} MB; the limit is {MAX_CORPUS_MEGABYTES}'
-            " for a corpus. Take a part of it."
+            " for a corpus. Use a part of the file."
         )
     found: Frequency = Counter()
     with content.open("rb") if isinstance(content, Path) else io.BytesIO(content) as file:
