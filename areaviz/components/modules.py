@@ -1,6 +1,6 @@
 """ES modules joined into one classic script.
 
-Chromium refuses modules and requests in a page that was opened from a file, so a page in one file
+Chromium refuses modules and requests in a page that was opened from a file. Such a page therefore
 contains its modules as a single script. Node and the type checker read the modules as they are.
 """
 
@@ -15,13 +15,13 @@ from areaviz.components.parts import text_of
 _IMPORT = re.compile(r"^import \{[^}]*\} from '(?P<path>\.\.?/[^']+)';\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(async function|function|class|const)\b)", re.MULTILINE)
 _COMMENT = re.compile(r"^ *(//[^\n]*|/\*\*(?:(?!\*/).)*\*/)\n", re.MULTILINE | re.DOTALL)
-"""Comments that fill whole lines. They are for readers of the modules, and half of the bytes."""
+"""Comments that fill whole lines. Only readers need them, and they are half of the bytes."""
 _NAME = re.compile(r"^(?:async function|function|class|const|let) ([\w$]+)", re.MULTILINE)
 _MORE_NAMES = re.compile(r"^const .*", re.MULTILINE)
 
 
 def joined_modules(paths: Iterable[str]) -> str:
-    """Return one classic script with modules and everything that they import, each module once.
+    """Return one classic script with these modules and all that they import, each module once.
 
     All modules share one scope, so a top-level name must be unique among them.
 
@@ -29,7 +29,7 @@ def joined_modules(paths: Iterable[str]) -> str:
         paths: modules in `areaviz/components`.
 
     Raises:
-        ValueError: two modules define one name.
+        ValueError: two modules define the same name.
     """
     order: list[str] = []
     for path in paths:
