@@ -1,4 +1,4 @@
-"""The app's own examples with a right answer: stories, points, and sentences with trees.
+"""Examples of the app with a correct answer: stories, sets of points, sentences with trees.
 
 Stories and points are generated with a fixed seed. The sentences and their trees were written for
 the app, in the style of the Penn Treebank.
@@ -65,7 +65,10 @@ def sentences_with_trees() -> Dataset:
 
 
 def linear(bracketed: str) -> tuple[list[str], str]:
-    """Split a bracketed sentence, "(S (NP He) (VP slept) .)", into words and a linear tree."""
+    """Split a bracketed sentence, "(S (NP He) (VP slept) .)", into words and a linear tree.
+
+    In a linear tree, a placeholder stands for each word, and closing brackets have labels.
+    """
     words: list[str] = []
     tokens, open_labels = [], []
     for part in _PART.finditer(bracketed):
@@ -81,7 +84,7 @@ def linear(bracketed: str) -> tuple[list[str], str]:
 
 
 def stories() -> Dataset:
-    """Return stories of people who walk about. The question asks where a person or a thing is."""
+    """Return stories of people who walk about. Each ends by asking where a person or a thing is."""
     rng = np.random.default_rng(_SEED)
     examples = [_story(str(number), rng) for number in range(1, STORIES + 1)]
     return Dataset("Stories", tuple(examples), {})
@@ -100,7 +103,7 @@ def _story(name: str, rng: np.random.Generator) -> Example:
     thing = str(rng.choice(_THINGS))
     taken = len(facts)
     facts.append(f"{wanted} {rng.choice(_TAKES)} the {thing} there.")
-    # The person carries it to another room, and some of the other people walk on.
+    # The person carries the thing to another room. Then some of the other people walk on.
     _walk(wanted, facts, rooms, rng)
     room, fact = rooms[wanted]
     for other in (one for one in _PEOPLE if one != wanted and rng.random() < 0.3):
@@ -125,7 +128,7 @@ def _asked(
 
 
 def points() -> Dataset:
-    """Return points in a square. Answers depend on the question and are computed later."""
+    """Return sets of points in a square. Answers depend on the question and are computed later."""
     rng = np.random.default_rng(_SEED)
     examples: list[Example] = []
     while len(examples) < SETS:

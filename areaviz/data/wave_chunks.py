@@ -1,8 +1,8 @@
-"""Chunks of WAV, RF64 and AIFF files: whether all samples are present.
+"""Read chunks of WAV, RF64 and AIFF files, and check whether all samples are present.
 
-Programs that record for an unknown time leave sizes at 0 or at the largest number, and some count a
-header too many. The total size of a file is therefore not trusted. The chunk with the samples
-states its own length.
+A program that does not know how long it will record leaves the sizes at 0 or at the largest number.
+Some programs also count a header as samples. The total size that a file states is therefore not
+trusted. The chunk with the samples states its own size.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-# A size from here on means that the program did not know it.
+# A stated size of at least this means that the program did not know the size.
 _UNKNOWN_SIZE = 0x7FFFFF00
-# Tolerance for a header that was counted as samples. No listener would miss so few bytes at the
-# end.
+# Number of missing bytes that are tolerated, because a header may have been counted as samples. So
+# few bytes at the end cannot be heard.
 _SLACK = 128
 _MOST_CHUNKS = 10_000
 
@@ -34,7 +34,7 @@ def is_chunked(content: bytes) -> bool:
 
 
 def with_sizes(content: bytes) -> bytes | None:
-    """Return a file whose sample chunk has a valid size, or None if samples are missing."""
+    """Return the file with a valid size in its sample chunk, or None if samples are missing."""
     order: Literal["little", "big"] = "big" if content.startswith(b"FORM") else "little"
     long_size = None
     for chunk in _chunks(content, order):
@@ -61,5 +61,5 @@ def _chunks(content: bytes, order: Literal["little", "big"]) -> Iterator[Chunk]:
             return
         size = int.from_bytes(content[at + 4 : at + 8], order)
         yield Chunk(content[at : at + 4], at + 8, size)
-        # The byte that makes a size even is not counted.
+        # After a chunk of odd size comes one more byte, which the size does not count.
         at += 8 + size + size % 2
