@@ -17,11 +17,13 @@ from areaviz.trace.tree import read_tree
 
 
 def tree_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
-    """Return the tree, its words and the heads' areas; `header["id"]` changes with the content.
+    """Return the tree, its words and the top areas of the heads.
+
+    `header["id"]` is a hash of the content.
 
     Args:
         trace: a trace in which the tokens of a tree attend to a sentence.
-        focus: names the site, the layer, and a head if only one is shown.
+        focus: the selection: a site, a layer, and a head if only one head is shown.
     """
     attention = trace.maps[focus.site]
     source, query = trace.fields[attention.memory], trace.fields[attention.query]
@@ -49,13 +51,19 @@ def tree_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
 def _top(
     attention: AttentionMap, layer: int, head: int, step: int, runs: list[tuple[int, int]]
 ) -> list[float]:
-    """Return first word, end (exclusive) and weight of a head's top area; no words are the end."""
+    """Return first word, end (exclusive) and weight of a head's top area.
+
+    If the area touches no word, the first word and the end are 0.
+    """
     span, weight = top_span(attention, layer, head, step)
     return [*touched_runs(span, runs), round(float(weight), 4)]
 
 
 def first_step(header: Mapping[str, Any]) -> int:
-    """Return the step to open with: the last phrase that opens in the first two thirds."""
+    """Return the step that is shown first.
+
+    At this step, the last phrase of the first two thirds opens.
+    """
     steps = len(header["tokens"])
     opening = [node[-1] for node in header["nodes"] if node[-1] <= 2 * steps / 3]
     return int(opening[-1]) if opening else steps - 1
