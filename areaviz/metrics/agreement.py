@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-# What the values allow to compare: whether they differ, their order, or their distance.
+# Levels of measurement: values differ or not, have an order, or have distances.
 LEVELS = ("nominal", "ordinal", "interval")
 Floats = npt.NDArray[np.floating[Any]]
 
@@ -20,9 +20,10 @@ Floats = npt.NDArray[np.floating[Any]]
 def krippendorff_alpha(ratings_RU: Floats, level: str) -> float:
     """Compute Krippendorff's alpha: 1 for perfect agreement, 0 for agreement by chance.
 
-    alpha = 1 - D_o / D_e, the disagreement observed within units over the disagreement expected if
-    the values were assigned to units at random (Krippendorff 2011, "Computing Krippendorff's
-    Alpha-Reliability"). There may be any number of raters, and ratings may be missing.
+    alpha = 1 - D_o / D_e. D_o is the disagreement observed within units. D_e is the disagreement
+    expected if the values were assigned to units at random (Krippendorff 2011, "Computing
+    Krippendorff's Alpha-Reliability"). There may be any number of raters, and ratings may be
+    missing.
 
     Args:
         ratings_RU: The value that each rater gave to each unit, NaN if it is missing. Nominal
@@ -30,8 +31,7 @@ def krippendorff_alpha(ratings_RU: Floats, level: str) -> float:
         level: One of `LEVELS`.
 
     Returns:
-        alpha, or NaN if no unit has two ratings or all values are equal, so that agreement cannot
-        be computed.
+        alpha, or NaN if it is undefined: no unit has two ratings, or all values are equal.
     """
     counts_UV, values_V = _counted(np.asarray(ratings_RU, np.float64))
     if not len(counts_UV) or len(values_V) < 2:
@@ -59,7 +59,7 @@ def _counted(ratings_RU: Floats) -> tuple[Floats, Floats]:
 
 
 def _distances(values_V: Floats, total_V: Floats, level: str) -> Floats:
-    """Return the squared difference of every two values."""
+    """Return the squared distance of each pair of values."""
     if level == "nominal":
         return 1.0 - np.eye(len(values_V))
     places_V: Floats = values_V
