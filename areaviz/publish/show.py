@@ -1,4 +1,4 @@
-"""A page in a notebook: a frame of fitting height, and an image for viewers without frames.
+"""A page in a notebook: a frame as high as the page, and an image for viewers without frames.
 
 The output contains one layer of each map, or the layers in the options. For other layers the page
 shows the code to run.
@@ -34,16 +34,16 @@ HEIGHTS = (200, 4000)
 FIRST_HEIGHT = 640
 """Height in pixels of an automatic frame until its page has reported its height."""
 BESIDE = ("alignment", "overview")
-"""Views whose figures are below the interactive maps: a heat map, and layers by heads."""
+"""Views below the interactive maps by default: a heat map, and an overview of layers and heads."""
 NAME_DIGITS = 16
 ROWS, LETTERS = 12, 60
-"""Largest number of rows of the numbers in an output, and of characters per cell."""
+"""Largest number of rows in the table of an output, and of characters in a cell."""
 HIDDEN_BY_CLASS = "jp-FileSize-hidden"
 """A class that JupyterLab's style sheet hides; nbconvert uses that style sheet.
 
 `nbconvert --sanitize-html` prints the source of frames and scripts as text and removes style
-attributes. An element of this class with a style attribute that shows it is therefore hidden there
-and visible everywhere else.
+attributes. An element that has this class and a style attribute that shows it is therefore hidden
+by nbconvert and visible everywhere else.
 """
 
 
@@ -72,9 +72,9 @@ class Shown:
     def _repr_html_(self) -> str:
         """Return the page in a frame that runs its scripts and can access nothing outside.
 
-        Next to the frame are an image and its numbers, which a script hides. Viewers of untrusted
-        notebooks remove frames and scripts and so show the image and the numbers. Sanitised
-        nbconvert allows no images in HTML and shows the numbers.
+        The output also contains an image and its numbers, and a script hides both. Viewers of
+        untrusted notebooks remove frames and scripts, so they show the image and the numbers.
+        `nbconvert --sanitize-html` also removes images, so it shows only the numbers.
         """
         name = f"areaviz-{hashlib.sha256(self.html.encode()).hexdigest()[:NAME_DIGITS]}"
         style = f"width: 100%; height: {self.height or FIRST_HEIGHT}px; border: 0"
@@ -87,8 +87,8 @@ class Shown:
         script = f"(() => {{\n{text_of('page/frame.js')}\nfitFrames({arguments});\n}})();"
         scripts = element("div", raw("script", script), class_=HIDDEN_BY_CLASS)
         output = element("div", seen, self._numbers(), scripts, class_=name)
-        # Use character references, so that a document in another encoding does not change the
-        # page's scripts, whose hashes are in its security policy.
+        # Use character references, because another encoding of the document would change the page's
+        # scripts. The security policy of the page contains the hashes of the scripts.
         return output.encode("ascii", "xmlcharrefreplace").decode()
 
     def _image(self) -> Markup:
@@ -116,7 +116,7 @@ class Shown:
     def _repr_mimebundle_(
         self, include: Container[str] | None = None, exclude: Container[str] | None = None
     ) -> dict[str, str]:
-        """Return text, page and image; a viewer shows the richest format that it supports.
+        """Return text, page and image. A viewer shows the richest format that it supports.
 
         Args:
             include: the requested MIME types; None for all.
@@ -131,7 +131,7 @@ class Shown:
 def shown_kinds(
     bundle: Mapping[str, Any], include: Container[str] | None, exclude: Container[str] | None
 ) -> dict[str, Any]:
-    """Return the requested MIME types of an output: all if `include` is None."""
+    """Return the requested MIME types of an output. If `include` is None, return all."""
     return {
         kind: content
         for kind, content in bundle.items()
@@ -172,7 +172,7 @@ def show(
     if height is not None and not low <= height <= high:
         raise InputError(
             f"The height is {height:,} pixels but must be between {low} and {high:,}. Choose"
-            " another, or None."
+            " another height, or None."
         )
     chosen = options or PageOptions()
     chosen = (chosen if theme is None else replace(chosen, theme=theme)).checked()
