@@ -1,4 +1,4 @@
-"""Files of the app: written whole or not at all, private, and moved aside without loss."""
+"""Write files of the app whole or not at all, keep them private, and move damaged ones aside."""
 
 from __future__ import annotations
 
@@ -68,14 +68,15 @@ def write_json(path: Path, value: object) -> None:
 
     Raises:
         TypeError: JSON cannot represent the value.
-        ValueError: A number in it is not finite.
+        ValueError: The value contains a number that is not finite.
         BackendError: See `write_whole`.
     """
     text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
     write_whole(path, (_LIST.sub(_on_one_line, text) + "\n").encode())
 
 
-# A list that contains neither lists nor objects. JSON texts cannot contain line breaks.
+# Matches a list that contains neither lists nor objects. JSON texts cannot contain line breaks, so
+# every line break separates two entries.
 _LIST = re.compile(r"\[\n([^\[\]{}]*)\n *\]")
 
 
@@ -93,7 +94,10 @@ def private_folder(path: Path) -> None:
 
 
 def aside_name(path: Path, why: str) -> Path:
-    """Return an unused name next to `path`: its name, the reason, the time and a random part."""
+    """Return an unused name next to `path`.
+
+    It consists of the name of `path`, the reason, the time and a random part.
+    """
     return path.with_name(
         f"{path.name}.{why}-{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(4)}"
     )
@@ -102,12 +106,12 @@ def aside_name(path: Path, why: str) -> Path:
 def set_aside(path: Path, *companions: Path) -> Path:
     """Rename a damaged file to an unused name, and return that name.
 
-    After a crash during the call, every byte is still available under at least one of the names.
+    If the app crashes during the call, each file has its old name, its new name, or both.
 
     Args:
         path: The file.
-        companions: Files that belong to it, whose names are its name with a suffix. They are
-            renamed as well.
+        companions: Files that belong to the file. Their names start with its name. They are renamed
+            as well.
 
     Raises:
         OSError: A file cannot be renamed. `path` keeps its name.
