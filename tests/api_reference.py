@@ -36,11 +36,11 @@ SECTIONS = {
 }
 OPENING = """# Reference
 
-What `areaviz.__all__` has, and so what stays ([releases.md](releases.md)); all else that can be
-imported may change. Written by `python -m tests.api_reference` from signatures and docstrings, and
-compared with them by a test. What the fields of a trace mean is in [trace.md](trace.md), which
-models can be run in [your_models.md](your_models.md), and how other packages join in
-[extensions.md](extensions.md).
+This page lists all names in `areaviz.__all__`. They stay as [releases.md](releases.md) says, and
+everything else that can be imported may change. `python -m tests.api_reference` writes this page
+from signatures and docstrings, and a test compares it with them. [trace.md](trace.md) explains the
+fields of a trace, [your_models.md](your_models.md) says which models can be run, and
+[extensions.md](extensions.md) says how other packages add to areaviz.
 """
 _HEADS = ("Args", "Returns", "Raises")
 

@@ -60,27 +60,27 @@ def attend(
 ) -> Trace:
     """Record the attention of a `transformers` model, a `timm` ViT or any module with attention.
 
-    Each head appears three times: its weights on single items and, derived from it and labelled as
-    derived, the area distribution of its own queries and keys ("... as areas") and the sums of its
-    weights over areas ("... sums"). The model runs without gradients and dropout, and is left
-    unchanged.
+    Each head appears three times. The first map has its weights on single items. The other two are
+    derived and labelled as derived: the area distribution of the head's own queries and keys ("...
+    as areas"), and the sums of its weights over areas ("... sums"). The model runs without
+    gradients and dropout, and is left unchanged.
 
     Args:
         model: The model itself, a local folder of a `transformers` model, or its name on the hub.
             Only safetensors are opened, and no code next to the model is run.
-        inputs: A text, a pair of texts as a tuple, or token ids; a picture (uint8 [height, width,
-            3], PIL or `Picture`) or its pixel values; a text and a picture as a tuple; a chat as a
-            list of messages with a role and a content; a recording (a file, samples [N] or
-            [channels, N], or a mapping with "array" and "sampling_rate"); or the mapping that a
-            tokenizer or processor makes of these, masks included. For any other module its
-            argument, or a tuple or mapping of its arguments.
-        target: Output to force on an encoder-decoder, as a text or token ids. None lets it write,
-            greedily or with the beams of its configuration.
-        steps: Largest number of tokens that it writes, 1 to 1,024.
+        inputs: A text, a pair of texts as a tuple, or token ids. It can also be a picture (uint8
+            [height, width, 3], PIL or `Picture`), its pixel values, or a text and a picture as a
+            tuple. A chat is a list of messages with a role and a content. A recording is a file,
+            samples [N] or [channels, N], or a mapping with "array" and "sampling_rate". You can
+            also give the mapping that a tokenizer or processor makes of these, including masks. For
+            any other module, give its argument, or a tuple or mapping of its arguments.
+        target: Output to force on an encoder-decoder, as a text or token ids. With None, the model
+            writes its own output, greedily or with the beams of its configuration.
+        steps: Largest number of tokens that the model writes, 1 to 1,024.
         tokenizer: Tokenizer of `transformers` if `inputs` is a text; by default that of the folder.
         labels: A text for each item of the input, if there is no tokenizer.
-        area_size: Most items of an area, or rows and columns of one in a picture, 1 to 16. 1 leaves
-            areas out.
+        area_size: Maximum number of items in an area, or of rows and columns in an area of a
+            picture, 1 to 16. With 1 there are no areas.
         name: Name of the model; by default its class or folder.
         processor: Processor of `transformers`, which turns a picture into pixel values; by default
             that of the folder. Without one, the picture is resized to the model's size.
@@ -91,14 +91,14 @@ def attend(
         sites: Names of the sites to keep, such as "encoder self"; None for all.
         example: Example of a batch to read, counted from 0; None for the first. A list of texts
             needs a choice.
-        attribution: Whether the trace also shows what the output depends on by other methods than
-            attention: rollout over the layers ("... rollout") and gradient times input
+        attribution: Whether the trace also shows what the output depends on, measured by methods
+            other than attention: rollout over the layers ("... rollout") and gradient times input
             ("... gradient"). The second takes one backward pass per output.
 
     Raises:
-        InputError: The input does not fit the model, no part of it has attention, its outputs
-            change while it is recorded, a layer over areas takes more than 512 MiB or all layers
-            more than 16 GiB, or a folder has no safetensors.
+        InputError: The input does not fit the model, no part of the model has attention, its
+            outputs change during the recording, a layer over areas takes more than 512 MiB or all
+            layers more than 16 GiB, or a folder has no safetensors.
         BackendError: The data does not fit in memory, and the disk has no room for it.
     """
     options = Options(

@@ -51,16 +51,16 @@ def load_analysis(
     references are `reference_2` and so on), the metadata, `output`, `error` (why there is no
     output), each metric and score by its name, `mqm` and `judged` (means over the raters), and
     `marks`: a list of the marked errors, each with its rater. The name of a rater that is a
-    program, such as xCOMET, ends in "(automatic)"; its errors are in `marks` alone. Columns without
-    values are left out.
+    program, such as xCOMET, ends in "(automatic)". The errors of such a rater are only in `marks`.
+    Columns without values are left out.
 
     Args:
         paths: the files of one dataset, as `areaviz analyse` reads them (examples, outputs,
             scores), and analyses of models (`.jsonl`), which `areaviz analyse --model` writes.
             Analyses alone do not contain the texts of the dataset.
-        columns: roles by the names of columns or files, such as {"mt": "output:alpha"}; the roles
+        columns: maps names of columns or files to roles, such as {"mt": "output:alpha"}. The roles
             of other columns are guessed.
-        errors: one or more files with errors that raters marked; None uses those in `paths` and the
+        errors: one or more files with errors that raters marked. None uses those in `paths` and the
             ratings made in the app on this machine.
 
     Raises:

@@ -62,19 +62,20 @@ class OwnAlignment:
 def best_alignment(examples: Sequence[Linked], site: str = SITE) -> OwnAlignment:
     """Choose the heads of a model that together align best with known links or boxes.
 
-    Every second example chooses the heads, greedily and at most five, each at its own or at the
-    next step. The other examples report the error next to the baselines.
+    Every second example is used to choose at most five heads, greedily. Each head is read at its
+    own step or at the next one. The other examples are used to report the error and the baselines.
 
     Args:
         examples: At least 20 traces of one model, such as those of `attend` with a given target.
-            Each has its links, a set of (word attended to, word that attends), or its boxes, the
-            rectangles of each query: {2: [(0.1, 0.2, 0.5, 0.9)]}, with left, top, right and bottom
-            as shares of the memory. Words and queries count from 0.
+            Each trace comes with its links or its boxes. Links are a set of (word attended to, word
+            that attends). Boxes are the rectangles of each query, such as {2: [(0.1, 0.2, 0.5,
+            0.9)]}, with left, top, right and bottom as shares of the memory. Words and queries
+            count from 0.
         site: The site of the map.
 
     Raises:
         InputError: There are fewer than 20 examples, an example is not a trace with its links or
-            boxes, one of them does not exist, or a trace lacks the site or has other layers and
+            boxes, a link or box does not exist, or a trace lacks the site or has other layers and
             heads.
     """
     known = _known(examples, site)

@@ -27,11 +27,11 @@ class PageOptions:
         areas: the largest number of areas per query and head, 4 to 64. Fewer areas make a smaller
             page and less exact means over several items.
         limit: the largest size of the page in bytes, 128 KiB to 256 MiB.
-        views: names of views to add as collapsed figures where they apply; they show the layer at
+        views: names of views to add as collapsed figures where they apply. They show the layer at
             which the page opens.
         theme: "light", "dark", or "auto", which follows the reader's system.
-        language: the language of the page's own texts, "en" or "de". Figures, and components
-            other than the ribbon and the grid, stay English.
+        language: the language of the page's own texts, "en" or "de". Figures are always in English,
+            and so are components other than the ribbon and the grid.
     """
 
     title: str = ""

@@ -149,19 +149,20 @@ def show(
 ) -> Shown | AttentionWidget:
     """Return the interactive view of a trace, for the last line of a notebook cell.
 
-    With the extra `areaviz[notebook]` it is a widget: `widget.focus` is the current selection and
-    can be read and set, and layers are loaded from this process when they are selected. Without the
-    extra it is a page in a frame. The saved output contains the opening layer of every site, or
-    the layers in `options.layers`. Below it are a heat map and an overview of layers and heads,
-    unless `options` names other views. A viewer that cannot show pages shows a still image.
+    With the extra `areaviz[notebook]`, the view is a widget. You can read and set `widget.focus`,
+    the current selection. The widget loads layers from this process when they are selected. Without
+    the extra, the view is a page in a frame. The saved output contains the opening layer of every
+    site, or the layers in `options.layers`. Below the maps are a heat map and an overview of layers
+    and heads, unless `options` names other views. A viewer that cannot show pages shows a still
+    image.
 
     Args:
         trace: the trace.
-        focus: the selection with which it opens.
+        focus: the selection with which the view opens.
         options: the content of the page; the default includes all sites.
         height: the height in pixels, 200 to 4,000, with scrolling; None fits the frame to the page.
         theme: "light", "dark" or "auto"; None uses that of the options.
-        widget: whether to return a widget; None does so if the extra is installed.
+        widget: whether to return a widget. None returns one if the extra is installed.
 
     Raises:
         InputError: the extra is missing, the height is out of range, the page would exceed its size

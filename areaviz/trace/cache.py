@@ -102,11 +102,11 @@ def from_cache(
     """Make a trace from a TransformerLens `ActivationCache`, or from any arrays cached by name.
 
     Every site gets the sums of its weights over areas. If the cache also has the scores
-    (`hook_attn_scores`), the site gets the areas that its queries and keys would choose.
+    (`hook_attn_scores`), the site also gets the area distribution of its queries and keys.
 
     Args:
         cache: The result of `run_with_cache`, or a mapping from names to weights [H, Q, N] or
-            [batch, H, Q, N]. One number in each name is that of the layer, as in
+            [batch, H, Q, N]. Each name contains the number of the layer, as in
             "transformer.h.0.attn". Tensors may require gradients, be on a GPU or be bfloat16.
         source: A label for each item of the text, such as `model.to_str_tokens(text)`. For an
             encoder-decoder, the labels of its input. By default the numbers of the items.
@@ -118,8 +118,8 @@ def from_cache(
         name: Name of the model: letters, digits, dots, hyphens and underscores.
 
     Raises:
-        InputError: No name of weights contains `keys`, two attentions would have the same site, or
-            the arrays are invalid as for `from_arrays`.
+        InputError: No name of weights contains `keys`, two arrays of weights would have the same
+            site, or the arrays are invalid as for `from_arrays`.
     """
     check_range("area_size", area_size, AREA_SIZES)
     request = Request(model_name(name), "")

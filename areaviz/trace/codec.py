@@ -139,7 +139,8 @@ def load(source: Path | str | BinaryIO, fetch: Fetch | None = None) -> Trace:
 
     Args:
         source: A path, or an open, seekable binary file.
-        fetch: Gets weights that were left out for the wire. Files are complete.
+        fetch: Function that gets the weights that a message between app and server leaves out.
+            Files are complete.
 
     Raises:
         InputError: The file is not a trace, is damaged, is too large, was written by a newer

@@ -65,9 +65,9 @@ def without_traceback(error: InputError) -> InputError:
 
 
 class BackendError(RuntimeError):
-    """The input is valid but the work failed, such as for a damaged checkpoint or lack of memory.
+    """The input is valid but the work failed.
 
-    The message says what to do.
+    Examples are a damaged checkpoint and lack of memory. The message says what to do.
     """
 
 

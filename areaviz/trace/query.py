@@ -137,7 +137,7 @@ def densest_areas(
 ) -> list[Attended | None]:
     """Return the densest area of every query, with its share, or None if everything is masked.
 
-    It is the smallest span or rectangle that holds at least `mass` of the item shares
+    The densest area is the smallest span or rectangle that holds at least `mass` of the item shares
     (`item_shares`).
 
     Raises:
@@ -152,7 +152,10 @@ def densest_areas(
 def top_queries(
     attention: AttentionMap, layer: int, head: int | None, item: int, k: int = 3
 ) -> list[Attending]:
-    """Return the k queries that attend most to areas with an item, without those of weight 0."""
+    """Return the k queries that attend most to areas that contain an item.
+
+    Queries with weight 0 are left out.
+    """
     found = weights.largest_entries(coverage(attention, layer, head)[:, item], k)
     return [Attending(query, weight) for query, weight in _pairs(found)]
 
@@ -161,7 +164,7 @@ def top_queries(
 def coverage(attention: AttentionMap, layer: int, head: int | None) -> FloatArray:
     """Return the attention of every item, summed over all areas that contain it: float32 [Q, N].
 
-    A row sums to the mean size of an attended area, not to 1 (Li et al. 2019, Eq. 4: sums).
+    A row sums to the mean size of an attended area and not to 1 (Li et al. 2019, Eq. 4).
     """
     return weights.coverage(_weights(attention, layer, head), attention.grid)
 

@@ -75,7 +75,7 @@ class AttentionMap:
 
     # For example "encoder self", "decoder self" or "encoder-decoder".
     site: str
-    # Names of the fields that attend and are attended to.
+    # Name of the field that attends. `memory` names the field that is attended to.
     query: str
     memory: str
     # The areas of the memory.
@@ -88,8 +88,9 @@ class AttentionMap:
     # Index of the chosen area for hard attention, int64 [L, H, Q]. None for soft attention, which
     # reads all areas by their weights.
     chosen: IntArray | None = None
-    # Length of this attention's context, float32 [L, H, Q], 0 or more, if the contexts of several
-    # attentions are added. It shows how much this attention contributes to the sum.
+    # Length of the context vector of this attention, float32 [L, H, Q], 0 or more. None unless the
+    # contexts of several attentions are added. It shows how much this attention contributes to the
+    # sum.
     strength: FloatArray | None = None
     # Text for users: what a derived map was computed from, such as areas for a head that attends to
     # single items. "" if the model itself attended in this way.
@@ -139,7 +140,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True, repr=False)
 class Trace:
-    """One decoded example. The keys of fields, maps and gazes are their names and sites."""
+    """One decoded example. Fields are stored by name, maps and gazes by site."""
 
     request: Request
     fields: Mapping[str, Field]
@@ -148,7 +149,7 @@ class Trace:
     # Facts about the run for users, such as "device", "seconds" or "warning".
     details: Mapping[str, str] = field(default_factory=dict)
     version: int = VERSION
-    # The locations of a picture that were read.
+    # The locations of a picture that the model read.
     gazes: Mapping[str, Gaze] = field(default_factory=dict)
 
     @property

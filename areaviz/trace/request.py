@@ -42,25 +42,25 @@ class Request:
     model: str
     # The input, or "" for a model that takes only a picture, a sound or a clip.
     text: str
-    # "greedy" or "beam", and the width of the beam, 1..16.
+    # "greedy" or "beam". `beam` is the width of the beam, 1..16.
     method: str = "greedy"
     beam: int = 4
     # Largest area, 1..16 items, or None for the size that the model was trained with.
     area_size: int | None = None
     # Seed for models that sample, 0..2^32-1.
     seed: int = 0
-    # For models that take a picture.
+    # The picture, for models that take one.
     picture: Picture | None = None
     # Whether a model that chooses where to look samples its choices, with the seed. Otherwise it
     # takes the most probable ones.
     sample: bool = False
-    # A given output that is read in place of an output of the model.
+    # An output that the model reads instead of writing its own.
     target: str | None = None
     # The interventions, which are applied together.
     changes: tuple[Change, ...] = ()
-    # For models that listen.
+    # The sound, for models that take one.
     sound: Sound | None = None
-    # For models that watch.
+    # The clip, for models that take one.
     clip: Clip | None = None
     # Whether the trace also includes attributions: what the output depends on, measured by methods
     # other than attention.
@@ -100,24 +100,24 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Focus:
-    """The selection that is viewed in a trace."""
+    """The part of a trace that a view shows."""
 
     # Site of an attention map.
     site: str
-    # Counted from 0. With head None, the view shows all heads.
+    # Layer, counted from 0. If `head` is None, the view shows all heads.
     layer: int = 0
     head: int | None = None
     # "query" if `items` are queries (what do they attend to?), "memory" if they are memory items
     # (which queries attend to them?).
     side: str = "query"
-    # Counted from 0, possibly several.
+    # The selected items, counted from 0.
     items: tuple[int, ...] = ()
-    # What users select, "item" (a token of the model) or "word".
+    # What users can select: an "item" (a token of the model) or a "word".
     unit: str = "item"
-    # Top areas of "any" size, or of "several" items, two or more. If keys are means, the top area
-    # of any size is always a single item.
+    # Size of the top areas: "any", or "several" for two or more items. If the key of an area is the
+    # mean of its items' keys, the top area of any size is always a single item.
     areas: str = "any"
-    # Display of the map: its "heaviest" areas, the "coverage" of items, or the "densest" area.
+    # What the view shows: the "heaviest" areas, the "coverage" of items, or the "densest" area.
     reading: str = "heaviest"
     # Minimum share that a densest area holds, 30..90 per cent.
     mass: int = 50
