@@ -60,7 +60,7 @@ def test_digit_readers_refuse_what_they_cannot_do() -> None:
         replace(request, changes=(Weigh("glimpses", (0,)),)),
     ]
     messages = [one["error"] for one in documents(live("ram-centred"), requests)]
-    assert "reads pictures" in messages[0]
+    assert "needs a picture" in messages[0]
     assert "nor given an output" in messages[1]
     assert "not at areas" in messages[2]
     assert "neither changed" in messages[3]
