@@ -1,8 +1,9 @@
 """Anchors of tokens: the characters of a text that each token stands for.
 
 Tokenizers normalise a text before they split it (NFKC, lower case, no accents) and spell tokens in
-their own ways (bytes, markers for spaces). If a tokenizer returns offsets, these are completed.
-Otherwise tokens and text are folded to one spelling, aligned by edit distance and mapped back.
+their own ways (bytes, markers for spaces). If a tokenizer returns offsets, gaps in them are
+filled. Otherwise tokens and text are folded to one spelling and aligned by edit distance, and the
+result is mapped back to the text.
 
 Shapes: S symbols of the tokens, C characters of the folded text.
 """
@@ -42,7 +43,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class _Spelling:
-    """Tokens as a sequence of folded characters. One or several tokens share each character."""
+    """Tokens as one sequence of folded characters. Several tokens can share a character."""
 
     # Code points, or WILDCARD for an unknown token: int64 [S].
     codes_S: npt.NDArray[np.int64]
@@ -71,7 +72,7 @@ def anchor_pieces(text: str, pieces: Sequence[Piece]) -> list[Span]:
     symbols = zip(spelling.codes_S.tolist(), spelling.owners, path, strict=True)
     for code, (first, last), index in symbols:
         for owner in range(first, last + 1):
-            # The space before a word is part of its token but not of its place.
+            # A token can contain the space before its word, but its span does not.
             if index >= 0 and (code != BLANK or spelling.blanks[owner]):
                 known = spans[owner]
                 spans[owner] = (known[0] if known else places[index], places[index] + 1)
@@ -79,7 +80,7 @@ def anchor_pieces(text: str, pieces: Sequence[Piece]) -> list[Span]:
 
 
 def complete_offsets(text: str, pieces: Sequence[Piece], offsets: Sequence[Span]) -> list[Span]:
-    """Return a tokenizer's offsets, completed, or an alignment if it covers more of the text.
+    """Return the completed offsets of a tokenizer, or an alignment that covers more of the text.
 
     Tokenizers return empty offsets for spaces, leave out accents that they strip, and shift offsets
     after a character that they drop.
@@ -106,7 +107,7 @@ def fold_character(character: str) -> str:
 
 
 def _folded(text: str) -> tuple[npt.NDArray[np.int64], list[int]]:
-    """Return the folded characters of a text, and the place in the text of each."""
+    """Return the folded characters of a text, and where each of them is in the text."""
     codes, places = [], []
     for place, character in enumerate(text):
         for one in fold_character(character):
@@ -193,7 +194,7 @@ def _decoded(letters: Letters) -> Iterator[tuple[str, int, int]]:
             yield letter, owner, owner
             at += 1
             continue
-        # The leading one bits of the first byte give the number of bytes of a UTF-8 character.
+        # The number of leading 1 bits in the first byte gives the length of a UTF-8 character.
         length = max(1, 8 - (letter ^ 0xFF).bit_length())
         part = letters[at : at + length]
         numbers = [one for one, _ in part if isinstance(one, int)]
@@ -212,7 +213,7 @@ def _decoded(letters: Letters) -> Iterator[tuple[str, int, int]]:
 def _completed(
     text: str, pieces: Sequence[Piece], spans: Sequence[Span | None], blanks: Sequence[int]
 ) -> list[Span]:
-    """Return the spans, with places from the gaps for tokens that have none."""
+    """Return all spans. A token without a span gets one between those of its neighbours."""
     starts = [len(text)] * (len(spans) + 1)
     for number in range(len(spans) - 1, -1, -1):
         span = spans[number]
@@ -228,7 +229,7 @@ def _completed(
 
 
 def _widened(text: str, pieces: Sequence[Piece], spans: Sequence[Span | None]) -> list[Span | None]:
-    """Return the spans, with unknown tokens extended to the tokens around them."""
+    """Return the spans. Those of unknown tokens are extended up to the neighbouring spans."""
     wider, at = list(spans), 0
     for number, span in enumerate(spans):
         if span is None:
@@ -244,7 +245,7 @@ def _widened(text: str, pieces: Sequence[Piece], spans: Sequence[Span | None]) -
 
 
 def _place_between(text: str, gap: Span, piece: Piece, blanks: int) -> Span:
-    """Return the place of a token without one, within the characters before the next token."""
+    """Return a span for a token that has none, in the gap before the next token."""
     start, end = gap
     between = text[start:end]
     if piece.is_special and not piece.is_unknown:
