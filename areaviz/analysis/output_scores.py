@@ -37,7 +37,7 @@ def score_outputs(
         for place, (values, example) in enumerate(zip(found, examples, strict=True))
         if values.keys() == {"length"} and example.references
     ]
-    # Score sentences with one reference together, which is several times as fast.
+    # One call for all sentences that have a single reference is several times as fast.
     single = [place for place in scored if len(examples[place].references) == 1]
     bleu, chrf = sentence_scores(
         [outputs[place] for place in single], [examples[place].references[0] for place in single]

@@ -1,7 +1,7 @@
-"""Symptoms: properties of an output that can be worse, as numbers where higher is better.
+"""Symptoms: properties in which an output can be bad, as numbers. A higher number is better.
 
-All symptoms except scores are measured against the reference, because a form such as repetition can
-be correct: "a small circle above a small square".
+All symptoms except scores compare the output with its reference. For example, not all repetition
+is wrong: "a small circle above a small square".
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from areaviz.analysis.themes.material import FloatArray, Written
 from areaviz.analysis.themes.pairs import Pair
 from areaviz.analysis.themes.words import WORD_CLASSES
 
-# Number of examples with a word of a class in their reference that make the class a symptom.
+# A word class becomes a symptom if at least this many references contain a word of it.
 LEAST_OF_CLASS = 40
-# Longest texts in words whose order is compared, which takes the product of their lengths.
+# The order of words is compared only in texts of up to this many words, to save time.
 MAX_ORDERED = 150
 
 
@@ -28,10 +28,11 @@ class Symptom:
 
     Attributes:
         title: what it is, such as "colours of the reference found".
-        phrase: says a value of it in a sentence, at {}.
-        values_E: one for every example, higher is better, NaN where it does not apply.
-        is_share: whether the values are shares, said in per cent.
-        sign: -1 where people say the value the other way round: low is good, or what is missing.
+        phrase: a clause that states a value, which replaces {}.
+        values_E: a value for every example, NaN if the symptom does not apply to it.
+        is_share: whether the values are shares, which sentences state in per cent.
+        sign: -1 if `values_E` has the values negated, so that higher is better. Sentences state
+            them with the opposite sign.
     """
 
     title: str
@@ -42,7 +43,7 @@ class Symptom:
 
     @property
     def points(self) -> float:
-        """The factor that converts a difference to points of 100."""
+        """The factor that converts a difference to points on a scale from 0 to 100."""
         if self.is_share:
             return 100.0
         return 100.0 if np.nanmax(np.abs(self.values_E), initial=0) <= 1.5 else 1.0
@@ -52,8 +53,8 @@ def find_symptoms(written: Written, pairs: Sequence[Pair]) -> tuple[Symptom, ...
     """Return all symptoms of one system's outputs.
 
     Args:
-        written: by the system.
-        pairs: its outputs with the references.
+        written: the outputs of the system and their measurements.
+        pairs: each output with its closest reference.
     """
     found = [_of_score(score.title, score.values, score.better) for score in written.scores]
     if any(pair.reference for pair in pairs):
@@ -122,19 +123,19 @@ def _of_form(pairs: Sequence[Pair | None]) -> list[Symptom]:
     return [
         Symptom(
             "missing length",
-            "outputs are {} too short against the reference",
+            "{} of the references' length is missing from the outputs",
             np.array(short_E),
             sign=-1,
         ),
         Symptom(
             "surplus length",
-            "{} of the outputs' length is surplus against the reference",
+            "{} of the outputs' length exceeds the reference",
             np.array(long_E),
             sign=-1,
         ),
         Symptom(
             "repetition",
-            "{} of the outputs' words repeat what the reference does not",
+            "{} of the outputs' words are repetitions that the reference does not have",
             np.array(repeated_E),
             sign=-1,
         ),
@@ -167,13 +168,13 @@ def _of_classes(pairs: Sequence[Pair | None]) -> list[Symptom]:
 
 
 def _repeated_pairs(words: Sequence[str]) -> int:
-    """Return the number of neighbouring word pairs that repeat an earlier one in the text."""
+    """Return how many pairs of neighbouring words repeat an earlier pair of the text."""
     pairs = list(pairwise(words))
     return len(pairs) - len(set(pairs))
 
 
 def _order(pair: Pair) -> float:
-    """Return the share of common words that are in the reference's order, NaN for few."""
+    """Return the share of common words in the reference's order, NaN for few or too many words."""
     shared = pair.shared
     if shared < 3 or max(len(pair.output), len(pair.reference)) > MAX_ORDERED:
         return np.nan
@@ -183,8 +184,8 @@ def _order(pair: Pair) -> float:
 def longest_common_run(first: Sequence[str], second: Sequence[str]) -> int:
     """Return the length of the longest common subsequence of two sequences of words.
 
-    Words are bits of one integer, so that a row of the table takes a few machine operations
-    (Hyyrö 2004, "Bit-parallel LCS-length computation revisited").
+    The bits of one integer hold a row of the usual table of lengths, so a row takes only a few
+    operations (Hyyrö 2004, "Bit-parallel LCS-length computation revisited").
     """
     places: dict[str, int] = {}
     for place, word in enumerate(first):
