@@ -17,8 +17,8 @@ _NOT_MEASURED = "not measured"
 def read_cards(checkpoints: Path) -> list[Card]:
     """Return the cards of a folder of checkpoints in reading order.
 
-    The order is: by task, character level first, small before large, by what the pictures show,
-    regular attention before area attention.
+    Cards are sorted by task, level (characters first), size (small first), what the pictures show,
+    and attention (regular before area).
 
     Raises:
         BackendError: A card cannot be read. The message names it.
@@ -35,10 +35,10 @@ def read_cards(checkpoints: Path) -> list[Card]:
 
 
 def summary_lines(cards: Sequence[Card]) -> list[str]:
-    """Return a small table: the model that each page opens with, next to its regular twin.
+    """Return a small table with the model that each page opens with and its regular twin.
 
-    A task without such a model has a row for each of its models. The twin has the same `pair` and
-    regular attention.
+    The twin is the model with the same `pair` and regular attention. If there is no card of the
+    model that a task's page opens with, the table has a row for each model of the task.
     """
     lines = [
         markdown_row(["Task", "Model", "Metric", "Result", "Regular attention"]),
@@ -112,7 +112,7 @@ def _shown(task: Task, key: str, value: float | None) -> str:
 
 
 def _size_table(task: Task, cards: Sequence[Card]) -> Iterator[str]:
-    """Yield a table with the BLEU that a paper reports for each size."""
+    """Yield a table of our results and the BLEU that the paper reports for the same size."""
     names = task.measures.values()
     heads = ["Model", "Size", "Attention", "Parameters", *names, "The paper's BLEU, other data"]
     yield markdown_row(heads)
@@ -147,7 +147,7 @@ def _difference(task: Task, regular: Card, area: Card) -> str:
 
 
 def _paper_tables(task: Task, cards: Sequence[Card]) -> Iterator[str]:
-    """Yield a table per kind of network with all sizes of the paper, and our result for each."""
+    """Yield a table per kind of network, with the paper's result and ours for each size."""
     for network, reported in task.by_network.items():
         yield ""
         heads = ["Level", f"{network}, size", "Paper, regular", "Paper, area"]
@@ -162,7 +162,10 @@ def _paper_tables(task: Task, cards: Sequence[Card]) -> Iterator[str]:
 
 
 def _ours(task: Task, cards: Sequence[Card], place: tuple[str, str, str]) -> float | None:
-    """Return our result at a level, a size and a mechanism of the paper; external models differ."""
+    """Return our result for a level, a size and a mechanism of the paper, or None.
+
+    Models whose areas differ from those of the paper do not count.
+    """
     for card in cards:
         # If models differ only in their seed, the first one counts.
         if (card.level, card.size, card.mechanism) == place and card.is_as_published:
@@ -171,7 +174,7 @@ def _ours(task: Task, cards: Sequence[Card], place: tuple[str, str, str]) -> flo
 
 
 def _other_sets(task: Task, cards: Sequence[Card]) -> Iterator[str]:
-    """Yield a table of the results on all datasets other than the one that counts."""
+    """Yield a table of the results on all datasets except the headline one."""
     rows = []
     for card in cards:
         for dataset in sorted(set(card.figures) - {task.headline}):
