@@ -1,11 +1,11 @@
 """J-HMDB: 928 clips of one second in which a person does one of 21 actions (Jhuang et al. 2013).
 
 Each clip has a sentence (Gavrilyuk et al. 2018) and the person's box in 12 evenly spaced frames.
-The clips are cut from third-party films and uploads, for research and education only. They are read
-from the user's folder, and no frame or sentence is part of this repository. The splits are this
-project's own: no film occurs in two of them.
+The clips are parts of films and uploads of third parties. They are for research and education
+only. They are read from the user's folder, and no frame or sentence is part of this repository. The
+splits are this project's own. All clips of a film are in one split.
 
-Shapes: N clips, F = 12 frames, H, W of a frame in pixels.
+Shapes: N clips, F = 12 frames, H height and W width of a frame in pixels.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _FOLDER = "video_jhmdb"
 class Film:
     """Everything known about a clip except its pixels."""
 
-    # Name of its picture in the archive.
+    # Name of the picture in the archive that stores its frames.
     name: str
     # One of 21 actions, such as "brush_hair".
     action: str
-    # Lower-cased, with words separated by single spaces.
+    # The sentence in lower case, with single spaces between words.
     text: str
     # The person's box in each frame.
     boxes: tuple[Box, ...]
@@ -58,7 +58,7 @@ def read_frames(folder: Path, films: Sequence[Film]) -> Iterator[Pixels]:
     """Yield the frames of each clip, uint8 [F, H, W, 3]. Needs Pillow.
 
     Raises:
-        FileNotFoundError: The archive, or a clip in it, is not in `folder`.
+        FileNotFoundError: The archive is not in `folder`, or a clip is not in the archive.
     """
     path = _there(folder / _FOLDER / "clips.tar")
     with tarfile.open(path) as archive:
