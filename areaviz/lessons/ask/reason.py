@@ -1,4 +1,4 @@
-"""Question 13: is looking a reason? A banned area, then a hidden word."""
+"""Question 13: is looking a reason? First an area is banned, then a word is hidden."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def looked() -> Looking:
 
 
 def ask(texts: Texts) -> Asked:
-    """Ask what a translator writes once its area is banned.
+    """Ask what a translator writes if it may not read an area that many of its heads take.
 
     Raises:
-        ValueError: The ban changes the output, or hiding the word does not.
+        ValueError: The ban changes the output, or hiding the word does not change it.
     """
     found = looked()
     plain, hidden = output_text(found.plain), output_text(found.hidden)
