@@ -29,11 +29,11 @@ Vector = Mapping[tuple[str, ...], float]
 
 
 def caption_words(text: str) -> list[str]:
-    """Return the words to compare: lower-cased, without punctuation, "man's" as "man" and "'s".
+    """Return the words of a text in lower case, without punctuation; "man's" is "man" and "'s".
 
-    The result is close to the Penn Treebank tokenizer of COCO's script, which needs Java. Words
-    with hyphens stay whole in both, but "don't" becomes "don" and "'t" here, and symbols such as $
-    or % are dropped.
+    The result is close to the Penn Treebank tokenizer of COCO's script, which needs Java. Both keep
+    words with hyphens whole. Unlike COCO's script, this function splits "don't" into "don" and "'t"
+    and drops symbols such as $ or %.
     """
     return _WORD.findall(text.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))
 
@@ -43,13 +43,13 @@ def caption_scores(
 ) -> dict[str, float | int | str]:
     """Score one caption for each picture against all references of that picture.
 
-    - bleu_1..bleu_4: corpus BLEU without smoothing, 0..100, with the reference nearest in length
-      for each caption (Papineni et al. 2002). COCO's script gives equal scores, except that it
-      returns almost 0 rather than 0 if no n-gram matches.
+    - bleu_1..bleu_4: corpus BLEU without smoothing, 0..100 (Papineni et al. 2002). The length of
+      each caption is compared with the reference that is nearest in length. COCO's script gives
+      equal scores, except that it returns almost 0 rather than 0 if no n-gram matches.
     - bleu_signature: the signature of sacrebleu.
     - rouge_l: mean over pictures, 0..100.
     - cider_d: mean over pictures, 0..10, see `cider_d`.
-    - length_ratio: words in captions divided by words in the nearest references.
+    - length_ratio: words in captions divided by words in the references nearest in length.
     - captions: number of captions.
 
     Raises:
@@ -58,8 +58,8 @@ def caption_scores(
     if not hypotheses or len(hypotheses) != len(references) or not all(references):
         lacking = sum(not texts for texts in references)
         raise ValueError(
-            f"Scores need a caption and its references for every picture, got {len(hypotheses)}"
-            f" captions, references for {len(references)} pictures, {lacking} of them empty."
+            f"Scores need a caption and its references for every picture. Got {len(hypotheses)}"
+            f" captions for {len(references)} pictures, of which {lacking} have no references."
         )
     made = [caption_words(text) for text in hypotheses]
     wanted = [[caption_words(text) for text in texts] for texts in references]
@@ -89,10 +89,11 @@ def _bleu(made: Sequence[Words], wanted: Sequence[Sequence[Words]]) -> dict[str,
 def rouge_l(hypothesis: Words, references: Sequence[Words]) -> float:
     """Compute ROUGE-L (Lin 2004) of one caption against its references, 0..1.
 
-    With l the longest common subsequence (Chen et al. 2015, Eq. 10-12): P = max l / |hypothesis|, R
-    = max l / |reference|, score = (1 + beta^2) R P / (R + beta^2 P). The maxima are taken
-    separately, so P and R may come from different references. The best F of a single reference
-    would be lower or equal. The score is 0 if no word is shared.
+    The score is (1 + beta^2) R P / (R + beta^2 P), with P = max l / |hypothesis| and R = max l /
+    |reference| (Chen et al. 2015, Eq. 10-12). Here l is the length of the longest common
+    subsequence of the caption and a reference. The maxima are taken separately, so P and R may come
+    from different references. The score against a single reference is never higher. The score is 0
+    if no word is shared.
     """
     precision = recall = 0.0
     for reference in references:
@@ -108,8 +109,8 @@ def rouge_l(hypothesis: Words, references: Sequence[Words]) -> float:
 def common_subsequence(left: Words, right: Words) -> int:
     """Return the length of the longest common subsequence of two sequences, gaps allowed.
 
-    The rows of the usual table of lengths differ by 0 or 1 between neighbours. A row is therefore
-    stored as the bits of one integer, in which a bit is 0 where the length grows (Hyyrö 2004).
+    In a row of the usual table of lengths, neighbours differ by 0 or 1. A row is therefore stored
+    as the bits of one integer, in which a bit is 0 where the length grows (Hyyrö 2004).
     """
     places: dict[str, int] = {}
     for place, word in enumerate(right):
@@ -125,19 +126,19 @@ def common_subsequence(left: Words, right: Words) -> int:
 def cider_d(hypotheses: Sequence[Words], references: Sequence[Sequence[Words]]) -> list[float]:
     """Compute CIDEr-D (Vedantam et al. 2015, sections 4 and 6.2) of each picture's caption, 0..10.
 
-    For n = 1..4, a caption is a vector g with an entry for each of its n-grams: its count times its
-    rarity, log(pictures / pictures with the n-gram in any reference). A caption c and a reference s
-    are compared by
+    For n = 1..4, a caption is a vector g with an entry for each of its n-grams: the count of the
+    n-gram times its rarity. The rarity is log(pictures / pictures with the n-gram in any
+    reference). A caption c and a reference s are compared by
 
         10 / 4 * sum over n of exp(-(|c| - |s|)^2 / (2 sigma^2))
                              * min(g(c), g(s)) . g(s) / (||g(c)|| ||g(s)||)
 
     The score of a picture is the mean over its references. Counts are not divided by the length of
-    the caption: Eq. 1 of the paper does that, but the authors' script does not, and because of the
-    minimum the results differ.
+    the caption, as in the authors' script. Eq. 1 of the paper divides them. Because of the minimum,
+    this gives other results.
 
     Rarity is counted over the given references, so scores depend on the evaluated set. An n-gram
-    that occurs in every picture counts nothing, and a single picture always scores 0. Papers often
+    that occurs in every picture adds nothing, and a single picture always scores 0. Papers often
     print 100 times the mean.
     """
     rarity = _rarity(references)
@@ -174,7 +175,7 @@ def _vectors(words: Words, rarity: Vector, unseen: float) -> list[Vector]:
 
 
 def _similarity(made: Sequence[Vector], wanted: Sequence[Vector]) -> float:
-    """Return the mean cosine over n, with entries of `made` limited to those of `wanted`."""
+    """Return the mean cosine over n. No entry of `made` counts as more than that of `wanted`."""
     total = 0.0
     for one, other in zip(made, wanted, strict=True):
         shared = 0.0

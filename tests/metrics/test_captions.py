@@ -255,13 +255,13 @@ def test_case_and_punctuation_do_not_matter() -> None:
 @pytest.mark.parametrize("hypotheses", [[], ["a"], ["a", "b", "c"]], ids=["none", "fewer", "more"])
 def test_every_picture_needs_its_caption(hypotheses: list[str]) -> None:
     with pytest.raises(
-        ValueError, match=f"got {len(hypotheses)} captions, references for 2 pictures, 0 of them"
+        ValueError, match=f"Got {len(hypotheses)} captions for 2 pictures, of which 0 have no"
     ):
         caption_scores(hypotheses, [["a"], ["b"]])
 
 
 def test_every_picture_needs_a_reference() -> None:
-    with pytest.raises(ValueError, match="1 of them empty"):
+    with pytest.raises(ValueError, match="of which 1 have no references"):
         caption_scores(["a", "b"], [["a"], []])
-    with pytest.raises(ValueError, match="got 0 captions"):
+    with pytest.raises(ValueError, match="Got 0 captions"):
         caption_scores([], [])
