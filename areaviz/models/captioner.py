@@ -1,7 +1,7 @@
 """The captioning Transformer: it encodes a grid of picture features and writes a sentence.
 
-Li et al. 2019, section 4.2: the first layers use 2-D areas of at most 3 x 3 cells in the encoder's
-self-attention and in the attention from the caption to the picture.
+The first layers use 2-D areas of at most 3 x 3 cells (Li et al. 2019, section 4.2). They use them
+in the encoder's self-attention and in the attention from the caption to the picture.
 
 Shapes: B batch, N captions, M = G * G cells, C channels, T words, W model width, V vocabulary.
 """
@@ -31,7 +31,7 @@ from areaviz.models.network import Pass, PictureNetwork
 
 @dataclass(frozen=True, slots=True)
 class CaptionerConfig(TransformerOptions):
-    """The options of the network; areas and the convolution apply to the grid only.
+    """The options of the network. Areas, and the convolution over keys, apply to the grid only.
 
     Args:
         encoder: options of the picture encoder, see `EncoderConfig`.
@@ -87,18 +87,21 @@ class CaptionTransformer(TransformerBase, PictureNetwork):
         initialise(self, self.embedding)
 
     def areas(self, name: str) -> AreaOptions:
-        """Return the areas of the first layer on a field; only the picture has areas."""
+        """Return the areas that the first layer forms on a field. Only the picture has areas."""
         return self.config.areas(0) if name == "picture" else AreaOptions()
 
     def forward(self, features_BMC: Tensor, target_NT: Tensor) -> Tensor:
-        """Return logits [N, T, V] of the word after each word of N captions, picture by picture."""
+        """Return logits [N, T, V]: for each word of N captions, those of the next word.
+
+        The captions are sorted by picture.
+        """
         memory_BMW, _ = self.encode(features_BMC)
         return self.decode(memory_BMW, None, target_NT, need_weights=False).logits
 
     def attend(
         self, features_BMC: Tensor, target_BT: Tensor, changed: NetworkInterventions = UNCHANGED
     ) -> Pass:
-        """Return the logits with the area weights of every site from this pass."""
+        """Run one pass and return its logits and the area weights of every site."""
         memory_BMW, encoder_self = self.encode(features_BMC, need_weights=True, changed=changed)
         run = self.decode(memory_BMW, None, target_BT, need_weights=True, changed=changed)
         return Pass(run.logits, {"encoder self": encoder_self, **run.weights})
@@ -117,7 +120,7 @@ class CaptionTransformer(TransformerBase, PictureNetwork):
     def write(
         self, features_BMC: Tensor, changed: NetworkInterventions = UNCHANGED
     ) -> TransformerStepper:
-        """Return the decoder over these pictures, which writes one word at a time."""
+        """Return a decoder that reads these pictures and writes one word at a time."""
         memory_BMW, _ = self.encode(features_BMC, changed=changed)
         return self.stepper(memory_BMW, None, changed)
 

@@ -1,4 +1,4 @@
-"""The base of all generating networks, and the result of a pass over one.
+"""The base of all generating networks, and the result of one pass through a network.
 
 Shapes: B examples, T target items, M memory items, C channels, V vocabulary, H heads, Q queries, R
 areas.
@@ -23,13 +23,14 @@ Sites = Mapping[str, tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """One teacher-forced pass; each mapping has one tensor per layer for every site.
+    """The result of a teacher-forced pass. Mappings have, for every site, one tensor per layer.
 
     Args:
         logits: [B, T, V].
         weights: area weights [B, H, Q, R].
         chosen: for hard attention, the items that were read, int64 [B, H, Q].
-        strength: where contexts are added, the norm of each, [B, H, Q].
+        strength: if the network adds the contexts of several sites, the norm of each context,
+            [B, H, Q].
     """
 
     logits: Tensor
@@ -89,7 +90,7 @@ class SingleItemOptions:
         return 1
 
     def areas(self, layer: int) -> AreaOptions:
-        """Return options for single items."""
+        """Return the options of areas with one item each."""
         return AreaOptions()
 
     def resized(self, area_size: int | None) -> Self:
@@ -109,14 +110,14 @@ class SingleItemOptions:
 class GenerationNetwork(nn.Module):
     """The base of generating networks.
 
-    A new network is a subclass and a line in `GENERATION_NETWORKS`.
+    To add a network, write a subclass and add a line to `GENERATION_NETWORKS`.
     """
 
-    # The fields that it reads, in the order of the arguments of `forward`, `attend` and `write`.
+    # The fields that the network reads, in the order in which its methods take them.
     inputs: ClassVar[tuple[str, ...]]
-    # Largest number of items that it reads of a text or of a given output.
+    # The network reads at most this many items of a text or of a given output.
     most_items: ClassVar[int] = 1 << 16
-    # Largest number of items that it writes if no source text determines the number.
+    # The network writes at most this many items if no source text determines the number.
     longest: ClassVar[int] = 30
 
     config: NetworkOptions
@@ -134,8 +135,8 @@ class GenerationNetwork(nn.Module):
         """Run one teacher-forced pass over the inputs and a target.
 
         Args:
-            *inputs: the inputs, None for a missing one, then a target that begins with the start
-                symbol.
+            *inputs: the inputs, with None for a missing one. The last argument is a target that
+                begins with the start symbol.
             **options: options of the network. `changed` holds the interventions.
 
         Returns:
@@ -144,9 +145,9 @@ class GenerationNetwork(nn.Module):
         raise NotImplementedError
 
     def write(self, *inputs: Any, **options: Any) -> Stepper:
-        """Return the decoder over the inputs, which writes one token at a time.
+        """Return a decoder that reads the inputs and writes one token at a time.
 
-        It also has the option `changed`.
+        The option `changed` holds the interventions, as in `attend`.
         """
         raise NotImplementedError
 
@@ -163,6 +164,6 @@ class PictureNetwork(GenerationNetwork):
         self.grid = grid
 
     def look(self, pixels_BHWC: Tensor) -> Tensor:
-        """Encode uint8 pixels [B, side, side, 3]: features [B, M, C], row by row."""
+        """Return the features [B, M, C] of uint8 pixels [B, side, side, 3], row by row."""
         features: Tensor = self.pictures(pixels_BHWC)[self.grid]
         return features
