@@ -39,7 +39,7 @@ _CURVES = {
     "train_loss": ("Training", SECOND, "dot"),
     "valid_loss": ("Validation", ACCENT, "solid"),
 }
-"""Name, colour and dash of each loss curve; the dash separates the curves without colour."""
+"""Name, colour and dash of each loss curve; the dashes differ for readers who see no colour."""
 
 
 OTHER = "other or no value"
@@ -59,10 +59,10 @@ def _group_marker(number: int, name: str) -> Layout:
 
 
 def histogram(values: FloatArray, title: str, note: str = "", groups: Groups = NO_GROUPS) -> Figure:
-    """Draw how many examples have which value, in up to 30 bars; NaN is left out.
+    """Draw the number of examples in each of 30 ranges of values; NaN is left out.
 
-    The `customdata` of a bar is its number. `bin_edges` maps the number back to a range of values,
-    which is how a click is interpreted.
+    The `customdata` of a bar is its number. When a user clicks a bar, `bin_edges` gives the range
+    of values for this number.
 
     Args:
         values: value of each example, NaN for none.
@@ -106,7 +106,8 @@ def _ends(known: NDArray[np.float64]) -> tuple[float, float]:
     """Return the range of the axis for the given values.
 
     The range goes from the smallest to the largest value. If all values are equal, it goes from 0
-    to 1 and is extended to include the value. A metric of only zeros or ones thus keeps its scale.
+    to 1 and is extended to include the value. So the axis goes from 0 to 1 if all values are 0, or
+    if all are 1.
     """
     if not len(known):
         return 0.0, 1.0
@@ -125,8 +126,7 @@ def scatter(
 ) -> Figure:
     """Draw one point per example.
 
-    The `customdata` of a point is the index of its example, which is how a brush selection is
-    interpreted.
+    The `customdata` of a point is the index of its example. It says which examples a user selects.
 
     Args:
         x: value of each example, NaN for none.
@@ -138,7 +138,7 @@ def scatter(
         groups: masks of the examples of each colour; {} for a single colour.
     """
     places = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
-    note = "drag over points to keep these examples, click one to open it; double-click: all"
+    note = "drag to keep examples, click a point to open its example, double-click to show all"
     figure = screen_figure(Drawing(title, note, ""), _SQUARE, above=_KEY_HEIGHT if groups else 0)
     if diagonal and len(places):
         both = np.concatenate([x[places], y[places]])
@@ -293,12 +293,12 @@ def history_figure(card: Card) -> Figure:
     figure.update_layout(title_font_size=_LEGIBLE)
     figure.update_xaxes(title_text="Training step", rangemode="tozero")
     return figure.update_yaxes(
-        title_text="Loss (nats an item)", showgrid=True, gridcolor=RULE, hoverformat=".3f"
+        title_text="Loss (nats per item)", showgrid=True, gridcolor=RULE, hoverformat=".3f"
     )
 
 
 def history_table(card: Card) -> Table:
-    """Tabulate one row per validation, with every loss that any of them has."""
+    """Return a table with a row per validation and a column for every value in the history."""
     columns = tuple(dict.fromkeys(name for entry in card.history for name in entry))
     rows = [tuple(entry.get(name, float("nan")) for name in columns) for entry in card.history]
     return Table(columns, rows)
