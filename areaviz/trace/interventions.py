@@ -32,13 +32,13 @@ class Weigh:
 
     # Site of the attention.
     site: str
-    # The change applies to every area that contains one of these items, and to these areas.
+    # What to change: every area that contains one of `items`, and every area in `areas`.
     items: tuple[int, ...] = ()
     areas: tuple[Area, ...] = ()
     # 0..100.
     factor: float = 0.0
-    # Layer, head and query to change. None means all of them. A query in the output exists only if
-    # the output is given (`Request.target`).
+    # Layer, head and query to change. None means all of them. A change of one query of the output
+    # requires that the request gives the output (`Request.target`).
     layer: int | None = None
     head: int | None = None
     query: int | None = None
@@ -90,8 +90,8 @@ class Share:
     factor: float = 1.0
     # Apply a sigmoid to each score and divide by the sum, instead of the softmax.
     smooth: bool = False
-    # Number of items that may be read before and after the centre of the previous weights. 0 allows
-    # all items.
+    # The attention may read this many items on each side of the centre of the previous weights. 0
+    # allows all items.
     window: int = 0
 
 
@@ -185,7 +185,7 @@ class Places:
     # Number of layers and heads of every site.
     layers: int
     heads: int
-    # Number of items of the fields that are known before the model writes.
+    # Number of items of each field that is known before the model writes its output.
     lengths: Mapping[str, int]
     # Areas of the memory fields.
     grids: Mapping[str, AreaGrid]
@@ -194,7 +194,7 @@ class Places:
         """Check that the model has everything that the changes name.
 
         Raises:
-            InputError: Names the first item, site or position that does not exist.
+            InputError: An item, site or position does not exist. The message names the first one.
         """
         if changes and not self.sites:
             raise InputError("This model has no attention to change. Choose another model.")
@@ -228,8 +228,8 @@ class Places:
         query, memory = self.sites[change.site]
         if change.query is not None and query not in self.lengths:
             raise InputError(
-                "A change for single output items requires a given output. Give the output,"
-                " or name no query."
+                "A change of one query of the output requires a given output. Give the output,"
+                " or change all queries."
             )
         if query in self.lengths:
             _within("query", change.query, self.lengths[query])
@@ -251,7 +251,11 @@ class Places:
 def changes_by_site(
     changes: Sequence[Change], sites: Mapping[str, tuple[str, str]]
 ) -> list[Weigh | Gate]:
-    """Return the changes by site. Hiding items bans the areas that contain them, at every site."""
+    """Return changes of areas and heads, each with its site.
+
+    A `Hide` becomes one `Weigh` for each site that reads its field. This `Weigh` bans the areas
+    that contain the hidden items. A `Share` is left out.
+    """
     found: list[Weigh | Gate] = []
     for change in changes:
         if isinstance(change, Weigh | Gate):
@@ -274,7 +278,7 @@ def changed_areas(weigh: Weigh, table_R4: IntArray, width: int) -> npt.NDArray[n
     """
     chosen_R = np.zeros(len(table_R4), dtype=np.bool_)
     if weigh.areas:
-        # Looked up in one pass, because a request may name 131,072 areas.
+        # Look the areas up in a set, because a request may name 131,072 of them.
         named = {(one.top, one.left, one.height, one.width) for one in weigh.areas}
         chosen_R |= [tuple(row) in named for row in table_R4.tolist()]
     if weigh.items:
@@ -284,7 +288,7 @@ def changed_areas(weigh: Weigh, table_R4: IntArray, width: int) -> npt.NDArray[n
         highest, widest = max(bottom.max(), rows.max() + 1), max(right.max(), columns.max() + 1)
         held = np.zeros((highest + 1, widest + 1), dtype=np.int64)
         held[rows + 1, columns + 1] = 1
-        # Sums of whole numbers have exact differences.
+        # The sums are whole numbers, so the differences below are exact.
         held = held.cumsum(0).cumsum(1)
         inside = held[bottom, right] - held[top, right] - held[bottom, left] + held[top, left]
         chosen_R |= inside > 0
@@ -314,7 +318,7 @@ def area_factors(
 
 
 def check_product(factor: float) -> None:
-    """Raise InputError for a product of factors that a model could not compute with."""
+    """Raise InputError if a product of factors is too large for a model to compute with."""
     if factor > MAX_PRODUCT:
         raise InputError(
             f"The changes together multiply one weight or head by {factor:.2g}; the limit is"
@@ -323,7 +327,7 @@ def check_product(factor: float) -> None:
 
 
 def _one(place: int | None) -> slice:
-    """Return a slice of one index, or of all if the index is None."""
+    """Return a slice with one index, or with all indices if `place` is None."""
     return slice(None) if place is None else slice(place, place + 1)
 
 
