@@ -1,4 +1,7 @@
-"""The user's interventions: for every input a draft, and the interventions decoded last."""
+"""The user's interventions.
+
+Each input has a draft, and the interventions with which the model decoded it last.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,14 @@ from areaviz.ui.shell.page import Page
 from areaviz.ui.shell.state import WHAT_IF, Link, State
 
 SWAP = "swap"
-"""The URL parameter that names another picture."""
+"""The URL parameter with the name of the sample that replaces the picture."""
 FOIL = "foil"
-"""The URL parameter for a word and its alternative: its first item, from 1, a dot, the other."""
+"""The URL parameter for a word and its alternative, written ITEM.ALTERNATIVE.
+
+ITEM is the first item of the word, counted from 1.
+"""
 _CHANGES = "changes"
-"""The URL parameter of changes of the attention, see `trace.link`."""
+"""The URL parameter with changes of the attention, see `trace.link`."""
 MOST_INPUTS = 8
 """Largest number of inputs whose interventions a session keeps."""
 
@@ -44,7 +50,7 @@ class Interventions:
         return bool(self.changes or self.picture)
 
     def of(self, request: Request) -> Request:
-        """Return the request with these interventions, after the changes of its form."""
+        """Return the request with these interventions. The request's own changes come first."""
         picture = sample(self.picture) if self.picture else request.picture
         return replace(request, changes=(*request.changes, *self.changes), picture=picture)
 
@@ -61,31 +67,33 @@ NOTHING = Interventions()
 class WhatIfState(State):
     """The state of a page with the panel What if."""
 
-    # For every input the draft and the interventions decoded last; the latest input comes last.
+    # The draft of each input, and the interventions with which the model decoded it last. The
+    # newest input is at the end.
     experiments: Mapping[_Input, tuple[Interventions, Interventions]] = field(default_factory=dict)
-    # The link whose interventions wait until its input is there.
+    # A link whose interventions are not applied yet, because its input is not given yet.
     linked: Link | None = None
-    # The content of the panel: the kind of change, ...
+    # The fields from here to `k` are the choices in the panel. The kind of change.
     kind_of_change: str = "area"
-    # ... the area to reweight, with or without overlapping areas, and its position, ...
+    # The area to reweight, whether overlapping areas change too, in which layers and heads, and the
+    # factor.
     area: Any = None
     overlapping: bool = False
     where: str = "all layers"
     factor: float = 0.0
-    # ... positions of the hidden words, the sample that replaces the picture, ...
+    # The positions of the hidden words, and the sample that replaces the picture.
     words: list[int] = field(default_factory=list)
     swap: str | None = None
-    # ... the hidden part of a sound in seconds, ...
+    # The hidden part of a sound in seconds.
     seconds: tuple[float, float] = (0.0, 0.0)
-    # ... the first item of the chosen word, its alternative, whether the map is measured by their
-    # contrast, ...
+    # The first item of the chosen word, its alternative, and whether the map is measured by the
+    # contrast of the two.
     word: int | None = None
     foil: str | None = None
     is_contrast: bool = False
-    # ... and the unit and the number of parts by which the map is measured.
+    # The unit of the parts by which the map is measured, and the number of parts.
     unit: str = ""
     k: int = 5
-    # The latest question about a map, and the latest measurement.
+    # The map that the user asked to measure last, and the result of the latest measurement.
     measured: tuple[Request, Probe] | None = None
     faithfulness: Mapping[tuple[Request, Probe], Faithfulness] = field(default_factory=dict)
     # Whether attribution is shown next to attention.
@@ -134,7 +142,11 @@ def apply_link(page: WhatIfPage, request: Request, asked: Request) -> None:
     """Apply a link's interventions to this input, if it is the input of the link.
 
     They wait until the link's input is given, for example until its picture is uploaded again.
-    A link has the form of `asked`.
+
+    Args:
+        page: the page with the link.
+        request: the request that the model gets.
+        asked: the request as a link describes it.
     """
     link = page.state.linked
     if link is not None and _is_about(link, asked):
@@ -156,7 +168,7 @@ def _is_about(link: Link, request: Request) -> bool:
 
 
 def draft(page: WhatIfPage, request: Request) -> Interventions:
-    """Return the present draft for this input."""
+    """Return the current draft for this input."""
     return page.state.experiments.get(_input(request), (NOTHING, NOTHING))[0]
 
 
@@ -166,7 +178,7 @@ def decoded(page: WhatIfPage, request: Request) -> Interventions:
 
 
 def set_draft(page: WhatIfPage, request: Request, wanted: Interventions) -> None:
-    """Replace the draft; nothing is decoded before `decode`."""
+    """Replace the draft. The model decodes nothing until `decode` is called."""
     _hold(page, request, wanted, decoded(page, request))
 
 
@@ -184,6 +196,9 @@ def _hold(page: WhatIfPage, request: Request, wanted: Interventions, done: Inter
 
 
 def _input(request: Request) -> _Input:
-    """Return the key of the input to which positions refer; it ignores decoding options."""
+    """Return a key for everything in a request that positions refer to.
+
+    Decoding options are not part of the key.
+    """
     part = request.picture or request.sound or request.clip
     return request.model, request.text, part.digest if part else "", request.area_size
