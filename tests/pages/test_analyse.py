@@ -333,7 +333,7 @@ def test_files_that_are_too_large_together_are_refused(
     monkeypatch.setattr(dataset_form, "MOST_TOGETHER", 1)
     app = app.file_uploader(key=dataset_form.FILES).set_value(files).run()
     assert not app.exception and len(app.error) == 1
-    assert "1.1 MB together but at most 1 are possible in one session; remove some" in shown(app)
+    assert "The files together have 1.1 MB; the limit is 1 MB. Remove some" in shown(app)
     app = (
         app.file_uploader(key=dataset_form.FILES)
         .set_value([("a.txt", b"a dog\n", "text/plain")])

@@ -1,6 +1,6 @@
 """Scores by bucket: by length, difficulty and word frequency.
 
-A click on a bar or on a row filters the table of examples to the bucket.
+If the user clicks a bar or a row, the table of examples shows only the examples of that bucket.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ class Buckets:
 
     Args:
         found: one row per bucket, with its name, the indices of its examples and a column per run.
-        kind: the way of sorting, a key of `BUCKETINGS` or `WORDS`.
-        column: the prefix of the shown columns; the number of the run follows.
+        kind: how examples are sorted into buckets: a key of `BUCKETINGS`, `WORDS`, `MEASURE` or
+            the name of a metadata column.
+        column: the prefix of the shown columns. The number of the run follows the prefix.
         counted: the column with the size of each bucket.
         axes: the titles of the x and y axes.
         title: the title of the chart.
@@ -67,7 +68,7 @@ def by_bucket(
     """Draw scores and attention for each bucket of examples."""
     if table.empty:
         return
-    # Compute this only while it is open: the scores of a thousand examples take a second.
+    # Compute scores only while the expander is open, because a thousand examples take a second.
     opened = lazy_expander("Scores by length and frequency", BUCKETS)
     if not opened.open:
         return
@@ -95,7 +96,7 @@ def _chosen(page: AnalysePage, table: pd.DataFrame, runs: int, corpus: Frequency
         kinds[WORDS] = "Frequency of words"
     measures = measures_of(table)
     names |= {name: f"{measure.title}, mean" for name, measure in measures.items()}
-    # Sort by the values of the metric that orders the table, such as a score from a file.
+    # Offer buckets by the values of the metric that sorts the table, such as a score from a file.
     own, column = None, page.state.measure
     if column in table:
         run = column.rpartition("_")[2]
@@ -118,7 +119,7 @@ def _chosen(page: AnalysePage, table: pd.DataFrame, runs: int, corpus: Frequency
                 "f1",
                 WORDS,
                 (f"how often {who} the word", "F-measure"),
-                "Words written where the reference has them, by how frequent they are",
+                "F-measure of words, by the frequency of the words",
             )
         shown = page.choose(st.selectbox, "Show", "bucket_shown", names, width=260)
     is_corpus = shown in CORPUS
@@ -130,7 +131,7 @@ def _chosen(page: AnalysePage, table: pd.DataFrame, runs: int, corpus: Frequency
 
 
 def _chart(page: AnalysePage, shown: Buckets, titles: Sequence[str]) -> None:
-    """Draw the bars; a click on a bar filters the examples."""
+    """Draw the bars. A click on a bar filters the examples."""
     key = f"analyse_bucket_bars_{shown.kind}_{page.state.let_go}"
 
     def click() -> None:
@@ -152,7 +153,7 @@ def _chart(page: AnalysePage, shown: Buckets, titles: Sequence[str]) -> None:
 
 
 def _rows(page: AnalysePage, shown: Buckets, titles: Sequence[str]) -> None:
-    """Draw the numbers as a table; a click on a row filters the examples."""
+    """Draw the numbers as a table. A click on a row filters the examples."""
     columns = [Column("Bucket"), Column(shown.counted.capitalize(), is_number=True)]
     cells = [list(shown.found["bucket"]), [f"{count:,}" for count in shown.found[shown.counted]]]
     for name, title in _columns(shown, titles).items():

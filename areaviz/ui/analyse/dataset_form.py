@@ -32,7 +32,7 @@ from areaviz.ui.shell.reader import reader_mark
 
 # Keys of widgets.
 SOURCE, FILES = "analyse_source", "analyse_files"
-# Session keys: how often uploaded files were deleted, and the uploaded dataset.
+# Session keys: the number of times that files were removed, and the uploaded dataset.
 TURN, HELD = "analyse_turn", "analyse_held"
 # Environment variable: a folder on this machine that contains one folder per dataset. Nothing
 # outside it is ever opened.
@@ -53,7 +53,7 @@ class ChosenSet:
         chosen: the roles that the user gave to columns.
         outputs: outputs of systems from files, by the names of the systems.
         scores: scores of these outputs from files, by system and metric.
-        corpus: word frequencies from a file, None for those of the references.
+        corpus: word frequencies from a file. If it is None, the references give the frequencies.
         marked: the files with ratings or marked errors.
     """
 
@@ -106,8 +106,8 @@ def _own_set(page: AnalysePage) -> ChosenSet | None:
     together = sum(file.size for file in given) / MEGA
     if together > MOST_TOGETHER:
         raise InputError(
-            f"The files have {together:,.1f} MB together but at most {MOST_TOGETHER} are possible"
-            " in one session; remove some of them."
+            f"The files together have {together:,.1f} MB; the limit is {MOST_TOGETHER} MB. Remove"
+            " some of them."
         )
     files = {file.name: file.getvalue() for file in given}
     chosen = _chosen_set(tuple(file.file_id for file in given), files, {})
@@ -117,7 +117,7 @@ def _own_set(page: AnalysePage) -> ChosenSet | None:
 
 
 def _earlier_set(page: AnalysePage) -> ChosenSet:
-    """Return the dataset that the user chose earlier in this session, or stored on this server."""
+    """Return the dataset that the user chose before, from this session or the server's disk."""
     held: ChosenSet | None = st.session_state.get(HELD)
     with st.container(horizontal=True, vertical_alignment="center"):
         place = st.empty()
@@ -148,12 +148,12 @@ def files_key() -> str:
 
 
 def has_files() -> bool:
-    """Return whether files were uploaded on the present page."""
+    """Return whether the uploader contains files."""
     return bool(st.session_state.get(files_key()))
 
 
 def delete_files(page: AnalysePage) -> None:
-    """Remove the uploaded files from the session; called before the page is drawn."""
+    """Remove the uploaded files from the session. Call this before the page is drawn."""
     _read_once.clear()
     st.session_state.pop(HELD, None)
     _choose_anew(page)
@@ -165,7 +165,7 @@ def _let_files_go() -> None:
 
 
 def _folders() -> dict[str, Path]:
-    """Return the offered folders by name; links that leave their parent are ignored."""
+    """Return the offered folders by name."""
     setting = os.environ.get(SETTING, "")
     inside = Path(setting).expanduser().resolve()
     if not setting or not inside.is_dir():
@@ -178,8 +178,8 @@ def _from_folder(page: AnalysePage) -> ChosenSet | None:
     folders = _folders()
     if not folders:
         raise InputError(
-            f"The folder that {SETTING} names has no data sets; put each into a folder of its own"
-            " there."
+            f"The folder that {SETTING} names has no datasets. Put each dataset there, in a folder"
+            " of its own."
         )
     titles = {name: name for name in folders}
     name = page.optional("Folder", "folder", titles, placeholder="Choose a folder")
@@ -198,7 +198,7 @@ def folder_set(name: str) -> ChosenSet:
     """
     folder = _folders().get(name)
     if folder is None:
-        raise InputError("The folder of this set is not here any more.")
+        raise InputError("The folder of this dataset no longer exists.")
     return _in_folder(name, read_kept(_files_of_folder(folder), {}))
 
 
@@ -207,6 +207,7 @@ def _in_folder(name: str, read: ChosenSet) -> ChosenSet:
 
 
 def _files_of_folder(folder: Path) -> dict[str, Path]:
+    """Return the files of a folder by name, except links to files outside the folder's parent."""
     files = {}
     for path in sorted(folder.iterdir()):
         if path.is_file() and path.resolve().is_relative_to(folder.parent):
@@ -218,9 +219,9 @@ def _chosen_set(identity: tuple[str, ...], files: Files, kept: Chosen) -> Chosen
     """Let the user choose the roles of columns, and return the dataset.
 
     Args:
-        identity: identifies the files, whose content does not change.
+        identity: a key for the files. Files with the same key have the same content.
         files: all files.
-        kept: roles chosen for these files before.
+        kept: the roles that the user chose for these files before.
 
     Raises:
         InputError: the files cannot be used as one dataset.
@@ -259,10 +260,12 @@ def _set_of(brought: Brought, files: Files, chosen: Chosen) -> ChosenSet:
 def _read_once(
     identity: tuple[str, ...], how: str, _files: Files, _chosen: Chosen
 ) -> tuple[Opened | InputError, Brought | InputError]:
-    """Read files, or return the cached result; errors are cached too, because they take as long.
+    """Read files, or return the cached result.
+
+    Errors are cached too, because finding them takes as long as reading correct files.
 
     Args:
-        identity: identifies the files, whose content does not change.
+        identity: a key for the files. Files with the same key have the same content.
         how: the chosen roles as text.
     """
     try:
