@@ -31,7 +31,7 @@ def screen_labels(
     upright: bool = False,
     longest: int = LONGEST,
 ) -> Ticks:
-    """Choose the visible labels that fit on a screen axis of `room` px."""
+    """Choose which labels to show, so that they fit on a screen axis of `room` px."""
     return ticks(labels, room, SCREEN_FONT, upright, longest)
 
 
@@ -41,7 +41,10 @@ def print_labels(
     upright: bool = False,
     longest: int = LONGEST,
 ) -> Ticks:
-    """Choose the visible labels that fit on a print axis of `room` pt, drawable in its font."""
+    """Choose which labels to show, so that they fit on a print axis of `room` pt.
+
+    Code points replace the characters that the print font lacks.
+    """
     return ticks([drawable(label) for label in labels], room, PRINT_FONT, upright, longest)
 
 
@@ -94,10 +97,10 @@ def without_title(figure: Figure) -> Figure:
 
 
 def common_top(figures: Sequence[Figure]) -> float | None:
-    """Return the end of a colour scale that covers all figures.
+    """Return the largest end of the colour scales of all figures.
 
     Returns:
-        The largest end, or None if a figure has no colour scale or one that cannot be changed.
+        The end, or None if a figure has no colour scale or its scale cannot be changed.
     """
     tops = [figure.layout.coloraxis.cmax for figure in figures]
     if None in tops or not all(map(_can_move, figures)):
@@ -106,16 +109,16 @@ def common_top(figures: Sequence[Figure]) -> float | None:
 
 
 def _can_move(figure: Figure) -> bool:
-    """Return whether changing the end of the colour scale changes the figure.
+    """Return whether a figure changes when the end of its colour scale changes.
 
-    It does not if the matrix was drawn as an image.
+    A figure does not change if its matrix was drawn as an image.
     """
     is_heatmap = any(isinstance(trace, Heatmap) for trace in figure.data)
     return is_heatmap or not figure.layout.images
 
 
 def with_colour_limit(figure: Figure, top: float | None) -> Figure:
-    """Change the end of a screen figure's colour scale to `top`; None leaves it unchanged."""
+    """Change the end of a screen figure's colour scale to `top`, unless `top` is None."""
     scale = figure.layout.coloraxis
     if top is None or scale.cmax == top or scale.cmin != 0:
         return figure

@@ -1,6 +1,7 @@
 """Pictures inside figures: resized, outlined, averaged, and written as data URLs.
 
-Shapes: H height and W width in pixels, C channels, R rows and C columns of a matrix.
+Shapes of pictures (HWC): height and width in pixels, channels. Shapes of matrices (RC): rows,
+columns.
 """
 
 from __future__ import annotations
@@ -19,14 +20,17 @@ from areaviz.trace.record import FloatArray
 
 Pixels = npt.NDArray[np.uint8]
 Box = tuple[float, float, float, float]
-"""Left, top, right, bottom, the last two exclusive."""
+"""Left, top, right and bottom. Right and bottom are exclusive."""
 
 CASING = "#111111"
-"""Dark edge of lines on pictures: the line is visible on dark pictures, its edge on bright ones."""
+"""Colour of the dark edges of lines on pictures.
+
+The line is visible on dark pictures, and the edge is visible on bright pictures.
+"""
 CELLS = 96
 """A matrix with more rows or columns than this is drawn as a picture."""
 PIXELS = 400
-"""Maximum side of such a picture; even noise then stays below 300 KB."""
+"""Maximum side of such a picture in pixels. It keeps even a picture of noise below 300 KB."""
 _COLOURS = 256
 # Index in the colour table for a missing value, which is transparent.
 _OUTSIDE = 255
@@ -95,7 +99,7 @@ def draw_boxes(
 
 
 def to_data_uri(pixels_HWC: Pixels) -> str:
-    """Encode a picture as a data URL: exactly as PNG if it has few colours, else as JPEG."""
+    """Encode a picture as a data URL: without loss as PNG if it has few colours, else as JPEG."""
     image = Image.fromarray(pixels_HWC)
     if image.getcolors(_COLOURS) is None:
         return _address(image, "jpeg", quality=85, subsampling=0)
@@ -104,7 +108,7 @@ def to_data_uri(pixels_HWC: Pixels) -> str:
 
 
 def block_size(count: int, limit: int = PIXELS) -> int:
-    """Return the number of items per pixel for `count` items to fit in `limit` pixels."""
+    """Return how many items must share a pixel, so that `count` items fit in `limit` pixels."""
     return ceil(count / limit)
 
 
