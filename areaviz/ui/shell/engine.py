@@ -1,11 +1,11 @@
-"""The backend of the pages: chosen by environment variables, opened once for all sessions.
+"""The backend of the pages. All sessions share it, and these environment variables choose it.
 
 AREAVIZ_BACKEND: "local" (default: models run in this process), "replay:FOLDER" (stored traces),
 "record:FOLDER" (local, and every trace is stored), or the URL of a model server, such as
 "http://127.0.0.1:8000".
 AREAVIZ_TOKEN_FILE: the file with that server's access token.
 AREAVIZ_CHECKPOINTS: the folder with the models (default: the checkpoints folder next to app.py).
-AREAVIZ_MODELS: folders with external models, as `serve --model` sets it.
+AREAVIZ_MODELS: folders with external models. `serve --model` sets it.
 AREAVIZ_DEVICE: "auto" (default), "cpu", "cuda" or "mps".
 """
 
@@ -40,7 +40,7 @@ def engine() -> CachedBackend:
 
 
 def known_card(model: str) -> Card | None:
-    """Return the card of a model, None if it has none, such as an external model run."""
+    """Return the card of a model, or None if it has none. Some external models have none."""
     try:
         return engine().models().get(model)
     except BackendError:
@@ -50,7 +50,8 @@ def known_card(model: str) -> Card | None:
 def missing_models(wanted: Iterable[str]) -> list[str]:
     """Return the models that are missing from this machine's folder, without opening any.
 
-    If models run on a server or none run at all, this is unknown, and the result is empty.
+    The list is empty if the models run on a server, or if no model runs. It is then unknown which
+    models are missing.
     """
     if os.environ.get("AREAVIZ_BACKEND", "local") != "local":
         return []
@@ -67,7 +68,7 @@ def load_by_reader() -> list[dict[str, object]]:
 
 
 def requests_waiting() -> int | None:
-    """Return the number of requests that wait for this process's models; None without models."""
+    """Return the number of requests that wait for models, or None if none run in this process."""
     counts = [backend.waiting() for backend in _all_opened()]
     known = [count for count in counts if count is not None]
     return sum(known) if known else None
@@ -89,8 +90,8 @@ def open_backend(setting: str, checkpoints: Path, device: str) -> Backend:
             return RecordingBackend(models, Path(folder))
         return StoredBackend(models, OPENINGS)
     raise BackendError(
-        'The setting AREAVIZ_BACKEND must be "local", "replay:FOLDER", "record:FOLDER" or an'
-        " address, http://..."
+        'The setting AREAVIZ_BACKEND must be "local", "replay:FOLDER", "record:FOLDER" or the URL'
+        " of a model server."
     )
 
 
@@ -99,7 +100,8 @@ def _token() -> str:
     path = os.environ.get(TOKEN_FILE)
     if not path:
         raise BackendError(
-            f"A server of models wants its access token; name its file in the setting {TOKEN_FILE}."
+            f"The model server needs an access token. Set {TOKEN_FILE} to the file that contains"
+            " the token."
         )
     return read_token(Path(path))
 
@@ -110,8 +112,8 @@ def _opened(setting: str, checkpoints: str, device: str) -> CachedBackend:
     backend = CachedBackend(fair, REMEMBERED)
     backend.models()
     _all_opened().append(fair)
-    # Streamlit collects garbage after every rerun. Freeze what torch loaded, because it stays and
-    # need not be scanned again.
+    # Streamlit collects garbage after every rerun. Freeze the objects that torch loaded. They stay
+    # in memory, so later collections need not scan them.
     gc.collect()
     gc.freeze()
     return backend
@@ -119,5 +121,5 @@ def _opened(setting: str, checkpoints: str, device: str) -> CachedBackend:
 
 @st.cache_resource(show_spinner=False, max_entries=1)
 def _all_opened() -> list[FairBackend]:
-    """Return every opened backend for the operator, whose commands open none."""
+    """Return every opened backend, so that the operator's commands need not open one."""
     return []

@@ -21,7 +21,7 @@ SENTENCE_LIMIT = 400
 _NAME = r"[^\s/\\\"'“”;:,()]"
 _PATH = re.compile(rf"sqlite:/+\S*|(?<![\w/\\:.])(?:/|[A-Za-z]:[/\\])(?:{_NAME}+[/\\])+{_NAME}*")
 _UNFORESEEN = message(
-    "Something went wrong while {doing}; it was written to the app's log, and your input is kept."
+    "Something went wrong while {doing}. The error is in the app's log, and your input is kept."
 )
 
 
@@ -40,7 +40,10 @@ def show_errors(doing: str) -> Iterator[None]:
 
 @contextmanager
 def defer_errors(doing: str, key: str) -> Iterator[None]:
-    """Keep an error of a callback for `show_deferred`; callbacks run before the page is drawn."""
+    """Keep an error of a callback for `show_deferred`.
+
+    A callback cannot show its error, because it runs before the page is drawn.
+    """
     try:
         yield
     except Exception as error:
@@ -54,7 +57,10 @@ def show_deferred(key: str) -> None:
 
 
 def problem(told: str) -> None:
-    """Show one sentence that says what failed and what to do, without names of folders."""
+    """Show one sentence without the names of folders.
+
+    The sentence says what failed and what the user can do.
+    """
     st.error(escaped(shortened(without_folders(told), SENTENCE_LIMIT)))
 
 
