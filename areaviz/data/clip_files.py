@@ -23,7 +23,7 @@ from areaviz.trace.errors import InputError
 FORMATS = ("GIF", "WEBP", "PNG")
 FORMATS_TEXT = "GIF, WebP or animated PNG"
 MAX_MEGABYTES = 10
-# Maximum megapixels of a frame, frames of a file, and megapixels of all its frames together. A clip
+# Limits of a file: megapixels of one frame, number of frames, and megapixels of all frames. A clip
 # keeps fewer frames.
 MAX_MEGAPIXELS, MOST_FRAMES, MOST_DECODED = 2, 300, 128
 # Maximum processor time for one file in seconds, because even small files may take long to decode.
@@ -49,8 +49,8 @@ def decode_clip(content: bytes, name: str = "upload") -> DecodedClip:
 
     Raises:
         InputError: The file is empty, has more than 10 MB, is damaged, is a recorded video or has
-            another format. Or it has one frame, more than 300 frames, or frames that are too large
-            or take too long to decode.
+            another format. The error is also raised for a file with a single frame, with more than
+            300 frames, or with frames that are too large or take too long to decode.
     """
     if not content:
         raise InputError(f"The file is empty. Choose a {FORMATS_TEXT} file.")
@@ -66,7 +66,7 @@ def decode_clip(content: bytes, name: str = "upload") -> DecodedClip:
     frames, count, milliseconds = _read(content)
     notes = []
     if count > len(frames):
-        notes.append(f"{len(frames)} of its {count} frames are used, evenly through it.")
+        notes.append(f"{len(frames)} of the {count} frames are used, at equal intervals.")
         milliseconds = milliseconds * count // len(frames)
     stays = int(np.clip(milliseconds, *MILLISECONDS))
     clip = Clip.of(name, np.stack(frames), stays)
@@ -76,7 +76,7 @@ def decode_clip(content: bytes, name: str = "upload") -> DecodedClip:
 
 
 def moves(content: bytes | Path) -> bool:
-    """Return whether a picture file has several frames. For any other file it is False.
+    """Return whether a file is a picture with several frames.
 
     No frame is decoded.
     """
@@ -89,7 +89,7 @@ def moves(content: bytes | Path) -> bool:
 
 
 def gif(clip: Clip) -> bytes:
-    """Return a clip as an animation that browsers repeat."""
+    """Return a clip as a GIF that browsers play again and again."""
     images = [Image.fromarray(frame_HWC) for frame_HWC in clip.pixels]
     file = io.BytesIO()
     images[0].save(

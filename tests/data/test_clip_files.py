@@ -99,7 +99,7 @@ def test_transparent_parts_become_white(kind: str) -> None:
 def test_excess_frames_are_thinned_with_a_note() -> None:
     decoded = decode_clip(animation(steps(64, 4, 400), duration=50))
     assert decoded.clip.frames == 32 and decoded.clip.milliseconds == 100
-    assert decoded.notes == ("32 of its 64 frames are used, evenly through it.",)
+    assert decoded.notes == ("32 of the 64 frames are used, at equal intervals.",)
     whole = [np.asarray(image.resize((128, 1))) for image in steps(64, 4, 400)]
     # The bar is where it is in the chosen frames.
     found = decoded.clip.pixels[:, 0, :, 0].argmax(1)
