@@ -18,7 +18,7 @@ from areaviz.trace.errors import BackendError, InputError
 
 # Command -> its module, and its line in the list of commands.
 COMMANDS: Mapping[str, tuple[str, str]] = {
-    "serve": ("serve", "Start the app on this machine, or serve the models to others."),
+    "serve": ("serve", "Start the app on this machine, or serve the models to other apps."),
     "status": ("operator", "Show the status of an app that runs on this machine."),
     "jobs": ("operator", "List or stop the analyses of an app that runs on this machine."),
     "train": ("train", "Train a model from a recipe. A killed run resumes."),
@@ -44,9 +44,9 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "trace": ("trace", "Run a model on a sentence or picture and save what it attended to."),
     "show": ("view", "Open a saved trace in the browser."),
     "export": ("view", "Write a saved trace as a page (.html), a figure or its numbers."),
-    "live": ("live", "Write a page that runs a model in the browser, from one file."),
-    "site": ("site", "Write a site of files with live models, stored runs and cards."),
-    "validate": ("validate", "Check stored traces, or print the schema of their document."),
+    "live": ("live", "Write one HTML file that runs a model in the browser."),
+    "site": ("site", "Write a static website with live models, stored runs and cards."),
+    "validate": ("validate", "Check stored traces, or print their JSON schema."),
     "bench": ("bench", "Run a benchmark of the repository."),
     "data": ("data", "Download training corpora or the models of this release."),
     "digests": (
@@ -55,7 +55,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     ),
     "openings": (
         "openings",
-        ("Store the traces that pages open with again. Run this after a model changes."),
+        ("Renew the stored traces that pages open with. Run this after a model changes."),
     ),
     "figures": (
         "figures",
@@ -94,8 +94,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         typer.echo(f"areaviz: {error}", err=True)
         raise SystemExit(1) from error
     except ModuleNotFoundError as error:
-        # Without extras, the package has only what stored traces need. An import error of areaviz
-        # itself is a bug and not hidden.
+        # Without extras, only the packages for stored traces are installed. A missing module of
+        # areaviz itself is a bug, so its traceback is shown.
         if (error.name or "areaviz").startswith("areaviz"):
             raise
         typer.echo(
@@ -118,4 +118,4 @@ def _with_home(argument: str) -> str:
 
 
 def _stub() -> None:
-    """Represent a command that does not run in the list of commands."""
+    """Do nothing. This function only puts a command that does not run on the list of commands."""
