@@ -151,10 +151,10 @@ def main() -> None:
         f"{AT_ONCE} at once, sentences/s",
     ]
     about = (
-        f"Measured on {processor()}: `{MODEL}`, greedy, {ROUNDS} sentences of about 35 letters, the"
-        f" ways in turn, one thread each. One such trace has {size / 1024:,.0f} KiB; maps above"
-        f" {wire.INLINE_BYTES // 1024:,} KiB travel without their weights. Ray with its replicas"
-        f" took {started:.0f} s to start."
+        f"Measured on {processor()}: `{MODEL}`, greedy, {ROUNDS} sentences of about 35 letters. We"
+        " measured the ways alternately, with one thread each. One such trace has"
+        f" {size / 1024:,.0f} KiB. Maps above {wire.INLINE_BYTES // 1024:,} KiB are sent without"
+        f" their weights. Ray and its replicas took {started:.0f} s to start."
     )
     text = markdown(about, columns, measured)
     print(text)
