@@ -176,8 +176,11 @@ def test_a_measure_that_fails_is_named_and_one_that_does_not_apply_left_out(
         raise ZeroDivisionError("no words")
 
     none = OwnMeasure("None", "Never.", "", lambda trace, example: None)
-    monkeypatch.setattr(measures, "MEASURES", {"none": none})
-    assert measures.compute_metrics(fakes.trace(), Example("7", "A dog.")) == {}
-    monkeypatch.setattr(measures, "MEASURES", {"bad": OwnMeasure("Bad", "Ever.", "", broken)})
+    ours = measures.MEASURES
+    built_in = measures.compute_metrics(fakes.trace(), Example("7", "A dog."))
+    monkeypatch.setattr(measures, "MEASURES", {**ours, "none": none})
+    assert measures.compute_metrics(fakes.trace(), Example("7", "A dog.")) == built_in
+    bad = OwnMeasure("Bad", "Ever.", "", broken)
+    monkeypatch.setattr(measures, "MEASURES", {**ours, "bad": bad})
     with pytest.raises(BackendError, match='"bad" failed on the example 7 .*no words'):
         measures.compute_metrics(fakes.trace(), Example("7", "A dog."))

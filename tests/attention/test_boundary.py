@@ -309,7 +309,7 @@ def test_area_logits_sum_parts_and_adjoint_is_transpose(
         ({"key_mode": "mean", "features": BoundaryKeys(4, (1, 3))}, "go together"),
         (
             {"key_mode": "boundary", "features": BoundaryKeys(4, (1, 2))},
-            "choose a smaller area size",
+            "Choose a smaller area size",
         ),
         ({"size_bias": torch.zeros(2)}, "must broadcast"),
     ],

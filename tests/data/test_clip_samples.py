@@ -65,6 +65,6 @@ def test_drawn_clip_is_doubled_in_size_and_grey() -> None:
 
 def test_unknown_clip_gives_one_sentence() -> None:
     for name in ("nothing", "", "x" * 500):
-        with pytest.raises(InputError, match="choose one of: three-left-grows") as caught:
+        with pytest.raises(InputError, match="Choose one of: three-left-grows") as caught:
             clip_sample(name)
         assert_one_sentence(caught.value)

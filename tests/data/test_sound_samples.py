@@ -25,5 +25,5 @@ def test_digits_are_audible_only_between_their_bounds(name: str) -> None:
 
 
 def test_unknown_recording_gives_one_sentence() -> None:
-    with pytest.raises(InputError, match="choose one of: digits-plain"):
+    with pytest.raises(InputError, match="Choose one of: digits-plain"):
         sound_sample("nothing")
