@@ -100,7 +100,7 @@ def check_chosen(name: str, chosen: Any, kind: type) -> None:
     if isinstance(chosen, str) or not isinstance(chosen, Sequence | range):
         raise InputError(f"The option {name}= must list {what} but is {describe_value(chosen)}.")
     if not len(chosen):
-        raise InputError(f"{name}= selects no layer, head or site. Choose at least one.")
+        raise InputError(f"The option {name}= selects no layer, head or site. Choose at least one.")
     for one in chosen:
         is_right = isinstance(one, Integral) and not isinstance(one, bool)
         if not (is_right if kind is int else isinstance(one, str)):

@@ -53,7 +53,7 @@ def open_together() -> RunTogether:
 
 
 def open_nothing() -> RunTogether:
-    raise InputError('There is no device "none"; choose another.')
+    raise InputError('Device "none" does not exist. Choose another.')
 
 
 def open_models_together(checkpoints: Path) -> RunTogether:
