@@ -55,7 +55,7 @@ class Hearing {
     const { spoken } = this.data;
     const where = spoken.length ? ' Dotted lines enclose each spoken digit.' : '';
     const missed = this.missed().length ? ' The model listened to no moment of a dashed one.' : '';
-    return `Each row is something that the model heard. It listened where the row is bright. Below is the sound.${where}${missed} Hover over a row, click to keep it.`;
+    return `Each row is one step of the output. The model listened where the row is bright. Below is the sound.${where}${missed} Hover over a row, click to keep it.`;
   }
 
   /** The spoken times to which no row listened most. */

@@ -49,6 +49,7 @@ def ask(texts: Texts) -> Asked:
             "percent": percent(float(weights[number])),
             "areas": found.grid.count,
             "longest": found.grid.max_width,
+            "pieces": texts["pieces"] if len(read.labels) > len(words) else "",
         },
         {"length": 4, "longest": 3},
     )

@@ -39,4 +39,4 @@ def ask(texts: Texts) -> Asked:
         "query": list(QUERY),
         "longest": LONGEST,
     }
-    return Asked(numbers, {"sum": f"{total:.3f}"}, deep)
+    return Asked(numbers, {"sum": f"{total:.3f}", "longest": LONGEST}, deep)

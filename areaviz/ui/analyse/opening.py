@@ -66,7 +66,7 @@ def _head(page: AnalysePage, runs: tuple[StoredRows, ...], titles: list[str]) ->
         for letter, title, run in zip("AB", titles, runs, strict=True)
     ]
     with st.container(horizontal=True, vertical_alignment="center", key="analyse_head"):
-        st.caption(" · ".join([f"{len(runs[0].dataset.examples)} sentences", *systems]))
+        st.caption(" · ".join([f"{len(runs[0].dataset.examples)} short sentences", *systems]))
         st.space("stretch")
         st.button("New analysis", type="primary", on_click=_begin, args=(page,))
 

@@ -22,7 +22,7 @@ KINDS = ("scene", "photo")
 """The kinds of samples that are offered."""
 FIRST = {"scenes": "scene-34", "photos": "photographer"}
 """The first sample for a model of each kind."""
-FIRST_OF_TASK = {"picture translation": {"scenes": "scene-9"}}
+FIRST_OF_TASK = {"picture translation": {"scenes": "scene-10"}}
 """Such samples of a task whose models look at the right things in other samples."""
 
 

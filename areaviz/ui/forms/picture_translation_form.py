@@ -197,8 +197,9 @@ def _with_hidden_words(page: PictureTranslationPage) -> str:
         st.caption(f"Words can be hidden in sentences of up to {MOST_WORDS} words.")
         return state.text
     titles = {place: escaped(word) for place, word in enumerate(words)}
-    count = sum(place in titles for place in state.hidden)
-    with st.popover(f"Hidden words: {count}", key=page.key("hide")):
+    gone = [title for place, title in titles.items() if place in state.hidden]
+    shown = ", ".join(gone) if len(gone) in (1, 2) else f"{len(gone)} words"
+    with st.popover(f"Hidden: {shown}", key=page.key("hide")):
         label = f"Hide words: the model reads “{MASK}”, and only the picture can tell"
         hidden = page.pills(label, "hidden", titles, page.unlock)
     if not hidden:

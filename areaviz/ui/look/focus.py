@@ -63,6 +63,9 @@ def focus_picker(page: AnyPage, trace: Trace, site: str, has_heads: bool = True)
     """
     site, best = best_site(site)
     about = f"Best alignment: {trace.maps[site + BEST].derived}" if best else None
+    told = told_sentence(known_card(trace.request.model), site, page.state.layer)
+    if told:
+        st.caption(told)
     with st.container(key="focus", horizontal=True, gap="medium", vertical_alignment="center"):
         # More options than the last number become a list. Fewer than the number before it are not
         # drawn, because there is no choice: one site, one layer, or one head.
@@ -72,9 +75,6 @@ def focus_picker(page: AnyPage, trace: Trace, site: str, has_heads: bool = True)
         _picker(page, "site", "Attention type", model_sites(trace), partial(site_name, trace), 2, 4)
         if has_heads and not best:
             _picker(page, "head", "Head", heads(trace, site), head_name, 3, 32)
-    told = told_sentence(known_card(trace.request.model), site, page.state.layer)
-    if told:
-        st.caption(told)
 
 
 def _picker(

@@ -35,7 +35,7 @@ ALL_TASKS = "all"
 ROW_PX, EDGES_PX = 38, 6
 """Height of a row, and of the edges of all rows together."""
 WHAT_DOTS_MEAN = (
-    "A bar compares a model with the best one of the table. A filled dot is a target that the"
+    "A longer bar means a higher figure. A filled dot is a target that the"
     " model reached, a ring one that it missed. The full tables are in docs/results.md."
 )
 BOUNDARY_KEYS = " With boundary keys, the key of an area says where it begins and ends."
