@@ -37,7 +37,7 @@ MISSING = (
 NOT_COMPARED = "did not compare screenshots"
 LEFT_OUT = pytest.StashKey[int]()
 HERE = Path(__file__).parent
-PATIENCE = 120_000  # ms; pages are slow on a busy machine
+PATIENCE = 60_000  # ms; pages are slow on a busy machine
 
 App = Callable[..., str]
 

@@ -252,7 +252,7 @@ def test_a_strict_host_leaves_a_still_picture(
     page.route("https://strict.example/", lambda route: route.fulfill(path=file, headers=headers))
     page.goto("https://strict.example/")
     expect(page.get_by_text("This is a still picture, because")).to_be_visible()
-    box = page.get_by_role("img", name="The first view of the page").bounding_box()
+    box = page.get_by_role("img", name="What the page opens with").bounding_box()
     assert box is not None and box["width"] > 300 and box["height"] > 150
     assert not any(panel.is_visible() for panel in page.locator(".panel").all())
     page.unroute_all()

@@ -137,7 +137,7 @@ def test_without_its_script_a_page_is_a_still_picture(
     )
     strict_page.goto("https://strict.example/")
     expect(strict_page.get_by_text("This is a still picture, because")).to_be_visible()
-    picture = strict_page.get_by_role("img", name="The first view of the page")
+    picture = strict_page.get_by_role("img", name="What the page opens with")
     expect(picture).to_be_visible()
     expect(strict_page.locator(f"#{kind}")).to_be_hidden()
 
