@@ -110,7 +110,7 @@ def test_the_switch_changes_the_language_of_all_parts(app: App, page: Page) -> N
 
 def test_the_menu_keeps_the_chosen_language(app: App, page: Page) -> None:
     page.goto(f"{app('app.py')}/teach?lang=de")
-    expect(page.locator("h1")).to_contain_text("Für Lehrkräfte", timeout=PATIENCE)
+    expect(page.locator("h1")).to_contain_text("Eine Schulstunde", timeout=PATIENCE)
     settled(page)
     page.get_by_role("button", name="Erkunden").click()
     page.get_by_role("menuitem", name="Übersetzen", exact=True).click()
