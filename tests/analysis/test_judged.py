@@ -41,7 +41,9 @@ def test_errors_are_counted_by_kind() -> None:
 
 
 def test_raters_agree_on_what_two_of_them_said() -> None:
-    scores, costs, characters = agreement([*ALL, replace(ADA, example=2, id="5")])
+    # Cy shares no output with anybody, so Cy is not one of the raters who can agree.
+    alone = replace(ADA, example=2, rater="Cy", id="5")
+    scores, costs, characters = agreement([*ALL, alone])
     assert (scores.raters, scores.units, costs.units, characters.units) == (2, 1, 2, 19)
     # One unit is rated 40 and 60; this difference is what chance predicts.
     assert scores.alpha == pytest.approx(0)

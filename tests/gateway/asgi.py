@@ -53,7 +53,8 @@ def ask(app: Any, method: str, address: str, body: str = "", **headers: str) -> 
         method: such as "GET".
         address: path and query, as written in a request.
         body: the content of the request.
-        headers: by name, with underscores; "client" is the address that the request comes from.
+        headers: by name, with underscores; "client" is the address that the request comes from,
+            and "scheme" is "http" or "https".
     """
     return run_alone(asked(app, method, address, [body.encode()], **headers))
 
@@ -71,14 +72,14 @@ async def asked(
     app: Any, method: str, address: str, parts: Sequence[bytes], **headers: str
 ) -> Answer:
     """Return the answer to one request whose body comes in parts."""
-    client = headers.pop("client", "203.0.113.7")
+    client, scheme = headers.pop("client", "203.0.113.7"), headers.pop("scheme", "http")
     # An address may begin with two slashes, so it is not split as a URL.
     path, _, query = address.partition("?")
     given = {"host": "localhost:8501", **headers}
     scope = {
         "type": "http",
         "method": method,
-        "scheme": "http",
+        "scheme": scheme,
         "path": unquote(path),
         "raw_path": path.encode(),
         "query_string": query.encode(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -12,7 +13,7 @@ from areaviz.gateway.gateway import AppPlace, Gateway
 from areaviz.gateway.limits import Connections
 from areaviz.gateway.serving import server_options
 from areaviz.gateway.sign_in import ATTEMPTS, LINKS_WAITING
-from tests.gateway.asgi import Answer, Behind, ask
+from tests.gateway.asgi import Answer, Behind, ask, run_alone
 
 TOKEN = "a-token-that-only-friends-have"
 WRONG = "a-token-that-nobody-has"
@@ -25,10 +26,10 @@ def gateway() -> Gateway:
     return Gateway(Behind(), AppPlace("localhost", 8501, token=TOKEN), 120.0)
 
 
-def typed(gateway: Gateway, token: str, client: str = VICTIM) -> Answer:
+def typed(gateway: Gateway, token: str, client: str = VICTIM, scheme: str = "http") -> Answer:
     """Return the answer to a token that is entered in the form."""
     body = urlencode({"token": token, "next": "/models"})
-    return ask(gateway, "POST", "/sign-in", body, client=client)
+    return ask(gateway, "POST", "/sign-in", body, client=client, scheme=scheme)
 
 
 @pytest.mark.parametrize("prefix", ["//evil.example", "/%2f%2fevil.example", "/%5cevil.example"])
@@ -106,6 +107,27 @@ def test_admission_survives_restart_but_no_new_token(gateway: Gateway) -> None:
     for token, status in ((TOKEN, 200), ("another-token-since-then", 401)):
         restarted = Gateway(Behind(), AppPlace("localhost", 8501, token=token), 120.0)
         assert ask(restarted, "GET", "/translate", cookie=cookie).status == status
+
+
+@pytest.mark.parametrize(("scheme", "end"), [("http", "=Lax"), ("https", "=Lax; Secure")])
+def test_cookie_goes_over_tls_alone_if_it_came_so(gateway: Gateway, scheme: str, end: str) -> None:
+    cookie = typed(gateway, TOKEN, scheme=scheme).headers["set-cookie"]
+    assert cookie.endswith(f"HttpOnly; SameSite{end}")
+
+
+def test_socket_without_the_cookie_is_refused(gateway: Gateway) -> None:
+    headers = [(b"host", b"localhost:8501"), (b"origin", b"http://localhost:8501")]
+    scope = {"type": "websocket", "path": "/_stcore/stream", "headers": headers}
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return {"type": "websocket.connect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    run_alone(gateway(scope, receive, send))
+    assert sent == [{"type": "websocket.close", "code": 1008}]
 
 
 def test_named_website_may_frame_the_app() -> None:

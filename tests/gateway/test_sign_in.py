@@ -23,6 +23,19 @@ def test_address_waits_after_too_many_attempts(monkeypatch: pytest.MonkeyPatch) 
     assert not attempts.too_many("203.0.113.7")
 
 
+def test_old_attempts_end_although_newer_ones_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    attempts = Attempts()
+    for _ in range(ATTEMPTS - 1):
+        attempts.add("203.0.113.7")
+    now += WITHIN_SECONDS / 2
+    attempts.add("203.0.113.7")
+    assert attempts.too_many("203.0.113.7")
+    now += WITHIN_SECONDS / 2 + 1
+    assert not attempts.too_many("203.0.113.7"), "one of them is from the last minute"
+
+
 def test_addresses_of_an_ipv6_network_count_together() -> None:
     attempts = Attempts()
     for number in range(ATTEMPTS):

@@ -67,7 +67,9 @@ def test_tsv_with_equal_tabs_takes_quotation_marks_as_letters() -> None:
     found = brought("x.tsv", 'source\ttarget\n"Yes, he said.\tJa.\nA "b" c\t"Nein", sagte sie.\n')
     assert [one.text for one in found.dataset.examples] == ['"Yes, he said.', 'A "b" c']
     assert found.dataset.examples[1].references == ('"Nein", sagte sie.',)
-    literal = brought("x.tsv", 'source\ttarget\n"Stop!"\t„Halt!“\nGo, dog.\tLauf.\n')
+    # A blank line is no row, and does not make the quotation marks those of a program.
+    literal = brought("x.tsv", 'source\ttarget\n"Stop!"\t„Halt!“\n\nGo, dog.\tLauf.\n')
+    assert len(literal.dataset.examples) == 2
     assert literal.dataset.examples[0].text == '"Stop!"'
 
 
