@@ -17,6 +17,8 @@ SAMPLE_OF: Mapping[str, str] = {
     "tests/browser/test_base_path.py": "tests/gateway/test_base_path.py",
     "tests/browser/test_notebook_apps.py": "tests/browser/test_widget.py",
     "tests/browser/test_remote.py": "tests/server/test_on_ray.py",
+    "tests/browser/test_restart.py": "tests/ui/shell/test_restart_recovery.py",
+    "tests/browser/test_what_if.py": "tests/pages/test_what_if.py",
     "tests/faults/test_analyses.py": "tests/faults/test_load.py",
     "tests/faults/test_full_disk.py": "tests/notes/test_store.py",
     "tests/server/test_folders_on_ray.py": "tests/server/test_on_ray.py",

@@ -6,9 +6,8 @@
 Without a system browser these tests are skipped, and the summary says so in one line. If CI or
 AREAVIZ_BROWSER=1 is set, they fail instead. An error on the browser's console fails its test.
 
-A failed test runs once more in a new session, because a browser on a busy machine may be late in
-ways that no page can prevent. The summary names these tests, and each of them is a defect until its
-reason is known.
+No test gets a second try. Tests wait for a condition, such as `settled`, and never for a time that
+is usually long enough.
 """
 
 from __future__ import annotations
@@ -38,6 +37,21 @@ NOT_COMPARED = "did not compare screenshots"
 LEFT_OUT = pytest.StashKey[int]()
 HERE = Path(__file__).parent
 PATIENCE = 60_000  # ms; pages are slow on a busy machine
+ASKED = "data-test-asked"
+MARK_QUESTIONS = f"""(() => {{
+  const send = WebSocket.prototype.send, heard = new WeakSet();
+  const forget = () => document.documentElement.removeAttribute('{ASKED}');
+  let timer;
+  WebSocket.prototype.send = function (data) {{
+    document.documentElement.setAttribute('{ASKED}', '');
+    if (!heard.has(this)) this.addEventListener('message', forget);
+    heard.add(this);
+    clearTimeout(timer);
+    timer = setTimeout(forget, 5000);
+    return send.call(this, data);
+  }};
+}})()"""
+"""Marks the page from a message to the server until its answer begins. Some have no answer."""
 
 App = Callable[..., str]
 
@@ -47,7 +61,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     mine = [item for item in items if HERE in item.path.parents]
     for item in mine:
         item.add_marker("browser")
-        item.add_marker(pytest.mark.flaky(reruns=1))
     if mine and browser_path() is None and not _insisted():
         config.stash[LEFT_OUT] = len(mine)
         config.hook.pytest_deselected(items=mine)
@@ -158,6 +171,7 @@ def strict_page(chromium: Browser) -> Iterator[Page]:
 
 def _page(chromium: Browser, is_error: Callable[[ConsoleMessage], bool]) -> Iterator[Page]:
     context = chromium.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
+    context.add_init_script(MARK_QUESTIONS)
     context.set_default_timeout(PATIENCE)
     expect.set_options(timeout=PATIENCE)
     fresh = context.new_page()
@@ -172,15 +186,18 @@ def _page(chromium: Browser, is_error: Callable[[ConsoleMessage], bool]) -> Iter
 def settled(page: Page) -> None:
     """Wait until the script has ended, because parts that were drawn earlier may be drawn again.
 
-    On a busy machine a run may start some time after the interaction that causes it.
+    The run that an interaction causes starts when the server answers its message. An interaction
+    sends its message within a moment, and this moment is longer on a busy machine.
     """
-    app = page.locator('[data-testid="stApp"]')
+    app, html = page.locator('[data-testid="stApp"]'), page.locator("html")
     state, idle = "data-test-script-state", "notRunning"
     has_rested = False
     while not has_rested:
+        expect(html).not_to_have_attribute(ASKED, "")
         expect(app).to_have_attribute(state, idle)
         page.wait_for_timeout(300)
-        has_rested = app.get_attribute(state) == idle
+        is_asked = html.get_attribute(ASKED) is not None
+        has_rested = not is_asked and app.get_attribute(state) == idle
 
 
 def open_options(page: Page, path: str) -> Locator:

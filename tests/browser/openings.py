@@ -13,7 +13,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 from scipy import ndimage
 
-from tests.browser.conftest import PATIENCE, settled
+from tests.browser.conftest import MARK_QUESTIONS, PATIENCE, settled
 
 SCRIPT = (Path(__file__).parent / "measure.js").read_text(encoding="utf-8")
 SIZES = """() => [document.querySelectorAll('*').length,
@@ -118,6 +118,8 @@ class Openings:
             )
             for scheme in SCHEMES
         }
+        for context in self._contexts.values():
+            context.add_init_script(MARK_QUESTIONS)
 
     def measure(self, name: str, scheme: Scheme) -> Opening:
         """Return the measures of a page in a scheme."""

@@ -14,7 +14,6 @@ from playwright.sync_api import Locator, Page, TimeoutError, expect
 
 from areaviz.ui.shell.page import GROUPS, TITLES
 from tests.browser.conftest import App, settled
-from tests.sampled import sampled
 
 PLACES = {
     name: (group, title) for group, titles in GROUPS.items() for name, title in titles.items()
@@ -267,7 +266,8 @@ def _again(page: Page, opened: str) -> None:
     expect(page.get_by_text("40 examples. Click", exact=False)).to_be_visible()
 
 
-@pytest.mark.parametrize("width", sampled([1280, 800], 800))
+@pytest.mark.long
+@pytest.mark.parametrize("width", [1280, 800])
 def test_a_result_fits_its_window_and_has_no_barrier(analysed: Page, width: int) -> None:
     analysed.set_viewport_size({"width": width, "height": 900})
     settled(analysed)

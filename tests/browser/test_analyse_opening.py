@@ -9,7 +9,6 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import App, settled
-from tests.sampled import sampled
 
 MOST_WORDS = 250
 
@@ -65,7 +64,8 @@ def test_tabs_open_in_place_and_a_row_opens_its_sentence(app: App, page: Page) -
     expect(page.locator(".st-key-tab_part").get_by_text("Wins are examples")).to_be_visible()
 
 
-@pytest.mark.parametrize("width", sampled([1280, 390], 390))
+@pytest.mark.long
+@pytest.mark.parametrize("width", [1280, 390])
 def test_opening_is_short_and_has_no_barrier(app: App, page: Page, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 860})
     opened(app, page)

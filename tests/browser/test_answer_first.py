@@ -50,9 +50,8 @@ def test_page_opens_with_its_answer(app: App, page: Page, path: str) -> None:
     check(page, path)
 
 
-@pytest.mark.parametrize(
-    "path", sampled(["translate", "caption", "translate_picture", "four_ways"], "translate")
-)
+@pytest.mark.long
+@pytest.mark.parametrize("path", ["translate", "caption", "translate_picture", "four_ways"])
 def test_input_stays_in_sight_after_a_run(app: App, page: Page, path: str) -> None:
     page.goto(f"{app('app.py')}/{path}")
     check(page, path)

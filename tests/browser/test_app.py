@@ -36,8 +36,6 @@ PAGES = (
     "model",
     "teach",
 )
-FRAMES = ("translate", "models")
-"""One page with a form and a result, and one page of links."""
 
 
 def test_every_page_is_tested() -> None:
@@ -85,6 +83,7 @@ def test_a_click_locks_and_a_head_can_be_chosen(translated: Locator) -> None:
     expect(translated.locator(".caption")).to_contain_text("head 2 of 4")
 
 
+@pytest.mark.long
 def test_an_answer_draws_no_field_of_the_form_anew(translated: Locator) -> None:
     """Check that fields are not redrawn, because a redrawn field loses typed text."""
     page = translated.page
@@ -122,7 +121,7 @@ def test_a_picture_can_be_taken_away(translated: Locator) -> None:
     assert path.read_bytes().lstrip().startswith(b"<?xml")
 
 
-@pytest.mark.parametrize("path", sampled(PAGES, *FRAMES))
+@pytest.mark.parametrize("path", sampled(PAGES, "models"))
 @pytest.mark.parametrize("width", sampled([1920, 1280, 800, 390], 390))
 def test_no_page_scrolls_sideways(app: App, page: Page, path: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})

@@ -13,7 +13,6 @@ from areaviz.trace import codec
 from areaviz.ui.tour.steps import addresses
 from tests.browser.conftest import App, settled
 from tests.browser.more import choose_more
-from tests.sampled import sampled
 
 FLAGSHIP = "A small dog runs across the wet grass."
 WIDE_ENOUGH = 0.85
@@ -50,6 +49,7 @@ def test_flagship_sentence_fills_its_card(app: App, page: Page) -> None:
     expect(ribbon.locator(".item.seam")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_sentence_beside_a_picture_is_shown_whole(app: App, page: Page) -> None:
     page.set_viewport_size({"width": 1280, "height": 860})
     page.goto(f"{app('app.py')}/translate_picture")
@@ -86,12 +86,14 @@ def test_read_keeps_its_text_in_view(app: App, page: Page) -> None:
     expect(text).to_be_in_viewport()
 
 
+@pytest.mark.long
 def test_four_ways_opens_at_its_first_look(app: App, page: Page) -> None:
     page.goto(f"{app('app.py')}/four_ways")
     expect(page.locator(".looks[data-ready] .say")).to_contain_text("Look 1 of ")
 
 
-@pytest.mark.parametrize("number", sampled(range(1, 6), 4))
+@pytest.mark.long
+@pytest.mark.parametrize("number", range(1, 6))
 def test_address_of_the_tour_restores_its_step(app: App, page: Page, number: int) -> None:
     address = addresses(codec.load(HERO))[number - 1].removeprefix("./")
     page.goto(f"{app('app.py')}/{address}")

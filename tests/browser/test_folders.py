@@ -39,6 +39,7 @@ def test_a_text_is_edited_and_translated_anew(address: str, page: Page) -> None:
     expect(ribbon.locator("#query-0")).to_have_text("ein")
 
 
+@pytest.mark.long
 def test_two_models_stand_beside_each_other(address: str, page: Page) -> None:
     page.goto(f"{address}/translate?{urlencode({**ASKED, 'compare': 'token-boundary'})}")
     expect(page.locator(".ribbon[data-ready]")).to_have_count(2)
@@ -118,6 +119,7 @@ def test_a_weight_is_explained_and_an_output_attributed(address: str, page: Page
     expect(page.get_by_text("Something went wrong")).to_have_count(0)
 
 
+@pytest.mark.long
 def test_its_card_says_what_is_known(address: str, page: Page) -> None:
     page.goto(f"{address}/model?model=small-marian")
     expect(page.get_by_role("heading", level=1)).to_have_text("small-marian (MarianMTModel)")

@@ -54,6 +54,7 @@ def test_a_reader_signs_in_and_gets_what_the_link_asked_for(
         assert names[name]["httpOnly"] and names[name]["sameSite"] == "Lax"
 
 
+@pytest.mark.long
 def test_a_link_with_the_token_keeps_it_nowhere(locked: str, page: Page) -> None:
     page.goto(f"{locked}/models?token={TOKEN}")
     expect(page.get_by_text("Models run on")).to_be_visible()

@@ -15,7 +15,6 @@ from areaviz.trace.record import Trace
 from tests import fakes
 from tests.browser.conftest import App
 from tests.browser.more import choose_more, fill_more
-from tests.sampled import sampled
 
 SCRIPT = "tests/browser/grid_app.py"
 LIT = "To write “red”"
@@ -142,6 +141,7 @@ def test_rows_and_columns_are_numbered_at_their_cells(grids: tuple[Locator, Loca
     expect(side.locator(".down .found")).to_have_text([str(row) for row in rows])
 
 
+@pytest.mark.long
 def test_the_picture_and_the_heat_are_drawn_where_they_belong(
     grids: tuple[Locator, Locator],
 ) -> None:
@@ -177,6 +177,7 @@ def test_the_picture_and_the_heat_are_drawn_where_they_belong(
     expect(area.locator(".scale")).to_have_class("scale idle")
 
 
+@pytest.mark.long
 def test_pointing_at_a_cell_shows_which_words_attend(grids: tuple[Locator, Locator]) -> None:
     _, area = grids
     point(area, "memory", 5)
@@ -333,7 +334,8 @@ def test_sliders_work_without_the_server_and_head_chips_are_told(app: App, page:
         expect(row).to_have_text(area_text(other))
 
 
-@pytest.mark.parametrize("percent", sampled([0, 25, 75, 100], 75))
+@pytest.mark.long
+@pytest.mark.parametrize("percent", [0, 25, 75, 100])
 def test_areas_that_overlap_more_or_less_can_be_asked_for(
     grids: tuple[Locator, Locator], percent: int
 ) -> None:
@@ -350,7 +352,7 @@ def test_areas_that_overlap_more_or_less_can_be_asked_for(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("scheme", sampled(["light", "dark"], "dark"))
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_words_are_tinted_as_cells_are_and_can_be_read(
     app: App, page: Page, scheme: Literal["light", "dark"]
 ) -> None:
@@ -508,7 +510,8 @@ def test_hovers_ask_the_server_nothing(app: App, page: Page) -> None:
     assert len(told) == 7 and sent == []
 
 
-@pytest.mark.parametrize("width", sampled([1280, 800, 400], 400))
+@pytest.mark.long
+@pytest.mark.parametrize("width", [1280, 800, 400])
 def test_nothing_is_wider_than_the_page(app: App, page: Page, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(

@@ -142,6 +142,7 @@ def test_a_box_is_moved_and_marked_by_keys_or_drawn(sheet: Locator) -> None:
     assert (moved["side"], moved["severity"], drawn["severity"]) == ("picture", "major", "minor")
 
 
+@pytest.mark.long
 def test_nothing_is_in_the_way_of_people_who_do_not_see_it(sheet: Locator) -> None:
     text(sheet, "Output of a.txt").focus()
     press(sheet, "Home", "3")

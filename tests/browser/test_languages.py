@@ -76,6 +76,7 @@ def test_no_text_stays_english_or_is_clipped(app: App, page: Page, path: str, wi
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.long
 def test_a_page_is_read_from_the_right(app: App, page: Page) -> None:
     page.goto(f"{app('app.py')}/?lang=ar-XB")
     title = page.locator("h1")

@@ -9,7 +9,6 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import App, settled
-from tests.sampled import sampled
 
 SCRIPT = "tests/browser/listen_app.py"
 
@@ -54,6 +53,7 @@ def test_a_digit_is_pointed_at_and_kept(sound: Locator) -> None:
     expect(sound.page.get_by_text("locked: []")).to_be_visible()
 
 
+@pytest.mark.long
 def test_a_moment_says_how_much_it_was_listened_to(sound: Locator) -> None:
     sound.locator(".alignment").hover(position={"x": 5, "y": 5})
     expect(sound.locator(".say")).to_contain_text("“3”, the model listened to 0.0")
@@ -80,6 +80,7 @@ def test_it_plays_and_the_line_moves(sound: Locator) -> None:
     assert left > 90
 
 
+@pytest.mark.long
 def test_the_keyboard_is_enough(sound: Locator) -> None:
     scrubber = sound.get_by_role("slider", name="Second")
     scrubber.focus()
@@ -91,7 +92,8 @@ def test_the_keyboard_is_enough(sound: Locator) -> None:
     expect(sound.page.get_by_text("locked: [0]")).to_be_visible()
 
 
-@pytest.mark.parametrize("scheme", sampled(["light", "dark"], "dark"))
+@pytest.mark.long
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_has_no_barrier(sound: Locator, scheme: Literal["light", "dark"]) -> None:
     sound.page.emulate_media(color_scheme=scheme)
     settled(sound.page)

@@ -26,7 +26,6 @@ from areaviz.trace.request import Focus, Request
 from areaviz.views.why_parts import Question, candidates, explain, signed
 from tests.browser.exported import enclosed
 from tests.components.live.node import assert_equal_traces, plain_request, trace_of
-from tests.sampled import sampled
 
 pytestmark = pytest.mark.browser
 NAME = "token-boundary"
@@ -110,6 +109,7 @@ def test_layers_that_are_not_stored_come_from_the_engine(live: Page) -> None:
     expect(live.locator('[data-shown="decoder self, layer 1"]')).to_have_count(1)
 
 
+@pytest.mark.long
 def test_a_text_that_cannot_run_gets_a_sentence_and_changes_nothing(live: Page) -> None:
     before = live.locator(".texts").inner_text()
     write(live, "   ")
@@ -130,7 +130,8 @@ def test_a_run_can_be_stopped_and_the_page_goes_on(live: Page) -> None:
     expect(live.locator("#live-status")).to_contain_text("Done in")
 
 
-@pytest.mark.parametrize("scheme", sampled(["light", "dark"], "dark"))
+@pytest.mark.long
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_live_page_is_accessible_and_fits_a_phone(live: Page, scheme: Any) -> None:
     live.emulate_media(color_scheme=scheme)
     live.set_viewport_size({"width": 390, "height": 844})

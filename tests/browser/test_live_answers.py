@@ -62,6 +62,7 @@ def test_points_are_added_in_the_drawing_and_typed(page: Page, tmp_path: Path) -
     expect(page.get_by_role("alert")).to_contain_text("at least 3 are needed")
 
 
+@pytest.mark.long
 def test_a_fact_is_edited_where_it_is_and_left_out(page: Page, tmp_path: Path) -> None:
     name = "memory-stories"
     model = opened(page, tmp_path, name, STORY)

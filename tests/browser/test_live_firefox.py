@@ -27,7 +27,6 @@ from areaviz.publish.live import live_page
 from areaviz.publish.live_model import LiveModel
 from areaviz.publish.live_pair import live_pair
 from areaviz.trace.request import Request
-from tests.sampled import sampled
 
 FIREFOX = shutil.which("firefox-esr") or shutil.which("firefox")
 SECONDS = 60
@@ -109,7 +108,8 @@ def _wait_for(port: int) -> None:
             time.sleep(0.2)
 
 
-@pytest.mark.parametrize("name", sampled(TEXTS, "token-boundary"))
+@pytest.mark.long
+@pytest.mark.parametrize("name", TEXTS)
 def test_a_live_page_answers_in_firefox(firefox: Firefox, tmp_path: Path, name: str) -> None:
     card = read_card(CHECKPOINTS / name / "card.json")
     model = MODELS[card.family].load(CHECKPOINTS / name, card, torch.device("cpu"))

@@ -18,7 +18,6 @@ from areaviz.models import MODELS
 from areaviz.publish.live_pair import live_pair
 from areaviz.trace.request import Request
 from tests.browser.exported import enclosed
-from tests.sampled import sampled
 
 pytestmark = pytest.mark.browser
 NAMES = ("pointer-hull", "pointer-tour")
@@ -55,6 +54,7 @@ def test_both_models_answer_what_is_typed_once(pair: Page) -> None:
         expect(frame.locator(".texts .reading").last).to_have_text(trace.fields["target"].raw)
 
 
+@pytest.mark.long
 def test_a_text_that_cannot_run_is_refused_by_both(pair: Page) -> None:
     pair.get_by_label("Points, each as x,y").fill("0,0 5,5")
     pair.get_by_role("button", name="Answer", exact=True).click()
@@ -63,8 +63,9 @@ def test_a_text_that_cannot_run_is_refused_by_both(pair: Page) -> None:
         expect(frame.get_by_role("alert")).to_contain_text("at least 3 are needed")
 
 
-@pytest.mark.parametrize("scheme", sampled(["light", "dark"], "dark"))
-@pytest.mark.parametrize("width", sampled([1280, 390], 390))
+@pytest.mark.long
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
 def test_a_pair_is_accessible_and_fits(pair: Page, width: int, scheme: Any) -> None:
     pair.emulate_media(color_scheme=scheme)
     pair.set_viewport_size({"width": width, "height": 844})

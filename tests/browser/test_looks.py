@@ -9,7 +9,6 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import App, settled
-from tests.sampled import sampled
 
 SCRIPT = "tests/browser/looks_app.py"
 
@@ -43,6 +42,7 @@ def test_looks_say_which_reader_is_wrong_and_until_when(looks: Locator) -> None:
     expect(looks.page.get_by_text("look: 1")).to_be_visible()
 
 
+@pytest.mark.long
 def test_looks_of_a_pair_tell_the_digits_read_so_far(app: App, page: Page) -> None:
     looks = opened(page, f"{app(SCRIPT)}/?digits=27")
     expect(looks.locator(".say")).to_have_text(
@@ -79,7 +79,8 @@ def test_looks_move_only_on_play(app: App, chromium: Browser) -> None:
     context.close()
 
 
-@pytest.mark.parametrize("scheme", sampled(["light", "dark"], "dark"))
+@pytest.mark.long
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_looks_have_no_barrier(looks: Locator, scheme: Literal["light", "dark"]) -> None:
     looks.page.emulate_media(color_scheme=scheme)
     settled(looks.page)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import App, settled
@@ -25,6 +26,7 @@ def test_menu_of_narrow_page_has_word_and_large_links(app: App, page: Page) -> N
     assert min(one.evaluate("one => one.offsetHeight") for one in links) >= FINGER
 
 
+@pytest.mark.long
 def test_header_shows_the_logo(app: App, page: Page) -> None:
     page.goto(app("app.py"))
     logo = page.get_by_test_id("stHeaderLogo")

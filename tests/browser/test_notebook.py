@@ -52,6 +52,7 @@ def test_the_frame_fits_and_grows_with_what_is_unfolded(
     assert bottom <= page.locator("iframe").evaluate("f => f.clientHeight")
 
 
+@pytest.mark.long
 def test_a_layer_that_is_not_there_says_what_to_run(
     page: Page, tmp_path: Path, shown: Shown
 ) -> None:
@@ -64,6 +65,7 @@ def test_a_layer_that_is_not_there_says_what_to_run(
     expect(chosen).to_have_attribute("value", "2")
 
 
+@pytest.mark.long
 def test_without_frames_and_scripts_the_picture_is_seen(
     page: Page, tmp_path: Path, shown: Shown
 ) -> None:

@@ -120,6 +120,7 @@ def test_the_print_says_the_same_sentence_as_the_page(opened: Open) -> None:
         page.keyboard.press("Escape")
 
 
+@pytest.mark.long
 def test_without_a_focus_the_longest_word_is_lit(opened: Open) -> None:
     shown = ribbon(opened(fakes.trace()))
     expect(shown.locator(".say")).to_contain_text("To write “kleiner”")
@@ -193,6 +194,7 @@ def hostile() -> Trace:
     )
 
 
+@pytest.mark.long
 def test_text_stays_text_in_every_place(opened: Open) -> None:
     trace = hostile()
     page = opened(trace, FOCUS, areaviz.PageOptions(title=NASTY, note=HOSTILE))
@@ -287,7 +289,8 @@ def test_no_page_scrolls_sideways(opened: Open, page: Page, trace: Trace, width:
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 
-@pytest.mark.parametrize("scheme", sampled(["light", "dark"], "dark"))
+@pytest.mark.long
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(
     "trace", quick_first(fakes.trace(), fakes.doubly_trace(), fakes.gaze_trace())
 )
@@ -312,6 +315,7 @@ def test_right_to_left_text_is_read_from_the_right(opened: Open) -> None:
     assert first is not None and last is not None and first["x"] > last["x"]
 
 
+@pytest.mark.long
 def test_labels_that_are_no_text_are_shown_as_they_are(opened: Open) -> None:
     trace = fakes.trace("A dog.", "Hund.")
     target = trace.fields["target"]

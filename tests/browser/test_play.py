@@ -93,12 +93,14 @@ def test_exported_page_plays_the_attention(page: Page, tmp_path: Path) -> None:
     assert len(set(stills(ribbon))) == 5
 
 
+@pytest.mark.long
 def test_play_says_that_a_model_without_areas_takes_one_item(app: App, page: Page) -> None:
     told = stills(opened(app, page, number=0))
     assert "It looks at one character at a time" in told[1]
     assert "has a key" in told[2]
 
 
+@pytest.mark.long
 def test_play_shows_the_pinned_item(app: App, page: Page) -> None:
     ribbon = opened(app, page, number=1)
     ribbon.locator("#query-5").click()

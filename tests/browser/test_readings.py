@@ -89,6 +89,7 @@ def test_the_share_a_densest_area_holds_is_a_slider(ribbon: Locator) -> None:
     assert told(ribbon) == [f"“{row[2]}”" for row in ribbon_table(trace, whole).rows]
 
 
+@pytest.mark.long
 def test_a_sink_is_named_and_goes_against_the_average(ribbon: Locator) -> None:
     expect(ribbon.locator(".sinks")).to_have_text(
         "Attention sink: “m” (head 2, 61 % of the mean attention)."
@@ -106,6 +107,7 @@ def test_a_sink_is_named_and_goes_against_the_average(ribbon: Locator) -> None:
     expect(ribbon.locator(".sinks")).to_have_text("")
 
 
+@pytest.mark.long
 def test_the_grid_reads_alike(page: Page, tmp_path: Path) -> None:
     trace = fakes.caption_trace(layers=1)
     export(trace, tmp_path / "page.html", Focus(SITE))

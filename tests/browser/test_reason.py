@@ -134,6 +134,7 @@ def test_story_is_asked_without_a_fact_and_with_it_again(hops: Locator, page: Pa
     expect(hops).to_have_count(1)
 
 
+@pytest.mark.long
 def test_points_are_dragged_added_and_removed(app: App, page: Page) -> None:
     page.goto(f"{app('app.py')}/reason?model=pointer-tour&text=100,100+900,100+900,900+100,900")
     drawn = page.locator(".points[data-ready]")

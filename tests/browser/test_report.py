@@ -10,7 +10,6 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, Route, expect
 
 from areaviz.cli import main
-from tests.sampled import sampled
 
 WRITTEN = {
     "my.en": "A dog runs.\nA cat sleeps.\nIt rains.\n",
@@ -52,7 +51,8 @@ def report(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     assert asked == [], "The report asked for what is not in it."
 
 
-@pytest.mark.parametrize("width", sampled([1280, 800, 400], 400))
+@pytest.mark.long
+@pytest.mark.parametrize("width", [1280, 800, 400])
 def test_it_is_read_at_any_width(report: Page, width: int) -> None:
     report.set_viewport_size({"width": width, "height": 900})
     expect(report.get_by_role("heading", name="Analysis of my.en")).to_be_visible()
@@ -72,6 +72,7 @@ def test_errors_are_marked_and_both_fail_opens(report: Page) -> None:
     expect(report.get_by_role("heading", name="Which is better")).to_be_in_viewport()
 
 
+@pytest.mark.long
 def test_it_has_no_barrier(report: Page) -> None:
     found = Axe().run(report).response["violations"]
     assert [rule["id"] for rule in found if rule["impact"] in ("serious", "critical")] == []

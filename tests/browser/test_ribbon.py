@@ -75,6 +75,7 @@ def test_pointing_at_a_query_shows_every_heads_strongest_span(
     assert tinted(area, "memory") > 0 and tinted(area, "query") == 0
 
 
+@pytest.mark.long
 def test_thread_is_as_thick_as_its_weight(ribbons: tuple[Locator, Locator]) -> None:
     _, area = ribbons
     attention = fakes.trace(layers=1).maps["encoder-decoder"]
@@ -165,6 +166,7 @@ def test_pointing_at_a_memory_item_shows_who_attends_to_it(
     assert bars(area) >= 4 and tinted(area, "query") > 0 and tinted(area, "memory") == 0
 
 
+@pytest.mark.long
 def test_the_other_ribbon_lights_up_the_same_characters(ribbons: tuple[Locator, Locator]) -> None:
     regular, area = ribbons
     point(area, "memory", 8)
@@ -229,6 +231,7 @@ def test_shift_click_averages_several(ribbons: tuple[Locator, Locator]) -> None:
     expect(sentence(area)).to_contain_text("on average over 2 characters")
 
 
+@pytest.mark.long
 def test_head_chips_switch_at_once_and_are_told(ribbons: tuple[Locator, Locator]) -> None:
     _, area = ribbons
     page = area.page
@@ -283,6 +286,7 @@ def test_pointing_asks_nothing_of_the_server(app: App, page: Page) -> None:
     assert len(sent) == before
 
 
+@pytest.mark.long
 def test_words_act_as_one_and_spans_snap_to_them(ribbons: tuple[Locator, Locator]) -> None:
     _, area = ribbons
     choose_more(area, "Words")
@@ -296,6 +300,7 @@ def test_words_act_as_one_and_spans_snap_to_them(ribbons: tuple[Locator, Locator
         assert all(part in words for part in parts), text
 
 
+@pytest.mark.long
 def test_what_is_said_of_several_items_and_of_words_is_what_the_table_says(
     ribbons: tuple[Locator, Locator],
 ) -> None:

@@ -31,6 +31,7 @@ def test_a_click_anywhere_on_a_row_opens_it_and_brings_it_to_view(table: Locator
     expect(ticked(table)).to_have_attribute("data-id", "3")
 
 
+@pytest.mark.long
 def test_a_head_sorts_and_the_next_row_is_the_next_one_seen(table: Locator) -> None:
     page = table.page
     table.get_by_role("button", name="Number").click()
@@ -61,6 +62,7 @@ def test_rows_are_reached_by_keyboard_and_the_tick_stays_in_view(table: Locator)
     assert inside
 
 
+@pytest.mark.long
 def test_the_table_has_no_barrier(table: Locator) -> None:
     table.locator("tbody tr").first.click()
     expect(ticked(table)).to_have_count(1)

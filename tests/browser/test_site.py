@@ -22,7 +22,6 @@ from areaviz.site.pages import LARGEST, PAGES, files_in, make_site
 from areaviz.texts.catalogue import PSEUDO
 from areaviz.ui.tour.steps import STORY
 from tests.browser.test_languages import CLIPPED, SHOWN, data_words
-from tests.sampled import sampled
 
 pytestmark = pytest.mark.browser
 INNER = (
@@ -47,8 +46,9 @@ def test_the_site_has_a_live_page_of_every_family(site: Path) -> None:
     assert families == set(FAMILIES)
 
 
-@pytest.mark.parametrize("scheme", sampled(["light", "dark"], "dark"))
-@pytest.mark.parametrize("width", sampled([1280, 390], 390))
+@pytest.mark.long
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
 def test_pages_of_the_site_fit_and_are_accessible(
     page: Page, site: Path, width: int, scheme: Any
 ) -> None:
@@ -103,6 +103,7 @@ def test_a_question_is_answered_with_the_keyboard_and_leads_on(page: Page, site:
     expect(page.locator(".lesson .count")).to_contain_text("2 of")
 
 
+@pytest.mark.long
 def test_the_tour_leads_through_stored_runs_to_a_live_model(page: Page, site: Path) -> None:
     page.goto((site / "tour.html").as_uri())
     page.get_by_role("main").get_by_role("link", name="Step 1").press("Enter")

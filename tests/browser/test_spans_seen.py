@@ -13,7 +13,6 @@ from areaviz.trace.request import Request
 from tests import fakes, tiny
 from tests.browser.conftest import App, settled
 from tests.browser.hovers import WANTED, several_seen
-from tests.sampled import sampled
 
 
 def test_ten_hovers_over_boundary_keys_show_spans(page: Page, tmp_path: Path) -> None:
@@ -26,7 +25,8 @@ def test_ten_hovers_over_boundary_keys_show_spans(page: Page, tmp_path: Path) ->
     assert len(several_seen(ribbon)) >= WANTED
 
 
-@pytest.mark.parametrize("name", sampled(["", "translate", "caption"], "translate"))
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["", "translate", "caption"])
 def test_ten_hovers_over_what_a_page_opens_with_show_spans(app: App, page: Page, name: str) -> None:
     """Check the shipped models, without a filter of sizes."""
     page.goto(f"{app('app.py')}/{name}")
@@ -47,6 +47,7 @@ def test_ten_hovers_over_single_items_show_none(page: Page, tmp_path: Path) -> N
     assert several_seen(ribbon) == []
 
 
+@pytest.mark.long
 def test_ten_hovers_over_a_picture_show_rectangles(page: Page, tmp_path: Path) -> None:
     export(
         fakes.caption_trace("a small red circle over a blue star left of it"), tmp_path / "p.html"

@@ -9,7 +9,6 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import App, settled
-from tests.sampled import sampled
 
 SCRIPT = "tests/browser/strip_app.py"
 
@@ -58,6 +57,7 @@ def test_strip_opens_with_the_words_that_watched_several_frames(strip: Locator) 
     expect(word(strip, "1")).to_have_attribute("data-lit", "")
 
 
+@pytest.mark.long
 def test_strip_keeps_the_words_that_are_clicked(strip: Locator) -> None:
     locked = strip.page.get_by_text("locked:")
     word(strip, "3").hover()
@@ -110,7 +110,8 @@ def test_strip_marks_the_actions_on_demand(strip: Locator) -> None:
     expect(strip.locator("u")).to_have_count(4 * 3)
 
 
-@pytest.mark.parametrize("scheme", sampled(["light", "dark"], "dark"))
+@pytest.mark.long
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_strip_has_no_barrier(strip: Locator, scheme: Literal["light", "dark"]) -> None:
     strip.page.emulate_media(color_scheme=scheme)
     settled(strip.page)

@@ -12,7 +12,6 @@ from areaviz.data.places import HERO
 from areaviz.trace import codec
 from areaviz.ui.tour.steps import addresses, area_step, head_step, opening_step
 from tests.browser.conftest import App, settled
-from tests.sampled import sampled
 
 ADDRESSES = addresses(codec.load(HERO))
 
@@ -89,8 +88,9 @@ def test_a_fact_is_taken_away_and_the_end_offers_ways_on(app: App, page: Page) -
     expect(page.locator(".tour")).to_have_count(0)
 
 
-@pytest.mark.parametrize("width", sampled([1280, 390], 390))
-@pytest.mark.parametrize("number", sampled([1, 4], 4))
+@pytest.mark.long
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("number", [1, 4])
 def test_the_bar_is_in_view_and_has_no_barrier(
     app: App, page: Page, width: int, number: int
 ) -> None:
@@ -107,6 +107,7 @@ def test_the_bar_is_in_view_and_has_no_barrier(
     assert [rule["id"] for rule in found] == []
 
 
+@pytest.mark.long
 def test_the_link_to_the_tour_is_at_the_right_of_the_navigation(app: App, page: Page) -> None:
     page.goto(f"{app('app.py')}/models")
     link = page.get_by_role("link", name="90-second tour", exact=True)

@@ -91,7 +91,8 @@ def test_hostile_input_is_text_and_hurts_nothing(app: App, page: Page, path: str
     unhurt(page)
 
 
-@pytest.mark.parametrize("path", sampled(["caption", "four_ways"], "caption"))
+@pytest.mark.long
+@pytest.mark.parametrize("path", ["caption", "four_ways"])
 def test_hostile_files_are_one_sentence_and_the_result_stays(
     app: App, page: Page, path: str
 ) -> None:
@@ -132,6 +133,7 @@ def test_hostile_links_are_one_sentence_and_a_usable_page(
         assert page.get_by_role("alert").count() <= 2
 
 
+@pytest.mark.long
 def test_links_show_where_the_keyboard_is(app: App, page: Page) -> None:
     page.goto(app("app.py"))
     expect(page.get_by_role("link", name="Caption", exact=True)).to_be_visible()

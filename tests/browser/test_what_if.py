@@ -8,7 +8,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import App, open_tab, settled
-from tests.sampled import sampled
 
 SENTENCE = "A small dog runs across the wet grass."
 ASKED = {
@@ -20,7 +19,8 @@ ASKED = {
 }
 
 
-@pytest.mark.parametrize("width", sampled([1280, 800], 800))
+@pytest.mark.long
+@pytest.mark.parametrize("width", [1280, 800])
 def test_words_are_hidden_and_the_sentence_decoded_again(app: App, page: Page, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(f"{app('app.py')}/translate?{urlencode(ASKED)}")

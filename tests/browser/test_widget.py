@@ -103,6 +103,7 @@ def choose(page: Page, text: str, panel: str = "ribbon") -> None:
     page.locator(f"#cell #{panel} .choices").get_by_text(text, exact=True).click()
 
 
+@pytest.mark.long
 def test_a_layer_comes_over_the_channel(page: Page, show: Show) -> None:
     widget = show(fakes.trace(layers=3), FOCUS)
     expect(shown(page).locator(".caption")).to_contain_text("layer 2 of 3")

@@ -75,6 +75,13 @@ def test_network_follows_its_equations(hops: int, linear: bool) -> None:
     np.testing.assert_allclose(logits, slow_logits, rtol=1e-4, atol=1e-4)
 
 
+def test_facts_of_more_than_the_largest_age_are_as_old_as_the_oldest() -> None:
+    net = network()
+    facts = bag_sentences([FACTS[0]] * 3, 6)[None]
+    found = net.remembered(facts, torch.tensor([[9, 5, 4]]), 0)[0].detach()
+    assert torch.equal(found[0], found[1]) and not torch.equal(found[1], found[2])
+
+
 def test_hidden_fact_is_read_in_no_hop() -> None:
     net = network()
     _, before = run(net)
