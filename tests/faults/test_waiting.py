@@ -80,9 +80,9 @@ def test_reader_is_answered_beside_three_expensive_questions(
     expensive = app.processor_seconds() - before
     before = app.processor_seconds()
     found = wait_beside(app, cookies)
-    assert app.processor_seconds() - before > expensive, f"nothing expensive was computed: {found}"
+    assert app.processor_seconds() - before > expensive / 2, f"nothing was computed: {found}"
     assert len(found.waits) == 5
     beside = spent[1:]
     about = f"{spent} of {found}; an expensive question takes {expensive:.2f}"
-    assert median(beside) < expensive / 3, about
-    assert max(beside) < expensive, about
+    assert median(beside) < expensive / 4, about
+    assert max(beside) < expensive / 2, about

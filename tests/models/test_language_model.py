@@ -206,6 +206,17 @@ def test_unsupported_input_is_refused(model: LanguageModel, request_: Request, t
         model.trace([request_])
 
 
+def test_text_of_the_largest_length_is_read(
+    model: LanguageModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = len(model.tokenizer.tokens(TEXT))
+    monkeypatch.setattr(TextDecoder, "most_items", count)
+    (trace,) = model.trace([Request("reader", TEXT, target="")])
+    assert len(trace.fields["target"]) == count + 1, "with the end"
+    with pytest.raises(InputError, match=f"the limit is {count}"):
+        model.trace([Request("reader", f"{TEXT} dog", target="")])
+
+
 def test_warning_names_unknown_symbols_and_excess_length(model: LanguageModel) -> None:
     (trace,) = model.trace([Request("reader", "A Ω dog", target="")])
     assert "does not know “Ω”" in trace.details["warning"]

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
 from areaviz.attention.interventions import NetworkInterventions
 from areaviz.attention.location import SCORINGS
+from areaviz.data.spectrogram import WINDOW
 from areaviz.data.tokenizer import START
 from areaviz.models.decoder import token_log_probabilities
-from areaviz.models.listener import FRAMES_AN_ITEM, ListenerConfig, SpeechRecognizer
+from areaviz.models.inputs import sound_field
+from areaviz.models.listener import (
+    FRAMES_AN_ITEM,
+    SAMPLES_AN_ITEM,
+    ListenerConfig,
+    SpeechRecognizer,
+)
 from areaviz.models.recurrent import SITE
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Gate, Hide, Share
+from areaviz.trace.sound import Sound
 
 VOCABULARY, BANDS = 9, 6
 
@@ -86,6 +95,14 @@ def test_hidden_banned_and_gated_items_have_no_effect() -> None:
     assert hidden.weights[SITE][0][..., 1:3].abs().max() == 0
     torch.testing.assert_close(hidden.weights[SITE][0].sum(-1), torch.ones(1, 1, 4))
     assert (plain.logits - closed.logits).abs().max() > 1e-4
+
+
+def test_items_of_a_sound_end_with_it() -> None:
+    """Check that the last item ends with its last frame, or with the sound if that is sooner."""
+    last = 2 * SAMPLES_AN_ITEM + WINDOW
+    for samples, end in ((last + 9, last), (last - 9, last - 9)):
+        field = sound_field(Sound.of("tone", np.zeros(samples, np.int16)), 2)
+        assert field.anchors.tolist() == [[0, SAMPLES_AN_ITEM], [SAMPLES_AN_ITEM, end]]
 
 
 def test_unknown_scoring_and_areas_are_refused() -> None:

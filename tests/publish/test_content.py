@@ -7,7 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.publish.content import initial_focus, opening_focus, opening_payloads, places
+from areaviz.publish.content import (
+    first_payloads,
+    initial_focus,
+    opening_focus,
+    opening_payloads,
+    places,
+)
 from areaviz.publish.kinds import longest_word
 from areaviz.publish.options import PageOptions
 from areaviz.trace.errors import InputError
@@ -112,6 +118,24 @@ def test_looks_are_sent_once(site: str) -> None:
     assert [(place.kind, place.site) for place in shown] == [("looks", site)]
     (sent,) = opening_payloads(trace, shown, PageOptions(), Focus(site), 0)
     assert (sent.site, sent.layer) == (site, 0) and sent.data
+
+
+def test_page_opens_other_maps_at_a_layer_that_they_have() -> None:
+    trace = fakes.trace()
+    shown = places(trace, PageOptions(sites=("encoder self", "encoder-decoder")))
+    shown[1] = replace(shown[1], layers=(1,))
+    sent = opening_payloads(trace, shown, PageOptions(), Focus(shown[0].site, 0), 0)
+    assert [one.layer for one in sent] == [0, 1]
+
+
+def test_size_of_a_page_is_estimated_with_all_layers() -> None:
+    trace = fakes.trace()
+    shown = places(trace, PageOptions())
+    first = first_payloads(trace, shown, PageOptions(), 0)
+    size = sum(len(one.data) * len(place.layers) for one, place in zip(first, shown, strict=True))
+    assert first_payloads(trace, shown, PageOptions(limit=size), 0) == first
+    with pytest.raises(InputError, match="Include fewer layers"):
+        first_payloads(trace, shown, PageOptions(limit=size - 1), 0)
 
 
 def test_page_without_components_opens_with_its_figures_alone() -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import replace
+
+import numpy as np
 
 from areaviz.data.sound_files import decode_sound
 from areaviz.publish.hearing import hearing_payload
@@ -26,3 +29,12 @@ def test_the_browser_gets_the_sound_and_the_weights_in_thousandths() -> None:
     assert data["lit"] == most.index(max(most))
     assert data["id"] != hearing_payload(fakes.sound_trace("3141"), FOCUS)["header"]["id"]
     assert data["sound"].startswith("data:image/") and data["spoken"] == []
+
+
+def test_the_end_is_lit_after_every_letter() -> None:
+    trace = fakes.sound_trace("31")
+    one = trace.maps["encoder-decoder"]
+    weights = np.zeros_like(one.weights)
+    weights[..., 0, :2], weights[..., 1, :4], weights[..., 2, 0] = 0.5, 0.25, 1.0
+    told = replace(trace, maps={"encoder-decoder": replace(one, weights=weights)})
+    assert hearing_payload(told, FOCUS)["header"]["lit"] == 0

@@ -61,6 +61,13 @@ def test_live_page_allows_its_own_script_and_worker_and_no_connection(html: str)
     assert "connect-src" not in policy[1] and "unsafe" not in policy[1]
 
 
+def test_largest_area_can_be_any_below_the_trained_one(html: str, model: LiveModel) -> None:
+    menu = re.search(r'<select id="live-area">(.*?)</select>', html)
+    assert menu is not None
+    smaller = map(str, range(1, model.card.config["area_size"]))
+    assert re.findall(r'value="([^"]*)"', menu[1]) == ["", *smaller]
+
+
 def test_live_page_names_licence_digest_and_limits(html: str, model: LiveModel) -> None:
     for text in (model.card.licence, model.card.limits, model.card.files["model.safetensors"]):
         assert text in html

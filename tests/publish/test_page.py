@@ -220,16 +220,16 @@ def test_equal_traces_make_equal_pages() -> None:
 
 def test_words_that_the_model_was_unsure_of_are_tinted() -> None:
     trace = fakes.caption_trace("a red star", layers=1)
-    likely = np.array([0.95, 0.6, 0.1, 0.9], np.float32)
+    likely = np.array([0.95, 0.5, 0.1, 0.9], np.float32)
     unsure = replace(trace, output=replace(trace.output, probabilities=likely))
     assert (
         output_text(unsure)
-        == 'a <span class="u2" title="probability 60%">red</span> <span class="u4"'
+        == 'a <span class="u2" title="probability 50%">red</span> <span class="u4"'
         ' title="probability 10%">star</span>'
     )
     assert (
         sureness(unsure)
-        == "Mean probability 0.48. Least certain: “star” (0.10). Tinted words are less certain."
+        == "Mean probability 0.45. Least certain: “star” (0.10). Tinted words are less certain."
     )
     one = replace(trace.output, probabilities=np.array([0.4], np.float32))
     assert sureness(replace(trace, output=one)) == "Probability 0.40."

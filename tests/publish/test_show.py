@@ -20,7 +20,7 @@ from PIL import Image
 import areaviz
 from areaviz.publish.loopback import PageServer
 from areaviz.publish.page import page
-from areaviz.publish.show import ROWS, Shown
+from areaviz.publish.show import HEIGHTS, ROWS, Shown
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -40,6 +40,8 @@ def carried(html: str) -> list[tuple[str, str]]:
 
 
 def test_a_notebook_gets_a_frame_that_can_reach_nothing_else() -> None:
+    low, _ = HEIGHTS
+    assert frame(fakes.trace("A dog.", "Hund."), height=low).height == low
     shown = frame(fakes.trace("A dog.", "Hund."), height=500)
     iframe = read(shown._repr_html_(), "iframe")
     assert iframe["sandbox"] == "allow-scripts" and iframe["srcdoc"] == shown.html

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from torch.nn import functional as F
 
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import read_card
@@ -76,6 +77,17 @@ def test_normalised_sets_have_closed_ordered_answers() -> None:
         centred = wanted - sets.points[row].mean(0)
         scale = np.linalg.norm(sets.points[row] - sets.points[row].mean(0), axis=1).max()
         np.testing.assert_allclose(read[row, places[:-1]], centred / scale)
+
+
+def test_steps_after_the_end_are_never_wrong(tmp_path: Path) -> None:
+    """Check that a network with the right answers is right in all sequences, whatever follows."""
+    task = Pointers.build(recipe(), tmp_path, tmp_path, torch.device("cpu"))
+
+    def right(points_BN2: torch.Tensor, answers_BT: torch.Tensor) -> torch.Tensor:
+        return F.one_hot(answers_BT.clamp_min(0), points_BN2.shape[1] + 1).float()
+
+    task.network = right  # type: ignore[assignment]
+    assert task.validate(0)["valid_sequences"] == 1
 
 
 def test_resumed_run_draws_like_an_unbroken_one(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -76,6 +77,21 @@ def test_stopped_queue_starts_nothing(recipes: list[Path], tmp_path: Path) -> No
     found.stop()
     found.train()
     assert not (runs / "order").exists()
+
+
+def test_stopped_run_has_not_failed(
+    recipes: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = Queue(planned(recipes[1:2], tmp_path / "runs"), tmp_path, tmp_path / "runs")
+    wait = queue.subprocess.Popen.wait
+
+    def stop_and_wait(child: Any) -> int:
+        found.stop()
+        return int(wait(child))
+
+    monkeypatch.setattr(queue.subprocess.Popen, "wait", stop_and_wait)
+    found.train()
+    assert found.failed == []
 
 
 def test_list_shows_progress_of_every_run(

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 import torch
 
+from areaviz.data.batches import shifted
 from areaviz.data.grounding import Grounded
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
 from areaviz.trace.areas import Area, AreaGrid
-from areaviz.training.told_attention import Told, told_caption_loss, told_loss
+from areaviz.training.told_attention import SMALLEST, Told, told_caption_loss, told_loss
 
 GRID = AreaGrid(4, 4, 2, 2)
 BOX = (0.25, 0.25, 0.75, 0.75)
@@ -43,7 +44,12 @@ def test_boxed_words_are_supervised_at_their_position() -> None:
 
 @pytest.mark.parametrize(
     ("area", "relative"),
-    [(Area(1, 1, 2, 2), 1.0), (Area(1, 1, 1, 1), 0.25), (Area(0, 0, 2, 2), 1 / 7)],
+    [
+        (Area(1, 1, 2, 2), 1.0),
+        (Area(1, 1, 1, 1), 0.25),
+        (Area(0, 0, 2, 2), 1 / 7),
+        (Area(3, 3, 1, 1), SMALLEST),
+    ],
 )
 def test_told_loss_is_relative_overlap_with_best_area(area: Area, relative: float) -> None:
     assert told_loss(weights_on(area), told()).item() == pytest.approx(-math.log(relative))
@@ -56,7 +62,7 @@ def test_sentences_without_boxes_teach_nothing() -> None:
     assert not len(Told.of([without_extent], words(), GRID).sentence)
 
 
-def test_told_loss_trains_only_the_chosen_head() -> None:
+def tiny_captioner() -> CaptionTransformer:
     torch.manual_seed(0)
     options = CaptionerConfig(
         vocabulary=len(words()),
@@ -68,7 +74,21 @@ def test_told_loss_trains_only_the_chosen_head() -> None:
         grid=4,
         area_size=2,
     )
-    network = CaptionTransformer(options)
+    return CaptionTransformer(options)
+
+
+@pytest.mark.parametrize(("layer", "head"), [(0, 1), (1, 0)])
+def test_told_loss_is_that_of_the_layer_and_the_head(layer: int, head: int) -> None:
+    network, features = tiny_captioner(), torch.randn(1, 16, 16)
+    captions = torch.tensor([words().ids(SENTENCE.text)])
+    _, looked = told_caption_loss(network, features, captions, told(), (layer, head), 0.0)
+    run = network.attend(features, shifted(captions))
+    weights_NTA = run.weights["encoder-decoder"][layer][:, head]
+    assert looked.item() == pytest.approx(told_loss(weights_NTA, told()).item())
+
+
+def test_told_loss_trains_only_the_chosen_head() -> None:
+    network = tiny_captioner()
     features, captions = torch.randn(1, 16, 16), torch.tensor([words().ids(SENTENCE.text)] * 2)
     both = Told.of([SENTENCE, SENTENCE], words(), GRID)
     optimiser = torch.optim.Adam(network.parameters(), 0.02)
