@@ -36,6 +36,11 @@ FORMER_MODELS: Mapping[str, FormerModel] = {
         "ddfdaca9",
         {"val": {"cider_d": 0.27228}, "test": {"cider_d": 0.26411, "bleu_4": 13.05515}},
     ),
+    "photo-captions-convolution": FormerModel(
+        "photo-captions-regular",
+        "28777085",
+        {"val": {"cider_d": 0.47354}, "test": {"cider_d": 0.48943, "bleu_4": 20.51845}},
+    ),
 }
 """The removed models by name."""
 
