@@ -64,6 +64,7 @@ def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     return folder / "site"
 
 
+@pytest.mark.long
 def test_the_example_brings_a_model_a_view_and_a_measure(installed: Path, tmp_path: Path) -> None:
     python = [sys.executable, "-c"]
     paths = {**os.environ, "PYTHONPATH": f"{installed}{os.pathsep}{ROOT}"}

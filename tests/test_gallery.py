@@ -48,6 +48,7 @@ def test_weights_are_read(capsys: pytest.CaptureFixture[str]) -> None:
     assert "encoder-decoder: 4 layers, 4 heads" in said and "a row sums to 1" in said
 
 
+@pytest.mark.long
 def test_a_notebook_shows_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[Shown | AttentionWidget] = []
     monkeypatch.setattr(areaviz, "show", lambda *asked, **more: shown.append(show(*asked, **more)))

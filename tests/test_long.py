@@ -16,13 +16,15 @@ SAMPLE_OF: Mapping[str, str] = {
     "tests/analysis/test_on_ray.py": "tests/analysis/test_on_processes.py",
     "tests/browser/test_base_path.py": "tests/gateway/test_base_path.py",
     "tests/browser/test_notebook_apps.py": "tests/browser/test_widget.py",
-    "tests/browser/test_remote.py": "tests/server/test_on_ray.py",
+    "tests/browser/test_remote.py": "tests/backend/test_remote.py",
     "tests/browser/test_restart.py": "tests/ui/shell/test_restart_recovery.py",
     "tests/browser/test_what_if.py": "tests/pages/test_what_if.py",
     "tests/faults/test_analyses.py": "tests/faults/test_load.py",
     "tests/faults/test_full_disk.py": "tests/notes/test_store.py",
-    "tests/server/test_folders_on_ray.py": "tests/server/test_on_ray.py",
-    "tests/server/test_interrupt.py": "tests/server/test_on_ray.py",
+    "tests/gateway/test_by_hand.py": "tests/gateway/test_gateway.py",
+    "tests/server/test_folders_on_ray.py": "tests/server/test_api.py",
+    "tests/server/test_interrupt.py": "tests/server/test_api.py",
+    "tests/server/test_on_ray.py": "tests/server/test_api.py",
 }
 """Files whose tests are all long, and the file with quick tests of the same thing."""
 
@@ -49,8 +51,8 @@ def test_a_file_without_quick_tests_is_found() -> None:
     elsewhere = Lengths(long=0, quick=3)
     assert without_sample({ray: Lengths(1, 0), SAMPLE_OF[ray]: elsewhere}) == []
     assert without_sample({ray: Lengths(1, 0), SAMPLE_OF[ray]: Lengths(1, 0)}) == [
-        ray,
         SAMPLE_OF[ray],
+        ray,
     ]
 
 

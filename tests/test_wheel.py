@@ -126,6 +126,7 @@ def test_the_pins_are_within_the_ranges() -> None:
     assert len(asked) > 20 and wrong == []
 
 
+@pytest.mark.long
 def test_what_is_written_goes_to_the_readers_own_folder(installed: Path, tmp_path: Path) -> None:
     script = (
         "from areaviz.analysis.rows import analyses_folder\n"
@@ -138,6 +139,7 @@ def test_what_is_written_goes_to_the_readers_own_folder(installed: Path, tmp_pat
     assert lines == [str(own / "analyses"), "True", str(own / "checkpoints")]
 
 
+@pytest.mark.long
 def test_a_command_of_it_runs_in_an_empty_folder(installed: Path, tmp_path: Path) -> None:
     command = ["-m", "areaviz", "trace", "char-boundary", "A dog.", "dog.npz"]
     found = from_wheel(installed, tmp_path, *command)
@@ -163,6 +165,7 @@ main(["serve"])
 """
 
 
+@pytest.mark.long
 def test_without_extras_traces_are_shown_and_the_app_says_what_it_needs(
     installed: Path, tmp_path: Path
 ) -> None:

@@ -259,6 +259,7 @@ def test_layers_that_differ_are_refused() -> None:
         site_maps("encoder self", "a", "a", (1, 6), [heads(6), heads(6, 5)], 2)
 
 
+@pytest.mark.long
 def test_maps_that_would_take_too_much_memory_are_refused_before_they_are_made() -> None:
     huge = Heads(torch.zeros(1).expand(12, 2048, 2048))
     with pytest.raises(InputError, match="the limit is .* MiB"):

@@ -26,6 +26,7 @@ def found() -> dict[str, Any]:
     return cases
 
 
+@pytest.mark.long
 def test_lora_keeps_map_and_outputs(found: dict[str, Any]) -> None:
     lora = found["lora"]
     assert 0 <= lora["apart"] < 1e-5 and lora["outputs"] == 3 and lora["changed"], lora

@@ -83,6 +83,7 @@ def test_the_rows_are_those_of_one_after_the_other(tmp_path: Path, processes: in
     assert told == [(done, 70) for done in range(71)]
 
 
+@pytest.mark.long
 def test_models_give_the_texts_and_measures_of_one_request_after_the_other(tmp_path: Path) -> None:
     tiny.checkpoint(tmp_path / "models", "fake")
     found = dataset(40)

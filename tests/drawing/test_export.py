@@ -22,6 +22,7 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
 from tests import fakes
+from tests.sampled import sampled
 
 ACTIVE = ("=1+1", "+1", "-1", "@x", "\tx", "\rx", "'x", "''", "a;=1+1", "a\n=1", "＝1+1", ' "=1"')
 
@@ -70,8 +71,8 @@ def test_equal_figures_are_equal_files(kind: str) -> None:
     assert drawn() == drawn()
 
 
-@pytest.mark.parametrize("width", [3.35, 6.7, 12.0])
-@pytest.mark.parametrize("letters", [6.0, 7.5, 12.0])
+@pytest.mark.parametrize("width", sampled([3.35, 6.7, 12.0], 3.35))
+@pytest.mark.parametrize("letters", sampled([6.0, 7.5, 12.0], 7.5))
 def test_figure_has_chosen_width_and_font_size(width: float, letters: float) -> None:
     trace, focus = fakes.trace(), Focus("encoder-decoder", items=(1,))
     figure = VIEWS["alignment"].print(trace, focus)

@@ -62,6 +62,7 @@ def test_app_without_gateway_shows_its_pages(tmp_path: Path) -> None:
             assert len(said(shown)) > 5 and not shown.errors
 
 
+@pytest.mark.long
 def test_app_without_gateway_needs_the_admission_cookie(tmp_path: Path) -> None:
     """Check the second lock alone, without the gateway.
 

@@ -64,6 +64,12 @@ def test_right_head_is_chosen_on_one_half_and_reported_on_the_other() -> None:
     np.testing.assert_allclose(drawn, examples[0][0].maps[found.site].weights[0, 1], atol=1e-6)
 
 
+def test_half_that_chooses_has_the_odd_example() -> None:
+    examples = [linked(seed) for seed in range(23)]
+    found = best_alignment(examples, site_of(examples[0]))
+    assert (found.best.examples, found.reported_on) == (12, 11)
+
+
 def test_head_that_points_into_boxes_is_chosen_and_reported() -> None:
     found = best_alignment([boxed(seed) for seed in range(20)], BOXED)
     assert found.best.heads == ((0, 1, 0),) and found.best.examples == found.reported_on == 10

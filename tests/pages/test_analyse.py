@@ -62,6 +62,7 @@ def test_a_set_is_run_and_shown(open_page: Open, use_backend: Use, rows: Path) -
     assert not any(one.label.startswith(("Run", "Go on")) for one in app.button)
 
 
+@pytest.mark.long
 def test_rows_of_another_version_are_left_alone(
     open_page: Open, use_backend: Use, rows: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -78,6 +79,7 @@ def test_rows_of_another_version_are_left_alone(
     assert list(rows.glob("*.jsonl")) == [older]
 
 
+@pytest.mark.long
 def test_two_models_stand_side_by_side(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     app = open_page("analyse", new="1")
@@ -88,6 +90,7 @@ def test_two_models_stand_side_by_side(open_page: Open, use_backend: Use) -> Non
     assert {"Output (1)", "Output (2)", "BLEU (1)", "BLEU (2)", "BLEU, change"} <= columns
 
 
+@pytest.mark.long
 def test_a_model_that_runs_already_is_told_and_not_run_twice(
     open_page: Open, use_backend: Use, rows: Path
 ) -> None:
@@ -247,6 +250,7 @@ def test_note_without_a_tag_is_tagged_as_a_note_and_an_empty_one_is_refused(
     assert not app.error and (note.tag, note.note) == ("Note", "long thought")
 
 
+@pytest.mark.long
 def test_who_is_late_sees_both_texts_and_chooses(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     hers = write(opened_first(ran(open_page("analyse", new="1"))), "Style", "first")
@@ -262,6 +266,7 @@ def test_who_is_late_sees_both_texts_and_chooses(open_page: Open, use_backend: U
     assert not his.warning and "his" in again and "hers" not in again
 
 
+@pytest.mark.long
 def test_a_slice_is_saved_chosen_and_measured(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     app = ran(open_page("analyse", new="1"))
@@ -291,6 +296,7 @@ def test_a_slice_is_saved_chosen_and_measured(open_page: Open, use_backend: Use)
     assert app.dataframe[0].value["Slice"].tolist()[-1] == "Tagged: Accuracy"
 
 
+@pytest.mark.long
 def test_two_models_are_set_against_each_other(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     app = open_page("analyse", new="1")
@@ -364,6 +370,7 @@ def held(gate: threading.Event) -> None:
     assert gate.wait(60)
 
 
+@pytest.mark.long
 def test_a_reader_has_two_at_a_time_and_sees_those_of_other_sets(
     open_page: Open, use_backend: Use, stopped: threading.Event
 ) -> None:

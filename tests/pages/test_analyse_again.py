@@ -78,6 +78,7 @@ def test_an_analysis_of_own_files_opens_again_by_its_address_for_its_reader_alon
     assert "Earlier analyses" not in [one.label for one in hers.expander]
 
 
+@pytest.mark.long
 def test_earlier_analyses_are_listed_for_their_reader(
     open_page: Open, use_backend: Use, reading: Callable[[str], None]
 ) -> None:
@@ -120,6 +121,7 @@ def test_a_reader_deletes_their_files_and_the_address_opens_nothing(
     assert "not kept here for you" in open_page("analyse", **link).error[0].value
 
 
+@pytest.mark.long
 def test_a_model_without_attention_leaves_the_address_as_it_is(
     open_page: Open, use_backend: Use
 ) -> None:
@@ -169,6 +171,7 @@ def test_next_is_the_next_row_that_is_seen_and_the_table_marks_it(
     assert state_of(app).example is None and "words are not in the reference" not in shown(app)
 
 
+@pytest.mark.long
 def test_long_tables_are_sent_in_pages_and_next_turns_them(
     open_page: Open, use_backend: Use, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,6 +186,7 @@ def test_long_tables_are_sent_in_pages_and_next_turns_them(
     assert list(listed(app).index) == list(range(20, 24)) and tables(app)[TABLE]["chosen"] == 20
 
 
+@pytest.mark.long
 def test_examples_that_are_kept_stand_alone_until_all_are_shown_again(
     open_page: Open, use_backend: Use
 ) -> None:
@@ -216,6 +220,7 @@ def test_outputs_of_systems_are_compared_without_a_model(open_page: Open, use_ba
     assert any("Wins" in table.value.columns for table in app.run().table)
 
 
+@pytest.mark.long
 def test_a_model_stands_beside_the_outputs_of_one_system(open_page: Open, use_backend: Use) -> None:
     backend = Translating()
     use_backend(backend)

@@ -105,6 +105,7 @@ def test_raters_see_systems_in_their_own_order(open_page: Open) -> None:
     assert list(first) != list(second) and sorted(first) == sorted(second)
 
 
+@pytest.mark.long
 def test_blind_rating_forgets_the_system_judged_last(open_page: Open, sheets: list[Sheet]) -> None:
     """Check that a rater who knows a system by name does not learn its alias."""
     last = order_of("Ada")[2]
@@ -120,6 +121,7 @@ def test_blind_rating_forgets_the_system_judged_last(open_page: Open, sheets: li
     assert sheets[-1].title == "System 1"
 
 
+@pytest.mark.long
 def test_marks_of_others_appear_after_own(open_page: Open, sheets: list[Sheet]) -> None:
     store, notes = note_store().judgements, note_store().notes
     first = order_of("Ada")[0]

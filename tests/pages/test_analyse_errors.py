@@ -99,6 +99,7 @@ def test_a_rater_judges_by_name_and_sees_others_on_demand(
     assert sheet(app)["texts"][1]["text"] == "Die Katze."
 
 
+@pytest.mark.long
 def test_who_is_late_under_a_name_chooses(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     store = note_store().judgements
@@ -139,6 +140,7 @@ def test_scores_without_outputs_and_scores_that_are_none_are_refused(open_page: 
     assert 'has "x" as its COMET, which is not a number' in said(error)
 
 
+@pytest.mark.long
 def test_errors_come_in_from_files_and_a_wrong_one_is_one_sentence(
     open_page: Open, use_backend: Use
 ) -> None:
@@ -169,6 +171,7 @@ def test_errors_can_be_marked_in_what_models_wrote(open_page: Open, use_backend:
     assert not app.error and len(sheet(app)["texts"]) == 2
 
 
+@pytest.mark.long
 def test_errors_of_a_program_are_apart_and_can_be_taken_over(
     open_page: Open, use_backend: Use
 ) -> None:

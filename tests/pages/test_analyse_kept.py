@@ -91,6 +91,7 @@ def outputs(app: AppTest) -> list[str]:
     return [str(text) for text in listed(app)["Output"]]
 
 
+@pytest.mark.long
 def test_other_pictures_under_the_same_names_are_another_set(
     open_page: Open, use_backend: Use
 ) -> None:
@@ -133,6 +134,7 @@ def test_uploaded_files_are_read_once(
     assert len(read) == 2 and outputs(ran(app)) == ["it is blue"]
 
 
+@pytest.mark.long
 def test_analyses_from_before_are_told_and_their_notes_brought_along(
     open_page: Open, use_backend: Use, rows: Path
 ) -> None:
@@ -233,6 +235,7 @@ def test_a_damaged_line_is_told_and_its_example_is_run_again(
     assert aside.read_bytes() == b"\n".join(lines)
 
 
+@pytest.mark.long
 def test_a_damaged_header_is_told_and_the_set_can_be_run(
     open_page: Open, use_backend: Use, rows: Path
 ) -> None:
@@ -248,6 +251,7 @@ def test_a_damaged_header_is_told_and_the_set_can_be_run(
     assert aside.read_bytes() == damaged
 
 
+@pytest.mark.long
 def test_what_is_older_than_the_operator_s_days_goes(
     open_page: Open, use_backend: Use, rows: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -271,6 +275,7 @@ def check_dates_two_days_ago(rows: Path) -> None:
     is_date_steady(rows, datetime.now(UTC) - timedelta(days=2))
 
 
+@pytest.mark.long
 def test_a_note_brought_in_beside_another_is_marked(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     app = opened_first(ran(open_page("analyse", new="1")))
@@ -285,6 +290,7 @@ def test_a_note_brought_in_beside_another_is_marked(open_page: Open, use_backend
     assert "differs" in next(csv.reader(io.StringIO(file.decode("utf-8-sig"))))
 
 
+@pytest.mark.long
 def test_a_note_that_came_from_a_file_and_is_removed_stays_removed(
     open_page: Open, use_backend: Use
 ) -> None:

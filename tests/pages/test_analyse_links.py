@@ -33,6 +33,7 @@ from tests.pages.analysed import (
     write,
 )
 from tests.pages.conftest import Open, errors, shown
+from tests.sampled import sampled
 
 Use = Callable[[Backend], None]
 FILES = [
@@ -92,7 +93,9 @@ def test_read_only_link_offers_and_allows_no_change(owner: AppTest, open_page: O
     assert not guest.file_uploader and len(note_store().notes.list_all(digest_of(guest))) == 1
 
 
-@pytest.mark.parametrize("doing", ["save a note", "remove a note", "save a slice", "merge"])
+@pytest.mark.parametrize(
+    "doing", sampled(["save a note", "remove a note", "save a slice", "merge"], "save a note")
+)
 def test_store_of_a_read_only_link_refuses_changes(
     doing: str, owner: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,6 +122,7 @@ def test_link_with_notes_lets_readers_write(owner: AppTest, open_page: Open) -> 
     assert "the guest's note" in shown(opened_first(owner))
 
 
+@pytest.mark.long
 def test_withdrawn_link_closes_open_pages(owner: AppTest, open_page: Open) -> None:
     guest = opened_first(open_page("analyse", share=share(owner, Mode.NOTE)))
     keyed(guest.selectbox, "note_form_tag").set_value("Style")
@@ -152,6 +156,7 @@ def test_deleting_a_set_withdraws_its_links(owner: AppTest, open_page: Open) -> 
     assert errors(open_page("analyse", share=token)) == [WITHDRAWN]
 
 
+@pytest.mark.long
 def test_guest_leaves_to_their_own_page(owner: AppTest, open_page: Open) -> None:
     guest = open_page("analyse", share=share(owner))
     button(guest, "Leave").click().run()
@@ -159,6 +164,7 @@ def test_guest_leaves_to_their_own_page(owner: AppTest, open_page: Open) -> None
     assert any(one.label == "Set" for one in guest.button_group)
 
 
+@pytest.mark.long
 def test_link_to_a_set_of_the_app_says_who_else_has_it(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     app = ran(open_page("analyse", new="1"))

@@ -141,6 +141,7 @@ def test_a_file_of_another_kind_is_refused_in_one_sentence(
     assert len(app.error) == 1 and said in app.error[0].value
 
 
+@pytest.mark.long
 def test_sounds_with_references_are_run_by_a_listener(
     open_page: Open, use_backend: Use, tmp_path: Path
 ) -> None:

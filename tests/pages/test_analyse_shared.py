@@ -38,6 +38,7 @@ def note_file(digest: str, *places: int) -> bytes:
     return to_bytes(notes, "csv")
 
 
+@pytest.mark.long
 def test_imported_notes_are_drawn_in_parts_and_undone(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     mine = opened_first(ran(open_page("analyse", new="1")))
@@ -92,6 +93,7 @@ def test_slice_of_another_reader_stays(open_page: Open, use_backend: Use) -> Non
     assert found[0].owner == kept.owner != found[1].owner
 
 
+@pytest.mark.long
 def test_refused_import_is_not_read_again(
     open_page: Open, use_backend: Use, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,6 +113,7 @@ def test_refused_import_is_not_read_again(
     assert read == ["csv", "csv"] and len(app.error) == 1
 
 
+@pytest.mark.long
 def test_refused_file_of_errors_is_not_read_again(
     open_page: Open, use_backend: Use, monkeypatch: pytest.MonkeyPatch
 ) -> None:

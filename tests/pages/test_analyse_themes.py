@@ -103,6 +103,7 @@ class Losing(Translating):
         return replace(made, request=request)
 
 
+@pytest.mark.long
 def test_themes_of_a_model_lead_to_its_attention(
     open_page: Open, use_backend: Callable[[Backend], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,6 +124,7 @@ def test_themes_of_a_model_lead_to_its_attention(
     assert len(looked_into) == 1 and looked_into[0].conditions
 
 
+@pytest.mark.long
 def test_themes_stay_when_an_error_is_marked_and_are_in_a_shared_link(open_page: Open) -> None:
     owner = button(given(open_page, one=MATERIAL.written[0].outputs), "Find themes").click().run()
     theme = "Where the source has “woman”, 0 % of the references' colours are found"

@@ -75,6 +75,7 @@ def test_a_model_without_attention_shows_what_it_wrote(open_page: Open, use_back
     )
 
 
+@pytest.mark.long
 def test_a_picture_or_its_link_brings_a_model_of_its_kind_along(
     open_page: Open, use_backend: Use
 ) -> None:

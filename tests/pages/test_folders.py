@@ -60,6 +60,7 @@ def test_a_translator_stands_on_translate(open_page: Open) -> None:
     assert "Largest area" not in [slider.label for slider in app.select_slider]
 
 
+@pytest.mark.long
 def test_a_decoder_reads_a_text_and_goes_on_with_it(open_page: Open) -> None:
     app = open_page("read", model="decoder", text=TEXT)
     assert not app.exception and not app.error
@@ -75,6 +76,7 @@ def test_an_encoder_reads_and_never_writes(open_page: Open) -> None:
     assert "Tokens" not in shown(app) and len(app.text_area) == 1
 
 
+@pytest.mark.long
 def test_a_question_is_asked_about_a_picture(open_page: Open) -> None:
     app = open_page("caption", model="seer", picture="scene-34", text="a dog")
     assert not app.exception and not app.error

@@ -52,6 +52,7 @@ class PairReaders(fakes.FakeBackend):
         return self.runs[request.model].trace([request])[0]
 
 
+@pytest.mark.long
 def test_pairs_are_read_by_glimpses_and_by_a_transformer_look_by_look(
     open_page: Open, use_backend: Use, tmp_path: Path
 ) -> None:
@@ -114,6 +115,7 @@ def test_average_of_all_looks_can_be_subtracted(open_page: Open, use_backend: Us
     assert changed == [True, True, False, False]
 
 
+@pytest.mark.long
 def test_random_choices_run_the_hard_models_only(open_page: Open, use_backend: Use) -> None:
     backend = Pictured()
     use_backend(backend)

@@ -96,6 +96,7 @@ def test_what_the_player_shows_is_not_drawn_again_below(
     assert "view='listening'" in "".join(code.value for code in app.code)
 
 
+@pytest.mark.long
 def test_switches_are_part_of_the_request_and_of_the_link(
     open_page: Open, backend: Listeners
 ) -> None:
@@ -195,6 +196,7 @@ def test_of_a_shorter_sound_no_later_moment_is_offered(open_page: Open, backend:
     assert slider.max <= sound_sample("digits-fast").seconds and slider.value[1] <= slider.max
 
 
+@pytest.mark.long
 def test_another_recording_is_chosen_and_linked(open_page: Open, backend: Listeners) -> None:
     app = open_page("listen")
     app.selectbox(key="listen_sample").set_value(OTHER).run()

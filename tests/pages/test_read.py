@@ -132,6 +132,7 @@ def test_a_text_that_it_finds_far_less_probable_is_told_of(
     assert [one.startswith("This text is unlike") for one in told] == [True] * is_told
 
 
+@pytest.mark.long
 def test_a_set_is_read_on_analyse(
     open_page: Open, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

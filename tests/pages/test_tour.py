@@ -71,6 +71,7 @@ def test_another_value_opens_no_tour(open_page: Open, value: str) -> None:
     assert not app.exception and bar(app) is None
 
 
+@pytest.mark.long
 def test_every_page_links_to_the_tour(open_page: Open) -> None:
     for page in ("home", "translate", "models", "analyse"):
         links = {one.proto.label: one.proto for one in open_page(page).get("page_link")}

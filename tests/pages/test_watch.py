@@ -126,6 +126,7 @@ def test_a_link_restores_the_clip_and_its_words(open_page: Open, backend: Watche
     assert [strip["items"] for strip in strips(again)] == [[1, 3]]
 
 
+@pytest.mark.long
 def test_attribution_stands_beside_the_attention_to_frames(
     open_page: Open, backend: Watchers
 ) -> None:
@@ -142,6 +143,7 @@ def test_attribution_stands_beside_the_attention_to_frames(
     assert "This is an attribution map, not attention" in shown(again)
 
 
+@pytest.mark.long
 def test_another_clip_is_chosen_and_linked(open_page: Open, backend: Watchers) -> None:
     app = open_page("watch", clip=FIRST, site="encoder-decoder", items="2")
     app.selectbox(key="watch_sample").set_value(OTHER).run()
@@ -272,6 +274,7 @@ def test_changes_wait_for_the_clip_that_their_link_is_about(
     assert any(request.changes == HIDDEN for request in backend.asked)
 
 
+@pytest.mark.long
 def test_two_models_stand_side_by_side(open_page: Open, backend: Watchers) -> None:
     app = open_page("watch", clip=OTHER)
     app = with_tab(app, "compare")
@@ -298,6 +301,7 @@ def test_a_model_without_attention_has_nothing_to_look_at(
     assert app.query_params["model"] == "blind" and app.query_params["clip"] == FIRST
 
 
+@pytest.mark.long
 def test_decoding_is_part_of_the_request_and_of_the_link(
     open_page: Open, backend: Watchers
 ) -> None:

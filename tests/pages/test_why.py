@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import OWN_WORK, Backend, Caller
@@ -64,6 +65,7 @@ def tabs(app: AppTest) -> list[str]:
     return [title for one in app.segmented_control for title in one.options]
 
 
+@pytest.mark.long
 def test_it_follows_the_lock(open_page: Open, use_backend: Use) -> None:
     use_backend(backend := Explained())
     app = open_page("translate", **LINK)

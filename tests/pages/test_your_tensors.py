@@ -45,6 +45,7 @@ def test_page_opens_with_the_example(open_page: Open) -> None:
     assert "The model produced no output" not in shown(app)
 
 
+@pytest.mark.long
 def test_every_view_shows_a_file_of_arrays(open_page: Open) -> None:
     app = with_tab(upload(open_page("your_tensors"), example_file()), "view")
     for site in ("attention", "attention sums"):

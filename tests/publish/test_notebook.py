@@ -57,6 +57,7 @@ class Outline(HTMLParser):
             self.pictures.append(dict(attrs))
 
 
+@pytest.mark.long
 def test_every_cell_that_shows_gives_text_a_page_and_a_picture(notebook: NotebookNode) -> None:
     assert notebook.cells[0].outputs == []
     for index in SHOWN:

@@ -26,6 +26,8 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from tests import fakes
 
+pytestmark = pytest.mark.usefixtures("_equal_figures_are_drawn_once")
+
 
 def frame(trace: Trace, focus: Focus | None = None, **more: Any) -> Shown:
     """Return what `show` returns without the extra `areaviz[notebook]`."""

@@ -16,15 +16,20 @@ from areaviz.publish.page_body import NO_SCRIPT
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Focus
 from tests import fakes
+from tests.sampled import sampled
 
 
 @pytest.mark.parametrize(
     ("theme", "rule", "scheme"),
-    [
-        ("auto", "@media (prefers-color-scheme: dark)", "color-scheme: light dark"),
-        ("light", "@media not all", "color-scheme: light;"),
+    sampled(
+        [
+            ("auto", "@media (prefers-color-scheme: dark)", "color-scheme: light dark"),
+            ("light", "@media not all", "color-scheme: light;"),
+            ("dark", "@media all", "color-scheme: dark;"),
+        ],
         ("dark", "@media all", "color-scheme: dark;"),
-    ],
+        many=True,
+    ),
 )
 def test_a_page_has_the_colours_that_were_asked_for(
     theme: Any, rule: str, scheme: str, tmp_path: Path

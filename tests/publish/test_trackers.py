@@ -43,6 +43,7 @@ class FakeWriter:
         self.images.append((tag, image, step, dataformats))
 
 
+@pytest.mark.long
 def test_each_tracker_gets_the_page_or_its_picture() -> None:
     mlflow, wandb, writer = FakeMlflow(), FakeWandb(), FakeWriter()
     callback = AttentionCallback(

@@ -23,6 +23,7 @@ from areaviz.trace.request import Focus
 from tests import fakes
 from tests.sampled import sampled
 
+pytestmark = pytest.mark.usefixtures("_equal_figures_are_drawn_once")
 FOCUS = Focus("encoder-decoder", 1, items=(2,))
 Sent = list[tuple[dict[str, Any], Sequence[bytes]]]
 

@@ -24,7 +24,7 @@ from areaviz.trace.request import Request
 from tests.server.models import TOKEN, FakeModels, MortalModels
 from tests.server.ray_server import LOOPBACK, listening, served
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:ray")
+pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore::DeprecationWarning:ray")]
 LARGE = Request("char-area", "A small dog runs over the grass. " * 6)
 
 
@@ -128,7 +128,6 @@ def test_a_replica_killed_in_mid_request_is_not_noticed(backend: RemoteBackend) 
     )
 
 
-@pytest.mark.long
 def test_killed_replicas_cost_only_the_asker_a_sentence(
     backend: RemoteBackend, address: str, folder: Path
 ) -> None:

@@ -11,8 +11,9 @@ import torch
 
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import read_card
+from areaviz.data.babi import Question
 from areaviz.evaluation.measure import Options, evaluate
-from areaviz.evaluation.questions import covered
+from areaviz.evaluation.questions import _latest_gold, covered
 from areaviz.models.question_batches import add_random_time_gaps
 from areaviz.trace import codec
 from areaviz.trace.check import validate
@@ -93,6 +94,12 @@ def test_gold_fact_counts_if_any_hop_prefers_it() -> None:
     weights = {0: torch.tensor([[0.6, 0.4, 0.0], [0.1, 0.2, 0.7]]), 1: torch.ones(2, 1)}
     assert covered(weights, [{0, 1}, {0}]) == 0.75
     assert covered(weights, [{1}, set()]) == 0
+
+
+def test_gold_fact_moves_with_the_older_facts_that_are_not_read() -> None:
+    question = Question(1, ("Ann sat.", "Bob ran.", "Cleo sat."), "Who ran?", "Bob", (0, 1))
+    assert _latest_gold(question, 2) == {0}
+    assert _latest_gold(question, 3) == {0, 1}
 
 
 def test_trace_is_complete_and_survives_a_file(backend: LocalBackend, tmp_path: Path) -> None:

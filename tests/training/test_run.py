@@ -87,6 +87,7 @@ def test_no_reference_exceeds_the_length_limit() -> None:
     )
 
 
+@pytest.mark.long
 def test_training_needs_few_packages_besides_torch() -> None:
     """Check the imports: machines for training have torch, numpy and sentencepiece only."""
     absent = (

@@ -71,6 +71,7 @@ def test_a_table_of_words_alone_is_drawn_too() -> None:
     assert not app.exception and list(app.table[0].value) == ["Model", "Keys"]
 
 
+@pytest.mark.long
 def test_a_page_without_a_table_does_without_pandas() -> None:
     code = "import sys, areaviz.ui.look.result_page; print('pandas' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

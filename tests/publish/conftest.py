@@ -1,0 +1,31 @@
+"""A fixture for tests that show one trace many times."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+
+import pytest
+
+from areaviz.drawing.base import View
+from areaviz.publish import figures
+from areaviz.publish.figures import Still
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+
+
+@pytest.fixture(scope="module")
+def _equal_figures_are_drawn_once() -> Iterator[None]:
+    """Draw a view of equal traces once, because drawing takes most of a page's time."""
+    patch, draw = pytest.MonkeyPatch(), figures.still
+    drawn: dict[tuple[str, Focus, bytes], Still] = {}
+
+    def still(view: View, trace: Trace, focus: Focus) -> Still:
+        key = view.name, focus, pickle.dumps(trace)
+        if key not in drawn:
+            drawn[key] = draw(view, trace, focus)
+        return drawn[key]
+
+    patch.setattr(figures, "still", still)
+    yield
+    patch.undo()
