@@ -12,6 +12,7 @@ from areaviz.backend.base import Backend
 from areaviz.cards.opening import Opening
 from tests.pages.conftest import Open, drawn_texts, shown, with_tab
 from tests.pages.pictured import Pictured
+from tests.sampled import sampled
 
 Use = Callable[[Backend], None]
 
@@ -101,7 +102,13 @@ def test_a_picture_or_its_link_brings_a_model_of_its_kind_along(
 
 
 @pytest.mark.parametrize(
-    ("fixed", "warned"), [(0.1, False), (0.34, False), (0.36, True), (0.45, True)]
+    ("fixed", "warned"),
+    sampled(
+        [(0.1, False), (0.34, False), (0.36, True), (0.45, True)],
+        (0.34, False),
+        (0.36, True),
+        many=True,
+    ),
 )
 def test_maps_that_point_no_better_than_fixed_places_come_with_a_warning(
     open_page: Open, use_backend: Use, fixed: float, warned: bool

@@ -122,14 +122,19 @@ def test_tabs_are_closed_at_first_and_one_click_opens_one(open_page: Open) -> No
 
 @pytest.mark.parametrize(
     ("params", "tabs"),
-    [
+    sampled(
+        [
+            ({}, []),
+            ({"view": "matrix"}, ["view"]),
+            ({"compare": "1"}, ["compare"]),
+            ({"view": "matrix", "compare": "1"}, ["view", "compare"]),
+            ({"changes": "gate encoder-decoder 1 1 0", "view": "matrix"}, ["what_if", "view"]),
+            ({"foil": "1.der"}, ["what_if"]),
+        ],
         ({}, []),
-        ({"view": "matrix"}, ["view"]),
-        ({"compare": "1"}, ["compare"]),
-        ({"view": "matrix", "compare": "1"}, ["view", "compare"]),
         ({"changes": "gate encoder-decoder 1 1 0", "view": "matrix"}, ["what_if", "view"]),
-        ({"foil": "1.der"}, ["what_if"]),
-    ],
+        many=True,
+    ),
 )
 def test_link_opens_the_tabs_that_show_its_values(
     open_page: Open,

@@ -27,8 +27,14 @@ SEEN = [
     (fakes.gaze_trace(), Focus("glimpses", items=(1,))),
     (fakes.gaze_trace("transformer", 1, 1), Focus("transformer")),
 ]
+QUICK = list(VIEWS)[::4]
+"""Views of which `make test` writes the files."""
 TAKEAWAYS = [
-    pytest.param(view, trace, focus, id=f"{view.name}, {trace.request.model}")
+    pytest.param(
+        *(view, trace, focus),
+        id=f"{view.name}, {trace.request.model}",
+        marks=[] if view.name in QUICK else [pytest.mark.long],
+    )
     for view in VIEWS.values()
     for trace, focus in SEEN
     if view.fits(trace, focus)
