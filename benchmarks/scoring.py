@@ -17,8 +17,8 @@ from typing import Any
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from areaviz.analysis.run import rows_of_outputs
-from areaviz.analysis.table import build_table, summary
+from areaviz.analysis.run import make_rows_from_outputs
+from areaviz.analysis.table import build_table, summarise_table
 from areaviz.data.examples import Dataset, Example
 from areaviz.metrics.overlap import sentence_scores
 
@@ -42,10 +42,10 @@ def main() -> None:
     theirs, _ = timed(one_by_one)
     ours, _ = timed(lambda: sentence_scores(systems[0], references))
     print(f"{count:,} sentences, BLEU and chrF: sacrebleu {theirs:.2f} s, ours {ours:.2f} s")
-    seconds, runs = timed(lambda: [rows_of_outputs(dataset, outputs) for outputs in systems])
+    seconds, runs = timed(lambda: [make_rows_from_outputs(dataset, outputs) for outputs in systems])
     print(f"Rows of two systems: {seconds:.2f} s")
     print(f"Their table: {timed(lambda: build_table(dataset, runs))[0]:.2f} s")
-    print(f"Summary of one system: {timed(lambda: summary(dataset, runs[0]))[0]:.2f} s")
+    print(f"Summary of one system: {timed(lambda: summarise_table(dataset, runs[0]))[0]:.2f} s")
 
 
 def made_dataset(random_words: random.Random, count: int) -> tuple[Dataset, list[list[str]]]:

@@ -25,8 +25,8 @@ from areaviz.analysis.themes.find import find_themes, prove_themes
 from areaviz.analysis.themes.halves import split_halves
 from areaviz.analysis.themes.material import BoolArray, Material
 from areaviz.analysis.themes.measured import Measurements, measure_examples
-from areaviz.analysis.themes.rates import Rate, word_rates
-from areaviz.analysis.themes.statistics import jaccard
+from areaviz.analysis.themes.rates import Rate, compute_word_rates
+from areaviz.analysis.themes.statistics import compute_jaccard_index
 from benchmarks.report import command, markdown, processor, publish
 from benchmarks.theme_material import captions, prepare, score, translations
 from benchmarks.theme_plants import Plant, scene_plants, translation_plants
@@ -115,7 +115,7 @@ def judge(material: Material, *planted: BoolArray) -> Verdict:
     best = Verdict(0.0, "", len(themes))
     for theme in themes:
         holds_E = np.isin(material.places, theme.places)
-        likeness = max(jaccard(holds_E, one_E) for one_E in planted)
+        likeness = max(compute_jaccard_index(holds_E, one_E) for one_E in planted)
         if likeness > best.best:
             best = Verdict(likeness, theme.sentence, len(themes))
     return best
@@ -173,7 +173,7 @@ def _shuffled_rates(measured: Measurements, rng: np.random.Generator) -> Mapping
             is_found = pools[frequency[one.word].bit_length()].pop()
             row.append(replace(one, is_found=is_found))
         rows.append(row)
-    return word_rates(rows, measured.conditions.least, measured.spelling)
+    return compute_word_rates(rows, measured.conditions.least, measured.spelling)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
 import areaviz
-from areaviz.analysis.batches import rows_of
+from areaviz.analysis.batches import run_examples
 from areaviz.analysis.measures import MEASURES
 from areaviz.backend.access import digest_of
 from areaviz.backend.cached import CachedBackend
@@ -249,7 +249,7 @@ def test_analyse(backend: LocalBackend, case: Case) -> None:
     asked = Request(case.name, "")
     task = TASKS[backend.models()[case.name].task]
     assert task.samples == case.sample and task.texts == dataset.texts
-    rows = rows_of(dataset, range(3), asked, backend.trace_together)
+    rows = run_examples(dataset, range(3), asked, backend.trace_together)
     for row in rows:
         if row.error:
             # A tiny vocabulary may lack a word, but an error is always a sentence.

@@ -129,9 +129,9 @@ def test_the_pins_are_within_the_ranges() -> None:
 @pytest.mark.long
 def test_what_is_written_goes_to_the_readers_own_folder(installed: Path, tmp_path: Path) -> None:
     script = (
-        "from areaviz.analysis.rows import analyses_folder\n"
+        "from areaviz.analysis.rows import find_analyses_folder\n"
         "from areaviz.data.places import CHECKPOINTS, checkpoints_folder, fetched_models\n"
-        "print(analyses_folder()); print(checkpoints_folder() == CHECKPOINTS)\n"
+        "print(find_analyses_folder()); print(checkpoints_folder() == CHECKPOINTS)\n"
         "fetched_models().mkdir(parents=True); print(checkpoints_folder())"
     )
     lines = from_wheel(installed, tmp_path, "-c", script).stdout.splitlines()

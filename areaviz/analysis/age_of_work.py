@@ -32,7 +32,7 @@ class AgeOfWork:
     newest: datetime | None
 
 
-def age_of_work(store: Store, folder: Path, days: float, now: datetime) -> AgeOfWork:
+def measure_age_of_work(store: Store, folder: Path, days: float, now: datetime) -> AgeOfWork:
     """Count the items unchanged for `days` days. Nothing is changed.
 
     Args:
@@ -55,14 +55,14 @@ def age_of_work(store: Store, folder: Path, days: float, now: datetime) -> AgeOf
         counts.append(row["count"])
         if row["newest"]:
             changes.append(datetime.fromisoformat(row["newest"]))
-    written = _times_of_analyses(folder)
+    written = _read_analysis_times(folder)
     old = sum(time < limit for time in written)
     notes, slices, judgements = counts
     newest = max([*changes, *written], default=None)
     return AgeOfWork(notes, slices, judgements, old, newest)
 
 
-def _times_of_analyses(folder: Path) -> list[datetime]:
+def _read_analysis_times(folder: Path) -> list[datetime]:
     """Return the times when the analyses of a folder were last written."""
     times = []
     for path in folder.glob("*.jsonl"):

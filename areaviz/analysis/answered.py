@@ -67,7 +67,7 @@ def is_answer(kind: str) -> bool:
     return kind in (TREES, STORIES)
 
 
-def facts_read(trace: Trace, example: Example) -> Measured:
+def find_share_of_facts_read(trace: Trace, example: Example) -> Measured:
     """Return the share of gold facts that get the most attention in some hop, {} without facts."""
     for attention in trace.maps.values():
         if trace.fields[attention.memory].kind == "facts" and example.facts:
@@ -78,19 +78,23 @@ def facts_read(trace: Trace, example: Example) -> Measured:
     return {"facts_read": len(read & set(example.facts)) / len(example.facts)}
 
 
-def shows_digits(example: Example) -> bool:
+def has_digits_to_recognise(example: Example) -> bool:
     """Return whether the example is a picture of digits to be recognised."""
     return bool(example.file) and not example.text and are_digits(example.references)
 
 
-def glimpse_hit_rate(trace: Trace, example: Example) -> Measured:
+def compute_glimpse_hit_rate(trace: Trace, example: Example) -> Measured:
     """Return the share of a digit classifier's glimpses that are centred on a digit.
 
     For attention to cells, the centre of the top cell counts. The result is {} for examples that
     are not digits and for models without glimpses or cells.
     """
-    picture, places_T2 = trace.request.picture, _middles(trace)
-    if picture is None or places_T2 is None or not (example.boxes and shows_digits(example)):
+    picture, places_T2 = trace.request.picture, _glimpse_centres_px(trace)
+    if (
+        picture is None
+        or places_T2 is None
+        or not (example.boxes and has_digits_to_recognise(example))
+    ):
         return {}
     size = np.array([picture.width, picture.height])
     boxes_D4 = np.array([box for _, box in example.boxes])
@@ -98,7 +102,7 @@ def glimpse_hit_rate(trace: Trace, example: Example) -> Measured:
     return {"pointing": float(found_1T.mean())}
 
 
-def _middles(trace: Trace) -> FloatArray | None:
+def _glimpse_centres_px(trace: Trace) -> FloatArray | None:
     """Return the centre of each glimpse as (x, y) in pixels [T, 2], None without glimpses."""
     for site in ("glimpses", "transformer"):
         if site in trace.gazes:

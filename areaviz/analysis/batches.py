@@ -19,7 +19,9 @@ BATCH = 32
 WINDOW = 8
 
 
-def batches(dataset: Dataset, left: Sequence[int], size: int = BATCH) -> Iterator[list[int]]:
+def iterate_batches(
+    dataset: Dataset, left: Sequence[int], size: int = BATCH
+) -> Iterator[list[int]]:
     """Yield the indices of examples in batches with texts of similar length.
 
     Args:
@@ -34,7 +36,7 @@ def batches(dataset: Dataset, left: Sequence[int], size: int = BATCH) -> Iterato
             yield alike[first : first + size]
 
 
-def rows_of(
+def run_examples(
     dataset: Dataset, indices: Sequence[int], request: Request, run: RunTogether
 ) -> list[Row]:
     """Run some examples and return their rows; an example that fails gets a row with the reason.
@@ -59,11 +61,11 @@ def rows_of(
         if isinstance(found, InputError):
             rows.append(Row(index, error=str(found)))
         else:
-            rows.append(row_of_trace(dataset, index, found))
+            rows.append(make_row_from_trace(dataset, index, found))
     return rows
 
 
-def row_of_trace(dataset: Dataset, index: int, trace: Trace) -> Row:
+def make_row_from_trace(dataset: Dataset, index: int, trace: Trace) -> Row:
     """Return the row that an analysis keeps of an example's trace."""
     example = dataset.examples[index]
     counts = link_counts(trace, example)

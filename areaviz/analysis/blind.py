@@ -28,12 +28,14 @@ def shuffle_systems(dataset: str, rater: str, systems: Sequence[str]) -> list[in
     return sorted(range(len(systems)), key=key)
 
 
-def alias_of(number: int) -> str:
+def name_alias(number: int) -> str:
     """Return the name that a rater sees for the system with this number, from 0."""
     return f"System {number + 1}"
 
 
-def key_table(dataset: str, raters: Sequence[str], systems: Sequence[str]) -> list[tuple[str, ...]]:
+def build_key_table(
+    dataset: str, raters: Sequence[str], systems: Sequence[str]
+) -> list[tuple[str, ...]]:
     """Return a row for each rater: the rater's name, then the system behind each alias.
 
     Args:

@@ -16,7 +16,7 @@ def name_buckets(edges: Sequence[float]) -> list[str]:
     if edges[0] != -BEYOND:
         return [_count_name(low, high) for low, high in pairwise(edges)]
     for digits in range(3, 18):
-        names = [_value_name(low, high, digits) for low, high in pairwise(edges)]
+        names = [_name_value_range(low, high, digits) for low, high in pairwise(edges)]
         # Large values that are close together need more digits to differ.
         if len(set(names)) == len(names):
             break
@@ -29,7 +29,7 @@ def _count_name(low: float, high: float) -> str:
     return f"{low}" if high == low + 1 else f"{low:,}–{high - 1:,}"
 
 
-def _value_name(low: float, high: float, digits: int) -> str:
+def _name_value_range(low: float, high: float, digits: int) -> str:
     if low == -BEYOND:
         return "all" if high == BEYOND else f"below {high:.{digits}g}"
     return f"{low:.{digits}g}+" if high == BEYOND else f"{low:.{digits}g} to {high:.{digits}g}"

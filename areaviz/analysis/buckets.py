@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from areaviz.analysis.bucket_names import BEYOND, name_buckets
-from areaviz.analysis.table import references_of
+from areaviz.analysis.table import list_references
 from areaviz.data.examples import Files
 from areaviz.data.metadata import categories_of
 from areaviz.metrics.translation import bleu_and_chrf
@@ -90,13 +90,15 @@ def bucket_table(
     """
     rows = []
     for bucket, part in table.groupby(sort_into(table, how), observed=True):
-        scores = _scores(part, measure, runs)
+        scores = _score_runs(part, measure, runs)
         about = {"bucket": str(bucket), "examples": len(part), "places": tuple(part.index)}
         rows.append({**about, **scores})
     return pd.DataFrame(rows)
 
 
-def word_table(table: pd.DataFrame, runs: int, corpus: Frequency | None = None) -> pd.DataFrame:
+def build_word_table(
+    table: pd.DataFrame, runs: int, corpus: Frequency | None = None
+) -> pd.DataFrame:
     """Return how well runs produce words of different frequencies, one row per bucket.
 
     The columns are bucket, words (the number of words in the references) and places (indices of the
@@ -109,26 +111,26 @@ def word_table(table: pd.DataFrame, runs: int, corpus: Frequency | None = None) 
         runs: the number of runs in the table.
         corpus: word frequencies; None counts words in the references.
     """
-    wanted = [Counter(words_of(text)) for text in table["reference"]]
-    there = _sum(wanted)
+    wanted = [Counter(split_into_words(text)) for text in table["reference"]]
+    there = _add_counts(wanted)
     frequency = there if corpus is None else corpus
     edges = FREQUENCIES if corpus is None else CORPUS_FREQUENCIES
-    wanted_B = _by_frequency(there, frequency, edges)
+    wanted_B = _count_words_by_bucket(there, frequency, edges)
     has_words = wanted_B > 0
     buckets = np.array(name_buckets(edges))[has_words]
-    places = _places(table.index, wanted, frequency, edges)
+    places = _find_examples_of_buckets(table.index, wanted, frequency, edges)
     columns: dict[str, object] = {"bucket": buckets, "words": wanted_B[has_words]}
     columns["places"] = [places[bucket] for bucket in np.flatnonzero(has_words).tolist()]
     for run in range(runs):
-        written = [Counter(words_of(text)) for text in table[f"output_{run}"]]
+        written = [Counter(split_into_words(text)) for text in table[f"output_{run}"]]
         matched = [one & other for one, other in zip(written, wanted, strict=True)]
-        matched_B = _by_frequency(_sum(matched), frequency, edges)
-        written_B = _by_frequency(_sum(written), frequency, edges)
+        matched_B = _count_words_by_bucket(_add_counts(matched), frequency, edges)
+        written_B = _count_words_by_bucket(_add_counts(written), frequency, edges)
         columns[f"f1_{run}"] = 2 * matched_B[has_words] / (written_B + wanted_B)[has_words]
     return pd.DataFrame(columns)
 
 
-def by_values(table: pd.DataFrame, column: str, title: str) -> Bucketing | None:
+def bucket_by_values(table: pd.DataFrame, column: str, title: str) -> Bucketing | None:
     """Return buckets of about equal size by the values of a column.
 
     Args:
@@ -148,7 +150,7 @@ def by_values(table: pd.DataFrame, column: str, title: str) -> Bucketing | None:
     return Bucketing(title, title, (-BEYOND, *inner, BEYOND), lambda some: some[column])
 
 
-def by_metadata(table: pd.DataFrame, column: str, title: str) -> Bucketing | None:
+def bucket_by_metadata(table: pd.DataFrame, column: str, title: str) -> Bucketing | None:
     """Return buckets by a metadata column: one per category, or ranges of numbers.
 
     Args:
@@ -166,7 +168,7 @@ def by_metadata(table: pd.DataFrame, column: str, title: str) -> Bucketing | Non
     else:
         found = sorted(values.dropna().unique().tolist())
         if len(found) > MAX_NUMBERS:
-            return by_values(table, column, title)
+            return bucket_by_values(table, column, title)
     if len(found) < 2:
         return None
     names = tuple(one if isinstance(one, str) else f"{one:.15g}" for one in found)
@@ -179,29 +181,29 @@ def by_metadata(table: pd.DataFrame, column: str, title: str) -> Bucketing | Non
     return Bucketing(title, title, edges, number, names)
 
 
-def words_of(text: str) -> list[str]:
+def split_into_words(text: str) -> list[str]:
     """Split a text into lower-cased words without punctuation at their ends."""
     words = [part.strip(_PUNCTUATION) for part in text.lower().split()]
     return [word for word in words if word]
 
 
-def _sum(counts: Iterable[Counter[str]]) -> Counter[str]:
+def _add_counts(counts: Iterable[Counter[str]]) -> Counter[str]:
     total: Counter[str] = Counter()
     for one in counts:
         total.update(one)
     return total
 
 
-def _by_frequency(
+def _count_words_by_bucket(
     counts: Frequency, frequency: Frequency, edges: Sequence[float]
 ) -> npt.NDArray[np.int64]:
     """Count the words of each bucket. Words without a frequency belong to the rarest bucket."""
     most = len(edges) - 1
-    buckets = _buckets(counts, frequency, edges)
+    buckets = _find_frequency_buckets(counts, frequency, edges)
     return np.bincount(buckets, list(counts.values()), most).astype(np.int64)
 
 
-def _buckets(
+def _find_frequency_buckets(
     words: Iterable[str], frequency: Frequency, edges: Sequence[float]
 ) -> npt.NDArray[np.int64]:
     """Return the bucket number of each word."""
@@ -209,21 +211,21 @@ def _buckets(
     return (np.searchsorted(edges, frequencies, "right") - 1).astype(np.int64)
 
 
-def _places(
+def _find_examples_of_buckets(
     index: pd.Index, wanted: Sequence[Frequency], frequency: Frequency, edges: Sequence[float]
 ) -> list[tuple[int, ...]]:
     """Return for each bucket the examples whose reference contains one of its words."""
     found: list[list[int]] = [[] for _ in edges[:-1]]
     for place, words in zip(index, wanted, strict=True):
-        for bucket in set(_buckets(words, frequency, edges).tolist()):
+        for bucket in set(_find_frequency_buckets(words, frequency, edges).tolist()):
             found[bucket].append(int(place))
     return [tuple(places) for places in found]
 
 
-def _scores(part: pd.DataFrame, measure: str, runs: int) -> Mapping[str, float]:
+def _score_runs(part: pd.DataFrame, measure: str, runs: int) -> Mapping[str, float]:
     found: dict[str, float] = {}
     known = part[part["reference"] != ""]
-    references = references_of(known)
+    references = list_references(known)
     for run in range(runs):
         scores = (np.nan, np.nan)
         if references:
@@ -233,47 +235,53 @@ def _scores(part: pd.DataFrame, measure: str, runs: int) -> Mapping[str, float]:
     return found
 
 
-def _references(table: pd.DataFrame) -> pd.Series:
+def _get_references(table: pd.DataFrame) -> pd.Series:
     """Return the reference of each example, or its input text if it has no reference."""
     return table["reference"].where(table["reference"] != "", table["text"])
 
 
-def _length(table: pd.DataFrame) -> pd.Series:
-    return _references(table).str.split().map(len)
+def _measure_length(table: pd.DataFrame) -> pd.Series:
+    return _get_references(table).str.split().map(len)
 
 
-def _rarest(table: pd.DataFrame, corpus: Frequency | None = None) -> pd.Series:
-    words = _references(table).map(words_of)
-    frequency = _sum(map(Counter, words)) if corpus is None else corpus
+def _find_rarest_word_frequency(table: pd.DataFrame, corpus: Frequency | None = None) -> pd.Series:
+    words = _get_references(table).map(split_into_words)
+    frequency = _add_counts(map(Counter, words)) if corpus is None else corpus
     return words.map(lambda words: min((frequency[word] for word in words), default=0))
 
 
-def _score(table: pd.DataFrame) -> pd.Series:
+def _get_score(table: pd.DataFrame) -> pd.Series:
     return table.get("chrf_0", pd.Series(np.nan, table.index)).clip(0, 100)
 
 
 BUCKETINGS: Mapping[str, Bucketing] = {
     "length": Bucketing(
-        "Length", "words of the reference", (1, 6, 9, 12, 15, 20, 30, 40, 60, BEYOND), _length
+        "Length",
+        "words of the reference",
+        (1, 6, 9, 12, 15, 20, 30, 40, 60, BEYOND),
+        _measure_length,
     ),
     "score": Bucketing(
-        "Score", "chrF of the first model's output", (0, 20, 40, 50, 60, 70, 80, 90, 101), _score
+        "Score",
+        "chrF of the first model's output",
+        (0, 20, 40, 50, 60, 70, 80, 90, 101),
+        _get_score,
     ),
     "rarest": Bucketing(
         "Rarest word",
         "occurrences of the rarest word in all references",
         (1, 2, 3, 5, 10, 20, BEYOND),
-        _rarest,
+        _find_rarest_word_frequency,
     ),
 }
 
 
-def bucketings(corpus: Frequency | None = None) -> Mapping[str, Bucketing]:
+def list_bucketings(corpus: Frequency | None = None) -> Mapping[str, Bucketing]:
     """Return `BUCKETINGS`. If a corpus is given, the rarest word is counted in it."""
     if corpus is None:
         return BUCKETINGS
     about = "occurrences of the rarest word in the corpus"
-    number = partial(_rarest, corpus=corpus)
+    number = partial(_find_rarest_word_frequency, corpus=corpus)
     return {**BUCKETINGS, "rarest": Bucketing("Rarest word", about, CORPUS_FREQUENCIES, number)}
 
 
@@ -294,7 +302,7 @@ def read_corpus(name: str, files: Files) -> Frequency:
     with content.open("rb") if isinstance(content, Path) else io.BytesIO(content) as file:
         for number, line in enumerate(file, 1):
             try:
-                found.update(words_of(line.decode("utf-8")))
+                found.update(split_into_words(line.decode("utf-8")))
             except UnicodeDecodeError as error:
                 raise InputError(
                     f'Line {number:,} of "{shorten(name)}" is not a UTF-8 text. Save the file'

@@ -27,7 +27,7 @@ QUIET: Mapping[str, Any] = {"log_to_driver": False, "logging_level": "warning"}
 
 
 @contextmanager
-def joined_ray(address: str | None, **options: Any) -> Iterator[None]:
+def connect_to_ray(address: str | None, **options: Any) -> Iterator[None]:
     """Connect to Ray for the duration of the block.
 
     If the process already uses Ray, that connection is used and left open.
@@ -55,7 +55,7 @@ def joined_ray(address: str | None, **options: Any) -> Iterator[None]:
         if address:
             settings = {**QUIET, "address": address, "namespace": "areaviz"}
         else:
-            settings = _local_settings(stack.enter_context(_private_folder()))
+            settings = _make_local_settings(stack.enter_context(_create_private_folder()))
         try:
             ray.init(**{**settings, **options})
         except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
@@ -67,7 +67,7 @@ def joined_ray(address: str | None, **options: Any) -> Iterator[None]:
         yield
 
 
-def _local_settings(folder: str) -> dict[str, Any]:
+def _make_local_settings(folder: str) -> dict[str, Any]:
     """Return the `ray.init` options for Ray on this machine."""
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     return {
@@ -81,7 +81,7 @@ def _local_settings(folder: str) -> dict[str, Any]:
 
 
 @contextmanager
-def _private_folder() -> Iterator[str]:
+def _create_private_folder() -> Iterator[str]:
     """Create a folder for Ray's files, logs and sockets that no other user of the machine can open.
 
     Ray makes its own folder readable for everyone, so it is placed inside this private folder,

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from areaviz.analysis.buckets import by_metadata, sort_into
-from areaviz.analysis.table import metadata_of
+from areaviz.analysis.buckets import bucket_by_metadata, sort_into
+from areaviz.analysis.table import list_metadata_columns
 from areaviz.views.charts import OTHER
 
 # Groups with their own colour. Readers of a plot cannot tell more colours apart.
@@ -17,8 +17,8 @@ BoolArray = npt.NDArray[np.bool_]
 
 def colour_columns(table: pd.DataFrame) -> dict[str, str]:
     """Return the metadata columns that can be used as groups, with their titles."""
-    titles = metadata_of(table)
-    return {name: title for name, title in titles.items() if by_metadata(table, name, title)}
+    titles = list_metadata_columns(table)
+    return {name: title for name, title in titles.items() if bucket_by_metadata(table, name, title)}
 
 
 def colour_groups(table: pd.DataFrame, column: str, title: str) -> dict[str, BoolArray]:
@@ -33,7 +33,7 @@ def colour_groups(table: pd.DataFrame, column: str, title: str) -> dict[str, Boo
         The `MAX_GROUPS` largest groups in the order of the column's values, then `OTHER` if some
         examples are in none of them. {} if the column has no groups.
     """
-    how = by_metadata(table, column, title)
+    how = bucket_by_metadata(table, column, title)
     if how is None:
         return {}
     names = sort_into(table, how)

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from areaviz.analysis.buckets import words_of
-from areaviz.analysis.table import references_of
+from areaviz.analysis.buckets import split_into_words
+from areaviz.analysis.table import list_references
 from areaviz.metrics.translation import Comparison, compare
 
 RESAMPLES, SEED = 1000, 1
@@ -40,7 +40,7 @@ class Gram:
         return float(np.log((self.second + 1) / (self.first + 1)))
 
 
-def distinguishing_ngrams(
+def find_distinguishing_ngrams(
     table: pd.DataFrame, size: int, pair: tuple[int, int] = (0, 1)
 ) -> tuple[list[Gram], list[Gram]]:
     """Return the n-grams that the first model has right more often, and those of the second.
@@ -58,7 +58,7 @@ def distinguishing_ngrams(
     places: dict[str, list[int]] = defaultdict(list)
     texts = table[["reference", *(f"output_{run}" for run in pair)]]
     for place, *columns in texts.itertuples():
-        wanted, first, second = (_counted(str(text), size) for text in columns)
+        wanted, first, second = (_count_ngrams(str(text), size) for text in columns)
         first, second = first & wanted, second & wanted
         first_total.update(first)
         second_total.update(second)
@@ -121,7 +121,7 @@ def find_joint_failures(
         NaN if no value is known.
     """
     sign = -1.0 if better == "low" else 1.0
-    columns = sign * table[_columns_of(table, measure)]
+    columns = sign * table[_list_columns(table, measure)]
     known = columns.to_numpy(float)
     known = known[np.isfinite(known)]
     if not len(known):
@@ -132,7 +132,7 @@ def find_joint_failures(
     return tuple(int(place) for place in worst.index), sign * limit
 
 
-def _columns_of(table: pd.DataFrame, measure: str) -> list[str]:
+def _list_columns(table: pd.DataFrame, measure: str) -> list[str]:
     """Return the columns of a measure, one for each run."""
     names: list[str] = []
     while f"{measure}_{len(names)}" in table:
@@ -140,7 +140,9 @@ def _columns_of(table: pd.DataFrame, measure: str) -> list[str]:
     return names
 
 
-def corpus_change(table: pd.DataFrame, pair: tuple[int, int] = (0, 1)) -> Mapping[str, Comparison]:
+def compare_corpus_scores(
+    table: pd.DataFrame, pair: tuple[int, int] = (0, 1)
+) -> Mapping[str, Comparison]:
     """Compare the corpus BLEU and chrF of two models by approximate randomisation.
 
     All references count. The result is empty if no example has a reference.
@@ -153,9 +155,9 @@ def corpus_change(table: pd.DataFrame, pair: tuple[int, int] = (0, 1)) -> Mappin
     if known.empty:
         return {}
     first, second = (list(known[f"output_{run}"]) for run in pair)
-    return compare(second, first, references_of(known), RESAMPLES)
+    return compare(second, first, list_references(known), RESAMPLES)
 
 
-def _counted(text: str, size: int) -> Counter[str]:
-    words = words_of(text)
+def _count_ngrams(text: str, size: int) -> Counter[str]:
+    words = split_into_words(text)
     return Counter(" ".join(words[n : n + size]) for n in range(len(words) - size + 1))

@@ -43,7 +43,7 @@ def is_date_steady(folder: Path, now: datetime) -> bool:
     Raises:
         BackendError: the date cannot be recorded.
     """
-    known = _read(folder / DATES)
+    known = _read_dates(folder / DATES)
     if known is not None and timedelta(0) <= now - known.last <= MAX_GAP:
         dates = _Dates(known.first, now)
     else:
@@ -61,7 +61,7 @@ def is_date_steady(folder: Path, now: datetime) -> bool:
     return dates.last - dates.first >= STEADY
 
 
-def _read(path: Path) -> _Dates | None:
+def _read_dates(path: Path) -> _Dates | None:
     """Return the recorded dates, or None if there are no readable ones."""
     try:
         content = json.loads(path.read_bytes())

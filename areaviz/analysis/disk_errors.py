@@ -9,7 +9,7 @@ from areaviz.trace.errors import BackendError
 
 
 @contextmanager
-def disk_errors(doing: str) -> Iterator[None]:
+def translate_disk_errors(doing: str) -> Iterator[None]:
     """Raise errors of the disk as a BackendError that people can read.
 
     Args:

@@ -31,7 +31,7 @@ class Agreement:
     units: int
 
 
-def of_outputs(
+def group_by_example(
     judgements: Iterable[Judgement], model: str, rows: Rows
 ) -> dict[int, list[Judgement]]:
     """Return the ratings of a system's present outputs, by index of the example.
@@ -46,7 +46,7 @@ def of_outputs(
     return found
 
 
-def judged_scores(
+def average_ratings(
     judged: Mapping[int, Sequence[Judgement]], count: int
 ) -> dict[str, Sequence[float]]:
     """Return the MQM error cost and the score from 0 to 100 of each example, averaged over raters.
@@ -68,7 +68,7 @@ def judged_scores(
     return {name: values.tolist() for name, values in found.items() if np.isfinite(values).any()}
 
 
-def kinds_of_errors(
+def count_error_kinds(
     judged: Sequence[Mapping[int, Sequence[Judgement]]],
 ) -> list[tuple[str, str, tuple[int, ...]]]:
     """Count the marked errors of each category and severity, the most frequent first.
@@ -89,7 +89,7 @@ def kinds_of_errors(
     return [(*kind, tuple(number)) for kind, number in ordered]
 
 
-def agreement(judgements: Iterable[Judgement]) -> list[Agreement]:
+def compute_agreement(judgements: Iterable[Judgement]) -> list[Agreement]:
     """Compute the agreement of raters on every question that two of them answered for an output.
 
     Scores and MQM costs are compared as numbers. Positions and severities of errors are compared
@@ -103,9 +103,11 @@ def agreement(judgements: Iterable[Judgement]) -> list[Agreement]:
     raters = sorted({one.rater for some in shared for one in some})
     if not shared:
         return []
-    scores_RU = _table(raters, shared, lambda one: one.score)
-    mqm_RU = _table(raters, shared, lambda one: one.mqm)
-    severities_RC = np.concatenate([_characters(raters, some) for some in shared], axis=1)
+    scores_RU = _tabulate_values(raters, shared, lambda one: one.score)
+    mqm_RU = _tabulate_values(raters, shared, lambda one: one.mqm)
+    severities_RC = np.concatenate(
+        [_find_character_severities(raters, some) for some in shared], axis=1
+    )
     found = []
     for about, ratings, level in (
         ("Score, 0 to 100", scores_RU, "interval"),
@@ -119,7 +121,7 @@ def agreement(judgements: Iterable[Judgement]) -> list[Agreement]:
     return found
 
 
-def _table(
+def _tabulate_values(
     raters: Sequence[str],
     shared: Sequence[Sequence[Judgement]],
     value: Callable[[Judgement], float | None],
@@ -133,7 +135,9 @@ def _table(
     return found_RU
 
 
-def _characters(raters: Sequence[str], some: Sequence[Judgement]) -> npt.NDArray[np.float64]:
+def _find_character_severities(
+    raters: Sequence[str], some: Sequence[Judgement]
+) -> npt.NDArray[np.float64]:
     """Return the worst severity that each rater gave each character of an output; 0 if no error."""
     found_RC = np.full((len(raters), len(some[0].output)), np.nan)
     for one in some:

@@ -75,10 +75,10 @@ def make_room(readers: Path, new: Path) -> None:
         readers: the folder that contains the folders of all users.
         new: the folder of the dataset that was just stored, which is not removed.
     """
-    kept = _kept_sets(readers)
+    kept = _list_kept_sets(readers)
     share = KEPT_MEGABYTES.value() * MEGA
     while old := [one for one in kept if one.folder != new]:
-        by_reader, by_network = _sizes(kept)
+        by_reader, by_network = _sum_sizes(kept)
         too_large = [one for one in old if by_reader[one.reader] > share]
         if not too_large:
             is_full = sum(by_network.values()) > ALL_KEPT_MEGABYTES.value() * MEGA
@@ -91,12 +91,12 @@ def make_room(readers: Path, new: Path) -> None:
             (one for one in too_large if by_reader[one.reader] == largest),
             key=lambda one: one.opened,
         )
-        _tell(gone.folder)
+        _record_removed_set(gone.folder)
         remove_folder(gone.folder)
         kept.remove(gone)
 
 
-def _sizes(kept: list[_KeptSet]) -> tuple[dict[str, int], dict[str, int]]:
+def _sum_sizes(kept: list[_KeptSet]) -> tuple[dict[str, int], dict[str, int]]:
     """Return the bytes that each user stores, and the bytes of each network."""
     by_reader: dict[str, int] = {}
     by_network: dict[str, int] = {}
@@ -106,7 +106,7 @@ def _sizes(kept: list[_KeptSet]) -> tuple[dict[str, int], dict[str, int]]:
     return by_reader, by_network
 
 
-def _kept_sets(readers: Path) -> list[_KeptSet]:
+def _list_kept_sets(readers: Path) -> list[_KeptSet]:
     found = []
     for path in readers.glob(f"*/*/{ROLES}"):
         # Another process may remove a dataset in the meantime.
@@ -120,7 +120,7 @@ def _kept_sets(readers: Path) -> list[_KeptSet]:
     return found
 
 
-def _tell(gone: Path) -> None:
+def _record_removed_set(gone: Path) -> None:
     """Record the name of a removed dataset for the user's next visit."""
     name, notes = gone.name, gone.parent / EVICTED
     with suppress(OSError, *DAMAGE):

@@ -9,12 +9,12 @@ from typing import Any
 
 import pandas as pd
 
-from areaviz.analysis.judged import judged_scores, of_outputs
-from areaviz.analysis.marked_files import judgements_in_set, read_judgements
-from areaviz.analysis.retention import judgements_here
+from areaviz.analysis.judged import average_ratings, group_by_example
+from areaviz.analysis.marked_files import read_judgements, read_judgements_of_set
+from areaviz.analysis.retention import read_stored_judgements
 from areaviz.analysis.row_lines import DamagedHeader, Row, read_header
 from areaviz.analysis.rows import RowFile
-from areaviz.analysis.run import rows_of_outputs
+from areaviz.analysis.run import make_rows_from_outputs
 from areaviz.analysis.table import META, SCORE, build_table, score_columns, with_scores
 from areaviz.data.examples import Dataset, Example, Files
 from areaviz.intake.brought import read_set
@@ -68,10 +68,10 @@ def load_analysis(
             nothing was analysed, or an argument has another type.
         BackendError: an analysis or the store of notes cannot be read.
     """
-    given = _given_files(paths)
+    given = _list_given_files(paths)
     _check_roles(columns)
     analyses = [path for path in given if _is_analysis(path)]
-    files = _files(path for path in given if path not in analyses)
+    files = _read_dataset_files(path for path in given if path not in analyses)
     runs = [RowFile.read(path) for path in analyses]
     found: list[_System] = []
     marked: Files = {}
@@ -80,7 +80,7 @@ def load_analysis(
         dataset, marked = brought.dataset, brought.marked
         for name, texts in brought.outputs.items():
             scores = score_columns(brought.scores.get(name, {}))
-            found.append(_System(name, rows_of_outputs(dataset, texts), scores))
+            found.append(_System(name, make_rows_from_outputs(dataset, texts), scores))
     else:
         dataset = _set_without_texts(runs)
     for run in runs:
@@ -94,14 +94,14 @@ def load_analysis(
     digest = dataset.digest if files else runs[0].header.digest
     names = [one.name for one in found]
     if errors is None:
-        judgements = judgements_in_set(marked, dataset, names, judgements_here(digest))
+        judgements = read_judgements_of_set(marked, dataset, names, read_stored_judgements(digest))
     else:
-        judgements = _judgements(errors, dataset, digest, names)
-    frames = [_frame(dataset, one, judgements) for one in _with_titles(found)]
-    return _joined(frames, has_texts=bool(files))
+        judgements = _read_judgements(errors, dataset, digest, names)
+    frames = [_build_frame(dataset, one, judgements) for one in _with_titles(found)]
+    return _join_frames(frames, has_texts=bool(files))
 
 
-def _given_files(paths: object) -> list[Path]:
+def _list_given_files(paths: object) -> list[Path]:
     """Return the files of one path or of several.
 
     Raises:
@@ -136,7 +136,7 @@ def _is_analysis(path: Path) -> bool:
     return True
 
 
-def _files(paths: Iterator[Path]) -> dict[str, Path]:
+def _read_dataset_files(paths: Iterator[Path]) -> dict[str, Path]:
     """Return the files of a dataset by name, with the pictures and sounds next to a table."""
     found: dict[str, Path] = {}
     for path in paths:
@@ -170,14 +170,14 @@ def _check_set(run: RowFile, first: RowFile, dataset: Dataset | None) -> None:
         )
 
 
-def _judgements(
+def _read_judgements(
     paths: AnyPath | Sequence[AnyPath],
     dataset: Dataset,
     digest: str,
     systems: Sequence[str],
 ) -> list[Judgement]:
     found: list[Judgement] = []
-    for path in _given_files(paths):
+    for path in _list_given_files(paths):
         found += read_judgements(path.name, path.read_bytes(), dataset, systems)
     return [one for one in found if one.dataset == digest]
 
@@ -190,13 +190,13 @@ def _with_titles(systems: Sequence[_System]) -> Iterator[tuple[str, _System]]:
         yield (one.name if number == 1 else f"{one.name} ({number})"), one
 
 
-def _frame(
+def _build_frame(
     dataset: Dataset, titled: tuple[str, _System], judgements: Sequence[Judgement]
 ) -> pd.DataFrame:
     """Return the rows of one system, with the columns of `build_table`."""
     title, system = titled
-    judged = of_outputs(judgements, system.name, system.rows)
-    scores = judged_scores(judged, len(dataset.examples))
+    judged = group_by_example(judgements, system.name, system.rows)
+    scores = average_ratings(judged, len(dataset.examples))
     made = with_scores(build_table(dataset, [system.rows]), [{**system.scores, **scores}])
     made.insert(0, "example", made.index.to_numpy(int) + 1)
     made.insert(1, "system", title)
@@ -207,12 +207,12 @@ def _frame(
         if is_here and one.rater and not one.differs:
             there.setdefault(one.example, []).append(one)
     if there:
-        marks = [_marks(there.get(int(place), ())) for place in made.index]
+        marks = [_list_marks(there.get(int(place), ())) for place in made.index]
         made["marks"] = pd.Series(marks, made.index, dtype=object)
     return made
 
 
-def _marks(judgements: Sequence[Judgement]) -> list[dict[str, Any]]:
+def _list_marks(judgements: Sequence[Judgement]) -> list[dict[str, Any]]:
     """Return the errors of all raters, each with its rater and the marked text."""
     found = []
     for one in judgements:
@@ -222,7 +222,7 @@ def _marks(judgements: Sequence[Judgement]) -> list[dict[str, Any]]:
     return found
 
 
-def _joined(frames: Sequence[pd.DataFrame], has_texts: bool) -> pd.DataFrame:
+def _join_frames(frames: Sequence[pd.DataFrame], has_texts: bool) -> pd.DataFrame:
     """Return the rows of all systems under plain column names, in the order of the examples."""
     if not has_texts:
         frames = [frame.drop(columns=list(_OF_SET)) for frame in frames]
@@ -231,7 +231,7 @@ def _joined(frames: Sequence[pd.DataFrame], has_texts: bool) -> pd.DataFrame:
     marks = [column for column in joined.columns if column == "marks"]
     ordered = [column for column in joined.columns if column != "marks"] + marks
     return joined[[column for column in ordered if _has_values(joined[column])]].rename(
-        columns=_plain_names(ordered)
+        columns=_strip_column_prefixes(ordered)
     )
 
 
@@ -242,7 +242,7 @@ def _has_values(column: pd.Series) -> bool:
     return bool((column.notna() & (column.astype(object) != "")).any())
 
 
-def _plain_names(columns: Sequence[str]) -> dict[str, str]:
+def _strip_column_prefixes(columns: Sequence[str]) -> dict[str, str]:
     """Return column names without the prefixes of a table of runs, as long as they stay unique."""
     found: dict[str, str] = {}
     taken = set()

@@ -52,10 +52,10 @@ def read_judgements(
         raise InputError(
             f'"{shorten(name)}" is not a file of marked errors. Choose one of: {FORMATS}'
         )
-    return _judgements_of_segments(segments, dataset, systems)
+    return _convert_segments(segments, dataset, systems)
 
 
-def judgements_in_set(
+def read_judgements_of_set(
     files: Files, dataset: Dataset, systems: Sequence[str], known: Sequence[Judgement] = ()
 ) -> list[Judgement]:
     """Return the judgements in the files of a set, after those that are known already.
@@ -81,7 +81,7 @@ def judgements_in_set(
     return found
 
 
-def _judgements_of_segments(
+def _convert_segments(
     segments: Sequence[RatedSegment], dataset: Dataset, systems: Sequence[str]
 ) -> list[Judgement]:
     check_count(sum(len(ratings) for one in segments for ratings in one.ratings.values()))
@@ -100,7 +100,7 @@ def _judgements_of_segments(
             for rating in ratings:
                 output = segment.outputs[system]
                 bare = Judgement(dataset.digest, place, model, "", segment.source, output)
-                found.append(_judgement(segment.where, bare, rating))
+                found.append(_convert_rating(segment.where, bare, rating))
     return found
 
 
@@ -113,9 +113,9 @@ def _own_place(segment: RatedSegment, dataset: Dataset) -> int | None:
     return place if is_here and dataset.examples[place].text == segment.source else None
 
 
-def _judgement(where: str, bare: Judgement, rating: Rating) -> Judgement:
+def _convert_rating(where: str, bare: Judgement, rating: Rating) -> Judgement:
     try:
-        spans = tuple(map(_span, rating.marks)) + spans_of(list(rating.other_marks))
+        spans = tuple(map(_convert_mark, rating.marks)) + spans_of(list(rating.other_marks))
         return Judgement(
             bare.dataset,
             bare.example,
@@ -130,7 +130,7 @@ def _judgement(where: str, bare: Judgement, rating: Rating) -> Judgement:
         raise InputError(f"{where} cannot be imported: {error}") from error
 
 
-def _span(mark: Mark) -> ErrorSpan:
+def _convert_mark(mark: Mark) -> ErrorSpan:
     """Return a mark as an error; a severity that is not known here costs nothing."""
     given = mark.severity.lower()
     severity = given if given in SEVERITIES else SEVERITIES[0]

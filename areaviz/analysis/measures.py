@@ -12,8 +12,8 @@ import numpy as np
 
 from areaviz.analysis.answered import MEASURES as OF_ANSWERS
 from areaviz.analysis.answered import (
-    facts_read,
-    glimpse_hit_rate,
+    compute_glimpse_hit_rate,
+    find_share_of_facts_read,
     score_points,
 )
 from areaviz.analysis.measure import Measure, OwnMeasure, measure_problem
@@ -51,11 +51,11 @@ def compute_metrics(trace: Trace, example: Example) -> Measured:
         values |= group(trace, example)
     for name, one in MEASURES.items():
         if isinstance(one, OwnMeasure):
-            values |= _own(name, one, trace, example)
-    return {name: value for name, value in in_order(values).items() if np.isfinite(value)}
+            values |= _compute_own_measure(name, one, trace, example)
+    return {name: value for name, value in order_measures(values).items() if np.isfinite(value)}
 
 
-def in_order(values: Measured) -> Measured:
+def order_measures(values: Measured) -> Measured:
     """Return values as plain numbers in the order of `MEASURES`.
 
     Raises:
@@ -67,7 +67,7 @@ def in_order(values: Measured) -> Measured:
     return {name: float(values[name]) for name in MEASURES if name in values}
 
 
-def _own(name: str, one: OwnMeasure, trace: Trace, example: Example) -> Measured:
+def _compute_own_measure(name: str, one: OwnMeasure, trace: Trace, example: Example) -> Measured:
     """Compute another package's metric; a failure raises BackendError."""
     try:
         value = one.value(trace, example)
@@ -88,19 +88,19 @@ def link_counts(trace: Trace, example: Example) -> LinkCounts | None:
     Returns:
         The counts, or None if there are no gold alignments or the output does not attend to text.
     """
-    if not (example.sure or example.possible) or not _reads_text(trace):
+    if not (example.sure or example.possible) or not _has_text_memory(trace):
         return None
     made = attention_links(trace, trace.maps[CROSS].layers - 1)
     return count_links(made, example.sure, example.possible)
 
 
-def _reads_text(trace: Trace) -> bool:
+def _has_text_memory(trace: Trace) -> bool:
     """Return whether the output attends to a text."""
     attention = trace.maps.get(CROSS)
     return attention is not None and trace.fields[attention.memory].is_text
 
 
-def _output(trace: Trace, example: Example) -> Measured:
+def _measure_output(trace: Trace, example: Example) -> Measured:
     """Return the scores of `score_output` and the probabilities of the output."""
     is_spoken = trace.request.sound is not None
     if is_one_text(trace):
@@ -115,9 +115,9 @@ def _output(trace: Trace, example: Example) -> Measured:
     return values
 
 
-def _word_attention(trace: Trace, example: Example) -> Measured:
+def _measure_word_attention(trace: Trace, example: Example) -> Measured:
     """Measure attention from words to words: last layer, mean of heads."""
-    if not _reads_text(trace):
+    if not _has_text_memory(trace):
         return {}
     attention = trace.maps[CROSS]
     target, source = trace.fields[attention.query], trace.fields[attention.memory]
@@ -131,7 +131,7 @@ def _word_attention(trace: Trace, example: Example) -> Measured:
     return values
 
 
-def _area_attention(trace: Trace, example: Example) -> Measured:
+def _measure_area_attention(trace: Trace, example: Example) -> Measured:
     """Measure the spread of the weights, the size of areas and their dependence on the query.
 
     All values are means over layers and heads.
@@ -155,7 +155,7 @@ def _area_attention(trace: Trace, example: Example) -> Measured:
     }
 
 
-def _pointing(trace: Trace, example: Example) -> Measured:
+def _measure_pointing(trace: Trace, example: Example) -> Measured:
     """Play the pointing game for output words that have boxes; last layer, mean of heads.
 
     One baseline points at the middle of the picture for every word, and another one at the heaviest
@@ -182,19 +182,19 @@ def _pointing(trace: Trace, example: Example) -> Measured:
         word_boxes = [box for name, box in boxes if name == word]
         if word_boxes:
             x, y = middles_N2[shares_QN[start:end].mean(0).argmax()]
-            hits.append(_in_any(x, y, word_boxes))
-            in_middle.append(_in_any(0.5, 0.5, word_boxes))
-            is_blind_right.append(_in_any(blind_x, blind_y, word_boxes))
+            hits.append(_is_in_any_box(x, y, word_boxes))
+            in_middle.append(_is_in_any_box(0.5, 0.5, word_boxes))
+            is_blind_right.append(_is_in_any_box(blind_x, blind_y, word_boxes))
     found = {"pointing": hits, "pointing_middle": in_middle, "pointing_blind": is_blind_right}
     return {name: float(np.mean(values)) for name, values in found.items() if values}
 
 
-def _in_any(x: float, y: float, boxes: Iterable[Box]) -> bool:
+def _is_in_any_box(x: float, y: float, boxes: Iterable[Box]) -> bool:
     """Return whether a place is in any box."""
     return any(left <= x < right and top <= y < bottom for left, top, right, bottom in boxes)
 
 
-def _alignment(trace: Trace, example: Example) -> Measured:
+def _measure_alignment(trace: Trace, example: Example) -> Measured:
     """Compare the alignments read from attention with the gold alignments, and two baselines.
 
     One baseline is the diagonal. The other one is blind to the word: the mean map of all words.
@@ -219,14 +219,14 @@ def _alignment(trace: Trace, example: Example) -> Measured:
 
 # Each function computes related metrics in one pass and leaves out those that do not apply.
 GROUPS = (
-    _output,
+    _measure_output,
     score_points,
-    facts_read,
-    _word_attention,
-    _area_attention,
-    _pointing,
-    glimpse_hit_rate,
-    _alignment,
+    find_share_of_facts_read,
+    _measure_word_attention,
+    _measure_area_attention,
+    _measure_pointing,
+    compute_glimpse_hit_rate,
+    _measure_alignment,
 )
 
 _OURS: Mapping[str, Measure] = {

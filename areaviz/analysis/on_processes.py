@@ -1,8 +1,8 @@
 """Analysis of a dataset by several processes of this machine, each with its own model.
 
-The rows are those of `run.analyse`, computed in batches. They return to the one process that writes
-the file, so stopping, resuming and crashes work as in `run.analyse`. A process ends when its parent
-is gone.
+The rows are those of `run.analyse_dataset`, computed in batches. They return to the one process
+that writes the file, so stopping, resuming and crashes work as in `run.analyse_dataset`. A process
+ends when its parent is gone.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from multiprocessing.context import SpawnProcess
 from threading import Event
 from typing import cast
 
-from areaviz.analysis.batches import BATCH, batches, rows_of
+from areaviz.analysis.batches import BATCH, iterate_batches, run_examples
 from areaviz.analysis.row_lines import Row
 from areaviz.analysis.rows import RowFile
-from areaviz.analysis.run import no_progress
+from areaviz.analysis.run import ignore_progress
 from areaviz.data.examples import Dataset
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import RunTogether
@@ -47,12 +47,12 @@ class Work:
     open_run: OpenTogether
 
 
-def processes_for(examples: int) -> int:
+def choose_process_count(examples: int) -> int:
     """Return how many processes are worth starting: at most one per processor and per batch."""
-    return max(1, min(processors(), MAX_PROCESSES, -(-examples // BATCH)))
+    return max(1, min(count_processors(), MAX_PROCESSES, -(-examples // BATCH)))
 
 
-def processors() -> int:
+def count_processors() -> int:
     """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
@@ -68,7 +68,7 @@ def analyse_in_processes(
     stop: Event | None = None,
     processes: int | None = None,
 ) -> bool:
-    """Run `run.analyse` in several processes, each of which opens the model with `open_run`.
+    """Run `run.analyse_dataset` in several processes. Each one opens the model with `open_run`.
 
     Args:
         dataset: the dataset with the examples.
@@ -89,12 +89,16 @@ def analyse_in_processes(
     """
     total = len(dataset.examples)
     left = [index for index in range(total) if index not in file.rows]
-    report = progress or no_progress
+    report = progress or ignore_progress
     report(len(file), total)
-    count = processes or processes_for(len(left))
+    count = processes or choose_process_count(len(left))
     work = Work(dataset, request, open_run)
-    todo = _in_order(dataset, left, count)
-    answers = _here(work, todo, stop) if count == 1 else _elsewhere(work, todo, stop, count)
+    todo = _iterate_batches_in_order(dataset, left, count)
+    answers = (
+        _run_in_this_process(work, todo, stop)
+        if count == 1
+        else _run_in_other_processes(work, todo, stop, count)
+    )
     failure: BackendError | InputError | None = None
     for answer in answers:
         if isinstance(answer, BackendError | InputError):
@@ -108,30 +112,34 @@ def analyse_in_processes(
     return len(file) == total
 
 
-def _in_order(dataset: Dataset, left: Sequence[int], count: int) -> Iterator[list[int]]:
+def _iterate_batches_in_order(
+    dataset: Dataset, left: Sequence[int], count: int
+) -> Iterator[list[int]]:
     """Yield the batches of a dataset: small ones first, so that the first rows appear soon."""
     few = count * FIRST_BATCH
-    yield from batches(dataset, left[:few], FIRST_BATCH)
+    yield from iterate_batches(dataset, left[:few], FIRST_BATCH)
     # Keep the batches small enough that every process gets one.
     rest = left[few:]
-    yield from batches(dataset, rest, min(BATCH, max(1, -(-len(rest) // count))))
+    yield from iterate_batches(dataset, rest, min(BATCH, max(1, -(-len(rest) // count))))
 
 
-def _here(work: Work, todo: Iterator[list[int]], stop: Event | None) -> Iterator[Answer]:
+def _run_in_this_process(
+    work: Work, todo: Iterator[list[int]], stop: Event | None
+) -> Iterator[Answer]:
     """Yield the results of one batch after another, computed in this process."""
     run: RunTogether | None = None
     for indices in todo:
         if stop and stop.is_set():
             return
         run = run or work.open_run()
-        yield rows_of(work.dataset, indices, work.request, run)
+        yield run_examples(work.dataset, indices, work.request, run)
 
 
-def _elsewhere(
+def _run_in_other_processes(
     work: Work, todo: Iterator[list[int]], stop: Event | None, count: int
 ) -> Iterator[Answer]:
     """Yield the results of several processes as they arrive; start no batch after a failure."""
-    with _started(work, count) as idle:
+    with _start_processes(work, count) as idle:
         busy: list[Connection] = []
 
         def begin() -> None:
@@ -140,13 +148,13 @@ def _elsewhere(
                 if indices is None:
                     return
                 busy.append(idle.pop())
-                _send(busy[-1], indices)
+                _send_batch(busy[-1], indices)
 
         begin()
         while busy:
             for ready in cast(list[Connection], wait(busy)):
                 busy.remove(ready)
-                answer = _received(ready)
+                answer = _receive_answer(ready)
                 if isinstance(answer, list):
                     idle.append(ready)
                     # Let the process continue while these rows are written.
@@ -157,7 +165,7 @@ def _elsewhere(
 
 
 @contextmanager
-def _started(work: Work, count: int) -> Iterator[list[Connection]]:
+def _start_processes(work: Work, count: int) -> Iterator[list[Connection]]:
     """Start `count` processes, yield their connections, and end the processes with the block."""
     # Forking would copy the locks of other threads, and CUDA does not work in a forked process.
     context = get_context("spawn")
@@ -166,7 +174,7 @@ def _started(work: Work, count: int) -> Iterator[list[Connection]]:
     try:
         for _ in range(count):
             ours, theirs = context.Pipe()
-            process = context.Process(target=_serve, args=(theirs, work), daemon=True)
+            process = context.Process(target=_compute_batches, args=(theirs, work), daemon=True)
             process.start()
             theirs.close()
             connections.append(ours)
@@ -180,7 +188,7 @@ def _started(work: Work, count: int) -> Iterator[list[Connection]]:
             process.join()
 
 
-def _serve(connection: Connection, work: Work) -> None:
+def _compute_batches(connection: Connection, work: Work) -> None:
     """Compute batch after batch until the other end of the connection is closed."""
     # Ctrl-C is for the parent, which then ends this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -191,19 +199,19 @@ def _serve(connection: Connection, work: Work) -> None:
             answer: Answer
             try:
                 run = run or work.open_run()
-                answer = rows_of(work.dataset, indices, work.request, run)
+                answer = run_examples(work.dataset, indices, work.request, run)
             except (InputError, BackendError) as error:
                 answer = error
             connection.send(answer)
 
 
-def _send(connection: Connection, indices: Sequence[int]) -> None:
-    """Send a process its next batch; if the process is gone, `_received` reports it."""
+def _send_batch(connection: Connection, indices: Sequence[int]) -> None:
+    """Send a process its next batch; if the process is gone, `_receive_answer` reports it."""
     with suppress(OSError):
         connection.send(indices)
 
 
-def _received(connection: Connection) -> Answer:
+def _receive_answer(connection: Connection) -> Answer:
     try:
         answer: Answer = connection.recv()
     except (EOFError, OSError):

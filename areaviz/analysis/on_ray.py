@@ -1,7 +1,7 @@
-"""Analysis of a dataset by Ray Data: the rows of `run.analyse`, computed by several processes.
+"""Analysis of a dataset by Ray Data, whose processes compute the rows of `run.analyse_dataset`.
 
 The rows return to the one process that writes the file, so stopping, resuming and crashes work as
-in `run.analyse`.
+in `run.analyse_dataset`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.analysis.cluster import joined_ray
-from areaviz.analysis.row_lines import Row, row_of
+from areaviz.analysis.cluster import connect_to_ray
+from areaviz.analysis.row_lines import Row, parse_row
 from areaviz.analysis.rows import RowFile
-from areaviz.analysis.run import IN_FLIGHT, no_progress, run_example
+from areaviz.analysis.run import IN_FLIGHT, ignore_progress, run_example
 from areaviz.data.examples import Dataset
 from areaviz.trace.errors import BackendError
 from areaviz.trace.record import Run
@@ -56,7 +56,7 @@ def analyse_on_ray(
     stop: Event | None = None,
     workers: Workers | None = None,
 ) -> bool:
-    """Run `run.analyse` on Ray, where every worker opens the model with `open_run`.
+    """Run `run.analyse_dataset` on Ray, where every worker opens the model with `open_run`.
 
     Returns:
         Whether all examples have a row now.
@@ -66,13 +66,13 @@ def analyse_on_ray(
     """
     total = len(dataset.examples)
     left = [index for index in range(total) if index not in file.rows]
-    report = progress or no_progress
+    report = progress or ignore_progress
     report(len(file), total)
     chosen = workers or Workers()
     if left and not (stop and stop.is_set()):
-        rows = _rows(dataset, request, open_run, left, chosen)
+        rows = _iterate_rows(dataset, request, open_run, left, chosen)
         # Close the rows before Ray stops.
-        with joined_ray(chosen.cluster), closing(rows):
+        with connect_to_ray(chosen.cluster), closing(rows):
             for row in rows:
                 file.add(row)
                 report(len(file), total)
@@ -81,7 +81,7 @@ def analyse_on_ray(
     return len(file) == total
 
 
-def _rows(
+def _iterate_rows(
     dataset: Dataset,
     request: Request,
     open_run: Open,
@@ -108,7 +108,7 @@ def _rows(
         for answer in answers.iter_rows():
             if answer["failure"]:
                 raise BackendError(answer["failure"])
-            yield row_of(json.loads(answer["row"]))
+            yield parse_row(json.loads(answer["row"]))
     except RayError as error:
         raise BackendError(
             "Ray lost its workers and could not bring them back. Start the analysis again."

@@ -8,7 +8,7 @@ import numpy as np
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from areaviz.analysis.answered import is_answer, score_answer, shows_digits
+from areaviz.analysis.answered import has_digits_to_recognise, is_answer, score_answer
 from areaviz.data.examples import Example
 from areaviz.data.text_kinds import POINTS
 from areaviz.metrics.captions import caption_words, rouge_l
@@ -45,7 +45,7 @@ def score_outputs(
     together = dict(zip(single, zip(bleu.tolist(), chrf.tolist(), strict=True), strict=True))
     for place in scored:
         output, references = outputs[place], examples[place].references
-        scores = together.get(place) or _scores_of_several(output, references)
+        scores = together.get(place) or _score_against_references(output, references)
         found[place] = {**found[place], **_score_text(output, references, *scores)}
     return found
 
@@ -59,7 +59,7 @@ def _score_kind(output: str, example: Example, is_spoken: bool) -> dict[str, flo
     """Return the scores of a transcript, a digit or an answer, or the length of a text."""
     if is_spoken:
         return _score_spoken(output, example)
-    if shows_digits(example):
+    if has_digits_to_recognise(example):
         return {"right": float(output in example.references)}
     kind = example.text_kind
     if kind == POINTS:
@@ -79,7 +79,7 @@ def _score_spoken(output: str, example: Example) -> dict[str, float]:
     return {"spoken_error": min(errors)} if errors else {}
 
 
-def _scores_of_several(output: str, references: Sequence[str]) -> tuple[float, float]:
+def _score_against_references(output: str, references: Sequence[str]) -> tuple[float, float]:
     """Return sentence BLEU and chrF2 against several references, each 0..100."""
     bleu = BLEU(effective_order=True).sentence_score(output, references).score
     return bleu, CHRF().sentence_score(output, references).score

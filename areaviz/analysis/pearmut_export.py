@@ -52,8 +52,8 @@ def to_campaign(
             "A campaign has texts alone, but this set has pictures, sounds or clips. Choose a set"
             " of texts."
         )
-    names = _safe_names(outputs)
-    prepared = _prepared(judgements, outputs)
+    names = _make_safe_names(outputs)
+    prepared = _prepare_errors(judgements, outputs)
     unique = len({one.name for one in dataset.examples}) == len(dataset.examples)
     documents: list[list[dict[str, Any]]] = []
     earlier = None
@@ -90,7 +90,7 @@ def to_campaign(
             "protocol": protocol,
             "shuffle": all(map(_has_same_systems, documents)),
         },
-        "campaign_id": f"{_safe_name(dataset.name)}_{dataset.digest[:8]}",
+        "campaign_id": f"{_make_safe_name(dataset.name)}_{dataset.digest[:8]}",
         "data": [documents] * raters,
     }
     return json.dumps(campaign, ensure_ascii=False, indent=1).encode("utf-8", "replace")
@@ -101,26 +101,26 @@ def _has_same_systems(document: Sequence[Mapping[str, Any]]) -> bool:
     return len({tuple(item["tgt"]) for item in document}) == 1
 
 
-def _safe_names(systems: Iterable[str]) -> dict[str, str]:
+def _make_safe_names(systems: Iterable[str]) -> dict[str, str]:
     """Return a name for each system that Pearmut takes: letters, digits, "_" and "-".
 
     Pearmut refuses names of digits alone, and builds ids of its page from names.
     """
     found: dict[str, str] = {}
     for system in systems:
-        name, number = _safe_name(system), 2
+        name, number = _make_safe_name(system), 2
         while name in found.values():
-            name, number = f"{_safe_name(system)}_{number}", number + 1
+            name, number = f"{_make_safe_name(system)}_{number}", number + 1
         found[system] = name
     return found
 
 
-def _safe_name(text: str) -> str:
+def _make_safe_name(text: str) -> str:
     name = re.sub(r"[^A-Za-z0-9_-]+", "_", text)
     return f"system_{name}" if not name.strip("_") or name.isdigit() else name
 
 
-def _prepared(
+def _prepare_errors(
     judgements: Sequence[Judgement], outputs: Outputs
 ) -> dict[tuple[int, str], list[dict[str, Any]]]:
     """Return the errors of programs as Pearmut has them, by places and systems."""

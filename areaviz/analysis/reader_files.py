@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from areaviz.analysis.disk_errors import disk_errors
+from areaviz.analysis.disk_errors import translate_disk_errors
 from areaviz.analysis.kept_sets import (
     DAMAGE,
     EVICTED,
@@ -111,7 +111,7 @@ class ReaderFiles:
         about = {"roles": entries_of(chosen), "contents": contents.hexdigest()}
         if self._is_kept(folder, about):
             return
-        size = sum(_size(content) for content in files.values())
+        size = sum(_measure_size(content) for content in files.values())
         share = KEPT_MEGABYTES.value() * MEGA
         if size > share:
             raise InputError(
@@ -119,7 +119,7 @@ class ReaderFiles:
                 f" {KEPT_MEGABYTES.said()}"
             )
         names = {}
-        with disk_errors("keeping the files of the set"):
+        with translate_disk_errors("keeping the files of the set"):
             private_folder(folder)
             # Remove the roles first: a dataset without roles is ignored if writing fails halfway.
             (folder / ROLES).unlink(missing_ok=True)
@@ -134,7 +134,7 @@ class ReaderFiles:
             note_network(self._all, self._own, self._network)
             make_room(self._all, folder)
 
-    def evicted_sets(self) -> list[str]:
+    def list_evicted_sets(self) -> list[str]:
         """Return the names of the user's datasets that were removed to make room."""
         with suppress(OSError, *DAMAGE):
             return [str(name) for name in json.loads((self._own / EVICTED).read_bytes())]
@@ -142,7 +142,7 @@ class ReaderFiles:
 
     def forget_evicted(self) -> None:
         """Forget the names of removed datasets after the user has seen them."""
-        with disk_errors("changing the list of removed sets"):
+        with translate_disk_errors("changing the list of removed sets"):
             (self._own / EVICTED).unlink(missing_ok=True)
 
     def _is_kept(self, folder: Path, about: Mapping[str, object]) -> bool:
@@ -170,7 +170,7 @@ class ReaderFiles:
                 "The files of this set are not kept here for you: they were deleted, or they"
                 " belong to another user. Choose them again."
             )
-        with disk_errors("reading the files of the set"):
+        with translate_disk_errors("reading the files of the set"):
             try:
                 about = json.loads((folder / ROLES).read_bytes())
                 files = {str(given): folder / str(int(at)) for at, given in about["files"].items()}
@@ -184,31 +184,31 @@ class ReaderFiles:
 
     def note(self, entry: Entry) -> None:
         """Put an analysis at the top of the user's list."""
-        with disk_errors("noting the analysis"):
+        with translate_disk_errors("noting the analysis"):
             private_folder(self._own)
             content = json.dumps(asdict(entry) | {"opened": now()})
             write_whole(self._own / f"{entry.id}.json", content.encode("ascii"), PRIVATE_FILE)
-            for path in self._newest()[int(ANALYSES_LISTED.value()) :]:
+            for path in self._list_newest_first()[int(ANALYSES_LISTED.value()) :]:
                 path.unlink(missing_ok=True)
 
     def entries(self) -> list[Entry]:
         """Return the user's analyses without damaged entries, the last opened one first."""
         found = []
-        with disk_errors("reading the list of analyses"):
-            for path in self._newest():
+        with translate_disk_errors("reading the list of analyses"):
+            for path in self._list_newest_first():
                 with suppress(OSError, *DAMAGE):
-                    found.append(_entry(json.loads(path.read_bytes())))
+                    found.append(_parse_entry(json.loads(path.read_bytes())))
         return found
 
     def remove_entry(self, name: str) -> None:
         """Remove an analysis from the list by the id of its entry. Its dataset is kept."""
         if _SET_ID.fullmatch(name):
-            with disk_errors("changing the list of analyses"):
+            with translate_disk_errors("changing the list of analyses"):
                 (self._own / f"{name}.json").unlink(missing_ok=True)
 
     def remove(self, digest: str) -> None:
         """Remove the analyses of a dataset from the list, and the files of the dataset."""
-        with disk_errors("deleting the files of the set"):
+        with translate_disk_errors("deleting the files of the set"):
             for entry in self.entries():
                 if entry.digest == digest:
                     (self._own / f"{entry.id}.json").unlink(missing_ok=True)
@@ -216,7 +216,7 @@ class ReaderFiles:
             if is_set_id(digest[:24]) and folder.is_dir():
                 remove_folder(folder)
 
-    def _newest(self) -> list[Path]:
+    def _list_newest_first(self) -> list[Path]:
         paths = [(path.stat().st_mtime_ns, path) for path in self._own.glob("*.json")]
         return [path for _, path in sorted(paths, reverse=True)]
 
@@ -242,11 +242,11 @@ def remove_old_files(analyses: Path, before: float) -> int:
     return removed
 
 
-def _size(content: bytes | Path) -> int:
+def _measure_size(content: bytes | Path) -> int:
     return content.stat().st_size if isinstance(content, Path) else len(content)
 
 
-def _entry(values: Mapping[str, object]) -> Entry:
+def _parse_entry(values: Mapping[str, object]) -> Entry:
     """Return the entry that JSON values describe; raise an error of `DAMAGE` for other values."""
     entry = Entry(**values)  # type: ignore[arg-type]
     texts = [entry.dataset, entry.digest, entry.opened, *entry.runs]

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from areaviz import __version__
-from areaviz.analysis.report_examples import examples
-from areaviz.analysis.report_figures import against, buckets, errors, whole_set, words
-from areaviz.analysis.report_themes import themes
+from areaviz.analysis.report_examples import render_examples
+from areaviz.analysis.report_figures import (
+    render_buckets,
+    render_comparison_with_baseline,
+    render_dataset_scores,
+    render_marked_errors,
+    render_word_scores,
+)
+from areaviz.analysis.report_themes import render_themes
 from areaviz.analysis.reported import MAX_SYSTEMS, Report
 from areaviz.components.parts import text_of
 from areaviz.drawing.labels import pluralise
@@ -32,13 +38,13 @@ def report_page(report: Report) -> str:
     if report.frame.empty:
         raise InputError("There are no examples to report. Choose a slice or a search with some.")
     sections = {
-        "The whole set": whole_set(report),
-        "Themes": themes(report),
-        "Which is better": against(report),
-        "Scores by bucket": buckets(report),
-        "Words": words(report),
-        "Errors that raters marked": errors(report),
-        "Examples": examples(report),
+        "The whole set": render_dataset_scores(report),
+        "Themes": render_themes(report),
+        "Which is better": render_comparison_with_baseline(report),
+        "Scores by bucket": render_buckets(report),
+        "Words": render_word_scores(report),
+        "Errors that raters marked": render_marked_errors(report),
+        "Examples": render_examples(report),
     }
     links, body = [], []
     for number, (title, parts) in enumerate(sections.items()):
@@ -49,14 +55,14 @@ def report_page(report: Report) -> str:
     header = element(
         "header",
         element("h1", title),
-        element("p", _facts(report), class_="facts"),
+        element("p", _describe_facts(report), class_="facts"),
         element("nav", *links, aria_label="Parts"),
     )
     style = text_of("page/page.css") + text_of("page/report.css")
     return document(title, [style], [], [header, *body, element("footer", FOOTER)])
 
 
-def _facts(report: Report) -> str:
+def _describe_facts(report: Report) -> str:
     count = pluralise(len(report.frame), "example")
     if report.places is not None:
         count += f" of {len(report.dataset.examples):,}"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from areaviz.analysis.buckets import BUCKETINGS, bucket_table
-from areaviz.analysis.report_parts import example_card
+from areaviz.analysis.report_parts import render_example_card
 from areaviz.analysis.reported import Report
 from areaviz.drawing.labels import pluralise
 from areaviz.drawing.markup import Markup, element
@@ -17,25 +17,25 @@ from areaviz.drawing.numbers import three_digits
 EXAMPLES, OF_PAIR, OF_BUCKET, JUDGED = 6, 3, 3, 12
 
 
-def examples(report: Report) -> list[Markup]:
+def render_examples(report: Report) -> list[Markup]:
     """Return the most telling examples: all fail, one wins, the worst ones, and rated ones."""
     if not report.leading:
-        return _judged(report)
+        return _render_rated_outputs(report)
     measure, frame = report.measures[report.leading], report.frame
     parts: list[Markup] = []
     if report.pairs:
-        parts += _all_fail(report)
+        parts += _render_joint_failures(report)
         for pair in report.pairs:
-            parts += _better(report, pair)
+            parts += _render_better_outputs(report, pair)
     else:
         values = frame[f"{report.leading}_0"].dropna().sort_values(kind="stable")
         places = [int(place) for place in values.index]
         worst = places[::-1] if measure.better == "low" else places
-        parts += _cards(report, f"Worst by {measure.title}", worst[:EXAMPLES])
-    return [*parts, *_judged(report)]
+        parts += _render_cards(report, f"Worst by {measure.title}", worst[:EXAMPLES])
+    return [*parts, *_render_rated_outputs(report)]
 
 
-def _better(report: Report, pair: tuple[int, int]) -> list[Markup]:
+def _render_better_outputs(report: Report, pair: tuple[int, int]) -> list[Markup]:
     """Show the examples in which one of two systems is better by most, for each of the two."""
     measure = report.measures[report.leading]
     columns = [report.frame[f"{report.leading}_{number}"] for number in pair]
@@ -48,12 +48,12 @@ def _better(report: Report, pair: tuple[int, int]) -> list[Markup]:
     than = [f" than {name}" if len(report.pairs) > 1 else "" for name in (first, second)]
     count = EXAMPLES if len(report.pairs) == 1 else OF_PAIR
     return [
-        *_cards(report, f"{second} is better{than[0]}, by {measure.title}", gains[:count]),
-        *_cards(report, f"{first} is better{than[1]}, by {measure.title}", losses[:count]),
+        *_render_cards(report, f"{second} is better{than[0]}, by {measure.title}", gains[:count]),
+        *_render_cards(report, f"{first} is better{than[1]}, by {measure.title}", losses[:count]),
     ]
 
 
-def _judged(report: Report) -> list[Markup]:
+def _render_rated_outputs(report: Report) -> list[Markup]:
     """Return examples with rated outputs, the most costly errors first."""
     costs: dict[int, float] = {}
     for one in report.written:
@@ -61,10 +61,10 @@ def _judged(report: Report) -> list[Markup]:
             costs[place] = max(costs.get(place, 0), *(each.mqm for each in some))
     known = set(report.frame.index)
     places = sorted((place for place in costs if place in known), key=lambda one: -costs[one])
-    return _cards(report, "With errors that raters marked", places[:JUDGED])
+    return _render_cards(report, "With errors that raters marked", places[:JUDGED])
 
 
-def _all_fail(report: Report) -> list[Markup]:
+def _render_joint_failures(report: Report) -> list[Markup]:
     """Return examples of each length bucket in which all systems fail."""
     failing, limit = report.failing
     measure = report.measures[report.leading]
@@ -82,18 +82,18 @@ def _all_fail(report: Report) -> list[Markup]:
         here = [place for place in failing if place in row["places"]]
         if here:
             head = f"{row['bucket']} {how.about}: {len(here):,} of {row['examples']:,}"
-            cards = [_card(report, place) for place in here[:OF_BUCKET]]
+            cards = [_render_card(report, place) for place in here[:OF_BUCKET]]
             parts.append(element("details", element("summary", head), *cards))
     return parts
 
 
-def _cards(report: Report, title: str, places: Sequence[int]) -> list[Markup]:
+def _render_cards(report: Report, title: str, places: Sequence[int]) -> list[Markup]:
     if not places:
         return []
-    return [element("h3", title), *(_card(report, place) for place in places)]
+    return [element("h3", title), *(_render_card(report, place) for place in places)]
 
 
-def _card(report: Report, place: int) -> Markup:
+def _render_card(report: Report, place: int) -> Markup:
     row = report.frame.loc[place].to_dict()
     figures = []
     for run in range(len(report.runs)):
@@ -103,4 +103,4 @@ def _card(report: Report, place: int) -> Markup:
             if measure.better and np.isfinite(value):
                 known.append(f"{measure.title} {three_digits(value)}")
         figures.append(", ".join(known))
-    return example_card(report.dataset, place, report.written, figures)
+    return render_example_card(report.dataset, place, report.written, figures)

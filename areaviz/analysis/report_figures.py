@@ -6,12 +6,22 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from areaviz.analysis.buckets import bucket_table, bucketings, by_metadata, word_table
-from areaviz.analysis.contrast import corpus_change, count_wins, distinguishing_ngrams, mean_change
-from areaviz.analysis.judged import Agreement, agreement, kinds_of_errors
-from areaviz.analysis.report_parts import figure, table
+from areaviz.analysis.buckets import (
+    bucket_by_metadata,
+    bucket_table,
+    build_word_table,
+    list_bucketings,
+)
+from areaviz.analysis.contrast import (
+    compare_corpus_scores,
+    count_wins,
+    find_distinguishing_ngrams,
+    mean_change,
+)
+from areaviz.analysis.judged import Agreement, compute_agreement, count_error_kinds
+from areaviz.analysis.report_parts import render_bar_chart, render_table
 from areaviz.analysis.reported import USUAL, Report
-from areaviz.analysis.table import WHOLE, metadata_of, summary, with_changes
+from areaviz.analysis.table import WHOLE, list_metadata_columns, summarise_table, with_changes
 from areaviz.drawing.markup import Markup, element
 from areaviz.drawing.numbers import number_text
 
@@ -19,12 +29,12 @@ from areaviz.drawing.numbers import number_text
 KINDS = 20
 
 
-def whole_set(report: Report) -> list[Markup]:
+def render_dataset_scores(report: Report) -> list[Markup]:
     """Return the scores of the whole dataset and the mean of every metric."""
     places = list(report.frame.index)
     figures = []
     for run in report.runs:
-        figures.append(summary(report.dataset, {place: run[place] for place in places}))
+        figures.append(summarise_table(report.dataset, {place: run[place] for place in places}))
     names = [name for name in WHOLE if any(name in one for one in figures)]
     rows = []
     for one, found in zip(report.written, figures, strict=True):
@@ -34,22 +44,22 @@ def whole_set(report: Report) -> list[Markup]:
         columns = [report.frame[f"{name}_{run}"].mean() for run in range(len(report.runs))]
         means.append((measure.title, *columns, measure.about))
     heads = ["Measure, mean of the examples", *report.names, "What it is"]
-    more = element("details", element("summary", "All measures"), table(heads, means))
-    return [table(["System", *(WHOLE[name] for name in names)], rows), more]
+    more = element("details", element("summary", "All measures"), render_table(heads, means))
+    return [render_table(["System", *(WHOLE[name] for name in names)], rows), more]
 
 
-def against(report: Report) -> list[Markup]:
+def render_comparison_with_baseline(report: Report) -> list[Markup]:
     """Compare each other system with the baseline: wins and losses, and tests of the whole set."""
     parts: list[Markup] = []
     for pair in report.pairs:
         if len(report.pairs) > 1:
             first, second = (report.names[number] for number in pair)
             parts.append(element("h3", f"{second} compared with {first}"))
-        parts += _compared(report, pair)
+        parts += _render_compared_pair(report, pair)
     return parts
 
 
-def _compared(report: Report, pair: tuple[int, int]) -> list[Markup]:
+def _render_compared_pair(report: Report, pair: tuple[int, int]) -> list[Markup]:
     rows: list[tuple[object, ...]] = []
     frame = with_changes(report.frame, *pair)
     for name, measure in report.measures.items():
@@ -66,8 +76,8 @@ def _compared(report: Report, pair: tuple[int, int]) -> list[Markup]:
         " 0, the change is unlikely to be chance."
     )
     heads = ("Measure", "Wins", "Ties", "Losses", "Mean change", "95 % interval")
-    parts = [element("p", about), table(heads, rows)]
-    for name, one in corpus_change(frame, pair).items():
+    parts = [element("p", about), render_table(heads, rows)]
+    for name, one in compare_corpus_scores(frame, pair).items():
         title = "BLEU" if name == "bleu" else "chrF"
         parts.append(
             element(
@@ -81,7 +91,7 @@ def _compared(report: Report, pair: tuple[int, int]) -> list[Markup]:
     return parts
 
 
-def buckets(report: Report) -> list[Markup]:
+def render_buckets(report: Report) -> list[Markup]:
     """Return scores by bucket, and the number of examples per bucket in which both systems fail."""
     frame, runs = report.frame, len(report.runs)
     has_references = bool((frame["reference"] != "").any())
@@ -91,9 +101,9 @@ def buckets(report: Report) -> list[Markup]:
     title = "chrF of the bucket" if has_references else report.measures[report.leading].title
     failing = set(report.failing[0])
     parts: list[Markup] = []
-    ways = dict(bucketings(report.corpus))
-    for name, title_of_column in metadata_of(frame).items():
-        if by := by_metadata(frame, name, title_of_column):
+    ways = dict(list_bucketings(report.corpus))
+    for name, title_of_column in list_metadata_columns(frame).items():
+        if by := bucket_by_metadata(frame, name, title_of_column):
             ways[name] = by
     for name, how in ways.items():
         found = bucket_table(frame, how, report.leading or "length", runs)
@@ -102,29 +112,31 @@ def buckets(report: Report) -> list[Markup]:
         values = {title: list(found[f"{column}_{run}"]) for run, title in enumerate(report.names)}
         names = list(found["bucket"])
         axes = (how.about, title)
-        parts.append(figure(names, values, axes, f"{title} by {how.caption}"))
+        parts.append(render_bar_chart(names, values, axes, f"{title} by {how.caption}"))
         heads = [how.title, "Examples", *values]
         rows = [[*row] for row in zip(names, found["examples"], *values.values(), strict=True)]
         if runs > 1:
             heads.append(f"{report.everybody} fail")
             for row, places in zip(rows, found["places"], strict=True):
                 row.append(len(failing.intersection(places)))
-        parts.append(table(heads, rows))
+        parts.append(render_table(heads, rows))
     return parts
 
 
-def words(report: Report) -> list[Markup]:
+def render_word_scores(report: Report) -> list[Markup]:
     """Return how well rare words are produced, and the words that one system matches more often."""
     frame = report.frame
     if not (frame["reference"] != "").any():
         return []
-    found = word_table(frame, len(report.runs), report.corpus)
+    found = build_word_table(frame, len(report.runs), report.corpus)
     values = {title: list(found[f"f1_{run}"]) for run, title in enumerate(report.names)}
     who = "references have" if report.corpus is None else "the corpus has"
     axes = (f"how often {who} the word", "F-measure")
     parts = [
-        figure(list(found["bucket"]), values, axes, "F-measure of words by their frequency"),
-        table(
+        render_bar_chart(
+            list(found["bucket"]), values, axes, "F-measure of words by their frequency"
+        ),
+        render_table(
             ["Frequency", "Words", *values],
             list(zip(found["bucket"], found["words"], *values.values(), strict=True)),
         ),
@@ -134,18 +146,20 @@ def words(report: Report) -> list[Markup]:
         sides: list[Markup] = []
         for size, noun in ((1, "Words"), (2, "Pairs of words")):
             for some, title, other in zip(
-                distinguishing_ngrams(frame, size, pair), names, names[::-1], strict=True
+                find_distinguishing_ngrams(frame, size, pair), names, names[::-1], strict=True
             ):
                 if some:
                     rows = [(gram.text, gram.first, gram.second) for gram in some]
                     said = f"{noun} that {title} gets right more often"
                     said += f" than {other}" if len(report.pairs) > 1 else ""
-                    sides.append(element("div", element("h3", said), table((noun, *names), rows)))
+                    sides.append(
+                        element("div", element("h3", said), render_table((noun, *names), rows))
+                    )
         parts.append(element("div", *sides, class_="sides"))
     return parts
 
 
-def errors(report: Report) -> list[Markup]:
+def render_marked_errors(report: Report) -> list[Markup]:
     """Return the errors that raters marked: their cost, their kinds, and the raters' agreement."""
     judged = [one.judged for one in report.written]
     if not any(judged):
@@ -163,21 +177,21 @@ def errors(report: Report) -> list[Markup]:
     )
     parts = [
         element("p", about),
-        table(("System", "Outputs judged", "Raters", "Cost by MQM"), rows),
+        render_table(("System", "Outputs judged", "Raters", "Cost by MQM"), rows),
     ]
-    kinds = kinds_of_errors(judged)
+    kinds = count_error_kinds(judged)
     if kinds:
         lines = [(category, severity, *counts) for category, severity, counts in kinds[:KINDS]]
         heads = ("Category", "Severity", *report.names)
-        parts.append(table(heads, lines))
+        parts.append(render_table(heads, lines))
     shown = [one for by_place in judged for some in by_place.values() for one in some]
-    return [*parts, *_agreement(agreement(shown))]
+    return [*parts, *_render_agreement(compute_agreement(shown))]
 
 
-def _agreement(found: Sequence[Agreement]) -> list[Markup]:
+def _render_agreement(found: Sequence[Agreement]) -> list[Markup]:
     if not found:
         return [element("p", "No output has two ratings yet, so agreement cannot be computed.")]
     lines = [(one.about, one.alpha, one.raters, one.units) for one in found]
     heads = ("Agreement on", "Krippendorff's alpha", "Raters", "Rated by two or more")
     about = "1 is full agreement, 0 is agreement by chance."
-    return [element("p", about), table(heads, lines)]
+    return [element("p", about), render_table(heads, lines)]

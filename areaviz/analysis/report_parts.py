@@ -18,7 +18,7 @@ from areaviz.views.charts import bars_paper
 MAX_REFERENCES = 3
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Markup:
+def render_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Markup:
     """Return an HTML table; numbers are aligned to the right."""
     lines = [element("tr", *(element("th", head, scope="col") for head in columns))]
     for row in rows:
@@ -31,7 +31,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Markup:
     return element("div", element("table", *lines), class_="scrolled")
 
 
-def figure(
+def render_bar_chart(
     names: Sequence[str], values: Mapping[str, Sequence[float]], axes: tuple[str, str], title: str
 ) -> Markup:
     """Return a bar chart as an image in the page, or only its title if there is a single bucket."""
@@ -42,7 +42,7 @@ def figure(
     return element("img", class_="figure", alt=f"{title}, in the table below", src=source)
 
 
-def example_card(
+def render_example_card(
     dataset: Dataset, place: int, systems: Sequence[Written], figures: Sequence[str]
 ) -> Markup:
     """Return an example: its input, every system's output with marked errors, and references.
@@ -57,22 +57,22 @@ def example_card(
     parts = [element("h3", f"Example {example.name}")]
     marks = [one for system in systems for one in system.judged.get(place, ())]
     if example.file:
-        parts.append(_picture(dataset, example, marks))
+        parts.append(_render_picture(dataset, example, marks))
     if example.text:
         parts += [element("p", "Source", class_="label"), element("p", example.text, class_="text")]
     for judgement in marks:
         if any(span.side == SOURCE for span in judgement.spans):
             parts.append(element("p", f"Source, by {judgement.rater}", class_="label"))
-            parts.append(_marked(judgement.source, judgement.spans, SOURCE))
+            parts.append(_render_marked_text(judgement.source, judgement.spans, SOURCE))
     for system, measured in zip(systems, figures, strict=True):
-        parts += _output(system, place, measured)
+        parts += _render_output(system, place, measured)
     for reference in example.references[:MAX_REFERENCES]:
         parts.append(element("p", "Reference", class_="label"))
         parts.append(element("p", reference, class_="text"))
     return element("article", *parts, class_="example")
 
 
-def _output(system: Written, place: int, measured: str) -> list[Markup]:
+def _render_output(system: Written, place: int, measured: str) -> list[Markup]:
     """Return the output of a system, once per rater if it was rated."""
     row = system.rows[place]
     parts = [element("p", f"{system.title} · {measured}", class_="label")]
@@ -83,13 +83,13 @@ def _output(system: Written, place: int, measured: str) -> list[Markup]:
         score = "" if one.score is None else f", score {three_digits(one.score)}"
         about = f"{one.rater}{score}, cost by MQM {three_digits(one.mqm)}"
         parts.append(element("p", about, class_="label"))
-        parts.append(_marked(one.output, one.spans, OUTPUT))
+        parts.append(_render_marked_text(one.output, one.spans, OUTPUT))
         errors = [element("li", one.in_words(span), class_=span.severity) for span in one.spans]
         parts += [element("ul", *errors)] if errors else []
     return parts
 
 
-def _marked(text: str, spans: Sequence[ErrorSpan], side: str) -> Markup:
+def _render_marked_text(text: str, spans: Sequence[ErrorSpan], side: str) -> Markup:
     """Return a text with the errors of one side marked; where errors overlap, the worst one."""
     here = [span for span in spans if span.side == side]
     cuts = sorted({0, len(text), *(span.start for span in here), *(span.end for span in here)})
@@ -105,7 +105,7 @@ def _marked(text: str, spans: Sequence[ErrorSpan], side: str) -> Markup:
     return element("p", joined(parts), class_="text")
 
 
-def _picture(dataset: Dataset, example: Example, marks: Sequence[Judgement]) -> Markup:
+def _render_picture(dataset: Dataset, example: Example, marks: Sequence[Judgement]) -> Markup:
     """Return the picture with the boxes of marked errors."""
     picture = dataset.picture(example)
     if picture is None:

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from areaviz.analysis.reported import Report
-from areaviz.analysis.themes.causes_of_lists import cause_key
-from areaviz.analysis.themes.listed import METHOD, NOTHING, list_title, rare_note, split_parts
+from areaviz.analysis.themes.causes_of_lists import make_cause_key
+from areaviz.analysis.themes.listed import (
+    METHOD,
+    NOTHING,
+    describe_rare_conditions,
+    list_title,
+    split_parts,
+)
 from areaviz.analysis.themes.theme import Themes
 from areaviz.drawing.markup import Markup, element
 
 
-def themes(report: Report) -> list[Markup]:
+def render_themes(report: Report) -> list[Markup]:
     """Return the themes of one system, or of each of two, as lists; [] if there are no themes."""
     if not report.themes:
         return []
     parts = [element("p", METHOD)]
     for one in report.themes:
-        parts += _list(report, one)
-    rare = rare_note(report.themes)
+        parts += _render_theme_list(report, one)
+    rare = describe_rare_conditions(report.themes)
     return [*parts, element("p", rare)] if rare else parts
 
 
-def _list(report: Report, themes: Themes) -> list[Markup]:
+def _render_theme_list(report: Report, themes: Themes) -> list[Markup]:
     parts = [element("h3", list_title(themes, len(report.systems)))]
     if not themes.found:
         return [*parts, element("p", NOTHING)]
@@ -28,7 +34,7 @@ def _list(report: Report, themes: Themes) -> list[Markup]:
         parts.append(element("p", part.title, class_="label"))
         items = []
         for theme in part.themes:
-            causes = report.causes.get(cause_key(themes, theme), ())
+            causes = report.causes.get(make_cause_key(themes, theme), ())
             found = [element("ul", *(element("li", one) for one in causes))] if causes else []
             items.append(element("li", theme.sentence, *found))
         parts.append(element("ul", *items))

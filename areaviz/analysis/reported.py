@@ -10,10 +10,10 @@ import pandas as pd
 
 from areaviz.analysis.buckets import Frequency
 from areaviz.analysis.contrast import find_joint_failures
-from areaviz.analysis.judged import judged_scores, of_outputs
+from areaviz.analysis.judged import average_ratings, group_by_example
 from areaviz.analysis.measure import Measure
 from areaviz.analysis.row_lines import Row
-from areaviz.analysis.table import build_table, measures_of, with_scores
+from areaviz.analysis.table import build_table, list_measures, with_scores
 from areaviz.analysis.themes.causes_of_lists import Causes
 from areaviz.analysis.themes.theme import Themes
 from areaviz.data.examples import Dataset
@@ -74,7 +74,7 @@ class Report:
         for number, system in enumerate(self.systems):
             title = self.titles[number]
             numbered = f"({number + 1}) {title}" if len(self.systems) > 1 else title
-            judged = of_outputs(self.judgements, system, self.runs[number])
+            judged = group_by_example(self.judgements, system, self.runs[number])
             found.append(Written(numbered, self.runs[number], judged))
         return found
 
@@ -84,14 +84,14 @@ class Report:
         made = build_table(self.dataset, self.runs)
         more = []
         for one, scores in zip(self.written, self.scores, strict=True):
-            more.append({**scores, **judged_scores(one.judged, len(self.dataset.examples))})
+            more.append({**scores, **average_ratings(one.judged, len(self.dataset.examples))})
         made = with_scores(made, more)
         return made if self.places is None else made.loc[made.index.isin(self.places)]
 
     @cached_property
     def measures(self) -> Mapping[str, Measure]:
         """The metrics of the table."""
-        return measures_of(self.frame)
+        return list_measures(self.frame)
 
     @cached_property
     def leading(self) -> str:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from areaviz.analysis.reader_files import remove_old_files
 from areaviz.analysis.row_lines import Header, read_header
-from areaviz.analysis.rows import analyses_folder, remove_idle
+from areaviz.analysis.rows import find_analyses_folder, remove_idle
 from areaviz.analysis.shared_links import remove_old_links
 from areaviz.notes.annotations import Annotations
 from areaviz.notes.error_spans import Judgement
@@ -43,20 +43,20 @@ class Removed(NamedTuple):
     kept: int
 
 
-def notes_address() -> str:
+def get_notes_address() -> str:
     """Return the address of the store of notes."""
-    return os.environ.get(NOTES) or f"sqlite:///{analyses_folder().resolve() / STORE}"
+    return os.environ.get(NOTES) or f"sqlite:///{find_analyses_folder().resolve() / STORE}"
 
 
-def judgements_here(dataset: str) -> list[Judgement]:
+def read_stored_judgements(dataset: str) -> list[Judgement]:
     """Return the ratings of a dataset in the store of notes, [] if there is no store.
 
     Raises:
         BackendError: the store cannot be read.
     """
-    if not os.environ.get(NOTES) and not (analyses_folder() / STORE).exists():
+    if not os.environ.get(NOTES) and not (find_analyses_folder() / STORE).exists():
         return []
-    return Judgements.open(notes_address()).list_all(dataset)
+    return Judgements.open(get_notes_address()).list_all(dataset)
 
 
 def keep_days() -> float | None:
@@ -115,11 +115,11 @@ def remove_old(store: Store, folder: Path, days: float) -> Removed:
     time = limit.isoformat(timespec="milliseconds")
     notes, slices = Annotations(store).remove_older(time), Slices(store).remove_older(time)
     judgements = Judgements(store).remove_older(time)
-    analyses = sum(remove_idle(path) for path in _older(folder, "*.jsonl", limit))
-    copies = _older(folder, "*.jsonl.damaged-*", limit)
+    analyses = sum(remove_idle(path) for path in _list_older_files(folder, "*.jsonl", limit))
+    copies = _list_older_files(folder, "*.jsonl.damaged-*", limit)
     if store.file:
         for why in ("damaged", "version"):
-            copies += _older(store.file.parent, f"{store.file.name}.{why}-*", limit)
+            copies += _list_older_files(store.file.parent, f"{store.file.name}.{why}-*", limit)
     for path in copies:
         path.unlink(missing_ok=True)
     kept = remove_old_files(folder, limit.timestamp())
@@ -127,7 +127,7 @@ def remove_old(store: Store, folder: Path, days: float) -> Removed:
     return Removed(notes, slices, judgements, analyses, len(copies), kept)
 
 
-def _older(folder: Path, pattern: str, limit: datetime) -> list[Path]:
+def _list_older_files(folder: Path, pattern: str, limit: datetime) -> list[Path]:
     """Return the files last written before a time."""
     found = []
     for path in sorted(folder.glob(pattern)):

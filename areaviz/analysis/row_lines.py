@@ -70,14 +70,14 @@ class DamagedHeader(InputError):
     """The first line is not a header, so it is unknown to which analysis the rows belong."""
 
 
-def header_line(header: Header) -> bytes:
+def format_header(header: Header) -> bytes:
     """Return the first line of a new file."""
-    return _line({"version": VERSION, **asdict(header)})
+    return _format_line({"version": VERSION, **asdict(header)})
 
 
-def row_line(row: Row) -> bytes:
+def format_row(row: Row) -> bytes:
     """Return the line of a row."""
-    return _line(asdict(row))
+    return _format_line(asdict(row))
 
 
 def read_lines(content: bytes, name: str) -> Lines:
@@ -98,7 +98,7 @@ def read_lines(content: bytes, name: str) -> Lines:
         if not line:
             continue
         try:
-            row = row_of(json.loads(line))
+            row = parse_row(json.loads(line))
         except _DAMAGE:
             damaged.append(number)
         else:
@@ -121,7 +121,7 @@ def read_header(line: bytes, name: str) -> tuple[int, Header]:
     return version, header
 
 
-def row_of(values: Any) -> Row:
+def parse_row(values: Any) -> Row:
     """Return the row that parsed JSON describes.
 
     Raises:
@@ -143,5 +143,5 @@ def row_of(values: Any) -> Row:
     return row
 
 
-def _line(values: Mapping[str, Any]) -> bytes:
+def _format_line(values: Mapping[str, Any]) -> bytes:
     return f"{json.dumps(values, separators=(',', ':'))}\n".encode("ascii")

@@ -24,9 +24,9 @@ from areaviz.analysis.row_lines import (
     Header,
     Lines,
     Row,
-    header_line,
+    format_header,
+    format_row,
     read_lines,
-    row_line,
 )
 from areaviz.data.places import own_folder
 from areaviz.trace.errors import BackendError, InputError
@@ -35,17 +35,17 @@ from areaviz.trace.files import PRIVATE_FILE, aside_name, private_folder, set_as
 SETTING = "AREAVIZ_ANALYSES"
 
 
-def analyses_folder() -> Path:
+def find_analyses_folder() -> Path:
     """Return the folder of analyses: AREAVIZ_ANALYSES if it is set, else that of `own_folder`."""
     return Path(os.environ.get(SETTING) or own_folder("analyses")).expanduser()
 
 
-def rows_path(header: Header) -> Path:
+def find_rows_path(header: Header) -> Path:
     """Return the file of an analysis. Its name depends on model, options and dataset only."""
     what = asdict(header)
     del what["reader"]
     digest = hashlib.sha256(repr((VERSION, what)).encode("utf-8", "surrogatepass")).hexdigest()
-    return analyses_folder() / f"{digest[:24]}.jsonl"
+    return find_analyses_folder() / f"{digest[:24]}.jsonl"
 
 
 class RowFile:
@@ -74,7 +74,7 @@ class RowFile:
                 to by another process.
             BackendError: the disk is full, or the folder cannot be written to.
         """
-        lock = _locked(path)
+        lock = _acquire_lock(path)
         try:
             with _write_errors(path):
                 aside = _prepare(path, header)
@@ -136,7 +136,7 @@ class RowFile:
         if self._lock is None:
             raise ValueError(f"{self.path.name} is not open for rows to be added.")
         with _write_errors(self.path):
-            _append(self.path, row_line(row))
+            _append_line(self.path, format_row(row))
         self._rows[row.index] = row
 
 
@@ -147,7 +147,7 @@ def remove_rows(path: Path, reader: str) -> None:
         InputError: the analysis is running, or another user started it.
         BackendError: the file cannot be read or deleted.
     """
-    with _locked(path), _write_errors(path):
+    with _acquire_lock(path), _write_errors(path):
         if not reader or RowFile.read(path).header.reader != reader:
             raise InputError(
                 "Another user started this analysis. Only that user or the operator of this"
@@ -159,7 +159,7 @@ def remove_rows(path: Path, reader: str) -> None:
 def remove_idle(path: Path) -> bool:
     """Delete an analysis of any user unless it is running; return whether it is gone."""
     try:
-        lock = _locked(path)
+        lock = _acquire_lock(path)
     except InputError:
         return False
     with lock, _write_errors(path):
@@ -174,7 +174,7 @@ def _prepare(path: Path, header: Header) -> Path | None:
         InputError: the file contains another analysis or has another version.
     """
     if not path.exists():
-        write_whole(path, header_line(header), PRIVATE_FILE)
+        write_whole(path, format_header(header), PRIVATE_FILE)
         return None
     with suppress(OSError):
         path.chmod(PRIVATE_FILE)  # files of older versions were readable for other users
@@ -183,7 +183,7 @@ def _prepare(path: Path, header: Header) -> Path | None:
         lines = read_lines(content, path.name)
     except DamagedHeader:
         aside = set_aside(path)
-        write_whole(path, header_line(header), PRIVATE_FILE)
+        write_whole(path, format_header(header), PRIVATE_FILE)
         return aside
     if (lines.header, lines.version) != (header, VERSION):
         raise InputError(
@@ -199,7 +199,7 @@ def _prepare(path: Path, header: Header) -> Path | None:
     return aside
 
 
-def _locked(path: Path) -> AcquireReturnProxy[FileLock]:
+def _acquire_lock(path: Path) -> AcquireReturnProxy[FileLock]:
     """Take the lock of the one writer; it is a hidden file next to `path`.
 
     Raises:
@@ -219,7 +219,7 @@ def _locked(path: Path) -> AcquireReturnProxy[FileLock]:
             ) from None
 
 
-def _append(path: Path, line: bytes) -> None:
+def _append_line(path: Path, line: bytes) -> None:
     """Append a line to an existing file, or leave the file unchanged if writing fails."""
     with path.open("r+b", buffering=0) as file:
         before = file.seek(0, os.SEEK_END)

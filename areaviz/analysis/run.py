@@ -13,8 +13,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import chain, islice
 from threading import Event
 
-from areaviz.analysis.batches import batches, row_of_trace
-from areaviz.analysis.measures import in_order
+from areaviz.analysis.batches import iterate_batches, make_row_from_trace
+from areaviz.analysis.measures import order_measures
 from areaviz.analysis.output_scores import score_outputs
 from areaviz.analysis.row_lines import Header, Row
 from areaviz.analysis.rows import RowFile
@@ -35,7 +35,7 @@ class AnalysisStopped(Exception):
     """The analysis was stopped before this example ran."""
 
 
-def header(dataset: Dataset, request: Request, card: Card, reader: str = "") -> Header:
+def make_header(dataset: Dataset, request: Request, card: Card, reader: str = "") -> Header:
     """Return the header that identifies an analysis.
 
     Args:
@@ -50,7 +50,7 @@ def header(dataset: Dataset, request: Request, card: Card, reader: str = "") -> 
     return Header(dataset.name, dataset.digest, request.model, digest, *options, reader)
 
 
-def analyse(
+def analyse_dataset(
     dataset: Dataset,
     request: Request,
     run: Run,
@@ -75,10 +75,10 @@ def analyse(
         BackendError: the model cannot run at all; the rows so far are kept.
     """
     total, done = len(dataset.examples), file.rows
-    report = progress or no_progress
+    report = progress or ignore_progress
     report(len(done), total)
     # A backend runs requests that arrive together as a batch, so neighbours should be similar.
-    left = chain.from_iterable(batches(dataset, [i for i in range(total) if i not in done]))
+    left = chain.from_iterable(iterate_batches(dataset, [i for i in range(total) if i not in done]))
     failure: BackendError | None = None
     with ThreadPoolExecutor(IN_FLIGHT) as pool:
 
@@ -106,7 +106,7 @@ def analyse(
     return len(file) == total
 
 
-def no_progress(done: int, total: int) -> None:
+def ignore_progress(done: int, total: int) -> None:
     """Ignore the progress."""
 
 
@@ -116,7 +116,7 @@ def run_example(dataset: Dataset, index: int, request: Request, run: Run) -> Row
         trace = _run_when_free(dataset.asked(request, dataset.examples[index]), run)
     except InputError as error:
         return Row(index, error=str(error))
-    return row_of_trace(dataset, index, trace)
+    return make_row_from_trace(dataset, index, trace)
 
 
 def _run_when_free(request: Request, run: Run) -> Trace:
@@ -131,7 +131,7 @@ def _run_when_free(request: Request, run: Run) -> Trace:
 NO_OUTPUT = "The system has no output for this example."
 
 
-def rows_of_outputs(dataset: Dataset, outputs: Sequence[str | None]) -> Mapping[int, Row]:
+def make_rows_from_outputs(dataset: Dataset, outputs: Sequence[str | None]) -> Mapping[int, Row]:
     """Return a row for each example: an output, its length and, with references, its scores.
 
     Metrics of the model's confidence and attention are left out, because they are unknown.
@@ -146,11 +146,11 @@ def rows_of_outputs(dataset: Dataset, outputs: Sequence[str | None]) -> Mapping[
     examples = [dataset.examples[at] for at, _ in known]
     scores = score_outputs([output for _, output in known], examples, dataset.medium == SOUND)
     for (index, output), found in zip(known, scores, strict=True):
-        rows[index] = Row(index, output, "", in_order(found))
+        rows[index] = Row(index, output, "", order_measures(found))
     return dict(sorted(rows.items()))
 
 
-def outputs_digest(outputs: Sequence[str | None]) -> str:
+def hash_outputs(outputs: Sequence[str | None]) -> str:
     """Return the SHA-256 of outputs, which distinguishes outputs for one dataset."""
     found = hashlib.sha256()
     for output in outputs:

@@ -19,7 +19,7 @@ from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
 
-from areaviz.analysis.disk_errors import disk_errors
+from areaviz.analysis.disk_errors import translate_disk_errors
 from areaviz.analysis.kept_sets import DAMAGE
 from areaviz.notes.store_schema import now
 from areaviz.shares.limits import SHARED_LINKS, SHARED_LINKS_ALL, VISITORS_LISTED
@@ -108,13 +108,13 @@ class SharedLinks:
         """
         if not _MARK.fullmatch(owner):
             raise ValueError("A reader's mark has 64 hexadecimal digits.")
-        with disk_errors("making the link"):
+        with translate_disk_errors("making the link"):
             if len(list((self._all / owner).glob(f"*/{ABOUT}"))) >= SHARED_LINKS.value():
                 raise InputError(SHARED_LINKS.refusal())
             if len(list(self._all.glob(f"*/*/{ABOUT}"))) >= SHARED_LINKS_ALL.value():
                 raise InputError(SHARED_LINKS_ALL.refusal())
             token = secrets.token_urlsafe(_TOKEN_BYTES)
-            folder = self._all / owner / _id_of(token)
+            folder = self._all / owner / _derive_link_id(token)
             private_folder(folder)
             about = {"made": now(), "analysis": asdict(analysis)}
             write_whole(folder / ABOUT, json.dumps(about).encode("ascii"), PRIVATE_FILE)
@@ -128,9 +128,9 @@ class SharedLinks:
         """
         if not _TOKEN.fullmatch(token):
             raise InputError(WITHDRAWN)
-        with disk_errors("opening the link"):
-            for folder in self._all.glob(f"*/{_id_of(token)}"):
-                link = _read(folder)
+        with translate_disk_errors("opening the link"):
+            for folder in self._all.glob(f"*/{_derive_link_id(token)}"):
+                link = _read_link(folder)
                 if link is not None:
                     return link
         raise InputError(WITHDRAWN)
@@ -146,12 +146,12 @@ class SharedLinks:
             return
         folder = self._all / link.owner / link.id
         path = folder / f"{reader}.json"
-        with disk_errors("opening the link"):
+        with translate_disk_errors("opening the link"):
             listed = sum(_MARK.fullmatch(one.stem) is not None for one in folder.glob("*.json"))
             if not path.exists() and listed >= VISITORS_LISTED.value():
                 return
             time = now()
-            earlier = _visit(path)
+            earlier = _read_visit(path)
             visit = Visit(earlier.first if earlier else time, time)
             # Do not recreate a missing folder: the link was withdrawn in the meantime.
             write_whole(path, json.dumps(asdict(visit)).encode("ascii"), PRIVATE_FILE)
@@ -161,9 +161,9 @@ class SharedLinks:
         found: list[SharedLink] = []
         if not _MARK.fullmatch(owner):
             return found
-        with disk_errors("reading the list of links"):
+        with translate_disk_errors("reading the list of links"):
             for folder in (self._all / owner).glob("*/"):
-                link = _read(folder, with_visits=True)
+                link = _read_link(folder, with_visits=True)
                 if link is not None:
                     found.append(link)
         return sorted(found, key=lambda link: link.made, reverse=True)
@@ -182,8 +182,8 @@ class SharedLinks:
             raise InputError(
                 "Another user shared this analysis, and only that user can withdraw it."
             )
-        with disk_errors("withdrawing the link"):
-            _remove(self._all / link.owner / link.id)
+        with translate_disk_errors("withdrawing the link"):
+            _remove_link(self._all / link.owner / link.id)
 
     def withdraw_of_set(self, owner: str, digest: str) -> int:
         """Withdraw all links of a user to analyses of a dataset; return the number of links."""
@@ -205,37 +205,39 @@ def remove_old_links(analyses: Path, before: float) -> int:
         with suppress(FileNotFoundError):
             times = [path.stat().st_mtime for path in folder.iterdir()]
             if max(times, default=folder.stat().st_mtime) < before:
-                _remove(folder)
+                _remove_link(folder)
                 removed += 1
     return removed
 
 
-def _id_of(token: str) -> str:
+def _derive_link_id(token: str) -> str:
     return sha256(token.encode("ascii")).hexdigest()
 
 
-def _remove(folder: Path) -> None:
+def _remove_link(folder: Path) -> None:
     """Remove a link. `share.json` goes first, so the link is withdrawn even if the rest fails."""
     (folder / ABOUT).unlink(missing_ok=True)
     # A user who opens the link now may still write into the folder; it is then removed later.
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _read(folder: Path, with_visits: bool = False) -> SharedLink | None:
+def _read_link(folder: Path, with_visits: bool = False) -> SharedLink | None:
     """Return the link of a folder, None if it was withdrawn or is damaged."""
     with suppress(FileNotFoundError, *DAMAGE):
         about = json.loads((folder / ABOUT).read_bytes())
-        analysis = _analysis(about["analysis"])
+        analysis = _parse_analysis(about["analysis"])
         visits: list[Visit] = []
         if with_visits:
-            read = [_visit(path) for path in folder.glob("*.json") if _MARK.fullmatch(path.stem)]
+            read = [
+                _read_visit(path) for path in folder.glob("*.json") if _MARK.fullmatch(path.stem)
+            ]
             visits = sorted(filter(None, read), key=lambda one: one.last, reverse=True)
         made = str(about["made"])
         return SharedLink(folder.name, folder.parent.name, made, analysis, tuple(visits))
     return None
 
 
-def _analysis(values: Mapping[str, object]) -> SharedAnalysis:
+def _parse_analysis(values: Mapping[str, object]) -> SharedAnalysis:
     """Return the analysis that JSON values describe; raise an error of `DAMAGE` otherwise."""
     read = SharedAnalysis(**values)  # type: ignore[arg-type]
     models = tuple({str(key): str(one[key]) for key in one} for one in read.models)
@@ -245,7 +247,7 @@ def _analysis(values: Mapping[str, object]) -> SharedAnalysis:
     return SharedAnalysis(*texts, outputs, models, Mode(read.mode), *switches)
 
 
-def _visit(path: Path) -> Visit | None:
+def _read_visit(path: Path) -> Visit | None:
     with suppress(FileNotFoundError, *DAMAGE):
         values = json.loads(path.read_bytes())
         return Visit(str(values["first"]), str(values["last"]))

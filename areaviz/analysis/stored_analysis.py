@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from areaviz.analysis.row_lines import Header, header_line, row_line
+from areaviz.analysis.row_lines import Header, format_header, format_row
 from areaviz.analysis.rows import RowFile
-from areaviz.analysis.run import header, run_example
+from areaviz.analysis.run import make_header, run_example
 from areaviz.cards.card import Card
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.places import ANALYSIS
@@ -43,24 +43,24 @@ def store_analysis(folder: Path, cards: Mapping[str, Card], run: Run) -> list[Pa
     written = []
     for name in MODELS:
         request = Request(name, "")
-        lines = [header_line(header(dataset, request, cards[name]))]
+        lines = [format_header(make_header(dataset, request, cards[name]))]
         for index in range(len(dataset.examples)):
-            lines.append(row_line(run_example(dataset, index, request, run)))
+            lines.append(format_row(run_example(dataset, index, request, run)))
         path = folder / f"{name}.jsonl"
         write_whole(path, b"".join(lines))
         written.append(path)
     return written
 
 
-def stored_path(about: Header) -> Path | None:
+def find_stored_analysis(about: Header) -> Path | None:
     """Return the stored file with the rows of exactly this analysis, None if there is none."""
     path = ANALYSIS / f"{about.model}.jsonl"
     if about.model not in MODELS or not path.is_file():
         return None
-    return path if _header(path) == about else None
+    return path if _read_header(path) == about else None
 
 
 @lru_cache(maxsize=len(MODELS))
-def _header(path: Path) -> Header:
+def _read_header(path: Path) -> Header:
     """Return the header of a stored file, which does not change while the app runs."""
     return RowFile.read(path).header

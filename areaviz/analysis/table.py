@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from areaviz.analysis.answered import shows_digits
+from areaviz.analysis.answered import has_digits_to_recognise
 from areaviz.analysis.measure import Measure
 from areaviz.analysis.measures import MEASURES
 from areaviz.analysis.row_lines import Row
@@ -99,7 +99,7 @@ def build_table(dataset: Dataset, runs: Sequence[Rows]) -> pd.DataFrame:
         chosen = [rows[place] for place in places]
         table[f"output_{run}"] = texts(row.output for row in chosen)
         table[f"error_{run}"] = texts(row.error for row in chosen)
-        measured.append(_measured(dataset.medium, examples, chosen))
+        measured.append(_build_measure_columns(dataset.medium, examples, chosen))
     for name in ALL_MEASURES:
         if all(name in one for one in measured):
             for run, one in enumerate(measured):
@@ -118,7 +118,7 @@ def with_changes(table: pd.DataFrame, first: int, second: int) -> pd.DataFrame:
         second: the number of the run that is compared with it.
     """
     changes = {}
-    for name in measures_of(table):
+    for name in list_measures(table):
         changes[f"{name}_change"] = table[f"{name}_{second}"] - table[f"{name}_{first}"]
     return table.assign(**changes)
 
@@ -150,13 +150,13 @@ def score_columns(scores: Mapping[str, Sequence[float]]) -> dict[str, Sequence[f
     return {f"{SCORE}{name}": values for name, values in scores.items()}
 
 
-def metadata_of(table: pd.DataFrame) -> dict[str, str]:
+def list_metadata_columns(table: pd.DataFrame) -> dict[str, str]:
     """Return the names of the metadata columns of a table, by the names of their columns."""
     names = (str(column) for column in table.columns if str(column).startswith(META))
     return {name: name.removeprefix(META) for name in names}
 
 
-def references_of(table: pd.DataFrame) -> list[tuple[str, ...]]:
+def list_references(table: pd.DataFrame) -> list[tuple[str, ...]]:
     """Return the references of every row of a table, () for an example without references."""
     names = [REFERENCE]
     while f"{REFERENCE}_{len(names) + 1}" in table:
@@ -165,7 +165,7 @@ def references_of(table: pd.DataFrame) -> list[tuple[str, ...]]:
     return [tuple(text for text in row if text) for row in rows]
 
 
-def measures_of(table: pd.DataFrame) -> Mapping[str, Measure]:
+def list_measures(table: pd.DataFrame) -> Mapping[str, Measure]:
     """Return the metrics of a table by name, in the order in which tables show them."""
     found = {name: one for name, one in ALL_MEASURES.items() if f"{name}_0" in table}
     for column in table.columns:
@@ -183,7 +183,7 @@ def score_measure(name: str) -> Measure:
     return Measure(title, f"From a file of scores; {better} is good.", better)
 
 
-def table_csv(table: pd.DataFrame, pair: tuple[int, int] | None = None) -> bytes:
+def format_table_as_csv(table: pd.DataFrame, pair: tuple[int, int] | None = None) -> bytes:
     """Return a table as CSV with a byte order mark, by which spreadsheets recognise UTF-8.
 
     Examples are numbered from 1. Texts that a spreadsheet would run as a formula get an apostrophe
@@ -199,19 +199,19 @@ def table_csv(table: pd.DataFrame, pair: tuple[int, int] | None = None) -> bytes
         rows.append((int(place) + 1, *cells))
     if pair is not None:
         first, second = pair
-        columns = (f"{name}_change" for name in measures_of(table))
+        columns = (f"{name}_change" for name in list_measures(table))
         table = table.rename(columns={name: f"{name}_{first}_{second}" for name in columns})
-    header = ["number", *_csv_names(table)]
+    header = ["number", *_list_csv_names(table)]
     text = export.table_csv(Table(tuple(header), rows))
     return text.removeprefix("\ufeff").encode("utf-8-sig", "replace")
 
 
-def _csv_names(table: pd.DataFrame) -> list[str]:
+def _list_csv_names(table: pd.DataFrame) -> list[str]:
     """Return the names of a table's columns; metadata columns have their original names.
 
     A metadata column whose name another column has keeps the prefix `META`.
     """
-    metadata = metadata_of(table)
+    metadata = list_metadata_columns(table)
     taken = {"number", *map(str, table.columns)}
     names = []
     for column in map(str, table.columns):
@@ -220,13 +220,15 @@ def _csv_names(table: pd.DataFrame) -> list[str]:
     return names
 
 
-def _measured(medium: str, examples: Sequence[Example], rows: Sequence[Row]) -> pd.DataFrame:
+def _build_measure_columns(
+    medium: str, examples: Sequence[Example], rows: Sequence[Row]
+) -> pd.DataFrame:
     """Return a column for every metric that some row has, NaN where a row lacks it."""
     found = pd.DataFrame([row.measures for row in rows])
     # CIDEr-D weights words by their rarity in the dataset, so it is computed over all rows.
     pairs = list(zip(examples, rows, strict=True))
     scored = [n for n, (example, row) in enumerate(pairs) if example.references and not row.error]
-    describes = all(_describes(examples[n]) for n in scored)
+    describes = all(_is_description(examples[n]) for n in scored)
     if scored and describes and medium != SOUND:
         outputs = [caption_words(rows[n].output) for n in scored]
         references = [[caption_words(text) for text in examples[n].references] for n in scored]
@@ -234,12 +236,12 @@ def _measured(medium: str, examples: Sequence[Example], rows: Sequence[Row]) -> 
     return found
 
 
-def _describes(example: Example) -> bool:
+def _is_description(example: Example) -> bool:
     """Return whether the references describe the example's file and are not digits."""
-    return bool(example.file) and not example.text and not shows_digits(example)
+    return bool(example.file) and not example.text and not has_digits_to_recognise(example)
 
 
-def summary(dataset: Dataset, rows: Rows) -> Mapping[str, float]:
+def summarise_table(dataset: Dataset, rows: Rows) -> Mapping[str, float]:
     """Return metrics of the whole dataset, in the order in which they are shown.
 
     Keys: "examples" and "failed", their numbers; "corpus_bleu" and "corpus_chrf" against all

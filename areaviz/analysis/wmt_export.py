@@ -39,20 +39,20 @@ def to_wmt(judgements: Sequence[Judgement], dataset: Dataset, outputs: Outputs) 
         scores = {}
         for system in outputs:
             if given := by_output.get((place, system)):
-                scores[system] = _ratings(given)
+                scores[system] = _format_ratings(given)
         texts = {name: found[place] for name, found in outputs.items() if place in found}
         values = {
             "scores": scores,
             "src_text": example.text,
             "tgt_text": texts,
-            "doc_id": _segment_name(dataset, place),
+            "doc_id": _name_segment(dataset, place),
             OWN: {"dataset": dataset.digest, "number": place + 1},
         }
         lines.append(f"{json.dumps(values, ensure_ascii=False)}\n")
     return "".join(lines).encode("utf-8", "replace")
 
 
-def _ratings(judgements: Sequence[Judgement]) -> dict[str, object]:
+def _format_ratings(judgements: Sequence[Judgement]) -> dict[str, object]:
     """Return the ratings of one output, a numbered round for each rater."""
     found: dict[str, object] = {}
     for number, one in enumerate(sorted(judgements, key=lambda one: one.rater), 1):
@@ -61,13 +61,13 @@ def _ratings(judgements: Sequence[Judgement]) -> dict[str, object]:
         found[f"annotator{number}"] = one.rater
         there = [span for span in one.spans if span.side in (OUTPUT, WHOLE)]
         others = [span for span in one.spans if span not in there]
-        found[f"errors{number}"] = [_error(span) for span in there]
+        found[f"errors{number}"] = [_format_error(span) for span in there]
         if others:
             found[f"other_errors{number}"] = span_values(others)
     return found
 
 
-def _error(span: ErrorSpan) -> dict[str, Any]:
+def _format_error(span: ErrorSpan) -> dict[str, Any]:
     is_missing = span.side == WHOLE
     found: dict[str, Any] = {
         "start_i": "missing" if is_missing else span.start,
@@ -78,7 +78,7 @@ def _error(span: ErrorSpan) -> dict[str, Any]:
     return found | {name: text for name, text in more.items() if text}
 
 
-def _segment_name(dataset: Dataset, place: int) -> str:
+def _name_segment(dataset: Dataset, place: int) -> str:
     """Return languages, domain, document and segment, as the names of WMT have them."""
     name = dataset.examples[place].name
     if SEPARATOR in name:

@@ -38,11 +38,11 @@ def compare_words(base: str, text: str) -> list[Piece]:
         base: the text to compare with.
         text: the text to mark.
     """
-    base_tokens, text_tokens = _tokens(base), _tokens(text)
+    base_tokens, text_tokens = _split_tokens(base), _split_tokens(text)
     if max(len(base_tokens), len(text_tokens)) > MAX_TOKENS:
         return [Piece(text, SAME)]
     pieces = []
-    for kind, start, end, from_, to in _matcher(base_tokens, text_tokens).get_opcodes():
+    for kind, start, end, from_, to in _make_matcher(base_tokens, text_tokens).get_opcodes():
         if kind in ("delete", "replace"):
             pieces.append(Piece("".join(base_tokens[start:end]), MISSING))
         if kind != "delete":
@@ -51,30 +51,30 @@ def compare_words(base: str, text: str) -> list[Piece]:
     return pieces
 
 
-def closest_text(texts: Sequence[str], text: str) -> int:
+def find_closest_text(texts: Sequence[str], text: str) -> int:
     """Return the index of the candidate that shares most words with a text, the first if equal.
 
     Args:
         texts: the candidates, at least one.
         text: the text to compare them with.
     """
-    words = _tokens(text)
+    words = _split_tokens(text)
     likeness = []
     for one in texts:
-        tokens = _tokens(one)
+        tokens = _split_tokens(one)
         is_long = max(len(tokens), len(words)) > MAX_TOKENS
-        likeness.append(0.0 if is_long else _matcher(tokens, words).ratio())
+        likeness.append(0.0 if is_long else _make_matcher(tokens, words).ratio())
     return likeness.index(max(likeness))
 
 
-def _tokens(text: str) -> list[str]:
+def _split_tokens(text: str) -> list[str]:
     """Return words and punctuation marks, each with the white space that follows it."""
     starts = [found.start() for found in _TOKEN.finditer(text)]
     ends = [*starts, len(text)][1:]
     return [text[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
-def _matcher(base: Sequence[str], text: Sequence[str]) -> SequenceMatcher[str]:
+def _make_matcher(base: Sequence[str], text: Sequence[str]) -> SequenceMatcher[str]:
     """Return a matcher that compares tokens without the white space that follows them."""
     first, second = ([one.strip() for one in tokens] for tokens in (base, text))
     return SequenceMatcher(None, first, second, autojunk=False)

@@ -13,8 +13,8 @@ import typer
 
 from areaviz.analysis.on_processes import analyse_in_processes
 from areaviz.analysis.on_ray import analyse_on_ray
-from areaviz.analysis.rows import RowFile, rows_path
-from areaviz.analysis.run import header, rows_of_outputs
+from areaviz.analysis.rows import RowFile, find_rows_path
+from areaviz.analysis.run import make_header, make_rows_from_outputs
 from areaviz.analysis.themes.material import check_count
 from areaviz.cli.analyse_input import Given, read_given
 from areaviz.cli.models import Named, find_model, open_run, open_run_together
@@ -179,7 +179,7 @@ def analyse(
     prepared = check_options(asked, brought, titles)
     request = Request("", "", *decoding_options(beam), area_size)
     runs: list[Rows] = [
-        rows_of_outputs(brought.dataset, texts) for texts in brought.outputs.values()
+        make_rows_from_outputs(brought.dataset, texts) for texts in brought.outputs.values()
     ]
     systems = {}
     for one, title in zip(models, titles[len(runs) :], strict=True):
@@ -210,9 +210,9 @@ def _run(model: Named, dataset: Dataset, request: Request, place: tuple[Path, st
     name = model.name
     if warning := model.card.unfamiliar(dataset.kind):
         typer.echo(f"{name}: {warning}", err=True)
-    about = header(dataset, request, model.card)
+    about = make_header(dataset, request, model.card)
     with (
-        RowFile.open(rows_path(about), about) as file,
+        RowFile.open(find_rows_path(about), about) as file,
         typer.progressbar(length=len(dataset.examples), label=name) as bar,
     ):
         before, start = len(file), perf_counter()

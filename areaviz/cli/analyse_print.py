@@ -11,17 +11,35 @@ import typer
 from areaviz.analysis.buckets import (
     BUCKETINGS,
     Frequency,
+    bucket_by_metadata,
+    bucket_by_values,
     bucket_table,
-    bucketings,
-    by_metadata,
-    by_values,
-    word_table,
+    build_word_table,
+    list_bucketings,
 )
-from areaviz.analysis.contrast import corpus_change, count_wins, distinguishing_ngrams, mean_change
+from areaviz.analysis.contrast import (
+    compare_corpus_scores,
+    count_wins,
+    find_distinguishing_ngrams,
+    mean_change,
+)
 from areaviz.analysis.measures import MEASURES
-from areaviz.analysis.table import SCORE, Rows, measures_of, metadata_of, summary, with_changes
-from areaviz.analysis.themes.causes_of_lists import Causes, cause_key
-from areaviz.analysis.themes.listed import METHOD, NOTHING, list_title, rare_note, split_parts
+from areaviz.analysis.table import (
+    SCORE,
+    Rows,
+    list_measures,
+    list_metadata_columns,
+    summarise_table,
+    with_changes,
+)
+from areaviz.analysis.themes.causes_of_lists import Causes, make_cause_key
+from areaviz.analysis.themes.listed import (
+    METHOD,
+    NOTHING,
+    describe_rare_conditions,
+    list_title,
+    split_parts,
+)
 from areaviz.analysis.themes.theme import Themes
 from areaviz.data.examples import Dataset
 from areaviz.trace.errors import InputError
@@ -37,14 +55,14 @@ BY = (*BUCKETINGS, WORDS)
 def print_summary(name: str, dataset: Dataset, rows: Rows) -> None:
     """Print the metrics of the whole set."""
     typer.echo(f"{name}:")
-    for measure, value in summary(dataset, rows).items():
+    for measure, value in summarise_table(dataset, rows).items():
         figure = f"{value:,.0f}" if measure in ("examples", "failed") else f"{value:.4g}"
         typer.echo(f"  {measure}: {figure}")
 
 
 def print_scores(frame: pd.DataFrame, names: Sequence[str]) -> None:
     """Print the means of scores from files: other tools' scores, and raters' judgements."""
-    for name, measure in measures_of(frame).items():
+    for name, measure in list_measures(frame).items():
         if name not in MEASURES:
             means = [frame[f"{name}_{run}"].mean() for run in range(len(names))]
             texts = ["–" if mean != mean else f"{mean:.4g}" for mean in means]
@@ -65,7 +83,7 @@ def print_comparison(
     first, second = names
     is_named = names != ("first", "second")
     typer.echo(f"{second} against {first}:" if is_named else "The second against the first:")
-    for name, measure in measures_of(frame).items():
+    for name, measure in list_measures(frame).items():
         if not measure.better:
             continue
         change = frame[f"{name}_change"].to_numpy(float)
@@ -78,13 +96,13 @@ def print_comparison(
             f"  {name.removeprefix(SCORE)}: {better:,} better, {same:,} as good, {worse:,} worse;"
             f" mean change {mean:+.3g}, 95 % from {low:+.3g} to {high:+.3g}"
         )
-    for name, change_of in corpus_change(frame, pair).items():
+    for name, change_of in compare_corpus_scores(frame, pair).items():
         typer.echo(
             f"  corpus_{name}: {change_of.difference:+.2f}, by chance with p ="
             f" {change_of.p_value:.3f}"
             " (approximate randomisation)"
         )
-    for whose, found in zip(names, distinguishing_ngrams(frame, 1, pair), strict=True):
+    for whose, found in zip(names, find_distinguishing_ngrams(frame, 1, pair), strict=True):
         words = [f"{one.text} ({one.first:,} to {one.second:,})" for one in found[:MAX_WORDS]]
         if words:
             who = whose if is_named else f"the {whose}"
@@ -95,20 +113,22 @@ def print_buckets(
     frame: pd.DataFrame, by: str, names: Sequence[str], corpus: Frequency | None
 ) -> None:
     """Print the scores of each bucket of examples, or of words by their frequency."""
-    measures = {one.title: name for name, one in measures_of(frame).items() if name not in MEASURES}
-    metadata = {title: name for name, title in metadata_of(frame).items()}
+    measures = {
+        one.title: name for name, one in list_measures(frame).items() if name not in MEASURES
+    }
+    metadata = {title: name for name, title in list_metadata_columns(frame).items()}
     check_choice("by", by, (*BY, *measures, *metadata))
     column, counted = "corpus_chrf", "examples"
     if by == WORDS:
-        found, column, counted = word_table(frame, len(names), corpus), "f1", "words"
+        found, column, counted = build_word_table(frame, len(names), corpus), "f1", "words"
         who = "the references have" if corpus is None else "the corpus has"
         typer.echo(f"F-measure of words, by how often {who} them:")
     else:
-        how = bucketings(corpus).get(by)
+        how = list_bucketings(corpus).get(by)
         if how is None and by in measures:
-            how = by_values(frame, f"{measures[by]}_0", by)
+            how = bucket_by_values(frame, f"{measures[by]}_0", by)
         elif how is None:
-            how = by_metadata(frame, metadata[by], by)
+            how = bucket_by_metadata(frame, metadata[by], by)
         if how is None:
             raise InputError(
                 f"There are no buckets by {by}: all examples have one value, or a text of their"
@@ -132,8 +152,8 @@ def print_themes(lists: Sequence[Themes], systems: int, causes: Causes) -> None:
             typer.echo(f"  {part.title}:")
             for number, theme in enumerate(part.themes, 1):
                 typer.echo(f"  {number:>3}. {theme.sentence}")
-                for sentence in causes.get(cause_key(themes, theme), ()):
+                for sentence in causes.get(make_cause_key(themes, theme), ()):
                     typer.echo(f"       {sentence}")
-    rare = rare_note(lists)
+    rare = describe_rare_conditions(lists)
     if rare:
         typer.echo(rare)

@@ -10,11 +10,11 @@ from pathlib import Path
 import typer
 
 from areaviz.analysis.buckets import Frequency, read_corpus
-from areaviz.analysis.marked_files import judgements_in_set, read_judgements
+from areaviz.analysis.marked_files import read_judgements, read_judgements_of_set
 from areaviz.analysis.report import report_page
 from areaviz.analysis.reported import MAX_SYSTEMS, Report
-from areaviz.analysis.retention import judgements_here
-from areaviz.analysis.table import ALL_MEASURES, Rows, score_columns, table_csv
+from areaviz.analysis.retention import read_stored_judgements
+from areaviz.analysis.table import ALL_MEASURES, Rows, format_table_as_csv, score_columns
 from areaviz.analysis.themes.theme import Theme
 from areaviz.cli.analyse_print import (
     BY,
@@ -171,7 +171,7 @@ def print_results(
     if asked.themes:
         reported = _with_themes(reported, systems if asked.causes else {})
     if asked.table:
-        write_whole(asked.table, table_csv(frame))
+        write_whole(asked.table, format_table_as_csv(frame))
     if asked.report:
         write_whole(asked.report, report_page(reported).encode("utf-8", "replace"))
         typer.echo(f"Report written to {asked.report}")
@@ -181,10 +181,10 @@ def _with_themes(report: Report, systems: Mapping[str, tuple[Request, Named]]) -
     """Find themes and their causes in some models, print them, and return the report with them."""
     # Imported late, because scipy takes a second and most calls do not look for themes.
     from areaviz.analysis.themes.causes_of_lists import System, find_causes
-    from areaviz.analysis.themes.of_table import themes_of_table
+    from areaviz.analysis.themes.of_table import find_themes_of_table
 
     dataset, frame, titles = report.dataset, report.frame, list(report.titles)
-    found = themes_of_table(dataset, frame, len(titles))
+    found = find_themes_of_table(dataset, frame, len(titles))
     models = {}
     for title, (request, model) in systems.items():
         models[titles.index(title)] = System(request, model.open().trace)
@@ -205,8 +205,8 @@ def _judgements(paths: Sequence[Path], brought: Brought, systems: Sequence[str])
     """
     digest = brought.dataset.digest
     if not paths:
-        known = judgements_here(digest)
-        return judgements_in_set(brought.marked, brought.dataset, systems, known)
+        known = read_stored_judgements(digest)
+        return read_judgements_of_set(brought.marked, brought.dataset, systems, known)
     for name in brought.marked:
         typer.echo(
             f'The errors of "{shorten(name)}" are not used, because of --errors.',

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from areaviz.analysis.age_of_work import AgeOfWork, age_of_work
+from areaviz.analysis.age_of_work import AgeOfWork, measure_age_of_work
 from areaviz.analysis.date_check import is_date_steady
-from areaviz.analysis.retention import DAYS, MAX_DAYS, keep_days, notes_address, remove_old
-from areaviz.analysis.rows import analyses_folder
+from areaviz.analysis.retention import DAYS, MAX_DAYS, get_notes_address, keep_days, remove_old
+from areaviz.analysis.rows import find_analyses_folder
 from areaviz.notes.annotations import Annotations
 from areaviz.notes.judgements import Judgements
 from areaviz.notes.ownership import SHORT_ID
@@ -53,8 +53,8 @@ def forget(
     chosen = keep_days() if days is None else days
     if chosen is None:
         raise InputError(f"The number of days is missing. Give --days or set {DAYS}.")
-    store, folder, now = Store.open(notes_address()), analyses_folder(), datetime.now(UTC)
-    typer.echo(_describe_age(age_of_work(store, folder, chosen, now), chosen, now))
+    store, folder, now = Store.open(get_notes_address()), find_analyses_folder(), datetime.now(UTC)
+    typer.echo(_describe_age(measure_age_of_work(store, folder, chosen, now), chosen, now))
     if not is_date_steady(folder, now) and not is_date_right:
         raise InputError(
             f"Nothing was deleted, because there is no day of dates without a jump before"
@@ -84,7 +84,7 @@ def _describe_age(age: AgeOfWork, days: float, now: datetime) -> str:
 
 def _remove_records(import_id: str, without_owner: bool) -> None:
     """Undo an import and delete records without an owner, as requested."""
-    store = Store.open(notes_address())
+    store = Store.open(get_notes_address())
     notes, judgements = Annotations(store), Judgements(store)
     if import_id:
         if len(import_id) < SHORT_ID:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import requests
 
-from areaviz.analysis.cluster import joined_ray
+from areaviz.analysis.cluster import connect_to_ray
 from areaviz.backend import wire
 from areaviz.backend.access import bracket_host, local_address
 from areaviz.backend.base import Backend
@@ -139,7 +139,7 @@ def serve_backend(open_backend: Open, digest: str, scale: Scale, place: Place) -
     Raises:
         BackendError: if Ray is not installed or does not start, or the cluster does not answer.
     """
-    with joined_ray(place.cluster):
+    with connect_to_ray(place.cluster):
         from ray import serve
 
         logging.getLogger("ray.serve").setLevel(logging.WARNING)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sql
 
-from areaviz.analysis.age_of_work import AgeOfWork, age_of_work
+from areaviz.analysis.age_of_work import AgeOfWork, measure_age_of_work
 from areaviz.notes.annotations import Annotation, Annotations
 from areaviz.notes.judgements import Judgement, Judgements
 from areaviz.notes.slices import Slice, Slices
@@ -44,17 +44,17 @@ def test_age_of_work_counts_old_work(store: Store, tmp_path: Path) -> None:
         (tmp_path / f"{name}.jsonl").write_text("")
         written = (NOW - timedelta(days=days)).timestamp()
         os.utime(tmp_path / f"{name}.jsonl", (written, written))
-    found = age_of_work(store, tmp_path, 30, NOW)
+    found = measure_age_of_work(store, tmp_path, 30, NOW)
     assert found == AgeOfWork(2, 0, 2, 2, NOW - timedelta(days=3))
-    assert age_of_work(store, tmp_path, 30, NOW) == found
+    assert measure_age_of_work(store, tmp_path, 30, NOW) == found
 
 
 def test_age_of_work_takes_the_newest_of_all(store: Store, tmp_path: Path) -> None:
     for table, days in ((NOTES, 31), (SLICES, 29), (JUDGEMENTS, 400)):
         date_all(store, table, days)
-    assert age_of_work(store, tmp_path, 30, NOW).newest == NOW - timedelta(days=29)
+    assert measure_age_of_work(store, tmp_path, 30, NOW).newest == NOW - timedelta(days=29)
 
 
 def test_age_of_work_without_work_has_no_date(tmp_path: Path) -> None:
     empty = Store.open(f"sqlite:///{tmp_path / 'notes.sqlite'}")
-    assert age_of_work(empty, tmp_path / "none", 30, NOW) == AgeOfWork(0, 0, 0, 0, None)
+    assert measure_age_of_work(empty, tmp_path / "none", 30, NOW) == AgeOfWork(0, 0, 0, 0, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as some
 
-from areaviz.analysis.blind import alias_of, key_table, shuffle_systems
+from areaviz.analysis.blind import build_key_table, name_alias, shuffle_systems
 
 NAMES = some.lists(some.text(max_size=4), min_size=1, max_size=6, unique=True)
 
@@ -30,7 +30,7 @@ def test_shuffle_systems_differs_between_raters() -> None:
 
 def test_key_table_names_systems_again() -> None:
     names = ["a", "b", "c"]
-    (row,) = key_table("set", ["Ada"], names)
+    (row,) = build_key_table("set", ["Ada"], names)
     order = shuffle_systems("set", "Ada", names)
     assert row == ("Ada", *(names[place] for place in order))
-    assert alias_of(0) == "System 1"
+    assert name_alias(0) == "System 1"

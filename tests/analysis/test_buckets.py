@@ -15,12 +15,12 @@ from areaviz.analysis import buckets
 from areaviz.analysis.bucket_names import name_buckets
 from areaviz.analysis.buckets import (
     BUCKETINGS,
+    bucket_by_metadata,
+    bucket_by_values,
     bucket_table,
-    bucketings,
-    by_metadata,
-    by_values,
+    build_word_table,
+    list_bucketings,
     read_corpus,
-    word_table,
 )
 from areaviz.metrics.translation import translation_scores
 from areaviz.trace.errors import InputError
@@ -71,7 +71,7 @@ def test_without_references_there_are_no_scores_but_means() -> None:
 def test_words_are_matched_by_how_often_references_have_them() -> None:
     # Twice: der, hund. Once: rennt, schläft, im, haus, eine, katze. In the output but not in any
     # reference: maus.
-    found = word_table(table(["Der Hund rennt.", "der Hund der Hund", "eine Maus", ""]), 1)
+    found = build_word_table(table(["Der Hund rennt.", "der Hund der Hund", "eine Maus", ""]), 1)
     assert list(found["bucket"]) == ["1", "2"] and list(found["words"]) == [6, 4]
     assert found["f1_0"][0] == pytest.approx(2 * 2 / (3 + 6)) and found["f1_0"][1] == pytest.approx(
         2 * 4 / (6 + 4)
@@ -88,7 +88,7 @@ def test_buckets_name_the_examples_that_they_hold(references: list[str]) -> None
     assert sorted(place for places in by_length["places"] for place in places) == list(table.index)
     assert [len(places) for places in by_length["places"]] == list(by_length["examples"])
     counts = Counter(word for text in references for word in text.split())
-    for row in word_table(table, 1).to_dict("records"):
+    for row in build_word_table(table, 1).to_dict("records"):
         low, _, high = row["bucket"].partition("–")
         for place, text in zip(table.index, references, strict=True):
             has_one = any(int(low) <= counts[word] <= int(high or low) for word in text.split())
@@ -98,27 +98,27 @@ def test_buckets_name_the_examples_that_they_hold(references: list[str]) -> None
 def test_buckets_by_a_measure_hold_as_many_examples_each() -> None:
     made = table(["a"] * 4).iloc[:1]
     many = pd.concat([made] * 20, ignore_index=True).assign(comet_0=np.arange(20) / 20)
-    how = by_values(many, "comet_0", "COMET")
+    how = bucket_by_values(many, "comet_0", "COMET")
     assert how is not None
     found = bucket_table(many, how, "comet", 1)
     assert found["examples"].tolist() == [4] * 5
     assert found["bucket"].tolist()[0] == "below 0.19" and found["bucket"].tolist()[-1] == "0.76+"
-    assert by_values(many.assign(comet_0=1.0), "comet_0", "COMET") is None
-    assert by_values(many.assign(comet_0=np.nan), "comet_0", "COMET") is None
+    assert bucket_by_values(many.assign(comet_0=1.0), "comet_0", "COMET") is None
+    assert bucket_by_values(many.assign(comet_0=np.nan), "comet_0", "COMET") is None
 
 
 def test_frequencies_of_a_corpus_sort_words_and_examples() -> None:
     made = table(["der Hund rennt", "ein Hund", "eine Katze", "x"])
     corpus = read_corpus("c.txt", {"c.txt": b"Der Hund, der bellt.\r\nDer Hund!"})
     assert corpus == {"der": 3, "hund": 2, "bellt": 1}
-    found = word_table(made, 1, corpus)
+    found = build_word_table(made, 1, corpus)
     # Not in the corpus: rennt, schläft, im, haus, eine, katze. 2 to 4 times in the corpus: der and
     # hund, twice here.
     assert found[["bucket", "words"]].to_numpy().tolist() == [["0", 6], ["2–4", 4]]
     written = 2 * 3 / (6 + 5)
     assert found["f1_0"].tolist() == pytest.approx([written, 2 * 3 / (4 + 3)])
-    by_rarest = bucket_table(made.iloc[:3], bucketings(corpus)["rarest"], "entropy", 1)
-    assert by_rarest["bucket"].tolist() == ["0"] and bucketings() is BUCKETINGS
+    by_rarest = bucket_table(made.iloc[:3], list_bucketings(corpus)["rarest"], "entropy", 1)
+    assert by_rarest["bucket"].tolist() == ["0"] and list_bucketings() is BUCKETINGS
 
 
 def test_a_corpus_that_is_no_text_or_too_large_is_refused(
@@ -140,17 +140,17 @@ def test_by_metadata_has_a_bucket_for_each_category_or_few_numbers() -> None:
         ("meta:d", ("a", "b"), (1, 2)),
         ("meta:y", ("2019", "2020"), (2, 1)),
     ):
-        how = by_metadata(table, column, column[5:])
+        how = bucket_by_metadata(table, column, column[5:])
         assert how is not None and how.names == names
         assert tuple(how.number(table).value_counts().sort_index()) == counts
     free = pd.DataFrame({"meta:t": [f"text {n}" for n in range(40)]})
-    assert by_metadata(free, "meta:t", "t") is None
-    assert by_metadata(free.assign(**{"meta:o": "one"}), "meta:o", "o") is None
+    assert bucket_by_metadata(free, "meta:t", "t") is None
+    assert bucket_by_metadata(free.assign(**{"meta:o": "one"}), "meta:o", "o") is None
 
 
 def test_buckets_of_large_close_values_have_names_of_their_own() -> None:
     table = pd.DataFrame({"year": [2000.0 + n for n in range(40)]})
-    how = by_values(table, "year", "Year")
+    how = bucket_by_values(table, "year", "Year")
     assert how is not None
     names = name_buckets(how.edges)
     assert len(set(names)) == len(names) == 5

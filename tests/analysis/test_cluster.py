@@ -6,11 +6,11 @@ import sys
 
 import pytest
 
-from areaviz.analysis.cluster import joined_ray
+from areaviz.analysis.cluster import connect_to_ray
 from areaviz.trace.errors import BackendError
 
 
 def test_without_ray_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(BackendError, match=r"pip install 'areaviz\[serve\]'"), joined_ray(None):
+    with pytest.raises(BackendError, match=r"pip install 'areaviz\[serve\]'"), connect_to_ray(None):
         pass

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from areaviz.analysis.contrast import (
-    corpus_change,
+    compare_corpus_scores,
     count_wins,
-    distinguishing_ngrams,
+    find_distinguishing_ngrams,
     find_joint_failures,
     mean_change,
 )
@@ -27,7 +27,7 @@ def test_n_grams_are_told_on_the_side_that_has_them_right_with_where() -> None:
         ["der Hund rennt", "der Hund", "die Katze"],
         ["ein Hund rennt", "ein Hund schläft", "die Katze schläft"],
     )
-    first, second = distinguishing_ngrams(made, 1)
+    first, second = find_distinguishing_ngrams(made, 1)
     assert [(one.text, one.first, one.second, one.examples) for one in first] == [
         ("der", 2, 0, (4, 7))
     ]
@@ -35,8 +35,8 @@ def test_n_grams_are_told_on_the_side_that_has_them_right_with_where() -> None:
         ("schläft", 0, 2, (7, 9))
     ]
     assert first[0].lean == pytest.approx(-np.log(3)) and second[0].lean == pytest.approx(np.log(3))
-    assert [one.text for one in distinguishing_ngrams(made, 2)[0]] == ["der hund"]
-    assert [one.text for one in distinguishing_ngrams(made, 2)[1]] == [
+    assert [one.text for one in find_distinguishing_ngrams(made, 2)[0]] == ["der hund"]
+    assert [one.text for one in find_distinguishing_ngrams(made, 2)[1]] == [
         "hund schläft",
         "katze schläft",
     ]
@@ -44,7 +44,7 @@ def test_n_grams_are_told_on_the_side_that_has_them_right_with_where() -> None:
 
 def test_a_word_counts_no_oftener_than_the_reference_has_it() -> None:
     made = table(["der der der"] * 3, ["der"] * 3)
-    assert distinguishing_ngrams(made, 1) == ([], [])
+    assert find_distinguishing_ngrams(made, 1) == ([], [])
 
 
 def test_wins_and_losses_know_which_way_is_better() -> None:
@@ -66,9 +66,9 @@ def test_the_interval_of_a_mean_holds_it_and_narrows_with_more_examples() -> Non
 
 
 def test_the_corpus_is_compared_where_there_are_references() -> None:
-    same = corpus_change(table(REFERENCES, REFERENCES))
+    same = compare_corpus_scores(table(REFERENCES, REFERENCES))
     assert same["bleu"].difference == 0 and same["bleu"].p_value == 1
-    assert corpus_change(table(REFERENCES, REFERENCES).assign(reference="")) == {}
+    assert compare_corpus_scores(table(REFERENCES, REFERENCES).assign(reference="")) == {}
 
 
 def test_both_fail_where_both_are_among_the_worst_quarter_of_all_outputs() -> None:

@@ -7,7 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.analysis.judged import agreement, judged_scores, kinds_of_errors, of_outputs
+from areaviz.analysis.judged import (
+    average_ratings,
+    compute_agreement,
+    count_error_kinds,
+    group_by_example,
+)
 from areaviz.analysis.row_lines import Row
 from areaviz.notes.error_spans import ErrorSpan, Judgement
 
@@ -23,31 +28,31 @@ ALL = [ADA, BO, SECOND, replace(SECOND, rater="Bo", id="4")]
 def test_only_outputs_as_they_are_now_count() -> None:
     old = replace(ADA, example=2, output="Nein.")
     others = [old, replace(ADA, model="b"), replace(ADA, rater=""), replace(ADA, differs="1")]
-    found = of_outputs([*ALL, *others, replace(ADA, example=9)], "a", ROWS)
+    found = group_by_example([*ALL, *others, replace(ADA, example=9)], "a", ROWS)
     assert {place: len(some) for place, some in found.items()} == {0: 2, 1: 2}
 
 
 def test_an_example_has_the_mean_of_its_raters() -> None:
-    found = judged_scores(of_outputs(ALL, "a", ROWS), 3)
+    found = average_ratings(group_by_example(ALL, "a", ROWS), 3)
     np.testing.assert_array_equal(found["mqm"], [5.5, 0, np.nan])
     np.testing.assert_array_equal(found["judged"], [50, np.nan, np.nan])
-    assert judged_scores({}, 3) == {}
-    assert [*judged_scores({1: [SECOND]}, 3)] == ["mqm"]
+    assert average_ratings({}, 3) == {}
+    assert [*average_ratings({1: [SECOND]}, 3)] == ["mqm"]
 
 
 def test_errors_are_counted_by_kind() -> None:
-    found = kinds_of_errors([of_outputs(ALL, "a", ROWS), {}])
+    found = count_error_kinds([group_by_example(ALL, "a", ROWS), {}])
     assert found == [("Accuracy", "major", (2, 0)), ("no category", "minor", (1, 0))]
 
 
 def test_raters_agree_on_what_two_of_them_said() -> None:
     # Cy shares no output with anybody, so Cy is not one of the raters who can agree.
     alone = replace(ADA, example=2, rater="Cy", id="5")
-    scores, costs, characters = agreement([*ALL, alone])
+    scores, costs, characters = compute_agreement([*ALL, alone])
     assert (scores.raters, scores.units, costs.units, characters.units) == (2, 1, 2, 19)
     # One unit is rated 40 and 60; this difference is what chance predicts.
     assert scores.alpha == pytest.approx(0)
     assert 0 < costs.alpha < 1 and 0 < characters.alpha < 1
     same = [ADA, replace(ADA, rater="Bo"), SECOND, replace(SECOND, rater="Bo")]
-    assert [one.alpha for one in agreement(same)][1:] == [1, 1]
-    assert agreement([ADA, SECOND]) == []
+    assert [one.alpha for one in compute_agreement(same)][1:] == [1, 1]
+    assert compute_agreement([ADA, SECOND]) == []

@@ -12,7 +12,7 @@ import pytest
 import areaviz
 from areaviz import InputError, load_analysis
 from areaviz.analysis.output_scores import score_output
-from areaviz.analysis.row_lines import Header, Row, header_line, row_line
+from areaviz.analysis.row_lines import Header, Row, format_header, format_row
 from areaviz.analysis.rows import SETTING
 from areaviz.data.examples import Dataset, Example
 from areaviz.intake.brought import read_set
@@ -36,9 +36,9 @@ def table(tmp_path: Path) -> Path:
 
 def analysis(path: Path, digest: str, model: str = "m") -> Path:
     """Write an analysis of two examples, the second of which was not run."""
-    head = header_line(Header("set.csv", digest, model, "c" * 64))
-    first = row_line(Row(0, "Ein Hund.", "", {"bleu": 100.0, "confidence": 0.75}))
-    second = row_line(Row(1, error="Too long."))
+    head = format_header(Header("set.csv", digest, model, "c" * 64))
+    first = format_row(Row(0, "Ein Hund.", "", {"bleu": 100.0, "confidence": 0.75}))
+    second = format_row(Row(1, error="Too long."))
     path.write_bytes(head + first + second)
     return path
 

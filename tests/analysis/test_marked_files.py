@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from areaviz.analysis.judged import agreement, judged_scores, of_outputs
-from areaviz.analysis.marked_files import judgements_in_set, read_judgements
-from areaviz.analysis.run import rows_of_outputs
+from areaviz.analysis.judged import average_ratings, compute_agreement, group_by_example
+from areaviz.analysis.marked_files import read_judgements, read_judgements_of_set
+from areaviz.analysis.run import make_rows_from_outputs
 from areaviz.data.examples import Dataset, Example
 from areaviz.data.raters import is_automatic
 from areaviz.intake.brought import read_set
@@ -103,13 +103,13 @@ def test_read_judgements_of_xcomet() -> None:
 
 def test_automatic_marks_count_in_no_figure() -> None:
     dataset = read_set({"c.json": json_of(COMET)}).dataset
-    rows = rows_of_outputs(dataset, ("Der Hund rennt.", "Es regnet."))
+    rows = make_rows_from_outputs(dataset, ("Der Hund rennt.", "Es regnet."))
     marked = read_judgements("c.json", json_of(COMET), dataset, ("hyp.a.txt",))
     human = [replace(marked[0], rater=name, spans=(), score=90) for name in ("Ada", "Bo")]
-    judged = of_outputs([*marked, *human], "hyp.a.txt", rows)
+    judged = group_by_example([*marked, *human], "hyp.a.txt", rows)
     assert [one.rater for one in judged[0]] == ["Ada", "Bo"] and 1 not in judged
-    assert judged_scores(judged, 2)["mqm"][0] == 0
-    assert repr(agreement([*marked, *human])) == repr(agreement(human))
+    assert average_ratings(judged, 2)["mqm"][0] == 0
+    assert repr(compute_agreement([*marked, *human])) == repr(compute_agreement(human))
 
 
 def test_ratings_come_back_to_the_set_in_the_same_file() -> None:
@@ -145,7 +145,7 @@ def test_read_judgements_refuses_other_sets_and_files() -> None:
 
 def test_judgements_in_set_keep_what_was_changed_here() -> None:
     files = {"x.jsonl": lines_of(WMT_2025)}
-    found = judgements_in_set(files, SET, ("alpha", "beta"))
+    found = read_judgements_of_set(files, SET, ("alpha", "beta"))
     assert found == read_judgements("x.jsonl", files["x.jsonl"], SET, ("alpha", "beta"))
     changed = replace(found[0], score=10, id="a" * 24)
-    assert judgements_in_set(files, SET, ("alpha", "beta"), [changed]) == [changed, *found[1:]]
+    assert read_judgements_of_set(files, SET, ("alpha", "beta"), [changed]) == [changed, *found[1:]]

@@ -8,8 +8,12 @@ import numpy as np
 import pytest
 
 from areaviz.analysis import measures
-from areaviz.analysis.answered import facts_read, glimpse_hit_rate, score_points
-from areaviz.analysis.measures import MEASURES, compute_metrics, in_order
+from areaviz.analysis.answered import (
+    compute_glimpse_hit_rate,
+    find_share_of_facts_read,
+    score_points,
+)
+from areaviz.analysis.measures import MEASURES, compute_metrics, order_measures
 from areaviz.analysis.output_scores import score_output
 from areaviz.data.examples import Example
 from areaviz.metrics.words import word_runs
@@ -137,8 +141,8 @@ def test_facts_that_some_hop_weighs_most_are_read() -> None:
     first = replace(both, maps={"facts": replace(hops, weights=weights[:1])})
     for seen, gold, share in ((both, (0, 1), 1), (first, (0, 1), 0.5), (first, (1,), 0)):
         example = Example("1", STORY, ("kitchen",), facts=gold)
-        assert facts_read(seen, example) == {"facts_read": share}
-    assert facts_read(both, Example("1", STORY, ("kitchen",))) == {}
+        assert find_share_of_facts_read(seen, example) == {"facts_read": share}
+    assert find_share_of_facts_read(both, Example("1", STORY, ("kitchen",))) == {}
 
 
 @pytest.mark.parametrize(
@@ -179,13 +183,13 @@ def test_digits_are_right_or_wrong_and_looks_hit_them_or_not() -> None:
     # Only the final answer counts, not the answers of earlier glimpses.
     assert wrong["right"] == 0.0 and "pointing" not in wrong
     # Words of a caption are not digits to locate.
-    assert glimpse_hit_rate(trace, replace(seen, references=("a dog",))) == {}
+    assert compute_glimpse_hit_rate(trace, replace(seen, references=("a dog",))) == {}
 
 
 def test_attention_to_cells_hits_a_digit_with_its_heaviest_cell() -> None:
     trace = looking("encoder-decoder", 0, 3, 0)
     seen = Example("1", "", ("7",), "a.png", boxes=(("7", LEFT),))
-    assert glimpse_hit_rate(trace, seen) == {"pointing": pytest.approx(2 / 3)}
+    assert compute_glimpse_hit_rate(trace, seen) == {"pointing": pytest.approx(2 / 3)}
 
 
 def test_a_measure_that_no_table_names_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,4 +198,4 @@ def test_a_measure_that_no_table_names_is_refused(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(KeyError, match="confidance"):
         compute_metrics(fakes.trace(), Example("one", "A dog."))
     first, second, *_ = MEASURES
-    assert list(in_order({second: 1, first: 2})) == [first, second]
+    assert list(order_measures({second: 1, first: 2})) == [first, second]

@@ -14,11 +14,11 @@ from types import ModuleType
 
 import pytest
 
-from areaviz.analysis.batches import BATCH, WINDOW, batches
-from areaviz.analysis.on_processes import MAX_PROCESSES, analyse_in_processes, processes_for
+from areaviz.analysis.batches import BATCH, WINDOW, iterate_batches
+from areaviz.analysis.on_processes import MAX_PROCESSES, analyse_in_processes, choose_process_count
 from areaviz.analysis.row_lines import Row
 from areaviz.analysis.rows import RowFile
-from areaviz.analysis.run import analyse, header
+from areaviz.analysis.run import analyse_dataset, make_header
 from areaviz.data.examples import Dataset
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.request import Request
@@ -51,14 +51,14 @@ def dataset(count: int = 70, first: int = 0) -> Dataset:
 
 
 def opened(path: Path, found: Dataset, name: str = "rows") -> RowFile:
-    return RowFile.open(path / f"{name}.jsonl", header(found, REQUEST, CARD))
+    return RowFile.open(path / f"{name}.jsonl", make_header(found, REQUEST, CARD))
 
 
 def test_batches_hold_every_example_once_and_like_lengths_together() -> None:
     texts = [f"{'word ' * (1 + number * 7 % 40)}end {number}" for number in range(600)]
     found = read_lines("a.en", {"a.en": "\n".join(texts).encode()}, ())
     left = list(range(3, 600))
-    made = list(batches(found, left))
+    made = list(iterate_batches(found, left))
     assert sorted(index for batch in made for index in batch) == left
     assert {len(batch) for batch in made[:-1]} == {BATCH}
     window = [len(found.examples[index].text) for batch in made[:WINDOW] for index in batch]
@@ -66,8 +66,8 @@ def test_batches_hold_every_example_once_and_like_lengths_together() -> None:
 
 
 def test_no_process_is_started_for_few_examples() -> None:
-    assert processes_for(0) == processes_for(1) == processes_for(BATCH) == 1
-    assert 1 <= processes_for(100_000) <= MAX_PROCESSES
+    assert choose_process_count(0) == choose_process_count(1) == choose_process_count(BATCH) == 1
+    assert 1 <= choose_process_count(100_000) <= MAX_PROCESSES
 
 
 @pytest.mark.parametrize("processes", sampled([1, 2], 2))
@@ -77,7 +77,7 @@ def test_the_rows_are_those_of_one_after_the_other(tmp_path: Path, processes: in
     assert analyse_in_processes(
         found, REQUEST, open_together, far, lambda *both: told.append(both), processes=processes
     )
-    assert analyse(found, REQUEST, run, near)
+    assert analyse_dataset(found, REQUEST, run, near)
     assert far.rows == near.rows and RowFile.read(far.path).rows == near.rows
     assert near.rows[3].error and near.rows[4].measures and near.rows[4].links
     assert told == [(done, 70) for done in range(71)]
@@ -90,7 +90,7 @@ def test_models_give_the_texts_and_measures_of_one_request_after_the_other(tmp_p
     far, near = opened(tmp_path, found), opened(tmp_path, found, "near")
     together = partial(open_models_together, tmp_path / "models")
     assert analyse_in_processes(found, REQUEST, together, far, processes=2)
-    assert analyse(found, REQUEST, open_local(tmp_path / "models"), near)
+    assert analyse_dataset(found, REQUEST, open_local(tmp_path / "models"), near)
     check_alike(far.rows, near.rows)
 
 

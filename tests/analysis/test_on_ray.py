@@ -12,10 +12,10 @@ from threading import Event
 
 import pytest
 
-from areaviz.analysis.cluster import joined_ray
+from areaviz.analysis.cluster import connect_to_ray
 from areaviz.analysis.on_ray import Workers, analyse_on_ray
 from areaviz.analysis.rows import RowFile
-from areaviz.analysis.run import analyse, header
+from areaviz.analysis.run import analyse_dataset, make_header
 from areaviz.data.examples import Dataset
 from areaviz.trace.errors import BackendError
 from areaviz.trace.request import Request
@@ -33,7 +33,7 @@ WORKERS, ONE = Workers(2, cpus=0.5), Workers(1, cpus=0.5)
 
 @pytest.fixture(scope="module", autouse=True)
 def ray() -> Iterator[None]:
-    with joined_ray(None, **OPTIONS):
+    with connect_to_ray(None, **OPTIONS):
         yield
 
 
@@ -46,7 +46,7 @@ def dataset(count: int = 70) -> Dataset:
 
 
 def opened(path: Path, found: Dataset, name: str = "ray") -> RowFile:
-    return RowFile.open(path / f"{name}.jsonl", header(found, REQUEST, CARD))
+    return RowFile.open(path / f"{name}.jsonl", make_header(found, REQUEST, CARD))
 
 
 def test_the_rows_are_those_of_the_local_engine(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_the_rows_are_those_of_the_local_engine(tmp_path: Path) -> None:
     assert analyse_on_ray(
         found, REQUEST, open_fake, far, lambda *both: told.append(both), workers=WORKERS
     )
-    assert analyse(found, REQUEST, run, near)
+    assert analyse_dataset(found, REQUEST, run, near)
     assert far.rows == near.rows and RowFile.read(far.path).rows == near.rows
     assert near.rows[3].error and near.rows[4].measures and near.rows[4].links
     assert told == [(done, 70) for done in range(71)]
@@ -71,7 +71,7 @@ def test_a_real_model_in_two_processes_says_what_it_says_here(tmp_path: Path) ->
     assert analyse_on_ray(
         found, request, partial(open_local, tmp_path / "models"), far, workers=WORKERS
     )
-    assert analyse(found, request, open_local(tmp_path / "models"), near)
+    assert analyse_dataset(found, request, open_local(tmp_path / "models"), near)
     assert far.rows.keys() == near.rows.keys()
     for index, row in near.rows.items():
         other = far.rows[index]

@@ -7,8 +7,8 @@ import pytest
 
 from areaviz.analysis.measures import compute_metrics
 from areaviz.analysis.output_scores import score_output
-from areaviz.analysis.run import outputs_digest, rows_of_outputs
-from areaviz.analysis.table import build_table, summary, table_csv, with_changes
+from areaviz.analysis.run import hash_outputs, make_rows_from_outputs
+from areaviz.analysis.table import build_table, format_table_as_csv, summarise_table, with_changes
 from areaviz.data.examples import Dataset, Example
 from areaviz.metrics.translation import bleu_and_chrf
 from tests import fakes
@@ -19,10 +19,10 @@ WRITTEN = ("Ein Hund rennt.", "Eine Katze schläft.", "")
 
 
 def test_outputs_are_measured_without_a_model() -> None:
-    rows = rows_of_outputs(SET, WRITTEN)
+    rows = make_rows_from_outputs(SET, WRITTEN)
     assert [row.output for row in rows.values()] == list(WRITTEN)
     assert rows[1].measures["bleu"] == pytest.approx(100) and rows[2].measures["length"] == 0
-    whole = summary(SET, rows)
+    whole = summarise_table(SET, rows)
     wanted = bleu_and_chrf(list(WRITTEN), list(REFERENCES))
     assert (whole["corpus_bleu"], whole["corpus_chrf"]) == wanted
 
@@ -36,18 +36,18 @@ def test_a_model_s_output_has_the_same_scores_as_its_file() -> None:
 
 def test_without_references_outputs_have_their_length() -> None:
     bare = Dataset("set", (Example("1", "x"),), {})
-    assert rows_of_outputs(bare, ["two words"])[0].measures == {"length": 2.0}
+    assert make_rows_from_outputs(bare, ["two words"])[0].measures == {"length": 2.0}
 
 
 def test_outputs_are_told_apart_by_all_their_lines() -> None:
-    assert outputs_digest(["ab", "c"]) != outputs_digest(["a", "bc"]) != outputs_digest(["abc"])
-    outputs_digest(["\ud800"])
+    assert hash_outputs(["ab", "c"]) != hash_outputs(["a", "bc"]) != hash_outputs(["abc"])
+    hash_outputs(["\ud800"])
 
 
 def test_a_table_opens_in_a_spreadsheet_as_it_is() -> None:
     written = ("=1+1", "größer", "\ud800")
-    table = build_table(SET, [rows_of_outputs(SET, written)])
-    content = table_csv(table)
+    table = build_table(SET, [make_rows_from_outputs(SET, written)])
+    content = format_table_as_csv(table)
     assert content.startswith(b"\xef\xbb\xbfnumber,name,text,file,reference,output_0")
     lines = content.decode("utf-8-sig").split("\r\n")
     assert lines[1].startswith("1,0,x,,Ein kleiner Hund rennt.,'=1+1,") and "größer" in lines[2]
@@ -55,10 +55,12 @@ def test_a_table_opens_in_a_spreadsheet_as_it_is() -> None:
 
 
 def test_table_csv_says_which_runs_a_change_is_of() -> None:
-    runs = [rows_of_outputs(SET, [word] * 3) for word in ("ein", "Ein Hund", "größer")]
+    runs = [make_rows_from_outputs(SET, [word] * 3) for word in ("ein", "Ein Hund", "größer")]
     table = with_changes(build_table(SET, runs), 2, 1)
-    header = table_csv(table, (2, 1)).decode("utf-8-sig").partition("\r\n")[0].split(",")
+    header = format_table_as_csv(table, (2, 1)).decode("utf-8-sig").partition("\r\n")[0].split(",")
     assert "chrf_change_2_1" in header and "bleu_change_2_1" in header
     assert not [name for name in header if name.endswith("_change")]
     pair = build_table(SET, runs[:2])
-    assert "chrf_change" in table_csv(pair).decode("utf-8-sig").partition("\r\n")[0].split(",")
+    assert "chrf_change" in format_table_as_csv(pair).decode("utf-8-sig").partition("\r\n")[
+        0
+    ].split(",")

@@ -131,10 +131,10 @@ def test_reader_beyond_a_share_loses_own_sets_and_is_told(tmp_path: Path, small_
     ada.open_set(sets[0])
     sets.append(keep(ada, "2.txt", 1.5))
     assert [is_kept(ada, one) for one in sets] == [True, False, True]
-    assert is_kept(bob, theirs) and bob.evicted_sets() == []
-    assert ada.evicted_sets() == ["1.txt"]
+    assert is_kept(bob, theirs) and bob.list_evicted_sets() == []
+    assert ada.list_evicted_sets() == ["1.txt"]
     ada.forget_evicted()
-    assert ada.evicted_sets() == []
+    assert ada.list_evicted_sets() == []
     with pytest.raises(InputError, match="have 0.0 MB, so they cannot be kept.*keeps 0.004 MB"):
         keep(ada, "large.txt", 5)
 
@@ -150,8 +150,8 @@ def test_eviction_takes_from_whoever_keeps_most(
     # Without an address every cookie is a reader, and the largest reader keeps the most.
     for one in flood:
         keep(one, "flood.txt", 3.5 if not address else 1.5)
-    assert [is_kept(bob, one) for one in theirs] == [True, True] and bob.evicted_sets() == []
-    assert sum(bool(one.evicted_sets()) for one in flood) > 3
+    assert [is_kept(bob, one) for one in theirs] == [True, True] and bob.list_evicted_sets() == []
+    assert sum(bool(one.list_evicted_sets()) for one in flood) > 3
     kept = [path.read_text() for path in tmp_path.rglob("network")]
     assert len(set(kept)) == (2 if address else 1) and not any("203" in one[:3] for one in kept)
 

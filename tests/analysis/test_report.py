@@ -13,7 +13,7 @@ from PIL import Image
 
 from areaviz.analysis.report import report_page
 from areaviz.analysis.reported import Report
-from areaviz.analysis.run import rows_of_outputs
+from areaviz.analysis.run import make_rows_from_outputs
 from areaviz.analysis.table import score_columns
 from areaviz.data.examples import Dataset, Example
 from areaviz.notes.error_spans import ErrorSpan, Judgement
@@ -35,7 +35,7 @@ BO = replace(ADA, rater="Bo", spans=SPANS[:1], score=70.0)
 
 
 def report(outputs: tuple[tuple[str, ...], ...] = (FIRST, SECOND), **more: object) -> Report:
-    runs = [rows_of_outputs(SET, one) for one in outputs]
+    runs = [make_rows_from_outputs(SET, one) for one in outputs]
     names = ["one", "two", "three"][: len(outputs)]
     scores = [score_columns({"COMET": (0.1, 0.2, 0.3, 0.4)}) for _ in outputs]
     made = Report(SET, names, names, runs, scores, (ADA, BO))
@@ -124,7 +124,7 @@ def test_boxes_are_drawn_in_the_picture() -> None:
     content = io.BytesIO()
     Image.new("RGB", (8, 8), "red").save(content, "PNG")
     dataset = Dataset("p", (Example("1", "", (), "a.png"),), {"a.png": content.getvalue()})
-    rows = rows_of_outputs(dataset, ["a red square"])
+    rows = make_rows_from_outputs(dataset, ["a red square"])
     span = ErrorSpan("picture", 0, 0, (0.25, 0.5, 0.75, 1.0), "Accuracy", "minor")
     judged = Judgement(dataset.digest, 0, "one", "Ada", "", "a red square", (span,))
     html = report_page(Report(dataset, ["one"], ["one"], [rows], [{}], [judged]))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.analysis.retention import NOTES, make_private, notes_address, own_analyses
+from areaviz.analysis.retention import NOTES, get_notes_address, make_private, own_analyses
 from areaviz.analysis.row_lines import Header
 from areaviz.analysis.rows import SETTING, RowFile
 
@@ -39,6 +39,6 @@ def test_notes_lie_beside_the_analyses_or_where_the_setting_says(
 ) -> None:
     monkeypatch.setenv(SETTING, str(tmp_path))
     monkeypatch.delenv(NOTES, raising=False)
-    assert notes_address() == f"sqlite:///{tmp_path / 'notes.sqlite'}"
+    assert get_notes_address() == f"sqlite:///{tmp_path / 'notes.sqlite'}"
     monkeypatch.setenv(NOTES, "postgresql+psycopg://user@host/name")
-    assert notes_address() == "postgresql+psycopg://user@host/name"
+    assert get_notes_address() == "postgresql+psycopg://user@host/name"

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from areaviz.analysis.row_lines import VERSION, Header, Row
-from areaviz.analysis.rows import RowFile, remove_rows, rows_path
+from areaviz.analysis.rows import RowFile, find_rows_path, remove_rows
 from areaviz.trace.errors import BackendError, InputError
 
 HEADER = Header("set", "d" * 64, "model", "c" * 64)
@@ -192,9 +192,9 @@ def test_analyses_of_every_version_are_read(version: int, tmp_path: Path) -> Non
 
 def test_an_analysis_is_found_where_it_was_and_by_whoever_asks() -> None:
     about = Header("sentences.en", "d" * 64, "char-area", "c" * 64, "beam", 4, 3, 0)
-    assert rows_path(about).name == "64bb010471d7635cc97b9d10.jsonl", "of version 4"
-    assert rows_path(replace(about, reader="r" * 64)) == rows_path(about)
-    assert rows_path(replace(about, digest="e" * 64)) != rows_path(about)
+    assert find_rows_path(about).name == "64bb010471d7635cc97b9d10.jsonl", "of version 4"
+    assert find_rows_path(replace(about, reader="r" * 64)) == find_rows_path(about)
+    assert find_rows_path(replace(about, digest="e" * 64)) != find_rows_path(about)
 
 
 def test_only_who_began_an_analysis_deletes_it(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from areaviz.analysis import run as run_module
 from areaviz.analysis.measures import MEASURES
 from areaviz.analysis.rows import RowFile
-from areaviz.analysis.run import IN_FLIGHT, analyse, header
+from areaviz.analysis.run import IN_FLIGHT, analyse_dataset, make_header
 from areaviz.data.examples import Dataset
 from areaviz.trace.errors import BackendBusy, BackendError, InputError
 from areaviz.trace.record import Trace
@@ -36,13 +36,13 @@ def run(request: Request) -> Trace:
 
 
 def opened(path: Path, found: Dataset) -> RowFile:
-    return RowFile.open(path / "a.jsonl", header(found, REQUEST, CARD))
+    return RowFile.open(path / "a.jsonl", make_header(found, REQUEST, CARD))
 
 
 def test_every_example_becomes_a_row_with_measures(tmp_path: Path) -> None:
     found, told = dataset(), []
     with opened(tmp_path, found) as file:
-        assert analyse(found, REQUEST, run, file, lambda *both: told.append(both))
+        assert analyse_dataset(found, REQUEST, run, file, lambda *both: told.append(both))
     rows = RowFile.read(file.path).rows
     assert sorted(rows) == list(range(20)) and told[0] == (0, 20) and told[-1] == (20, 20)
     assert {
@@ -67,13 +67,13 @@ def test_stopped_and_gone_on_the_rows_are_the_same_and_nothing_runs_twice(tmp_pa
         return run(request)
 
     with opened(tmp_path, found) as file:
-        assert not analyse(found, REQUEST, counting, file, stop=stop)
+        assert not analyse_dataset(found, REQUEST, counting, file, stop=stop)
     assert 5 <= len(file.rows) < 20
     again = opened(tmp_path, found)
-    assert analyse(found, REQUEST, counting, again)
+    assert analyse_dataset(found, REQUEST, counting, again)
     assert sorted(asked) == sorted(one.text for one in found.examples)
     whole = opened(tmp_path / "whole", found)
-    analyse(found, REQUEST, run, whole)
+    analyse_dataset(found, REQUEST, run, whole)
     assert whole.rows == again.rows
 
 
@@ -86,7 +86,7 @@ def test_an_example_that_cannot_be_run_is_a_row_with_the_reason(tmp_path: Path) 
         return run(request)
 
     file = opened(tmp_path, found)
-    assert analyse(found, REQUEST, picky, file)
+    assert analyse_dataset(found, REQUEST, picky, file)
     assert [file.rows[index].error for index in range(3)] == ["", "Too long. Shorten it.", ""]
     assert not file.rows[1].measures
 
@@ -100,10 +100,10 @@ def test_a_backend_that_fails_keeps_the_rows_so_far(tmp_path: Path) -> None:
         return run(request)
 
     with opened(tmp_path, found) as file, pytest.raises(BackendError):
-        analyse(found, REQUEST, failing, file)
+        analyse_dataset(found, REQUEST, failing, file)
     kept = dict(file.rows)
     assert kept and 12 not in kept
-    assert analyse(found, REQUEST, run, opened(tmp_path, found))
+    assert analyse_dataset(found, REQUEST, run, opened(tmp_path, found))
 
 
 def test_answers_on_their_way_when_the_backend_fails_are_written(tmp_path: Path) -> None:
@@ -122,11 +122,11 @@ def test_answers_on_their_way_when_the_backend_fails_are_written(tmp_path: Path)
         return run(request)
 
     with opened(tmp_path, found) as file, pytest.raises(BackendError, match="The device is gone"):
-        analyse(found, REQUEST, failing, file)
+        analyse_dataset(found, REQUEST, failing, file)
     assert set(range(1, IN_FLIGHT)) <= set(file.rows) and 0 not in file.rows
     begun = Semaphore(IN_FLIGHT)
     with opened(tmp_path, found) as again, pytest.raises(BackendError):
-        analyse(found, REQUEST, failing, again)
+        analyse_dataset(found, REQUEST, failing, again)
     assert asked.pop("Sentence number 0") == 2 and set(asked.values()) == {1}
 
 
@@ -141,5 +141,5 @@ def test_a_busy_backend_is_asked_again(tmp_path: Path, monkeypatch: pytest.Monke
         return run(request)
 
     with opened(tmp_path, found) as file:
-        assert analyse(found, REQUEST, busy, file)
+        assert analyse_dataset(found, REQUEST, busy, file)
     assert len(refused) == 20 and not any(row.error for row in file.rows.values())

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from areaviz.analysis.rows import RowFile
-from areaviz.analysis.run import header
-from areaviz.analysis.stored_analysis import MODELS, SET, store_analysis, stored_path
+from areaviz.analysis.run import make_header
+from areaviz.analysis.stored_analysis import MODELS, SET, find_stored_analysis, store_analysis
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import read_card
 from areaviz.data.example_samples import SAMPLE_SETS
@@ -36,12 +36,14 @@ def test_stored_rows_are_what_the_command_writes(tmp_path: Path) -> None:
 def test_stored_rows_are_found_for_their_own_analysis_only() -> None:
     dataset = SAMPLE_SETS[SET]()
     for model in MODELS:
-        about = header(dataset, Request(model, ""), read_card(CHECKPOINTS / model / "card.json"))
-        path = stored_path(about)
+        about = make_header(
+            dataset, Request(model, ""), read_card(CHECKPOINTS / model / "card.json")
+        )
+        path = find_stored_analysis(about)
         assert path is not None and len(RowFile.read(path)) == len(dataset.examples)
         for other in (replace(about, beam=5), replace(about, card="x"), replace(about, digest="x")):
-            assert stored_path(other) is None
-        assert stored_path(replace(about, model="token-boundary")) is None
+            assert find_stored_analysis(other) is None
+        assert find_stored_analysis(replace(about, model="token-boundary")) is None
 
 
 def test_stored_rows_are_small() -> None:

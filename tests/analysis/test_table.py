@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from areaviz.analysis.row_lines import Row
-from areaviz.analysis.table import build_table, metadata_of, references_of, summary
+from areaviz.analysis.table import (
+    build_table,
+    list_metadata_columns,
+    list_references,
+    summarise_table,
+)
 from areaviz.data.examples import Dataset, Example
 
 PAIRS = (
@@ -52,8 +57,8 @@ def test_table_of_has_all_references_and_metadata() -> None:
     dataset = Dataset("set", examples, {}, metadata=metadata)
     rows = {place: Row(place, "out") for place in (0, 2)}
     table = build_table(dataset, [rows])
-    assert references_of(table) == [("x", "y", "z"), ("u",)]
-    assert metadata_of(table) == {"meta:domain": "domain", "meta:year": "year"}
+    assert list_references(table) == [("x", "y", "z"), ("u",)]
+    assert list_metadata_columns(table) == {"meta:domain": "domain", "meta:year": "year"}
     assert list(table["meta:domain"]) == ["street", "garden"]
     assert list(table["meta:year"]) == [2019.0, 2021.0]
 
@@ -65,17 +70,17 @@ def test_summary_corpus_bleu_uses_all_references() -> None:
         Example("2", "b", ("Kinder im Sandkasten", "Sand", outputs[1])),
     )
     rows = {place: Row(place, output) for place, output in enumerate(outputs)}
-    found = summary(Dataset("set", examples, {}), rows)
+    found = summarise_table(Dataset("set", examples, {}), rows)
     assert found["corpus_bleu"] == pytest.approx(100)
     assert found["corpus_chrf"] == pytest.approx(100)
 
 
 def test_the_whole_set_is_scored_as_a_corpus() -> None:
-    found = summary(SET, RIGHT)
+    found = summarise_table(SET, RIGHT)
     assert (found["examples"], found["failed"]) == (3, 0) and found["corpus_bleu"] == pytest.approx(
         100
     )
-    assert summary(SET, WRONG)["failed"] == 1
+    assert summarise_table(SET, WRONG)["failed"] == 1
 
 
 def test_alignment_error_is_that_of_all_links_together() -> None:
@@ -83,4 +88,4 @@ def test_alignment_error_is_that_of_all_links_together() -> None:
         0: Row(0, "x", "", {"alignment_error": 0.0}, (1, 1, 1, 1)),
         1: Row(1, "y", "", {"alignment_error": 1.0}, (9, 9, 0, 0)),
     }
-    assert summary(SET, rows)["alignment_error"] == pytest.approx(1 - 2 / 20)
+    assert summarise_table(SET, rows)["alignment_error"] == pytest.approx(1 - 2 / 20)

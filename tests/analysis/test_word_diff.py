@@ -11,8 +11,8 @@ from areaviz.analysis.word_diff import (
     MISSING,
     SAME,
     Piece,
-    closest_text,
     compare_words,
+    find_closest_text,
 )
 
 TEXTS = some.text(some.sampled_from("ab,. \n中é"), max_size=30)
@@ -51,5 +51,7 @@ def test_compare_words_leaves_long_texts_unmarked() -> None:
 
 
 def test_closest_text_shares_most_words() -> None:
-    assert closest_text(["Eine Katze.", "Ein Hund rennt.", "Ein Hund."], "Der Hund rennt.") == 1
-    assert closest_text(["x", "y"], "z") == 0
+    assert (
+        find_closest_text(["Eine Katze.", "Ein Hund rennt.", "Ein Hund."], "Der Hund rennt.") == 1
+    )
+    assert find_closest_text(["x", "y"], "z") == 0

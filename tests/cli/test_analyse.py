@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from areaviz.analysis import on_processes
-from areaviz.analysis.retention import NOTES, notes_address
+from areaviz.analysis.retention import NOTES, get_notes_address
 from areaviz.analysis.rows import SETTING
 from areaviz.analysis.themes import causes_of_lists
 from areaviz.analysis.themes.causes import Cause, Runner
@@ -194,7 +194,7 @@ def test_errors_that_were_marked_in_the_app_are_there_without_a_file(
     digest = read_given(Given(asked[0])).dataset.digest
     span = ErrorSpan("output", 0, 3, None, "Fluency/Grammar", "major")
     judgement = Judgement(digest, 1, "one.txt", "Ada", "=A cat.", "Ein Katze.", (span,))
-    Judgements.open(notes_address()).save(judgement)
+    Judgements.open(get_notes_address()).save(judgement)
     assert run(*asked) == 0 and "MQM, mean: 5" in capsys.readouterr().out
 
 
@@ -427,7 +427,7 @@ def test_causes_of_themes_are_printed_and_in_the_report(
         return Cause(None, (), "Head 3 differs.")
 
     monkeypatch.setattr(local, "LocalBackend", Losing)
-    monkeypatch.setattr(on_processes, "processes_for", lambda _: 1)
+    monkeypatch.setattr(on_processes, "choose_process_count", lambda _: 1)
     monkeypatch.setattr(causes_of_lists, "find_cause", found)
     (place / "m.en").write_text("\n".join(material.sources) + "\n")
     references = [text for (text,) in material.references]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.analysis.blind import key_table
+from areaviz.analysis.blind import build_key_table
 from areaviz.analysis.rows import SETTING
 from areaviz.notes.annotations import Annotation
 from areaviz.notes.error_spans import ErrorSpan, Judgement
@@ -62,7 +62,7 @@ def judgement(rater: str, model: str) -> Judgement:
 
 
 def order_of(rater: str) -> tuple[str, ...]:
-    return key_table(SET.digest, [rater], NAMES)[0][1:]
+    return build_key_table(SET.digest, [rater], NAMES)[0][1:]
 
 
 def test_blind_rating_waits_for_a_name(open_page: Open) -> None:

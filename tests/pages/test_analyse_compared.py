@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.analysis.rows import SETTING
-from areaviz.analysis.table import table_csv
+from areaviz.analysis.table import format_table_as_csv
 from areaviz.notes.annotations import Annotation
 from areaviz.notes.error_spans import ErrorSpan, Judgement
 from areaviz.ui.analyse import blind, dataset_form, guest, judging
@@ -83,7 +83,7 @@ def test_table_as_csv_says_which_systems_a_change_is_of(
     offered: list[Callable[[], bytes]] = []
 
     def note(make: Callable[[], bytes]) -> Callable[[], bytes]:
-        if isinstance(make, partial) and make.func is table_csv:
+        if isinstance(make, partial) and make.func is format_table_as_csv:
             offered.append(make)
         return make
 

@@ -24,7 +24,7 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.analysis.date_check import DATES, is_date_steady
 from areaviz.analysis.retention import DAYS
-from areaviz.analysis.rows import SETTING, RowFile, rows_path
+from areaviz.analysis.rows import SETTING, RowFile, find_rows_path
 from areaviz.backend.base import OWN_WORK, Backend, Caller
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.examples import Files
@@ -143,11 +143,13 @@ def test_analyses_from_before_are_told_and_their_notes_brought_along(
     (path,) = rows.glob("*.jsonl")
     dataset = read_media({"0.png": picture("red")})
     before = replace(RowFile.read(path).header, digest=dataset.earlier_digest)
-    RowFile.open(rows_path(before), before).close()
+    RowFile.open(find_rows_path(before), before).close()
     note_store().notes.save(Annotation(dataset.earlier_digest, 0, "", "Style", note="of that time"))
     note_store().slices.save(Slice(dataset.earlier_digest, "mine", (0,)))
     app = uploaded(open_page, {"0.png": "red"})
-    assert f"is kept as {rows_path(before).name}" in shown(app) and "run it again" in shown(app)
+    assert f"is kept as {find_rows_path(before).name}" in shown(app) and "run it again" in shown(
+        app
+    )
     assert "1 note and 1 slice written on" in shown(app) and "of that time" not in shown(app)
     button(app, "Bring them to this set").click().run()
     assert "Brought to this set: 1 note and 1 slice." in app.toast[0].value

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.analysis.rows import SETTING, analyses_folder
+from areaviz.analysis.rows import SETTING, find_analyses_folder
 from areaviz.analysis.shared_links import WITHDRAWN, Mode, SharedLinks
 from areaviz.backend.base import Backend
 from areaviz.notes.annotations import Annotation
@@ -62,7 +62,7 @@ def share(app: AppTest, mode: Mode = Mode.READ) -> str:
     assert not app.error and not app.exception
     link = urlsplit(next(one.value for one in app.code if "?share=" in one.value))
     (token,) = parse_qs(link.query)[SHARE]
-    assert token not in "".join(map(str, analyses_folder().rglob("*")))
+    assert token not in "".join(map(str, find_analyses_folder().rglob("*")))
     return str(token)
 
 
@@ -142,7 +142,7 @@ def test_download_offered_before_the_withdrawal_is_refused_after_it(
     monkeypatch.setattr("areaviz.ui.analyse.guest.st.session_state", {TOKEN: token})
     made = while_shared(lambda: "content")
     assert made() == "content"
-    links = SharedLinks(analyses_folder())
+    links = SharedLinks(find_analyses_folder())
     link = links.open(token)
     links.withdraw(link, link.owner)
     with pytest.raises(InputError, match="opens no analysis"):

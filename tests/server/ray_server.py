@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from areaviz.analysis.cluster import joined_ray
+from areaviz.analysis.cluster import connect_to_ray
 from areaviz.backend.access import digest_of
 from areaviz.server.on_ray import Open, Place, Scale, serve_backend
 from tests.server.models import TOKEN
@@ -30,7 +30,7 @@ def free_port() -> int:
 def served(open_backend: Open, scale: Scale = SCALE) -> Iterator[str]:
     """Yield the address of a running server that requires `TOKEN`."""
     with (
-        joined_ray(None, **OPTIONS),
+        connect_to_ray(None, **OPTIONS),
         serve_backend(open_backend, digest_of(TOKEN), scale, Place(port=free_port())) as address,
     ):
         yield address

@@ -14,7 +14,7 @@ from areaviz.analysis.themes.find import SEED
 from areaviz.analysis.themes.halves import IntArray, split_halves
 from areaviz.analysis.themes.material import BoolArray, FloatArray, Material, Score
 from areaviz.analysis.themes.measured import measure_examples
-from areaviz.analysis.themes.repair import NAMES, Repair, Trial, plan_trials, repair_rate
+from areaviz.analysis.themes.repair import NAMES, Repair, Trial, compute_repair_rate, plan_trials
 from areaviz.analysis.themes.signature import (
     HeadArray,
     Signature,
@@ -101,7 +101,7 @@ def find_cause(
         raise InputError(
             "Causes can be searched only for themes of the form “Where …”. Choose another."
         )
-    return _Search(theme, themes, material, runner, seed).cause()
+    return _Search(theme, themes, material, runner, seed).find_cause()
 
 
 class _Search:
@@ -119,13 +119,13 @@ class _Search:
         self.rng = np.random.default_rng(seed)
         self.halves = split_halves(material, seed)
         self.holds_E: BoolArray = np.isin(material.places, theme.places)
-        self.values_E = self.symptom(material)
+        self.values_E = self.compute_symptom(material)
         self.site = ""
         self.done, self.planned = 0, 4 * MAX_SIDE + (1 + 2 * len(NAMES)) * MAX_FAILING
 
-    def cause(self) -> Cause:
+    def find_cause(self) -> Cause:
         """Return the signature and the repairs."""
-        chosen_in, stated_in = (self.measured_sides(half) for half in self.halves)
+        chosen_in, stated_in = (self.measure_sides(half) for half in self.halves)
         signature = None
         if self.site:
             signature = find_signature(self.site, chosen_in, stated_in, self.rng)
@@ -134,7 +134,7 @@ class _Search:
         if not self.can_be_scored():
             note = "The score is from a file, so changed outputs cannot be scored."
             return Cause(signature, (), note)
-        return Cause(signature, self.repairs(signature))
+        return Cause(signature, self.find_repairs(signature))
 
     def run(self, row: int, *changes: Change) -> Trace:
         """Return the trace of a row, and report that one more run is done."""
@@ -143,23 +143,23 @@ class _Search:
         self.runner.progress(min(self.done, self.planned), self.planned)
         return trace
 
-    def sampled(self, half: IntArray, inside: bool) -> list[int]:
+    def sample_rows(self, half: IntArray, inside: bool) -> list[int]:
         """Return at most `MAX_SIDE` rows of a half inside or outside of the theme."""
         rows = half[(self.holds_E[half] == inside) & np.isfinite(self.values_E[half])]
         return sorted(self.rng.permutation(rows)[:MAX_SIDE].tolist())
 
-    def measured_sides(self, half: IntArray) -> tuple[list[HeadArray], list[HeadArray]]:
+    def measure_sides(self, half: IntArray) -> tuple[list[HeadArray], list[HeadArray]]:
         """Return the metrics of heads inside and outside the theme in a half."""
-        inside = [self.measured(row) for row in self.sampled(half, True)]
-        return inside, [self.measured(row) for row in self.sampled(half, False)]
+        inside = [self.measure_heads(row) for row in self.sample_rows(half, True)]
+        return inside, [self.measure_heads(row) for row in self.sample_rows(half, False)]
 
-    def measured(self, row: int) -> HeadArray:
+    def measure_heads(self, row: int) -> HeadArray:
         """Return the metrics of heads in the run of a row, and record their site."""
         trace = self.run(row)
         self.site = read_attention(trace).site
         return measure_heads(trace)
 
-    def symptom(self, material: Material) -> FloatArray:
+    def compute_symptom(self, material: Material) -> FloatArray:
         """Return the theme's symptom for all examples [E]."""
         measured = measure_examples(material, *self.systems)
         return next(one.values_E for one in measured.symptoms if one.title == self.theme.symptom)
@@ -177,7 +177,7 @@ class _Search:
         known = [measure.title for measure in MEASURES.values()]
         return self.theme.symptom not in titles or self.theme.symptom in known
 
-    def repairs(self, signature: Signature) -> tuple[Repair, ...]:
+    def find_repairs(self, signature: Signature) -> tuple[Repair, ...]:
         """Change failing examples of the other half one at a time."""
         half = self.halves[1]
         unaffected = self.values_E[half[~self.holds_E[half]]]
@@ -197,25 +197,25 @@ class _Search:
                 for row, trial in trials.items():
                     trace = self.run(row, trial.control if is_control else trial.change)
                     outputs[row] = trace.answer
-                values_E = self.symptom(self.rewritten(outputs))
+                values_E = self.compute_symptom(self.replace_outputs(outputs))
                 hits.append([bool(values_E[row] >= enough) for row in trials])
-            found.append(repair_rate(kind, hits[0], hits[1], self.rng))
+            found.append(compute_repair_rate(kind, hits[0], hits[1], self.rng))
         return tuple(found)
 
-    def rewritten(self, outputs: Mapping[int, str]) -> Material:
+    def replace_outputs(self, outputs: Mapping[int, str]) -> Material:
         """Return the material with other outputs of some rows, scored."""
         system = self.systems[0]
         written = self.material.written[system]
         texts = list(written.outputs)
         for row, output in outputs.items():
             texts[row] = output
-        scores = tuple(self.rescored(score, outputs) for score in written.scores)
+        scores = tuple(self.score_again(score, outputs) for score in written.scores)
         changed = replace(written, outputs=tuple(texts), scores=scores)
         all_written = list(self.material.written)
         all_written[system] = changed
         return replace(self.material, written=tuple(all_written))
 
-    def rescored(self, score: Score, outputs: Mapping[int, str]) -> Score:
+    def score_again(self, score: Score, outputs: Mapping[int, str]) -> Score:
         """Return a score with the values of other outputs; a score from a file is not changed."""
         titles = {measure.title: name for name, measure in MEASURES.items()}
         name = titles.get(score.title, "")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from areaviz.analysis.themes.causes import Cause, Runner, find_cause
-from areaviz.analysis.themes.of_table import material_of
+from areaviz.analysis.themes.of_table import collect_material
 from areaviz.analysis.themes.theme import Theme, Themes
 from areaviz.data.examples import Dataset
 from areaviz.trace.errors import InputError
@@ -17,7 +17,7 @@ from areaviz.trace.request import Counted, Request
 
 # Largest number of themes per list to search: each takes hundreds of runs.
 MAX_THEMES = 3
-# Sentences about the cause of a theme, by `cause_key`.
+# Sentences about the cause of a theme, by `make_cause_key`.
 Causes = Mapping[str, Sequence[str]]
 
 
@@ -29,7 +29,7 @@ class System:
     run: Run
 
 
-def cause_key(themes: Themes, theme: Theme) -> str:
+def make_cause_key(themes: Themes, theme: Theme) -> str:
     """Return a key that identifies a theme within an analysis."""
     return f"{themes.worse} {theme.statement}"
 
@@ -66,12 +66,12 @@ def find_causes(
         if system is None:
             continue
         pair = (themes.worse,) if themes.better is None else (0, 1)
-        material = material_of(dataset, frame, pair)
+        material = collect_material(dataset, frame, pair)
         for theme in [one for one in themes.found if is_about_input(one)][:MAX_THEMES]:
             runner = Runner(dataset, system.request, system.run, begin(theme))
             try:
                 cause = find_cause(theme, themes, material, runner)
             except InputError as refusal:
                 cause = Cause(None, (), str(refusal))
-            found[cause_key(themes, theme)] = cause.sentences
+            found[make_cause_key(themes, theme)] = cause.sentences
     return found

@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 
 from areaviz.analysis.themes.material import BoolArray, FloatArray, Material
-from areaviz.analysis.themes.text_conditions import text_conditions
-from areaviz.analysis.themes.words import lower_words, usual_spelling
+from areaviz.analysis.themes.text_conditions import iterate_text_conditions
+from areaviz.analysis.themes.words import find_usual_spelling, lower_words
 
 SOURCE, REFERENCE, MEASURE, METADATA = "source", "reference", "measure", "metadata"
 # A condition needs this many examples or this share of them, and holds for at most MOST of them.
@@ -88,7 +88,7 @@ class _Collector:
 
     def add_words(self, side: str, texts: Sequence[str], has_pairs: bool) -> None:
         """Add a condition for every word of a side and, with `has_pairs`, every word pair."""
-        spelling = usual_spelling(texts)
+        spelling = find_usual_spelling(texts)
         where: dict[tuple[str, ...], list[int]] = defaultdict(list)
         for place, words in enumerate(map(lower_words, texts)):
             units: set[tuple[str, ...]] = {(word,) for word in words}
@@ -107,7 +107,7 @@ class _Collector:
             self.add(Condition(text, side, unit if side == SOURCE else ()), holds_E)
 
 
-def least_examples(count: int) -> int:
+def find_least_examples(count: int) -> int:
     """Return how many examples a condition needs in a set of `count` examples."""
     return max(LEAST, int(count * LEAST_SHARE))
 
@@ -119,7 +119,7 @@ def find_conditions(material: Material, system: int) -> Conditions:
         material: the examples.
         system: the system whose confidence and attention become conditions.
     """
-    collector = _Collector(len(material), least_examples(len(material)))
+    collector = _Collector(len(material), find_least_examples(len(material)))
     has_one_reference = material.has_one_reference()
     references = [texts[0] if texts else "" for texts in material.references]
     if material.has_sources():
@@ -139,7 +139,7 @@ def find_conditions(material: Material, system: int) -> Conditions:
 def _add_texts(collector: _Collector, side: str, texts: Sequence[str]) -> None:
     words_E = list(map(lower_words, texts))
     collector.add_words(side, texts, has_pairs=True)
-    for text, words, holds_E, is_named in text_conditions(side, texts, words_E):
+    for text, words, holds_E, is_named in iterate_text_conditions(side, texts, words_E):
         collector.add(Condition(text, side, words if side == SOURCE else ()), holds_E, is_named)
 
 
@@ -157,7 +157,7 @@ def _add_measure(collector: _Collector, title: str, values_E: FloatArray) -> Non
 
 def _add_column(collector: _Collector, name: str, cells: Sequence[str]) -> None:
     """Add the values of a metadata column, or the extremes of its numbers."""
-    numbers_E = column_numbers(cells)
+    numbers_E = parse_column_numbers(cells)
     if numbers_E is not None and len(np.unique(numbers_E[np.isfinite(numbers_E)])) > MAX_VALUES:
         low, high = np.nanquantile(numbers_E, [0.2, 0.8])
         collector.add(Condition(f"{name} is at most {low:.3g}", METADATA), numbers_E <= low)
@@ -171,7 +171,7 @@ def _add_column(collector: _Collector, name: str, cells: Sequence[str]) -> None:
         collector.add(condition, (cell == value for cell in cells), is_named)
 
 
-def column_numbers(cells: Sequence[str]) -> FloatArray | None:
+def parse_column_numbers(cells: Sequence[str]) -> FloatArray | None:
     """Return the numbers of a column [E], NaN for other cells; None if most are not numbers."""
     # A number such as 1e400 becomes infinite.
     numbers_E = pd.to_numeric(pd.Series(list(cells), dtype=object), errors="coerce").to_numpy(float)

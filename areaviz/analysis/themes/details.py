@@ -17,7 +17,7 @@ MAX_NAMED, LEAST, MORE_OFTEN = 3, 3, 0.03
 MAX_FURTHER, LOWER = 2, -0.35
 
 
-def further_symptoms(holds_E: BoolArray, symptoms: Sequence[Symptom], own: int) -> list[str]:
+def find_further_symptoms(holds_E: BoolArray, symptoms: Sequence[Symptom], own: int) -> list[str]:
     """Return the titles of other symptoms that are much worse in a slice.
 
     Args:
@@ -39,7 +39,7 @@ def further_symptoms(holds_E: BoolArray, symptoms: Sequence[Symptom], own: int) 
     return [title for _, title in sorted(found)[:MAX_FURTHER]]
 
 
-def frequent_words(
+def find_frequent_words(
     holds_E: BoolArray, words_E: Sequence[frozenset[str]], spelling: Mapping[str, str]
 ) -> str:
     """Return the words that occur in more examples of a slice than elsewhere, "" for none.

@@ -14,7 +14,7 @@ from scipy.stats import ttest_ind
 from areaviz.analysis.themes.material import BoolArray, FloatArray
 from areaviz.analysis.themes.proof import SLICE, TREND, WORDS, Tested
 from areaviz.analysis.themes.search import SliceCandidate, TrendCandidate, WordCandidate
-from areaviz.analysis.themes.statistics import jaccard
+from areaviz.analysis.themes.statistics import compute_jaccard_index
 from areaviz.analysis.themes.symptoms import Symptom
 
 # Jaccard index above which a slice repeats a stronger one, and above which both halves found one
@@ -55,7 +55,10 @@ def _is_same(one: Tested, other: Tested) -> bool:
     if isinstance(first, TrendCandidate) and isinstance(second, TrendCandidate):
         return (first.quantity, first.symptom) == (second.quantity, second.symptom)
     if isinstance(first, SliceCandidate) and isinstance(second, SliceCandidate):
-        return first.symptom == second.symptom and jaccard(one.holds_E, other.holds_E) > SAME
+        return (
+            first.symptom == second.symptom
+            and compute_jaccard_index(one.holds_E, other.holds_E) > SAME
+        )
     return False
 
 
@@ -71,7 +74,7 @@ def _is_explained(one: Tested, kept: Sequence[Tested], symptoms: Sequence[Sympto
         # Two words of the same examples are two themes; a slice and one of its words are one.
         is_word_of = {other.family, one.family} == {SLICE, WORDS}
         is_alike = is_word_of or (is_slice and other.family == SLICE)
-        if is_alike and jaccard(other.holds_E, one.holds_E) > OVERLAP:
+        if is_alike and compute_jaccard_index(other.holds_E, one.holds_E) > OVERLAP:
             return True
     if not isinstance(candidate, SliceCandidate):
         return False

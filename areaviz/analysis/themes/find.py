@@ -18,7 +18,7 @@ from areaviz.analysis.themes.proof import (
     with_q,
 )
 from areaviz.analysis.themes.search import search_slices, search_trends, search_words
-from areaviz.analysis.themes.sentences import describe
+from areaviz.analysis.themes.sentences import describe_themes
 from areaviz.analysis.themes.theme import Themes
 
 # Largest q value of a theme, and the seed of the split and of random draws.
@@ -44,7 +44,7 @@ def find_themes(material: Material, seed: int = SEED) -> tuple[Themes, ...]:
         other = 1 - worse if len(material.written) > 1 else None
         measured = measure_examples(material, worse, other)
         tests = prove_themes(measured, halves, seed)
-        themes = describe(tests, measured, material.places, worse)
+        themes = describe_themes(tests, measured, material.places, worse)
         conditions = measured.conditions
         about = len(material), conditions.least, conditions.rare, conditions.rare_words
         found.append(Themes(worse, other, themes, *about))
@@ -65,7 +65,7 @@ def prove_themes(
     rng = np.random.default_rng(seed)
     proved: list[Tested] = []
     for search_in, prove_in in (halves, halves[::-1]):
-        tests = with_q(_test(measured, search_in, prove_in, rng))
+        tests = with_q(_test_suggestions(measured, search_in, prove_in, rng))
         proved += [one for one in tests if one.q <= max_q and _is_failure(one, measured)]
     return keep_distinct(proved, measured.symptoms)
 
@@ -75,7 +75,7 @@ def _is_failure(test: Tested, measured: Measurements) -> bool:
     return not measured.is_compared or test.family == WORDS or test.inside < 0
 
 
-def _test(
+def _test_suggestions(
     measured: Measurements, search_in: IntArray, prove_in: IntArray, rng: np.random.Generator
 ) -> list[Tested]:
     """Return the suggestions of one half, tested in the other half."""

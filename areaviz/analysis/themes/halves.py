@@ -30,7 +30,7 @@ def split_halves(material: Material, seed: int) -> tuple[IntArray, IntArray]:
     Raises:
         InputError: nearly all examples belong to one document, source or file.
     """
-    groups = joined_groups(material)
+    groups = group_related_rows(material)
     rng = np.random.default_rng(seed)
     shuffled = [groups[number] for number in rng.permutation(len(groups))]
     # Assign large groups first, so that small ones can balance them.
@@ -48,7 +48,7 @@ def split_halves(material: Material, seed: int) -> tuple[IntArray, IntArray]:
     return first, second
 
 
-def joined_groups(material: Material) -> list[list[int]]:
+def group_related_rows(material: Material) -> list[list[int]]:
     """Return the rows that must stay together, in the order of their first row."""
     keys: list[Sequence[str]] = [
         [" ".join(source.lower().split()) for source in material.sources],

@@ -46,7 +46,7 @@ def list_title(themes: Themes, systems: int) -> str:
     return f"{count} of failure of ({themes.worse + 1})" if systems > 1 else f"{count} of failure"
 
 
-def rare_note(lists: Sequence[Themes]) -> str:
+def describe_rare_conditions(lists: Sequence[Themes]) -> str:
     """Return a sentence about conditions that were too rare to be tested, "" if there are none."""
     one = lists[0]
     named = sorted(one.rare.items(), key=lambda item: (-item[1], item[0]))

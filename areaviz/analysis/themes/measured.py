@@ -11,9 +11,9 @@ from areaviz.analysis.themes.conditions import Conditions, find_conditions
 from areaviz.analysis.themes.material import Material
 from areaviz.analysis.themes.pairs import Pair, pair_words
 from areaviz.analysis.themes.quantities import Quantity, find_quantities
-from areaviz.analysis.themes.rates import Rate, compared_rates, word_rates
+from areaviz.analysis.themes.rates import Rate, compare_rates, compute_word_rates
 from areaviz.analysis.themes.symptoms import Symptom, find_symptoms
-from areaviz.analysis.themes.words import usual_spelling
+from areaviz.analysis.themes.words import find_usual_spelling
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +51,22 @@ def measure_examples(material: Material, worse: int, other: int | None = None) -
     pairs = pair_words(material, worse)
     symptoms = find_symptoms(material.written[worse], pairs)
     texts = [text for given in material.references for text in given]
-    spelling = usual_spelling([*texts, *material.written[worse].outputs])
-    rates = word_rates([pair.matched for pair in pairs], conditions.least, spelling)
+    spelling = find_usual_spelling([*texts, *material.written[worse].outputs])
+    rates = compute_word_rates([pair.matched for pair in pairs], conditions.least, spelling)
     if other is not None:
         of_other = pair_words(material, other)
-        symptoms = _differences(symptoms, find_symptoms(material.written[other], of_other))
-        expected = word_rates([pair.matched for pair in of_other], conditions.least, spelling)
-        rates = compared_rates(expected, rates)
+        symptoms = _subtract_symptoms(symptoms, find_symptoms(material.written[other], of_other))
+        expected = compute_word_rates(
+            [pair.matched for pair in of_other], conditions.least, spelling
+        )
+        rates = compare_rates(expected, rates)
     quantities, is_compared = find_quantities(material), other is not None
     return Measurements(conditions, symptoms, rates, quantities, pairs, spelling, is_compared)
 
 
-def _differences(symptoms: tuple[Symptom, ...], others: tuple[Symptom, ...]) -> tuple[Symptom, ...]:
+def _subtract_symptoms(
+    symptoms: tuple[Symptom, ...], others: tuple[Symptom, ...]
+) -> tuple[Symptom, ...]:
     """Return the symptoms of both systems, as the first system's minus the second's."""
     by_title = {one.title: one for one in others}
     found = []

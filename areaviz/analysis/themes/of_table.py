@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from areaviz.analysis.table import CIDER, JUDGED, MQM, measures_of
+from areaviz.analysis.table import CIDER, JUDGED, MQM, list_measures
 from areaviz.analysis.themes.find import find_themes
 from areaviz.analysis.themes.material import FloatArray, Material, Score, Written
 from areaviz.analysis.themes.theme import Themes
@@ -31,7 +31,7 @@ RATERS, RATED = (MQM, JUDGED), 0.5
 DOCUMENT_COLUMNS = ("document", "doc", "doc_id", "docid", "document_id")
 
 
-def themes_of_table(dataset: Dataset, frame: pd.DataFrame, systems: int) -> tuple[Themes, ...]:
+def find_themes_of_table(dataset: Dataset, frame: pd.DataFrame, systems: int) -> tuple[Themes, ...]:
     """Return the themes of all systems: two are compared, one or more than two stand alone.
 
     Args:
@@ -43,15 +43,15 @@ def themes_of_table(dataset: Dataset, frame: pd.DataFrame, systems: int) -> tupl
         InputError: there are too few or too many examples, or they cannot be split into halves.
     """
     if systems == 2:
-        return find_themes(material_of(dataset, frame, (0, 1)))
+        return find_themes(collect_material(dataset, frame, (0, 1)))
     found = []
     for system in range(systems):
-        (themes,) = find_themes(material_of(dataset, frame, (system,)))
+        (themes,) = find_themes(collect_material(dataset, frame, (system,)))
         found.append(replace(themes, worse=system))
     return tuple(found)
 
 
-def material_of(dataset: Dataset, frame: pd.DataFrame, systems: Sequence[int]) -> Material:
+def collect_material(dataset: Dataset, frame: pd.DataFrame, systems: Sequence[int]) -> Material:
     """Return the material of one system, or of two that are compared.
 
     Examples that a system could not run are left out.
@@ -76,17 +76,17 @@ def material_of(dataset: Dataset, frame: pd.DataFrame, systems: Sequence[int]) -
         tuple(one.text for one in examples),
         tuple(one.references for one in examples),
         tuple(one.file for one in examples),
-        tuple(_written(frame, system) for system in systems),
+        tuple(_collect_outputs(frame, system) for system in systems),
         {name: cells for name, cells in metadata.items() if name != documents},
         metadata.get(documents, ()),
     )
 
 
-def _written(frame: pd.DataFrame, system: int) -> Written:
+def _collect_outputs(frame: pd.DataFrame, system: int) -> Written:
     """Return what one system wrote, with its scores and the measures of its own."""
     scores = []
     measures: Mapping[str, FloatArray] = {}
-    for name, measure in measures_of(frame).items():
+    for name, measure in list_measures(frame).items():
         values = frame[f"{name}_{system}"].to_numpy(float)
         if name in RATERS and np.isfinite(values).mean() < RATED:
             continue

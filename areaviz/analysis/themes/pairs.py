@@ -52,20 +52,22 @@ def pair_words(material: Material, system: int) -> tuple[Pair, ...]:
     """Return a system's outputs with the references that share most words with them."""
     outputs = material.written[system].outputs
     return tuple(
-        _pair(output, references)
+        _make_pair(output, references)
         for output, references in zip(outputs, material.references, strict=True)
     )
 
 
-def _pair(output: str, references: Sequence[str]) -> Pair:
+def _make_pair(output: str, references: Sequence[str]) -> Pair:
     words = tuple(lower_words(output))
-    wanted, text = _closest(words, references)
+    wanted, text = _find_closest_reference(words, references)
     has_same_end = _has_end_mark(output) == _has_end_mark(text)
-    matched = _match(words, wanted)
+    matched = _match_words(words, wanted)
     return Pair(words, wanted, matched, sum(one.is_found for one in matched), has_same_end)
 
 
-def _closest(output: tuple[str, ...], references: Sequence[str]) -> tuple[tuple[str, ...], str]:
+def _find_closest_reference(
+    output: tuple[str, ...], references: Sequence[str]
+) -> tuple[tuple[str, ...], str]:
     """Return the words of the closest reference and its text; if equal, the last one in order.
 
     The overlap counts each word as often as both texts have it, divided by the longer length.
@@ -75,13 +77,13 @@ def _closest(output: tuple[str, ...], references: Sequence[str]) -> tuple[tuple[
         return found[0] if found else ((), "")
     counts = Counter(output)
 
-    def overlap(words: tuple[str, ...]) -> float:
+    def measure_overlap(words: tuple[str, ...]) -> float:
         return (counts & Counter(words)).total() / max(1, len(output), len(words))
 
-    return max(found, key=lambda one: (overlap(one[0]), one[1]))
+    return max(found, key=lambda one: (measure_overlap(one[0]), one[1]))
 
 
-def _match(output: tuple[str, ...], reference: tuple[str, ...]) -> tuple[Matched, ...]:
+def _match_words(output: tuple[str, ...], reference: tuple[str, ...]) -> tuple[Matched, ...]:
     left = Counter(output)
     missing = set(reference).difference(output)
     similar = set(map(without_accents, output)) if missing else set()

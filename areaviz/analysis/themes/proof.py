@@ -18,10 +18,10 @@ from areaviz.analysis.themes.quantities import Quantity
 from areaviz.analysis.themes.rates import Rate
 from areaviz.analysis.themes.search import SliceCandidate, TrendCandidate, WordCandidate
 from areaviz.analysis.themes.statistics import (
-    difference_interval,
-    false_discovery_q,
+    bootstrap_difference_interval,
+    compute_false_discovery_q,
+    compute_permutation_p,
     mean_interval,
-    permutation_p,
     sign_flip_p,
 )
 from areaviz.analysis.themes.symptoms import Symptom
@@ -104,14 +104,16 @@ def _prove_together(
         rows = half[np.isfinite(values_E[half])]
         slices.append((values_E[rows], one.holds_E[rows]))
     found = []
-    for one, (values_N, inside_N), p in zip(tests, slices, permutation_p(slices, rng), strict=True):
+    for one, (values_N, inside_N), p in zip(
+        tests, slices, compute_permutation_p(slices, rng), strict=True
+    ):
         if min(inside_N.sum(), (~inside_N).sum()) < LEAST:
             found.append(one)
             continue
         inside, outside = values_N[inside_N], values_N[~inside_N]
         low = high = np.nan
         if p <= HOPELESS:
-            low, high = difference_interval(inside, outside, rng)
+            low, high = bootstrap_difference_interval(inside, outside, rng)
         means = float(inside.mean()), float(outside.mean())
         found.append(replace(one, p=p, inside=means[0], outside=means[1], low=low, high=high))
     return found
@@ -165,7 +167,7 @@ def prove_trends(
 
 def with_q(tests: Sequence[Tested]) -> list[Tested]:
     """Return all tests of one direction with their q values."""
-    q_values = false_discovery_q([one.p for one in tests])
+    q_values = compute_false_discovery_q([one.p for one in tests])
     return [
         replace(one, q=min(1.0, DIRECTIONS * q)) for one, q in zip(tests, q_values, strict=True)
     ]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from areaviz.analysis.themes.conditions import column_numbers
+from areaviz.analysis.themes.conditions import parse_column_numbers
 from areaviz.analysis.themes.material import FloatArray, Material
 from areaviz.analysis.themes.text_conditions import count_unique_words
 from areaviz.analysis.themes.words import lower_words
@@ -36,7 +36,7 @@ def find_quantities(material: Material) -> tuple[Quantity, ...]:
     texts, side = material.sources, "source"
     if not material.has_sources():
         if not material.has_one_reference():
-            return _of_metadata(material)
+            return _list_metadata_quantities(material)
         texts, side = tuple(one[0] if one else "" for one in material.references), "reference"
     words_E = list(map(lower_words, texts))
     length = Quantity(
@@ -53,14 +53,14 @@ def find_quantities(material: Material) -> tuple[Quantity, ...]:
         "the fifth with the fewest",
         count_unique_words(words_E).astype(float),
     )
-    found = (length, unique, *_of_metadata(material))
+    found = (length, unique, *_list_metadata_quantities(material))
     return tuple(one for one in found if np.nanstd(one.values_E) > 0)
 
 
-def _of_metadata(material: Material) -> tuple[Quantity, ...]:
+def _list_metadata_quantities(material: Material) -> tuple[Quantity, ...]:
     found = []
     for name, cells in material.metadata.items():
-        values_E = column_numbers(cells)
+        values_E = parse_column_numbers(cells)
         if values_E is not None and len(np.unique(values_E[np.isfinite(values_E)])) > 2:
             names = (f"The higher the value of “{name}”", f"The lower the value of “{name}”")
             ends = ("the fifth with the highest values", "the fifth with the lowest values")

@@ -35,7 +35,7 @@ class Rate:
         return self.found_E - self.expected_E
 
 
-def word_rates(
+def compute_word_rates(
     matched: Sequence[Sequence[Matched]], least: int, spelling: Mapping[str, str]
 ) -> Mapping[str, Rate]:
     """Return the rates of words and word classes that occur in at least `least` references.
@@ -46,7 +46,7 @@ def word_rates(
         spelling: the usual spelling of words, by their lower case.
     """
     frequency = Counter(word for row in matched for word in {one.word for one in row})
-    shares = _shares_by_frequency(matched, frequency)
+    shares = _compute_shares_by_frequency(matched, frequency)
     groups: dict[str, str] = {
         word: f"“{spelling.get(word, word)}”" for word, n in frequency.items() if n >= least
     }
@@ -54,7 +54,7 @@ def word_rates(
     classes = [(one.plural, one.words) for one in WORD_CLASSES]
     for place, row in enumerate(matched):
         for one in row:
-            value = one.is_found, shares[_bucket(frequency[one.word])]
+            value = one.is_found, shares[_find_frequency_bucket(frequency[one.word])]
             titles = [plural for plural, words in classes if one.word in words]
             if one.word in groups:
                 titles.append(groups[one.word])
@@ -63,35 +63,35 @@ def word_rates(
     rates = {}
     for title, places in collected.items():
         if len(places) >= least:
-            rates[title] = _rate(places, len(matched))
+            rates[title] = _compute_rate(places, len(matched))
     return dict(sorted(rates.items()))
 
 
-def compared_rates(first: Mapping[str, Rate], second: Mapping[str, Rate]) -> Mapping[str, Rate]:
+def compare_rates(first: Mapping[str, Rate], second: Mapping[str, Rate]) -> Mapping[str, Rate]:
     """Return the second system's rates, with those of the first as the expected ones."""
     both = [title for title in second if title in first]
     return {title: Rate(second[title].found_E, first[title].found_E) for title in both}
 
 
-def _bucket(frequency: int) -> int:
+def _find_frequency_bucket(frequency: int) -> int:
     """Return the bucket of a frequency; it spans a factor of two."""
     return frequency.bit_length()
 
 
-def _shares_by_frequency(
+def _compute_shares_by_frequency(
     matched: Sequence[Sequence[Matched]], frequency: Counter[str]
 ) -> Mapping[int, float]:
     found: Counter[int] = Counter()
     total: Counter[int] = Counter()
     for row in matched:
         for one in row:
-            bucket = _bucket(frequency[one.word])
+            bucket = _find_frequency_bucket(frequency[one.word])
             found[bucket] += one.is_found
             total[bucket] += 1
     return {bucket: found[bucket] / count for bucket, count in total.items()}
 
 
-def _rate(places: Mapping[int, list[tuple[bool, float]]], examples: int) -> Rate:
+def _compute_rate(places: Mapping[int, list[tuple[bool, float]]], examples: int) -> Rate:
     found_E, expected_E = np.full((2, examples), np.nan)
     for place, values in places.items():
         found_E[place] = sum(is_found for is_found, _ in values) / len(values)

@@ -96,17 +96,17 @@ def plan_trials(
     if others:
         control = Gate(site, *others[int(rng.integers(len(others)))])
         found.append(Trial(GATE, Gate(site, layer, head), control))
-    areas = _heaviest_and_random(attention, layer, head, rng)
+    areas = _choose_heaviest_and_random_area(attention, layer, head, rng)
     if areas:
         bans = (Weigh(site, areas=(area,), layer=layer, head=head) for area in areas)
         found.append(Trial(BAN, *bans))
-    hidden = _hidden_and_random(trace, words, rng)
+    hidden = _choose_hidden_and_random_items(trace, words, rng)
     if hidden:
         found.append(Trial(HIDE, *(Hide("source", items) for items in hidden)))
     return found
 
 
-def _heaviest_and_random(
+def _choose_heaviest_and_random_area(
     attention: AttentionMap, layer: int, head: int, rng: np.random.Generator
 ) -> tuple[Area, Area] | None:
     """Return the area with the largest mean weight, and a random area with equally many items."""
@@ -121,7 +121,7 @@ def _heaviest_and_random(
     return attention.grid.area(heaviest), attention.grid.area(other)
 
 
-def _hidden_and_random(
+def _choose_hidden_and_random_items(
     trace: Trace, words: Sequence[str], rng: np.random.Generator
 ) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     """Return the items of the condition's words, and those of equally many random words."""
@@ -136,14 +136,14 @@ def _hidden_and_random(
     if not own or len(others) < len(own):
         return None
     drawn = rng.choice(len(others), len(own), replace=False)
-    return _items(own), _items([others[place] for place in drawn.tolist()])
+    return _list_items(own), _list_items([others[place] for place in drawn.tolist()])
 
 
-def _items(runs: Sequence[tuple[int, int]]) -> tuple[int, ...]:
+def _list_items(runs: Sequence[tuple[int, int]]) -> tuple[int, ...]:
     return tuple(item for start, end in runs for item in range(start, end))
 
 
-def repair_rate(
+def compute_repair_rate(
     kind: str, repaired: Sequence[bool], controls: Sequence[bool], rng: np.random.Generator
 ) -> Repair:
     """Return how often a change repairs, and its counterpart, with the interval of the difference.

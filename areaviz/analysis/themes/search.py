@@ -16,7 +16,11 @@ from areaviz.analysis.themes.halves import IntArray
 from areaviz.analysis.themes.material import BoolArray, FloatArray
 from areaviz.analysis.themes.quantities import Quantity
 from areaviz.analysis.themes.rates import Rate
-from areaviz.analysis.themes.statistics import jaccard, moments, welch_t
+from areaviz.analysis.themes.statistics import (
+    compute_jaccard_index,
+    compute_moments,
+    compute_welch_t,
+)
 from areaviz.analysis.themes.symptoms import Symptom
 
 # A candidate has Welch's t at most this, ...
@@ -80,7 +84,7 @@ def search_slices(
         return []
     found: list[SliceCandidate] = []
     for number, symptom in enumerate(symptoms):
-        for columns, t in _select(holds_HC, measured_C, symptom.values_E[half]):
+        for columns, t in _select_slices(holds_HC, measured_C, symptom.values_E[half]):
             found.append(SliceCandidate(number, columns, t))
     found.sort(key=lambda one: (one.t, one.symptom, one.columns))
     kept: list[SliceCandidate] = []
@@ -88,7 +92,7 @@ def search_slices(
     for one in found:
         known_H = np.isfinite(symptoms[one.symptom].values_E[half])
         mask_H = holds_HC[:, list(one.columns)].all(1) & known_H
-        if all(jaccard(mask_H, other_H) <= SAME for other_H in masks):
+        if all(compute_jaccard_index(mask_H, other_H) <= SAME for other_H in masks):
             kept.append(one)
             masks.append(mask_H)
         if len(kept) == MAX_SLICES:
@@ -96,7 +100,7 @@ def search_slices(
     return kept
 
 
-def _select(
+def _select_slices(
     holds_HC: npt.NDArray[np.float32], measured_C: BoolArray, values_H: FloatArray
 ) -> list[tuple[tuple[int, ...], float]]:
     """Select slices of one symptom, one after another, taking out the effect of each."""
@@ -106,7 +110,7 @@ def _select(
     left_H = values_H - np.nanmean(values_H)
     found: list[tuple[tuple[int, ...], float]] = []
     for _ in range(MAX_OF_SYMPTOM):
-        columns, t = _strongest(holds_HC, measured_C, left_H)
+        columns, t = _find_strongest_condition(holds_HC, measured_C, left_H)
         if t > MAX_T:
             break
         found.append((columns, t))
@@ -116,14 +120,14 @@ def _select(
     return found
 
 
-def _strongest(
+def _find_strongest_condition(
     holds_HC: npt.NDArray[np.float32], measured_C: BoolArray, values_H: FloatArray
 ) -> tuple[tuple[int, ...], float]:
     """Return the condition, or the conjunction of two, with the lowest t."""
-    moments_H3 = moments(values_H)
+    moments_H3 = compute_moments(values_H)
     total_3 = moments_H3.sum(0, dtype=float)
     variance = float(np.nanvar(values_H, ddof=1))
-    t_C, mean_C, count_C = welch_t(holds_HC.T @ moments_H3, total_3, variance)
+    t_C, mean_C, count_C = compute_welch_t(holds_HC.T @ moments_H3, total_3, variance)
     t_C[count_C < LEAST] = 0
     best = int(t_C.argmin())
     columns: tuple[int, ...] = (best,)
@@ -134,7 +138,7 @@ def _strongest(
     for first in np.argsort(t_C, kind="stable")[:PARENTS].tolist():
         rows = np.flatnonzero(holds_HC[:, first])
         both = holds_HC[rows].T @ moments_H3[rows]
-        t2_C, mean2_C, count2_C = welch_t(both, total_3, variance)
+        t2_C, mean2_C, count2_C = compute_welch_t(both, total_3, variance)
         with np.errstate(invalid="ignore"):
             is_weak = (mean2_C > LOWER * mean_C[first]) | (mean2_C > LOWER * mean_C)
             is_weak |= (count2_C < LEAST) | (count2_C > SMALLER * count_C[first])
@@ -173,7 +177,7 @@ def search_trends(
         values_H = quantity.values_E[half]
         best: TrendCandidate | None = None
         for column, symptom in enumerate(symptoms):
-            r, count = correlation(values_H, symptom.values_E[half])
+            r, count = compute_rank_correlation(values_H, symptom.values_E[half])
             t = -abs(r) * np.sqrt(count)
             if t < (best.t if best else MAX_T):
                 best = TrendCandidate(number, column, 1 if r > 0 else -1, float(t))
@@ -182,7 +186,7 @@ def search_trends(
     return found
 
 
-def correlation(first_H: FloatArray, second_H: FloatArray) -> tuple[float, int]:
+def compute_rank_correlation(first_H: FloatArray, second_H: FloatArray) -> tuple[float, int]:
     """Return Spearman's correlation of what both have and its count; 0 where there are too few."""
     known_H = np.isfinite(first_H) & np.isfinite(second_H)
     first, second = first_H[known_H], second_H[known_H]

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from areaviz.analysis.themes.conditions import MEASURE, Condition
-from areaviz.analysis.themes.details import frequent_words, further_symptoms
+from areaviz.analysis.themes.details import find_frequent_words, find_further_symptoms
 from areaviz.analysis.themes.material import BoolArray
 from areaviz.analysis.themes.measured import Measurements
 from areaviz.analysis.themes.proof import TREND, Tested
@@ -19,7 +19,7 @@ from areaviz.analysis.themes.theme import Theme
 from areaviz.drawing.labels import pluralise
 
 
-def describe(
+def describe_themes(
     tests: Sequence[Tested], measured: Measurements, places: Sequence[int], worse: int
 ) -> tuple[Theme, ...]:
     """Return themes in words, those that lose most points over all their examples first.
@@ -31,16 +31,16 @@ def describe(
         worse: the number of the system that is worse.
     """
     writer = _Writer(measured, places, worse)
-    themes = [writer.theme(one) for one in tests]
+    themes = [writer.describe(one) for one in tests]
 
-    def lost_points(theme: Theme) -> float:
+    def count_lost_points(theme: Theme) -> float:
         # A trend is about the fifth at its end.
         return theme.effect * (len(theme.places) or len(places) / 5)
 
-    return tuple(sorted(themes, key=lambda theme: (lost_points(theme), theme.statement)))
+    return tuple(sorted(themes, key=lambda theme: (count_lost_points(theme), theme.statement)))
 
 
-def joined_conditions(texts: Sequence[str]) -> str:
+def join_conditions(texts: Sequence[str]) -> str:
     """Return conditions joined by "and", whose common beginning is said once."""
     first, *rest = texts
     for start in ("the source has ", "the reference has "):
@@ -49,24 +49,24 @@ def joined_conditions(texts: Sequence[str]) -> str:
     return " and ".join([first, *rest])
 
 
-def signed(value: float) -> str:
+def format_signed(value: float) -> str:
     """Return a number of points with its sign, "−" before what is lost."""
     rounded = round(value)
     return f"{rounded:+d}".replace("-", "−") if rounded else "0"
 
 
-def per_cent(share: float) -> str:
+def format_per_cent(share: float) -> str:
     """Return a share as "70 %"."""
     return f"{100 * share:.0f} %"
 
 
-def _value(symptom: Symptom, value: float) -> str:
+def _format_value(symptom: Symptom, value: float) -> str:
     """Return a value of a symptom as people say it."""
     said = symptom.sign * value
-    return per_cent(said) if symptom.is_share else f"{said:.3g}"
+    return format_per_cent(said) if symptom.is_share else f"{said:.3g}"
 
 
-def _change(symptom: Symptom, change: float) -> str:
+def _describe_change(symptom: Symptom, change: float) -> str:
     """Return how a symptom changes from the better system to the worse one, as a verb."""
     said = symptom.sign * change
     size = f"{abs(said):.3g}"
@@ -95,28 +95,34 @@ class _Writer:
         """What the worse and the better system are called where two are compared."""
         return f"({self.worse + 1})", f"({2 - self.worse})"
 
-    def theme(self, test: Tested) -> Theme:
+    def describe(self, test: Tested) -> Theme:
         """Return a tested theme in words."""
         candidate = test.candidate
         if isinstance(candidate, SliceCandidate):
-            return self._slice(test, candidate)
+            return self._describe_slice(test, candidate)
         if isinstance(candidate, WordCandidate):
-            return self._words(test, candidate)
-        return self._trend(test, candidate)
+            return self._describe_words(test, candidate)
+        return self._describe_trend(test, candidate)
 
-    def _slice(self, test: Tested, candidate: SliceCandidate) -> Theme:
+    def _describe_slice(self, test: Tested, candidate: SliceCandidate) -> Theme:
         conditions = tuple(self.measured.conditions.known[column] for column in candidate.columns)
         symptom = self.measured.symptoms[candidate.symptom]
-        where = joined_conditions([one.text for one in conditions])
+        where = join_conditions([one.text for one in conditions])
         if self.measured.is_compared:
             worse, better = self.names
-            here, elsewhere = _change(symptom, test.inside), _change(symptom, test.outside)
+            here, elsewhere = (
+                _describe_change(symptom, test.inside),
+                _describe_change(symptom, test.outside),
+            )
             statement = (
                 f"Where {where}, “{symptom.title}” {here} from {better} to {worse}. Elsewhere it"
                 f" {elsewhere}"
             )
         else:
-            inside, outside = _value(symptom, test.inside), _value(symptom, test.outside)
+            inside, outside = (
+                _format_value(symptom, test.inside),
+                _format_value(symptom, test.outside),
+            )
             statement = f"Where {where}, {symptom.phrase.format(inside)}, elsewhere {outside}"
         is_about_model = any(one.kind == MEASURE for one in conditions)
         about = (
@@ -124,12 +130,12 @@ class _Writer:
             conditions,
             symptom.title,
             is_about_model,
-            self._details(test, candidate),
+            self._describe_details(test, candidate),
         )
-        return self._made(test, where, statement, symptom.points, about)
+        return self._make_theme(test, where, statement, symptom.points, about)
 
-    def _words(self, test: Tested, candidate: WordCandidate) -> Theme:
-        inside, outside = per_cent(test.inside), per_cent(test.outside)
+    def _describe_words(self, test: Tested, candidate: WordCandidate) -> Theme:
+        inside, outside = format_per_cent(test.inside), format_per_cent(test.outside)
         if self.measured.is_compared:
             worse, better = self.names
             statement = (
@@ -141,12 +147,12 @@ class _Writer:
                 f"{inside} of the references' {candidate.title} are found, against {outside} of"
                 " equally frequent words"
             )
-        details = self._written_instead(test.holds_E)
+        details = self._describe_words_written_instead(test.holds_E)
         where = f"the reference has {candidate.title}"
         about = (test.holds_E, (), "", False, details)
-        return self._made(test, where, statement, 100, about)
+        return self._make_theme(test, where, statement, 100, about)
 
-    def _trend(self, test: Tested, candidate: TrendCandidate) -> Theme:
+    def _describe_trend(self, test: Tested, candidate: TrendCandidate) -> Theme:
         quantity, symptom = (
             self.measured.quantities[candidate.quantity],
             self.measured.symptoms[candidate.symptom],
@@ -156,19 +162,25 @@ class _Writer:
         worst, best = (quantity.high, quantity.low)[:: 1 if is_high_worse else -1]
         if self.measured.is_compared:
             names = " is compared with ".join(self.names)
-            at_worst, at_best = _change(symptom, test.inside), _change(symptom, test.outside)
+            at_worst, at_best = (
+                _describe_change(symptom, test.inside),
+                _describe_change(symptom, test.outside),
+            )
             statement = (
                 f"{start}, the worse {names}: “{symptom.title}” {at_worst} in {worst} and"
                 f" {at_best} in {best}"
             )
         else:
-            inside, outside = _value(symptom, test.inside), _value(symptom, test.outside)
+            inside, outside = (
+                _format_value(symptom, test.inside),
+                _format_value(symptom, test.outside),
+            )
             worse = f"the worse: {symptom.phrase.format(inside)} in {worst}, {outside} in {best}"
             statement = f"{start}, {worse}"
         about = (np.zeros(len(test.holds_E), bool), (), symptom.title, False, "")
-        return self._made(test, start, statement, symptom.points, about)
+        return self._make_theme(test, start, statement, symptom.points, about)
 
-    def _made(
+    def _make_theme(
         self,
         test: Tested,
         title: str,
@@ -189,7 +201,7 @@ class _Writer:
         holds_E, conditions, symptom, is_about_model, details = about
         rows = np.flatnonzero(holds_E)
         places = tuple(self.places[row] for row in rows.tolist())
-        proof = self._proof(test, points, len(places))
+        proof = self._describe_proof(test, points, len(places))
         return Theme(
             title,
             statement,
@@ -204,25 +216,25 @@ class _Writer:
             test.halves,
         )
 
-    def _proof(self, test: Tested, points: float, count: int) -> str:
+    def _describe_proof(self, test: Tested, points: float, count: int) -> str:
         parts = []
         if test.family != TREND:
             parts.append(pluralise(count, "example"))
-            low, high = signed(points * test.low), signed(points * test.high)
+            low, high = format_signed(points * test.low), format_signed(points * test.high)
             parts.append(f"held out {low} to {high} points")
         halves = "both halves" if test.halves == 2 else "one half"
         q = "q < 0.001" if test.q < 0.001 else f"q = {test.q:.3f}"
         return ", ".join([*parts, q, halves])
 
-    def _details(self, test: Tested, candidate: SliceCandidate) -> str:
-        further = further_symptoms(test.holds_E, self.measured.symptoms, candidate.symptom)
-        missing = frequent_words(test.holds_E, self._missing, self.measured.spelling)
+    def _describe_details(self, test: Tested, candidate: SliceCandidate) -> str:
+        further = find_further_symptoms(test.holds_E, self.measured.symptoms, candidate.symptom)
+        missing = find_frequent_words(test.holds_E, self._missing, self.measured.spelling)
         parts = [f"Also worse: {', '.join(further)}."] if further else []
         parts += [f"Missing: {missing}."] if missing else []
-        return " ".join(filter(None, (*parts, self._written_instead(test.holds_E))))
+        return " ".join(filter(None, (*parts, self._describe_words_written_instead(test.holds_E))))
 
-    def _written_instead(self, holds_E: BoolArray) -> str:
-        instead = frequent_words(holds_E, self._surplus, self.measured.spelling)
+    def _describe_words_written_instead(self, holds_E: BoolArray) -> str:
+        instead = find_frequent_words(holds_E, self._surplus, self.measured.spelling)
         return f"Written instead: {instead}." if instead else ""
 
     @cached_property

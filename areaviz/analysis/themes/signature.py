@@ -118,7 +118,7 @@ def find_signature(
     """
     if min(map(len, (*chosen_in, *stated_in))) < LEAST:
         return None
-    difference_KLH = _standardised(*(np.stack(list(side)) for side in chosen_in))
+    difference_KLH = _standardise_difference(*(np.stack(list(side)) for side in chosen_in))
     place = np.unravel_index(int(np.abs(difference_KLH).argmax()), difference_KLH.shape)
     measure, layer, head = (int(number) for number in place)
     inside_X, outside_X = (
@@ -127,15 +127,15 @@ def find_signature(
     drawn = []
     for side_X in (inside_X, outside_X):
         drawn.append(side_X[rng.integers(0, len(side_X), (len(side_X), RESAMPLES))])
-    low, high = np.percentile(_standardised(*drawn), [2.5, 97.5])
-    difference = float(_standardised(inside_X, outside_X))
+    low, high = np.percentile(_standardise_difference(*drawn), [2.5, 97.5])
+    difference = float(_standardise_difference(inside_X, outside_X))
     sizes = len(inside_X), len(outside_X)
     return Signature(
         site, layer, head, HEAD_MEASURES[measure], difference, float(low), float(high), *sizes
     )
 
 
-def _standardised(inside: HeadArray, outside: HeadArray) -> HeadArray:
+def _standardise_difference(inside: HeadArray, outside: HeadArray) -> HeadArray:
     """Return the difference of the means in pooled standard deviations, along the first axis."""
     variance = (inside.var(0, ddof=1) + outside.var(0, ddof=1)) / 2
     difference = inside.mean(0) - outside.mean(0)

@@ -20,14 +20,14 @@ EPSILON = 1e-9
 Interval = tuple[float, float]
 
 
-def moments(values_N: FloatArray) -> npt.NDArray[np.float32]:
+def compute_moments(values_N: FloatArray) -> npt.NDArray[np.float32]:
     """Return count, value and square of each value [N, 3], zeros where it is NaN."""
     known_N = np.isfinite(values_N)
     filled_N = np.where(known_N, values_N, 0.0)
     return np.stack([known_N, filled_N, filled_N**2], axis=1).astype(np.float32)
 
 
-def welch_t(
+def compute_welch_t(
     inside_C3: npt.NDArray[np.floating], total_3: FloatArray, variance: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return Welch's t of each slice against all other examples, with its mean and count.
@@ -38,7 +38,7 @@ def welch_t(
     least half of the whole's.
 
     Args:
-        inside_C3: sums of `moments` inside each slice.
+        inside_C3: sums of `compute_moments` inside each slice.
         total_3: the sums of all examples.
         variance: of all values.
 
@@ -58,7 +58,7 @@ def welch_t(
     return np.nan_to_num(t_C, posinf=0, neginf=0), mean_C, count_C
 
 
-def permutation_p(
+def compute_permutation_p(
     slices: Sequence[tuple[FloatArray, BoolArray]], rng: np.random.Generator
 ) -> list[float]:
     """Return for each slice the probability that chance makes its mean as low.
@@ -104,10 +104,10 @@ def sign_flip_p(differences_N: FloatArray, rng: np.random.Generator) -> float:
 def mean_interval(values_N: FloatArray, rng: np.random.Generator) -> Interval:
     """Return the 95 % interval of a mean, by the bootstrap (Efron 1979)."""
     drawn = rng.integers(0, len(values_N), (RESAMPLES, len(values_N)))
-    return _percentiles(values_N[drawn].mean(1))
+    return _find_percentiles(values_N[drawn].mean(1))
 
 
-def difference_interval(
+def bootstrap_difference_interval(
     first_N: FloatArray, second_N: FloatArray, rng: np.random.Generator
 ) -> Interval:
     """Return the 95 % interval of the first mean less the second, by the bootstrap."""
@@ -115,15 +115,15 @@ def difference_interval(
     for values_N in (first_N, second_N):
         drawn = rng.integers(0, len(values_N), (RESAMPLES, len(values_N)))
         means.append(values_N[drawn].mean(1))
-    return _percentiles(means[0] - means[1])
+    return _find_percentiles(means[0] - means[1])
 
 
-def _percentiles(means: FloatArray) -> Interval:
+def _find_percentiles(means: FloatArray) -> Interval:
     low, high = np.percentile(means, [2.5, 97.5])
     return float(low), float(high)
 
 
-def false_discovery_q(p_values: Sequence[float]) -> list[float]:
+def compute_false_discovery_q(p_values: Sequence[float]) -> list[float]:
     """Return the q value of each p value (Benjamini and Hochberg 1995)."""
     p_K = np.asarray(p_values, float)
     order = np.argsort(p_K)
@@ -134,6 +134,6 @@ def false_discovery_q(p_values: Sequence[float]) -> list[float]:
     return [float(q) for q in q_K]
 
 
-def jaccard(first_N: BoolArray, second_N: BoolArray) -> float:
+def compute_jaccard_index(first_N: BoolArray, second_N: BoolArray) -> float:
     """Return the number of examples in both slices divided by the number in either."""
     return float((first_N & second_N).sum() / max(1, (first_N | second_N).sum()))

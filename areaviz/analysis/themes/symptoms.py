@@ -56,20 +56,27 @@ def find_symptoms(written: Written, pairs: Sequence[Pair]) -> tuple[Symptom, ...
         written: the outputs of the system and their measurements.
         pairs: each output with its closest reference.
     """
-    found = [_of_score(score.title, score.values, score.better) for score in written.scores]
+    found = [
+        _make_score_symptom(score.title, score.values, score.better) for score in written.scores
+    ]
     if any(pair.reference for pair in pairs):
         known = [pair if pair.reference else None for pair in pairs]
-        found += [*_of_words(known), *_of_form(known), _of_ends(known), *_of_classes(known)]
+        found += [
+            *_list_word_symptoms(known),
+            *_list_form_symptoms(known),
+            _make_ending_symptom(known),
+            *_list_word_class_symptoms(known),
+        ]
     return tuple(one for one in found if np.isfinite(one.values_E).any())
 
 
-def _of_score(title: str, values_E: FloatArray, better: str) -> Symptom:
+def _make_score_symptom(title: str, values_E: FloatArray, better: str) -> Symptom:
     sign = -1 if better == "low" else 1
     phrase = f"the mean {title} is {{}}"
     return Symptom(title, phrase, sign * values_E, is_share=False, sign=sign)
 
 
-def _of_words(pairs: Sequence[Pair | None]) -> list[Symptom]:
+def _list_word_symptoms(pairs: Sequence[Pair | None]) -> list[Symptom]:
     recall_E: list[float] = []
     precision_E: list[float] = []
     accents_E: list[float] = []
@@ -104,7 +111,7 @@ def _of_words(pairs: Sequence[Pair | None]) -> list[Symptom]:
     ]
 
 
-def _of_form(pairs: Sequence[Pair | None]) -> list[Symptom]:
+def _list_form_symptoms(pairs: Sequence[Pair | None]) -> list[Symptom]:
     short_E: list[float] = []
     long_E: list[float] = []
     repeated_E: list[float] = []
@@ -117,9 +124,9 @@ def _of_form(pairs: Sequence[Pair | None]) -> list[Symptom]:
         written, wanted = len(pair.output), len(pair.reference)
         short_E.append(min(1.0, written / wanted) - 1)
         long_E.append(min(1.0, wanted / max(1, written)) - 1)
-        surplus = max(0, _repeated_pairs(pair.output) - _repeated_pairs(pair.reference))
+        surplus = max(0, _count_repeated_pairs(pair.output) - _count_repeated_pairs(pair.reference))
         repeated_E.append(-surplus / max(1, written))
-        order_E.append(_order(pair))
+        order_E.append(_measure_common_order(pair))
     return [
         Symptom(
             "missing length",
@@ -147,13 +154,13 @@ def _of_form(pairs: Sequence[Pair | None]) -> list[Symptom]:
     ]
 
 
-def _of_ends(pairs: Sequence[Pair | None]) -> Symptom:
+def _make_ending_symptom(pairs: Sequence[Pair | None]) -> Symptom:
     ends_E = [float(pair.has_same_end) if pair else np.nan for pair in pairs]
     phrase = "{} of the outputs end as the reference does, with or without a full stop"
     return Symptom("end mark as in the reference", phrase, np.array(ends_E))
 
 
-def _of_classes(pairs: Sequence[Pair | None]) -> list[Symptom]:
+def _list_word_class_symptoms(pairs: Sequence[Pair | None]) -> list[Symptom]:
     found = []
     for kind in WORD_CLASSES:
         shares_E = np.full(len(pairs), np.nan)
@@ -167,21 +174,21 @@ def _of_classes(pairs: Sequence[Pair | None]) -> list[Symptom]:
     return found
 
 
-def _repeated_pairs(words: Sequence[str]) -> int:
+def _count_repeated_pairs(words: Sequence[str]) -> int:
     """Return how many pairs of neighbouring words repeat an earlier pair of the text."""
     pairs = list(pairwise(words))
     return len(pairs) - len(set(pairs))
 
 
-def _order(pair: Pair) -> float:
+def _measure_common_order(pair: Pair) -> float:
     """Return the share of common words in the reference's order, NaN for few or too many words."""
     shared = pair.shared
     if shared < 3 or max(len(pair.output), len(pair.reference)) > MAX_ORDERED:
         return np.nan
-    return longest_common_run(pair.output, pair.reference) / shared
+    return measure_longest_common_subsequence(pair.output, pair.reference) / shared
 
 
-def longest_common_run(first: Sequence[str], second: Sequence[str]) -> int:
+def measure_longest_common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
     """Return the length of the longest common subsequence of two sequences of words.
 
     The bits of one integer hold a row of the usual table of lengths, so a row takes only a few

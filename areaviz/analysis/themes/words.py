@@ -16,7 +16,7 @@ _WORD = re.compile(
 )
 
 
-def cased_words(text: str) -> list[str]:
+def split_keeping_case(text: str) -> list[str]:
     """Return the words of a text as they are written, without punctuation."""
     return _WORD.findall(text)
 
@@ -26,14 +26,14 @@ def lower_words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-def usual_spelling(texts: Iterable[str]) -> Mapping[str, str]:
+def find_usual_spelling(texts: Iterable[str]) -> Mapping[str, str]:
     """Return the usual spelling of words, by their lower case: "menschen" as "Menschen".
 
     The first word of a text is not counted, because it is capitalised in any case.
     """
     counts: Counter[str] = Counter()
     for text in texts:
-        counts.update(cased_words(text)[1:])
+        counts.update(split_keeping_case(text)[1:])
     spelling: dict[str, str] = {}
     for word, _ in sorted(counts.items(), key=lambda item: (item[1], item[0])):
         spelling[word.lower()] = word
@@ -63,7 +63,7 @@ class WordClass:
     words: frozenset[str]
 
 
-def _class(one: str, two: str, plural: str, words: str) -> WordClass:
+def _make_word_class(one: str, two: str, plural: str, words: str) -> WordClass:
     return WordClass(one, two, plural, frozenset(words.split()))
 
 
@@ -99,12 +99,14 @@ leuten menschen mensch person personen baby babys homme hommes femme femmes gar�
 filles enfant enfants gens personnes bébé dame dames
 """
 WORD_CLASSES = (
-    _class("a colour", "two colours", "colours", _COLOURS),
-    _class("a number word", "two number words", "number words", _NUMBERS),
-    _class("a negation", "two negations", "negations", _NEGATIONS),
-    _class("a word of place", "two words of place", "words of place", _PLACES),
-    _class("a person", "two persons", "words for persons", _PERSONS),
-    _class('"and" or "or"', '"and" or "or" twice', '"and" and "or"', "and or und oder et ou"),
+    _make_word_class("a colour", "two colours", "colours", _COLOURS),
+    _make_word_class("a number word", "two number words", "number words", _NUMBERS),
+    _make_word_class("a negation", "two negations", "negations", _NEGATIONS),
+    _make_word_class("a word of place", "two words of place", "words of place", _PLACES),
+    _make_word_class("a person", "two persons", "words for persons", _PERSONS),
+    _make_word_class(
+        '"and" or "or"', '"and" or "or" twice', '"and" and "or"', "and or und oder et ou"
+    ),
 )
 # Quotation marks of several languages.
 QUOTES = frozenset('"“”„«»')

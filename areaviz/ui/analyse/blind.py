@@ -8,8 +8,8 @@ from dataclasses import replace
 import pandas as pd
 import streamlit as st
 
-from areaviz.analysis.blind import alias_of, key_table, shuffle_systems
-from areaviz.analysis.table import measures_of
+from areaviz.analysis.blind import build_key_table, name_alias, shuffle_systems
+from areaviz.analysis.table import list_measures
 from areaviz.notes.error_spans import Judgement
 from areaviz.notes.store_schema import LONGEST_NAME
 from areaviz.ui.analyse.notes import AUTHOR
@@ -99,14 +99,14 @@ def _shuffled(rater: str, systems: Systems) -> Systems:
     names, found, runs = systems.names, [], []
     for number, place in enumerate(shuffle_systems(systems.dataset.digest, rater, names)):
         one = systems.analyses[place]
-        found.append(replace(one, title=alias_of(number), name=names[place]))
+        found.append(replace(one, title=name_alias(number), name=names[place]))
         runs.append(systems.runs[place])
     return Systems(systems.dataset, tuple(found), tuple(runs))
 
 
 def without_measures(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table of examples without metrics, which would influence raters."""
-    names = measures_of(table)
+    names = list_measures(table)
     return table.drop(columns=[one for one in table if str(one).rpartition("_")[0] in names])
 
 
@@ -130,6 +130,6 @@ def show_key(systems: Systems) -> None:
         return
     with st.expander("Key of blind rating", key="blind_key", type="compact"):
         st.caption("What each rater sees in place of the names while rating is blind.")
-        rows = key_table(digest, raters, systems.names)
-        heads = ["Rater", *(alias_of(number) for number in range(len(systems)))]
+        rows = build_key_table(digest, raters, systems.names)
+        heads = ["Rater", *(name_alias(number) for number in range(len(systems)))]
         read_table(pd.DataFrame([tuple(map(escaped, row)) for row in rows], columns=heads))

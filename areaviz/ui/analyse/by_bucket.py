@@ -14,13 +14,13 @@ import streamlit as st
 from areaviz.analysis.buckets import (
     BUCKETINGS,
     Frequency,
+    bucket_by_metadata,
+    bucket_by_values,
     bucket_table,
-    bucketings,
-    by_metadata,
-    by_values,
-    word_table,
+    build_word_table,
+    list_bucketings,
 )
-from areaviz.analysis.table import measures_of, metadata_of
+from areaviz.analysis.table import list_measures, list_metadata_columns
 from areaviz.drawing.numbers import number_text
 from areaviz.ui.analyse.brush import filter_rows, place_of
 from areaviz.ui.analyse.state import AnalysePage, Kept, keep_rows, let_go
@@ -94,7 +94,7 @@ def _chosen(page: AnalysePage, table: pd.DataFrame, runs: int, corpus: Frequency
     names = dict(CORPUS) if has_references else {}
     if has_references:
         kinds[WORDS] = "Frequency of words"
-    measures = measures_of(table)
+    measures = list_measures(table)
     names |= {name: f"{measure.title}, mean" for name, measure in measures.items()}
     # Offer buckets by the values of the metric that sorts the table, such as a score from a file.
     own, column = None, page.state.measure
@@ -102,19 +102,19 @@ def _chosen(page: AnalysePage, table: pd.DataFrame, runs: int, corpus: Frequency
         run = column.rpartition("_")[2]
         mark = "change" if run == "change" else f"({int(run) + 1})" if runs > 1 else ""
         title = f"{measures[column.rpartition('_')[0]].title} {mark}".strip()
-        own = by_values(table, column, title)
+        own = bucket_by_values(table, column, title)
         if own:
             kinds[MEASURE] = title
-    ways = dict(bucketings(corpus))
-    for name, title in metadata_of(table).items():
-        if by := by_metadata(table, name, title):
+    ways = dict(list_bucketings(corpus))
+    for name, title in list_metadata_columns(table).items():
+        if by := bucket_by_metadata(table, name, title):
             ways[name], kinds[name] = by, title
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         kind = page.segments("Sort by", "bucket", kinds)
         if kind == WORDS:
             who = "references have" if corpus is None else "the corpus has"
             return Buckets(
-                word_table(table, runs, corpus),
+                build_word_table(table, runs, corpus),
                 kind,
                 "f1",
                 WORDS,

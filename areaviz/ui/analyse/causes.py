@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from areaviz.analysis.themes.causes import Cause, Runner, find_cause
-from areaviz.analysis.themes.causes_of_lists import Causes, cause_key, is_about_input
+from areaviz.analysis.themes.causes_of_lists import Causes, is_about_input, make_cause_key
 from areaviz.analysis.themes.material import Material
 from areaviz.analysis.themes.theme import Theme, Themes
 from areaviz.backend.base import Backend, Caller
@@ -91,7 +91,7 @@ def show_cause(page: AnalysePage, look: Look, themes: Themes, theme: Theme) -> N
 
 
 def _key(look: Look, themes: Themes, theme: Theme) -> str:
-    return f"{look.digest} {cause_key(themes, theme)}"
+    return f"{look.digest} {make_cause_key(themes, theme)}"
 
 
 def _found(look: Look, themes: Themes, theme: Theme) -> Cause:

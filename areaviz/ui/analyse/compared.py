@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from areaviz.analysis.table import measures_of
-from areaviz.analysis.word_diff import ADDED, MISSING, SAME, Piece, closest_text, compare_words
+from areaviz.analysis.table import list_measures
+from areaviz.analysis.word_diff import ADDED, MISSING, SAME, Piece, compare_words, find_closest_text
 from areaviz.data.examples import Example
 from areaviz.drawing.numbers import three_digits
 from areaviz.ui.analyse.state import AnalysePage
@@ -71,7 +71,7 @@ def _outputs(place: int, systems: Systems, table: pd.DataFrame) -> list[Output]:
 def _scores(table: pd.DataFrame, place: int, number: int) -> str:
     """Return the scores of one output as text, "" if there are none."""
     found = []
-    for name, measure in measures_of(table).items():
+    for name, measure in list_measures(table).items():
         column = f"{name}_{number}"
         if measure.better and column in table and place in table.index:
             value = float(table[column].to_numpy(float)[table.index.get_loc(place)])
@@ -103,7 +103,7 @@ def _base_text(base: str, number: int, example: Example, outputs: Sequence[Outpu
     Of several references it is the closest one.
     """
     if base == REFERENCE:
-        return example.references[closest_text(example.references, outputs[number].text)]
+        return example.references[find_closest_text(example.references, outputs[number].text)]
     if base == NOTHING or int(base) == number:
         return None
     return outputs[int(base)].text

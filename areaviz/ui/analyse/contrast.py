@@ -9,12 +9,12 @@ import streamlit as st
 
 from areaviz.analysis.contrast import (
     Gram,
-    corpus_change,
+    compare_corpus_scores,
     count_wins,
-    distinguishing_ngrams,
+    find_distinguishing_ngrams,
     mean_change,
 )
-from areaviz.analysis.table import measures_of, with_changes
+from areaviz.analysis.table import list_measures, with_changes
 from areaviz.drawing.numbers import number_text
 from areaviz.ui.analyse.brush import filter_rows
 from areaviz.ui.analyse.state import AnalysePage, Kept
@@ -79,7 +79,7 @@ def draw_comparison(page: AnalysePage, table: pd.DataFrame, titles: Sequence[str
 def _changes(table: pd.DataFrame) -> pd.DataFrame:
     """Return wins and mean changes, one row per metric."""
     rows = []
-    for name, measure in measures_of(table).items():
+    for name, measure in list_measures(table).items():
         change = table[f"{name}_change"].to_numpy(float)
         counts = [f"{count:,}" for count in count_wins(change, measure.better)]
         if not measure.better:
@@ -92,7 +92,7 @@ def _changes(table: pd.DataFrame) -> pd.DataFrame:
 
 def _test(table: pd.DataFrame, pair: tuple[int, int]) -> None:
     with st.spinner("Drawing 1,000 sets"):
-        st.session_state[TEST] = (_mark(table, pair), corpus_change(table, pair))
+        st.session_state[TEST] = (_mark(table, pair), compare_corpus_scores(table, pair))
 
 
 def _tested(table: pd.DataFrame, pair: tuple[int, int]) -> None:
@@ -118,7 +118,7 @@ def _mark(table: pd.DataFrame, pair: tuple[int, int]) -> int:
 def _grams(page: AnalysePage, table: pd.DataFrame) -> None:
     """Draw the words that one system matches more often; a click filters the examples."""
     size = page.segments("Words in a row", "gram", SIZES)
-    sides = distinguishing_ngrams(table, size, (page.state.first, page.state.second))
+    sides = find_distinguishing_ngrams(table, size, (page.state.first, page.state.second))
     marks = _marks(page)
     for side, (column, found) in enumerate(zip(st.columns(2, gap="medium"), sides, strict=True)):
         with column:

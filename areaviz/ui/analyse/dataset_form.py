@@ -15,7 +15,7 @@ import streamlit as st
 
 from areaviz.analysis.buckets import Frequency, read_corpus
 from areaviz.analysis.reader_files import ReaderFiles, set_id
-from areaviz.analysis.rows import analyses_folder
+from areaviz.analysis.rows import find_analyses_folder
 from areaviz.analysis.table import score_columns, score_measure
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.examples import Dataset, Files, content_digest
@@ -123,7 +123,7 @@ def _earlier_set(page: AnalysePage) -> ChosenSet:
         place = st.empty()
         st.button("Choose other files", on_click=_choose_anew, args=(page,))
     if held is None or held.address != page.state.own:
-        kept = ReaderFiles(analyses_folder(), reader_mark())
+        kept = ReaderFiles(find_analyses_folder(), reader_mark())
         files, roles = kept.open_set(page.state.own)
     else:
         files, roles = held.files or {}, held.chosen

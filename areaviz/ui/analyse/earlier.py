@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from areaviz.analysis.reader_files import Entry, ReaderFiles
-from areaviz.analysis.rows import analyses_folder
+from areaviz.analysis.rows import find_analyses_folder
 from areaviz.ui.analyse.dataset_form import ChosenSet
 from areaviz.ui.analyse.state import BLIND, EXAMPLE, SET, AnalysePage
 from areaviz.ui.analyse.stored import Analysis
@@ -25,7 +25,7 @@ FIRST = 5
 
 def reader_files() -> ReaderFiles:
     """Return this user's files on the server."""
-    return ReaderFiles(analyses_folder(), reader_mark(), visitor().address)
+    return ReaderFiles(find_analyses_folder(), reader_mark(), visitor().address)
 
 
 def address(chosen: ChosenSet, analyses: Sequence[Analysis]) -> dict[str, str]:
@@ -85,7 +85,7 @@ def earlier_analyses(now: Mapping[str, str]) -> None:
 def _tell_evicted() -> None:
     """Name the user's datasets removed to make room, until the user has dismissed the message."""
     own = reader_files()
-    names = own.evicted_sets()
+    names = own.list_evicted_sets()
     if not names:
         return
     listed = shortened(", ".join(f"“{visible(name)}”" for name in names), 200)

@@ -8,7 +8,7 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from areaviz.analysis.table import metadata_of, table_csv
+from areaviz.analysis.table import format_table_as_csv, list_metadata_columns
 from areaviz.backend.base import Backend
 from areaviz.data.examples import Example
 from areaviz.drawing.numbers import number_text
@@ -92,7 +92,7 @@ def _columns(page: AnalysePage, table: pd.DataFrame, runs: int) -> dict[str, str
             titles[f"output_{run}"] = f"Output{run_mark(run, runs)}"
         titles[f"error_{run}"] = f"Not run{run_mark(run, runs)}"
     titles |= {"reference": "Reference"}
-    titles |= {name: visible(title) for name, title in metadata_of(table).items()}
+    titles |= {name: visible(title) for name, title in list_metadata_columns(table).items()}
     titles |= {name: title for name, title in measures.items() if name not in titles}
     return {name: title for name, title in titles.items() if _has_values(table, name)}
 
@@ -113,7 +113,7 @@ def _turn_pages(page: AnalysePage, first: int, count: int) -> None:
 def table_button(page: AnalysePage, table: pd.DataFrame, runs: int) -> None:
     """Draw a button that downloads the listed examples with texts, outputs and metrics."""
     pair = (page.state.first, page.state.second) if runs > 2 else None
-    make = partial(table_csv, table, pair)
+    make = partial(format_table_as_csv, table, pair)
     download_button("Table as CSV", make, "areaviz-analysis.csv", "text/csv", "analyse_csv")
 
 

@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from areaviz.analysis.marked_files import FORMATS as MARKED_FORMATS
-from areaviz.analysis.marked_files import judgements_in_set, read_judgements
+from areaviz.analysis.marked_files import read_judgements, read_judgements_of_set
 from areaviz.analysis.pearmut_export import MAX_RATERS, PROTOCOLS, to_campaign
 from areaviz.analysis.wmt_export import to_wmt
 from areaviz.notes.annotations import Annotation, Annotations
@@ -96,7 +96,7 @@ def offer_marks(chosen: ChosenSet, systems: Systems) -> None:
 
 def _bring_in(chosen: ChosenSet, names: Sequence[str]) -> None:
     with defer_errors("importing the ratings", SET_PROBLEM):
-        found = judgements_in_set(chosen.marked, chosen.dataset, names)
+        found = read_judgements_of_set(chosen.marked, chosen.dataset, names)
         merged = note_store().judgements.merge(found, reader_mark())
         st.toast(f"{counted(merged.new, 'judged output')} imported.")
 

@@ -11,7 +11,7 @@ import streamlit as st
 from areaviz.analysis.colour_groups import colour_columns, colour_groups
 from areaviz.analysis.contrast import find_joint_failures
 from areaviz.analysis.reported import USUAL
-from areaviz.analysis.table import measures_of, metadata_of
+from areaviz.analysis.table import list_measures, list_metadata_columns
 from areaviz.data.metadata import MAX_CATEGORIES
 from areaviz.ui.analyse.brush import brushed_bars, brushed_points
 from areaviz.ui.analyse.state import AS_GIVEN, BEST, WORST, AnalysePage, let_go
@@ -26,7 +26,7 @@ def run_mark(run: int, runs: int) -> str:
 def measure_titles(table: pd.DataFrame, runs: int) -> dict[str, str]:
     """Return the titles of a table's metrics, by the names of their columns."""
     titles = {}
-    for name, measure in measures_of(table).items():
+    for name, measure in list_measures(table).items():
         for run in range(runs):
             titles[f"{name}_{run}"] = measure.title + run_mark(run, runs)
         titles[f"{name}_change"] = f"{measure.title}, change"
@@ -53,7 +53,7 @@ def searched(page: AnalysePage, table: pd.DataFrame, runs: int) -> pd.DataFrame:
     table = _found(table, wanted)
     if table.empty:
         return table
-    groups = colour_groups(table, colour, metadata_of(table)[colour]) if colour else {}
+    groups = colour_groups(table, colour, list_metadata_columns(table)[colour]) if colour else {}
     if against is None:
         return brushed_bars(page, table, chosen, titles[chosen], groups)
     names = titles[against], titles[chosen]
@@ -71,7 +71,7 @@ def _chosen_colour(page: AnalysePage, table: pd.DataFrame) -> str | None:
 
 def first_measure(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
     """Return the metric with which the table opens, of two systems a change if there is one."""
-    known = [name for name, one in measures_of(table).items() if one.better]
+    known = [name for name, one in list_measures(table).items() if one.better]
     if USUAL in known:
         known.insert(0, USUAL)
     columns = [f"{name}_change" for name in known]
@@ -81,7 +81,7 @@ def first_measure(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
 def with_metadata(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
     """Draw a filter by metadata, and return the rows with the chosen values."""
     titles = {}
-    for name, title in metadata_of(table).items():
+    for name, title in list_metadata_columns(table).items():
         # Numbers that all differ and free texts have no values to choose from.
         if len(_choices(table[name])) > 1:
             titles[name] = visible(title)
@@ -175,7 +175,7 @@ def failing_rows(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
         everybody = "both" if f"{name}_2" not in table else "all systems"
         is_wanted = page.widget(st.toggle, f"Only where {everybody} fail", "both_fail")
         if is_wanted and np.isfinite(limit):
-            title = measures_of(table)[name].title
+            title = list_measures(table)[name].title
             beyond = "at least" if better == "low" else "at most"
             st.caption(
                 f"{counted(len(places), 'example')} with a {title} of {everybody} of {beyond}"
@@ -198,7 +198,7 @@ def kept_rows(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
 
 def _better(table: pd.DataFrame, column: str) -> str:
     """Return which values of a metric are better: "high", "low" or "" if neither."""
-    measure = measures_of(table).get(column.rpartition("_")[0])
+    measure = list_measures(table).get(column.rpartition("_")[0])
     return measure.better if measure else ""
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from areaviz.analysis.rows import analyses_folder
+from areaviz.analysis.rows import find_analyses_folder
 from areaviz.analysis.shared_links import Mode, SharedLink, SharedLinks
 from areaviz.trace.errors import InputError
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 def shared_links() -> SharedLinks:
     """Return the links of all users."""
-    return SharedLinks(analyses_folder())
+    return SharedLinks(find_analyses_folder())
 
 
 def see_by(token: str) -> None:

@@ -9,7 +9,12 @@ import pandas as pd
 import streamlit as st
 
 from areaviz.analysis.buckets import Frequency
-from areaviz.analysis.judged import agreement, judged_scores, kinds_of_errors, of_outputs
+from areaviz.analysis.judged import (
+    average_ratings,
+    compute_agreement,
+    count_error_kinds,
+    group_by_example,
+)
 from areaviz.analysis.report import report_page
 from areaviz.analysis.reported import MAX_SYSTEMS, Report
 from areaviz.analysis.table import with_scores
@@ -31,7 +36,7 @@ def measured(systems: Systems, judgements: Sequence[Judgement]) -> pd.DataFrame:
     """Return the table of examples with the scores from files and from raters."""
     more = []
     for analysis, judged in zip(systems.analyses, _judged(systems, judgements), strict=True):
-        scores = judged_scores(judged, len(systems.dataset.examples))
+        scores = average_ratings(judged, len(systems.dataset.examples))
         more.append({**analysis.scores, **scores})
     return with_scores(examples_table(systems.runs), more)
 
@@ -39,7 +44,7 @@ def measured(systems: Systems, judgements: Sequence[Judgement]) -> pd.DataFrame:
 def _judged(systems: Systems, judgements: Sequence[Judgement]) -> list[dict[int, list[Judgement]]]:
     """Return the ratings of each system's present outputs, by index of the example."""
     names = zip(systems.names, systems.runs, strict=True)
-    return [of_outputs(judgements, name, run.rows) for name, run in names]
+    return [group_by_example(judgements, name, run.rows) for name, run in names]
 
 
 def raters(systems: Systems, judgements: Sequence[Judgement]) -> None:
@@ -53,7 +58,7 @@ def raters(systems: Systems, judgements: Sequence[Judgement]) -> None:
             " critical 25."
         )
         kinds = []
-        for category, severity, counts in kinds_of_errors(judged)[:KINDS]:
+        for category, severity, counts in count_error_kinds(judged)[:KINDS]:
             kinds.append((category, severity, *map(str, counts)))
         heads = ["Category", "Severity"]
         for run, one in enumerate(systems.analyses):
@@ -63,7 +68,7 @@ def raters(systems: Systems, judgements: Sequence[Judgement]) -> None:
 
 
 def _agreement(judgements: Sequence[Judgement]) -> None:
-    found = agreement(judgements)
+    found = compute_agreement(judgements)
     if not found:
         st.caption("No output was judged by two raters, so nobody knows how far they agree.")
         return

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from areaviz.analysis.contrast import Gram, distinguishing_ngrams
+from areaviz.analysis.contrast import Gram, find_distinguishing_ngrams
 from areaviz.analysis.stored_analysis import MODELS
 from areaviz.analysis.word_diff import ADDED, MISSING, SAME, compare_words
 from areaviz.drawing.numbers import number_text
@@ -92,7 +92,7 @@ def _marked(base: str, text: str, colour: str) -> str:
 def draw_words(table: pd.DataFrame) -> None:
     """Draw the words that one system alone gets right."""
     references = " ".join(table["reference"])
-    for system, found in zip("AB", distinguishing_ngrams(table, 1), strict=True):
+    for system, found in zip("AB", find_distinguishing_ngrams(table, 1), strict=True):
         alone = _alone(found)
         if alone:
             st.markdown(f"**Words that only {system} gets right**")

@@ -9,7 +9,7 @@ from pathlib import Path
 import streamlit as st
 
 from areaviz.analysis.retention import own_analyses
-from areaviz.analysis.rows import analyses_folder, remove_rows, rows_path
+from areaviz.analysis.rows import find_analyses_folder, find_rows_path, remove_rows
 from areaviz.data.examples import Dataset
 from areaviz.ui.analyse.dataset_form import ChosenSet, delete_files
 from areaviz.ui.analyse.earlier import reader_files
@@ -47,7 +47,7 @@ def _earlier(dataset: Dataset, analyses: Sequence[Analysis]) -> None:
     """Offer analyses and notes of versions that identified datasets by picture names."""
     earlier = dataset.earlier_digest
     headers = [analysis.header for analysis in analyses if analysis.header]
-    paths = [rows_path(replace(header, digest=earlier)) for header in headers]
+    paths = [find_rows_path(replace(header, digest=earlier)) for header in headers]
     there = ", ".join(path.name for path in paths if path.exists())
     if there:
         st.caption(
@@ -109,7 +109,7 @@ def _delete_rows(page: AnalysePage, paths: Sequence[Path]) -> None:
 def _delete_all(page: AnalysePage, digest: str) -> None:
     mark, analyses = reader_mark(), 0
     with defer_errors("deleting what is yours", PROBLEM):
-        for path, header in own_analyses(analyses_folder(), mark):
+        for path, header in own_analyses(find_analyses_folder(), mark):
             if header.digest == digest:
                 remove_rows(path, mark)
                 analyses += 1

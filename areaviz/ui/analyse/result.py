@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from areaviz.analysis.buckets import Frequency
-from areaviz.analysis.table import WHOLE, measures_of
+from areaviz.analysis.table import WHOLE, list_measures
 from areaviz.analysis.themes.theme import Themes
 from areaviz.backend.base import Backend
 from areaviz.drawing.numbers import three_digits
@@ -77,7 +77,7 @@ def _whole_set(systems: Systems, table: pd.DataFrame) -> None:
     whole = whole.rename(columns=WHOLE)
     whole.insert(0, "System", titles)
     read_table(whole)
-    measures = measures_of(table)
+    measures = list_measures(table)
     if not measures:
         # No example could be run.
         return
@@ -94,5 +94,5 @@ def _beside(backend: Backend, systems: Systems, table: pd.DataFrame) -> None:
     """Say what the models reach before training, if alignment or pointing was measured."""
     named = {one.request.model for one in systems.analyses if one.request is not None}
     cards = [card for name, card in backend.models().items() if name in named]
-    for sentence in untrained_sentences(cards, measures_of(table)):
+    for sentence in untrained_sentences(cards, list_measures(table)):
         st.caption(escaped(sentence))

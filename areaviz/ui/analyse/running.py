@@ -9,7 +9,7 @@ import streamlit as st
 
 from areaviz.analysis.jobs import FairScheduler, Job
 from areaviz.analysis.rows import RowFile
-from areaviz.analysis.run import analyse
+from areaviz.analysis.run import analyse_dataset
 from areaviz.backend.base import Backend, Caller
 from areaviz.data.examples import Dataset
 from areaviz.trace.record import Trace
@@ -111,7 +111,7 @@ def _work(
                 file = stack.enter_context(RowFile.open(one.path, one.header))
                 files.append((one.request, file))
         for request, file in files:
-            if not analyse(dataset, request, run, file, report, job.stopping):
+            if not analyse_dataset(dataset, request, run, file, report, job.stopping):
                 return
             before += count
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 import streamlit as st
 
 from areaviz.analysis.reader_files import ReaderFiles
-from areaviz.analysis.rows import analyses_folder
+from areaviz.analysis.rows import find_analyses_folder
 from areaviz.analysis.shared_links import WITHDRAWN, Mode, SharedAnalysis, SharedLink
 from areaviz.backend.base import Backend
 from areaviz.cards.former_models import replaced_sentences, successor_of
@@ -92,7 +92,7 @@ def _read(link: SharedLink) -> ChosenSet:
     if address.startswith(IN_FOLDER):
         return folder_set(address.removeprefix(IN_FOLDER))
     try:
-        files, roles = ReaderFiles(analyses_folder(), link.owner).open_set(address)
+        files, roles = ReaderFiles(find_analyses_folder(), link.owner).open_set(address)
     except InputError as error:
         raise InputError(
             "The files of this analysis are not kept here any more. Ask its owner to open it again"

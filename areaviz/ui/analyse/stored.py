@@ -11,12 +11,18 @@ import pandas as pd
 import streamlit as st
 
 from areaviz.analysis.date_check import is_date_steady
-from areaviz.analysis.retention import Removed, keep_days, make_private, notes_address, remove_old
+from areaviz.analysis.retention import (
+    Removed,
+    get_notes_address,
+    keep_days,
+    make_private,
+    remove_old,
+)
 from areaviz.analysis.row_lines import DamagedHeader, Header, Row
-from areaviz.analysis.rows import RowFile, analyses_folder, rows_path
-from areaviz.analysis.run import header, outputs_digest, rows_of_outputs
-from areaviz.analysis.stored_analysis import stored_path
-from areaviz.analysis.table import build_table, summary
+from areaviz.analysis.rows import RowFile, find_analyses_folder, find_rows_path
+from areaviz.analysis.run import hash_outputs, make_header, make_rows_from_outputs
+from areaviz.analysis.stored_analysis import find_stored_analysis
+from areaviz.analysis.table import build_table, summarise_table
 from areaviz.cards.card import Card
 from areaviz.data.examples import Dataset
 from areaviz.notes.annotations import Annotations
@@ -57,17 +63,17 @@ class Analysis:
         """Return its present rows on its dataset; raises as `stored_rows`."""
         if self.path is not None:
             return stored_rows(self.path, dataset)
-        mark = outputs_digest(self.outputs), len(self.outputs), 0
+        mark = hash_outputs(self.outputs), len(self.outputs), 0
         return StoredRows(dataset, mark, _measured(mark[0], dataset.digest, dataset, self.outputs))
 
 
 def model_analysis(dataset: Dataset, request: Request, card: Card) -> Analysis:
     """Return the analysis of a dataset by a model with its options."""
-    about = header(dataset, request, card, reader_mark())
-    path = rows_path(about)
+    about = make_header(dataset, request, card, reader_mark())
+    path = find_rows_path(about)
     if not path.exists():
         # The app comes with the rows with which the page opens.
-        path = stored_path(about) or path
+        path = find_stored_analysis(about) or path
     return Analysis(card.title, request, path, about)
 
 
@@ -119,7 +125,7 @@ def _measured(
     outputs: str, digest: str, _dataset: Dataset, _lines: Sequence[str | None]
 ) -> Mapping[int, Row]:
     """Return the rows of outputs, cached by the digests of the outputs and of the dataset."""
-    return rows_of_outputs(_dataset, _lines)
+    return make_rows_from_outputs(_dataset, _lines)
 
 
 def _mark(stored: StoredRows) -> tuple[object, ...]:
@@ -171,9 +177,9 @@ def examples_table(runs: tuple[StoredRows, ...]) -> pd.DataFrame:
 def figures(run: StoredRows, places: tuple[int, ...] | None = None) -> Mapping[str, float]:
     """Return the `summary` of a run, or of its rows for some examples."""
     if places is None:
-        return summary(run.dataset, run.rows)
+        return summarise_table(run.dataset, run.rows)
     chosen = {place: run.rows[place] for place in places if place in run.rows}
-    return summary(run.dataset, chosen)
+    return summarise_table(run.dataset, chosen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,14 +197,14 @@ def note_store() -> NoteStore:
 
     Users of a shared link get a store that refuses what the link does not allow.
     """
-    opened = _opened(notes_address())
+    opened = _opened(get_notes_address())
     return _stores(opened.store.checked(check_writing)) if is_guest() else opened
 
 
 def judgements_of(dataset: str) -> Sequence[Judgement]:
     """Return all judgements of a dataset; the result is cached until a judgement changes."""
     mark = note_store().judgements.revision(dataset)
-    return _judgements(notes_address(), dataset, mark)
+    return _judgements(get_notes_address(), dataset, mark)
 
 
 @st.cache_resource(show_spinner=False, max_entries=4, ttl=HOUR)
@@ -217,7 +223,7 @@ def remove_old_work() -> None:
     """
     days = keep_days()
     if days is not None:
-        _removed_old(days, notes_address(), str(analyses_folder()))
+        _removed_old(days, get_notes_address(), str(find_analyses_folder()))
 
 
 @st.cache_resource(show_spinner=False, max_entries=4, ttl=HOUR)
@@ -229,7 +235,7 @@ def _removed_old(days: float, url: str, folder: str) -> Removed | None:
 
 @st.cache_resource(show_spinner="Opening the notes", max_entries=4)
 def _opened(url: str) -> NoteStore:
-    make_private(analyses_folder())
+    make_private(find_analyses_folder())
     return _stores(Store.open(url))
 
 

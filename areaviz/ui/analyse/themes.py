@@ -7,9 +7,15 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from areaviz.analysis.themes.listed import METHOD, NOTHING, list_title, rare_note, split_parts
+from areaviz.analysis.themes.listed import (
+    METHOD,
+    NOTHING,
+    describe_rare_conditions,
+    list_title,
+    split_parts,
+)
 from areaviz.analysis.themes.material import MIN_EXAMPLES, Material
-from areaviz.analysis.themes.of_table import material_of, themes_of_table
+from areaviz.analysis.themes.of_table import collect_material, find_themes_of_table
 from areaviz.analysis.themes.theme import Theme, Themes
 from areaviz.backend.base import Backend
 from areaviz.data.examples import Dataset
@@ -57,7 +63,7 @@ def show_themes(
         look = Look(backend, systems, materials, digest)
         for number, themes in enumerate(found):
             _list(page, look, themes, number)
-        rare = rare_note(found)
+        rare = describe_rare_conditions(found)
         if rare:
             st.caption(escaped(rare))
     return found
@@ -65,7 +71,7 @@ def show_themes(
 
 def _materials(dataset: Dataset, table: pd.DataFrame, systems: int) -> list[Material]:
     groups = [(0, 1)] if systems == 2 else [(system,) for system in range(systems)]
-    return [material_of(dataset, table, group) for group in groups]
+    return [collect_material(dataset, table, group) for group in groups]
 
 
 def _digest(materials: Sequence[Material]) -> str:
@@ -82,7 +88,7 @@ def _found(
     digest: str, _dataset: Dataset, _table: pd.DataFrame, systems: int
 ) -> tuple[Themes, ...]:
     """Return the themes of the content that the digest identifies."""
-    return themes_of_table(_dataset, _table, systems)
+    return find_themes_of_table(_dataset, _table, systems)
 
 
 def _list(page: AnalysePage, look: Look, themes: Themes, number: int) -> None:

@@ -10,7 +10,7 @@ import pytest
 from areaviz.analysis.themes.causes import NOT_REPAIRED, Runner, find_cause
 from areaviz.analysis.themes.find import find_themes
 from areaviz.analysis.themes.material import Material, Score
-from areaviz.analysis.themes.repair import BAN, GATE, HIDE, plan_trials, repair_rate
+from areaviz.analysis.themes.repair import BAN, GATE, HIDE, compute_repair_rate, plan_trials
 from areaviz.analysis.themes.signature import Signature, find_signature
 from areaviz.analysis.themes.theme import Theme, Themes
 from areaviz.data.examples import Dataset, Example
@@ -84,11 +84,11 @@ def test_plan_trials_hides_nothing_without_words() -> None:
 
 
 def test_repair_rate_states_the_difference() -> None:
-    found = repair_rate(GATE, [True] * 30 + [False] * 10, [False] * 40, RNG)
+    found = compute_repair_rate(GATE, [True] * 30 + [False] * 10, [False] * 40, RNG)
     assert (found.rate, found.control, found.examples) == (0.75, 0, 40)
     assert 0.55 < found.low < 0.75 < found.high < 0.95
     assert found.is_repaired
-    assert not repair_rate(HIDE, [True, False] * 20, [False, True] * 20, RNG).is_repaired
+    assert not compute_repair_rate(HIDE, [True, False] * 20, [False, True] * 20, RNG).is_repaired
 
 
 @pytest.fixture(scope="module")

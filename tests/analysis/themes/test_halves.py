@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.analysis.themes.halves import joined_groups, split_halves
+from areaviz.analysis.themes.halves import group_related_rows, split_halves
 from areaviz.trace.errors import InputError
 from tests.analysis.themes.made import made_material
 
@@ -24,11 +24,11 @@ def test_split_halves_keeps_documents_and_equal_sources_together() -> None:
     # Line 99 repeats the source of line 0 except for case and spaces, so it joins document d0.
     sources = (*material.sources[:99], f" {material.sources[0].upper()}  ")
     material = replace(material, documents=documents, sources=sources)
-    assert [0, 1, 2, 3, 99] in joined_groups(material)
+    assert [0, 1, 2, 3, 99] in group_related_rows(material)
     for seed in range(5):
         half_of = np.zeros(100, int)
         half_of[split_halves(material, seed)[1]] = 1
-        for group in joined_groups(material):
+        for group in group_related_rows(material):
             assert len(set(half_of[group])) == 1
 
 

@@ -14,8 +14,8 @@ from areaviz.analysis.themes.conditions import REFERENCE, find_conditions
 from areaviz.analysis.themes.material import Material, Score, Written
 from areaviz.analysis.themes.measured import Measurements, measure_examples
 from areaviz.analysis.themes.pairs import pair_words
-from areaviz.analysis.themes.symptoms import longest_common_run
-from areaviz.analysis.themes.words import lower_words, usual_spelling, without_accents
+from areaviz.analysis.themes.symptoms import measure_longest_common_subsequence
+from areaviz.analysis.themes.words import find_usual_spelling, lower_words, without_accents
 from tests.analysis.themes.made import made_material
 
 
@@ -46,7 +46,7 @@ def slow_common_run(first: Sequence[str], second: Sequence[str]) -> int:
     st.lists(st.sampled_from("abcd"), max_size=12), st.lists(st.sampled_from("abcd"), max_size=12)
 )
 def test_longest_common_run_agrees_with_table(first: list[str], second: list[str]) -> None:
-    assert longest_common_run(first, second) == slow_common_run(first, second)
+    assert measure_longest_common_subsequence(first, second) == slow_common_run(first, second)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_lower_words_splits_texts(text: str, words: list[str]) -> None:
 
 
 def test_usual_spelling_ignores_first_words() -> None:
-    spelling = usual_spelling(["Die Menschen gehen", "Viele Menschen und die Hunde"])
+    spelling = find_usual_spelling(["Die Menschen gehen", "Viele Menschen und die Hunde"])
     assert (spelling["menschen"], spelling["die"]) == ("Menschen", "die")
     assert without_accents("straße") == "strasse"
 

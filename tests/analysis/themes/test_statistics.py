@@ -7,12 +7,12 @@ import pytest
 from scipy import stats
 
 from areaviz.analysis.themes.statistics import (
-    difference_interval,
-    false_discovery_q,
-    moments,
-    permutation_p,
+    bootstrap_difference_interval,
+    compute_false_discovery_q,
+    compute_moments,
+    compute_permutation_p,
+    compute_welch_t,
     sign_flip_p,
-    welch_t,
 )
 
 RNG = np.random.default_rng(8)
@@ -22,8 +22,8 @@ def test_welch_t_agrees_with_scipy() -> None:
     values_N = RNG.normal(size=60)
     values_N[[3, 17]] = np.nan
     holds_NC = RNG.random((60, 5)) < 0.4
-    found = moments(values_N)
-    t_C, mean_C, count_C = welch_t(
+    found = compute_moments(values_N)
+    t_C, mean_C, count_C = compute_welch_t(
         holds_NC.astype(np.float32).T @ found, found.sum(0, dtype=float), variance=0.0
     )
     for column in range(5):
@@ -38,8 +38,10 @@ def test_welch_t_agrees_with_scipy() -> None:
 def test_welch_t_lends_variance_to_equal_values() -> None:
     values_N = np.concatenate([np.zeros(10), np.tile([0.0, 1.0], 20)])
     holds_N1 = (np.arange(50) < 10)[:, None]
-    found = moments(values_N)
-    t_C, _, _ = welch_t(holds_N1.astype(np.float32).T @ found, found.sum(0), float(values_N.var()))
+    found = compute_moments(values_N)
+    t_C, _, _ = compute_welch_t(
+        holds_N1.astype(np.float32).T @ found, found.sum(0), float(values_N.var())
+    )
     assert -10 < t_C[0] < -3
 
 
@@ -48,7 +50,7 @@ def test_permutation_p_agrees_with_scipy(inside: int) -> None:
     values_N = RNG.normal(size=40)
     values_N[:inside] -= 0.4
     holds_N = np.arange(40) < inside
-    (p,) = permutation_p([(values_N, holds_N)], np.random.default_rng(1))
+    (p,) = compute_permutation_p([(values_N, holds_N)], np.random.default_rng(1))
     expected = stats.permutation_test(
         (values_N[holds_N], values_N[~holds_N]),
         lambda one, other: one.mean() - other.mean(),
@@ -62,7 +64,7 @@ def test_permutation_p_agrees_with_scipy(inside: int) -> None:
 def test_permutation_p_is_least_for_the_lowest_values() -> None:
     values_N = np.arange(100.0)
     slices = [(values_N, values_N < 20), (values_N, values_N >= 80)]
-    lowest, highest = permutation_p(slices, np.random.default_rng(1))
+    lowest, highest = compute_permutation_p(slices, np.random.default_rng(1))
     assert lowest == pytest.approx(1 / 8001)
     assert highest > 0.9
 
@@ -76,10 +78,12 @@ def test_sign_flip_p_agrees_with_enumeration() -> None:
 
 def test_false_discovery_q_agrees_with_scipy() -> None:
     p_values = RNG.random(30) ** 3
-    assert np.allclose(false_discovery_q(list(p_values)), stats.false_discovery_control(p_values))
+    assert np.allclose(
+        compute_false_discovery_q(list(p_values)), stats.false_discovery_control(p_values)
+    )
 
 
 def test_difference_interval_holds_the_difference() -> None:
-    low, high = difference_interval(RNG.normal(1, 1, 200), RNG.normal(0, 1, 300), RNG)
+    low, high = bootstrap_difference_interval(RNG.normal(1, 1, 200), RNG.normal(0, 1, 300), RNG)
     assert low < 1 < high
     assert high - low == pytest.approx(2 * 1.96 * np.sqrt(1 / 200 + 1 / 300), rel=0.25)

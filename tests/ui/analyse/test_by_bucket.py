@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from areaviz.analysis.buckets import BUCKETINGS, bucket_table, word_table
+from areaviz.analysis.buckets import BUCKETINGS, bucket_table, build_word_table
 from areaviz.ui.analyse.by_bucket import Buckets
 from areaviz.ui.analyse.filter import kept_rows
 from areaviz.ui.analyse.state import AnalyseState
@@ -30,7 +30,7 @@ def test_a_bucket_of_lengths_keeps_its_examples_and_says_what_they_are() -> None
 
 
 def test_a_bucket_of_words_keeps_the_examples_that_have_one() -> None:
-    found = word_table(TABLE, 1)
+    found = build_word_table(TABLE, 1)
     shown = Buckets(found, "words", "f1", "words", ("x", "y"), "title")
     once = shown.kept(list(found["bucket"]).index("1"))
     assert once.places == (8,) and once.title == "1 (x)"

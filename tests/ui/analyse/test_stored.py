@@ -12,7 +12,7 @@ import pytest
 
 from areaviz.analysis.row_lines import Header, Row
 from areaviz.analysis.rows import RowFile
-from areaviz.analysis.table import build_table, summary
+from areaviz.analysis.table import build_table, summarise_table
 from areaviz.data.examples import Dataset, Example
 from areaviz.ui.analyse import stored
 from areaviz.ui.analyse.stored import examples_table, figures, stored_rows
@@ -37,7 +37,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
         monkeypatch.setattr(stored, name, counted)
 
-    counting("summary", summary)
+    counting("summary", summarise_table)
     counting("build_table", build_table)
     return done
 
