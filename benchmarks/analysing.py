@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from areaviz.data.places import ROOT, checkpoints_folder
+from areaviz.data.places import ROOT, find_checkpoints_folder
 from benchmarks.report import command, markdown, processor, publish
 
 MODELS = ("token-boundary", "char-tiny-area")
@@ -48,7 +48,7 @@ def analysed(root: Path, model: str, sentences: Path, references: Path | None) -
     """Run the command of the repository at `root`."""
     with tempfile.TemporaryDirectory() as folder:
         arguments = [sys.executable, "-m", "areaviz", "analyse", str(sentences), "--model", model]
-        arguments += ["--checkpoints", str(checkpoints_folder())]
+        arguments += ["--checkpoints", str(find_checkpoints_folder())]
         arguments += ["--reference", str(references)] if references else []
         settings = {**os.environ, "AREAVIZ_ANALYSES": folder, "PYTHONPATH": str(root)}
         began, first, early, seconds = time.perf_counter(), 0.0, 0, 0.0

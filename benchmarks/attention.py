@@ -31,7 +31,7 @@ from torch.nn import functional as F
 from areaviz.attention import kernels
 from areaviz.attention.area import area_attention
 from areaviz.attention.boundary import BoundaryKeys
-from areaviz.attention.masks import item_mask
+from areaviz.attention.masks import combine_masks
 from areaviz.attention.spec import AreaSpec
 from areaviz.trace.areas import AreaGrid
 from benchmarks.report import command, processor, publish
@@ -82,7 +82,7 @@ def contestants(case: Case, mask: str) -> dict[str, Attention]:
     spec, padding = asked(case, mask)
     found: dict[str, Attention] = {BASE: partial(regular, padding, mask == "causal")}
     found["table"] = partial(_by_table, spec)
-    names = ["pooled", "streamed", *(["fused"] if kernels.available() else [])]
+    names = ["pooled", "streamed", *(["fused"] if kernels.is_available() else [])]
     found |= {name: partial(output, spec, name) for name in names}
     # Boundary keys, by the kernel and in torch, and mean keys with a size bias.
     learned = boundary(spec, case)
@@ -107,7 +107,7 @@ def asked(
     spec = AreaSpec(
         AreaGrid(*case.grid, *case.area),
         case.width**-0.5,
-        item_mask(query, key, None, padding, mask == "causal"),
+        combine_masks(query, key, None, padding, mask == "causal"),
     )
     return spec, padding
 

@@ -32,11 +32,11 @@ def peak():
     status = Path("/proc/self/status").read_text()
     return int(re.search(r"VmHWM:\\s*(\\d+) kB", status)[1]) / 1024
 memory, began = peak(), time.process_time()
-from areaviz.intake.brought import bring
+from areaviz.intake.brought import build_dataset
 from areaviz.intake.opened import open_files
 opened = open_files(files)
 read = time.process_time() - began
-found = bring(files, opened)
+found = build_dataset(files, opened)
 print(read * 1e3, (time.process_time() - began) * 1e3, peak() - memory)
 """
 

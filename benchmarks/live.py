@@ -18,8 +18,8 @@ import numpy as np
 import torch
 
 from areaviz.cards.card import read_card
-from areaviz.data.multi30k import captions
-from areaviz.data.places import CHECKPOINTS, data_folder
+from areaviz.data.multi30k import read_captions
+from areaviz.data.places import CHECKPOINTS, find_data_folder
 from areaviz.models import MODELS
 from areaviz.publish.live_model import LiveModel
 from areaviz.trace.document import to_document
@@ -122,7 +122,7 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=200)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    sentences = captions(data_folder(), "val")[: options.sentences]
+    sentences = read_captions(find_data_folder(), "val")[: options.sentences]
     rows = [one.row for name in options.models for one in compared(name, sentences)]
     about = f"Measured on {processor()}, one thread, {len(sentences)} sentences of validation."
     columns = ("model", "outputs", "traces", "a sentence", "an item", "largest difference")

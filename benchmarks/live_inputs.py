@@ -12,11 +12,11 @@ from PIL import Image
 
 from areaviz.cards.card import read_card
 from areaviz.data.babi import read_questions
-from areaviz.data.digit_scenes import compose
-from areaviz.data.multi30k import captions
-from areaviz.data.picture_samples import sample
-from areaviz.data.pictures import decode
-from areaviz.data.places import CHECKPOINTS, data_folder
+from areaviz.data.digit_scenes import compose_scenes
+from areaviz.data.multi30k import read_captions
+from areaviz.data.picture_samples import get_sample
+from areaviz.data.pictures import decode_picture
+from areaviz.data.places import CHECKPOINTS, find_data_folder
 from areaviz.data.strokes import draw_digits
 from areaviz.trace.request import Request
 
@@ -44,7 +44,7 @@ class Given:
 
 def sentences(name: str) -> Iterator[Given]:
     """Yield sentences of validation, every second one with a beam of 4."""
-    for number, text in enumerate(captions(data_folder(), "val")[:SENTENCES]):
+    for number, text in enumerate(read_captions(find_data_folder(), "val")[:SENTENCES]):
         yield Given(Request(name, text, ("greedy", "beam")[number % 2]))
 
 
@@ -66,7 +66,7 @@ def point_sets(name: str) -> Iterator[Given]:
 
 def questions(name: str) -> Iterator[Given]:
     """Yield test questions of all twenty tasks with the latest 50 facts of their stories."""
-    asked = read_questions(data_folder(), "test")
+    asked = read_questions(find_data_folder(), "test")
     for one in asked[:: len(asked) // OTHERS][:OTHERS]:
         yield Given(Request(name, " ".join((*one.facts[-50:], one.text))))
 
@@ -75,7 +75,7 @@ def scene_files(name: str) -> Iterator[Given]:
     """Yield files with random parts of scenes."""
     rng = np.random.default_rng(13)
     for number in range(OTHERS):
-        scene = Image.fromarray(sample(SCENES[number % len(SCENES)]).pixels)
+        scene = Image.fromarray(get_sample(SCENES[number % len(SCENES)]).pixels)
         side = min(scene.size)
         cut, left, top = side - rng.integers(0, side // 2), rng.integers(9), rng.integers(9)
         part = scene.crop((int(left), int(top), int(left + cut), int(top + cut)))
@@ -87,7 +87,7 @@ def digit_files(name: str) -> Iterator[Given]:
     rng = np.random.default_rng(17)
     kind = read_card(CHECKPOINTS / name / "card.json").config["kind"]
     labels = rng.integers(0, 10, OTHERS * (2 if kind == "pairs" else 1))
-    pictures = compose(kind, draw_digits(labels, rng), labels, rng).pictures
+    pictures = compose_scenes(kind, draw_digits(labels, rng), labels, rng).pictures
     for number, ink_HW in enumerate(pictures):
         light, dark = rng.integers(150, 256, 3), rng.integers(0, 80, 3)
         ink, ground = (dark, light) if number % 2 else (light, np.zeros(3))
@@ -103,7 +103,7 @@ def picture_file(name: str, image: Image.Image, number: int, rng: np.random.Gene
     file = io.BytesIO()
     resized.save(file, **FORMATS[kind])
     # The page knows no digest, which Python adds to the name.
-    picture = replace(decode(file.getvalue()).picture, name="upload")
+    picture = replace(decode_picture(file.getvalue()).picture, name="upload")
     request = Request(name, "", ("greedy", "beam")[number % 2], picture=picture)
     return Given(request, file.getvalue(), kind)
 

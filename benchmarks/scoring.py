@@ -20,7 +20,7 @@ from sacrebleu.metrics.chrf import CHRF
 from areaviz.analysis.run import make_rows_from_outputs
 from areaviz.analysis.table import build_table, summarise_table
 from areaviz.data.examples import Dataset, Example
-from areaviz.metrics.overlap import sentence_scores
+from areaviz.metrics.overlap import score_sentences
 
 WORDS, SHORTEST, LONGEST, WRONG = 3000, 6, 20, 0.3
 
@@ -40,7 +40,7 @@ def main() -> None:
             chrf.sentence_score(output, [reference])
 
     theirs, _ = timed(one_by_one)
-    ours, _ = timed(lambda: sentence_scores(systems[0], references))
+    ours, _ = timed(lambda: score_sentences(systems[0], references))
     print(f"{count:,} sentences, BLEU and chrF: sacrebleu {theirs:.2f} s, ours {ours:.2f} s")
     seconds, runs = timed(lambda: [make_rows_from_outputs(dataset, outputs) for outputs in systems])
     print(f"Rows of two systems: {seconds:.2f} s")

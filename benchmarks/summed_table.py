@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from areaviz.attention.pooled import attend
-from areaviz.attention.pooling import area_sizes, wide
+from areaviz.attention.pooling import choose_sum_dtype, count_area_items
 from areaviz.attention.spec import AreaResult, AreaSpec
 from areaviz.trace.areas import AreaGrid
 
@@ -23,8 +23,8 @@ def table(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResu
 
     Keys are means, values are sums or means.
     """
-    dtype = wide(key.dtype)
-    sizes_R1 = area_sizes(spec.grid, key.to(dtype)).unsqueeze(-1)
+    dtype = choose_sum_dtype(key.dtype)
+    sizes_R1 = count_area_items(spec.grid, key.to(dtype)).unsqueeze(-1)
     area_key = table_sums(key.to(dtype), spec.grid) / sizes_R1
     area_value = table_sums(value.to(dtype), spec.grid)
     if spec.value_mode == "mean":

@@ -15,7 +15,7 @@ from sacrebleu.metrics.chrf import CHRF
 
 from areaviz.analysis.themes.material import Material, Score, Written
 from areaviz.analysis.themes.of_table import OF_THE_MODEL
-from areaviz.data.scenes import Scene, scenes_of
+from areaviz.data.scenes import Scene, make_scenes
 from benchmarks.theme_plants import made_metadata
 
 TRANSLATORS = ("token-boundary", "recurrent-additive")
@@ -32,7 +32,7 @@ def prepare(folder: Path) -> None:
     if not (scenes / "scenes.jsonl").exists():
         scenes.mkdir(exist_ok=True)
         lines = []
-        for scene in scenes_of("test"):
+        for scene in make_scenes("test"):
             name = f"scene-{scene.number}.png"
             Image.fromarray(scene.pixels()).save(scenes / name)
             sentences = list(scene.true_sentences())
@@ -65,7 +65,7 @@ def translations(folder: Path, rng: np.random.Generator) -> Material:
 def captions(folder: Path) -> Material:
     """Return the captions of both models with their truth, and the content of each scene."""
     tables = [_read(folder / f"{model}.scenes.csv") for model in CAPTIONERS]
-    scenes = scenes_of("test")
+    scenes = make_scenes("test")
     references = tuple(tuple(scene.true_sentences()) for scene in scenes)
     written = tuple(_written(table, TRUE_TITLE, references) for table in tables)
     places, sources = tuple(range(len(scenes))), ("",) * len(scenes)

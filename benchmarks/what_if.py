@@ -27,7 +27,7 @@ from torch.nn import functional as F
 
 from areaviz.attention.area import area_attention
 from areaviz.attention.interventions import NetworkInterventions
-from areaviz.attention.masks import item_mask
+from areaviz.attention.masks import combine_masks
 from areaviz.attention.memory import AreaMemory
 from areaviz.attention.multihead import KeysAndValues
 from areaviz.attention.spec import AreaSpec
@@ -35,7 +35,7 @@ from areaviz.backend.local import LocalBackend
 from areaviz.cards.tasks import TASKS
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.places import CHECKPOINTS
-from areaviz.evaluation.faithfulness import faithfulness
+from areaviz.evaluation.faithfulness import measure_faithfulness
 from areaviz.evaluation.probe import Probe
 from areaviz.trace.interventions import Change, Gate, Weigh
 from areaviz.trace.record import Trace
@@ -68,7 +68,7 @@ def attend(
     spec = AreaSpec(
         self.areas.grid(memory_BMW.shape[1]),
         query_BHQD.shape[-1] ** -0.5,
-        item_mask(query_BHQD, key_BHMD, None, key_padding_mask, is_causal),
+        combine_masks(query_BHQD, key_BHMD, None, key_padding_mask, is_causal),
         self.areas.key_mode,
         self.features,
         self.areas.value_mode,
@@ -160,7 +160,7 @@ def _faithful(backend: LocalBackend, request: Request) -> tuple[float, float, in
 
     with plain():
         base = seconds(partial(backend.trace, request))
-    return seconds(partial(faithfulness, request, PROBE, run)), base, len(asked)
+    return seconds(partial(measure_faithfulness, request, PROBE, run)), base, len(asked)
 
 
 def seconds(work: Callable[[], object]) -> float:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import areaviz
 from areaviz.backend.local import LocalBackend
-from areaviz.data.picture_samples import sample
-from areaviz.data.pictures import decode
+from areaviz.data.picture_samples import get_sample
+from areaviz.data.pictures import decode_picture
 from areaviz.data.places import CHECKPOINTS
 from areaviz.trace.request import Request
 
@@ -21,7 +21,7 @@ def main(folder: Path, file: Path | None = None) -> None:
 
     The picture is a file or a sample of the app.
     """
-    picture = decode(file.read_bytes()).picture if file else sample("scene-34")
+    picture = decode_picture(file.read_bytes()).picture if file else get_sample("scene-34")
     model = "photo-captions-area" if file else "scene-captions-boundary"
     backend = LocalBackend(CHECKPOINTS)
     trace = backend.trace(Request(model, "", picture=picture))

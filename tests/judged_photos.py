@@ -14,11 +14,11 @@ from pathlib import Path
 
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import Card
-from areaviz.cards.result_tables import markdown_row
+from areaviz.cards.result_tables import format_markdown_row
 from areaviz.cli.figures import replace_marked
 from areaviz.data.grounding import FUNCTION_WORDS
-from areaviz.data.picture_samples import PHOTOS, sample
-from areaviz.data.pictures import decode
+from areaviz.data.picture_samples import PHOTOS, get_sample
+from areaviz.data.pictures import decode_picture
 from areaviz.data.places import CHECKPOINTS, ROOT
 from areaviz.metrics.pointing import Box
 from areaviz.trace.picture import Picture
@@ -82,9 +82,9 @@ class Judged:
 def picture(name: str) -> Picture:
     """Return one of the ten photographs."""
     if name in PHOTOS:
-        return sample(name)
+        return get_sample(name)
     file = distribution("scikit-image").locate_file(f"skimage/data/{name}.png")
-    return decode(Path(str(file)).read_bytes()).picture
+    return decode_picture(Path(str(file)).read_bytes()).picture
 
 
 def judge(backend: LocalBackend, photo: str, model: str) -> Judged:
@@ -113,7 +113,7 @@ def table(backend: LocalBackend) -> Iterator[str]:
     yield from (one.row for one in judged)
     yield ""
     heads = ["Model", "Words in the picture", "Lit right", "Middle", "Test: right", "Test: middle"]
-    yield markdown_row(heads)
+    yield format_markdown_row(heads)
     yield "| --- | --: | --: | --: | --: | --: |"
     for model in MODELS:
         own = [one for one in judged if one.model == model]

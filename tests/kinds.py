@@ -14,10 +14,10 @@ from typing import Any
 import torch
 
 from areaviz.cards.card import Card, write_card
-from areaviz.data.babi import words_of
+from areaviz.data.babi import split_sentence
 from areaviz.data.clip_samples import clip_sample
 from areaviz.data.tokenizer import Tokenizer
-from areaviz.metrics.trees import flat_tree
+from areaviz.metrics.trees import make_flat_tree
 from areaviz.models.captioner import CaptionerConfig
 from areaviz.models.checkpoint import TOKENIZER, save_weights
 from areaviz.models.digits import NETWORKS
@@ -119,7 +119,7 @@ _CASES = (
         "Points",
     ),
     Case(
-        Request("tree", "Ida paints old boats .", target=flat_tree(5)),
+        Request("tree", "Ida paints old boats .", target=make_flat_tree(5)),
         CROSS,
         ("text",),
         Hide("source", (0,)),
@@ -176,7 +176,7 @@ def write_checkpoints(place: Path) -> None:
         TextDecoderConfig(count, area_layers=1, key_mode="boundary", **small),
     )
     _write(place, _card("digit", "digits", "ram"), None, RamConfig("cluttered", 3, 12, 3, 16))
-    known = sorted(set(words_of(STORY)))
+    known = sorted(set(split_sentence(STORY)))
     _write(
         place,
         _card("facts", "questions", "memory"),

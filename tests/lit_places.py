@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from areaviz.metrics.pointing import Box, in_any
+from areaviz.metrics.pointing import Box, find_coordinates_in_boxes
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap
 
@@ -70,7 +70,9 @@ def _is_on(area: Area, grid: AreaGrid, boxes: Sequence[Box]) -> bool:
     """Return whether an area has its middle in a box, or holds the middle of one."""
     left, right = area.left / grid.width, (area.left + area.width) / grid.width
     top, bottom = area.top / grid.height, (area.top + area.height) / grid.height
-    if in_any(np.array([(left + right) / 2]), np.array([(top + bottom) / 2]), boxes).item():
+    if find_coordinates_in_boxes(
+        np.array([(left + right) / 2]), np.array([(top + bottom) / 2]), boxes
+    ).item():
         return True
     middles = [((box[0] + box[2]) / 2, (box[1] + box[3]) / 2) for box in boxes]
     return any(left <= x < right and top <= y < bottom for x, y in middles)

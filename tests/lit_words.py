@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from areaviz.metrics.words import word_runs
+from areaviz.metrics.words import find_word_runs
 from areaviz.trace.record import AttentionMap, Field
 
 MOST_WORDS = 3
@@ -57,7 +57,7 @@ def lit_words(
     """
     if not links:
         raise ValueError("There are no links. Give at least one.")
-    written, read = word_runs(query), word_runs(memory)
+    written, read = find_word_runs(query), find_word_runs(memory)
     _, left_A, _, width_A = attention.grid.table().T
     numbers = sorted({j for _, j in links})
     right = diagonal = 0

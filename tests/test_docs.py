@@ -111,7 +111,7 @@ def test_no_machine_is_named(document: str) -> None:
 
 
 @pytest.mark.parametrize("folder", ["areaviz", "pages", "benchmarks", "examples"])
-def test_every_module_says_what_it_is(folder: str) -> None:
+def test_every_module_has_a_docstring(folder: str) -> None:
     modules = [
         path for path in (ROOT / folder).rglob("*.py") if path.read_text(encoding="utf-8").strip()
     ]

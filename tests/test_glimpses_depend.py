@@ -13,7 +13,7 @@ import pytest
 
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import Card, read_card
-from areaviz.data.digit_scenes import compose
+from areaviz.data.digit_scenes import compose_scenes
 from areaviz.data.strokes import draw_digits
 from areaviz.drawing.gazes import CONTEXT, GLIMPSES, TRANSFORMER, centres
 from areaviz.trace.picture import Picture
@@ -41,7 +41,7 @@ def read(backend: LocalBackend, card: Card) -> Iterator[Trace]:
     rng = np.random.default_rng(0)
     # Every picture gets two digits, because it may show a pair.
     labels = np.arange(2 * PICTURES) % 10
-    scenes = compose(card.config["kind"], draw_digits(labels, rng), labels, rng)
+    scenes = compose_scenes(card.config["kind"], draw_digits(labels, rng), labels, rng)
     for number in range(PICTURES):
         pixels = np.repeat(scenes.pictures[number][..., None], 3, -1)
         yield backend.trace(Request(card.name, "", picture=Picture.of("drawn", pixels)))

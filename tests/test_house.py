@@ -71,7 +71,7 @@ def test_a_circle_is_found() -> None:
 @pytest.mark.parametrize(
     "file", [file for file in FILES if file.name.endswith("__init__")], ids=lambda file: file.name
 )
-def test_every_room_says_what_it_is(file: Source) -> None:
+def test_every_package_has_a_docstring(file: Source) -> None:
     assert ast.get_docstring(file.tree), f"{file.name} has no docstring"
 
 

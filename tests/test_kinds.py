@@ -30,16 +30,16 @@ from areaviz.cards.card import write_card
 from areaviz.cards.tasks import TASKS
 from areaviz.cli import build
 from areaviz.cli.validate import describe_file, schema_text
-from areaviz.data.clip_files import gif
+from areaviz.data.clip_files import encode_gif
 from areaviz.data.example_samples import SAMPLE_SETS
-from areaviz.data.sound_files import flac
+from areaviz.data.sound_files import encode_flac
 from areaviz.drawing.export import Paper
 from areaviz.drawing.sites import site_name, sites
-from areaviz.evaluation.faithfulness import measured
+from areaviz.evaluation.faithfulness import measure_inputs
 from areaviz.evaluation.probe import Probe
 from areaviz.publish.export import export
 from areaviz.publish.kinds import kind_of
-from areaviz.publish.python_lines import python_lines
+from areaviz.publish.python_lines import write_python_lines
 from areaviz.server.api import Api
 from areaviz.trace import codec, query
 from areaviz.trace.check import validate
@@ -211,7 +211,7 @@ def test_copy_as_python(
     view = next(one for one in VIEWS.values() if one.fits(trace, focus))
     monkeypatch.chdir(tmp_path)
     codec.save(trace, tmp_path / "trace.npz")
-    exec(python_lines(view.name, trace, focus, Paper(), "trace.npz"), {})
+    exec(write_python_lines(view.name, trace, focus, Paper(), "trace.npz"), {})
     assert [path.read_bytes()[:4] for path in tmp_path.glob("*.pdf")] == [b"%PDF"]
 
 
@@ -259,7 +259,7 @@ def test_analyse(backend: LocalBackend, case: Case) -> None:
 
 @cases("faithfulness")
 def test_faithfulness(backend: LocalBackend, case: Case) -> None:
-    found, taken = measured([case.request], Probe(case.site, k=1, draws=2), backend.trace)
+    found, taken = measure_inputs([case.request], Probe(case.site, k=1, draws=2), backend.trace)
     assert taken == 1 and 0 < found.probability <= 1
     assert -1 <= found.comprehensiveness <= 1
 
@@ -272,9 +272,9 @@ def test_command_line(checkpoints: Path, case: Case, tmp_path: Path) -> None:
     if request.picture is not None:
         given += ["--picture", str(_written(tmp_path / "seen.png", _png(request)))]
     if request.sound is not None:
-        given += ["--sound", str(_written(tmp_path / "heard.flac", flac(request.sound)))]
+        given += ["--sound", str(_written(tmp_path / "heard.flac", encode_flac(request.sound)))]
     if request.clip is not None:
-        given += ["--clip", str(_written(tmp_path / "seen.gif", gif(request.clip)))]
+        given += ["--clip", str(_written(tmp_path / "seen.gif", encode_gif(request.clip)))]
     common = ["--checkpoints", str(checkpoints), "--device", "cpu"]
     _run("trace", case.name, request.text, str(saved), *given, *common)
     found = codec.load(saved)

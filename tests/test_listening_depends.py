@@ -8,8 +8,8 @@ import torch
 
 from areaviz.cards.card import read_card
 from areaviz.data.places import CHECKPOINTS
-from areaviz.data.sound_samples import SAMPLES, sound_sample
-from areaviz.metrics.speech import boundary_hits, edits
+from areaviz.data.sound_samples import SAMPLES, get_sound_sample
+from areaviz.metrics.speech import count_edits, find_boundary_hits
 from areaviz.models.listener import SAMPLES_AN_ITEM
 from areaviz.models.writing import GenerationModel
 from areaviz.trace.interventions import Hide, Share
@@ -40,19 +40,19 @@ def test_it_hears_the_apps_recordings_where_they_are_said(
     listener: GenerationModel, name: str
 ) -> None:
     sample = SAMPLES[name]
-    trace = heard(listener, sound_sample(name))
-    assert edits(trace.fields["target"].raw.strip(), sample.text) <= 1
+    trace = heard(listener, get_sound_sample(name))
+    assert count_edits(trace.fields["target"].raw.strip(), sample.text) <= 1
     bounds = []
     for start, end in zip(sample.starts, sample.ends, strict=True):
         bounds.append((int(start * RATE), int(end * RATE)))
-    given = heard(listener, sound_sample(name), sample.text)
-    hits = boundary_hits(weights(given)[: len(bounds)], bounds, SAMPLES_AN_ITEM)
+    given = heard(listener, get_sound_sample(name), sample.text)
+    hits = find_boundary_hits(weights(given)[: len(bounds)], bounds, SAMPLES_AN_ITEM)
     assert sum(hits) >= len(hits) - 1
 
 
 def test_a_later_sound_is_looked_for_later(listener: GenerationModel) -> None:
     """After half a second of silence, attention to the digits moves by half a second."""
-    sound = sound_sample("digits-fast")
+    sound = get_sound_sample("digits-fast")
     silence = np.zeros(RATE // 2, np.int16)
     later = Sound.of("later", np.concatenate([silence, sound.samples]))
     first, second = (weights(heard(listener, one, "8064")) for one in (sound, later))
@@ -63,7 +63,7 @@ def test_a_later_sound_is_looked_for_later(listener: GenerationModel) -> None:
 def test_what_is_hidden_is_not_read_and_switches_change_the_weights(
     listener: GenerationModel,
 ) -> None:
-    request = Request(NAME, "", sound=sound_sample("digits-plain"), target="3141592")
+    request = Request(NAME, "", sound=get_sound_sample("digits-plain"), target="3141592")
     plain = weights(listener.trace([request])[0])
     hidden = tuple(range(15, 27))
     changed = Request(

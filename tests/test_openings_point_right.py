@@ -13,7 +13,7 @@ from areaviz.backend.local import LocalBackend
 from areaviz.cards.tasks import TASKS
 from areaviz.data import clip_samples, sound_samples
 from areaviz.data.grounding import Grounded
-from areaviz.data.picture_samples import names, sample, scene_sample
+from areaviz.data.picture_samples import find_scene_sample, get_sample, list_sample_names
 from areaviz.data.places import CHECKPOINTS
 from areaviz.data.scene_grammar import COLOURS, MASK
 from areaviz.data.scenes import TIE
@@ -30,7 +30,7 @@ ENOUGH = 0.75
 THIRD = 1 / 3
 """The largest share of a clip, whose areas have up to five of 16 frames."""
 CAPTIONED = {one.picture for one in EXAMPLES if one.page == "pages/caption.py"}
-OFFERED = names("scene")[:5]
+OFFERED = list_sample_names("scene")[:5]
 """The samples that Caption shows without opening the list."""
 (TRANSLATED,) = [one for one in EXAMPLES if one.page == "pages/translate_picture.py"]
 """The example of Translate with a picture."""
@@ -53,7 +53,7 @@ def lit(backend: LocalBackend, trace: Trace, boxes: Boxes, largest: float = QUAR
 
 def true_of(name: str) -> Mapping[str, Grounded]:
     """Return the true sentences of a sample, with the boxes of their words."""
-    scene = scene_sample(name)
+    scene = find_scene_sample(name)
     assert scene is not None
     return scene.true_sentences(TIE)
 
@@ -63,7 +63,7 @@ def rows(times: Sequence[tuple[float, float]], whole: float) -> Boxes:
 
 
 def test_examples_show_what_is_verified_here() -> None:
-    assert FIRST["scenes"] in CAPTIONED and all(scene_sample(name) for name in CAPTIONED)
+    assert FIRST["scenes"] in CAPTIONED and all(find_scene_sample(name) for name in CAPTIONED)
     assert (
         next(iter(sound_samples.SAMPLES)) in HEARD and next(iter(clip_samples.SAMPLES)) in WATCHED
     )
@@ -71,7 +71,7 @@ def test_examples_show_what_is_verified_here() -> None:
 
 @pytest.mark.parametrize("name", sorted(CAPTIONED.union(OFFERED)))
 def test_captions_are_true_and_lit_on_the_named_things(backend: LocalBackend, name: str) -> None:
-    trace = backend.trace(Request(TASKS["caption"].opens, "", picture=sample(name)))
+    trace = backend.trace(Request(TASKS["caption"].opens, "", picture=get_sample(name)))
     caption = trace.fields["target"].raw
     found = lit(backend, trace, dict(true_of(name)[caption].boxes))
     assert found.share >= ENOUGH and found.right > found.middle
@@ -82,7 +82,7 @@ def test_captions_of_the_compared_model_are_true(backend: LocalBackend, name: st
     cards = {one.name: one for one in backend.models().values() if one.task == "caption"}
     other = counterpart(cards[TASKS["caption"].opens], cards)
     assert other is not None
-    compared = backend.trace(Request(other.name, "", picture=sample(name)))
+    compared = backend.trace(Request(other.name, "", picture=get_sample(name)))
     assert compared.fields["target"].raw in true_of(name)
 
 
@@ -98,13 +98,13 @@ def test_picture_translations_are_right_and_lit_on_the_named_things(
 ) -> None:
     """Check the first sample of the page, whose first colour is hidden, and the example."""
     task = "picture translation"
-    scene = scene_sample(name)
+    scene = find_scene_sample(name)
     assert scene is not None
     words = scene.english.text.split()
     assert words[hidden] in COLOURS
     assert name != TRANSLATED.picture or " ".join(words) == TRANSLATED.text
     words[hidden] = MASK
-    trace = backend.trace(Request(TASKS[task].opens, " ".join(words), picture=sample(name)))
+    trace = backend.trace(Request(TASKS[task].opens, " ".join(words), picture=get_sample(name)))
     assert trace.fields["target"].raw == scene.german.text
     # The German words of this sentence have the order of the English ones.
     site = TRANSLATED.focus.site
@@ -114,7 +114,7 @@ def test_picture_translations_are_right_and_lit_on_the_named_things(
 
 @pytest.mark.parametrize("name", sorted(HEARD))
 def test_digits_are_right_and_lit_where_they_are_said(backend: LocalBackend, name: str) -> None:
-    spoken, sound = sound_samples.SAMPLES[name], sound_samples.sound_sample(name)
+    spoken, sound = sound_samples.SAMPLES[name], sound_samples.get_sound_sample(name)
     trace = backend.trace(Request(TASKS["speech"].opens, "", sound=sound))
     assert trace.fields["target"].raw.strip() == spoken.text
     times = list(zip(spoken.starts, spoken.ends, strict=True))

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from areaviz.backend.local import LocalBackend
-from areaviz.data.treebank import apart
-from areaviz.metrics.words import word_runs
+from areaviz.data.treebank import separate_punctuation
+from areaviz.metrics.words import find_word_runs
 from areaviz.models.recurrent import SITE
 from areaviz.trace.query import item_shares
 from areaviz.trace.record import FloatArray, Trace
@@ -49,7 +49,7 @@ def test_another_sentence_has_another_tree(backend: LocalBackend) -> None:
 def test_most_samples_get_a_whole_tree_of_their_words(backend: LocalBackend) -> None:
     whole = []
     for sentence in SENTENCES:
-        text = apart(sentence)
+        text = separate_punctuation(sentence)
         tree = read_tree(tree_of(backend.trace(Request(NAME, text))))
         if tree.is_of(len(text.split())):
             whole.append(sentence)
@@ -59,7 +59,7 @@ def test_most_samples_get_a_whole_tree_of_their_words(backend: LocalBackend) -> 
 def bracket_attention(trace: Trace, head: int) -> FloatArray:
     """Return each word's attention from every opening bracket: float32 [brackets, words]."""
     shares = item_shares(trace.maps[SITE], 0, head)
-    words = [shares[:, start:end].sum(1) for start, end in word_runs(trace.fields["source"])]
+    words = [shares[:, start:end].sum(1) for start, end in find_word_runs(trace.fields["source"])]
     rows = [number for number, token in enumerate(tree_of(trace)) if is_opening(token)]
     found: FloatArray = np.stack(words, 1)[rows]
     return found

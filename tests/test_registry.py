@@ -12,9 +12,9 @@ from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import read_card
 from areaviz.cards.tasks import TASKS
 from areaviz.data.clip_samples import clip_sample
-from areaviz.data.picture_samples import names, sample, sentence
-from areaviz.data.sound_samples import sound_sample
-from areaviz.data.treebank import apart
+from areaviz.data.picture_samples import get_sample, get_sample_sentence, list_sample_names
+from areaviz.data.sound_samples import get_sound_sample
+from areaviz.data.treebank import separate_punctuation
 from areaviz.drawing.base import View, figure_caption
 from areaviz.models import MODELS
 from areaviz.models.digits import DigitReader
@@ -68,18 +68,18 @@ def asked(name: str) -> Request:
     if card.task in ("translation", "reading"):
         return Request(name, SAMPLES[0])
     if card.task == "speech":
-        return Request(name, "", sound=sound_sample("digits-plain"))
+        return Request(name, "", sound=get_sound_sample("digits-plain"))
     if card.task == "video":
         return Request(name, "", clip=clip_sample("three-left-grows"))
     if card.task == "parsing":
-        return Request(name, apart(SENTENCES[0]))
+        return Request(name, separate_punctuation(SENTENCES[0]))
     if card.task in REASONING:
         return Request(name, REASONING[card.task])
     pictured = "photo" if card.pictures == "photos" else "scene"
     kind = KINDS[str(card.config["kind"])] if card.task == "digits" else pictured
-    shown = names(kind)[0]
-    text = sentence(shown) if card.task == "picture translation" else ""
-    return Request(name, text, picture=sample(shown))
+    shown = list_sample_names(kind)[0]
+    text = get_sample_sentence(shown) if card.task == "picture translation" else ""
+    return Request(name, text, picture=get_sample(shown))
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ def untrained() -> Trace:
     """Return a trace of a deep recurrent attention model, of which none is shipped."""
     made = replace(folder.card("dram", "location-wise hard"), family="dram", task="digits")
     reader = DigitReader(made, Dram(DramConfig(width=16)).eval(), 100, 0)
-    return reader.trace([Request("dram", "", picture=sample(names("pair")[0]))])[0]
+    return reader.trace([Request("dram", "", picture=get_sample(list_sample_names("pair")[0]))])[0]
 
 
 def untrained_pointer() -> Trace:
@@ -140,7 +140,7 @@ def test_every_view_fits_some_model(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_card_tells_what_was_measured(name: str) -> None:
+def test_card_shows_measured_results(name: str) -> None:
     card = read_card(CHECKPOINTS / name / "card.json")
     task = TASKS[card.task]
     assert card.name == name

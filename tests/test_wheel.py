@@ -21,7 +21,7 @@ import pytest
 from areaviz.cards.card import read_card
 from areaviz.cards.tasks import TASKS
 from areaviz.data import release_models
-from areaviz.data.release_models import get_models, known_model, read_digests
+from areaviz.data.release_models import check_model_name, get_models, read_digests
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.ui.home.openings import PAGES
 
@@ -130,9 +130,10 @@ def test_the_pins_are_within_the_ranges() -> None:
 def test_what_is_written_goes_to_the_readers_own_folder(installed: Path, tmp_path: Path) -> None:
     script = (
         "from areaviz.analysis.rows import find_analyses_folder\n"
-        "from areaviz.data.places import CHECKPOINTS, checkpoints_folder, fetched_models\n"
-        "print(find_analyses_folder()); print(checkpoints_folder() == CHECKPOINTS)\n"
-        "fetched_models().mkdir(parents=True); print(checkpoints_folder())"
+        "from areaviz.data.places import CHECKPOINTS, find_checkpoints_folder\n"
+        "from areaviz.data.places import find_fetched_models_folder\n"
+        "print(find_analyses_folder()); print(find_checkpoints_folder() == CHECKPOINTS)\n"
+        "find_fetched_models_folder().mkdir(parents=True); print(find_checkpoints_folder())"
     )
     lines = from_wheel(installed, tmp_path, "-c", script).stdout.splitlines()
     own = tmp_path / "own" / "areaviz"
@@ -229,16 +230,14 @@ def test_the_other_models_are_fetched_and_checked(
     assert (folder / "small" / "card.json").read_text() == "the card of small"
 
 
-def test_a_file_that_is_not_this_releases_is_refused(
-    bundle: Path, tmp_path: Path, address: str
-) -> None:
+def test_file_of_another_release_is_refused(bundle: Path, tmp_path: Path, address: str) -> None:
     (tmp_path / "origin" / "large" / "card.json").write_text("another")
     with pytest.raises(BackendError, match="large/card.json .* is not the expected file"):
         get_models(tmp_path / "own", address)
     assert not (tmp_path / "own" / "large" / "card.json").exists()
 
 
-def test_a_missing_address_or_list_is_said(bundle: Path, tmp_path: Path) -> None:
+def test_missing_url_or_list_is_reported(bundle: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="Set AREAVIZ_MODELS_ADDRESS to the address"):
         get_models(tmp_path / "own", "")
     (bundle / "checkpoints" / "models.sha256").unlink()
@@ -247,14 +246,14 @@ def test_a_missing_address_or_list_is_said(bundle: Path, tmp_path: Path) -> None
 
 
 def test_a_model_that_is_not_here_is_known_as_one_of_the_release(bundle: Path) -> None:
-    assert known_model("small", ["small"]) == "small"
+    assert check_model_name("small", ["small"]) == "small"
     to_get = "is not here; fetch the models of this release: set AREAVIZ_MODELS_ADDRESS, then"
     with pytest.raises(InputError, match=f'The model "large" {to_get}'):
-        known_model("large", ["small"])
+        check_model_name("large", ["small"])
     with pytest.raises(InputError, match=f'The model "larger" {to_get}'):
-        known_model("larger", [])
+        check_model_name("larger", [])
     with pytest.raises(InputError, match='Model "larger" does not exist. Choose one of: small.'):
-        known_model("larger", ["small"])
+        check_model_name("larger", ["small"])
 
 
 def test_a_clone_has_them_all(tmp_path: Path) -> None:

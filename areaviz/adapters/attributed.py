@@ -14,7 +14,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from areaviz.attention.gradients import embedded, gradient_times_input, too_many
+from areaviz.attention.gradients import (
+    collect_embeddings,
+    compute_gradient_times_input,
+    describe_too_many,
+)
 from areaviz.trace.record import FloatArray
 
 NO_SCORES = "left out: this model gives no scores of classes or tokens for its items"
@@ -83,11 +87,11 @@ def compute_attribution(
                 leaves[one.field] = leaf
                 placed[one.name] = _joined(leaf, one.cells)
         tables = [part for part in model.modules() if isinstance(part, nn.Embedding)]
-        with embedded(tables) as seen:
+        with collect_embeddings(tables) as seen:
             scores_TV = run(placed)
         if scores_TV is None:
             return Attributed(why=NO_SCORES)
-        if why := too_many(len(scores_TV)):
+        if why := describe_too_many(len(scores_TV)):
             return Attributed(why=why)
         for one in items:
             found = [leaf for ids, leaf in seen if _same(ids, given[one.name])]
@@ -98,7 +102,7 @@ def compute_attribution(
         wanted = scores_TV.argmax(-1) if chosen is None else torch.tensor(chosen)
         likely_TV = scores_TV.float().log_softmax(-1)
         scores_T = likely_TV[torch.arange(len(likely_TV)), wanted.to(likely_TV.device)]
-        rows = gradient_times_input(scores_T, list(leaves.values()))
+        rows = compute_gradient_times_input(scores_T, list(leaves.values()))
     return Attributed(dict(zip(leaves, rows, strict=True)))
 
 

@@ -208,7 +208,7 @@ def scores_of(query: Tensor, key: Tensor, scale: float, bias: Tensor | None) -> 
 
 
 def softmax_weights(query: Tensor, key: Tensor, scale: float, bias: Tensor | None) -> Tensor:
-    """Return the attention weights [H, Q, N] of queries and keys, see `weights_of`."""
+    """Return the attention weights [H, Q, N] of queries and keys, see `compute_weights`."""
     return weights_of(scores_of(query, key, scale, bias))
 
 

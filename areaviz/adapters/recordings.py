@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.data.sounds import resampled
+from areaviz.data.sounds import resample
 from areaviz.trace.asked import file_of
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import check_range
@@ -73,7 +73,7 @@ def samples_of(given: object, rate: int) -> Samples:
         # Integers are samples of a file; models expect -1 to 1.
         numbers /= np.float32(np.iinfo(values.dtype).max)
     mean_N, channels = _mixed(numbers)
-    return Samples(resampled(mean_N, own_rate, rate), rate, _told(channels))
+    return Samples(resample(mean_N, own_rate, rate), rate, _told(channels))
 
 
 def _mixed(values: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.float32], int]:
@@ -102,4 +102,4 @@ def _from_file(path: Path, rate: int) -> Samples:
             " the samples themselves."
         ) from error
     found = read_recording(path.read_bytes(), MOST_SECONDS)
-    return Samples(resampled(found.mean_S, found.rate, rate), rate, _told(found.channels))
+    return Samples(resample(found.mean_S, found.rate, rate), rate, _told(found.channels))

@@ -11,10 +11,10 @@ import numpy as np
 
 from areaviz.analysis.measure import Measure
 from areaviz.data.examples import Example
-from areaviz.data.points import exact, signed_area, tour_length
+from areaviz.data.points import compute_signed_area, measure_tour_length, solve_exactly
 from areaviz.data.text_kinds import STORIES, TREES, are_digits
-from areaviz.metrics.places import hits
-from areaviz.metrics.trees import bracket_scores
+from areaviz.metrics.places import find_hits
+from areaviz.metrics.trees import score_brackets
 from areaviz.trace.points import EXTENT
 from areaviz.trace.query import item_shares
 from areaviz.trace.record import FloatArray, Trace
@@ -57,7 +57,7 @@ def score_answer(kind: str, output: str, example: Example) -> Measured:
     """
     if kind == STORIES:
         return {"right": float(output.strip().lower() in map(str.lower, example.references))}
-    scores = [bracket_scores([output], [one]) for one in example.references]
+    scores = [score_brackets([output], [one]) for one in example.references]
     best = max(scores, key=lambda one: one.f1)
     return {"right": best.exact, "bracket_f1": best.f1}
 
@@ -98,7 +98,7 @@ def compute_glimpse_hit_rate(trace: Trace, example: Example) -> Measured:
         return {}
     size = np.array([picture.width, picture.height])
     boxes_D4 = np.array([box for _, box in example.boxes])
-    found_1T = hits((places_T2 / size)[None], boxes_D4[None])
+    found_1T = find_hits((places_T2 / size)[None], boxes_D4[None])
     return {"pointing": float(found_1T.mean())}
 
 
@@ -132,11 +132,13 @@ def score_points(trace: Trace, example: Example) -> Measured:
     points_N2 = field.anchors / EXTENT
     answer = [int(number) - 1 for number in trace.fields[trace.output.field].labels[:-1]]
     kind = trace.details["kind"]
-    right = [int(one) for one in exact(kind, points_N2[None])[0] if one >= 0]
+    right = [int(one) for one in solve_exactly(kind, points_N2[None])[0] if one >= 0]
     found = {"right": float(answer == right)}
     if kind == "tour":
-        found["tour_ratio"] = tour_length(points_N2, answer) / tour_length(points_N2, right)
+        found["tour_ratio"] = measure_tour_length(points_N2, answer) / measure_tour_length(
+            points_N2, right
+        )
     else:
-        areas = [abs(signed_area(points_N2[one])) for one in (answer, right)]
+        areas = [abs(compute_signed_area(points_N2[one])) for one in (answer, right)]
         found["hull_area"] = areas[0] / areas[1]
     return found

@@ -20,8 +20,8 @@ import pandas as pd
 from areaviz.analysis.bucket_names import BEYOND, name_buckets
 from areaviz.analysis.table import list_references
 from areaviz.data.examples import Files
-from areaviz.data.metadata import categories_of
-from areaviz.metrics.translation import bleu_and_chrf
+from areaviz.data.metadata import list_categories
+from areaviz.metrics.translation import compute_bleu_and_chrf
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
 
@@ -164,7 +164,7 @@ def bucket_by_metadata(table: pd.DataFrame, column: str, title: str) -> Bucketin
     values = table[column]
     found: list[Any]
     if not pd.api.types.is_numeric_dtype(values):
-        found = list(categories_of(tuple(values)))
+        found = list(list_categories(tuple(values)))
     else:
         found = sorted(values.dropna().unique().tolist())
         if len(found) > MAX_NUMBERS:
@@ -229,7 +229,7 @@ def _score_runs(part: pd.DataFrame, measure: str, runs: int) -> Mapping[str, flo
     for run in range(runs):
         scores = (np.nan, np.nan)
         if references:
-            scores = bleu_and_chrf(list(known[f"output_{run}"]), references)
+            scores = compute_bleu_and_chrf(list(known[f"output_{run}"]), references)
         found[f"corpus_bleu_{run}"], found[f"corpus_chrf_{run}"] = scores
         found[f"mean_{run}"] = float(part[f"{measure}_{run}"].mean())
     return found

@@ -12,7 +12,7 @@ import pandas as pd
 
 from areaviz.analysis.buckets import split_into_words
 from areaviz.analysis.table import list_references
-from areaviz.metrics.translation import Comparison, compare
+from areaviz.metrics.translation import Comparison, compare_systems
 
 RESAMPLES, SEED = 1000, 1
 # Change of a metric in each example: the second model's value minus the first model's.
@@ -155,7 +155,7 @@ def compare_corpus_scores(
     if known.empty:
         return {}
     first, second = (list(known[f"output_{run}"]) for run in pair)
-    return compare(second, first, list_references(known), RESAMPLES)
+    return compare_systems(second, first, list_references(known), RESAMPLES)
 
 
 def _count_ngrams(text: str, size: int) -> Counter[str]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from areaviz.analysis.row_lines import Row
 from areaviz.analysis.table import JUDGED, MQM
-from areaviz.metrics.agreement import krippendorff_alpha
+from areaviz.metrics.agreement import compute_krippendorff_alpha
 from areaviz.notes.annotations import SEVERITIES
 from areaviz.notes.error_spans import OUTPUT, Judgement
 
@@ -116,7 +116,7 @@ def compute_agreement(judgements: Iterable[Judgement]) -> list[Agreement]:
     ):
         units = int((np.isfinite(ratings).sum(0) > 1).sum())
         if units:
-            alpha = krippendorff_alpha(ratings, level)
+            alpha = compute_krippendorff_alpha(ratings, level)
             found.append(Agreement(about, alpha, len(raters), units))
     return found
 

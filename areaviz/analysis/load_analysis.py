@@ -18,7 +18,7 @@ from areaviz.analysis.run import make_rows_from_outputs
 from areaviz.analysis.table import META, SCORE, build_table, score_columns, with_scores
 from areaviz.data.examples import Dataset, Example, Files
 from areaviz.intake.brought import read_set
-from areaviz.intake.files import media_beside
+from areaviz.intake.files import find_media_beside
 from areaviz.notes.error_spans import Judgement
 from areaviz.trace.asked import file_of
 from areaviz.trace.errors import InputError
@@ -148,7 +148,7 @@ def _read_dataset_files(paths: Iterator[Path]) -> dict[str, Path]:
             )
         found[path.name] = path
     for path in list(found.values()):
-        found = {**media_beside(path), **found}
+        found = {**find_media_beside(path), **found}
     return found
 
 

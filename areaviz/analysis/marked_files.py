@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from areaviz.data.examples import Dataset, Files
-from areaviz.data.file_kinds import ending_of
+from areaviz.data.file_kinds import get_extension
 from areaviz.intake.rated import Mark, RatedSegment, Rating
 from areaviz.intake.rated_files import read_rated
-from areaviz.intake.roles import same_system
-from areaviz.intake.texts import bytes_of
+from areaviz.intake.roles import find_system
+from areaviz.intake.texts import read_bytes
 from areaviz.notes.annotations import SEVERITIES
 from areaviz.notes.error_spans import OUTPUT, WHOLE, ErrorSpan, Judgement, spans_of
 from areaviz.notes.judgement_files import check_count, check_size, from_jsonl, is_own_jsonl
@@ -41,7 +41,7 @@ def read_judgements(
     Raises:
         InputError: the file is of another kind, or does not fit the set.
     """
-    ending = ending_of(name)
+    ending = get_extension(name)
     check_size(data)
     if ending == ".tsv":
         return judgements_of(read_rows(data, name), dataset, systems)
@@ -74,7 +74,7 @@ def read_judgements_of_set(
     found = list(known)
     seen = {(one.example, one.model, one.rater, one.output) for one in known}
     for name, content in files.items():
-        for one in read_judgements(name, bytes_of(name, content), dataset, systems):
+        for one in read_judgements(name, read_bytes(name, content), dataset, systems):
             is_known = (one.example, one.model, one.rater, one.output) in seen
             if one.dataset == dataset.digest and not is_known:
                 found.append(one)
@@ -96,7 +96,7 @@ def _convert_segments(
             place = places.find(segment.where, (number,), segment.source)
         for system, ratings in segment.ratings.items():
             model = known_system(system, systems)
-            model = model if model in systems else same_system(system, systems) or model
+            model = model if model in systems else find_system(system, systems) or model
             for rating in ratings:
                 output = segment.outputs[system]
                 bare = Judgement(dataset.digest, place, model, "", segment.source, output)

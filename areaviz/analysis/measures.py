@@ -21,11 +21,11 @@ from areaviz.analysis.output_scores import Measured, score_output
 from areaviz.data.examples import Example
 from areaviz.data.grounding import Box
 from areaviz.extensions import ExtensibleRegistry
-from areaviz.metrics.aer import LinkCounts, attention_links, count_links, strongest_links
-from areaviz.metrics.aligner import diagonal_links
-from areaviz.metrics.certainty import certainty
-from areaviz.metrics.spans import weighted_purity
-from areaviz.metrics.words import word_attention, word_runs
+from areaviz.metrics.aer import LinkCounts, count_links, find_attention_links, find_strongest_links
+from areaviz.metrics.aligner import make_diagonal_links
+from areaviz.metrics.certainty import measure_coverage
+from areaviz.metrics.spans import compute_weighted_purity
+from areaviz.metrics.words import compute_word_attention, find_word_runs
 from areaviz.trace.errors import BackendError
 from areaviz.trace.query import (
     head_shares,
@@ -90,7 +90,7 @@ def link_counts(trace: Trace, example: Example) -> LinkCounts | None:
     """
     if not (example.sure or example.possible) or not _has_text_memory(trace):
         return None
-    made = attention_links(trace, trace.maps[CROSS].layers - 1)
+    made = find_attention_links(trace, trace.maps[CROSS].layers - 1)
     return count_links(made, example.sure, example.possible)
 
 
@@ -121,11 +121,11 @@ def _measure_word_attention(trace: Trace, example: Example) -> Measured:
         return {}
     attention = trace.maps[CROSS]
     target, source = trace.fields[attention.query], trace.fields[attention.memory]
-    purity, random = weighted_purity(attention, source)
+    purity, random = compute_weighted_purity(attention, source)
     values = {"purity": purity, "purity_random": random}
-    if word_runs(target) and word_runs(source):
+    if find_word_runs(target) and find_word_runs(source):
         shares_QN = item_shares(attention, attention.layers - 1, None)
-        found = certainty(word_attention(shares_QN, target, source))
+        found = measure_coverage(compute_word_attention(shares_QN, target, source))
         for name in ("coverage_deviation", "absentmindedness", "source_absentmindedness"):
             values[name] = getattr(found, name)
     return values
@@ -175,7 +175,7 @@ def _measure_pointing(trace: Trace, example: Example) -> Measured:
     middles_N2 = corners_N22.mean(1)
     blind_x, blind_y = middles_N2[shares_QN.mean(0).argmax()]
     hits, in_middle, is_blind_right = [], [], []
-    for start, end in word_runs(written):
+    for start, end in find_word_runs(written):
         text = written.raw[written.anchors[start, 0] : written.anchors[end - 1, 1]]
         word = text.strip(_PUNCTUATION).lower()
         # A word may have several boxes, such as two dogs. Each of them counts as right.
@@ -204,12 +204,12 @@ def _measure_alignment(trace: Trace, example: Example) -> Measured:
         return {}
     attention = trace.maps[CROSS]
     target, source = trace.fields[attention.query], trace.fields[attention.memory]
-    sizes = len(word_runs(source)), len(word_runs(target))
-    diagonal = count_links(diagonal_links(*sizes), example.sure, example.possible)
+    sizes = len(find_word_runs(source)), len(find_word_runs(target))
+    diagonal = count_links(make_diagonal_links(*sizes), example.sure, example.possible)
     shares_QN = item_shares(attention, attention.layers - 1, None)
-    words_TS = word_attention(shares_QN, target, source)
+    words_TS = compute_word_attention(shares_QN, target, source)
     same_TS = np.broadcast_to(words_TS.mean(0), words_TS.shape)
-    blind = count_links(strongest_links(same_TS), example.sure, example.possible)
+    blind = count_links(find_strongest_links(same_TS), example.sure, example.possible)
     return {
         "alignment_error": counts.error_rate,
         "alignment_diagonal": diagonal.error_rate,

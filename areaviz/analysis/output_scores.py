@@ -11,9 +11,9 @@ from sacrebleu.metrics.chrf import CHRF
 from areaviz.analysis.answered import has_digits_to_recognise, is_answer, score_answer
 from areaviz.data.examples import Example
 from areaviz.data.text_kinds import POINTS
-from areaviz.metrics.captions import caption_words, rouge_l
-from areaviz.metrics.overlap import sentence_scores
-from areaviz.metrics.speech import edits
+from areaviz.metrics.captions import compute_rouge_l, split_caption
+from areaviz.metrics.overlap import score_sentences
+from areaviz.metrics.speech import count_edits
 
 Measured = Mapping[str, float]
 
@@ -39,7 +39,7 @@ def score_outputs(
     ]
     # One call for all sentences that have a single reference is several times as fast.
     single = [place for place in scored if len(examples[place].references) == 1]
-    bleu, chrf = sentence_scores(
+    bleu, chrf = score_sentences(
         [outputs[place] for place in single], [examples[place].references[0] for place in single]
     )
     together = dict(zip(single, zip(bleu.tolist(), chrf.tolist(), strict=True), strict=True))
@@ -75,7 +75,7 @@ def _score_spoken(output: str, example: Example) -> dict[str, float]:
     errors = []
     for reference in example.references:
         said = "".join(reference.split())
-        errors.append(edits(heard, said) / max(1, len(said)))
+        errors.append(count_edits(heard, said) / max(1, len(said)))
     return {"spoken_error": min(errors)} if errors else {}
 
 
@@ -89,10 +89,10 @@ def _score_text(
     output: str, references: Sequence[str], bleu: float, chrf: float
 ) -> dict[str, float]:
     mean_length = np.mean([len(reference.split()) for reference in references])
-    reference_words = [caption_words(reference) for reference in references]
+    reference_words = [split_caption(reference) for reference in references]
     return {
         "bleu": bleu,
         "chrf": chrf,
-        "rouge_l": 100 * rouge_l(caption_words(output), reference_words),
+        "rouge_l": 100 * compute_rouge_l(split_caption(output), reference_words),
         "length_ratio": float(len(output.split()) / mean_length),
     }

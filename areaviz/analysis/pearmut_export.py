@@ -10,7 +10,7 @@ from typing import Any
 from areaviz.analysis.wmt_export import Outputs, document_of
 from areaviz.data.examples import Dataset
 from areaviz.data.raters import is_automatic
-from areaviz.intake.pearmut import counted_span
+from areaviz.intake.pearmut import find_counted_span
 from areaviz.intake.rated import OWN
 from areaviz.notes.error_spans import OUTPUT, Judgement
 from areaviz.trace.errors import InputError
@@ -130,7 +130,7 @@ def _prepare_errors(
         if not is_here or one.differs or not is_automatic(one.rater):
             continue
         for span in one.spans:
-            place = counted_span(one.output, span.start, span.end)
+            place = find_counted_span(one.output, span.start, span.end)
             if span.side == OUTPUT and place is not None:
                 error = {
                     "start_i": place[0],

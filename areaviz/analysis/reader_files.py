@@ -26,8 +26,8 @@ from areaviz.analysis.kept_sets import (
     note_network,
     remove_folder,
 )
-from areaviz.data.examples import Dataset, Files, content_digest
-from areaviz.intake.kept import chosen_of, entries_of
+from areaviz.data.examples import Dataset, Files, hash_content
+from areaviz.intake.kept import format_roles, parse_roles
 from areaviz.intake.opened import Chosen
 from areaviz.notes.store_schema import now
 from areaviz.shares.limits import ANALYSES_LISTED, KEPT_MEGABYTES
@@ -107,8 +107,8 @@ class ReaderFiles:
         folder = self._own / set_id(dataset)
         contents = sha256()
         for name, content in sorted(files.items()):
-            contents.update(f"{name!r} {content_digest(name, content)}\n".encode())
-        about = {"roles": entries_of(chosen), "contents": contents.hexdigest()}
+            contents.update(f"{name!r} {hash_content(name, content)}\n".encode())
+        about = {"roles": format_roles(chosen), "contents": contents.hexdigest()}
         if self._is_kept(folder, about):
             return
         size = sum(_measure_size(content) for content in files.values())
@@ -174,7 +174,7 @@ class ReaderFiles:
             try:
                 about = json.loads((folder / ROLES).read_bytes())
                 files = {str(given): folder / str(int(at)) for at, given in about["files"].items()}
-                chosen = chosen_of(about["roles"], files)
+                chosen = parse_roles(about["roles"], files)
             except DAMAGE as error:
                 raise InputError(
                     "What is kept of this set is damaged. Choose its files again."

@@ -15,14 +15,14 @@ from areaviz.analysis.measures import MEASURES
 from areaviz.analysis.row_lines import Row
 from areaviz.data.examples import Dataset, Example
 from areaviz.data.media import SOUND
-from areaviz.data.metadata import numbers_of
+from areaviz.data.metadata import parse_numbers
 from areaviz.data.text_kinds import SENTENCES, TREES
 from areaviz.drawing import export
 from areaviz.drawing.base import Table
 from areaviz.metrics.aer import LinkCounts
-from areaviz.metrics.captions import caption_words, cider_d
-from areaviz.metrics.translation import bleu_and_chrf
-from areaviz.metrics.trees import bracket_scores
+from areaviz.metrics.captions import compute_cider_d, split_caption
+from areaviz.metrics.translation import compute_bleu_and_chrf
+from areaviz.metrics.trees import score_brackets
 
 Rows = Mapping[int, Row]
 CIDER, MQM, JUDGED = "cider_d", "mqm", "judged"
@@ -89,7 +89,7 @@ def build_table(dataset: Dataset, runs: Sequence[Rows]) -> pd.DataFrame:
         table[column] = texts("".join(one.references[number : number + 1]) for one in examples)
     for name, values in dataset.metadata.items():
         chosen_values = [values[place] for place in places]
-        numbers = numbers_of(values)
+        numbers = parse_numbers(values)
         if numbers is None:
             table[f"{META}{name}"] = texts(chosen_values)
         else:
@@ -230,9 +230,9 @@ def _build_measure_columns(
     scored = [n for n, (example, row) in enumerate(pairs) if example.references and not row.error]
     describes = all(_is_description(examples[n]) for n in scored)
     if scored and describes and medium != SOUND:
-        outputs = [caption_words(rows[n].output) for n in scored]
-        references = [[caption_words(text) for text in examples[n].references] for n in scored]
-        found.loc[scored, CIDER] = cider_d(outputs, references)
+        outputs = [split_caption(rows[n].output) for n in scored]
+        references = [[split_caption(text) for text in examples[n].references] for n in scored]
+        found.loc[scored, CIDER] = compute_cider_d(outputs, references)
     return found
 
 
@@ -258,9 +258,9 @@ def summarise_table(dataset: Dataset, rows: Rows) -> Mapping[str, float]:
             references.append(given)
     # Transcripts, letters and digits have no words to compare.
     if dataset.texts == TREES and outputs:
-        figures["corpus_f1"] = bracket_scores(outputs, [one[0] for one in references]).f1
+        figures["corpus_f1"] = score_brackets(outputs, [one[0] for one in references]).f1
     elif outputs and dataset.medium != SOUND and dataset.texts in ("", SENTENCES):
-        figures["corpus_bleu"], figures["corpus_chrf"] = bleu_and_chrf(outputs, references)
+        figures["corpus_bleu"], figures["corpus_chrf"] = compute_bleu_and_chrf(outputs, references)
     for name in MEASURES:
         values = [row.measures[name] for row in rows.values() if name in row.measures]
         if values:

@@ -95,7 +95,7 @@ class ItemMemory:
         return context if self.gate == 1.0 else context * self.gate
 
 
-def additive_scores(
+def compute_additive_scores(
     query: nn.Linear, score: nn.Linear, query_BKW: Tensor, memory: ItemMemory
 ) -> Tensor:
     """Return the scores [B, K, M] of all items, v . tanh(W q + U m).
@@ -152,6 +152,6 @@ class AdditiveAttention(nn.Module):
             Contexts [B, K, C] and weights [B, K, M]. Both are zeros for a query that may attend to
             no item.
         """
-        score_BKM = additive_scores(self.query, self.score, query_BKW, memory)
+        score_BKM = compute_additive_scores(self.query, self.score, query_BKW, memory)
         weights_BKM = memory.weights(score_BKM, time)
         return memory.gated(weights_BKM @ memory.value), weights_BKM

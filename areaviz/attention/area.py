@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 
 from areaviz.attention.kernels import compiled_area_attention
-from areaviz.attention.masks import broadcasts, shield
-from areaviz.attention.pooled import pooled
+from areaviz.attention.masks import can_broadcast, zero_nonfinite_items
+from areaviz.attention.pooled import compute_pooled
 from areaviz.attention.spec import AreaResult, AreaSpec
-from areaviz.attention.streamed import streamed
+from areaviz.attention.streamed import compute_streamed
 from areaviz.trace.areas import AreaGrid
 
 
@@ -44,12 +44,12 @@ class AreaOptions:
     @property
     def extent(self) -> tuple[int, int]:
         """The largest number of rows and columns of an area."""
-        return _extent(self.size)
+        return _pair_of_sizes(self.size)
 
     @property
     def known_extent(self) -> tuple[int, int]:
         """The largest number of rows and columns that learned keys and biases cover."""
-        return _extent(self.known_size or self.size)
+        return _pair_of_sizes(self.known_size or self.size)
 
     def grid(self, items: int) -> AreaGrid:
         """Return the areas of a memory with `items` items.
@@ -59,12 +59,12 @@ class AreaOptions:
         return AreaGrid.clamped(self.shape or (1, items), self.extent)
 
 
-def _extent(size: int | tuple[int, int]) -> tuple[int, int]:
+def _pair_of_sizes(size: int | tuple[int, int]) -> tuple[int, int]:
     return (1, size) if isinstance(size, int) else size
 
 
 Form = Callable[[Tensor, Tensor, Tensor, AreaSpec], AreaResult]
-FORMS: Mapping[str, Form] = {"pooled": pooled, "streamed": streamed}
+FORMS: Mapping[str, Form] = {"pooled": compute_pooled, "streamed": compute_streamed}
 """The implementations in torch, by name; all compute the same attention.
 
 `choose_impl` picks one of them when no compiled kernel applies.
@@ -98,11 +98,11 @@ def area_attention(
     _check_shapes(query, key, value, spec)
     spec = spec.tempered()
     if 0 in query.shape[:-1]:
-        return _empty(query, value, spec)
-    key, value, spoiled = shield(key, value, query.shape[-2], spec.mask)
+        return _make_empty_result(query, value, spec)
+    key, value, spoiled = zero_nonfinite_items(key, value, query.shape[-2], spec.mask)
     # Autocast would undo the casts to float32, in which sums and weights are computed.
     with torch.autocast(query.device.type, enabled=False):
-        result = _computed(query, key, value, spec, impl)
+        result = _compute(query, key, value, spec, impl)
     return result if spoiled is None else _propagate_nan(result, spoiled)
 
 
@@ -121,7 +121,7 @@ def choose_impl(spec: AreaSpec, device: torch.device) -> str:
     return "streamed" if spec.is_linear and not spec.is_regular else "pooled"
 
 
-def _computed(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec, impl: str) -> AreaResult:
+def _compute(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec, impl: str) -> AreaResult:
     if impl == "fused" or (impl == "auto" and not spec.is_regular):
         result = compiled_area_attention(query, key, value, spec, insist=impl == "fused")
         if result is not None:
@@ -160,7 +160,7 @@ def _propagate_nan(result: AreaResult, spoiled: Tensor) -> AreaResult:
     return AreaResult(*parts)
 
 
-def _empty(query: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
+def _make_empty_result(query: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
     """Return results of the right shapes for an empty batch or for no queries."""
     lead = query.shape[:-1]
     output = query.new_zeros(*lead, value.shape[-1])
@@ -187,7 +187,7 @@ def _check_shapes(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> 
     if bias is not None:
         kinds = grid.max_height * grid.max_width
         shape = (*query.shape[:-2], kinds)
-        if bias.shape[-1:] != (kinds,) or not broadcasts(bias, shape):
+        if bias.shape[-1:] != (kinds,) or not can_broadcast(bias, shape):
             raise ValueError(
                 f"size_bias {list(bias.shape)} must broadcast to [..., shapes of an area] ="
                 f" {list(shape)}."

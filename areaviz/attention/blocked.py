@@ -17,10 +17,10 @@ from areaviz.attention.blocks import LOG2_E, Block, Blocks, Outer, Problem
 from areaviz.attention.boundary import (
     AreaScores,
     BoundaryKeys,
-    area_logits_adjoint,
-    area_logits_into,
+    compute_area_logit_gradients,
+    write_area_logits,
 )
-from areaviz.attention.pooling import area_sizes, box_into, box_scatter_
+from areaviz.attention.pooling import box_scatter_, count_area_items, write_box
 from areaviz.attention.spec import AreaSpec
 from areaviz.trace.areas import AreaGrid
 
@@ -64,8 +64,8 @@ class TermBlocks(Blocks):
         weights_1RK = logits_1RK.sub_(most_K).exp2_()
         sum_K = weights_1RK.sum(1)
         if self.problem.average:
-            weights_1RK /= area_sizes(grid, weights_1RK)[:, None]
-        cover_nqM = _per_row(box_scatter_(weights_1RK, grid), block).permute(1, 2, 0)
+            weights_1RK /= count_area_items(grid, weights_1RK)[:, None]
+        cover_nqM = _split_rows(box_scatter_(weights_1RK, grid), block).permute(1, 2, 0)
         return cover_nqM, most_K.view(block.size), sum_K.view(block.size)
 
     def slopes(
@@ -81,15 +81,15 @@ class TermBlocks(Blocks):
         weights_1RK = logits_1RK.sub_(total_nq.flatten()).exp2_()
         pull_nMq = torch.bmm(value_nMV, grad_nqV.transpose(1, 2))
         pull_1RK = torch.empty_like(weights_1RK)
-        box_into(pull_nMq.transpose(0, 1).flatten(1)[None], pull_1RK, grid, mean=False)
-        sizes_R1 = area_sizes(grid, weights_1RK)[:, None]
+        write_box(pull_nMq.transpose(0, 1).flatten(1)[None], pull_1RK, grid, mean=False)
+        sizes_R1 = count_area_items(grid, weights_1RK)[:, None]
         if self.problem.average:
             pull_1RK /= sizes_R1
         slope_1RK = pull_1RK.sub_(delta_nq.flatten()).mul_(weights_1RK)
         if self.problem.average:
             weights_1RK /= sizes_R1
-        parts = (box_scatter_(weights_1RK, grid), *area_logits_adjoint(slope_1RK, grid))
-        return [_per_row(part, block).transpose(0, 1) for part in parts]
+        parts = (box_scatter_(weights_1RK, grid), *compute_area_logit_gradients(slope_1RK, grid))
+        return [_split_rows(part, block).transpose(0, 1) for part in parts]
 
     def _area_logits(self, block: Block, query: Tensor, key: Tensor) -> tuple[AreaGrid, Tensor]:
         """Return the areas of a block's items and their masked logits [1, R, K], in log-2 units."""
@@ -115,9 +115,9 @@ class TermBlocks(Blocks):
             shape = bias_1SK if shape is None else shape + bias_1SK
         scores = AreaScores(mean_Mnq.flatten(1)[None], first, last, shape)
         out_1RK = mean_Mnq.new_empty(1, grid.count, n * q)
-        return grid, area_logits_into(scores, out_1RK, grid)
+        return grid, write_area_logits(scores, out_1RK, grid)
 
 
-def _per_row(x_1MK: Tensor, block: Block) -> Tensor:
+def _split_rows(x_1MK: Tensor, block: Block) -> Tensor:
     """Split columns into rows and queries: [1, M, K] -> [M, n, q]."""
     return x_1MK.view(-1, *block.size)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from areaviz.attention.pooling import wide
+from areaviz.attention.pooling import choose_sum_dtype
 from areaviz.trace.areas import AreaGrid
 
 # Score of a masked item. It is far below any real score, yet its mean with real scores stays finite
@@ -48,7 +48,7 @@ class RowMask(NamedTuple):
         return data[self.index_N[rows]].transpose(0, 1)
 
 
-def row_mask(mask: Tensor, rows: torch.Size) -> RowMask:
+def transpose_mask(mask: Tensor, rows: torch.Size) -> RowMask:
     """Transpose a mask [..., Q or 1, M or 1] once, without copying broadcast rows."""
     lead = mask.shape[:-2]
     data_KMQ = mask.detach().flatten(0, -3).transpose(1, 2)
@@ -111,7 +111,7 @@ class Blocks:
     """
 
     def __init__(self, problem: Problem, like: Tensor, live: int) -> None:
-        self.problem, self.dtype, self.device = problem, wide(like.dtype), like.device
+        self.problem, self.dtype, self.device = problem, choose_sum_dtype(like.dtype), like.device
         self.rows, self.queries = rows, queries = like.shape[:2]
         budget = GPU_BLOCK if like.is_cuda else CPU_BLOCK
         columns = max(1, budget // (live * problem.grid.items))
@@ -162,7 +162,7 @@ class Blocks:
     def __iter__(self) -> Iterator[Block]:
         """Yield blocks that cover rows x queries; skip blocks in which every item is masked."""
         problem, items = self.problem, self.problem.grid.items
-        seen = self._last_seen()
+        seen = self._find_last_seen()
         # Lengths are whole rows of the memory, and only a few different ones: each length needs a
         # filter of its own.
         step = problem.grid.width * -(-problem.grid.height // 4)
@@ -175,7 +175,7 @@ class Blocks:
                 if last > 0:
                     yield Block(slice(i, stop), slice(j, end), min(items, -(-last // step) * step))
 
-    def _last_seen(self) -> list[int]:
+    def _find_last_seen(self) -> list[int]:
         """Return the number of items up to the last one that any query may attend to, per row.
 
         Only on a CPU does padding make blocks shorter: on other devices the host would wait for the

@@ -22,7 +22,13 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from areaviz.attention.features import ShapeEmbedding
-from areaviz.attention.pooling import area_sizes, box_into, box_mean, box_scatter_, slabs
+from areaviz.attention.pooling import (
+    box_mean,
+    box_scatter_,
+    count_area_items,
+    view_by_shape,
+    write_box,
+)
 from areaviz.trace.areas import AreaGrid
 
 
@@ -44,7 +50,7 @@ class BoundaryKeys(ShapeEmbedding):
         key_NME = key.to(self.start.weight.dtype).flatten(0, -3)
         first, last = self.start(key_NME), self.end(key_NME)
         shapes_SE = self.per_shape(grid).expand(key_NME.shape[0], -1, -1)
-        area_key = area_logits(AreaScores(key_NME, first, last, shapes_SE), grid)
+        area_key = compute_area_logits(AreaScores(key_NME, first, last, shapes_SE), grid)
         result: Tensor = area_key.unflatten(0, key.shape[:-2]).to(key.dtype)
         return result
 
@@ -66,7 +72,7 @@ class AreaScores(NamedTuple):
     shape: Tensor | None = None
 
 
-def area_logits(scores: AreaScores, grid: AreaGrid) -> Tensor:
+def compute_area_logits(scores: AreaScores, grid: AreaGrid) -> Tensor:
     """Compute mean over the area + first + last + shape, for every area: [N, R, D]."""
     if scores.first is None and scores.shape is None:
         return box_mean(scores.mean, grid)
@@ -74,12 +80,12 @@ def area_logits(scores: AreaScores, grid: AreaGrid) -> Tensor:
     return result
 
 
-def area_logits_into(scores: AreaScores, out_NRD: Tensor, grid: AreaGrid) -> Tensor:
-    """Compute the area logits like `area_logits`, write them into `out_NRD` and return it."""
+def write_area_logits(scores: AreaScores, out_NRD: Tensor, grid: AreaGrid) -> Tensor:
+    """Compute the logits of `compute_area_logits`, write them into `out_NRD` and return it."""
     mean, first, last, shape = scores
-    box_into(mean, out_NRD, grid, mean=True)
+    write_box(mean, out_NRD, grid, mean=True)
     memory = (grid.height, grid.width)
-    for index, ((h, w), slab) in enumerate(slabs(out_NRD, grid).items()):
+    for index, ((h, w), slab) in enumerate(view_by_shape(out_NRD, grid).items()):
         if first is not None and last is not None:
             slab += first.unflatten(1, memory)[:, : grid.height - h + 1, : grid.width - w + 1]
             slab += last.unflatten(1, memory)[:, h - 1 :, w - 1 :]
@@ -88,7 +94,9 @@ def area_logits_into(scores: AreaScores, out_NRD: Tensor, grid: AreaGrid) -> Ten
     return out_NRD
 
 
-def area_logits_adjoint(grad_NRD: Tensor, grid: AreaGrid) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def compute_area_logit_gradients(
+    grad_NRD: Tensor, grid: AreaGrid
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Compute the gradients of the terms from the gradients of the area logits.
 
     Returns:
@@ -98,11 +106,11 @@ def area_logits_adjoint(grad_NRD: Tensor, grid: AreaGrid) -> tuple[Tensor, Tenso
     first = grad_NRD.new_zeros(rows, grid.height, grid.width, depth)
     last = torch.zeros_like(first)
     shape = grad_NRD.new_empty(rows, grid.max_height * grid.max_width, depth)
-    for index, ((h, w), slab) in enumerate(slabs(grad_NRD, grid).items()):
+    for index, ((h, w), slab) in enumerate(view_by_shape(grad_NRD, grid).items()):
         first[:, : grid.height - h + 1, : grid.width - w + 1] += slab
         last[:, h - 1 :, w - 1 :] += slab
         shape[:, index] = slab.sum((1, 2))
-    mean = box_scatter_(grad_NRD / area_sizes(grid, grad_NRD)[:, None], grid)
+    mean = box_scatter_(grad_NRD / count_area_items(grid, grad_NRD)[:, None], grid)
     return mean, first.flatten(1, 2), last.flatten(1, 2), shape
 
 
@@ -114,12 +122,14 @@ class _AreaLogits(torch.autograd.Function):
         ctx.grid = grid
         ctx.shapes = [None if part is None else part.shape for part in scores]
         rows, _, depth = scores.mean.shape
-        return area_logits_into(scores, scores.mean.new_empty(rows, grid.count, depth), grid)
+        return write_area_logits(scores, scores.mean.new_empty(rows, grid.count, depth), grid)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad_NRD: Tensor) -> tuple[Tensor | None, ...]:
         grads: list[Tensor | None] = []
-        for part, shape in zip(area_logits_adjoint(grad_NRD, ctx.grid), ctx.shapes, strict=True):
+        for part, shape in zip(
+            compute_area_logit_gradients(grad_NRD, ctx.grid), ctx.shapes, strict=True
+        ):
             grads.append(None if shape is None else part.sum_to_size(shape))
         return (*grads, None)

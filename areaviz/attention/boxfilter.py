@@ -50,9 +50,9 @@ class BoxFilter:
         self._steps: list[Callable[[], object]] = []
         cover = [self._strip(width, buffer) for width, buffer in enumerate(covers, start=1)]
         for w in range(grid.max_width - 1, 0, -1):
-            self._do(cover[w - 1][:, :-1].add_, cover[w])
+            self._add_step(cover[w - 1][:, :-1].add_, cover[w])
         for w in range(1, grid.max_width):
-            self._do(cover[0][:, w:].add_, cover[w])
+            self._add_step(cover[0][:, w:].add_, cover[w])
         self._cover = cover[0]
 
     def run(self, delta_K: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -80,48 +80,48 @@ class BoxFilter:
         row = (items if width == 1 else means)[:, :places]
         if width > 1:
             narrower = (items if width == 2 else means)[:, :places]
-            self._do(torch.lerp, narrower, items[:, width - 1 :], 1 / width, out=row)
+            self._add_step(torch.lerp, narrower, items[:, width - 1 :], 1 / width, out=row)
         pull = row[..., k:]
         if self.gradient and not self.average:
             # The shifted row has its own buffer because wider areas grow from the unshifted row.
             shifted = self._shifted[: height * places * k].view(height, places, k)
-            self._do(torch.sub, pull, self._delta_K, alpha=1 / width, out=shifted)
+            self._add_step(torch.sub, pull, self._delta_K, alpha=1 / width, out=shifted)
             pull = shifted
         areas = [self._view(buffer, height, places)]
         self._weigh(row, pull, areas[0], width)
         for h, tall in enumerate(self._talls, start=2):
             mean = self._view(self._run, height - h + 1, places)
             if h > 2:
-                self._do(torch.lerp, mean, row[h - 1 :], 1 / h, out=mean)
+                self._add_step(torch.lerp, mean, row[h - 1 :], 1 / h, out=mean)
             else:
-                self._do(torch.lerp, row[:-1, :, :k], row[1:, :, :k], 0.5, out=mean[..., :k])
+                self._add_step(torch.lerp, row[:-1, :, :k], row[1:, :, :k], 0.5, out=mean[..., :k])
                 if self.gradient:
-                    self._do(torch.lerp, pull[:-1], row[1:, :, k:], 0.5, out=mean[..., k:])
+                    self._add_step(torch.lerp, pull[:-1], row[1:, :, k:], 0.5, out=mean[..., k:])
             areas.append(self._view(tall, height - h + 1, places))
             self._weigh(mean, mean[..., k:], areas[-1], h * width)
         for h in range(len(areas) - 1, 0, -1):
-            self._do(areas[h - 1][:-1].add_, areas[h])
+            self._add_step(areas[h - 1][:-1].add_, areas[h])
         if not self.gradient and not self.average:
-            self._do(self._count, areas[0])
+            self._add_step(self._count, areas[0])
         for h in range(1, len(areas)):
-            self._do(areas[0][h:].add_, areas[h])
+            self._add_step(areas[0][h:].add_, areas[h])
         return areas[0]
 
     def _weigh(self, mean: Tensor, pull: Tensor, area: Tensor, size: int) -> None:
         """List the steps from the means of the areas of one shape to their weights."""
         weight = area[..., : self.columns]
-        self._do(torch.exp2, mean[..., : self.columns], out=weight)
+        self._add_step(torch.exp2, mean[..., : self.columns], out=weight)
         if self.average:
             if not self.gradient:
-                self._do(self._count, weight)
-            self._do(weight.mul_, 1 / size)
+                self._add_step(self._count, weight)
+            self._add_step(weight.mul_, 1 / size)
         if self.gradient:
-            self._do(torch.mul, pull, weight, out=area[..., self.columns :])
+            self._add_step(torch.mul, pull, weight, out=area[..., self.columns :])
 
     def _count(self, weight: Tensor) -> None:
         self._total_K.add_(weight.sum((0, 1)))
 
-    def _do(self, step: Callable[..., object], *inputs: object, **options: Any) -> None:
+    def _add_step(self, step: Callable[..., object], *inputs: object, **options: Any) -> None:
         self._steps.append(partial(step, *inputs, **options))
 
     def _view(self, buffer: Tensor, rows: int, places: int) -> Tensor:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from areaviz.attention.pooling import box_mean, box_moments, per_area, wide
+from areaviz.attention.pooling import box_mean, box_moments, choose_sum_dtype, expand_to_areas
 from areaviz.trace.areas import AreaGrid
 
 
@@ -81,9 +81,9 @@ class AreaFeatures(ShapeEmbedding):
             ValueError: if an area of the grid is larger than `max_area`.
         """
         own = self.mean.weight.dtype
-        mean_RD = box_mean(_rows(self.mean(key.to(own))), grid).unflatten(0, key.shape[:-2])
-        std_RD = area_std(key, grid).to(own)
-        shape_RD = per_area(self.per_shape(grid).T, grid).T
+        mean_RD = box_mean(_flatten_rows(self.mean(key.to(own))), grid).unflatten(0, key.shape[:-2])
+        std_RD = compute_area_std(key, grid).to(own)
+        shape_RD = expand_to_areas(self.per_shape(grid).T, grid).T
         return torch.relu(mean_RD.to(own) + self.std(std_RD) + shape_RD).to(key.dtype)
 
     def fold_query(self, query: Tensor) -> Tensor:
@@ -95,20 +95,20 @@ class AreaFeatures(ShapeEmbedding):
         return (query.to(weight.dtype) @ weight).to(query.dtype)
 
 
-def area_std(x: Tensor, grid: AreaGrid) -> Tensor:
+def compute_area_std(x: Tensor, grid: AreaGrid) -> Tensor:
     """Compute the standard deviation of every area (Eq. 5): [..., M, D] -> [..., R, D].
 
     The result is float32 or wider. Where the variance is 0, the square root has no gradient, so 0
     is used.
     """
-    _, variance_NRD = box_moments(_rows(x), grid)
+    _, variance_NRD = box_moments(_flatten_rows(x), grid)
     varied = variance_NRD > 0
     std_NRD = torch.where(varied, variance_NRD, 1.0).sqrt()
     return torch.where(varied, std_NRD, 0.0).view(*x.shape[:-2], grid.count, x.shape[-1])
 
 
-def _rows(x: Tensor) -> Tensor:
-    return x.flatten(0, -3).to(wide(x.dtype))
+def _flatten_rows(x: Tensor) -> Tensor:
+    return x.flatten(0, -3).to(choose_sum_dtype(x.dtype))
 
 
 class NeighbourConvolution(nn.Module):

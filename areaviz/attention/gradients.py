@@ -20,7 +20,7 @@ from areaviz.trace.record import FloatArray
 MOST_OUTPUTS = 256
 
 
-def gradient_times_input(
+def compute_gradient_times_input(
     scores_T: Tensor,
     inputs: Sequence[Tensor],
     on_step: Callable[[int, int], None] | None = None,
@@ -49,7 +49,7 @@ def gradient_times_input(
 
 
 @contextmanager
-def embedded(modules: Iterable[nn.Module]) -> Iterator[list[tuple[Tensor, Tensor]]]:
+def collect_embeddings(modules: Iterable[nn.Module]) -> Iterator[list[tuple[Tensor, Tensor]]]:
     """Collect the token ids and embeddings of each call of these modules while active.
 
     The embeddings are leaves: gradients of values that are computed from them end there.
@@ -71,7 +71,7 @@ def embedded(modules: Iterable[nn.Module]) -> Iterator[list[tuple[Tensor, Tensor
             hook.remove()
 
 
-def too_many(count: int) -> str:
+def describe_too_many(count: int) -> str:
     """Return why `count` outputs are too many to attribute, or "" if they are not."""
     if count <= MOST_OUTPUTS:
         return ""

@@ -40,7 +40,9 @@ def choose_item(weights_BM: Tensor, sample: bool) -> tuple[Tensor, Tensor]:
     return chosen_B, weight_B.clamp_min(1e-9).log()
 
 
-def reinforce(log_probability_BT: Tensor, reward_BT: Tensor, baseline_BT: Tensor) -> Tensor:
+def compute_reinforce_loss(
+    log_probability_BT: Tensor, reward_BT: Tensor, baseline_BT: Tensor
+) -> Tensor:
     """Compute the REINFORCE loss plus the squared error of the baseline.
 
     The first term is -sum_t log p_t (R_t - b_t), summed over the choices and averaged over the
@@ -53,7 +55,7 @@ def reinforce(log_probability_BT: Tensor, reward_BT: Tensor, baseline_BT: Tensor
     return surrogate + F.mse_loss(baseline_BT, reward_BT)
 
 
-def exact(device: torch.device) -> torch.dtype:
+def choose_exact_dtype(device: torch.device) -> torch.dtype:
     """Return the most precise type for differences of large sums: float64, or float32 on MPS.
 
     MPS has no float64.
@@ -72,7 +74,7 @@ class Retina:
     def __init__(self, pictures_BHW: Tensor, side: int, scales: int) -> None:
         self.side, self.scales = side, scales
         self._height, self._width = pictures_BHW.shape[1:]
-        sums = pictures_BHW.to(exact(pictures_BHW.device)).cumsum(1).cumsum(2)
+        sums = pictures_BHW.to(choose_exact_dtype(pictures_BHW.device)).cumsum(1).cumsum(2)
         self._table = F.pad(sums, (1, 0, 1, 0)).flatten(1)
 
     def read(self, centre_B2: Tensor) -> tuple[Tensor, Tensor]:
@@ -88,11 +90,11 @@ class Retina:
         for scale in range(self.scales):
             step = 2**scale
             corner_B2 = (pixel_B2 - step * self.side / 2).round().long()
-            patches.append(self._means(corner_B2, step))
+            patches.append(self._compute_means(corner_B2, step))
             boxes.append(torch.cat([corner_B2, corner_B2 + step * self.side], 1))
         return torch.stack(patches, 1), torch.stack(boxes, 1)
 
-    def _means(self, corner_B2: Tensor, step: int) -> Tensor:
+    def _compute_means(self, corner_B2: Tensor, step: int) -> Tensor:
         """Compute means over squares of `step` pixels from a top left corner (x, y): [B, S, S]."""
         offset = torch.arange(self.side + 1, device=corner_B2.device) * step
         columns = (corner_B2[:, 0, None] + offset).clamp(0, self._width)

@@ -78,13 +78,15 @@ class LocationAttention(nn.Module):
         return scores_NM
 
 
-def first_weights(readable_NM: Tensor) -> Tensor:
+def make_first_weights(readable_NM: Tensor) -> Tensor:
     """Return the weights "before" the first query, all on the first readable item: [N, M]."""
     is_first_NM = readable_NM & (readable_NM.cumsum(1) == 1)
     return is_first_NM.float()
 
 
-def weights_of(scores_NM: Tensor, readable_NM: Tensor, before_NM: Tensor, share: Share) -> Tensor:
+def compute_weights(
+    scores_NM: Tensor, readable_NM: Tensor, before_NM: Tensor, share: Share
+) -> Tensor:
     """Turn scores into weights [N, M].
 
     Items that are not readable get zero. If no item is readable, all weights are zero.
@@ -96,7 +98,7 @@ def weights_of(scores_NM: Tensor, readable_NM: Tensor, before_NM: Tensor, share:
         share: how scores become weights.
     """
     if share.window:
-        in_window_NM = _window(before_NM, share.window) & readable_NM
+        in_window_NM = _find_window(before_NM, share.window) & readable_NM
         # A window without a readable item would leave no item to attend to, so it is ignored there.
         has_any_N1 = in_window_NM.any(1, keepdim=True)
         readable_NM = torch.where(has_any_N1, in_window_NM, readable_NM)
@@ -109,7 +111,7 @@ def weights_of(scores_NM: Tensor, readable_NM: Tensor, before_NM: Tensor, share:
     return weights_NM.masked_fill(~readable_NM, 0.0)
 
 
-def _window(before_NM: Tensor, window: int) -> Tensor:
+def _find_window(before_NM: Tensor, window: int) -> Tensor:
     """Return which items are within `window` items of the middle of the weights, bool [N, M].
 
     The middle is the weighted median because a few distant weights do not move it.

@@ -22,7 +22,7 @@ def has_parts(spec: AreaSpec) -> bool:
     return spec.key_mode in ("mean", "boundary") or grid.max_height * grid.max_width == 1
 
 
-def logits_of(query_1HQD: Tensor, key_1HMD: Tensor, spec: AreaSpec) -> Logits:
+def compute_logit_terms(query_1HQD: Tensor, key_1HMD: Tensor, spec: AreaSpec) -> Logits:
     """Compute the terms of the logits that `area_attention` computes for one example.
 
     The products are in double precision and rounded once. They are therefore closer to the exact
@@ -31,14 +31,14 @@ def logits_of(query_1HQD: Tensor, key_1HMD: Tensor, spec: AreaSpec) -> Logits:
     query_HQD = query_1HQD[0].double() * spec.scale
 
     def products(key_HMD: Tensor) -> FloatArray:
-        return _plain(query_HQD @ key_HMD.double().transpose(-1, -2))
+        return _convert_to_numpy(query_HQD @ key_HMD.double().transpose(-1, -2))
 
     allowed = spec.mask.allowed_items(query_1HQD.shape[2], key_1HMD.shape[2], key_1HMD.device)
     item_HQM = products(key_1HMD[0])
     if allowed is not None:
         seen = allowed.expand(query_1HQD.shape[:3] + key_1HMD.shape[2:3])[0]
         item_HQM[~seen.cpu().numpy()] = -float("inf")
-    size_H1S = None if spec.size_bias is None else _plain(spec.size_bias[:, None])
+    size_H1S = None if spec.size_bias is None else _convert_to_numpy(spec.size_bias[:, None])
     if not isinstance(spec.features, BoundaryKeys):
         return Logits(spec.grid, item_HQM, size=size_H1S)
     first, last = (products(edge[0]) for edge in spec.features.edges(key_1HMD))
@@ -46,6 +46,6 @@ def logits_of(query_1HQD: Tensor, key_1HMD: Tensor, spec: AreaSpec) -> Logits:
     return Logits(spec.grid, item_HQM, first, last, shape_HQS, size_H1S)
 
 
-def _plain(values: Tensor) -> FloatArray:
+def _convert_to_numpy(values: Tensor) -> FloatArray:
     found: FloatArray = values.detach().float().cpu().numpy()
     return found

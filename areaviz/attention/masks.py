@@ -11,21 +11,21 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from areaviz.attention.pooling import box_mean, box_sum, over_last_axis, wide
+from areaviz.attention.pooling import apply_to_last_axis, box_mean, box_sum, choose_sum_dtype
 from areaviz.trace.areas import AreaGrid
 
 
-def area_mask(item_mask: Tensor, grid: AreaGrid) -> Tensor:
+def make_area_mask(item_mask: Tensor, grid: AreaGrid) -> Tensor:
     """Return which areas are allowed, because all their items are: bool [..., M] -> [..., R]."""
-    return over_last_axis(box_sum, (~item_mask).to(torch.float32), grid) == 0
+    return apply_to_last_axis(box_sum, (~item_mask).to(torch.float32), grid) == 0
 
 
-def area_bias(bias: Tensor, grid: AreaGrid) -> Tensor:
+def average_bias(bias: Tensor, grid: AreaGrid) -> Tensor:
     """Return the mean bias of every area: [..., M] -> [..., R]."""
-    return over_last_axis(box_mean, bias, grid)
+    return apply_to_last_axis(box_mean, bias, grid)
 
 
-def last_items(grid: AreaGrid, device: torch.device) -> Tensor:
+def find_last_items(grid: AreaGrid, device: torch.device) -> Tensor:
     """Return the last item of every area, counted row by row: int64 [R]."""
     # It is created on the device because the host would wait for a copy.
     item_HW = torch.arange(grid.items, device=device).view(grid.height, grid.width)
@@ -35,13 +35,13 @@ def last_items(grid: AreaGrid, device: torch.device) -> Tensor:
     return torch.cat(ends)
 
 
-def causal_areas(queries: int, grid: AreaGrid, device: torch.device) -> Tensor:
+def find_causal_areas(queries: int, grid: AreaGrid, device: torch.device) -> Tensor:
     """Return which areas causality allows, bool [Q, R].
 
     Query i may attend to the areas that end at or before item i + M - Q.
     """
     newest_Q = torch.arange(queries, device=device) + (grid.items - queries)
-    return last_items(grid, device) <= newest_Q[:, None]
+    return find_last_items(grid, device) <= newest_Q[:, None]
 
 
 @dataclass(frozen=True)
@@ -64,14 +64,14 @@ class ItemMask:
 
     def allowed_areas(self, grid: AreaGrid, queries: int, device: torch.device) -> Tensor | None:
         """Return the allowed areas, a bool that broadcasts to [..., Q, R]; None without a mask."""
-        allowed = causal_areas(queries, grid, device) if self.causal else None
+        allowed = find_causal_areas(queries, grid, device) if self.causal else None
         for blocked in self.blocked:
-            part = area_mask(~blocked, grid)
+            part = make_area_mask(~blocked, grid)
             allowed = part if allowed is None else part & allowed
         return allowed
 
 
-def item_mask(
+def combine_masks(
     query: Tensor,
     key: Tensor,
     attn_mask: Tensor | None,
@@ -107,11 +107,11 @@ def item_mask(
             blocked.append(hidden)
             bias = mask.masked_fill(hidden, 0.0)
     if key_padding_mask is not None:
-        blocked.append(_padding(key_padding_mask, shape))
+        blocked.append(_check_padding(key_padding_mask, shape))
     return ItemMask(tuple(blocked), bias, is_causal)
 
 
-def shield(
+def zero_nonfinite_items(
     key: Tensor, value: Tensor, queries: int, mask: ItemMask
 ) -> tuple[Tensor, Tensor, Tensor | None]:
     """Set items that hold NaN or infinity to zero, because 0 * NaN would spoil masked sums.
@@ -122,7 +122,7 @@ def shield(
         are no such queries.
     """
     # This check is for CPUs only: on other devices the host would wait for its result.
-    if not mask or (key.device.type == "cpu" and _finite(key) and _finite(value)):
+    if not mask or (key.device.type == "cpu" and _is_finite(key) and _is_finite(value)):
         return key, value, None
     bad = ~(key.isfinite().all(-1) & value.isfinite().all(-1))
     allowed = mask.allowed_items(queries, key.shape[-2], key.device)
@@ -132,15 +132,15 @@ def shield(
     return key.masked_fill(bad, 0.0), value.masked_fill(bad, 0.0), spoiled
 
 
-def _finite(x: Tensor) -> bool:
+def _is_finite(x: Tensor) -> bool:
     """Return whether all values are finite, with a single reduction.
 
     A NaN or infinity survives every sum. A sum that overflows only costs time.
     """
-    return bool(x.detach().sum(dtype=wide(x.dtype)).isfinite())
+    return bool(x.detach().sum(dtype=choose_sum_dtype(x.dtype)).isfinite())
 
 
-def _padding(padding: Tensor, shape: tuple[int, ...]) -> Tensor:
+def _check_padding(padding: Tensor, shape: tuple[int, ...]) -> Tensor:
     batch, *between, items = shape
     if padding.dtype != torch.bool or not between or padding.shape != (batch, items):
         raise ValueError(
@@ -150,14 +150,14 @@ def _padding(padding: Tensor, shape: tuple[int, ...]) -> Tensor:
     return padding.view(batch, *[1] * len(between), items)
 
 
-def broadcasts(x: Tensor, shape: tuple[int, ...]) -> bool:
+def can_broadcast(x: Tensor, shape: tuple[int, ...]) -> bool:
     """Return whether `x` broadcasts to a shape."""
     aligned = zip(reversed(x.shape), reversed(shape), strict=False)
     return x.dim() <= len(shape) and all(size in (1, whole) for size, whole in aligned)
 
 
 def _check_mask(mask: Tensor, shape: tuple[int, ...]) -> None:
-    if not broadcasts(mask, shape):
+    if not can_broadcast(mask, shape):
         raise ValueError(
             f"attn_mask {list(mask.shape)} must broadcast to [..., queries, items] = {list(shape)}."
         )

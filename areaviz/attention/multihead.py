@@ -14,10 +14,10 @@ from areaviz.attention.area import AreaOptions, area_attention
 from areaviz.attention.boundary import BoundaryKeys
 from areaviz.attention.features import AreaFeatures, NeighbourConvolution
 from areaviz.attention.interventions import LayerInterventions, to_device_async
-from areaviz.attention.logits import has_parts, logits_of
-from areaviz.attention.masks import area_mask, item_mask
+from areaviz.attention.logits import compute_logit_terms, has_parts
+from areaviz.attention.masks import combine_masks, make_area_mask
 from areaviz.attention.memory import AreaMemory, Remembered
-from areaviz.attention.pooling import area_pool, per_area, pooled_ending
+from areaviz.attention.pooling import expand_to_areas, pool_areas, pool_ending_areas
 from areaviz.attention.spec import AreaSpec
 from areaviz.trace.areas import Area, AreaGrid
 
@@ -98,16 +98,16 @@ class KeysAndValues(nn.Module):
         spec = AreaSpec(
             grid,
             query_BHQD.shape[-1] ** -0.5,
-            item_mask(query_BHQD, key_BHMD, None, key_padding_mask, is_causal),
+            combine_masks(query_BHQD, key_BHMD, None, key_padding_mask, is_causal),
             self.areas.key_mode,
             self.features,
             self.areas.value_mode,
-            self._shape_bias(grid),
+            self._get_shape_bias(grid),
             multipliers,
             need_weights=need_weights,
         )
         if interventions is not None and interventions.note and has_parts(spec):
-            interventions.note(logits_of(query_BHQD, key_BHMD, spec))
+            interventions.note(compute_logit_terms(query_BHQD, key_BHMD, spec))
         context, weights, _ = area_attention(query_BHQD, key_BHMD, value_BHMD, spec, self.impl)
         return context if interventions is None else interventions.gated(context), weights
 
@@ -122,13 +122,16 @@ class KeysAndValues(nn.Module):
         grid = self.areas.grid(memory_BMW.shape[1])
         allowed = bias = multipliers = None
         if key_padding_mask is not None:
-            allowed = area_mask(~key_padding_mask, grid)[:, None, None]
-        bias_HS = self._shape_bias(grid)
+            allowed = make_area_mask(~key_padding_mask, grid)[:, None, None]
+        bias_HS = self._get_shape_bias(grid)
         if bias_HS is not None:
-            bias = per_area(bias_HS, grid).unsqueeze(1)
+            bias = expand_to_areas(bias_HS, grid).unsqueeze(1)
         if interventions is not None:
             multipliers = interventions.multipliers(grid, 1, memory_BMW.device)
-        keys, values = self._area_keys(key, grid), area_pool(value, grid, self.areas.value_mode)
+        keys, values = (
+            self._compute_area_keys(key, grid),
+            pool_areas(value, grid, self.areas.value_mode),
+        )
         # A finished memory does not grow, so its last items are not needed.
         recent = (key[:, :, :0], value[:, :, :0], memory_BMW[:, :0])
         return AreaMemory(keys, values, allowed, *recent, bias, interventions, multipliers)
@@ -148,19 +151,19 @@ class KeysAndValues(nn.Module):
             item_B1W: the item.
             interventions: changes to this attention; used only at the beginning of the sequence.
         """
-        key, value, recent_item = self._newest(memory, item_B1W)
+        key, value, recent_item = self._project_newest(memory, item_B1W)
         most = self.areas.extent[1]
         if memory is None:
             nothing = (key[:, :, :0], value[:, :, :0])
             memory = AreaMemory(*nothing, None, *nothing, recent_item, interventions=interventions)
-        keys, recent_key = self._keys_ending(memory.recent_key, key, most)
-        recent_value = pooled_ending(memory.recent_value, value, self.areas.value_mode, most)
+        keys, recent_key = self._compute_ending_keys(memory.recent_key, key, most)
+        recent_value = pool_ending_areas(memory.recent_value, value, self.areas.value_mode, most)
         bias, multipliers, items = None, None, memory.items + 1
         if self.size_bias is not None:
-            bias = _longer(memory.bias, self.size_bias[:, :1, : recent_value.shape[2]])
+            bias = _append_values(memory.bias, self.size_bias[:, :1, : recent_value.shape[2]])
         if memory.interventions is not None and memory.interventions.weighs:
             newest = memory.interventions.multipliers_at_end(items, most, key.device)
-            multipliers = _longer(memory.multipliers, newest)
+            multipliers = _append_values(memory.multipliers, newest)
         return AreaMemory(
             torch.cat([memory.key, keys], 2),
             torch.cat([memory.value, recent_value.to(value.dtype)], 2),
@@ -174,13 +177,15 @@ class KeysAndValues(nn.Module):
             items,
         )
 
-    def _shape_bias(self, grid: AreaGrid) -> Tensor | None:
+    def _get_shape_bias(self, grid: AreaGrid) -> Tensor | None:
         """Return the bias on the logits of each area shape, [H, S], or None."""
         if self.size_bias is None:
             return None
         return self.size_bias[:, : grid.max_height, : grid.max_width].flatten(1)
 
-    def _newest(self, memory: AreaMemory | None, item_B1W: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _project_newest(
+        self, memory: AreaMemory | None, item_B1W: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """Return key and value [B, H, 1, D] of a new item and the next convolution's inputs."""
         both = torch.cat([self.key(item_B1W), self.value(item_B1W)], -1)
         recent = both[:, :0]
@@ -191,22 +196,22 @@ class KeysAndValues(nn.Module):
         key_B1W, value_B1W = both.chunk(2, -1)
         return self.split(key_B1W), self.split(value_B1W), recent
 
-    def _area_keys(self, key_BHMD: Tensor, grid: AreaGrid) -> Tensor:
+    def _compute_area_keys(self, key_BHMD: Tensor, grid: AreaGrid) -> Tensor:
         if self.features is None:
-            return area_pool(key_BHMD, grid, self.areas.key_mode)
+            return pool_areas(key_BHMD, grid, self.areas.key_mode)
         keys: Tensor = self.features(key_BHMD, grid)
         return keys
 
-    def _keys_ending(
+    def _compute_ending_keys(
         self, before_BHAD: Tensor, key_BH1D: Tensor, most: int
     ) -> tuple[Tensor, Tensor]:
         """Return the keys of areas that end at a new item, shortest first, and `recent_key`."""
         if self.features is None:
-            keys = pooled_ending(before_BHAD, key_BH1D, self.areas.key_mode, most)
+            keys = pool_ending_areas(before_BHAD, key_BH1D, self.areas.key_mode, most)
             return keys.to(key_BH1D.dtype), keys
         recent = torch.cat([before_BHAD, key_BH1D], 2)
         grid = self.areas.grid(recent.shape[2])
-        keys, ends = self._area_keys(recent, grid), []
+        keys, ends = self._compute_area_keys(recent, grid), []
         for width in range(1, grid.max_width + 1):
             # A slice is used because a GPU would have to wait for a list of indices.
             last = grid.index(Area(0, grid.width - width, 1, width))
@@ -248,6 +253,6 @@ class MultiHeadAttention(KeysAndValues):
         return out
 
 
-def _longer(before: Tensor | None, newest: Tensor) -> Tensor:
+def _append_values(before: Tensor | None, newest: Tensor) -> Tensor:
     """Append the values of the newest areas to the values [H, 1, R] of the areas so far."""
     return newest if before is None else torch.cat([before, newest], 2)

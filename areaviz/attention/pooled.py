@@ -11,26 +11,26 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from areaviz.attention.features import AreaFeatures
-from areaviz.attention.masks import area_bias
+from areaviz.attention.masks import average_bias
 from areaviz.attention.pooling import (
-    area_pool,
+    apply_to_last_axis,
     box_scatter,
-    over_last_axis,
-    per_area,
-    wide,
+    choose_sum_dtype,
+    expand_to_areas,
+    pool_areas,
 )
 from areaviz.attention.spec import AreaResult, AreaSpec
 
 
-def pooled(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
+def compute_pooled(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
     """Compute area attention in any mode: [..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V]."""
-    query, area_key, area_value = of_areas(query, key, value, spec)
+    query, area_key, area_value = pool_keys_and_values(query, key, value, spec)
     if spec.plain:
-        return AreaResult(_by_torch(query, area_key, area_value, spec))
+        return AreaResult(_attend_with_torch(query, area_key, area_value, spec))
     return attend(query, area_key, area_value, spec)
 
 
-def of_areas(
+def pool_keys_and_values(
     query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Compute the keys [..., R, E] and values [..., R, V] of all areas.
@@ -44,30 +44,30 @@ def of_areas(
     elif spec.features is not None:
         area_key = spec.features(key, spec.grid)
     else:
-        area_key = area_pool(key, spec.grid, spec.key_mode)
-    return query, area_key, area_pool(value, spec.grid, spec.value_mode)
+        area_key = pool_areas(key, spec.grid, spec.key_mode)
+    return query, area_key, pool_areas(value, spec.grid, spec.value_mode)
 
 
 def attend(query: Tensor, area_key: Tensor, area_value: Tensor, spec: AreaSpec) -> AreaResult:
     """Attend to area keys [..., R, E] and values [..., R, V], with all weights in memory."""
-    dtype = wide(query.dtype)
+    dtype = choose_sum_dtype(query.dtype)
     logits = query.to(dtype) @ area_key.to(dtype).transpose(-1, -2) * spec.scale
     masked = torch.finfo(dtype).min / 2
-    for bias in area_biases(spec):
+    for bias in list_area_biases(spec):
         logits = logits + bias
     allowed = spec.mask.allowed_areas(spec.grid, query.shape[-2], query.device)
     if allowed is not None:
         logits = logits.masked_fill(~allowed, 2 * masked)
     if spec.multipliers is not None:
-        logits = multiplied(logits, spec.multipliers, masked)
+        logits = multiply_weights(logits, spec.multipliers, masked)
     weights, used = choose(logits, spec, -1, masked)
     output = (used @ area_value.to(dtype)).to(query.dtype)
     if not spec.need_weights:
         return AreaResult(output)
-    return AreaResult(output, weights, over_last_axis(box_scatter, weights, spec.grid))
+    return AreaResult(output, weights, apply_to_last_axis(box_scatter, weights, spec.grid))
 
 
-def multiplied(logits: Tensor, multipliers: Tensor, masked: float) -> Tensor:
+def multiply_weights(logits: Tensor, multipliers: Tensor, masked: float) -> Tensor:
     """Change logits so that their softmax multiplies every area's weight; 0 masks an area."""
     banned = multipliers == 0
     logs = multipliers.masked_fill(banned, 1.0).log()
@@ -91,17 +91,19 @@ def choose(logits: Tensor, spec: AreaSpec, dim: int, masked: float) -> tuple[Ten
     return weights, F.dropout(weights, spec.dropout_p)
 
 
-def area_biases(spec: AreaSpec) -> list[Tensor]:
+def list_area_biases(spec: AreaSpec) -> list[Tensor]:
     """Return the biases on the area logits; each broadcasts to [..., Q, R]."""
     biases = []
     if spec.mask.bias is not None:
-        biases.append(area_bias(spec.mask.bias, spec.grid))
+        biases.append(average_bias(spec.mask.bias, spec.grid))
     if spec.size_bias is not None:
-        biases.append(per_area(spec.size_bias, spec.grid).unsqueeze(-2))
+        biases.append(expand_to_areas(spec.size_bias, spec.grid).unsqueeze(-2))
     return biases
 
 
-def _by_torch(query: Tensor, area_key: Tensor, area_value: Tensor, spec: AreaSpec) -> Tensor:
+def _attend_with_torch(
+    query: Tensor, area_key: Tensor, area_value: Tensor, spec: AreaSpec
+) -> Tensor:
     """Run `scaled_dot_product_attention` with the area mask; return zeros if all is masked."""
     mask = spec.mask.allowed_areas(spec.grid, query.shape[-2], query.device)
     nothing = None
@@ -110,7 +112,7 @@ def _by_torch(query: Tensor, area_key: Tensor, area_value: Tensor, spec: AreaSpe
         # is set to zero afterwards.
         nothing = ~mask.any(-1, keepdim=True)
         mask = mask | nothing
-    biases = area_biases(spec)
+    biases = list_area_biases(spec)
     if biases:
         bias = sum(biases[1:], biases[0]).to(query.dtype)
         mask = bias if mask is None else bias.masked_fill(~mask, -torch.inf)

@@ -5,7 +5,7 @@ Shapes: N batch, H x W memory grid, M = H*W items, R areas, D trailing values (a
 Areas are stored in slabs, one per area shape (see `areaviz.trace.areas`). Each slab follows from a
 smaller one, U(h, w) = U(h-1, w) + row strip: one addition per area and no differences of large
 sums, so nothing cancels, and a NaN affects only the areas that contain it. The functions compute in
-the type of their inputs; `area_pool` widens half precision to float32 first.
+the type of their inputs; `pool_areas` widens half precision to float32 first.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from torch import Tensor
 from areaviz.trace.areas import AreaGrid
 
 
-def area_sizes(grid: AreaGrid, like: Tensor) -> Tensor:
+def count_area_items(grid: AreaGrid, like: Tensor) -> Tensor:
     """Return the number of items of each area: [R], in the type and on the device of `like`."""
     sizes = []
     for height, width in grid.shapes():
@@ -28,7 +28,7 @@ def area_sizes(grid: AreaGrid, like: Tensor) -> Tensor:
     return torch.cat(sizes)
 
 
-def per_area(shapes: Tensor, grid: AreaGrid) -> Tensor:
+def expand_to_areas(shapes: Tensor, grid: AreaGrid) -> Tensor:
     """Expand one number per area shape to one per area: [..., S] -> [..., R]."""
     numbers = []
     for place, (height, width) in enumerate(grid.shapes()):
@@ -37,7 +37,7 @@ def per_area(shapes: Tensor, grid: AreaGrid) -> Tensor:
     return torch.cat(numbers, -1)
 
 
-def slabs(x_NRD: Tensor, grid: AreaGrid) -> dict[tuple[int, int], Tensor]:
+def view_by_shape(x_NRD: Tensor, grid: AreaGrid) -> dict[tuple[int, int], Tensor]:
     """Return views of an area tensor by area shape: (h, w) -> [N, H-h+1, W-w+1, D]."""
     views = {}
     for height, width in grid.shapes():
@@ -47,13 +47,15 @@ def slabs(x_NRD: Tensor, grid: AreaGrid) -> dict[tuple[int, int], Tensor]:
     return views
 
 
-def over_last_axis(box: Callable[[Tensor, AreaGrid], Tensor], x: Tensor, grid: AreaGrid) -> Tensor:
+def apply_to_last_axis(
+    box: Callable[[Tensor, AreaGrid], Tensor], x: Tensor, grid: AreaGrid
+) -> Tensor:
     """Apply a box function to the last axis: [..., M] -> [..., R], or [..., R] -> [..., M]."""
     result: Tensor = box(x.flatten(0, -2).T[None], grid)[0].T.unflatten(0, x.shape[:-1])
     return result
 
 
-def area_pool(x: Tensor, grid: AreaGrid, mode: str) -> Tensor:
+def pool_areas(x: Tensor, grid: AreaGrid, mode: str) -> Tensor:
     """Pool a vector for every area: [..., M, D] -> [..., R, D]; mode is mean, sum or max.
 
     Half-precision inputs are summed in float32 and rounded once. Areas of one item are the items
@@ -62,16 +64,16 @@ def area_pool(x: Tensor, grid: AreaGrid, mode: str) -> Tensor:
     if grid.count == grid.items:
         return x
     pool = {"mean": box_mean, "sum": box_sum, "max": box_max}[mode]
-    pooled_NRD = pool(x.flatten(0, -3).to(wide(x.dtype)), grid)
+    pooled_NRD = pool(x.flatten(0, -3).to(choose_sum_dtype(x.dtype)), grid)
     pooled: Tensor = pooled_NRD.unflatten(0, x.shape[:-2]).to(x.dtype)
     return pooled
 
 
-def pooled_ending(before_NAD: Tensor, item_N1D: Tensor, mode: str, most: int) -> Tensor:
+def pool_ending_areas(before_NAD: Tensor, item_N1D: Tensor, mode: str, most: int) -> Tensor:
     """Pool the areas that end at the newest item of a sequence, shortest first: [..., A, D].
 
     Each of them is an area that ended at the previous item, extended by the new item. The values
-    equal those of `area_pool`. Sums stay in the type in which they are computed.
+    equal those of `pool_areas`. Sums stay in the type in which they are computed.
 
     Args:
         before_NAD: the areas that end at the previous item, [..., A, D]; none at the beginning.
@@ -79,7 +81,7 @@ def pooled_ending(before_NAD: Tensor, item_N1D: Tensor, mode: str, most: int) ->
         mode: mean, sum or max.
         most: largest number of items in an area.
     """
-    item_N1D = item_N1D.to(wide(item_N1D.dtype))
+    item_N1D = item_N1D.to(choose_sum_dtype(item_N1D.dtype))
     shorter = before_NAD[..., : most - 1, :]
     count = shorter.shape[-2]
     if not count:
@@ -94,12 +96,12 @@ def pooled_ending(before_NAD: Tensor, item_N1D: Tensor, mode: str, most: int) ->
     return torch.cat([item_N1D, longer], -2)
 
 
-def wide(dtype: torch.dtype) -> torch.dtype:
+def choose_sum_dtype(dtype: torch.dtype) -> torch.dtype:
     """Return the type for sums: float32, or float64 for float64 inputs."""
     return torch.float64 if dtype == torch.float64 else torch.float32
 
 
-def _growth(
+def _iterate_growth(
     slab: Mapping[tuple[int, int], Tensor], grid: AreaGrid
 ) -> Iterator[tuple[tuple[int, int], Tensor, Tensor, int]]:
     """Yield how areas grow from smaller ones, shape by shape.
@@ -115,11 +117,11 @@ def _growth(
             yield (1, w), slab[1, w - 1][:, :, :-1], slab[1, 1][:, :, w - 1 :], w
 
 
-def box_into(x_NMD: Tensor, out_NRD: Tensor, grid: AreaGrid, mean: bool) -> Tensor:
+def write_box(x_NMD: Tensor, out_NRD: Tensor, grid: AreaGrid, mean: bool) -> Tensor:
     """Write the mean or the sum of every area of `x` into `out`, and return `out`."""
-    slab = slabs(out_NRD, grid)
+    slab = view_by_shape(out_NRD, grid)
     slab[1, 1].copy_(x_NMD.unflatten(1, (grid.height, grid.width)))
-    for shape, smaller, strip, strips in _growth(slab, grid):
+    for shape, smaller, strip, strips in _iterate_growth(slab, grid):
         if mean:
             torch.lerp(smaller, strip, 1 / strips, out=slab[shape])
         else:
@@ -133,7 +135,7 @@ def box_scatter_(x_NRD: Tensor, grid: AreaGrid) -> Tensor:
     This is the adjoint of the box sum. If `x` holds area weights, the result is the items'
     coverage.
     """
-    slab = slabs(x_NRD, grid)
+    slab = view_by_shape(x_NRD, grid)
     for w in range(1, grid.max_width + 1):
         for h in range(grid.max_height, 1, -1):
             slab[h - 1, w][:, :-1] += slab[h, w]
@@ -149,12 +151,12 @@ class _Box(torch.autograd.Function):
     def forward(ctx: Any, x_NMD: Tensor, grid: AreaGrid, mean: bool) -> Tensor:
         ctx.grid, ctx.mean = grid, mean
         out_NRD = x_NMD.new_empty(x_NMD.shape[0], grid.count, x_NMD.shape[2])
-        return box_into(x_NMD, out_NRD, grid, mean)
+        return write_box(x_NMD, out_NRD, grid, mean)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
         if ctx.mean:
-            grad_NRD = grads[0] / area_sizes(ctx.grid, grads[0])[:, None]
+            grad_NRD = grads[0] / count_area_items(ctx.grid, grads[0])[:, None]
         else:
             grad_NRD = grads[0].clone(memory_format=torch.contiguous_format)
         return box_scatter_(grad_NRD, ctx.grid), None, None
@@ -170,7 +172,7 @@ class _BoxScatter(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None]:
         (grad_NMD,) = grads
         out_NRD = grad_NMD.new_empty(grad_NMD.shape[0], ctx.grid.count, grad_NMD.shape[2])
-        return box_into(grad_NMD, out_NRD, ctx.grid, mean=False), None
+        return write_box(grad_NMD, out_NRD, ctx.grid, mean=False), None
 
 
 def box_mean(x_NMD: Tensor, grid: AreaGrid) -> Tensor:
@@ -197,7 +199,7 @@ def box_max(x_NMD: Tensor, grid: AreaGrid) -> Tensor:
     [N, M, D] -> [N, R, D].
     """
     slab = {(1, 1): x_NMD.unflatten(1, (grid.height, grid.width))}
-    for shape, smaller, strip, _ in _growth(slab, grid):
+    for shape, smaller, strip, _ in _iterate_growth(slab, grid):
         slab[shape] = torch.maximum(smaller, strip)
     return torch.cat([area.flatten(1, 2) for area in slab.values()], 1)
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 
-def transform(pictures_BCHW: Tensor, theta_B23: Tensor, side: int) -> Tensor:
+def sample_quadrilateral(pictures_BCHW: Tensor, theta_B23: Tensor, side: int) -> Tensor:
     """Sample theta's quadrilateral from a picture, bilinearly, with zeros outside: [B, C, S, S]."""
     grid = F.affine_grid(theta_B23, [len(theta_B23), 1, side, side], align_corners=False)
     return F.grid_sample(
@@ -20,7 +20,7 @@ def transform(pictures_BCHW: Tensor, theta_B23: Tensor, side: int) -> Tensor:
     )
 
 
-def quadrilateral(theta_B23: Tensor, height: int, width: int) -> Tensor:
+def find_corners_px(theta_B23: Tensor, height: int, width: int) -> Tensor:
     """Return the corners of the output in the input, in pixels, clockwise from the top left.
 
     Returns:

@@ -1,8 +1,8 @@
 """Area attention without area keys or values: mean keys (Eq. 3) and sum or mean values (Eq. 4).
 
 Since q . mean(k) = mean(q . k), area logits are running means of the item logits, and the output is
-the item coverage (the adjoint box sum of the area weights) times V. `streamed` holds one block of
-scores at a time. Its backward pass recomputes the block from query, key, value, output and
+the item coverage (the adjoint box sum of the area weights) times V. `compute_streamed` holds one
+block of scores at a time. Its backward pass recomputes the block from query, key, value, output and
 log-sum-exp. If area logits have more terms than the mean of their items (boundary keys, a size
 bias), blocks hold the logits of all their areas. `with_weights` uses the same algebra and also
 returns the weights.
@@ -20,16 +20,16 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from areaviz.attention.blocked import AreaTerms, TermBlocks
-from areaviz.attention.blocks import MASKED, Problem, row_mask
-from areaviz.attention.boundary import AreaScores, area_logits
+from areaviz.attention.blocks import MASKED, Problem, transpose_mask
+from areaviz.attention.boundary import AreaScores, compute_area_logits
 from areaviz.attention.boxfilter import MeanBlocks
-from areaviz.attention.pooled import choose, multiplied
-from areaviz.attention.pooling import area_sizes, box_scatter, wide
+from areaviz.attention.pooled import choose, multiply_weights
+from areaviz.attention.pooling import box_scatter, choose_sum_dtype, count_area_items
 from areaviz.attention.spec import AreaResult, AreaSpec
 from areaviz.trace.areas import AreaGrid
 
 
-def streamed(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
+def compute_streamed(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
     """Compute area attention by blocks: [..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V]."""
     bias = spec.mask.bias
     if not spec.plain or (bias is not None and bias.requires_grad):
@@ -44,8 +44,8 @@ def streamed(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaR
         grid,
         spec.scale,
         spec.value_mode == "mean",
-        tuple(row_mask(mask, lead) for mask in spec.mask.blocked),
-        None if bias is None else row_mask(bias, lead),
+        tuple(transpose_mask(mask, lead) for mask in spec.mask.blocked),
+        None if bias is None else transpose_mask(bias, lead),
         spec.mask.causal,
     )
     rows = [x.flatten(0, -3) for x in (query, key, value)]
@@ -57,7 +57,7 @@ def streamed(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaR
 
 def with_weights(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
     """Compute area attention in one block with autograd and every option that needs the weights."""
-    dtype, lead = wide(query.dtype), key.shape[:-2]
+    dtype, lead = choose_sum_dtype(query.dtype), key.shape[:-2]
     query_NQE, key_NME, value_NMV = (x.flatten(0, -3).to(dtype) for x in (query, key, value))
     scores_NMQ = torch.bmm(key_NME, query_NQE.transpose(1, 2)) * spec.scale
     scores = scores_NMQ.unflatten(0, lead)
@@ -66,15 +66,17 @@ def with_weights(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> A
     allowed = spec.mask.allowed_items(query.shape[-2], key.shape[-2], key.device)
     if allowed is not None:
         scores = scores.masked_fill(~allowed.transpose(-1, -2), MASKED)
-    logits_NRQ = area_logits(_scores(scores.flatten(0, -3), query_NQE, key, spec), spec.grid)
+    logits_NRQ = compute_area_logits(
+        _make_scores(scores.flatten(0, -3), query_NQE, key, spec), spec.grid
+    )
     masked = MASKED / 2 / spec.grid.items
     if spec.multipliers is not None:
         multipliers = spec.multipliers.transpose(-1, -2)
-        logits = multiplied(logits_NRQ.unflatten(0, lead), multipliers, masked)
+        logits = multiply_weights(logits_NRQ.unflatten(0, lead), multipliers, masked)
         logits_NRQ = logits.flatten(0, -3)
     weights_NRQ, used_NRQ = choose(logits_NRQ, spec, dim=1, masked=masked)
     if spec.value_mode == "mean":
-        used_NRQ = used_NRQ / area_sizes(spec.grid, used_NRQ)[:, None]
+        used_NRQ = used_NRQ / count_area_items(spec.grid, used_NRQ)[:, None]
     output_NQV = torch.bmm(box_scatter(used_NRQ, spec.grid).transpose(1, 2), value_NMV)
     output = output_NQV.to(query.dtype).unflatten(0, lead)
     if not spec.need_weights:
@@ -84,7 +86,7 @@ def with_weights(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> A
     return AreaResult(output, weights, coverage_NMQ.transpose(1, 2).unflatten(0, lead))
 
 
-def _scores(mean_NMQ: Tensor, query_NQE: Tensor, key: Tensor, spec: AreaSpec) -> AreaScores:
+def _make_scores(mean_NMQ: Tensor, query_NQE: Tensor, key: Tensor, spec: AreaSpec) -> AreaScores:
     """Return the terms of the area logits, given the scores of the items."""
     terms = AreaTerms.of(key, spec)
     query_NEQ = query_NQE.transpose(1, 2) * spec.scale
@@ -98,7 +100,7 @@ def _scores(mean_NMQ: Tensor, query_NQE: Tensor, key: Tensor, spec: AreaSpec) ->
     return AreaScores(mean_NMQ, first, last, shape_NSQ)
 
 
-def _blocks(
+def _choose_blocks(
     problem: Problem, query: Tensor, terms: AreaTerms, gradient: bool
 ) -> MeanBlocks | TermBlocks:
     if terms.shape is None and terms.bias is None:
@@ -110,7 +112,7 @@ class _Streamed(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor, *rest: Any) -> Tensor:
         *parts, problem = rest
-        blocks = _blocks(problem, query, AreaTerms(*parts), gradient=False)
+        blocks = _choose_blocks(problem, query, AreaTerms(*parts), gradient=False)
         shape = query.shape[:2]
         output_NQV = query.new_zeros(*shape, value.shape[2])
         total_NQ = query.new_full(shape, -MASKED, dtype=blocks.dtype)
@@ -135,7 +137,7 @@ class _Streamed(torch.autograd.Function):
         query, key, value, *parts, output, total_NQ = ctx.saved_tensors
         problem: Problem = ctx.problem
         terms, scale = AreaTerms(*parts), problem.scale
-        blocks = _blocks(problem, query, terms, gradient=True)
+        blocks = _choose_blocks(problem, query, terms, gradient=True)
         dtype = blocks.dtype
         inputs = (query, key, value, *parts)
         grads: list[Any] = []

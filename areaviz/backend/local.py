@@ -19,8 +19,8 @@ from areaviz.backend.costs import Costs
 from areaviz.backend.job import as_sentence
 from areaviz.backend.worker import Worker
 from areaviz.cards.card import Card, read_card
-from areaviz.cards.former_models import successor_of
-from areaviz.data.release_models import known_model, to_get_models
+from areaviz.cards.former_models import find_successor
+from areaviz.data.release_models import check_model_name, to_get_models
 from areaviz.models import FOLDERS, MODELS
 from areaviz.models.base import Explaining, Family, Model, OnStep, check_can
 from areaviz.models.device import (
@@ -207,8 +207,8 @@ class LocalBackend:
             InputError: if no model here can run it.
         """
         checked = request.checked()
-        checked = replace(checked, model=successor_of(checked.model, self._cards))
-        card = self._cards[known_model(checked.model, self._cards)]
+        checked = replace(checked, model=find_successor(checked.model, self._cards))
+        card = self._cards[check_model_name(checked.model, self._cards)]
         check_can(checked, card.can, f"“{card.title}”")
         if card.family == FAMILY:
             check_given(card, checked)

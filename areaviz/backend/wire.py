@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from areaviz.backend.base import OWN_WORK, Backend, Caller
-from areaviz.cards.card import Card, card_of
+from areaviz.cards.card import Card, parse_card
 from areaviz.shares.visitors import Visitor
 from areaviz.trace.document import read_request, request_entry
 from areaviz.trace.errors import InputError
@@ -117,7 +117,7 @@ def about_from_json(content: bytes) -> ServerDescription:
     """
     entries = _loads(content)
     models, problems = (take(entries, key, list) for key in ("models", "problems"))
-    cards = [card_of(entry) for entry in models]
+    cards = [parse_card(entry) for entry in models]
     return ServerDescription(
         {card.name: card for card in cards}, tuple(map(str, problems)), take(entries, "device", str)
     )

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
-from areaviz.cards.opening import Opening, opening_of
+from areaviz.cards.opening import Opening, parse_opening
 from areaviz.cards.tasks import TASKS
 from areaviz.trace.best import BestAlignment
 from areaviz.trace.errors import BackendError
@@ -123,7 +123,7 @@ class Card:
 
     @property
     def entries(self) -> dict[str, Any]:
-        """The content of card.json, as `card_of` reads it."""
+        """The content of card.json, as `parse_card` reads it."""
         opening = {site: opening.entries for site, opening in self.opening.items()}
         return {**asdict(self), "opening": opening}
 
@@ -261,7 +261,7 @@ def read_card(path: Path) -> Card:
     """
     advice = "Restore it from the repository or train the model again"
     try:
-        return card_of(json.loads(path.read_bytes()))
+        return parse_card(json.loads(path.read_bytes()))
     except OSError as error:
         raise BackendError(
             f"The model card {path} cannot be read ({error.strerror or error}). {advice}."
@@ -270,7 +270,7 @@ def read_card(path: Path) -> Card:
         raise BackendError(f"The model card {path} is damaged ({error}). {advice}.") from error
 
 
-def card_of(entries: Any) -> Card:
+def parse_card(entries: Any) -> Card:
     """Return the card for parsed JSON.
 
     Raises:
@@ -281,7 +281,7 @@ def card_of(entries: Any) -> Card:
     values, missing = {}, []
     for name, hint in get_type_hints(Card).items():
         if name in entries:
-            values[name] = _typed(entries[name], hint, name)
+            values[name] = _convert_type(entries[name], hint, name)
         elif name not in OPTIONAL:
             missing.append(name)
     if missing:
@@ -317,18 +317,18 @@ def write_card(card: Card, path: Path) -> None:
         ) from error
 
 
-def _typed(value: Any, hint: Any, name: str) -> Any:
+def _convert_type(value: Any, hint: Any, name: str) -> Any:
     """Convert a JSON value to a field's type: lists become tuples, and integers may be floats."""
     if hint is Any:
         return value
     if hint is Opening:
-        return opening_of(value, name)
+        return parse_opening(value, name)
     kind, parts = get_origin(hint) or hint, get_args(hint)
     expected, called = _KINDS[kind]
     if not isinstance(value, expected) or isinstance(value, bool):
         raise ValueError(f"{name} is not {called}")
     if kind is tuple:
-        return tuple(_typed(item, parts[0], f"an entry of {name}") for item in value)
+        return tuple(_convert_type(item, parts[0], f"an entry of {name}") for item in value)
     if kind is Mapping:
-        return {key: _typed(item, parts[1], f"{name}: {key}") for key, item in value.items()}
+        return {key: _convert_type(item, parts[1], f"{name}: {key}") for key, item in value.items()}
     return value

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from areaviz.cards.best_tables import alignment_lines, pointing_lines
+from areaviz.cards.best_tables import format_alignment_table, format_pointing_table
 from areaviz.cards.card import ATTENDING_SITE, Card
-from areaviz.cards.result_tables import markdown_row
+from areaviz.cards.result_tables import format_markdown_row
 
 Lines = Callable[[Sequence[Card]], Iterator[str]]
 TEST = "test"
@@ -41,105 +41,117 @@ SPAN_COLUMNS = {
 """Figures of a translator's head that shows spans, on captions whose words were linked by hand."""
 
 
-def photo_lines(cards: Sequence[Card]) -> Iterator[str]:
+def format_photo_table(cards: Sequence[Card]) -> Iterator[str]:
     """Yield the table of captioners of photos: their captions, and where their best head looks."""
-    found = [card for card in _captioners(cards, "photos") if "pointing" in _looks(card)]
+    found = [
+        card
+        for card in _select_captioners(cards, "photos")
+        if "pointing" in _get_pointing_figures(card)
+    ]
     measures = {"cider_d": ("CIDEr-D", "{:.3f}")}
-    yield from _pointing_table(found, measures)
+    yield from _format_pointing_table(found, measures)
 
 
-def scene_lines(cards: Sequence[Card]) -> Iterator[str]:
+def format_scene_table(cards: Sequence[Card]) -> Iterator[str]:
     """Yield the table of captioners of shape scenes."""
-    found = [card for card in _captioners(cards, "scenes") if "pointing" in _looks(card)]
+    found = [
+        card
+        for card in _select_captioners(cards, "scenes")
+        if "pointing" in _get_pointing_figures(card)
+    ]
     measures = {
         "true": ("True captions", "{:.1f} %"),
         "true_tie": ("with either relation near a tie", "{:.1f} %"),
     }
-    yield from _pointing_table(found, measures)
+    yield from _format_pointing_table(found, measures)
 
 
-def span_lines(cards: Sequence[Card]) -> Iterator[str]:
+def format_span_table(cards: Sequence[Card]) -> Iterator[str]:
     """Yield the table of translators whose areas of several items are on top somewhere."""
-    yield from _header(["Model", "Layer.head", "Areas"], SPAN_COLUMNS.values())
+    yield from _format_header(["Model", "Layer.head", "Areas"], SPAN_COLUMNS.values())
     for card in cards:
         found = card.attention.get("linked words", {})
         if "span" in found:
             place = f"{int(found['layer']) + 1}.{int(found['head']) + 1}"
             cells = [f"`{card.name}`", place, f"{int(found['spans']):,}"]
-            yield markdown_row([*cells, *(_share(found.get(key)) for key in SPAN_COLUMNS)])
+            yield format_markdown_row(
+                [*cells, *(_format_share(found.get(key)) for key in SPAN_COLUMNS)]
+            )
 
 
-def letter_lines(cards: Sequence[Card]) -> Iterator[str]:
+def format_character_table(cards: Sequence[Card]) -> Iterator[str]:
     """Yield the table of translators of letters: quality, alignment and spans of single heads."""
     heads = ["Model", "BLEU, validation", "Test 2016", "Test 2017", "AER, test"]
     beside = ["AER before training", "AER of the diagonal"]
     spans = ["encoder self: spans on top (before training)", "a word, times chance (before)"]
     spans += ["encoder-decoder: spans on top (before training)", "a word, times chance (before)"]
-    yield from _header(heads, [*beside, *spans])
+    yield from _format_header(heads, [*beside, *spans])
     for card in cards:
         if card.level == "character" and "word links" in card.attention:
-            yield markdown_row([f"`{card.name}`", *_letter_cells(card)])
+            yield format_markdown_row([f"`{card.name}`", *_format_character_cells(card)])
 
 
-def _letter_cells(card: Card) -> Iterator[str]:
+def _format_character_cells(card: Card) -> Iterator[str]:
     for split in ("val", "test_2016_flickr", "test_2017_flickr"):
         yield f"{card.figures[split]['bleu']:.1f}"
     links = card.attention["word links"]
     for key in ("aer", "aer_untrained", "aer_diagonal"):
-        yield _share(links[key])
+        yield _format_share(links[key])
     for site in ("encoder self", ATTENDING_SITE):
         found = card.attention[f"{site}, spans"]
         if found["multi_share"]:
-            yield _beside(found, "multi_share", _share)
-            yield _beside(found, "long_exact_lift", "{:.1f}".format)
+            yield _format_with_baseline(found, "multi_share", _format_share)
+            yield _format_with_baseline(found, "long_exact_lift", "{:.1f}".format)
         else:
             yield "–"
             yield "–"
 
 
-def _captioners(cards: Sequence[Card], pictures: str) -> list[Card]:
+def _select_captioners(cards: Sequence[Card], pictures: str) -> list[Card]:
     return [card for card in cards if card.task == "caption" and card.pictures == pictures]
 
 
-def _looks(card: Card) -> Mapping[str, float]:
+def _get_pointing_figures(card: Card) -> Mapping[str, float]:
     return card.attention.get(f"{ATTENDING_SITE}, {TEST}", {})
 
 
-def _pointing_table(
+def _format_pointing_table(
     cards: Sequence[Card], measures: Mapping[str, tuple[str, str]]
 ) -> Iterator[str]:
     columns = POINTING_COLUMNS | AREA_COLUMNS
     titles = [title for title, _ in measures.values()]
-    yield from _header(["Model"], [*titles, *columns.values()])
+    yield from _format_header(["Model"], [*titles, *columns.values()])
     for card in cards:
-        looks, figures = _looks(card), card.figures[TEST]
+        looks, figures = _get_pointing_figures(card), card.figures[TEST]
         cells = [f"`{card.name}`" + (", told" if card.told_head else "")]
         for key, (_, pattern) in measures.items():
             cells.append(pattern.format(figures[key]) if key in figures else "–")
-        yield markdown_row([*cells, *(_share(looks.get(key)) for key in columns)])
+        yield format_markdown_row([*cells, *(_format_share(looks.get(key)) for key in columns)])
 
 
-def _header(first: Sequence[str], rest: Iterable[str]) -> Iterator[str]:
+def _format_header(first: Sequence[str], rest: Iterable[str]) -> Iterator[str]:
     titles = [*first, *rest]
-    yield markdown_row(titles)
-    yield markdown_row(["---", *["--:"] * (len(titles) - 1)])
+    yield format_markdown_row(titles)
+    yield format_markdown_row(["---", *["--:"] * (len(titles) - 1)])
 
 
-def _beside(found: Mapping[str, float], key: str, shown: Callable[[float], str]) -> str:
+def _format_with_baseline(
+    found: Mapping[str, float], key: str, shown: Callable[[float], str]
+) -> str:
     before = found.get(f"{key}_untrained")
     return shown(found[key]) + ("" if before is None else f" ({shown(before)})")
 
 
-def _share(value: float | None) -> str:
+def _format_share(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.1f} %"
 
 
 FINDING_TABLES: Mapping[str, Lines] = {
-    "best alignment": alignment_lines,
-    "best pointing": pointing_lines,
-    "letters": letter_lines,
-    "photos": photo_lines,
-    "scenes": scene_lines,
-    "spans": span_lines,
+    "best alignment": format_alignment_table,
+    "best pointing": format_pointing_table,
+    "letters": format_character_table,
+    "photos": format_photo_table,
+    "scenes": format_scene_table,
+    "spans": format_span_table,
 }
 """Each table by the name in its markers in docs/findings.md."""

@@ -45,7 +45,7 @@ FORMER_MODELS: Mapping[str, FormerModel] = {
 """The removed models by name."""
 
 
-def successor_of(name: str, available: Container[str]) -> str:
+def find_successor(name: str, available: Container[str]) -> str:
     """Return the model that opens for `name`: its successor if `name` was removed, else `name`."""
     former = FORMER_MODELS.get(name)
     if former is None or name in available or former.successor not in available:
@@ -53,16 +53,16 @@ def successor_of(name: str, available: Container[str]) -> str:
     return former.successor
 
 
-def replaced_sentence(name: str, successor: str) -> str:
+def describe_replacement(name: str, successor: str) -> str:
     """Return the sentence that says which model opens in place of a removed one."""
     return f"The model {name} is no longer included. You see its successor, {successor}."
 
 
-def replaced_sentences(names: Iterable[str], available: Container[str]) -> list[str]:
+def describe_replacements(names: Iterable[str], available: Container[str]) -> list[str]:
     """Return such a sentence for each of `names` that was removed and has a successor."""
     found = []
     for name in names:
-        successor = successor_of(name, available)
+        successor = find_successor(name, available)
         if successor != name:
-            found.append(replaced_sentence(name, successor))
+            found.append(describe_replacement(name, successor))
     return found

@@ -77,53 +77,51 @@ class Judged:
 
 def judge_targets(card: Card, cards: Mapping[str, Card]) -> list[Judged]:
     """Check the targets of a card. Targets may name other models, which `cards` has by name."""
-    return [_judged(Gate.of(entry), card, cards) for entry in card.gates]
+    return [_judge_target(Gate.of(entry), card, cards) for entry in card.gates]
 
 
-def _judged(gate: Gate, card: Card, cards: Mapping[str, Card]) -> Judged:
-    value = _value(gate.measure, card, cards)
+def _judge_target(gate: Gate, card: Card, cards: Mapping[str, Card]) -> Judged:
+    value = _get_value(gate.measure, card, cards)
     if gate.over or gate.under:
-        return _judged_beside(gate, value, card, cards)
+        return _judge_margin(gate, value, card, cards)
     if gate.at_least is not None:
         words, limit, sign = "at least", gate.at_least, 1
     else:
         assert gate.at_most is not None
         words, limit, sign = "at most", gate.at_most, -1
-    bound = _value(limit, card, cards) if isinstance(limit, tuple) else float(limit)
+    bound = _get_value(limit, card, cards) if isinstance(limit, tuple) else float(limit)
     reached = None
     if bound is not None and value is not None:
         reached = sign * (value - bound) + gate.slack >= 0
     least = None if bound is None else bound - sign * gate.slack
-    wanted = f"{words} {_shown(least, gate.measure, card)}"
+    wanted = f"{words} {_format_value(least, gate.measure, card)}"
     other = limit[0] if isinstance(limit, tuple) and len(limit) == 3 else ""
     if other and gate.slack:
         wanted += f" ({gate.slack:g} {'below' if sign > 0 else 'above'} {other})"
     elif other:
         wanted += f" ({other})"
     why = gate.why if reached is False else ""
-    return Judged(gate.what, wanted, _shown(value, gate.measure, card), reached, why)
+    return Judged(gate.what, wanted, _format_value(value, gate.measure, card), reached, why)
 
 
-def _judged_beside(
-    gate: Gate, value: float | None, card: Card, cards: Mapping[str, Card]
-) -> Judged:
+def _judge_margin(gate: Gate, value: float | None, card: Card, cards: Mapping[str, Card]) -> Judged:
     """Check a margin over, or for errors under, the best of several baselines."""
     part, keys = gate.measure[0], gate.over or gate.under
     words, sign, best = ("at least", 1, max) if gate.over else ("at most", -1, min)
-    found = [_value((part, key), card, cards) for key in keys]
+    found = [_get_value((part, key), card, cards) for key in keys]
     known = [one for one in found if one is not None]
     bound = best(known) + sign * gate.margin if len(known) == len(found) else None
     reached = None if bound is None or value is None else sign * (value - bound) >= 0
     beside = [
-        f"{key.removeprefix(gate.measure[1]).strip('_')} {_shown(one, gate.measure, card)}"
+        f"{key.removeprefix(gate.measure[1]).strip('_')} {_format_value(one, gate.measure, card)}"
         for key, one in zip(keys, found, strict=True)
     ]
-    wanted = f"{words} {_shown(bound, gate.measure, card)} ({', '.join(beside)})"
+    wanted = f"{words} {_format_value(bound, gate.measure, card)} ({', '.join(beside)})"
     why = gate.why if reached is False else ""
-    return Judged(gate.what, wanted, _shown(value, gate.measure, card), reached, why)
+    return Judged(gate.what, wanted, _format_value(value, gate.measure, card), reached, why)
 
 
-def _value(measure: Sequence[str], card: Card, cards: Mapping[str, Card]) -> float | None:
+def _get_value(measure: Sequence[str], card: Card, cards: Mapping[str, Card]) -> float | None:
     *model, part, key = measure
     found = cards.get(model[0]) if model else card
     if found is None:
@@ -133,7 +131,7 @@ def _value(measure: Sequence[str], card: Card, cards: Mapping[str, Card]) -> flo
     return None if value is None else float(value)
 
 
-def _shown(value: float | None, measure: Sequence[str], card: Card) -> str:
+def _format_value(value: float | None, measure: Sequence[str], card: Card) -> str:
     """Format a metric for users, in per cent if it is a share."""
     if value is None:
         return "–"

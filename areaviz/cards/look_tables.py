@@ -19,20 +19,20 @@ def look_lines(task: str, cards: Sequence[Card]) -> Iterator[str]:
         cards: The cards of the task. Models that were not measured have no row.
     """
     looks = LOOK_MEASURES.get(task)
-    rows = list(_rows(looks.shares, cards)) if looks else []
+    rows = list(_iterate_rows(looks.shares, cards)) if looks else []
     if not looks or not rows:
         return
     endings = [end for end in looks.beside if any(key + end in found for _, key, found in rows)]
     titles = ["Model", "Share", "Measured", *(looks.beside[end] for end in endings)]
-    yield from (f"**{looks.question}**", "", _row(titles))
-    yield _row(["---", "---", *["--:"] * (len(titles) - 2)])
+    yield from (f"**{looks.question}**", "", _format_row(titles))
+    yield _format_row(["---", "---", *["--:"] * (len(titles) - 2)])
     for name, key, found in rows:
         values = [found.get(key + end) for end in ("", *endings)]
-        yield _row([f"`{name}`", looks.shares[key], *map(_share, values)])
+        yield _format_row([f"`{name}`", looks.shares[key], *map(_format_share, values)])
     yield from ("", looks.meaning, "")
 
 
-def _rows(
+def _iterate_rows(
     shares: Mapping[str, str], cards: Sequence[Card]
 ) -> Iterator[tuple[str, str, Mapping[str, float]]]:
     for card in cards:
@@ -41,9 +41,9 @@ def _rows(
                 yield from ((card.name, key, found) for key in shares if key in found)
 
 
-def _row(cells: Sequence[str]) -> str:
+def _format_row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _share(value: float | None) -> str:
+def _format_share(value: float | None) -> str:
     return "–" if value is None else f"{value:.1%}"

@@ -35,7 +35,7 @@ class Opening:
         return found
 
 
-def opening_of(value: Any, name: str) -> Opening:
+def parse_opening(value: Any, name: str) -> Opening:
     """Convert JSON to an opening.
 
     Args:
@@ -55,11 +55,11 @@ def opening_of(value: Any, name: str) -> Opening:
     if any(type(place) is not int or place < 0 for place in places):
         raise ValueError(f"{name}: layer or head is not a whole number from 0 on")
     best = best_of(value["best"]) if "best" in value else None
-    pointing = _place(value["pointing_head"], name) if "pointing_head" in value else None
+    pointing = _parse_place(value["pointing_head"], name) if "pointing_head" in value else None
     return Opening(reading, layer, None if head == "all" else head, best, pointing)
 
 
-def _place(value: Any, name: str) -> tuple[int, int]:
+def _parse_place(value: Any, name: str) -> tuple[int, int]:
     """Convert JSON to a layer and a head. Raise ValueError for anything else."""
     is_list = isinstance(value, list) and len(value) == 2
     if not is_list or any(type(one) is not int or one < 0 for one in value):

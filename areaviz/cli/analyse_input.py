@@ -8,9 +8,9 @@ from pathlib import Path
 
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.media import is_medium
-from areaviz.intake.brought import Brought, bring, bring_beside
+from areaviz.intake.brought import Brought, bring_beside, build_dataset
 from areaviz.intake.columns import LINKS, OUTPUT, REFERENCE, SCORE, SOURCE
-from areaviz.intake.files import is_table_name, media_beside
+from areaviz.intake.files import find_media_beside, is_table_name
 from areaviz.intake.opened import open_files
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
@@ -66,7 +66,7 @@ def read_given(given: Given) -> Brought:
     opened = open_files(files, chosen, given.models)
     if given.source in SAMPLE_SETS:
         return bring_beside(SAMPLE_SETS[given.source](), opened, given.models)
-    return bring(files, opened, given.models)
+    return build_dataset(files, opened, given.models)
 
 
 def _add_source(place: Path, files: dict[str, Path], chosen: dict[str, str]) -> None:
@@ -80,7 +80,7 @@ def _add_source(place: Path, files: dict[str, Path], chosen: dict[str, str]) -> 
         files.update(_files_of_folder(place))
         return
     files[place.name] = place
-    files.update(media_beside(place))
+    files.update(find_media_beside(place))
     if not is_table_name(place.name) and not is_medium(place.name):
         chosen[place.name] = SOURCE
 

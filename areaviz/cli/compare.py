@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from areaviz.data.places import data_folder
+from areaviz.data.places import find_data_folder
 from areaviz.evaluation.translation import state_difference
 
 
@@ -24,7 +24,7 @@ def compare(
     data: Annotated[Path | None, typer.Option(help="Data folder. Default: AREAVIZ_DATA.")] = None,
 ) -> None:
     """State the difference of two models on both cards, with its significance."""
-    folder = data or data_folder()
+    folder = data or find_data_folder()
     typer.echo(
         state_difference(checkpoint, baseline, split, translations, baseline_translations, folder)
     )

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from areaviz.data.multi30k import get_multi30k
-from areaviz.data.places import data_folder, fetched_models
+from areaviz.data.places import find_data_folder, find_fetched_models_folder
 from areaviz.data.release_models import MODELS_SETTING, get_models
 
 data = typer.Typer(no_args_is_help=True)
@@ -46,11 +46,11 @@ def get(
     the setting AREAVIZ_MODELS_ADDRESS; a clone of the repository has them all.
     """
     if what is Fetched.MODELS:
-        folder = folder or fetched_models()
+        folder = folder or find_fetched_models_folder()
         names = get_models(folder, os.environ.get(MODELS_SETTING, ""), _show)
         typer.echo(f"{len(names)} models in {folder}, all as this release has them.")
         return
-    files = get_multi30k(folder or data_folder(), progress=_show)
+    files = get_multi30k(folder or find_data_folder(), progress=_show)
     typer.echo(
         f"{what}: {len(files)} files in {files[0].parent}, all correct. They are for"
         " research and education only."

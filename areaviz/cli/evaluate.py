@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from areaviz.data.places import data_folder
+from areaviz.data.places import find_data_folder
 from areaviz.evaluation.measure import Options
-from areaviz.evaluation.measure import evaluate as measure
+from areaviz.evaluation.measure import evaluate_checkpoint as measure
 from areaviz.trace.files import write_whole
 
 
@@ -33,7 +33,7 @@ def evaluate(
     device: Annotated[str, typer.Option(help="auto, cuda, mps or cpu.")] = "auto",
 ) -> None:
     """Measure a model and its attention on a split, and write the results on its card."""
-    folder = data or data_folder()
+    folder = data or find_data_folder()
     options = Options(beam, traces, outputs)
     card, written = measure(checkpoint, folder, split, options, device)
     for name, values in ((split, card.figures.get(split, {})), *card.attention.items()):

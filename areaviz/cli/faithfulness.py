@@ -11,8 +11,8 @@ from areaviz.cards.tasks import TASKS
 from areaviz.cli.models import find_model
 from areaviz.cli.options import CHECKPOINTS, MODEL, Checkpoints, Device
 from areaviz.data.example_samples import SAMPLE_SETS
-from areaviz.evaluation.contrasted import contrasted
-from areaviz.evaluation.faithfulness import Faithfulness, measured, spread
+from areaviz.evaluation.contrasted import measure_contrast
+from areaviz.evaluation.faithfulness import Faithfulness, compute_mean_and_deviation, measure_inputs
 from areaviz.evaluation.probe import Probe
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
@@ -65,12 +65,12 @@ def faithfulness(
     asked = Request(card.name, "", target=card.given)
     requests = [dataset.asked(asked, one) for one in dataset.examples[:examples]]
     if not foil:
-        found, taken = measured(requests, probe, run)
+        found, taken = measure_inputs(requests, probe, run)
         if taken < len(requests):
             left = f"{len(requests) - taken:,} of {len(requests):,} examples"
             typer.echo(f"{left} have fewer than {k + 1:,} {unit}s and were left out.", err=True)
     else:
-        found, taken = contrasted(requests, probe, run, word, foil)
+        found, taken = measure_contrast(requests, probe, run, word, foil)
         if taken < len(requests):
             left = f"{len(requests) - taken:,} of {len(requests):,} examples"
             typer.echo(
@@ -107,7 +107,7 @@ def as_lines(found: Faithfulness, examples: int, is_contrast: bool = False) -> l
     if is_contrast:
         lines = [f"examples: {examples}, p(word) - p(foil): {found.probability:.3f}"]
     for name in ("comprehensiveness", "sufficiency"):
-        mean, deviation = spread(getattr(found, f"random_{name}"))
+        mean, deviation = compute_mean_and_deviation(getattr(found, f"random_{name}"))
         lines.append(
             f"{name}: {getattr(found, name):.3f}, by chance {mean:.3f} (standard deviation"
             f" {deviation:.3f})"

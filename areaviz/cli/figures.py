@@ -10,10 +10,15 @@ import typer
 
 from areaviz.cards.card import Card
 from areaviz.cards.finding_tables import FINDING_TABLES
-from areaviz.cards.result_tables import markdown_row, read_cards, result_lines, summary_lines
+from areaviz.cards.result_tables import (
+    format_markdown_row,
+    format_results,
+    format_summary,
+    read_cards,
+)
 from areaviz.data.places import CHECKPOINTS, FINDINGS, README, RESULTS
 from areaviz.evaluation.form_tables import FORM_TABLES, FormTable
-from areaviz.evaluation.forms import beside, missing, read_forms
+from areaviz.evaluation.forms import describe_baselines, list_missing_runs, read_forms
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole
 
@@ -29,7 +34,7 @@ def figures(
 ) -> None:
     """Write the tables of results into README.md, docs/results.md and docs/findings.md."""
     cards = read_cards(checkpoints)
-    for path, lines in ((readme, summary_lines(cards)), (results, result_lines(cards))):
+    for path, lines in ((readme, format_summary(cards)), (results, format_results(cards))):
         text = replace_marked(path.read_text(encoding="utf-8"), MARK, lines)
         write_whole(path, text.encode())
         typer.echo(f"{path}: {len(cards)} models.")
@@ -60,8 +65,12 @@ def with_forms(text: str, tables: Mapping[str, FormTable], checkpoints: Path) ->
         rows, columns = read_forms(table), table.columns
         lines = [columns, ["---", *["--:"] * (len(columns) - 1)]]
         lines += [row.cells(table) for row in rows]
-        written = [markdown_row([cell.strip() for cell in line]) for line in lines]
-        notes = [note for note in (missing(table, rows), beside(table, checkpoints)) if note]
+        written = [format_markdown_row([cell.strip() for cell in line]) for line in lines]
+        notes = [
+            note
+            for note in (list_missing_runs(table, rows), describe_baselines(table, checkpoints))
+            if note
+        ]
         text = replace_marked(text, mark, [*written, "", " ".join(notes)])
     return text
 

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from areaviz.data.places import data_folder
-from areaviz.evaluation.heads import EXAMPLES, add_to_table, table_entry
+from areaviz.data.places import find_data_folder
+from areaviz.evaluation.heads import EXAMPLES, add_to_table, make_table_entry
 
 SHOWN = ("multi_share", "long_exact_lift", "dependence", "dependence_share", "sink")
 
@@ -25,7 +25,7 @@ def heads(
     device: Annotated[str, typer.Option(help="auto, cuda, mps or cpu.")] = "auto",
 ) -> None:
     """Measure every head of a translator on validation data, next to the untrained network."""
-    name, entry = table_entry(checkpoint, data or data_folder(), examples, device)
+    name, entry = make_table_entry(checkpoint, data or find_data_folder(), examples, device)
     if into is not None:  # Write before printing, because a closed pipe would end the process.
         add_to_table(into, name, entry)
     typer.echo(

@@ -12,7 +12,7 @@ from areaviz.cards.card import Card
 from areaviz.cli.models import find_model
 from areaviz.cli.options import CHECKPOINTS, Checkpoints
 from areaviz.cli.view import Note, ThemeName, Title, page_options
-from areaviz.data.picture_samples import names, sample
+from areaviz.data.picture_samples import get_sample, list_sample_names
 from areaviz.publish.live import LivePage
 from areaviz.publish.live_model import LiveModel, check_live
 from areaviz.publish.live_pair import live_pair
@@ -116,5 +116,5 @@ def _pictures(card: Card) -> list[Picture]:
     if card.task == "caption":
         offered = SCENES
     elif card.task == "digits":
-        offered = names(DIGITS[card.config["kind"]])
-    return [sample(name) for name in offered]
+        offered = list_sample_names(DIGITS[card.config["kind"]])
+    return [get_sample(name) for name in offered]

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from areaviz.cards.card import Card, read_card
-from areaviz.cards.former_models import replaced_sentence, successor_of
-from areaviz.data.release_models import known_model
+from areaviz.cards.former_models import describe_replacement, find_successor
+from areaviz.data.release_models import check_model_name
 from areaviz.trace.record import Run, RunTogether
 
 if TYPE_CHECKING:
@@ -62,10 +62,10 @@ def find_model(model: str, checkpoints: Path, device: str) -> Named:
         folders = (model,)
     backend = open_backend(checkpoints, device, folders)
     cards = backend.models()
-    name = backend.name_of(folders[0]) if folders else successor_of(model, cards)
+    name = backend.name_of(folders[0]) if folders else find_successor(model, cards)
     if not folders and name != model:
-        typer.echo(replaced_sentence(model, name), err=True)
-    name = known_model(name, cards)
+        typer.echo(describe_replacement(model, name), err=True)
+    name = check_model_name(name, cards)
     return Named(name, cards[name], checkpoints, device, folders)
 
 

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from areaviz.data.places import checkpoints_folder
+from areaviz.data.places import find_checkpoints_folder
 
-CHECKPOINTS = checkpoints_folder()
+CHECKPOINTS = find_checkpoints_folder()
 """Default folder of models."""
 
 MODEL = "A model of the checkpoints folder, the folder of a transformers model, or its hub's name."

@@ -24,9 +24,9 @@ from areaviz.data.clip_samples import SAMPLES as CLIPS
 from areaviz.data.clip_samples import clip_sample
 from areaviz.data.media import CLIP, PICTURE, SOUND, read_medium
 from areaviz.data.picture_samples import SAMPLES as PICTURES
-from areaviz.data.picture_samples import sample
+from areaviz.data.picture_samples import get_sample
 from areaviz.data.sound_samples import SAMPLES as RECORDINGS
-from areaviz.data.sound_samples import sound_sample
+from areaviz.data.sound_samples import get_sound_sample
 from areaviz.publish.export import export
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError
@@ -34,8 +34,8 @@ from areaviz.trace.limits import shorten
 from areaviz.trace.request import Request
 
 _SAMPLES: Mapping[str, tuple[Mapping[str, Any], Callable[[str], Any]]] = {
-    PICTURE: (PICTURES, sample),
-    SOUND: (RECORDINGS, sound_sample),
+    PICTURE: (PICTURES, get_sample),
+    SOUND: (RECORDINGS, get_sound_sample),
     CLIP: (CLIPS, clip_sample),
 }
 """The app's own pictures, recordings and clips by kind, with the function that reads one by

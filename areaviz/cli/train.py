@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from areaviz.data.places import data_folder
+from areaviz.data.places import find_data_folder
 from areaviz.training.run import load_recipe
 from areaviz.training.run import train as run
 
@@ -28,7 +28,7 @@ def train(
     recipe = load_recipe(config)
     if seed is not None:
         recipe = replace(recipe, seed=seed, name=f"{recipe.name}-seed{seed}")
-    folder = run(recipe, data or data_folder(), runs, device)
+    folder = run(recipe, data or find_data_folder(), runs, device)
     typer.echo(
         f"The checkpoint is in {folder}. Measure it with: python -m areaviz evaluate {folder}"
     )

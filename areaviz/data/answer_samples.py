@@ -55,16 +55,16 @@ _TREES = (
 _PART = re.compile(r"\(([A-Z]+)|\)|[^\s()]+")
 
 
-def sentences_with_trees() -> Dataset:
+def make_sentences_with_trees() -> Dataset:
     """Return sentences whose references are linear trees."""
     examples = []
     for number, bracketed in enumerate(_TREES, 1):
-        words, tree = linear(bracketed)
+        words, tree = linearise_tree(bracketed)
         examples.append(Example(str(number), " ".join(words), (tree,)))
     return Dataset("Sentences with trees", tuple(examples), {})
 
 
-def linear(bracketed: str) -> tuple[list[str], str]:
+def linearise_tree(bracketed: str) -> tuple[list[str], str]:
     """Split a bracketed sentence, "(S (NP He) (VP slept) .)", into words and a linear tree.
 
     In a linear tree, a placeholder stands for each word, and closing brackets have labels.
@@ -83,35 +83,35 @@ def linear(bracketed: str) -> tuple[list[str], str]:
     return words, " ".join(tokens)
 
 
-def stories() -> Dataset:
+def make_stories() -> Dataset:
     """Return stories of people who walk about. Each ends by asking where a person or a thing is."""
     rng = np.random.default_rng(_SEED)
-    examples = [_story(str(number), rng) for number in range(1, STORIES + 1)]
+    examples = [_make_story(str(number), rng) for number in range(1, STORIES + 1)]
     return Dataset("Stories", tuple(examples), {})
 
 
-def _story(name: str, rng: np.random.Generator) -> Example:
+def _make_story(name: str, rng: np.random.Generator) -> Example:
     facts: list[str] = []
     # Room of every person, and the index of the fact that states it.
     rooms: dict[str, tuple[str, int]] = {}
     for _ in range(int(rng.integers(3, 7))):
-        _walk(str(rng.choice(_PEOPLE)), facts, rooms, rng)
+        _add_walk(str(rng.choice(_PEOPLE)), facts, rooms, rng)
     wanted = str(rng.choice(list(rooms)))
     if rng.random() < 0.5:
         room, fact = rooms[wanted]
-        return _asked(name, facts, wanted, room, (fact,))
+        return _make_question(name, facts, wanted, room, (fact,))
     thing = str(rng.choice(_THINGS))
     taken = len(facts)
     facts.append(f"{wanted} {rng.choice(_TAKES)} the {thing} there.")
     # The person carries the thing to another room. Then some of the other people walk on.
-    _walk(wanted, facts, rooms, rng)
+    _add_walk(wanted, facts, rooms, rng)
     room, fact = rooms[wanted]
     for other in (one for one in _PEOPLE if one != wanted and rng.random() < 0.3):
-        _walk(other, facts, rooms, rng)
-    return _asked(name, facts, f"the {thing}", room, (taken, fact))
+        _add_walk(other, facts, rooms, rng)
+    return _make_question(name, facts, f"the {thing}", room, (taken, fact))
 
 
-def _walk(
+def _add_walk(
     person: str, facts: list[str], rooms: dict[str, tuple[str, int]], rng: np.random.Generator
 ) -> None:
     """Add a fact: the person goes to another room."""
@@ -121,13 +121,13 @@ def _walk(
     facts.append(f"{person} {rng.choice(_GOES)} the {room}.")
 
 
-def _asked(
+def _make_question(
     name: str, facts: Sequence[str], wanted: str, room: str, gold: tuple[int, ...]
 ) -> Example:
     return Example(name, " ".join((*facts, f"Where is {wanted}?")), (room,), facts=gold)
 
 
-def points() -> Dataset:
+def make_point_sets() -> Dataset:
     """Return sets of points in a square. Answers depend on the question and are computed later."""
     rng = np.random.default_rng(_SEED)
     examples: list[Example] = []

@@ -32,7 +32,7 @@ class Question:
     gold: tuple[int, ...]
 
 
-def words_of(sentence: str) -> tuple[str, ...]:
+def split_sentence(sentence: str) -> tuple[str, ...]:
     """Return the words of a sentence in lower case, without punctuation."""
     return tuple(_WORD.findall(sentence.lower()))
 
@@ -45,14 +45,14 @@ def read_questions(data: Path, split: str, tasks: Sequence[int] = TASKS) -> list
     """
     questions: list[Question] = []
     for task in tasks:
-        for number, story in enumerate(_stories(_path(data, task, split))):
+        for number, story in enumerate(_iterate_stories(_find_task_file(data, task, split))):
             held_out = number % VALID_SHARE == VALID_SHARE - 1
             if split == "test" or held_out == (split == "val"):
-                questions += _questions(task, story)
+                questions += _iterate_questions(task, story)
     return questions
 
 
-def _path(data: Path, task: int, split: str) -> Path:
+def _find_task_file(data: Path, task: int, split: str) -> Path:
     folder, part = data / "babi" / "en", "test" if split == "test" else "train"
     found = sorted(folder.glob(f"qa{task}_*_{part}.txt.gz"))
     if not found:
@@ -62,7 +62,7 @@ def _path(data: Path, task: int, split: str) -> Path:
     return found[0]
 
 
-def _stories(path: Path) -> Iterator[list[str]]:
+def _iterate_stories(path: Path) -> Iterator[list[str]]:
     """Yield the lines of each story without their numbers. A story begins with the number 1."""
     story: list[str] = []
     with gzip.open(path, "rt", encoding="utf-8") as lines:
@@ -75,7 +75,7 @@ def _stories(path: Path) -> Iterator[list[str]]:
     yield story
 
 
-def _questions(task: int, story: Sequence[str]) -> Iterator[Question]:
+def _iterate_questions(task: int, story: Sequence[str]) -> Iterator[Question]:
     """Yield the questions of one story. Its lines, including questions, are numbered from 1."""
     facts: list[str] = []
     fact_of: dict[int, int] = {}

@@ -35,25 +35,25 @@ class Batch:
         return Batch(*(part.to(device) for part in parts))
 
 
-def pad(rows: Sequence[Sequence[int]]) -> Tensor:
+def pad_rows(rows: Sequence[Sequence[int]]) -> Tensor:
     """Return rows of unequal length as one int64 matrix, padded on the right."""
     longest = max(map(len, rows))
     return torch.tensor([[*row, *[PAD] * (longest - len(row))] for row in rows])
 
 
-def shifted(target_NT: Tensor) -> Tensor:
+def shift_targets(target_NT: Tensor) -> Tensor:
     """Return the decoder input for target rows: the start symbol, then all but the last item."""
     return F.pad(target_NT, (1, 0), value=START)[:, :-1]
 
 
-def collate(pairs: Sequence[IdPair]) -> Batch:
+def collate_pairs(pairs: Sequence[IdPair]) -> Batch:
     """Return a batch of pairs of id lists, which all end with the end symbol."""
     sources, targets = zip(*pairs, strict=True)
-    target_out = pad(targets)
-    return Batch(pad(sources), shifted(target_out), target_out)
+    target_out = pad_rows(targets)
+    return Batch(pad_rows(sources), shift_targets(target_out), target_out)
 
 
-def buckets(pairs: Sequence[IdPair], tokens: int, seed: int | None) -> list[list[int]]:
+def group_by_length(pairs: Sequence[IdPair], tokens: int, seed: int | None) -> list[list[int]]:
     """Group pairs of similar length, each group with at most about `tokens` padded target tokens.
 
     Returns:

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from areaviz.data.clips import chosen_frames
-from areaviz.data.foreign_files import kind_of
+from areaviz.data.clips import choose_frames
+from areaviz.data.foreign_files import name_file_kind
 from areaviz.trace.clip import FRAMES, MAX_SIDE, MILLISECONDS, Clip
 from areaviz.trace.errors import InputError
 
@@ -59,11 +59,11 @@ def decode_clip(content: bytes, name: str = "upload") -> DecodedClip:
             f"The file has {len(content) / 2**20:,.1f} MB; the limit is {MAX_MEGABYTES} MB."
             " Make the clip shorter or smaller and choose it again."
         )
-    if "video" in kind_of(content):
+    if "video" in name_file_kind(content):
         raise InputError(
             f"Video files are not supported. Convert the video to GIF, for example with: {CONVERT}"
         )
-    frames, count, milliseconds = _read(content)
+    frames, count, milliseconds = _read_frames(content)
     notes = []
     if count > len(frames):
         notes.append(f"{len(frames)} of the {count} frames are used, at equal intervals.")
@@ -75,7 +75,7 @@ def decode_clip(content: bytes, name: str = "upload") -> DecodedClip:
     return DecodedClip(named, tuple(notes))
 
 
-def moves(content: bytes | Path) -> bool:
+def has_several_frames(content: bytes | Path) -> bool:
     """Return whether a file is a picture with several frames.
 
     No frame is decoded.
@@ -88,7 +88,7 @@ def moves(content: bytes | Path) -> bool:
         return False
 
 
-def gif(clip: Clip) -> bytes:
+def encode_gif(clip: Clip) -> bytes:
     """Return a clip as a GIF that browsers play again and again."""
     images = [Image.fromarray(frame_HWC) for frame_HWC in clip.pixels]
     file = io.BytesIO()
@@ -98,14 +98,14 @@ def gif(clip: Clip) -> bytes:
     return file.getvalue()
 
 
-def _read(content: bytes) -> tuple[list[Pixels], int, int]:
+def _read_frames(content: bytes) -> tuple[list[Pixels], int, int]:
     """Return the frames that a clip keeps, the number of all frames, and the duration of a frame.
 
     Returns:
         The kept frames, each uint8 [H, W, 3] and scaled down; the number of frames in the file; the
         mean duration of a frame in milliseconds.
     """
-    kind = kind_of(content)
+    kind = name_file_kind(content)
     is_known = any(f" {name} " in kind for name in ("GIF", "WebP", "PNG"))
     what = kind if kind and not is_known else f"not a {FORMATS_TEXT} file, or it is damaged"
     damaged = InputError(f"The file is {what}. Save the clip as GIF and choose that file.")
@@ -117,12 +117,12 @@ def _read(content: bytes) -> tuple[list[Pixels], int, int]:
                 raise InputError(
                     "The file has one frame only. Choose a clip in which something moves."
                 )
-            frames, durations = _kept_frames(image, count, clock)
+            frames, durations = _read_kept_frames(image, count, clock)
             return frames, count, sum(durations) // count
     except InputError:
         raise
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
-        raise _too_large(MAX_MEGAPIXELS, "a frame") from error
+        raise _make_too_large_error(MAX_MEGAPIXELS, "a frame") from error
     except Exception as error:  # decoders raise many kinds of errors
         raise damaged from error
 
@@ -147,7 +147,7 @@ def _count_frames(image: Image.Image, clock: _Clock) -> int:
     size = image.size
     each = size[0] * size[1] / 1e6
     if each > MAX_MEGAPIXELS:
-        raise _too_large(MAX_MEGAPIXELS, "a frame")
+        raise _make_too_large_error(MAX_MEGAPIXELS, "a frame")
     for number in range(MOST_FRAMES + 1):
         try:
             image.seek(number)
@@ -155,18 +155,20 @@ def _count_frames(image: Image.Image, clock: _Clock) -> int:
             return number
         # A later frame of a GIF may be larger than the header says, and enlarge the picture.
         if image.width * image.height / 1e6 > MAX_MEGAPIXELS:
-            raise _too_large(MAX_MEGAPIXELS, "a frame")
+            raise _make_too_large_error(MAX_MEGAPIXELS, "a frame")
         if image.size != size:
             raise ValueError("frames of several sizes")
         if (number + 1) * each > MOST_DECODED:
-            raise _too_large(MOST_DECODED, "all frames together")
+            raise _make_too_large_error(MOST_DECODED, "all frames together")
         clock.check()
     raise InputError(f"The clip has more than {MOST_FRAMES} frames. Choose a shorter one.")
 
 
-def _kept_frames(image: Image.Image, count: int, clock: _Clock) -> tuple[list[Pixels], list[int]]:
+def _read_kept_frames(
+    image: Image.Image, count: int, clock: _Clock
+) -> tuple[list[Pixels], list[int]]:
     """Return the frames that a clip keeps, scaled down, and the milliseconds of every frame."""
-    kept = set(range(count) if count <= FRAMES[1] else map(int, chosen_frames(count, FRAMES[1])))
+    kept = set(range(count) if count <= FRAMES[1] else map(int, choose_frames(count, FRAMES[1])))
     found, durations = [], []
     for number in range(count):
         image.seek(number)
@@ -174,12 +176,12 @@ def _kept_frames(image: Image.Image, count: int, clock: _Clock) -> tuple[list[Pi
         image.load()
         durations.append(int(image.info.get("duration") or _USUAL))
         if number in kept:
-            found.append(_small(image))
+            found.append(_scale_down_frame(image))
         clock.check()
     return found, durations
 
 
-def _small(image: Image.Image) -> Pixels:
+def _scale_down_frame(image: Image.Image) -> Pixels:
     """Return a frame with sides of at most 128 pixels, on white where it is transparent."""
     frame = image.convert("RGBA")
     frame.thumbnail((MAX_SIDE, MAX_SIDE), Image.Resampling.BILINEAR)
@@ -187,7 +189,7 @@ def _small(image: Image.Image) -> Pixels:
     return np.asarray(Image.alpha_composite(ground, frame).convert("RGB"))
 
 
-def _too_large(megapixels: int, what: str) -> InputError:
+def _make_too_large_error(megapixels: int, what: str) -> InputError:
     return InputError(
         f"The clip has more than {megapixels} megapixels in {what}. Make it smaller and"
         " choose it again."

@@ -16,7 +16,7 @@ _GREY = np.array([0.299, 0.587, 0.114], np.float32)
 """Weights of red, green and blue in a grey value (ITU-R BT.601)."""
 
 
-def chosen_frames(frames: int, wanted: int) -> npt.NDArray[np.int64]:
+def choose_frames(frames: int, wanted: int) -> npt.NDArray[np.int64]:
     """Return the indices of `wanted` frames, evenly spaced from first to last: int64 [N].
 
     Some frames of a shorter clip are repeated.
@@ -24,22 +24,22 @@ def chosen_frames(frames: int, wanted: int) -> npt.NDArray[np.int64]:
     return np.linspace(0, frames - 1, wanted).round().astype(np.int64)
 
 
-def as_watched(pixels_FHWC: Pixels, wanted: int, side: int, colour: bool = False) -> Pixels:
+def prepare_frames(pixels_FHWC: Pixels, wanted: int, side: int, colour: bool = False) -> Pixels:
     """Return `wanted` frames of a clip as squares: uint8 [N, S, S], in colour [N, S, S, 3].
 
     Each frame is scaled as a whole and keeps its proportions. Without colour, a clip with light
     edges is assumed to be dark on light and is inverted.
     """
-    chosen_NHWC = pixels_FHWC[chosen_frames(len(pixels_FHWC), wanted)]
+    chosen_NHWC = pixels_FHWC[choose_frames(len(pixels_FHWC), wanted)]
     if colour:
-        return _in_square(chosen_NHWC.astype(np.float32), side)
+        return _scale_to_squares(chosen_NHWC.astype(np.float32), side)
     edges = [chosen_NHWC[:, 0], chosen_NHWC[:, -1], chosen_NHWC[:, :, 0], chosen_NHWC[:, :, -1]]
     is_dark_on_light = np.median(np.concatenate([edge.ravel() for edge in edges])) > 127
     grey_NHW1 = (chosen_NHWC.astype(np.float32) @ _GREY)[..., None]
-    return _in_square(grey_NHW1, side, is_dark_on_light)[..., 0]
+    return _scale_to_squares(grey_NHW1, side, is_dark_on_light)[..., 0]
 
 
-def _in_square(
+def _scale_to_squares(
     pixels_NHWC: npt.NDArray[np.float32], side: int, is_negative: bool = False
 ) -> Pixels:
     """Scale frames to squares with black margins, keeping their proportions: [N, S, S, C]."""

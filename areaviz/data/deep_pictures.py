@@ -26,16 +26,16 @@ _GREY_AND_ALPHA = "LA;16B"
 """Pillow's raw mode of a PNG, which has no counterpart for the lower bytes: all four are read."""
 
 
-def grey_in_eight_bits(image: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
+def reduce_grey_to_eight_bits(image: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
     """Return greys of 16 bits with eight, and a note where fewer bits are used."""
     values_HW = np.asarray(image).astype(np.uint32)
     most = int(values_HW.max())
-    bits = _bits_for(most)
+    bits = _count_bits(most)
     pixels_HW = (values_HW * 255 // (2**bits - 1)).astype(np.uint8)
-    return Image.fromarray(pixels_HW), _note("greys", bits) if most else ()
+    return Image.fromarray(pixels_HW), _describe_reduction("greys", bits) if most else ()
 
 
-def colours_in_eight_bits(
+def reduce_colours_to_eight_bits(
     content: bytes, image: Image.Image
 ) -> tuple[Image.Image, tuple[str, ...]]:
     """Return colours of 16 bits with eight, and a note where fewer bits are used.
@@ -56,16 +56,16 @@ def colours_in_eight_bits(
     low_HWC = _lower_bytes(content, image)
     if low_HWC is None:
         return image, ()
-    most = _largest(high_HWC[..., :3], low_HWC[..., :3])
-    channels = [_brought_up(high_HWC[..., :3], low_HWC[..., :3], _bits_for(most))]
+    most = _find_largest_value(high_HWC[..., :3], low_HWC[..., :3])
+    channels = [_shift_to_upper_bits(high_HWC[..., :3], low_HWC[..., :3], _count_bits(most))]
     if image.mode == "RGBA":
         alpha = high_HWC[..., 3:], low_HWC[..., 3:]
-        channels.append(_brought_up(*alpha, _bits_for(_largest(*alpha))))
+        channels.append(_shift_to_upper_bits(*alpha, _count_bits(_find_largest_value(*alpha))))
     found = Image.fromarray(np.concatenate(channels, axis=-1))
-    return found, _note("colours", _bits_for(most)) if most else ()
+    return found, _describe_reduction("colours", _count_bits(most)) if most else ()
 
 
-def stretched(image: Image.Image) -> Image.Image:
+def stretch_greys(image: Image.Image) -> Image.Image:
     """Return greys of 32 bits from black to white, as nothing tells their range.
 
     Values that are not numbers become black.
@@ -80,11 +80,11 @@ def stretched(image: Image.Image) -> Image.Image:
     return Image.fromarray((shares * 255).round().astype(np.uint8))
 
 
-def _bits_for(most: int) -> int:
+def _count_bits(most: int) -> int:
     return next((bits for bits in CAMERA_BITS if most < 2**bits), 16)
 
 
-def _note(what: str, bits: int) -> tuple[str, ...]:
+def _describe_reduction(what: str, bits: int) -> tuple[str, ...]:
     if bits == 16:
         return ()
     return (
@@ -112,13 +112,13 @@ def _lower_bytes(content: bytes, image: Image.Image) -> npt.NDArray[np.uint8] | 
     return bytes_HWC[..., [1, 1, 1, 3]] if is_grey else bytes_HWC
 
 
-def _largest(high: npt.NDArray[np.uint8], low: npt.NDArray[np.uint8]) -> int:
+def _find_largest_value(high: npt.NDArray[np.uint8], low: npt.NDArray[np.uint8]) -> int:
     """Return the largest number of 16 bits, without an array of such numbers."""
     top = int(high.max())
     return top << 8 | int(low[high == top].max())
 
 
-def _brought_up(
+def _shift_to_upper_bits(
     high: npt.NDArray[np.uint8], low: npt.NDArray[np.uint8], bits: int
 ) -> npt.NDArray[np.uint8]:
     """Return the upper eight of the `bits` that are used, by shifts, which take least memory."""

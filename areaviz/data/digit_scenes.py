@@ -34,7 +34,9 @@ class DigitScenes:
     boxes: Boxes
 
 
-def compose(kind: str, digits: Images, labels: Labels, rng: np.random.Generator) -> DigitScenes:
+def compose_scenes(
+    kind: str, digits: Images, labels: Labels, rng: np.random.Generator
+) -> DigitScenes:
     """Create pictures of a kind. Each digit [N, 28, 28] is used once, in pairs two at a time.
 
     - "centred": the digit itself.
@@ -49,18 +51,20 @@ def compose(kind: str, digits: Images, labels: Labels, rng: np.random.Generator)
     pictures = np.zeros((len(digits) // each, side, side), dtype=np.uint8)
     if kind == "cluttered":
         _add_clutter(pictures, digits, rng)
-    corners_BK2 = _corners(len(pictures), each, side, rng)
+    corners_BK2 = _draw_corners(len(pictures), each, side, rng)
     patches_BKSS = digits[: len(pictures) * each].reshape(-1, each, SIDE, SIDE)
     for index in range(each):
-        _paste(pictures, patches_BKSS[:, index], corners_BK2[:, index])
+        _paste_patches(pictures, patches_BKSS[:, index], corners_BK2[:, index])
     return DigitScenes(
         pictures,
         labels[: len(pictures) * each].reshape(-1, each),
-        _boxes(patches_BKSS, corners_BK2),
+        _find_ink_boxes(patches_BKSS, corners_BK2),
     )
 
 
-def _corners(count: int, each: int, side: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+def _draw_corners(
+    count: int, each: int, side: int, rng: np.random.Generator
+) -> npt.NDArray[np.int64]:
     """Return top-left corners (row, column) [B, K, 2] of digits that do not overlap.
 
     The digits of a picture are ordered from left to right.
@@ -80,24 +84,24 @@ def _add_clutter(pictures: Images, digits: Images, rng: np.random.Generator) -> 
     for _ in range(CLUTTER):
         donors = digits[rng.integers(len(digits), size=count)]
         corners = rng.integers(0, SIDE - CLUTTER_SIDE + 1, (2, count)).T
-        pieces = donors[_squares(corners, CLUTTER_SIDE)]
-        _paste(pictures, pieces, rng.integers(0, side - CLUTTER_SIDE + 1, (count, 2)))
+        pieces = donors[_index_squares(corners, CLUTTER_SIDE)]
+        _paste_patches(pictures, pieces, rng.integers(0, side - CLUTTER_SIDE + 1, (count, 2)))
 
 
-def _paste(pictures: Images, patches: Images, corners: npt.NDArray[np.int64]) -> None:
+def _paste_patches(pictures: Images, patches: Images, corners: npt.NDArray[np.int64]) -> None:
     """Paste one patch into each picture. Where ink overlaps, the stronger value is kept."""
-    place = _squares(corners, patches.shape[1])
+    place = _index_squares(corners, patches.shape[1])
     pictures[place] = np.maximum(pictures[place], patches)
 
 
-def _squares(corners: npt.NDArray[np.int64], side: int) -> tuple[npt.NDArray[np.int64], ...]:
+def _index_squares(corners: npt.NDArray[np.int64], side: int) -> tuple[npt.NDArray[np.int64], ...]:
     """Return the index of one square in each of B pictures, from its corner (row, column)."""
     span = np.arange(side)
     each = np.arange(len(corners))[:, None, None]
     return each, corners[:, 0, None, None] + span[:, None], corners[:, 1, None, None] + span
 
 
-def _boxes(patches_BKSS: Images, corners_BK2: npt.NDArray[np.int64]) -> Boxes:
+def _find_ink_boxes(patches_BKSS: Images, corners_BK2: npt.NDArray[np.int64]) -> Boxes:
     ink = np.greater(patches_BKSS, _INK)
     rows, columns = np.any(ink, axis=3), np.any(ink, axis=2)
     top, left = rows.argmax(2), columns.argmax(2)

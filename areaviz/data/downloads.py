@@ -46,13 +46,13 @@ def fetch_files(
     pooch.get_logger().setLevel("WARNING")
     paths = []
     for number, name in enumerate(checksums, start=1):
-        paths.append(_fetch(store, name, room))
+        paths.append(_fetch_file(store, name, room))
         if progress:
             progress(number / len(checksums), name)
     return paths
 
 
-def _fetch(store: pooch.Pooch, name: str, room: str) -> Path:
+def _fetch_file(store: pooch.Pooch, name: str, room: str) -> Path:
     """Fetch one file. A failure leaves no partial file, and its error says what to do."""
     import requests
 

@@ -13,20 +13,20 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from areaviz.data.answer_samples import points, sentences_with_trees, stories
-from areaviz.data.clip_files import gif
+from areaviz.data.answer_samples import make_point_sets, make_sentences_with_trees, make_stories
+from areaviz.data.clip_files import encode_gif
 from areaviz.data.clip_samples import clip_of
-from areaviz.data.digit_scenes import compose
+from areaviz.data.digit_scenes import compose_scenes
 from areaviz.data.examples import SHOW_SCENES, Dataset, Example
 from areaviz.data.grounding import Box, Grounded
 from areaviz.data.media import CLIP, SOUND
-from areaviz.data.moving_digits import DigitBank, moving_digits
+from areaviz.data.moving_digits import DigitBank, make_moving_digits
 from areaviz.data.places import ASSETS
-from areaviz.data.reading_samples import sentences_to_read
+from areaviz.data.reading_samples import make_sentences_to_read
 from areaviz.data.scenes import Scene, make_scene
-from areaviz.data.sound_files import flac
+from areaviz.data.sound_files import encode_flac
 from areaviz.data.sound_samples import SAMPLES as RECORDINGS
-from areaviz.data.sound_samples import sound_sample
+from areaviz.data.sound_samples import get_sound_sample
 from areaviz.data.strokes import draw_digits
 from areaviz.trace.sound import RATE, Sound
 
@@ -77,33 +77,43 @@ _SENTENCES = (
 """Pairs of a sentence and one of several correct translations."""
 
 
-def _sentences() -> Dataset:
+def _make_sentences() -> Dataset:
     examples = []
     for number, (source, target) in enumerate(_SENTENCES, 1):
         examples.append(Example(str(number), source, (target,)))
     return Dataset("Sentences", tuple(examples), {})
 
 
-def _described() -> Dataset:
+def _make_described_pictures() -> Dataset:
     examples = []
-    for scene in _scenes():
+    for scene in _make_scenes():
         true = scene.true_sentences()
         name = f"scene {scene.number}"
-        examples.append(Example(name, "", tuple(true), _file(scene), boxes=_boxes(true.values())))
-    return Dataset("Scenes to describe", tuple(examples), _pictures(), SHOW_SCENES)
+        examples.append(
+            Example(
+                name,
+                "",
+                tuple(true),
+                _name_scene_file(scene),
+                boxes=_list_word_boxes(true.values()),
+            )
+        )
+    return Dataset("Scenes to describe", tuple(examples), _encode_pictures(), SHOW_SCENES)
 
 
-def _translated() -> Dataset:
+def _make_translated_pictures() -> Dataset:
     examples = []
-    for scene in _scenes():
-        boxes = _boxes([scene.grounded, scene.german_grounded])
+    for scene in _make_scenes():
+        boxes = _list_word_boxes([scene.grounded, scene.german_grounded])
         texts = (scene.english.text, (scene.german.text,))
-        examples.append(Example(f"scene {scene.number}", *texts, _file(scene), boxes=boxes))
-    return Dataset("Scenes with a sentence", tuple(examples), _pictures(), SHOW_SCENES)
+        examples.append(
+            Example(f"scene {scene.number}", *texts, _name_scene_file(scene), boxes=boxes)
+        )
+    return Dataset("Scenes with a sentence", tuple(examples), _encode_pictures(), SHOW_SCENES)
 
 
 @lru_cache(maxsize=1)
-def _spoken() -> Dataset:
+def _make_spoken_digits() -> Dataset:
     """Return the app's own recordings, and strings joined from their digits, some with runs."""
     examples, files = [], {}
     for name, recording in RECORDINGS.items():
@@ -114,16 +124,18 @@ def _spoken() -> Dataset:
     for number in range(JOINED):
         # Each string has one voice, as in natural speech. Every third string has runs of one digit.
         name = list(RECORDINGS)[number % len(RECORDINGS)]
-        string, samples_S = _joined(name, rng, runs=number % 3 == 2)
+        string, samples_S = _join_digits(name, rng, runs=number % 3 == 2)
         file = f"joined-{number + 1}.flac"
-        files[file] = flac(Sound.of(file, samples_S))
+        files[file] = encode_flac(Sound.of(file, samples_S))
         examples.append(Example(f"joined {number + 1}", "", (string,), file))
     return Dataset("Spoken digits", tuple(examples), files, medium=SOUND)
 
 
-def _joined(name: str, rng: np.random.Generator, runs: bool) -> tuple[str, npt.NDArray[np.int16]]:
+def _join_digits(
+    name: str, rng: np.random.Generator, runs: bool
+) -> tuple[str, npt.NDArray[np.int16]]:
     """Return digits of a recording in random order, and their samples, int16 [S]."""
-    recording, samples_S = RECORDINGS[name], sound_sample(name).samples
+    recording, samples_S = RECORDINGS[name], get_sound_sample(name).samples
     count, each = int(rng.integers(6, 11)), 1
     if runs:
         count, each = 4, 3
@@ -137,27 +149,27 @@ def _joined(name: str, rng: np.random.Generator, runs: bool) -> tuple[str, npt.N
 
 
 @lru_cache(maxsize=1)
-def _moving() -> Dataset:
+def _make_moving_digits() -> Dataset:
     """Return clips of drawn digits that do two things."""
     examples, files = [], {}
-    clips = moving_digits(DigitBank(4, MOVING), np.random.default_rng(MOVING), MOVING)
+    clips = make_moving_digits(DigitBank(4, MOVING), np.random.default_rng(MOVING), MOVING)
     for number, moving in enumerate(clips, 1):
         file = f"clip-{number}.gif"
-        files[file] = gif(clip_of(file, moving))
+        files[file] = encode_gif(clip_of(file, moving))
         examples.append(Example(f"clip {number}", "", (moving.text,), file))
     return Dataset("Moving digits", tuple(examples), files, medium=CLIP)
 
 
 @lru_cache(maxsize=1)
-def _drawn() -> Dataset:
+def _make_drawn_digits() -> Dataset:
     """Return drawn digits at random positions among pieces of other digits, each with its box."""
     rng = np.random.default_rng(DRAWN)
     labels_B = rng.permutation(np.arange(DRAWN) % 10)
-    made = compose(CLUTTERED, draw_digits(labels_B, rng), labels_B, rng)
+    made = compose_scenes(CLUTTERED, draw_digits(labels_B, rng), labels_B, rng)
     examples, files = [], {}
     for number, (grey_SS, label) in enumerate(zip(made.pictures, labels_B, strict=True), 1):
         file = f"digit-{number}.png"
-        files[file] = _png(np.repeat(grey_SS[:, :, None], 3, axis=2))
+        files[file] = _encode_png(np.repeat(grey_SS[:, :, None], 3, axis=2))
         left, top, right, bottom = (made.boxes[number - 1, 0] / len(grey_SS)).tolist()
         box = (str(label), (left, top, right, bottom))
         examples.append(Example(f"digit {number}", "", (str(label),), file, boxes=(box,)))
@@ -165,29 +177,29 @@ def _drawn() -> Dataset:
 
 
 SAMPLE_SETS: Mapping[str, Callable[[], Dataset]] = {
-    "Sentences": _sentences,
-    "Scenes to describe": _described,
-    "Scenes with a sentence": _translated,
-    "Digits among clutter": _drawn,
-    "Spoken digits": _spoken,
-    "Moving digits": _moving,
-    "Sentences with trees": sentences_with_trees,
-    "Stories": stories,
-    "Points": points,
-    "Sentences to read": sentences_to_read,
+    "Sentences": _make_sentences,
+    "Scenes to describe": _make_described_pictures,
+    "Scenes with a sentence": _make_translated_pictures,
+    "Digits among clutter": _make_drawn_digits,
+    "Spoken digits": _make_spoken_digits,
+    "Moving digits": _make_moving_digits,
+    "Sentences with trees": make_sentences_with_trees,
+    "Stories": make_stories,
+    "Points": make_point_sets,
+    "Sentences to read": make_sentences_to_read,
 }
 """The function that creates each dataset, by its name."""
 
 
-def _scenes() -> list[Scene]:
+def _make_scenes() -> list[Scene]:
     return [make_scene("samples", number) for number in range(SCENES)]
 
 
-def _file(scene: Scene) -> str:
+def _name_scene_file(scene: Scene) -> str:
     return f"scene-{scene.number}.png"
 
 
-def _boxes(sentences: Iterable[Grounded]) -> tuple[tuple[str, Box], ...]:
+def _list_word_boxes(sentences: Iterable[Grounded]) -> tuple[tuple[str, Box], ...]:
     """Return each word of the sentences with each of its boxes, without duplicates."""
     found = []
     for sentence in sentences:
@@ -198,14 +210,14 @@ def _boxes(sentences: Iterable[Grounded]) -> tuple[tuple[str, Box], ...]:
 
 
 @lru_cache(maxsize=1)
-def _pictures() -> Mapping[str, bytes]:
+def _encode_pictures() -> Mapping[str, bytes]:
     found = {}
-    for scene in _scenes():
-        found[_file(scene)] = _png(scene.pixels())
+    for scene in _make_scenes():
+        found[_name_scene_file(scene)] = _encode_png(scene.pixels())
     return found
 
 
-def _png(pixels_HWC: npt.NDArray[np.uint8]) -> bytes:
+def _encode_png(pixels_HWC: npt.NDArray[np.uint8]) -> bytes:
     buffer = io.BytesIO()
     Image.fromarray(pixels_HWC).save(buffer, "PNG")
     return buffer.getvalue()

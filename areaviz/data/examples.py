@@ -12,7 +12,7 @@ from typing import Any
 
 from areaviz.data.grounding import Box
 from areaviz.data.media import PICTURE, read_medium
-from areaviz.data.text_kinds import DIGITS, are_digits, common_kind, text_kind
+from areaviz.data.text_kinds import DIGITS, are_digits, find_common_kind, find_text_kind
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
 from areaviz.trace.picture import Picture
@@ -49,8 +49,8 @@ class Example:
 
     @property
     def text_kind(self) -> str:
-        """The kind of its text, see `text_kind`."""
-        return text_kind(self.text, self.references)
+        """The kind of its text, see `find_text_kind`."""
+        return find_text_kind(self.text, self.references)
 
     @property
     def mark(self) -> str:
@@ -80,7 +80,7 @@ class Dataset:
     # Metadata by column, such as "domain": one value per example, "" if it is missing. Metadata do
     # not affect inputs or right answers, so they are not part of the digest.
     metadata: Metadata = field(default_factory=dict)
-    # The kind of its texts, see `common_kind`. `DIGITS` for pictures of digits, "" for other
+    # The kind of its texts, see `find_common_kind`. `DIGITS` for pictures of digits, "" for other
     # datasets without texts.
     texts: str = field(init=False)
     # Identifies this dataset: the SHA-256 of its examples and of the content of every file.
@@ -103,14 +103,14 @@ class Dataset:
         object.__setattr__(self, "metadata_digest", about)
         found = hash_of(self.examples)
         kinds = [example.text_kind for example in self.examples]
-        texts = common_kind(kinds)
+        texts = find_common_kind(kinds)
         if not texts and self.medium == PICTURE and self._has_digits():
             texts = DIGITS
         object.__setattr__(self, "texts", texts)
         has_pictures = bool(self.files) and self.medium == PICTURE
         object.__setattr__(self, "earlier_digest", found.hexdigest() if has_pictures else "")
         for name in sorted(self.files):
-            content = content_digest(name, self.files[name])
+            content = hash_content(name, self.files[name])
             found.update(f"\n{name!r} {content}".encode("utf-8", "surrogatepass"))
         object.__setattr__(self, "digest", found.hexdigest())
 
@@ -153,7 +153,7 @@ def hash_of(examples: Sequence[Example]) -> hashlib._Hash:
     return found
 
 
-def content_digest(name: str, content: bytes | Path) -> str:
+def hash_content(name: str, content: bytes | Path) -> str:
     """Return the SHA-256 of a file's content as 64 hexadecimal digits.
 
     Args:

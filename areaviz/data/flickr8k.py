@@ -46,8 +46,12 @@ def read_photos(folder: Path, split: str) -> list[Photo]:
         FileNotFoundError: The corpus is not in `folder`.
     """
     place = folder / "images_flickr8k"
-    rows = zip(_lines(place / "captions.jsonl.gz"), _lines(place / "boxes.jsonl.gz"), strict=True)
-    return [_photo(row, boxes) for row, boxes in rows if row["split_joint"] == split]
+    rows = zip(
+        _iterate_lines(place / "captions.jsonl.gz"),
+        _iterate_lines(place / "boxes.jsonl.gz"),
+        strict=True,
+    )
+    return [_parse_photo(row, boxes) for row, boxes in rows if row["split_joint"] == split]
 
 
 def read_pixels(folder: Path, photos: list[Photo], side: int = SIDE) -> npt.NDArray[np.uint8]:
@@ -58,8 +62,8 @@ def read_pixels(folder: Path, photos: list[Photo], side: int = SIDE) -> npt.NDAr
     """
     missing = {photo.name: index for index, photo in enumerate(photos)}
     pixels = np.empty((len(photos), side, side, 3), dtype=np.uint8)
-    for name, content in _contents(folder / "images_flickr8k", missing.keys()):
-        pixels[missing.pop(name)] = _squeezed(content, side)
+    for name, content in _iterate_contents(folder / "images_flickr8k", missing.keys()):
+        pixels[missing.pop(name)] = _resize_to_square(content, side)
     if missing:
         raise FileNotFoundError(
             f"Of {len(photos):,} photos {len(missing):,} are in no archive of"
@@ -69,7 +73,7 @@ def read_pixels(folder: Path, photos: list[Photo], side: int = SIDE) -> npt.NDAr
     return pixels
 
 
-def _contents(place: Path, wanted: Container[str]) -> Iterator[tuple[str, bytes]]:
+def _iterate_contents(place: Path, wanted: Container[str]) -> Iterator[tuple[str, bytes]]:
     """Yield the name and bytes of every archived file that is in `wanted` when it is reached."""
     for archive in _ARCHIVES:
         with tarfile.open(place / f"images_{archive}.tar") as files:
@@ -79,14 +83,14 @@ def _contents(place: Path, wanted: Container[str]) -> Iterator[tuple[str, bytes]
                     yield member.name, content.read()
 
 
-def _squeezed(content: bytes, side: int) -> npt.NDArray[np.uint8]:
+def _resize_to_square(content: bytes, side: int) -> npt.NDArray[np.uint8]:
     from PIL import Image
 
     image = Image.open(io.BytesIO(content)).convert("RGB")
     return np.asarray(image.resize((side, side), Image.Resampling.BILINEAR))
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
+def _iterate_lines(path: Path) -> Iterator[dict[str, Any]]:
     if not path.exists():
         raise FileNotFoundError(
             f"{path} is missing; docs/photos.md says what the folder holds and who gives it."
@@ -95,18 +99,18 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, lines)
 
 
-def _photo(row: dict[str, Any], gold: dict[str, Any]) -> Photo:
+def _parse_photo(row: dict[str, Any], gold: dict[str, Any]) -> Photo:
     boxes: dict[int, list[Box]] = {}
     for chain, left, top, right, bottom in gold["boxes"]:
         boxes.setdefault(chain, []).append((left, top, right, bottom))
-    grounded = tuple(_grounded(sentence, boxes) for sentence in gold["sents"])
+    grounded = tuple(_ground_sentence(sentence, boxes) for sentence in gold["sents"])
     texts = row.get("m30k")
     pair = (texts["en"].replace("&amp;", "&"), texts["de"]) if texts else None
     captions = tuple(caption.lower() for caption in row["en"])
     return Photo(row["file"], captions, pair, tuple(row.get("de") or ()), grounded)
 
 
-def _grounded(sentence: dict[str, Any], boxes: dict[int, list[Box]]) -> Grounded:
+def _ground_sentence(sentence: dict[str, Any], boxes: dict[int, list[Box]]) -> Grounded:
     """Return the sentence with the boxes of the content words of its phrases."""
     text = sentence["text"].lower()
     words = text.split()

@@ -38,7 +38,7 @@ _STARTS = {
 }
 
 
-def kind_of(content: bytes) -> str:
+def name_file_kind(content: bytes) -> str:
     """Return what a file is, with its article, such as "an M4A recording", or "" if unknown."""
     if content[4:8] == b"ftyp":
         brand = content[8:12]

@@ -50,8 +50,8 @@ def read_films(folder: Path, split: str) -> list[Film]:
     Raises:
         FileNotFoundError: The corpus is not in `folder`.
     """
-    rows = _rows(folder / _FOLDER / "clips.jsonl")
-    return [_film(row) for row in rows if row["split"] == split]
+    rows = _iterate_rows(folder / _FOLDER / "clips.jsonl")
+    return [_parse_film(row) for row in rows if row["split"] == split]
 
 
 def read_frames(folder: Path, films: Sequence[Film]) -> Iterator[Pixels]:
@@ -60,7 +60,7 @@ def read_frames(folder: Path, films: Sequence[Film]) -> Iterator[Pixels]:
     Raises:
         FileNotFoundError: The archive is not in `folder`, or a clip is not in the archive.
     """
-    path = _there(folder / _FOLDER / "clips.tar")
+    path = _require_file(folder / _FOLDER / "clips.tar")
     with tarfile.open(path) as archive:
         members = {member.name: member for member in archive}
         for film in films:
@@ -69,10 +69,10 @@ def read_frames(folder: Path, films: Sequence[Film]) -> Iterator[Pixels]:
                 raise FileNotFoundError(
                     f"{film.name} is not in {path}. Put the whole archive of J-HMDB there."
                 )
-            yield frames_of_sheet(content.read())
+            yield split_sheet_into_frames(content.read())
 
 
-def frames_of_sheet(content: bytes) -> Pixels:
+def split_sheet_into_frames(content: bytes) -> Pixels:
     """Split a picture into its frames, `COLUMNS` per row: uint8 [F, H, W, 3]."""
     # Imported here, so that sentences can be read without Pillow.
     from PIL import Image
@@ -85,18 +85,18 @@ def frames_of_sheet(content: bytes) -> Pixels:
     return frames
 
 
-def _film(row: dict[str, Any]) -> Film:
+def _parse_film(row: dict[str, Any]) -> Film:
     boxes = tuple(tuple(box) for box in row["boxes"])
     text = " ".join(row["sentence"].lower().split())
     return Film(row["file"], row["action"], text, boxes)
 
 
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    with _there(path).open(encoding="utf-8") as lines:
+def _iterate_rows(path: Path) -> Iterator[dict[str, Any]]:
+    with _require_file(path).open(encoding="utf-8") as lines:
         yield from map(json.loads, lines)
 
 
-def _there(path: Path) -> Path:
+def _require_file(path: Path) -> Path:
     if not path.exists():
         raise FileNotFoundError(
             f"{path} is missing. Put J-HMDB (clips.tar, clips.jsonl) there, or name another"

@@ -18,7 +18,7 @@ LEAST = 2
 """The minimum number of words that only German has, for a text to count as German."""
 
 
-def reads_as_german(text: str) -> bool:
+def is_probably_german(text: str) -> bool:
     """Return whether a text has more of the most frequent German words than of the English ones.
 
     Words of both languages are ignored. A word with a non-ASCII letter, such as an umlaut or ß,

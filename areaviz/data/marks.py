@@ -26,7 +26,7 @@ def read_facts(where: str, line: str) -> tuple[int, ...]:
     Raises:
         InputError: A part is not a number from 1, or there are too many.
     """
-    parts = _marks(where, "facts", line.split(maxsplit=MAX_MARKS))
+    parts = _clean_marks(where, "facts", line.split(maxsplit=MAX_MARKS))
     for part in parts:
         if not re.fullmatch(r"[1-9]\d{0,3}", part):
             raise InputError(
@@ -48,7 +48,7 @@ def read_links(where: str, line: str, first: int = 0) -> tuple[Links, Links]:
         InputError: A part is not a link, names a word before the first, or there are too many.
     """
     sure, possible = set(), set()
-    for part in _marks(where, "links", line.split(maxsplit=MAX_MARKS)):
+    for part in _clean_marks(where, "links", line.split(maxsplit=MAX_MARKS)):
         found = LINK.fullmatch(part)
         if not found:
             raise InputError(
@@ -77,7 +77,7 @@ def read_boxes(where: str, line: str) -> tuple[tuple[str, Box], ...]:
         InputError: A part is not a box, or there are too many.
     """
     found = []
-    for part in _marks(where, "boxes", line.split(";", MAX_MARKS + 1)):
+    for part in _clean_marks(where, "boxes", line.split(";", MAX_MARKS + 1)):
         word, *numbers = part.split()
         try:
             left, top, right, bottom = map(float, numbers)
@@ -92,7 +92,7 @@ def read_boxes(where: str, line: str) -> tuple[tuple[str, Box], ...]:
     return tuple(found)
 
 
-def _marks(where: str, what: str, parts: list[str]) -> list[str]:
+def _clean_marks(where: str, what: str, parts: list[str]) -> list[str]:
     """Return the marks of an example without blank ones.
 
     Raises:

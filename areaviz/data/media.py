@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from areaviz.data.file_kinds import ending_of
+from areaviz.data.file_kinds import get_extension
 from areaviz.trace.clip import Clip
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import MAX_UPLOAD_MEGABYTES, shorten
@@ -40,28 +40,30 @@ class Medium:
 
 # Decoders are imported inside these functions, because a machine that only trains and measures may
 # have none of them.
-def _picture(content: bytes, name: str) -> Picture:
-    from areaviz.data.pictures import decode
+def _decode_picture(content: bytes, name: str) -> Picture:
+    from areaviz.data.pictures import decode_picture
 
-    return decode(content, name).picture
+    return decode_picture(content, name).picture
 
 
-def _sound(content: bytes, name: str) -> Sound:
+def _decode_sound(content: bytes, name: str) -> Sound:
     from areaviz.data.sound_files import decode_sound
 
     return decode_sound(content, name).sound
 
 
-def _clip(content: bytes, name: str) -> Clip:
+def _decode_clip(content: bytes, name: str) -> Clip:
     from areaviz.data.clip_files import decode_clip
 
     return decode_clip(content, name).clip
 
 
 MEDIA: Mapping[str, Medium] = {
-    PICTURE: Medium((".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff"), _picture),
-    SOUND: Medium((".wav", ".flac", ".ogg", ".mp3", ".aif", ".aiff"), _sound),
-    CLIP: Medium((".gif", ".webp", ".png", ".apng"), _clip),
+    PICTURE: Medium(
+        (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff"), _decode_picture
+    ),
+    SOUND: Medium((".wav", ".flac", ".ogg", ".mp3", ".aif", ".aiff"), _decode_sound),
+    CLIP: Medium((".gif", ".webp", ".png", ".apng"), _decode_clip),
 }
 """Every kind, by the field of the request that it fills."""
 
@@ -91,10 +93,10 @@ def read_medium(medium: str, content: bytes | Path, name: str = _NAME) -> Pictur
 
 def is_medium(name: str) -> bool:
     """Return whether a file is a picture, a sound or a clip, judging by its name."""
-    return any(ending_of(name) in medium.endings for medium in MEDIA.values())
+    return any(get_extension(name) in medium.endings for medium in MEDIA.values())
 
 
-def medium_of(files: Mapping[str, bytes | Path]) -> str:
+def find_medium(files: Mapping[str, bytes | Path]) -> str:
     """Return the kind of a dataset's files, a key of `MEDIA`, or "" without files.
 
     An animation may also be a picture. If all files can be clips, they are clips if the first one
@@ -106,7 +108,7 @@ def medium_of(files: Mapping[str, bytes | Path]) -> str:
     names = sorted(files)
     if not names:
         return ""
-    sounds = [name for name in names if ending_of(name) in MEDIA[SOUND].endings]
+    sounds = [name for name in names if get_extension(name) in MEDIA[SOUND].endings]
     others = [name for name in names if name not in set(sounds)]
     if sounds and others:
         raise InputError(
@@ -119,8 +121,8 @@ def medium_of(files: Mapping[str, bytes | Path]) -> str:
 
 
 def _are_clips(names: Sequence[str], first: bytes | Path) -> bool:
-    if any(ending_of(name) not in MEDIA[CLIP].endings for name in names):
+    if any(get_extension(name) not in MEDIA[CLIP].endings for name in names):
         return False
-    from areaviz.data.clip_files import moves
+    from areaviz.data.clip_files import has_several_frames
 
-    return moves(first)
+    return has_several_frames(first)

@@ -26,7 +26,7 @@ def is_missing(cell: str) -> bool:
     return cell.strip().lower() in MISSING
 
 
-def numbers_of(values: Sequence[str]) -> tuple[float, ...] | None:
+def parse_numbers(values: Sequence[str]) -> tuple[float, ...] | None:
     """Return a column as numbers, NaN where a value is missing.
 
     Args:
@@ -44,7 +44,7 @@ def numbers_of(values: Sequence[str]) -> tuple[float, ...] | None:
     return tuple(found) if any(map(math.isfinite, found)) else None
 
 
-def categories_of(values: Sequence[str]) -> tuple[str, ...]:
+def list_categories(values: Sequence[str]) -> tuple[str, ...]:
     """Return the distinct values of a column in alphabetical order, without the empty one.
 
     Args:

@@ -108,14 +108,14 @@ class DigitBank:
         return picture
 
 
-def moving_digits(bank: DigitBank, rng: np.random.Generator, count: int) -> list[MovingDigit]:
+def make_moving_digits(bank: DigitBank, rng: np.random.Generator, count: int) -> list[MovingDigit]:
     """Return `count` random clips."""
     plans = []
     for _ in range(count):
         digit = int(rng.integers(len(DIGITS)))
         first, second = rng.choice(len(ACTIONS), 2, replace=False).tolist()
         names = tuple(ACTIONS)
-        plans.append((digit, (names[first], names[second]), _windows(rng)))
+        plans.append((digit, (names[first], names[second]), _draw_windows(rng)))
     return render_actions(bank, rng, plans)
 
 
@@ -131,9 +131,9 @@ def render_actions(
         rng: the source of randomness.
         plans: the digit, the actions and the frames of both actions, for each clip.
     """
-    poses_BT4 = np.stack([_poses(rng, actions, windows) for _, actions, windows in plans])
+    poses_BT4 = np.stack([_draw_poses(rng, actions, windows) for _, actions, windows in plans])
     digits = np.stack([bank.one_of(digit, rng) for digit, _, _ in plans])
-    pictures_BTSS = _rendered(digits, poses_BT4)
+    pictures_BTSS = _render_poses(digits, poses_BT4)
     noisy_BTSS = pictures_BTSS + rng.normal(0, _NOISE, pictures_BTSS.shape)
     frames_BTSS = (np.clip(noisy_BTSS, 0, 1) * 255).astype(np.uint8)
     found = []
@@ -142,7 +142,7 @@ def render_actions(
     return found
 
 
-def _windows(rng: np.random.Generator) -> tuple[Window, Window]:
+def _draw_windows(rng: np.random.Generator) -> tuple[Window, Window]:
     """Return the frames of both actions.
 
     The remaining frames are distributed at random before, between and after the actions. A model
@@ -155,7 +155,7 @@ def _windows(rng: np.random.Generator) -> tuple[Window, Window]:
     return (start, start + first), (begins, begins + second)
 
 
-def _poses(
+def _draw_poses(
     rng: np.random.Generator, actions: tuple[str, str], windows: tuple[Window, Window]
 ) -> FloatArray:
     """Return the pose in every frame: shift right, shift down, turn and size, float32 [T, 4].
@@ -182,7 +182,7 @@ def _poses(
     return poses_T4.astype(np.float32)
 
 
-def _rendered(digits_BNN: npt.NDArray[np.uint8], poses_BT4: FloatArray) -> FloatArray:
+def _render_poses(digits_BNN: npt.NDArray[np.uint8], poses_BT4: FloatArray) -> FloatArray:
     """Return the digits in their poses on an empty background: float32 [B, T, S, S], 0..1."""
     # Imported here, so that clips can be listed without torch.
     import torch

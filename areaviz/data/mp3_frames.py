@@ -33,27 +33,31 @@ class Frame:
 
 def is_mp3(content: bytes) -> bool:
     """Return whether a file starts like an MP3 file, with an ID3 tag or a frame of layer 3."""
-    return content.startswith(b"ID3") or _frame(content, 0) is not None
+    return content.startswith(b"ID3") or _parse_frame(content, 0) is not None
 
 
 def with_length(content: bytes) -> bytes | None:
     """Return an MP3 file with a header that states its length, or None if it is cut short."""
-    frames = list(_frames(content))
+    frames = list(_iterate_frames(content))
     if not frames:
         return content
     first = frames[0]
-    promised = _promised(content, first)
+    promised = _read_promised_count(content, first)
     last = frames[-1]
     is_cut = last.start + last.size > len(content)
     if promised is None:
-        return None if is_cut else _xing(content, first, len(frames)) + content[first.start :]
+        return (
+            None
+            if is_cut
+            else _make_xing_frame(content, first, len(frames)) + content[first.start :]
+        )
     return content if len(frames) - 1 >= promised - _SLACK_FRAMES else None
 
 
-def _frames(content: bytes) -> Iterator[Frame]:
+def _iterate_frames(content: bytes) -> Iterator[Frame]:
     at, missed = _tag_size(content), 0
     while at + 4 <= len(content) and missed < _MOST_BETWEEN:
-        frame = _frame(content, at)
+        frame = _parse_frame(content, at)
         if frame is None:
             at, missed = at + 1, missed + 1
             continue
@@ -71,7 +75,7 @@ def _tag_size(content: bytes) -> int:
     return 10 + size
 
 
-def _frame(content: bytes, at: int) -> Frame | None:
+def _parse_frame(content: bytes, at: int) -> Frame | None:
     """Return the frame of layer 3 that begins at this position, or None."""
     header = int.from_bytes(content[at : at + 4], "big")
     version, layer, rate = header >> 19 & 3, header >> 17 & 3, header >> 12 & 15
@@ -87,7 +91,7 @@ def _frame(content: bytes, at: int) -> Frame | None:
     return Frame(at, size, side)
 
 
-def _promised(content: bytes, first: Frame) -> int | None:
+def _read_promised_count(content: bytes, first: Frame) -> int | None:
     """Return the number of frames that a Xing header states, or None without one."""
     at = first.start + 4 + first.side
     if content[at : at + 4] not in (b"Xing", b"Info") or not content[at + 7] & 1:
@@ -95,7 +99,7 @@ def _promised(content: bytes, first: Frame) -> int | None:
     return int.from_bytes(content[at + 8 : at + 12], "big")
 
 
-def _xing(content: bytes, first: Frame, count: int) -> bytes:
+def _make_xing_frame(content: bytes, first: Frame, count: int) -> bytes:
     """Return a silent frame that states how many frames follow."""
     header = content[first.start : first.start + 4]
     says = b"Xing" + (1).to_bytes(4, "big") + count.to_bytes(4, "big")

@@ -69,7 +69,7 @@ def read_split(folder: Path, split: str, source: str = "en", target: str = "de")
     return list(zip(sources, targets, strict=True))
 
 
-def captions(folder: Path, split: str) -> list[str]:
+def read_captions(folder: Path, split: str) -> list[str]:
     """Read the English captions of a split. Errors are those of `read_split`."""
     return _read_lines(folder, split, "en")
 

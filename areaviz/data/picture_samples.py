@@ -22,8 +22,8 @@ from pathlib import Path
 
 import numpy as np
 
-from areaviz.data.digit_scenes import DigitScenes, compose
-from areaviz.data.pictures import decode, small_file
+from areaviz.data.digit_scenes import DigitScenes, compose_scenes
+from areaviz.data.pictures import decode_picture, encode_small
 from areaviz.data.scenes import Scene, make_scene
 from areaviz.data.strokes import draw_digits
 from areaviz.trace.errors import BackendError, InputError
@@ -65,7 +65,7 @@ class Photo:
             raise BackendError(
                 f"The sample picture {file.name} is not installed. Choose another sample."
             )
-        return decode(file.read_bytes()).picture
+        return decode_picture(file.read_bytes()).picture
 
 
 PHOTOS: Mapping[str, Photo] = {
@@ -114,13 +114,13 @@ class Sample:
     digits: str = ""
 
 
-def names(*kinds: str) -> tuple[str, ...]:
+def list_sample_names(*kinds: str) -> tuple[str, ...]:
     """Return the names of the samples of these kinds, or of all, in the order of the registry."""
     return tuple(name for name, entry in SAMPLES.items() if not kinds or entry.kind in kinds)
 
 
 @lru_cache(maxsize=64)
-def sample(name: str) -> Picture:
+def get_sample(name: str) -> Picture:
     """Return the sample of a name.
 
     Raises:
@@ -136,12 +136,12 @@ def sample(name: str) -> Picture:
 
 
 @lru_cache(maxsize=64)
-def thumbnail(name: str) -> bytes:
-    """Return a sample as a small file, see `small_file`."""
-    return small_file(sample(name), THUMBNAIL_SIDE)
+def encode_thumbnail(name: str) -> bytes:
+    """Return a sample as a small file, see `encode_small`."""
+    return encode_small(get_sample(name), THUMBNAIL_SIDE)
 
 
-def scene_sample(name: str) -> Scene | None:
+def find_scene_sample(name: str) -> Scene | None:
     """Return the scene of a sample, with its sentences, or None if the sample is not a scene."""
     entry = SAMPLES.get(name)
     if entry is None or entry.kind != "scene":
@@ -149,58 +149,58 @@ def scene_sample(name: str) -> Scene | None:
     return make_scene("samples", int(name.removeprefix("scene-")))
 
 
-def sentence(name: str) -> str:
+def get_sample_sentence(name: str) -> str:
     """Return an English sentence for a sample, to translate with it, or "" if there is none."""
-    scene = scene_sample(name)
+    scene = find_scene_sample(name)
     if scene:
         return scene.english.text
     return PHOTOS[name].sentence if name in PHOTOS else ""
 
 
-def _scene(number: int) -> Picture:
+def _draw_scene(number: int) -> Picture:
     return Picture.of("scene", make_scene("samples", number).pixels(SCENE_SIDE))
 
 
-def _digit(kind: str, labels: tuple[int, ...], index: int) -> Picture:
-    grey_HW = _digits(kind, labels).pictures[index]
+def _draw_digit(kind: str, labels: tuple[int, ...], index: int) -> Picture:
+    grey_HW = _compose_digits(kind, labels).pictures[index]
     return Picture.of("digit", np.repeat(grey_HW[:, :, None], 3, axis=2))
 
 
 @lru_cache(maxsize=4)
-def _digits(kind: str, labels: tuple[int, ...]) -> DigitScenes:
+def _compose_digits(kind: str, labels: tuple[int, ...]) -> DigitScenes:
     """Return all pictures of a kind, because the clutter of each is cut from other digits."""
     rng = np.random.default_rng(_SEED)
     wanted = np.array(labels, dtype=np.int64)
-    return compose(kind, draw_digits(wanted, rng), wanted, rng)
+    return compose_scenes(kind, draw_digits(wanted, rng), wanted, rng)
 
 
-def _samples() -> dict[str, Sample]:
+def _list_samples() -> dict[str, Sample]:
     entries = {}
     for number in _SCENES:
         sentence = make_scene("samples", number).english.text
         title = sentence[0].upper() + sentence[1:]
-        entries[f"scene-{number}"] = Sample(title, "scene", partial(_scene, number))
+        entries[f"scene-{number}"] = Sample(title, "scene", partial(_draw_scene, number))
     for index, label in enumerate(_CLUTTERED):
-        make = partial(_digit, "cluttered", _CLUTTERED, index)
+        make = partial(_draw_digit, "cluttered", _CLUTTERED, index)
         entries[f"digit-{label}"] = Sample(
             f"The digit {label} among clutter", "digit", make, str(label)
         )
     for index, label in enumerate(_SINGLE):
-        make = partial(_digit, "centred", _SINGLE, index)
+        make = partial(_draw_digit, "centred", _SINGLE, index)
         entries[f"single-{label}"] = Sample(f"The digit {label}", "single digit", make, str(label))
     for index, label in enumerate(_MOVED):
-        make = partial(_digit, "translated", _MOVED, index)
+        make = partial(_draw_digit, "translated", _MOVED, index)
         entries[f"moved-{label}"] = Sample(
             f"The digit {label}, anywhere", "moved digit", make, str(label)
         )
     digits = tuple(int(digit) for digit in "".join(_PAIRS))
     for index, pair in enumerate(_PAIRS):
-        make = partial(_digit, "pairs", digits, index)
+        make = partial(_draw_digit, "pairs", digits, index)
         entries[f"pair-{pair}"] = Sample(f"The digits {pair[0]} and {pair[1]}", "pair", make, pair)
     for name, photo in PHOTOS.items():
         entries[name] = Sample(photo.title, "photo", photo.read)
     return entries
 
 
-SAMPLES: Mapping[str, Sample] = _samples()
+SAMPLES: Mapping[str, Sample] = _list_samples()
 """Every sample by its name. The names are valid in links."""

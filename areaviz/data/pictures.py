@@ -16,8 +16,12 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from areaviz.data.deep_pictures import colours_in_eight_bits, grey_in_eight_bits, stretched
-from areaviz.data.foreign_files import kind_of
+from areaviz.data.deep_pictures import (
+    reduce_colours_to_eight_bits,
+    reduce_grey_to_eight_bits,
+    stretch_greys,
+)
+from areaviz.data.foreign_files import name_file_kind
 from areaviz.trace.errors import InputError
 from areaviz.trace.picture import MAX_SIDE, Picture
 
@@ -66,7 +70,7 @@ class Decoded:
     notes: tuple[str, ...]
 
 
-def decode(content: bytes, name: str = "upload") -> Decoded:
+def decode_picture(content: bytes, name: str = "upload") -> Decoded:
     """Decode the picture in a file, named `name`, a hyphen and its digest.
 
     The result is the first frame, in RGB and upright, on white where it was transparent, with sides
@@ -77,9 +81,11 @@ def decode(content: bytes, name: str = "upload") -> Decoded:
             JPEG), is damaged or has another format.
     """
     scans = _check_bytes(content)
-    with _refusals(_unreadable(content)):
+    with _translate_decoding_errors(_describe_unreadable_file(content)):
         image: Image.Image = Image.open(io.BytesIO(content), formats=FORMATS)
-    with _refusals("The picture is damaged or incomplete. Save it again, or choose another one."):
+    with _translate_decoding_errors(
+        "The picture is damaged or incomplete. Save it again, or choose another one."
+    ):
         whole = image.size
         if scans == 1 and not image.info.get("progressive"):
             _check_pixels(image.width * image.height, MAX_BASELINE_MEGAPIXELS)
@@ -87,13 +93,13 @@ def decode(content: bytes, name: str = "upload") -> Decoded:
             # its size.
             image.draft(None, (2 * MAX_SIDE, 2 * MAX_SIDE))
         _check_size(image)
-        notes = _about_frames(image, len(content))
-        pixels_HWC, more = _decoded(image, whole, content)
+        notes = _describe_frames(image, len(content))
+        pixels_HWC, more = _decode_pixels(image, whole, content)
     picture = Picture.of(name, pixels_HWC)
     return Decoded(replace(picture, name=f"{name}-{picture.digest}"), (*notes, *more))
 
 
-def small_file(picture: Picture, side: int) -> bytes:
+def encode_small(picture: Picture, side: int) -> bytes:
     """Encode a picture as a JPEG with sides of at most `side`, or as a PNG if it already fits."""
     image, file = Image.fromarray(picture.pixels), io.BytesIO()
     fits = max(image.size) <= side
@@ -102,9 +108,9 @@ def small_file(picture: Picture, side: int) -> bytes:
     return file.getvalue()
 
 
-def _unreadable(content: bytes) -> str:
+def _describe_unreadable_file(content: bytes) -> str:
     """Return the error for a file that cannot be opened. It names the format if it is known."""
-    kind = kind_of(content)
+    kind = name_file_kind(content)
     formats = FORMATS_TEXT.replace(",", "").split()
     is_known = any(kind.endswith(f" {name} picture") for name in formats)
     if is_known:
@@ -152,7 +158,7 @@ def _check_size(image: Image.Image) -> None:
 
 def _check_pixels(pixels: int, most: int) -> None:
     if pixels > most * MEGA:
-        raise _too_large(f"{pixels / 1e6:,.0f} megapixels", most)
+        raise _make_too_large_error(f"{pixels / 1e6:,.0f} megapixels", most)
 
 
 def _check_scans(jpeg: bytes) -> int:
@@ -173,7 +179,7 @@ def _check_scans(jpeg: bytes) -> int:
     raise InputError("This JPEG has too many scans. Save it as PNG or as a baseline JPEG.")
 
 
-def _too_large(size: str, most: int = MAX_MEGAPIXELS) -> InputError:
+def _make_too_large_error(size: str, most: int = MAX_MEGAPIXELS) -> InputError:
     return InputError(
         f"The picture has {size}; the limit is {most} megapixels. Make it smaller and choose"
         " it again."
@@ -181,19 +187,19 @@ def _too_large(size: str, most: int = MAX_MEGAPIXELS) -> InputError:
 
 
 @contextmanager
-def _refusals(sentence: str) -> Iterator[None]:
+def _translate_decoding_errors(sentence: str) -> Iterator[None]:
     """Turn every error on untrusted bytes in the block into an InputError."""
     try:
         yield
     except InputError:
         raise
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
-        raise _too_large("far too many pixels") from None
+        raise _make_too_large_error("far too many pixels") from None
     except Exception as error:  # decoders raise many kinds of errors
         raise InputError(sentence) from error
 
 
-def _about_frames(image: Image.Image, size: int) -> tuple[str, ...]:
+def _describe_frames(image: Image.Image, size: int) -> tuple[str, ...]:
     """Return notes for the user about an animation or a document with several pages."""
     # The further pictures of a photograph are only its previews.
     if image.format == "MPO" or not getattr(image, "is_animated", False):
@@ -206,34 +212,38 @@ def _about_frames(image: Image.Image, size: int) -> tuple[str, ...]:
     return ("Only the first frame is used.",)
 
 
-def _decoded(
+def _decode_pixels(
     image: Image.Image, whole: tuple[int, int], content: bytes
 ) -> tuple[npt.NDArray[np.uint8], tuple[str, ...]]:
     """Return the pixels, uint8 [H, W, 3], and the notes. `whole` is the size stated in the file."""
     if image.format == "TIFF":
         image.load()  # turns it upright, unlike other formats
-    plain, notes = _eight_bits(image, content)
+    plain, notes = _reduce_to_eight_bits(image, content)
     before = plain.size if image.format == "TIFF" else whole
     # Reduce the picture first and turn it afterwards, which takes least memory. `thumbnail` decodes
     # a JPEG at a fraction of its size, and averages other formats before it filters.
     plain.thumbnail((MAX_SIDE, MAX_SIDE), Image.Resampling.LANCZOS, reducing_gap=2.0)
-    after, turned = plain.size, _upright(plain, image)
+    after, turned = plain.size, _turn_upright(plain, image)
     if turned.size != after:
         before = before[::-1]
     if after[0] * after[1] < before[0] * before[1]:
         sizes = [f"{width:,} x {height:,}" for width, height in (before, turned.size)]
         notes = (*notes, f"Made smaller, from {sizes[0]} to {sizes[1]} pixels.")
-    return np.asarray(_on_white(turned)), notes
+    return np.asarray(_paste_on_white(turned)), notes
 
 
-def _eight_bits(image: Image.Image, content: bytes) -> tuple[Image.Image, tuple[str, ...]]:
+def _reduce_to_eight_bits(
+    image: Image.Image, content: bytes
+) -> tuple[Image.Image, tuple[str, ...]]:
     """Return a picture in a mode that can be scaled down: eight bits per channel, no palette."""
     if image.mode.startswith("I;16"):
-        return grey_in_eight_bits(image)
+        return reduce_grey_to_eight_bits(image)
     if image.mode in ("I", "F"):
-        return stretched(image), ("Its darkest grey is shown as black and its lightest as white.",)
+        return stretch_greys(image), (
+            "Its darkest grey is shown as black and its lightest as white.",
+        )
     if image.format in ("PNG", "TIFF"):
-        image, notes = colours_in_eight_bits(content, image)
+        image, notes = reduce_colours_to_eight_bits(content, image)
         if notes:
             return image, notes
     if image.has_transparency_data:
@@ -243,7 +253,7 @@ def _eight_bits(image: Image.Image, content: bytes) -> tuple[Image.Image, tuple[
     return image, ()
 
 
-def _upright(picture: Image.Image, original: Image.Image) -> Image.Image:
+def _turn_upright(picture: Image.Image, original: Image.Image) -> Image.Image:
     """Turn the picture upright by its EXIF orientation. Unreadable metadata are ignored."""
     orientation = 1
     with suppress(Exception):
@@ -251,7 +261,7 @@ def _upright(picture: Image.Image, original: Image.Image) -> Image.Image:
     return picture.transpose(_UPRIGHT[orientation]) if orientation in _UPRIGHT else picture
 
 
-def _on_white(image: Image.Image) -> Image.Image:
+def _paste_on_white(image: Image.Image) -> Image.Image:
     if image.mode != "RGBA":
         return image.convert("RGB")
     white = Image.new("RGB", image.size, "white")

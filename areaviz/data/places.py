@@ -49,7 +49,7 @@ separator.
 """
 
 
-def checkpoints_folder() -> Path:
+def find_checkpoints_folder() -> Path:
     """Return the folder of the models.
 
     It is AREAVIZ_CHECKPOINTS of the environment, otherwise the fetched models, otherwise the models
@@ -61,22 +61,22 @@ def checkpoints_folder() -> Path:
     # Without platformdirs, models cannot have been fetched, and their folder's name is unknown.
     if IS_CLONE or find_spec("platformdirs") is None:
         return CHECKPOINTS
-    fetched = fetched_models()
+    fetched = find_fetched_models_folder()
     return fetched if fetched.exists() else CHECKPOINTS
 
 
-def others_folders() -> tuple[str, ...]:
+def list_external_model_folders() -> tuple[str, ...]:
     """Return the folders of external models: AREAVIZ_MODELS, which `serve --model` sets."""
     given = os.environ.get(FOLDERS_SETTING, "").split(os.pathsep)
     return tuple(place for place in given if place)
 
 
-def fetched_models() -> Path:
+def find_fetched_models_folder() -> Path:
     """Return the default folder of `areaviz data get models`."""
     return own_folder("checkpoints")
 
 
-def data_folder() -> Path:
+def find_data_folder() -> Path:
     """Return the folder of the corpora: AREAVIZ_DATA, or data/ in the working directory."""
     return Path(os.environ.get(DATA_SETTING) or "data").expanduser()
 

@@ -42,19 +42,19 @@ class PointSets:
         return len(self.points)
 
 
-def random_sets(kind: str, count: int, points: int, rng: np.random.Generator) -> PointSets:
+def draw_point_sets(kind: str, count: int, points: int, rng: np.random.Generator) -> PointSets:
     """Return sets of uniformly distributed points in the unit square, with their exact answers."""
     points_BN2 = rng.random((count, points, 2))
-    return PointSets(points_BN2, exact(kind, points_BN2))
+    return PointSets(points_BN2, solve_exactly(kind, points_BN2))
 
 
-def held_out(kind: str, split: str, points: int) -> PointSets:
+def draw_held_out_sets(kind: str, split: str, points: int) -> PointSets:
     """Return the sets of "val" or "test" with a given number of points. Each has its own seed."""
     count = VALID_SETS if split == "val" else TEST_SETS
-    return random_sets(kind, count, points, np.random.default_rng((_SEEDS[split], points)))
+    return draw_point_sets(kind, count, points, np.random.default_rng((_SEEDS[split], points)))
 
 
-def exact(kind: str, points_BN2: FloatArray) -> IntArray:
+def solve_exactly(kind: str, points_BN2: FloatArray) -> IntArray:
     """Return the answers [B, N] of sets, padded with -1.
 
     Raises:
@@ -63,16 +63,16 @@ def exact(kind: str, points_BN2: FloatArray) -> IntArray:
     if kind == "tour":
         chunks = []
         for first in range(0, len(points_BN2), CHUNK):
-            chunks.append(shortest_tours(points_BN2[first : first + CHUNK]))
+            chunks.append(find_shortest_tours(points_BN2[first : first + CHUNK]))
         return np.concatenate(chunks)
     answers_BN = np.full(points_BN2.shape[:2], -1)
     for answer_N, points_N2 in zip(answers_BN, points_BN2, strict=True):
-        found = convex_hull(points_N2)
+        found = find_convex_hull(points_N2)
         answer_N[: len(found)] = found
     return answers_BN
 
 
-def convex_hull(points_N2: FloatArray) -> list[int]:
+def find_convex_hull(points_N2: FloatArray) -> list[int]:
     """Return the corners of the convex hull, computed by Qhull (scipy).
 
     Raises:
@@ -85,16 +85,16 @@ def convex_hull(points_N2: FloatArray) -> list[int]:
         corners = [int(corner) for corner in ConvexHull(points_N2).vertices]
     except QhullError as error:
         raise ValueError("All points lie on one line.") from error
-    first = corners.index(leftmost(points_N2))
+    first = corners.index(find_leftmost_point(points_N2))
     return corners[first:] + corners[:first]
 
 
-def leftmost(points_N2: FloatArray) -> int:
+def find_leftmost_point(points_N2: FloatArray) -> int:
     """Return the point with the smallest x, or among several the one with the smallest y."""
     return int(np.lexsort((points_N2[:, 1], points_N2[:, 0]))[0])
 
 
-def shortest_tours(points_BN2: FloatArray) -> IntArray:
+def find_shortest_tours(points_BN2: FloatArray) -> IntArray:
     """Return the shortest closed tour of every set [B, N], by dynamic programming over subsets.
 
     Held and Karp 1962. `best[S][:, j]` is the length of the shortest path that leaves the first
@@ -116,11 +116,11 @@ def shortest_tours(points_BN2: FloatArray) -> IntArray:
             before_SBM[subset, :, member] = paths_BM.argmin(1)
             best_SBM[subset, :, member] = paths_BM.min(1)
     last_B = (best_SBM[-1] + way_BNN[:, 1:, 0]).argmin(1)
-    tours_BN = _traced_back(before_SBM, last_B)
-    return canonical(points_BN2, tours_BN)
+    tours_BN = _trace_tours_back(before_SBM, last_B)
+    return order_tours_from_leftmost(points_BN2, tours_BN)
 
 
-def _traced_back(before_SBM: npt.NDArray[np.int8], last_B: IntArray) -> IntArray:
+def _trace_tours_back(before_SBM: npt.NDArray[np.int8], last_B: IntArray) -> IntArray:
     """Return the tours [B, N] whose last points, before they return to point 0, are given."""
     subsets, count, others = before_SBM.shape
     rows_B, place_B = np.arange(count), last_B
@@ -133,36 +133,36 @@ def _traced_back(before_SBM: npt.NDArray[np.int8], last_B: IntArray) -> IntArray
     return tours_BN
 
 
-def canonical(points_BN2: FloatArray, tours_BN: IntArray) -> IntArray:
+def order_tours_from_leftmost(points_BN2: FloatArray, tours_BN: IntArray) -> IntArray:
     """Return the tours counter-clockwise from the leftmost point."""
     found_BN = np.empty_like(tours_BN)
     for row, (points_N2, tour_N) in enumerate(zip(points_BN2, tours_BN, strict=True)):
-        forward_N = tour_N if signed_area(points_N2[tour_N]) >= 0 else tour_N[::-1]
-        first = int(np.flatnonzero(forward_N == leftmost(points_N2))[0])
+        forward_N = tour_N if compute_signed_area(points_N2[tour_N]) >= 0 else tour_N[::-1]
+        first = int(np.flatnonzero(forward_N == find_leftmost_point(points_N2))[0])
         found_BN[row] = np.roll(forward_N, -first)
     return found_BN
 
 
-def signed_area(corners_T2: FloatArray) -> float:
+def compute_signed_area(corners_T2: FloatArray) -> float:
     """Return the area of a polygon, negative if its corners run clockwise."""
     x_T, y_T = corners_T2.T
     return float((x_T * np.roll(y_T, -1) - y_T * np.roll(x_T, -1)).sum() / 2)
 
 
-def tour_length(points_N2: FloatArray, tour: Sequence[int]) -> float:
+def measure_tour_length(points_N2: FloatArray, tour: Sequence[int]) -> float:
     """Return the length of a closed tour."""
     places_T2 = points_N2[list(tour)]
     return float(np.linalg.norm(places_T2 - np.roll(places_T2, -1, 0), axis=1).sum())
 
 
-def around(points_BN2: FloatArray) -> IntArray:
+def order_around_mean(points_BN2: FloatArray) -> IntArray:
     """Return the points ordered counter-clockwise by their angle around their mean: [B, N].
 
     The first is the leftmost point. The order of the input does not matter.
     """
     centred_BN2 = points_BN2 - points_BN2.mean(1, keepdims=True)
     angle_BN = np.arctan2(centred_BN2[..., 1], centred_BN2[..., 0])
-    first_B = np.array([leftmost(points_N2) for points_N2 in points_BN2])
+    first_B = np.array([find_leftmost_point(points_N2) for points_N2 in points_BN2])
     start_B1 = np.take_along_axis(angle_BN, first_B[:, None], 1)
     turned_BN = (angle_BN - start_B1) % (2 * np.pi)
     # The leftmost point must be first even if another point has the same angle.
@@ -171,7 +171,7 @@ def around(points_BN2: FloatArray) -> IntArray:
     return order_BN
 
 
-def normalised(points_BN2: FloatArray) -> FloatArray:
+def normalise_points(points_BN2: FloatArray) -> FloatArray:
     """Centre points on their mean, the farthest at distance 1. Answers do not change."""
     centred_BN2 = points_BN2 - points_BN2.mean(1, keepdims=True)
     farthest_B11 = np.linalg.norm(centred_BN2, axis=2).max(1)[:, None, None]

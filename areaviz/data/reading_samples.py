@@ -36,7 +36,7 @@ _SENTENCES = (
 )
 
 
-def sentences_to_read() -> Dataset:
+def make_sentences_to_read() -> Dataset:
     """Return sentences without references."""
     examples = []
     for number, sentence in enumerate(_SENTENCES, 1):

@@ -51,7 +51,7 @@ def to_get_models() -> str:
     )
 
 
-def known_model(name: str, known: Collection[str]) -> str:
+def check_model_name(name: str, known: Collection[str]) -> str:
     """Return the name if it is one of the available models.
 
     Raises:

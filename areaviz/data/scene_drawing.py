@@ -39,24 +39,24 @@ def draw_scene(
 ) -> npt.NDArray[np.uint8]:
     """Draw the objects on a background, each with a soft shadow: uint8 [side, side, 3]."""
     large = side * _OVERSAMPLING
-    picture = _ground(large, rng)
+    picture = _make_background(large, rng)
     for thing in objects:
-        mask = _mask(thing, large)
+        mask = _make_shape_mask(thing, large)
         blurred = mask.filter(ImageFilter.GaussianBlur(large / 90))
         shadow = blurred.point(lambda value: value * 2 // 5)
         moved = Image.new("L", mask.size)
         moved.paste(shadow, (large // 90, large // 70))
         picture.paste((30, 30, 40), mask=moved)
-        picture.paste(_ink(thing.colour, rng), mask=mask)
+        picture.paste(_draw_ink_colour(thing.colour, rng), mask=mask)
     return np.asarray(picture.resize((side, side), Image.Resampling.BOX))
 
 
-def _ink(colour: str, rng: np.random.Generator) -> tuple[int, int, int]:
+def _draw_ink_colour(colour: str, rng: np.random.Generator) -> tuple[int, int, int]:
     red, green, blue = np.clip(np.array(INKS[colour]) + rng.integers(-12, 13, 3), 0, 255).tolist()
     return red, green, blue
 
 
-def _ground(side: int, rng: np.random.Generator) -> Image.Image:
+def _make_background(side: int, rng: np.random.Generator) -> Image.Image:
     """Return a background of a muted colour.
 
     It has smooth noise at three scales, and sometimes faint stripes.
@@ -75,7 +75,7 @@ def _ground(side: int, rng: np.random.Generator) -> Image.Image:
     return Image.fromarray(np.clip(colour + light[..., None], 0, 255).astype(np.uint8))
 
 
-def _mask(thing: Object, side: int) -> Image.Image:
+def _make_shape_mask(thing: Object, side: int) -> Image.Image:
     """Return a mask of the whole picture that shows the shape."""
     mask = Image.new("L", (side, side))
     left, top, right, bottom = (value * side for value in thing.box)
@@ -83,7 +83,7 @@ def _mask(thing: Object, side: int) -> Image.Image:
     return mask
 
 
-def _points(text: str) -> Points:
+def _parse_points(text: str) -> Points:
     """Parse points "x y, x y" of the unit square."""
     points = []
     for point in text.split(", "):
@@ -92,48 +92,48 @@ def _points(text: str) -> Points:
     return points
 
 
-def _place(points: Points, box: Box) -> Points:
+def _map_into_box(points: Points, box: Box) -> Points:
     """Map points of the unit square into a box."""
     left, top, right, bottom = box
     return [(left + x * (right - left), top + y * (bottom - top)) for x, y in points]
 
 
-def _part(corners: str, box: Box) -> Box:
+def _get_part_of_box(corners: str, box: Box) -> Box:
     """Return a part of a box.
 
     `corners` is "left top, right bottom", in the unit square that stands for the box.
     """
-    (left, top), (right, bottom) = _place(_points(corners), box)
+    (left, top), (right, bottom) = _map_into_box(_parse_points(corners), box)
     return left, top, right, bottom
 
 
-def _polygon(points: Points) -> Shape:
-    return lambda pen, box: pen.polygon(_place(points, box), fill=255)
+def _make_polygon_shape(points: Points) -> Shape:
+    return lambda pen, box: pen.polygon(_map_into_box(points, box), fill=255)
 
 
-def _line(pen: Pen, box: Box, points: str, width: int, fill: int = 0) -> None:
-    pen.line(_place(_points(points), box), fill=fill, width=width)
+def _draw_line(pen: Pen, box: Box, points: str, width: int, fill: int = 0) -> None:
+    pen.line(_map_into_box(_parse_points(points), box), fill=fill, width=width)
 
 
-def _width(box: Box) -> float:
+def _compute_line_width(box: Box) -> float:
     return box[2] - box[0]
 
 
-def _circle(pen: Pen, box: Box) -> None:
+def _draw_circle(pen: Pen, box: Box) -> None:
     pen.ellipse(box, fill=255)
 
 
-def _ring(pen: Pen, box: Box) -> None:
+def _draw_ring(pen: Pen, box: Box) -> None:
     pen.ellipse(box, fill=255)
-    pen.ellipse(_part("0.27 0.27, 0.73 0.73", box), fill=0)
+    pen.ellipse(_get_part_of_box("0.27 0.27, 0.73 0.73", box), fill=0)
 
 
-def _moon(pen: Pen, box: Box) -> None:
-    pen.ellipse(_part("0 0, 1 1", box), fill=255)
-    pen.ellipse(_part("0.32 -0.08, 1.18 0.82", box), fill=0)
+def _draw_moon(pen: Pen, box: Box) -> None:
+    pen.ellipse(_get_part_of_box("0 0, 1 1", box), fill=255)
+    pen.ellipse(_get_part_of_box("0.32 -0.08, 1.18 0.82", box), fill=0)
 
 
-def _heart() -> Points:
+def _make_heart_points() -> Points:
     points = []
     for i in range(60):
         a = 2 * math.pi * i / 60
@@ -144,7 +144,7 @@ def _heart() -> Points:
     return points
 
 
-def _star() -> Points:
+def _make_star_points() -> Points:
     points = []
     for corner in range(10):
         radius, angle = (0.53, 0.22)[corner % 2], math.pi * (corner / 5 - 0.5)
@@ -152,39 +152,39 @@ def _star() -> Points:
     return points
 
 
-def _gem(pen: Pen, box: Box) -> None:
-    outline = _points("0.22 0.1, 0.78 0.1, 1 0.38, 0.5 0.96, 0 0.38")
-    pen.polygon(_place(outline, box), fill=255)
-    width = max(2, round(_width(box) / 16))
+def _draw_gem(pen: Pen, box: Box) -> None:
+    outline = _parse_points("0.22 0.1, 0.78 0.1, 1 0.38, 0.5 0.96, 0 0.38")
+    pen.polygon(_map_into_box(outline, box), fill=255)
+    width = max(2, round(_compute_line_width(box) / 16))
     for edge in ("0.02 0.38, 0.98 0.38", "0.34 0.38, 0.5 0.92", "0.66 0.38, 0.5 0.92"):
-        _line(pen, box, edge, width)
+        _draw_line(pen, box, edge, width)
 
 
-def _envelope(pen: Pen, box: Box) -> None:
-    pen.rectangle(_part("0 0.16, 1 0.84", box), fill=255)
-    width = max(2, round(_width(box) / 13))
-    _line(pen, box, "0.02 0.18, 0.5 0.58, 0.98 0.18", width)
+def _draw_envelope(pen: Pen, box: Box) -> None:
+    pen.rectangle(_get_part_of_box("0 0.16, 1 0.84", box), fill=255)
+    width = max(2, round(_compute_line_width(box) / 13))
+    _draw_line(pen, box, "0.02 0.18, 0.5 0.58, 0.98 0.18", width)
 
 
-def _glyph(pen: Pen, box: Box) -> None:
-    width = round(_width(box) / 5.5)
-    legs = _place(_points("0.12 0.98, 0.5 0.06, 0.88 0.98"), box)
+def _draw_glyph(pen: Pen, box: Box) -> None:
+    width = round(_compute_line_width(box) / 5.5)
+    legs = _map_into_box(_parse_points("0.12 0.98, 0.5 0.06, 0.88 0.98"), box)
     pen.line(legs, fill=255, width=width, joint="curve")
-    _line(pen, box, "0.26 0.66, 0.74 0.66", width, fill=255)
+    _draw_line(pen, box, "0.26 0.66, 0.74 0.66", width, fill=255)
 
 
 def _lock_key(pen: Pen, box: Box) -> None:
-    pen.ellipse(_part("0 0.26, 0.46 0.74", box), fill=255)
-    pen.ellipse(_part("0.14 0.4, 0.32 0.6", box), fill=0)
+    pen.ellipse(_get_part_of_box("0 0.26, 0.46 0.74", box), fill=255)
+    pen.ellipse(_get_part_of_box("0.14 0.4, 0.32 0.6", box), fill=0)
     for bar in ("0.42 0.44, 1 0.57", "0.9 0.5, 1 0.78", "0.7 0.5, 0.8 0.72"):
-        pen.rectangle(_part(bar, box), fill=255)
+        pen.rectangle(_get_part_of_box(bar, box), fill=255)
 
 
-def _piano_key(pen: Pen, box: Box) -> None:
-    pen.rounded_rectangle(box, radius=_width(box) * 0.18, fill=255)
-    inner = _part("0.13 0.1, 0.87 0.8", box)
-    pen.rounded_rectangle(inner, radius=_width(box) * 0.12, outline=0, width=3)
-    _line(pen, box, "0.34 0.45, 0.66 0.45", 4)
+def _draw_piano_key(pen: Pen, box: Box) -> None:
+    pen.rounded_rectangle(box, radius=_compute_line_width(box) * 0.18, fill=255)
+    inner = _get_part_of_box("0.13 0.1, 0.87 0.8", box)
+    pen.rounded_rectangle(inner, radius=_compute_line_width(box) * 0.12, outline=0, width=3)
+    _draw_line(pen, box, "0.34 0.45, 0.66 0.45", 4)
 
 
 _CROSS = (
@@ -192,18 +192,18 @@ _CROSS = (
     "0.67 1, 0.33 1, 0.33 0.67, 0 0.67, 0 0.33, 0.33 0.33"
 )
 _SHAPES: Mapping[str, Shape] = {
-    "circle": _circle,
-    "square": _polygon(_points("0.03 0.03, 0.97 0.03, 0.97 0.97, 0.03 0.97")),
-    "triangle": _polygon(_points("0.5 0, 1 0.94, 0 0.94")),
-    "star": _polygon(_star()),
-    "cross": _polygon(_points(_CROSS)),
-    "ring": _ring,
-    "heart": _polygon(_heart()),
-    "moon": _moon,
-    "rhombus": _polygon(_points("0.5 0, 0.9 0.5, 0.5 1, 0.1 0.5")),
-    "gem": _gem,
-    "envelope": _envelope,
-    "glyph": _glyph,
+    "circle": _draw_circle,
+    "square": _make_polygon_shape(_parse_points("0.03 0.03, 0.97 0.03, 0.97 0.97, 0.03 0.97")),
+    "triangle": _make_polygon_shape(_parse_points("0.5 0, 1 0.94, 0 0.94")),
+    "star": _make_polygon_shape(_make_star_points()),
+    "cross": _make_polygon_shape(_parse_points(_CROSS)),
+    "ring": _draw_ring,
+    "heart": _make_polygon_shape(_make_heart_points()),
+    "moon": _draw_moon,
+    "rhombus": _make_polygon_shape(_parse_points("0.5 0, 0.9 0.5, 0.5 1, 0.1 0.5")),
+    "gem": _draw_gem,
+    "envelope": _draw_envelope,
+    "glyph": _draw_glyph,
     "lock key": _lock_key,
-    "piano key": _piano_key,
+    "piano key": _draw_piano_key,
 }

@@ -111,39 +111,41 @@ class Sentence:
         return Sentence(tuple(words), self.objects, self.kinds)
 
 
-def english(objects: Sequence[Object], relation: str | None) -> Sentence:
+def write_english(objects: Sequence[Object], relation: str | None) -> Sentence:
     """Return a sentence such as "a small red circle above a large blue square"."""
-    return _sentence([_english(thing) for thing in objects], relation)
+    return _make_sentence([_write_english_phrase(thing) for thing in objects], relation)
 
 
-def german(objects: Sequence[Object], relation: str | None) -> Sentence:
+def write_german(objects: Sequence[Object], relation: str | None) -> Sentence:
     """Return a sentence such as "ein kleiner roter Kreis über einem großen blauen Quadrat"."""
     cases = ("nominative", "dative")
-    phrases = [_german(thing, case) for thing, case in zip(objects, cases, strict=False)]
-    return _sentence(phrases, RELATIONS[relation] if relation else None)
+    phrases = [
+        _write_german_phrase(thing, case) for thing, case in zip(objects, cases, strict=False)
+    ]
+    return _make_sentence(phrases, RELATIONS[relation] if relation else None)
 
 
-def _english(thing: Object) -> list[tuple[str, str]]:
+def _write_english_phrase(thing: Object) -> list[tuple[str, str]]:
     noun = NOUNS[thing.shape].english
     # Apart from "orange", no English word that can follow the article here begins with a vowel.
     article = "an" if not thing.size and thing.colour[0] in "aeiou" else "a"
-    return _phrase(article, thing.size, thing.colour, noun)
+    return _make_phrase(article, thing.size, thing.colour, noun)
 
 
-def _german(thing: Object, case: str) -> list[tuple[str, str]]:
+def _write_german_phrase(thing: Object, case: str) -> list[tuple[str, str]]:
     noun = NOUNS[thing.shape]
     ending = "en" if case == "dative" else _ENDINGS[noun.gender]
     name = noun.german + (_WEAK.get(noun.german, "") if case == "dative" else "")
     size = SIZES[thing.size] + ending if thing.size else ""
-    return _phrase(_ARTICLES[case][noun.gender], size, COLOURS[thing.colour] + ending, name)
+    return _make_phrase(_ARTICLES[case][noun.gender], size, COLOURS[thing.colour] + ending, name)
 
 
-def _phrase(article: str, size: str, colour: str, noun: str) -> list[tuple[str, str]]:
+def _make_phrase(article: str, size: str, colour: str, noun: str) -> list[tuple[str, str]]:
     parts = [(article, "article"), (size, "size"), (colour, "colour"), (noun, "noun")]
     return [(word, kind) for word, kind in parts if word]
 
 
-def _sentence(phrases: Sequence[Sequence[tuple[str, str]]], relation: str | None) -> Sentence:
+def _make_sentence(phrases: Sequence[Sequence[tuple[str, str]]], relation: str | None) -> Sentence:
     rows = [(word, index, kind) for index, phrase in enumerate(phrases) for word, kind in phrase]
     if relation and len(phrases) > 1:
         between = [(word, -1, "relation") for word in relation.split()]

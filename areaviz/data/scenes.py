@@ -22,8 +22,8 @@ from areaviz.data.scene_grammar import (
     SIZES,
     Object,
     Sentence,
-    english,
-    german,
+    write_english,
+    write_german,
 )
 
 SIDE = 128
@@ -60,22 +60,22 @@ class Scene:
     @property
     def english(self) -> Sentence:
         """The English sentence of the scene."""
-        return english(self.spoken, self.relation)
+        return write_english(self.spoken, self.relation)
 
     @property
     def german(self) -> Sentence:
         """The German sentence of the scene."""
-        return german(self.spoken, self.relation)
+        return write_german(self.spoken, self.relation)
 
     @property
     def grounded(self) -> Grounded:
         """The English sentence with the boxes of its size, colour and shape words."""
-        return _grounded(self.english, self.spoken)
+        return _ground_sentence(self.english, self.spoken)
 
     @property
     def german_grounded(self) -> Grounded:
         """The German sentence with the boxes of its size, colour and shape words."""
-        return _grounded(self.german, self.spoken)
+        return _ground_sentence(self.german, self.spoken)
 
     def true_sentences(self, tie: float = 0.0) -> Mapping[str, Grounded]:
         """Return every true English sentence of the grammar, with the boxes of its words.
@@ -84,10 +84,12 @@ class Scene:
             tie: If the horizontal and vertical distances of two centres differ by less than this
                 share of the side, both relations count as true.
         """
-        found = [_grounded(english((thing,), None), (thing,)) for thing in self.objects]
+        found = [
+            _ground_sentence(write_english((thing,), None), (thing,)) for thing in self.objects
+        ]
         for pair in permutations(self.objects, 2):
-            for relation in _relations(*pair, tie):
-                found.append(_grounded(english(pair, relation), pair))
+            for relation in _find_relations(*pair, tie):
+                found.append(_ground_sentence(write_english(pair, relation), pair))
         return {sentence.text: sentence for sentence in found}
 
     def clear_sentences(self) -> tuple[Grounded, ...]:
@@ -99,8 +101,8 @@ class Scene:
             return (self.grounded,)
         found = []
         for pair in permutations(self.objects, 2):
-            if _clear(pair[0].box, pair[1].box):
-                found.append(_grounded(english(pair, _relation(*pair)), pair))
+            if _has_clear_direction(pair[0].box, pair[1].box):
+                found.append(_ground_sentence(write_english(pair, _find_relation(*pair)), pair))
         return tuple(found)
 
     def pixels(self, side: int = SIDE) -> npt.NDArray[np.uint8]:
@@ -111,7 +113,7 @@ class Scene:
         return draw_scene(self.objects, side, rng)
 
 
-def scenes_of(split: str) -> list[Scene]:
+def make_scenes(split: str) -> list[Scene]:
     """Return all scenes of "train", "val" or "test"."""
     return [make_scene(split, number) for number in range(SIZES_OF_SPLITS[split])]
 
@@ -120,16 +122,16 @@ def make_scene(split: str, number: int) -> Scene:
     """Return the scene with this number of a split, "train", "val", "test" or "samples"."""
     rng = np.random.default_rng((SPLITS[split], number))
     count = int(rng.choice([1, 2, 3], p=[0.2, 0.45, 0.35]))
-    boxes, sizes = _layout(count, rng)
-    names = _names(count, rng)
+    boxes, sizes = _draw_layout(count, rng)
+    names = _draw_names(count, rng)
     objects = []
     for (shape, colour), size, box in zip(names, sizes, boxes, strict=True):
         objects.append(Object(shape, colour, size, box))
-    relation = _relation(objects[0], objects[1]) if count > 1 else None
+    relation = _find_relation(objects[0], objects[1]) if count > 1 else None
     return Scene(split, number, tuple(objects), relation)
 
 
-def _names(count: int, rng: np.random.Generator) -> list[tuple[str, str]]:
+def _draw_names(count: int, rng: np.random.Generator) -> list[tuple[str, str]]:
     """Return shapes and colours. No two objects share an English noun or a colour."""
     ambiguous, plain = sorted(AMBIGUOUS), sorted(set(NOUNS) - AMBIGUOUS)
     chosen: list[tuple[str, str]] = []
@@ -142,7 +144,7 @@ def _names(count: int, rng: np.random.Generator) -> list[tuple[str, str]]:
     return chosen
 
 
-def _layout(count: int, rng: np.random.Generator) -> tuple[list[Box], list[str]]:
+def _draw_layout(count: int, rng: np.random.Generator) -> tuple[list[Box], list[str]]:
     """Return boxes that do not touch, and their sizes. The relation of the first two is clear."""
     while True:
         sizes = [str(rng.choice(sorted(SIZES))) for _ in range(count)]
@@ -152,29 +154,29 @@ def _layout(count: int, rng: np.random.Generator) -> tuple[list[Box], list[str]]
         for corner, extent in zip(corners, extents, strict=True):
             x, y = corner.tolist()
             boxes.append((x, y, x + extent, y + extent))
-        apart = all(_apart(one, other) for one, other in combinations(boxes, 2))
-        if apart and (count < 2 or _clear(boxes[0], boxes[1])):
+        apart = all(_are_apart(one, other) for one, other in combinations(boxes, 2))
+        if apart and (count < 2 or _has_clear_direction(boxes[0], boxes[1])):
             return boxes, sizes
 
 
-def _apart(one: Box, other: Box) -> bool:
+def _are_apart(one: Box, other: Box) -> bool:
     left = max(one[0], other[0]) > min(one[2], other[2]) + _GAP
     return left or max(one[1], other[1]) > min(one[3], other[3]) + _GAP
 
 
-def _clear(one: Box, other: Box) -> bool:
+def _has_clear_direction(one: Box, other: Box) -> bool:
     """Return whether the direction between the centres is within 30 degrees of an axis."""
-    across, down = map(abs, _between(one, other))
+    across, down = map(abs, _measure_shift(one, other))
     return min(across, down) < math.tan(math.pi / 6) * max(across, down)
 
 
-def _between(one: Box, other: Box) -> tuple[float, float]:
+def _measure_shift(one: Box, other: Box) -> tuple[float, float]:
     """Return the shift from the centre of one box to that of the other, to the right and down."""
     left, top, right, bottom = one
     return (other[0] + other[2] - left - right) / 2, (other[1] + other[3] - top - bottom) / 2
 
 
-def _grounded(sentence: Sentence, spoken: Sequence[Object]) -> Grounded:
+def _ground_sentence(sentence: Sentence, spoken: Sequence[Object]) -> Grounded:
     """Return the sentence with the boxes of the objects that it describes."""
     places = []
     for index, kind in enumerate(sentence.kinds):
@@ -183,14 +185,14 @@ def _grounded(sentence: Sentence, spoken: Sequence[Object]) -> Grounded:
     return Grounded(sentence.text, tuple(places))
 
 
-def _relation(one: Object, other: Object) -> str:
+def _find_relation(one: Object, other: Object) -> str:
     """Return the relation of the first object to the second."""
-    return _relations(one, other)[0]
+    return _find_relations(one, other)[0]
 
 
-def _relations(one: Object, other: Object, tie: float = 0.0) -> list[str]:
+def _find_relations(one: Object, other: Object, tie: float = 0.0) -> list[str]:
     """Return the relation of the first object to the second, and in a tie also the alternative."""
-    across, down = _between(one.box, other.box)
+    across, down = _measure_shift(one.box, other.box)
     found = ["left of" if across > 0 else "right of", "above" if down > 0 else "below"]
     if abs(down) > abs(across):
         found.reverse()

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import soundfile
 
-from areaviz.data.foreign_files import kind_of
+from areaviz.data.foreign_files import name_file_kind
 from areaviz.data.mp3_frames import is_mp3, with_length
-from areaviz.data.sounds import resampled
+from areaviz.data.sounds import resample
 from areaviz.data.wave_chunks import is_chunked, with_sizes
 from areaviz.trace.errors import InputError
 from areaviz.trace.sound import RATE, SECONDS, Sound
@@ -65,7 +65,7 @@ def decode_sound(content: bytes, name: str = "upload") -> DecodedSound:
         notes.append(f"It has only {found.rate:,} samples per second, like a telephone call.")
     if found.loudest < SILENT:
         raise InputError("The recording is silent. Check the microphone, or choose another one.")
-    heard_S = resampled(found.mean_S, found.rate)
+    heard_S = resample(found.mean_S, found.rate)
     pcm_S = np.clip(np.round(heard_S * 32767), -32768, 32767).astype(np.int16)
     sound = Sound.of(name, pcm_S)
     named = Sound(f"{name}-{sound.digest}", sound.pcm)
@@ -73,7 +73,7 @@ def decode_sound(content: bytes, name: str = "upload") -> DecodedSound:
     return DecodedSound(named, tuple(notes))
 
 
-def flac(sound: Sound) -> bytes:
+def encode_flac(sound: Sound) -> bytes:
     """Encode a sound as FLAC, which browsers play and which takes half the space of its samples."""
     file = io.BytesIO()
     soundfile.write(file, np.array(sound.samples), RATE, format="FLAC", subtype="PCM_16")
@@ -110,16 +110,16 @@ def read_recording(content: bytes, most_seconds: float) -> Recording:
     try:
         with soundfile.SoundFile(io.BytesIO(whole)) as file:
             if file.format not in FORMATS:
-                raise _unreadable(content)
+                raise _make_unreadable_error(content)
             _check_header(file.samplerate, file.channels, file.frames, most_seconds)
-            return _decoded(file)
+            return _decode_recording(file)
     except InputError:
         raise
     except (soundfile.SoundFileError, ValueError, OSError, TypeError) as error:
-        raise _unreadable(content) from error
+        raise _make_unreadable_error(content) from error
 
 
-def _decoded(file: soundfile.SoundFile) -> Recording:
+def _decode_recording(file: soundfile.SoundFile) -> Recording:
     """Decode block by block: eight channels at the highest rate would take half a gigabyte."""
     means, count, loudest = [], 0, 0.0
     while count < file.frames:
@@ -158,9 +158,9 @@ def _with_whole_header(content: bytes) -> bytes:
     return whole
 
 
-def _unreadable(content: bytes) -> InputError:
+def _make_unreadable_error(content: bytes) -> InputError:
     """Return the error for a file that cannot be decoded. It names the format if it is known."""
-    kind = kind_of(content)
+    kind = name_file_kind(content)
     if kind and not any(name in kind for name in ("WAV", "FLAC", "Ogg", "MP3")):
         return InputError(
             f"The file is {kind}, but only {FORMATS_TEXT} recordings can be read. Convert it"

@@ -63,7 +63,7 @@ SAMPLES: Mapping[str, SoundSample] = {
 
 
 @lru_cache(maxsize=8)
-def sound_sample(name: str) -> Sound:
+def get_sound_sample(name: str) -> Sound:
     """Return a recording by its name.
 
     Raises:

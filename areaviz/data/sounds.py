@@ -22,14 +22,14 @@ _WINDOW = 200
 """Window in samples for deciding whether there is speech."""
 
 
-def levelled(samples_S: npt.NDArray[np.int16]) -> FloatArray:
+def normalise_loudness(samples_S: npt.NDArray[np.int16]) -> FloatArray:
     """Return samples from -1 to 1 with fixed loudness. Speakers differ in it by a factor of 8."""
     as_numbers = samples_S.astype(np.float32) / 32768
     loudness = float(np.sqrt(np.mean(as_numbers**2)))
     return np.clip(as_numbers * (LOUDNESS / max(loudness, 1e-5)), -1.0, 1.0)
 
 
-def as_trained(samples_S: npt.NDArray[np.int16]) -> FloatArray:
+def match_training_sound(samples_S: npt.NDArray[np.int16]) -> FloatArray:
     """Return a sound with the loudness and the background noise of training strings.
 
     Parts below a tenth of the loudest part do not count as speech and are ignored in the loudness.
@@ -43,7 +43,7 @@ def as_trained(samples_S: npt.NDArray[np.int16]) -> FloatArray:
     return np.clip(as_numbers * (LOUDNESS / max(loudness, 1e-5)), -1.0, 1.0) + noise
 
 
-def resampled(samples_S: FloatArray, rate: int, wanted: int = RATE) -> FloatArray:
+def resample(samples_S: FloatArray, rate: int, wanted: int = RATE) -> FloatArray:
     """Return a sound at another rate, without the frequencies that this rate cannot represent.
 
     Args:

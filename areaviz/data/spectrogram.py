@@ -21,12 +21,12 @@ FLOOR = 1e-6
 """Energy added before the logarithm, so that silence has a finite value."""
 
 
-def frames_of(samples: int) -> int:
+def count_frames(samples: int) -> int:
     """Return the number of frames of a sound with `samples` samples."""
     return 1 + max(0, samples - WINDOW) // HOP
 
 
-def spectrogram(samples_S: FloatArray) -> FloatArray:
+def compute_spectrogram(samples_S: FloatArray) -> FloatArray:
     """Return the logarithm of the energy in each band minus the band's mean: float32 [F, E].
 
     A sound shorter than a window is padded with silence. Frame f covers the window that starts at
@@ -36,19 +36,19 @@ def spectrogram(samples_S: FloatArray) -> FloatArray:
         samples_S = np.pad(samples_S, (0, WINDOW - len(samples_S)))
     windows_FW = np.lib.stride_tricks.sliding_window_view(samples_S, WINDOW)[::HOP]
     spectrum_FP = np.fft.rfft(windows_FW * np.hanning(WINDOW), TRANSFORM, axis=1)
-    energy_FE = np.abs(spectrum_FP) ** 2 @ mel_bands().T
+    energy_FE = np.abs(spectrum_FP) ** 2 @ compute_mel_bands().T
     loud_FE = np.log(energy_FE + FLOOR)
     centred: FloatArray = (loud_FE - loud_FE.mean(0)).astype(np.float32)
     return centred
 
 
 @lru_cache(maxsize=1)
-def mel_bands() -> npt.NDArray[np.float64]:
+def compute_mel_bands() -> npt.NDArray[np.float64]:
     """Return the weight of each frequency in each band, [E, P]: triangles of equal width in mel.
 
     mel = 2595 log10(1 + hertz / 700) (O'Shaughnessy 1987), from 60 Hz to half the sampling rate.
     """
-    lowest, highest = _mel(np.array([60.0, RATE / 2]))
+    lowest, highest = _convert_hertz_to_mel(np.array([60.0, RATE / 2]))
     corners_hertz = 700 * (10 ** (np.linspace(lowest, highest, BANDS + 2) / 2595) - 1)
     hertz_P = np.fft.rfftfreq(TRANSFORM, 1 / RATE)
     left, middle, right = corners_hertz[:-2], corners_hertz[1:-1], corners_hertz[2:]
@@ -58,6 +58,6 @@ def mel_bands() -> npt.NDArray[np.float64]:
     return bands_EP
 
 
-def _mel(hertz: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _convert_hertz_to_mel(hertz: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     mel: npt.NDArray[np.float64] = 2595 * np.log10(1 + hertz / 700)
     return mel

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.data.sounds import NOISE, levelled
+from areaviz.data.sounds import NOISE, normalise_loudness
 from areaviz.trace.sound import RATE
 
 FloatArray = npt.NDArray[np.float32]
@@ -86,12 +86,13 @@ def read_recordings(folder: Path, split: str) -> Recordings:
     else:
         chosen = np.flatnonzero(np.isin(take, list(takes[split])))
     samples = [
-        levelled(audio[offsets[index] : offsets[index + 1]][:LONGEST_SAMPLES]) for index in chosen
+        normalise_loudness(audio[offsets[index] : offsets[index + 1]][:LONGEST_SAMPLES])
+        for index in chosen
     ]
     return Recordings(samples, digits[chosen], speakers[chosen])
 
 
-def joined(
+def join_recordings(
     recordings: Recordings, rng: np.random.Generator, counts: tuple[int, int], repeats: float = 0.3
 ) -> Utterance:
     """Return a string of digits by one speaker, each digit a randomly drawn recording.
@@ -109,12 +110,12 @@ def joined(
     for _ in range(int(rng.integers(counts[0], counts[1] + 1))):
         is_repeat = bool(digits) and rng.random() < repeats
         digits.append(digits[-1] if is_repeat else int(rng.integers(10)))
-    parts, bounds, place = [_pause(rng)], [], 0
+    parts, bounds, place = [_make_pause(rng)], [], 0
     place = len(parts[0])
     for digit in digits:
         said = recordings.samples[rng.choice(own[recordings.digits[own] == digit])]
         bounds.append((place, place + len(said)))
-        parts += [said, _pause(rng)]
+        parts += [said, _make_pause(rng)]
         place += len(said) + len(parts[-1])
     samples = np.concatenate(parts)
     # Digital silence between digits would reveal the joints.
@@ -122,5 +123,5 @@ def joined(
     return Utterance(samples + noise, "".join(map(str, digits)), tuple(bounds))
 
 
-def _pause(rng: np.random.Generator) -> FloatArray:
+def _make_pause(rng: np.random.Generator) -> FloatArray:
     return np.zeros(int(rng.uniform(*PAUSE_SECONDS) * RATE), dtype=np.float32)

@@ -38,16 +38,18 @@ around x, y, with angles in turns, clockwise from the right.
 """
 
 
-def _ways() -> dict[int, list[list[Points]]]:
+def _load_ways() -> dict[int, list[list[Points]]]:
     """Return the ways to write each digit. A way is a list of strokes."""
     ways: dict[int, list[list[Points]]] = {}
     for line in _WAYS.strip().splitlines():
         digit, _, strokes = line.partition(": ")
-        ways.setdefault(int(digit), []).append([_points(part) for part in strokes.split(" | ")])
+        ways.setdefault(int(digit), []).append(
+            [_parse_points(part) for part in strokes.split(" | ")]
+        )
     return ways
 
 
-def _points(stroke: str) -> Points:
+def _parse_points(stroke: str) -> Points:
     """Parse the points of a stroke: [N, 2]."""
     points = []
     for part in stroke.split(", "):
@@ -62,7 +64,7 @@ def _points(stroke: str) -> Points:
     return np.array(points)
 
 
-_STROKES: Mapping[int, list[list[Points]]] = _ways()
+_STROKES: Mapping[int, list[list[Points]]] = _load_ways()
 
 
 def draw_digit(digit: int, rng: np.random.Generator) -> npt.NDArray[np.uint8]:
@@ -73,17 +75,17 @@ def draw_digit(digit: int, rng: np.random.Generator) -> npt.NDArray[np.uint8]:
     """
     ways = _STROKES[digit]
     strokes = ways[rng.integers(len(ways))]
-    slant = _slant(rng)
+    slant = _draw_slant(rng)
     side = SIDE * _OVERSAMPLING
     image = Image.new("L", (side, side))
     pen = ImageDraw.Draw(image)
     radius = _OVERSAMPLING * rng.uniform(0.85, 1.7)
     for stroke in strokes:
         points = stroke + rng.normal(0, 0.016, stroke.shape)
-        for x, y in (_smooth(points) - 0.5) @ slant.T * 20 * _OVERSAMPLING + side / 2:
+        for x, y in (_smooth_points(points) - 0.5) @ slant.T * 20 * _OVERSAMPLING + side / 2:
             pen.ellipse((x - radius, y - radius, x + radius, y + radius), fill=255)
     small = np.asarray(image.resize((SIDE, SIDE), Image.Resampling.BOX))
-    return _centred(small)
+    return _centre_image(small)
 
 
 def draw_digits(labels: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.NDArray[np.uint8]:
@@ -91,7 +93,7 @@ def draw_digits(labels: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.
     return np.stack([draw_digit(int(label), rng) for label in labels])
 
 
-def _slant(rng: np.random.Generator) -> Points:
+def _draw_slant(rng: np.random.Generator) -> Points:
     """Return a random transform of slant, rotation and scale: [2, 2]."""
     turn, shear = rng.normal(0, 0.1), rng.normal(-0.12, 0.16)
     width, height = rng.uniform(0.82, 1.12), rng.uniform(0.9, 1.05)
@@ -100,7 +102,7 @@ def _slant(rng: np.random.Generator) -> Points:
     return slant
 
 
-def _smooth(points: Points) -> Points:
+def _smooth_points(points: Points) -> Points:
     """Return a Catmull-Rom curve through the points, with `_STEPS` points between neighbours."""
     ends = np.concatenate([2 * points[:1] - points[1:2], points, 2 * points[-1:] - points[-2:-1]])
     t = np.linspace(0, 1, _STEPS)[:, None]
@@ -111,7 +113,7 @@ def _smooth(points: Points) -> Points:
     return np.concatenate(pieces)
 
 
-def _centred(image: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+def _centre_image(image: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
     """Return the image shifted so that its centre of mass is in the middle, as in MNIST."""
     ink = image / image.sum()
     rows, columns = ink.sum(1) @ np.arange(SIDE), ink.sum(0) @ np.arange(SIDE)

@@ -13,7 +13,7 @@ from itertools import product
 
 import numpy as np
 
-from areaviz.data.sounds import FloatArray, levelled, resampled
+from areaviz.data.sounds import FloatArray, normalise_loudness, resample
 from areaviz.data.spoken_digits import Recordings
 from areaviz.trace.errors import InputError
 
@@ -29,7 +29,7 @@ QUIET = 0.02
 """Audio at either end below this share of the loudest sample counts as silence."""
 
 
-def synthesised_recordings() -> Recordings:
+def synthesise_recordings() -> Recordings:
     """Return every digit in 40 voices, each at two speeds.
 
     Raises:
@@ -38,13 +38,13 @@ def synthesised_recordings() -> Recordings:
     samples, digits, speakers = [], [], []
     for number, (accent, variant) in enumerate(product(ACCENTS, VARIANTS)):
         for (digit, word), speed in product(enumerate(WORDS), SPEEDS):
-            samples.append(spoken(word, f"{accent}+{variant}", speed))
+            samples.append(synthesise_words(word, f"{accent}+{variant}", speed))
             digits.append(digit)
             speakers.append(FIRST_SPEAKER + number)
     return Recordings(samples, np.array(digits), np.array(speakers))
 
 
-def spoken(words: str, voice: str, speed: int) -> FloatArray:
+def synthesise_words(words: str, voice: str, speed: int) -> FloatArray:
     """Return words spoken by espeak-ng, as loud as recordings, without silence at either end.
 
     Raises:
@@ -62,5 +62,5 @@ def spoken(words: str, voice: str, speed: int) -> FloatArray:
         rate = file.getframerate()
         heard = np.frombuffer(file.readframes(file.getnframes()), dtype="<i2")
     loud = np.flatnonzero(np.abs(heard.astype(np.int32)) > QUIET * np.abs(heard).max())
-    cut = resampled(heard[loud[0] : loud[-1] + 1].astype(np.float32), rate)
-    return levelled(np.clip(cut, -32768, 32767).astype(np.int16))
+    cut = resample(heard[loud[0] : loud[-1] + 1].astype(np.float32), rate)
+    return normalise_loudness(np.clip(cut, -32768, 32767).astype(np.int16))

@@ -21,7 +21,7 @@ DIGITS = "digits"
 """No text: pictures whose right answers are digits."""
 
 
-def text_kind(text: str, references: Sequence[str]) -> str:
+def find_text_kind(text: str, references: Sequence[str]) -> str:
     """Return the kind of one example's text, or "" for no text.
 
     A story is distinguished from two sentences to translate by its answers: each is one word, or
@@ -43,7 +43,7 @@ def are_digits(references: Sequence[str]) -> bool:
     return bool(references) and all(one.isascii() and one.isdigit() for one in references)
 
 
-def common_kind(kinds: Sequence[str]) -> str:
+def find_common_kind(kinds: Sequence[str]) -> str:
     """Return the kind of a dataset: the kind of all its texts, or sentences if they differ."""
     known = {kind for kind in kinds if kind}
     if len(known) > 1:

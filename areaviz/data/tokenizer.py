@@ -149,7 +149,7 @@ class Tokenizer:
 
     def tokens(self, text: str) -> list[Token]:
         """Return the tokens of `text` with their positions in characters, without an end symbol."""
-        return _placed(text, self._pieces.encode(text, return_type="proto").pieces)
+        return _convert_pieces(text, self._pieces.encode(text, return_type="proto").pieces)
 
     def of_words(self, text: str) -> list[int]:
         """Return the index of the token in which each word of `text` starts.
@@ -169,10 +169,10 @@ class Tokenizer:
         shown = [i for i in ids if i == UNKNOWN or i > END]
         proto = self._pieces.decode(shown, return_type="proto")
         text = str(proto.text)
-        return text, _placed(text, proto.pieces)
+        return text, _convert_pieces(text, proto.pieces)
 
 
-def _placed(text: str, pieces: Iterable[Any]) -> list[Token]:
+def _convert_pieces(text: str, pieces: Iterable[Any]) -> list[Token]:
     """Convert tokens of SentencePiece, which counts bytes and includes the space before a word."""
     index, byte = {0: 0}, 0
     for number, character in enumerate(text, 1):

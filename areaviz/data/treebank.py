@@ -62,10 +62,10 @@ def read_treebank(data: Path, split: str, longest: int = LONGEST) -> list[Parsed
         raise FileNotFoundError(
             f"{path} is missing. Make it from GUM's trees (areaviz/data/treebank.py says how)."
         )
-    return [one for one in _sentences(path, SPLITS[split]) if one.words <= longest]
+    return [one for one in _iterate_sentences(path, SPLITS[split]) if one.words <= longest]
 
 
-def _sentences(path: Path, split: str) -> Iterator[Parsed]:
+def _iterate_sentences(path: Path, split: str) -> Iterator[Parsed]:
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:
             own, _, genre, words, _, tree = line.rstrip("\n").split("\t")
@@ -74,7 +74,7 @@ def _sentences(path: Path, split: str) -> Iterator[Parsed]:
                 yield Parsed(text, tree, genre)
 
 
-def apart(sentence: str) -> str:
+def separate_punctuation(sentence: str) -> str:
     """Separate punctuation and contractions in a sentence by spaces, as a treebank does."""
     for pattern, replacement in _APART:
         sentence = pattern.sub(replacement, sentence)

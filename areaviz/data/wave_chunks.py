@@ -37,7 +37,7 @@ def with_sizes(content: bytes) -> bytes | None:
     """Return the file with a valid size in its sample chunk, or None if samples are missing."""
     order: Literal["little", "big"] = "big" if content.startswith(b"FORM") else "little"
     long_size = None
-    for chunk in _chunks(content, order):
+    for chunk in _iterate_chunks(content, order):
         if chunk.name == b"ds64":
             sizes = content[chunk.start : chunk.start + 16]
             long_size = int.from_bytes(sizes[8:16], "little")
@@ -54,7 +54,7 @@ def with_sizes(content: bytes) -> bytes | None:
     return content
 
 
-def _chunks(content: bytes, order: Literal["little", "big"]) -> Iterator[Chunk]:
+def _iterate_chunks(content: bytes, order: Literal["little", "big"]) -> Iterator[Chunk]:
     at = 12
     for _ in range(_MOST_CHUNKS):
         if at + 8 > len(content):

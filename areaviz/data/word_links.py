@@ -33,7 +33,7 @@ def read_linked(data: Path, split: str) -> Dataset:
     for number, (line, marks) in enumerate(links.items(), 1):
         text, target = pairs[int(line)]
         found = read_links(f"The links of line {line}", marks)
-        examples.append(_example(str(number), text, target, found))
+        examples.append(_make_example(str(number), text, target, found))
     return Dataset("source", tuple(examples), {})
 
 
@@ -45,14 +45,14 @@ def read_gold(data: Path, name: str) -> Dataset:
         InputError: A line has something other than links, or the file is not UTF-8 text.
     """
     examples = []
-    for number, line in enumerate(_lines(data / FOLDER / f"{name}.tsv.gz"), 1):
+    for number, line in enumerate(_iterate_lines(data / FOLDER / f"{name}.tsv.gz"), 1):
         title, text, target, marks = line.split("\t")
         found = read_links(f"Line {number:,} of {name}", marks)
-        examples.append(_example(title, text, target, found))
+        examples.append(_make_example(title, text, target, found))
     return Dataset(f"{name}.tsv", tuple(examples), {})
 
 
-def _example(name: str, text: str, target: str, links: tuple[Links, Links]) -> Example:
+def _make_example(name: str, text: str, target: str, links: tuple[Links, Links]) -> Example:
     references = (target,) if target.strip() else ()
     return Example(name, text, references, "", *links)
 
@@ -64,13 +64,13 @@ def read_system(data: Path, name: str) -> list[Links]:
         FileNotFoundError: The links are not in `data`.
     """
     found = []
-    for line in _lines(data / FOLDER / f"{name}.talp.gz"):
+    for line in _iterate_lines(data / FOLDER / f"{name}.talp.gz"):
         pairs = [link.split("-") for link in line.split()]
         found.append(frozenset((int(one), int(other)) for one, other in pairs))
     return found
 
 
-def _lines(path: Path) -> Iterator[str]:
+def _iterate_lines(path: Path) -> Iterator[str]:
     with gzip.open(path, "rt", encoding="utf-8") as file:
         for line in file:
             yield line.rstrip("\n")

@@ -14,7 +14,7 @@ import torch
 from areaviz.decoding.stepper import Hypothesis, Stepper, check_limits
 
 
-def length_penalty(length: int, alpha: float) -> float:
+def compute_length_penalty(length: int, alpha: float) -> float:
     """Return the divisor of a log-probability: ((5 + n) / 6)^alpha, n with the end symbol.
 
     Wu et al. 2016, Eq. 14.
@@ -35,9 +35,9 @@ def beam_search(
 
     At each length, the `width` most probable continuations of a sentence's open hypotheses are
     selected. Those that end are kept, and the rest stay open. Kept hypotheses are ranked by
-    log-probability / `length_penalty`. Hypotheses that are cut off at the limit come after all that
-    ended. A sentence stops as soon as no open hypothesis can change its result. The result does not
-    depend on the rest of the batch. A width of 1 is greedy decoding.
+    log-probability / `compute_length_penalty`. Hypotheses that are cut off at the limit come after
+    all that ended. A sentence stops as soon as no open hypothesis can change its result. The result
+    does not depend on the rest of the batch. A width of 1 is greedy decoding.
 
     Args:
         stepper: the model, with `width` rows for each sentence.
@@ -83,14 +83,14 @@ def search_by_alpha(
         # The best continuations of a sentence are among the best ones of each of its rows, so only
         # these are copied from the device.
         values, choices = log_probabilities.topk(min(width, log_probabilities.shape[-1]), dim=-1)
-        rows = _advance(beams, values.tolist(), choices.tolist())
+        rows = _advance_beams(beams, values.tolist(), choices.tolist())
         tokens = [token for beam in beams for token in beam.last_tokens()]
         if rows != list(range(len(rows))):
             stepper.select(torch.tensor(rows))
     return [[beam.best(place) for beam in beams] for place in range(len(alphas))]
 
 
-def _advance(
+def _advance_beams(
     beams: Sequence[_Beam], values: Sequence[list[float]], choices: Sequence[list[int]]
 ) -> list[int]:
     """Extend every sentence by its best continuations; return the row that each row continues."""
@@ -155,7 +155,7 @@ class _Beam:
                 self.open.append(_Open(ids, total, rank))
         for place, alpha in enumerate(self.alphas):
             ranked = sorted(
-                self.kept[place] + ended, key=partial(_score, alpha=alpha), reverse=True
+                self.kept[place] + ended, key=partial(_score_hypothesis, alpha=alpha), reverse=True
             )
             self.kept[place] = ranked[: self.width]
         self.done = all(self._is_done(place) for place in range(len(self.alphas)))
@@ -184,9 +184,9 @@ class _Beam:
         if not self.open or len(self.open[0].ids) == self.limit:
             return True
         kept, alpha = self.kept[place], self.alphas[place]
-        reachable = self.open[0].log_probability / length_penalty(self.limit, alpha)
-        return len(kept) == self.width and reachable <= _score(kept[-1], alpha)
+        reachable = self.open[0].log_probability / compute_length_penalty(self.limit, alpha)
+        return len(kept) == self.width and reachable <= _score_hypothesis(kept[-1], alpha)
 
 
-def _score(hypothesis: Hypothesis, alpha: float) -> float:
-    return hypothesis.log_probability / length_penalty(len(hypothesis.ids), alpha)
+def _score_hypothesis(hypothesis: Hypothesis, alpha: float) -> float:
+    return hypothesis.log_probability / compute_length_penalty(len(hypothesis.ids), alpha)

@@ -11,15 +11,15 @@ from collections.abc import Sequence
 from functools import partial
 
 from areaviz.data.examples import Dataset
-from areaviz.evaluation.links import given_traces
+from areaviz.evaluation.links import iterate_given_traces
 from areaviz.metrics.aer import LinkCounts
 from areaviz.metrics.best_heads import (
     Chosen,
     LinkedMaps,
-    alignment_error,
+    bootstrap_interval,
     choose_heads,
-    interval,
-    other_place_counts,
+    compute_alignment_error,
+    count_links_by_position,
 )
 from areaviz.models.writing import GenerationModel
 from areaviz.trace.best import BestAlignment
@@ -27,10 +27,10 @@ from areaviz.trace.best import BestAlignment
 VALIDATION = "validation captions"
 
 
-def linked_maps(model: GenerationModel, linked: Dataset) -> list[LinkedMaps]:
+def collect_linked_maps(model: GenerationModel, linked: Dataset) -> list[LinkedMaps]:
     """Return the maps of every caption, with its translation given."""
     found = []
-    for trace, example in zip(given_traces(model, linked), linked.examples, strict=True):
+    for trace, example in zip(iterate_given_traces(model, linked), linked.examples, strict=True):
         found.append(LinkedMaps.of(trace, example.sure, example.possible))
     return found
 
@@ -42,13 +42,13 @@ def choose_best(maps: Sequence[LinkedMaps], has_areas: bool) -> BestAlignment:
         maps: The maps of the captions.
         has_areas: Whether the model shows areas. Its pages then open with a head that does.
     """
-    found = _chosen(maps)
+    found = _choose_heads(maps)
     error, single = round(found.error, 4), round(found.error_single, 4)
     opens = not has_areas and error < single
     return BestAlignment(found.heads, len(maps), VALIDATION, error, single, opens)
 
 
-def best_figures(
+def measure_best_alignment(
     model: GenerationModel, best: BestAlignment, chosen_on: Dataset, reported_on: Dataset
 ) -> dict[str, float]:
     """Return the alignment error of the chosen heads on test captions, 0 to 1.
@@ -58,28 +58,30 @@ def best_figures(
     untrained network, whose heads are chosen in the same way. best_position is that of the links
     that the heads make in another caption.
     """
-    maps = linked_maps(model, reported_on)
+    maps = collect_linked_maps(model, reported_on)
     counts = [one.counts(best.heads) for one in maps]
-    low, high = interval(counts)
+    low, high = bootstrap_interval(counts)
     blind = model.untrained()
-    untrained = _chosen(linked_maps(blind, chosen_on))
+    untrained = _choose_heads(collect_linked_maps(blind, chosen_on))
     return {
-        "best": _sum(counts).error_rate,
+        "best": _add_counts(counts).error_rate,
         "best_low": float(low),
         "best_high": float(high),
         "best_val": best.error,
         "best_heads": len(best.heads),
-        "best_untrained": alignment_error(linked_maps(blind, reported_on), untrained.heads),
-        "best_position": _sum(other_place_counts(maps, best.heads)).error_rate,
+        "best_untrained": compute_alignment_error(
+            collect_linked_maps(blind, reported_on), untrained.heads
+        ),
+        "best_position": _add_counts(count_links_by_position(maps, best.heads)).error_rate,
     }
 
 
-def _chosen(maps: Sequence[LinkedMaps]) -> Chosen:
+def _choose_heads(maps: Sequence[LinkedMaps]) -> Chosen:
     layers, heads = maps[0].coverage.shape[:2]
-    return choose_heads(layers, heads, partial(alignment_error, maps))
+    return choose_heads(layers, heads, partial(compute_alignment_error, maps))
 
 
-def _sum(counts: Sequence[LinkCounts]) -> LinkCounts:
+def _add_counts(counts: Sequence[LinkCounts]) -> LinkCounts:
     total = LinkCounts()
     for one in counts:
         total += one

@@ -9,7 +9,7 @@ from areaviz.cards.card import Card
 from areaviz.cards.opening import Opening
 from areaviz.evaluation.measure import Place
 from areaviz.metrics.best_heads import Chosen, choose_heads
-from areaviz.metrics.pointed_words import PointedWords, hit_interval
+from areaviz.metrics.pointed_words import PointedWords, bootstrap_hit_interval
 from areaviz.trace.best import BestAlignment
 
 HEADLESS = ("_uniform", "_middle")
@@ -29,7 +29,7 @@ def choose_best(words: PointedWords, chosen_on: str, may_open: bool) -> BestAlig
     Returns:
         The choice, or None if there is a single head and no later step helps.
     """
-    found = _chosen(words)
+    found = _choose_heads(words)
     if words.shape == (1, 1) and found.heads == ((0, 0, 0),):
         return None
     error, single = round(found.error, 4), round(found.error_single, 4)
@@ -37,7 +37,7 @@ def choose_best(words: PointedWords, chosen_on: str, may_open: bool) -> BestAlig
     return BestAlignment(found.heads, len(words), chosen_on, error, single, opens)
 
 
-def pointing_choice(
+def choose_pointing_opening(
     card: Card, site: str, place: Place, words: PointedWords, split: str
 ) -> Opening:
     """Return the opening of a captioner's site with its pointing heads, which "val" chooses.
@@ -56,7 +56,7 @@ def pointing_choice(
     return replace(first, best=best, pointing_head=place)
 
 
-def moment_choice(
+def choose_moment_opening(
     card: Card, site: str, words: PointedWords, split: str, chosen_on: str
 ) -> dict[str, Opening]:
     """Return the opening of a model that hears or watches, by site, with the heads of "val".
@@ -69,7 +69,7 @@ def moment_choice(
     return {site: first} if first.best is not None or site in card.opening else {}
 
 
-def best_figures(
+def measure_best_pointing(
     measure: str,
     words: PointedWords,
     untrained: PointedWords,
@@ -96,17 +96,17 @@ def best_figures(
         return {}
     key = f"best_{measure}"
     hits_W = words.hits(best.heads)
-    low, high = hit_interval(hits_W, words.examples)
+    low, high = bootstrap_hit_interval(hits_W, words.examples)
     return {
         key: float(hits_W.mean()),
         f"{key}_low": low,
         f"{key}_high": high,
         f"{key}_position": words.blind(best.heads),
-        f"{key}_untrained": 1.0 - _chosen(untrained).error,
+        f"{key}_untrained": 1.0 - _choose_heads(untrained).error,
         "best_heads": len(best.heads),
         **{f"{key}{one}": single[f"{measure}{one}"] for one in same if f"{measure}{one}" in single},
     }
 
 
-def _chosen(words: PointedWords) -> Chosen:
+def _choose_heads(words: PointedWords) -> Chosen:
     return choose_heads(*words.shape, words.error)

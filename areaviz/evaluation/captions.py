@@ -15,16 +15,16 @@ import numpy as np
 from areaviz.cards.opening import Opening
 from areaviz.data.flickr8k import read_photos, read_pixels
 from areaviz.data.grounding import Box, Grounded
-from areaviz.data.scenes import TIE, scenes_of
-from areaviz.evaluation.best_pointing import best_figures, pointing_choice
-from areaviz.evaluation.heads import card_heads
-from areaviz.evaluation.measure import Measured, Options, Place, check_chosen, pointing_head
-from areaviz.evaluation.opening import openings, pointing_opening
-from areaviz.metrics.area_hits import area_figures
-from areaviz.metrics.captions import caption_scores
-from areaviz.metrics.head_choice import largest
+from areaviz.data.scenes import TIE, make_scenes
+from areaviz.evaluation.best_pointing import choose_pointing_opening, measure_best_pointing
+from areaviz.evaluation.heads import measure_heads_for_card
+from areaviz.evaluation.measure import Measured, Options, Place, check_chosen, choose_pointing_head
+from areaviz.evaluation.opening import choose_openings, make_pointing_opening
+from areaviz.metrics.area_hits import compute_area_hits
+from areaviz.metrics.captions import score_captions
+from areaviz.metrics.head_choice import find_largest
 from areaviz.metrics.pointed_words import PointedWords
-from areaviz.metrics.pointing import FloatArray, middles_inside, pointing_figures
+from areaviz.metrics.pointing import FloatArray, compute_pointing_figures, find_centres_inside
 from areaviz.models.network import PictureNetwork
 from areaviz.models.writing import BATCH, GenerationModel
 from areaviz.trace.areas import AreaGrid
@@ -50,14 +50,14 @@ class Held:
     nearly: Sequence[Mapping[str, Grounded]] = ()
 
 
-def held_out(pictures: str, split: str, data: Path, side: int) -> Held:
+def read_held_out_pictures(pictures: str, split: str, data: Path, side: int) -> Held:
     """Return the "photos" or "scenes" of a split, `side` pixels wide and high."""
     if pictures == "photos":
         photos = read_photos(data, split)
         made = [Picture.of("photo", pixels) for pixels in read_pixels(data, photos, side)]
         captions = [photo.captions for photo in photos]
         return Held(made, captions, [photo.grounded for photo in photos], ())
-    scenes = scenes_of(split)
+    scenes = make_scenes(split)
     return Held(
         [Picture.of("scene", scene.pixels(side)) for scene in scenes],
         [(scene.english.text,) for scene in scenes],
@@ -81,33 +81,33 @@ def evaluate_captions(model: GenerationModel, data: Path, split: str, options: O
     attends = network.config.layers > 0
     if attends:
         check_chosen(card, split)
-    held = held_out(card.pictures, split, data, network.encoder_config.side)
-    written = _written(model, held, options) if options.outputs else Measured({})
+    held = read_held_out_pictures(card.pictures, split, data, network.encoder_config.side)
+    written = _write_captions(model, held, options) if options.outputs else Measured({})
     if not attends:
         return written
-    first, attention = _attention(model, held, written.outputs, split)
+    first, attention = _measure_attention(model, held, written.outputs, split)
     heads: Mapping[str, Mapping[str, Any]] = {}
     opening: Mapping[str, Opening] = {SITE: first} if split == "val" else {}
     if split == "val" and options.traces:
-        heads = card_heads(model, _given(model, held)[: options.traces])
+        heads = measure_heads_for_card(model, _make_given_requests(model, held)[: options.traces])
         assert first.pointing_head is not None
         layer, head = first.pointing_head
-        attention["cell"] = largest(heads[SITE], "cell")
+        attention["cell"] = find_largest(heads[SITE], "cell")
         attention["multi_share"] = heads[SITE]["multi_share"][layer][head]
-        opened = pointing_opening(heads[SITE], first.pointing_head)
-        opening = {**openings(heads), SITE: replace(opened, best=first.best)}
+        opened = make_pointing_opening(heads[SITE], first.pointing_head)
+        opening = {**choose_openings(heads), SITE: replace(opened, best=first.best)}
     measured = {f"{SITE}, {split}": attention}
     return replace(written, attention=measured, heads=heads, opening=opening)
 
 
-def _written(model: GenerationModel, held: Held, options: Options) -> Measured:
+def _write_captions(model: GenerationModel, held: Held, options: Options) -> Measured:
     """Write a caption for every picture and score the captions."""
     requests = [
         Request(model.card.name, "", options.method, options.beam, picture=picture)
         for picture in held.pictures
     ]
     captions = model.outputs(requests)
-    figures: dict[str, Any] = {**caption_scores(captions, held.references), "beam": options.beam}
+    figures: dict[str, Any] = {**score_captions(captions, held.references), "beam": options.beam}
     if held.true:
         is_true = [text in true for text, true in zip(captions, held.true, strict=True)]
         figures["true"] = 100 * float(np.mean(is_true))
@@ -116,7 +116,7 @@ def _written(model: GenerationModel, held: Held, options: Options) -> Measured:
     return Measured(figures, outputs=captions)
 
 
-def _given(model: GenerationModel, held: Held) -> list[Request]:
+def _make_given_requests(model: GenerationModel, held: Held) -> list[Request]:
     """Return a request for every picture, with its first sentence given."""
     return [
         Request(model.card.name, "", picture=picture, target=sentences[0].text)
@@ -124,7 +124,7 @@ def _given(model: GenerationModel, held: Held) -> list[Request]:
     ]
 
 
-def _attention(
+def _measure_attention(
     model: GenerationModel, held: Held, captions: Sequence[str], split: str
 ) -> tuple[Opening, dict[str, float]]:
     """Return the opening with the heads that point best on validation, and how well they point.
@@ -134,23 +134,23 @@ def _attention(
     well, as far as they are true.
     """
     config = model.network.config
-    given = _read(model, held.pictures, [sentences[0] for sentences in held.grounded])
+    given = _read_attention(model, held.pictures, [sentences[0] for sentences in held.grounded])
     measured: dict[Place, dict[str, float]] = {}
     for layer in range(config.layers):
         for head in range(config.heads):
-            measured[layer, head] = pointing_figures(_rows(given, layer, head))
-    place = pointing_head(model.card, split, measured)
-    blank = _read(model.untrained(), given.pictures, given.sentences)
-    untrained = pointing_figures(_rows(blank, *place))
-    words, blank_words = _pointed(given), _pointed(blank)
-    first = pointing_choice(model.card, SITE, place, words, split)
+            measured[layer, head] = compute_pointing_figures(_iterate_rows(given, layer, head))
+    place = choose_pointing_head(model.card, split, measured)
+    blank = _read_attention(model.untrained(), given.pictures, given.sentences)
+    untrained = compute_pointing_figures(_iterate_rows(blank, *place))
+    words, blank_words = _collect_pointed_words(given), _collect_pointed_words(blank)
+    first = choose_pointing_opening(model.card, SITE, place, words, split)
     figures = {
         **measured[place],
         "pointing_untrained": untrained["pointing"],
         "mass_untrained": untrained["mass"],
-        **areas_beside_untrained(given, blank, place),
+        **measure_areas(given, blank, place),
         "pointing_mean_of_heads": float(np.mean([one["pointing"] for one in measured.values()])),
-        **best_figures("pointing", words, blank_words, first.best, measured[place]),
+        **measure_best_pointing("pointing", words, blank_words, first.best, measured[place]),
     }
     pictures, sentences = [], []
     for picture, text, true in zip(held.pictures, captions, held.true, strict=False):
@@ -158,7 +158,9 @@ def _attention(
             pictures.append(picture)
             sentences.append(true[text])
     if pictures:
-        own = pointing_figures(_rows(_read(model, pictures, sentences), *place))
+        own = compute_pointing_figures(
+            _iterate_rows(_read_attention(model, pictures, sentences), *place)
+        )
         figures |= {f"own_{name}": value for name, value in own.items()}
     return first, figures
 
@@ -177,7 +179,7 @@ class Read:
     grids: Sequence[AreaGrid]
 
 
-def _read(
+def _read_attention(
     model: GenerationModel, pictures: Sequence[Picture], sentences: Sequence[Grounded]
 ) -> Read:
     """Return the attention of the model with every sentence given, computed in batches."""
@@ -199,7 +201,7 @@ def _read(
     return Read(pictures, sentences, weights, tokens, grids)
 
 
-def areas_beside_untrained(given: Read, blank: Read, place: Place) -> dict[str, float]:
+def measure_areas(given: Read, blank: Read, place: Place) -> dict[str, float]:
     """Return the figures of a head's areas, with those of the untrained network's areas.
 
     The latter have the suffix _untrained. Attention to single cells has no such figures.
@@ -207,25 +209,25 @@ def areas_beside_untrained(given: Read, blank: Read, place: Place) -> dict[str, 
     grid = given.grids[place[0]]
     if grid.count == grid.items:
         return {}
-    found = area_figures(_rows(given, *place))
-    before = area_figures(_rows(blank, *place))
+    found = compute_area_hits(_iterate_rows(given, *place))
+    before = compute_area_hits(_iterate_rows(blank, *place))
     return found | {f"{name}_untrained": before[name] for name in OF_AREAS}
 
 
-def _pointed(read: Read) -> PointedWords:
+def _collect_pointed_words(read: Read) -> PointedWords:
     """Return the cells of every word with boxes in all heads, and which of them are in a box."""
     found = []
     for weights_L, tokens, sentence in zip(read.weights, read.tokens, read.sentences, strict=True):
         layers = zip(weights_L, read.grids, strict=True)
         cells_LHQN = np.array([coverage(weights, grid) for weights, grid in layers])
         if sentence.boxes:
-            right = [middles_inside(read.grids[0], boxes) for _, boxes in sentence.boxes]
+            right = [find_centres_inside(read.grids[0], boxes) for _, boxes in sentence.boxes]
             queries = [tokens[word] for word, _ in sentence.boxes]
             found.append(PointedWords.of(cells_LHQN, queries, np.array(right)))
     return PointedWords.joined(found)
 
 
-def _rows(
+def _iterate_rows(
     read: Read, layer: int, head: int
 ) -> Iterator[tuple[FloatArray, AreaGrid, Sequence[Box]]]:
     """Yield each boxed word's weights in one head, the areas, and the boxes of the word."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from areaviz.metrics.words import word_runs
+from areaviz.metrics.words import find_word_runs
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Change, Hide, Weigh
 from areaviz.trace.limits import shorten
@@ -63,23 +63,23 @@ class Odds:
         return math.log(self.word / self.foil)
 
 
-def output_words(output: Field) -> list[tuple[int, int]]:
+def find_output_words(output: Field) -> list[tuple[int, int]]:
     """Return the words of an output as items (start, end), without surrounding punctuation."""
     found = []
-    for run in word_runs(output):
+    for run in find_word_runs(output):
         inside = [item for item in range(*run) if any(map(str.isalnum, output.labels[item]))]
         if inside:
             found.append((inside[0], inside[-1] + 1))
     return found
 
 
-def text_of(output: Field, first: int, last: int) -> str:
+def join_items(output: Field, first: int, last: int) -> str:
     """Return the text of some items of an output."""
     text: str = output.raw[output.anchors[first, 0] : output.anchors[last - 1, 1]]
     return text.strip()
 
 
-def foil_request(trace: Trace, contrast: Contrast) -> Request:
+def make_foil_request(trace: Trace, contrast: Contrast) -> Request:
     """Return a request whose given output is that of the trace up to the word, and then the foil.
 
     A language model reads both as its text.
@@ -93,7 +93,7 @@ def foil_request(trace: Trace, contrast: Contrast) -> Request:
         raise InputError(
             f"Another word has 1 to {LONGEST} characters. Type a word that fits this place."
         )
-    if foil == text_of(output, contrast.first, contrast.last):
+    if foil == join_items(output, contrast.first, contrast.last):
         raise InputError(f"“{shorten(foil)}” is the word at this place. Type another one.")
     read = output.raw[: output.anchors[contrast.first, 0]] + foil
     if is_one_text(trace):
@@ -101,7 +101,7 @@ def foil_request(trace: Trace, contrast: Contrast) -> Request:
     return replace(trace.request, target=read)
 
 
-def foil_items(trace: Trace, read: Trace, contrast: Contrast) -> slice:
+def find_foil_items(trace: Trace, read: Trace, contrast: Contrast) -> slice:
     """Return the items of the foil in the output that was read.
 
     Raises:
@@ -122,7 +122,7 @@ def foil_items(trace: Trace, read: Trace, contrast: Contrast) -> slice:
     return slice(first, last)
 
 
-def shared_changes(trace: Trace, first: int) -> tuple[Change, ...]:
+def keep_shared_changes(trace: Trace, first: int) -> tuple[Change, ...]:
     """Return the changes of a run without those that concern items after the word.
 
     The word starts with item `first`. Neither the word nor its foil can attend to later items, and
@@ -132,7 +132,7 @@ def shared_changes(trace: Trace, first: int) -> tuple[Change, ...]:
     kept: list[Change] = []
     for change in trace.request.changes:
         if isinstance(change, Hide) and change.field == "history":
-            change = replace(change, items=_up_to(change.items, first))
+            change = replace(change, items=_limit_items(change.items, first))
             if not change.items:
                 continue
         # With `rest`, everything except the listed areas changes, so no listed area can be left
@@ -141,23 +141,23 @@ def shared_changes(trace: Trace, first: int) -> tuple[Change, ...]:
             isinstance(change, Weigh) and not change.rest and memories.get(change.site) == "history"
         ):
             areas = tuple(one for one in change.areas if one.left + one.width <= first + 1)
-            change = replace(change, items=_up_to(change.items, first), areas=areas)
+            change = replace(change, items=_limit_items(change.items, first), areas=areas)
             if not change.items and not change.areas:
                 continue
         kept.append(change)
     return tuple(kept)
 
 
-def _up_to(items: tuple[int, ...], last: int) -> tuple[int, ...]:
+def _limit_items(items: tuple[int, ...], last: int) -> tuple[int, ...]:
     return tuple(item for item in items if item <= last)
 
 
-def probability(trace: Trace, items: slice) -> float:
+def compute_probability(trace: Trace, items: slice) -> float:
     """Return the joint probability of some items of an output, each given the items before it."""
     return float(np.prod(trace.output.probabilities[items].astype(np.float64)))
 
 
-def odds(trace: Trace, contrast: Contrast, run: Run, changed: Trace | None = None) -> Odds:
+def compute_odds(trace: Trace, contrast: Contrast, run: Run, changed: Trace | None = None) -> Odds:
     """Return the probabilities of the word and the foil.
 
     Args:
@@ -168,12 +168,12 @@ def odds(trace: Trace, contrast: Contrast, run: Run, changed: Trace | None = Non
             changes.
 
     Raises:
-        InputError: See `foil_request` and `foil_items`.
+        InputError: See `make_foil_request` and `find_foil_items`.
     """
     seen = trace if changed is None else changed
-    changes = shared_changes(seen, contrast.first)
-    asked = replace(foil_request(trace, contrast), changes=changes)
+    changes = keep_shared_changes(seen, contrast.first)
+    asked = replace(make_foil_request(trace, contrast), changes=changes)
     read = run(replace(asked, picture=seen.request.picture))
-    items = foil_items(trace, read, contrast)
-    word = probability(seen, slice(contrast.first, contrast.last))
-    return Odds(max(word, _LEAST), max(probability(read, items), _LEAST))
+    items = find_foil_items(trace, read, contrast)
+    word = compute_probability(seen, slice(contrast.first, contrast.last))
+    return Odds(max(word, _LEAST), max(compute_probability(read, items), _LEAST))

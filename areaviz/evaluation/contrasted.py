@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from areaviz.evaluation.contrast import Contrast, SplitOtherwise, output_words, text_of
-from areaviz.evaluation.faithfulness import Faithfulness, faithfulness, pooled
-from areaviz.evaluation.probe import Probe, TooFew, losing_queries, probed
+from areaviz.evaluation.contrast import Contrast, SplitOtherwise, find_output_words, join_items
+from areaviz.evaluation.faithfulness import Faithfulness, measure_faithfulness, pool_faithfulness
+from areaviz.evaluation.probe import Probe, TooFew, find_losing_queries, get_probed_map
 from areaviz.trace.errors import InputError
 from areaviz.trace.query import output_given
 from areaviz.trace.record import Field, Run, Trace
@@ -17,7 +17,7 @@ LIKELIEST = "likeliest"
 """Value in place of a foil: the most probable other item."""
 
 
-def contrasted(
+def measure_contrast(
     requests: Sequence[Request], probe: Probe, run: Run, word: str, foil: str
 ) -> tuple[Faithfulness, int]:
     """Measure several inputs as one, each with a word of its output and a foil.
@@ -46,14 +46,14 @@ def contrasted(
         trace = run(request)
         output = trace.fields[trace.output.field]
         if foil == LIKELIEST:
-            contrast = likeliest(trace, _measurable(trace, probe))
+            contrast = find_closest_contrast(trace, _list_measurable_items(trace, probe))
         else:
-            contrast = contrast_of(output, word, foil)
+            contrast = find_contrast(output, word, foil)
         if contrast is None:
             continue
         given = replace(request, target=output_given(trace))
         try:
-            found.append(faithfulness(given, replace(probe, contrast=contrast), run))
+            found.append(measure_faithfulness(given, replace(probe, contrast=contrast), run))
         except (TooFew, SplitOtherwise):
             continue
     if not found:
@@ -61,34 +61,34 @@ def contrasted(
             f"None of the {len(requests):,} outputs has that word and an input with more than"
             f" {probe.k:,} {probe.unit}s. Choose another word."
         )
-    return pooled(found), len(found)
+    return pool_faithfulness(found), len(found)
 
 
-def contrast_of(output: Field, word: str, foil: str) -> Contrast | None:
+def find_contrast(output: Field, word: str, foil: str) -> Contrast | None:
     """Return the first place of a word in an output, or None without one."""
-    for first, last in output_words(output):
-        if text_of(output, first, last) == word:
+    for first, last in find_output_words(output):
+        if join_items(output, first, last) == word:
             return Contrast(first, last, foil)
     return None
 
 
-def _measurable(trace: Trace, probe: Probe) -> Sequence[int]:
+def _list_measurable_items(trace: Trace, probe: Probe) -> Sequence[int]:
     """Return the items of an output for which the map can be measured.
 
     If a text attends to itself, these are the items that see more than they are to lose.
     """
     items = range(len(trace.output.probabilities))
     try:
-        attention = probed(trace, probe)
+        attention = get_probed_map(trace, probe)
     except TooFew:
         return ()
     if attention.memory != "history":
         return items
-    losing_Q = losing_queries(trace, attention, probe)
+    losing_Q = find_losing_queries(trace, attention, probe)
     return [item for item in items if losing_Q[item]]
 
 
-def likeliest(trace: Trace, items: Sequence[int]) -> Contrast | None:
+def find_closest_contrast(trace: Trace, items: Sequence[int]) -> Contrast | None:
     """Return the item with the closest alternative, and that alternative, or None without one."""
     found: tuple[float, Contrast] | None = None
     output = trace.fields[trace.output.field]

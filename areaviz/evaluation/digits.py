@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.data.digit_scenes import compose
+from areaviz.data.digit_scenes import compose_scenes
 from areaviz.data.mnist import read_digits
-from areaviz.evaluation.heads import card_heads
+from areaviz.evaluation.heads import measure_heads_for_card
 from areaviz.evaluation.measure import Measured, Options
 from areaviz.models.digits import DigitReader
 from areaviz.trace.picture import Picture
@@ -28,7 +28,7 @@ def evaluate_digits(model: DigitReader, data: Path, split: str, options: Options
     """
     digits, labels = read_digits(data, split)
     rng = np.random.default_rng(SEED)
-    scenes = compose(str(model.card.config["kind"]), digits, labels, rng)
+    scenes = compose_scenes(str(model.card.config["kind"]), digits, labels, rng)
     looks, untrained = model.figures(scenes), model.untrained().figures(scenes)
     figures = {"loss": looks.pop("loss"), "error": looks.pop("error")}
     blind = model.blind_figures(scenes)
@@ -37,13 +37,13 @@ def evaluate_digits(model: DigitReader, data: Path, split: str, options: Options
     heads: Mapping[str, Mapping[str, Any]] = {}
     if split == "val":
         pictures = scenes.pictures[: options.traces]
-        heads = card_heads(model, [_request(model, pixels) for pixels in pictures])
+        heads = measure_heads_for_card(model, [_make_request(model, pixels) for pixels in pictures])
     if not options.outputs:
         return Measured({}, attention, heads=heads)
     return Measured({**figures, "pictures": len(scenes.pictures)}, attention, heads=heads)
 
 
-def _request(model: DigitReader, pixels_SS: npt.NDArray[np.uint8]) -> Request:
+def _make_request(model: DigitReader, pixels_SS: npt.NDArray[np.uint8]) -> Request:
     """Return a request for one picture of drawn digits, light on dark."""
     grey_SSC = np.repeat(pixels_SS[..., None], 3, axis=-1)
     return Request(model.card.name, "", picture=Picture.of("digits", grey_SSC))

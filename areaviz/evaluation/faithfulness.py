@@ -14,15 +14,15 @@ from typing import Self
 
 import numpy as np
 
-from areaviz.evaluation.contrast import foil_items, foil_request, probability
+from areaviz.evaluation.contrast import compute_probability, find_foil_items, make_foil_request
 from areaviz.evaluation.probe import (
     Probe,
     TooFew,
-    by_chance,
-    losing_queries,
-    losses,
-    pointed,
-    probed,
+    draw_random_choices,
+    find_losing_queries,
+    find_top_choices,
+    get_probed_map,
+    make_loss_changes,
 )
 from areaviz.trace.errors import InputError
 from areaviz.trace.query import output_given
@@ -61,12 +61,12 @@ class Faithfulness:
     items: int
 
 
-def spread(values: Sequence[float]) -> tuple[float, float]:
+def compute_mean_and_deviation(values: Sequence[float]) -> tuple[float, float]:
     """Return the mean and standard deviation (n - 1) of draws."""
     return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
 
 
-def faithfulness(
+def measure_faithfulness(
     request: Request, probe: Probe, run: Run, progress: Counted | None = None
 ) -> Faithfulness:
     """Measure one map on one input, over the given output or the model's own.
@@ -80,7 +80,7 @@ def faithfulness(
         BackendError: See `run`.
     """
     probe.check()
-    texts = _texts(request, probe, run)
+    texts = _make_texts(request, probe, run)
     sets = [one.sets() for one in texts]
     falls: list[tuple[float, float]] = []
     for done in range(1 + probe.draws):
@@ -102,7 +102,7 @@ def faithfulness(
     )
 
 
-def measured(requests: Sequence[Request], probe: Probe, run: Run) -> tuple[Faithfulness, int]:
+def measure_inputs(requests: Sequence[Request], probe: Probe, run: Run) -> tuple[Faithfulness, int]:
     """Measure several inputs as one.
 
     Returns:
@@ -110,13 +110,13 @@ def measured(requests: Sequence[Request], probe: Probe, run: Run) -> tuple[Faith
         areas.
 
     Raises:
-        InputError: See `faithfulness`. Also raised if no input has enough items or areas.
+        InputError: See `measure_faithfulness`. Also raised if no input has enough items or areas.
         BackendError: See `run`.
     """
     found: list[Faithfulness] = []
     for request in requests:
         try:
-            found.append(faithfulness(request, probe, run))
+            found.append(measure_faithfulness(request, probe, run))
         except TooFew:
             continue
     if not found:
@@ -124,10 +124,10 @@ def measured(requests: Sequence[Request], probe: Probe, run: Run) -> tuple[Faith
             f"None of the {len(requests):,} inputs has more than {probe.k:,} {probe.unit}s."
             " Choose fewer items to remove."
         )
-    return pooled(found), len(found)
+    return pool_faithfulness(found), len(found)
 
 
-def pooled(found: Sequence[Faithfulness]) -> Faithfulness:
+def pool_faithfulness(found: Sequence[Faithfulness]) -> Faithfulness:
     """Return the figures of several inputs as one: means over all output items.
 
     Draw d of the result pools draw d of every input.
@@ -173,8 +173,8 @@ class _Text:
             TooFew: See `probed`.
             InputError: See `probed`.
         """
-        attention = probed(base, probe)
-        losing_Q = losing_queries(base, attention, probe)
+        attention = get_probed_map(base, probe)
+        losing_Q = find_losing_queries(base, attention, probe)
         queries = tuple(np.flatnonzero(losing_Q).tolist())
         return cls(request, probe, base, attention, queries)
 
@@ -190,24 +190,24 @@ class _Text:
 
     def sets(self) -> list[IntArray]:
         """Return each query's top k, then one random choice of equal size per draw: each [Q, K]."""
-        drawn = by_chance(self.base, self.attention, self.probe, self.queries)
-        return [pointed(self.attention, self.probe), *drawn]
+        drawn = draw_random_choices(self.base, self.attention, self.probe, self.queries)
+        return [find_top_choices(self.attention, self.probe), *drawn]
 
     def value(self, trace: Trace) -> float:
         """Return the measured value of a run over this output."""
         if self.items is not None:
-            return self.sign * probability(trace, self.items)
+            return self.sign * compute_probability(trace, self.items)
         likely_T = trace.output.probabilities.astype(np.float64)
         return float((likely_T[list(self.queries)] if self.is_own else likely_T).mean())
 
     def fall(self, chosen_QK: IntArray, keep: bool, run: Run) -> float:
         """Return the fall of the value if queries lose their chosen items, or keep only those."""
-        changes = losses(self.attention, self.probe, chosen_QK, self.queries, keep)
+        changes = make_loss_changes(self.attention, self.probe, chosen_QK, self.queries, keep)
         after = run(replace(self.request, changes=self.request.changes + changes))
         return self.value(self.base) - self.value(after)
 
 
-def _texts(request: Request, probe: Probe, run: Run) -> list[_Text]:
+def _make_texts(request: Request, probe: Probe, run: Run) -> list[_Text]:
     """Return the output, and the output with the foil if there is one.
 
     Each has its own attention weights.
@@ -222,8 +222,8 @@ def _texts(request: Request, probe: Probe, run: Run) -> list[_Text]:
             f"Before the word there are not more than {probe.k:,} {probe.unit}s, so that"
             " number cannot be removed. Choose a smaller number, or a later word."
         )
-    asked = foil_request(text.base, contrast)
+    asked = make_foil_request(text.base, contrast)
     other = _Text.of(asked, probe, run(asked))
-    foil = foil_items(text.base, other.base, contrast)
+    foil = find_foil_items(text.base, other.base, contrast)
     word = slice(contrast.first, contrast.last)
     return [replace(text, items=word), replace(other, items=foil, sign=-1.0)]

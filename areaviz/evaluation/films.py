@@ -17,7 +17,7 @@ import numpy as np
 from areaviz.data.grounding import FUNCTION_WORDS
 from areaviz.data.jhmdb import Film, read_films, read_frames
 from areaviz.evaluation.measure import Measured, Options
-from areaviz.metrics.captions import caption_scores
+from areaviz.metrics.captions import score_captions
 from areaviz.metrics.told_actions import ToldActions
 from areaviz.models.recurrent import SITE
 from areaviz.models.writing import GenerationModel
@@ -36,11 +36,12 @@ DRAWS = 3
 def evaluate_films(model: GenerationModel, data: Path, split: str, options: Options) -> Measured:
     """Measure a watcher of people on "val" or "test".
 
-    The figures are those of `scores`. With the suffix `_common` they are those of the most frequent
-    training sentence. With `_other` they are those of the sentence written for the next film with
-    another action. "nats" is the loss per known token of the person's sentence, and "nats_other"
-    that loss with the other film's frames. "action_reference" is how often the persons' own
-    sentences name the action by the same rule.
+    The figures are those of `score_sentences`. With the suffix `_common` they are the scores of the
+    most frequent training sentence. With `_other` they are the scores of the sentence that the
+    model wrote for the next film with another action. "nats" is the loss per known token of the
+    person's sentence. "nats_other" is this loss with the frames of the other film.
+    "action_reference" is how often the persons' own sentences name the action, decided by the same
+    rule.
     """
     films = read_films(data, split)
     clips = [Clip.of("film", pixels) for pixels in read_frames(data, films)]
@@ -49,34 +50,36 @@ def evaluate_films(model: GenerationModel, data: Path, split: str, options: Opti
     trained = read_films(data, "train")
     told = ToldActions([film.text for film in trained], [film.action for film in trained])
     common = Counter(film.text for film in trained).most_common(1)[0][0]
-    others = next_of_another_action(films)
+    others = find_next_of_another_action(films)
     figures = {
-        **scores(written, films, told),
-        **_named(scores([common] * len(films), films, told), "_common"),
-        **_named(scores([written[other] for other in others], films, told), "_other"),
-        "action_reference": scores([film.text for film in films], films, told)["action"],
+        **score_sentences(written, films, told),
+        **_add_suffix(score_sentences([common] * len(films), films, told), "_common"),
+        **_add_suffix(score_sentences([written[other] for other in others], films, told), "_other"),
+        "action_reference": score_sentences([film.text for film in films], films, told)["action"],
         "clips": len(films),
     }
     given = []
     for film, clip in zip(films, clips, strict=True):
         given.append(Request(name, "", clip=clip, target=film.text))
-    traces = _one_by_one(model, given)
+    traces = _trace_one_by_one(model, given)
     swapped = [replace(one, clip=clips[other]) for one, other in zip(given, others, strict=True)]
-    figures["nats"] = -_likely(traces)
-    figures["nats_other"] = -_likely(_one_by_one(model, swapped))
+    figures["nats"] = -_average_log_probability(traces)
+    figures["nats_other"] = -_average_log_probability(_trace_one_by_one(model, swapped))
     attention = {}
     if model.network.config.layers and options.traces:
-        attention[f"{SITE}, {split}"] = attention_figures(model, traces[: options.traces])
+        attention[f"{SITE}, {split}"] = measure_attention(model, traces[: options.traces])
     return Measured(figures, attention, outputs=written)
 
 
-def scores(written: Sequence[str], films: Sequence[Film], told: ToldActions) -> dict[str, float]:
-    """Return the scores of `caption_scores` that count, and two of our own.
+def score_sentences(
+    written: Sequence[str], films: Sequence[Film], told: ToldActions
+) -> dict[str, float]:
+    """Return the scores of `score_captions` that count, and two of our own.
 
     "words" is the share of content words of the persons' sentences that occur anywhere in ours.
     "action" is the share of our sentences whose words name the right action.
     """
-    scored = caption_scores(written, [(film.text,) for film in films])
+    scored = score_captions(written, [(film.text,) for film in films])
     found = {name: float(scored[name]) for name in ("bleu_1", "bleu_4", "rouge_l", "cider_d")}
     right, actions = [], []
     for text, film in zip(written, films, strict=True):
@@ -86,7 +89,7 @@ def scores(written: Sequence[str], films: Sequence[Film], told: ToldActions) -> 
     return {**found, "words": float(np.mean(right)), "action": float(np.mean(actions))}
 
 
-def next_of_another_action(films: Sequence[Film]) -> list[int]:
+def find_next_of_another_action(films: Sequence[Film]) -> list[int]:
     """Return for each film the index of the next film with another action.
 
     The list continues at its start. If all films have one action, the index is that of the film
@@ -100,7 +103,7 @@ def next_of_another_action(films: Sequence[Film]) -> list[int]:
     return found
 
 
-def attention_figures(model: GenerationModel, traces: Sequence[Trace]) -> dict[str, float]:
+def measure_attention(model: GenerationModel, traces: Sequence[Trace]) -> dict[str, float]:
     """Measure the value of the frames with most attention to persons' given sentences.
 
     "fall" is the fall of a token's log-probability in nats if the `TAKEN` frames with most
@@ -114,18 +117,20 @@ def attention_figures(model: GenerationModel, traces: Sequence[Trace]) -> dict[s
         attention = trace.maps[SITE]
         shares_TF = item_shares(attention, 0, None)
         order = np.argsort(-shares_TF.mean(0), kind="stable").tolist()
-        most.append(_without(trace, order[:TAKEN]))
-        least.append(_without(trace, order[-TAKEN:]))
+        most.append(_remove_frames(trace, order[:TAKEN]))
+        least.append(_remove_frames(trace, order[-TAKEN:]))
         for _ in range(DRAWS):
-            chance.append(_without(trace, rng.choice(len(order), TAKEN, replace=False).tolist()))
+            chance.append(
+                _remove_frames(trace, rng.choice(len(order), TAKEN, replace=False).tolist())
+            )
         bits.append(query_dependence(shares_TF)[0])
         heaviest_T = attention.weights[0].mean(0).argmax(1).tolist()
         multi += [attention.grid.area(area).width > 1 for area in heaviest_T]
-    base = _likely(traces)
+    base = _average_log_probability(traces)
     return {
-        "fall": base - _likely(_one_by_one(model, most)),
-        "fall_random": base - _likely(_one_by_one(model, chance)),
-        "fall_least": base - _likely(_one_by_one(model, least)),
+        "fall": base - _average_log_probability(_trace_one_by_one(model, most)),
+        "fall_random": base - _average_log_probability(_trace_one_by_one(model, chance)),
+        "fall_least": base - _average_log_probability(_trace_one_by_one(model, least)),
         "taken": TAKEN,
         "multi_share": float(np.mean(multi)),
         "dependence": float(np.mean(bits)),
@@ -133,16 +138,16 @@ def attention_figures(model: GenerationModel, traces: Sequence[Trace]) -> dict[s
     }
 
 
-def _one_by_one(model: GenerationModel, requests: Sequence[Request]) -> list[Trace]:
+def _trace_one_by_one(model: GenerationModel, requests: Sequence[Request]) -> list[Trace]:
     """Trace requests one by one, because a batch may only have requests with the same changes."""
     return [model.trace([request])[0] for request in requests]
 
 
-def _without(trace: Trace, frames: Sequence[int]) -> Request:
+def _remove_frames(trace: Trace, frames: Sequence[int]) -> Request:
     return replace(trace.request, changes=(Hide("clip", tuple(sorted(frames))),))
 
 
-def _likely(traces: Sequence[Trace]) -> float:
+def _average_log_probability(traces: Sequence[Trace]) -> float:
     """Return the mean log-probability of a token in nats, over a film's tokens and then over films.
 
     Words that do not occur in training are left out: no network can write them, whatever it sees.
@@ -154,5 +159,5 @@ def _likely(traces: Sequence[Trace]) -> float:
     return float(np.mean(found))
 
 
-def _named(figures: Mapping[str, float], suffix: str) -> dict[str, float]:
+def _add_suffix(figures: Mapping[str, float], suffix: str) -> dict[str, float]:
     return {f"{name}{suffix}": value for name, value in figures.items()}

@@ -16,7 +16,7 @@ from typing import Any
 from areaviz.cards.card import read_card
 from areaviz.drawing.numbers import number_text
 from areaviz.evaluation.form_tables import TITLES, FormTable
-from areaviz.metrics.head_choice import WANTED, SpanHead, largest, span_head
+from areaviz.metrics.head_choice import WANTED, SpanHead, choose_span_head, find_largest
 
 COUNTED: Mapping[int, str] = {1: "one seed", 3: "three seeds"}
 
@@ -53,12 +53,12 @@ class FormRow:
         for site in table.sites:
             found += self._span_cells(site, table.words)
         if not table.words:
-            found.append(_spread(self.errors, decimals=1) if self.errors else "–")
+            found.append(_format_range(self.errors, decimals=1) if self.errors else "–")
         if table.bleu:
-            found.append(_spread(self.bleus, decimals=1) if self.bleus else "–")
+            found.append(_format_range(self.bleus, decimals=1) if self.bleus else "–")
         seeds = ", ".join(map(str, self.seeds))
-        against = _spread(self.differences, "+") if self.differences else "–"
-        return (self.title, seeds, _spread(self.losses), against, *found, *paper)
+        against = _format_range(self.differences, "+") if self.differences else "–"
+        return (self.title, seeds, _format_range(self.losses), against, *found, *paper)
 
     def _span_cells(self, site: str, words: bool) -> list[str]:
         """Return the cells of a site, each with the value of the untrained network in brackets."""
@@ -69,7 +69,7 @@ class FormRow:
         return [*cells, f"{span.exact_lift:.1f} ({before.exact_lift:.1f})"] if words else cells
 
 
-def _spread(values: Sequence[float], sign: str = "", decimals: int = 3) -> str:
+def _format_range(values: Sequence[float], sign: str = "", decimals: int = 3) -> str:
     """Return the mean as text, and the smallest and largest value if there are several."""
     form = f"{sign}.{decimals}f"
     text = number_text(mean(values), form)
@@ -78,7 +78,7 @@ def _spread(values: Sequence[float], sign: str = "", decimals: int = 3) -> str:
     return text
 
 
-def missing(table: FormTable, rows: Sequence[FormRow]) -> str:
+def list_missing_runs(table: FormTable, rows: Sequence[FormRow]) -> str:
     """Return a sentence that lists the runs of a table that have not been trained yet."""
     if not any(row.seeds for row in rows):
         return "No form was trained yet."
@@ -92,7 +92,7 @@ def missing(table: FormTable, rows: Sequence[FormRow]) -> str:
     return f"Every form was trained with {COUNTED[len(table.seeds)]}."
 
 
-def beside(table: FormTable, checkpoints: Path) -> str:
+def describe_baselines(table: FormTable, checkpoints: Path) -> str:
     """Return a sentence with the baselines of a table's alignment error, or "" without one.
 
     They are figures of its twin in a folder of checkpoints.
@@ -123,14 +123,14 @@ def read_forms(table: FormTable) -> list[FormRow]:
     regular = {int(one["seed"]): float(one["best_loss"]) for one in runs["regular"]}
     rows = []
     for form in table.forms:
-        row = _row(TITLES[form], runs[form], table)
+        row = _make_row(TITLES[form], runs[form], table)
         if form != "regular":
-            row = replace(row, differences=_differences(runs[form], regular))
+            row = replace(row, differences=_subtract_regular_losses(runs[form], regular))
         rows.append(replace(row, paper=table.paper_bleu(form)))
     return rows
 
 
-def _differences(
+def _subtract_regular_losses(
     entries: Sequence[dict[str, Any]], regular: Mapping[int, float]
 ) -> tuple[float, ...]:
     """Return the losses minus those of regular attention with the same seed."""
@@ -141,7 +141,7 @@ def _differences(
     return tuple(found)
 
 
-def _row(title: str, entries: Sequence[dict[str, Any]], table: FormTable) -> FormRow:
+def _make_row(title: str, entries: Sequence[dict[str, Any]], table: FormTable) -> FormRow:
     trained = sorted(entries, key=lambda one: float(one["best_loss"]))
     if not trained:
         return FormRow(title, (), (), {})
@@ -152,14 +152,14 @@ def _row(title: str, entries: Sequence[dict[str, Any]], table: FormTable) -> For
     bleus = tuple(float(one["bleu_val"]) for one in trained if "bleu_val" in one)
     spans, untrained = {}, {}
     for site in table.sites:
-        head = _span_head(median, site, table.words)
+        head = _find_span_head(median, site, table.words)
         if head is not None:
             spans[site] = head
-            untrained[site] = _same_head(head, median["untrained"][site])
+            untrained[site] = _find_head_at_place(head, median["untrained"][site])
     return FormRow(title, seeds, losses, spans, untrained, errors=errors, bleus=bleus)
 
 
-def _same_head(head: SpanHead, figures: Mapping[str, Any]) -> SpanHead:
+def _find_head_at_place(head: SpanHead, figures: Mapping[str, Any]) -> SpanHead:
     """Return the head at the same place with other figures of its site."""
     layer, number = head.layer, head.head
     lifts = figures.get("long_exact_lift")
@@ -169,6 +169,6 @@ def _same_head(head: SpanHead, figures: Mapping[str, Any]) -> SpanHead:
     )
 
 
-def _span_head(entry: Mapping[str, Any], site: str, words: bool) -> SpanHead | None:
-    floor = largest(entry["untrained"][site], "dependence")
-    return span_head(entry["heads"][site], floor, WANTED[site], words)
+def _find_span_head(entry: Mapping[str, Any], site: str, words: bool) -> SpanHead | None:
+    floor = find_largest(entry["untrained"][site], "dependence")
+    return choose_span_head(entry["heads"][site], floor, WANTED[site], words)

@@ -17,8 +17,8 @@ import numpy as np
 from areaviz.cards.card import Card, read_card
 from areaviz.data.multi30k import Pair, read_split
 from areaviz.data.word_links import read_linked
-from areaviz.evaluation.links import error_rates
-from areaviz.metrics.head_choice import largest
+from areaviz.evaluation.links import compute_error_rates
+from areaviz.metrics.head_choice import find_largest
 from areaviz.metrics.heads import HeadCounts, count_heads
 from areaviz.models.device import choose_device
 from areaviz.models.writing import GenerationModel
@@ -68,12 +68,12 @@ def read_pairs(card: Card, data: Path, split: str) -> list[Pair]:
     return read_split(data, split, card.recipe["source"], card.recipe["target"])
 
 
-def given_pairs(card: Card, pairs: Sequence[Pair]) -> list[Request]:
+def make_requests_of_pairs(card: Card, pairs: Sequence[Pair]) -> list[Request]:
     """Return each sentence pair as a request with its translation given."""
     return [Request(card.name, source, target=target) for source, target in pairs]
 
 
-def card_heads(model: Traced, requests: Sequence[Request]) -> dict[str, dict[str, Any]]:
+def measure_heads_for_card(model: Traced, requests: Sequence[Request]) -> dict[str, dict[str, Any]]:
     """Return a card's entry about heads: by site, the measures `ON_CARDS` by layer and head.
 
     dependence_untrained is the largest value of any head of the site in the untrained network. The
@@ -86,23 +86,23 @@ def card_heads(model: Traced, requests: Sequence[Request]) -> dict[str, dict[str
     untrained = measure_heads(model.untrained(), requests) if trained else {}
     found: dict[str, dict[str, Any]] = {}
     for site, counts in trained.items():
-        figures = plain_figures(counts)
+        figures = convert_figures(counts)
         if not figures["dependence_diagonal"][0][0]:
             continue
         kept = {name: figures[name] for name in ON_CARDS if name in figures}
         known = {name: rows for name, rows in kept.items() if any(map(_has_values, rows))}
-        before = plain_figures(untrained[site])
+        before = convert_figures(untrained[site])
         found[site] = {
             **known,
-            **_before(known, before),
+            **_measure_before_training(known, before),
             "dependence_diagonal": figures["dependence_diagonal"][0][0],
-            "dependence_untrained": largest(before, "dependence"),
+            "dependence_untrained": find_largest(before, "dependence"),
             "examples": len(requests),
         }
     return found
 
 
-def _before(known: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+def _measure_before_training(known: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
     """Return the measures `BEFORE` of the untrained network, unless no area of several items won.
 
     Their names end with _untrained.
@@ -116,7 +116,7 @@ def _has_values(row: Sequence[float | None]) -> bool:
     return any(value is not None for value in row)
 
 
-def table_entry(
+def make_table_entry(
     folder: Path, data: Path, examples: int = EXAMPLES, device: str = "auto"
 ) -> tuple[str, dict[str, Any]]:
     """Return the name of a checkpoint's run and its table entry: its training and its heads.
@@ -142,11 +142,11 @@ def table_entry(
     pairs = read_pairs(card, data, "val")[:examples]
     heads = {}
     for name, one in (("heads", model), ("untrained", model.untrained())):
-        counts = measure_heads(one, given_pairs(card, pairs))
-        heads[name] = {site: plain_figures(found) for site, found in counts.items()}
-    rates = error_rates(model, read_linked(data, "val"))
+        counts = measure_heads(one, make_requests_of_pairs(card, pairs))
+        heads[name] = {site: convert_figures(found) for site, found in counts.items()}
+    rates = compute_error_rates(model, read_linked(data, "val"))
     links = {"aer_val": round(100 * min(rates.values()), 2)}
-    return card.name, {**_about(card), "examples": len(pairs), **links, **heads}
+    return card.name, {**_describe_run(card), "examples": len(pairs), **links, **heads}
 
 
 def add_to_table(path: Path, name: str, entry: dict[str, Any]) -> None:
@@ -157,7 +157,7 @@ def add_to_table(path: Path, name: str, entry: dict[str, Any]) -> None:
     write_json(path, dict(sorted(table.items())))
 
 
-def _about(card: Card) -> dict[str, Any]:
+def _describe_run(card: Card) -> dict[str, Any]:
     """Return the facts of a run for a table, except its heads.
 
     Losses are in nats per token on validation. The entry has validation BLEU if the run has been
@@ -180,7 +180,7 @@ def _about(card: Card) -> dict[str, Any]:
     }
 
 
-def plain_figures(counts: HeadCounts) -> dict[str, list[list[float | None]]]:
+def convert_figures(counts: HeadCounts) -> dict[str, list[list[float | None]]]:
     """Return figures as lists by layer and head, with None for undefined values."""
     plain = {}
     for name, values in counts.figures().items():
@@ -190,7 +190,7 @@ def plain_figures(counts: HeadCounts) -> dict[str, list[list[float | None]]]:
     return plain
 
 
-def of_head(figures: Mapping[str, Any], place: tuple[int, int]) -> dict[str, float]:
+def get_figures_of_head(figures: Mapping[str, Any], place: tuple[int, int]) -> dict[str, float]:
     """Return the figures of one head, together with those of the whole site."""
     layer, head = place
     found: dict[str, float] = {"layer": layer, "head": head}

@@ -17,9 +17,9 @@ import numpy as np
 from areaviz.data.examples import Dataset
 from areaviz.data.multi30k import read_split
 from areaviz.data.word_links import read_linked
-from areaviz.metrics.aer import LinkCounts, Links, attention_links, count_links
-from areaviz.metrics.aligner import Aligner, diagonal_links
-from areaviz.metrics.linked import LinkedCounts, linked_counts
+from areaviz.metrics.aer import LinkCounts, Links, count_links, find_attention_links
+from areaviz.metrics.aligner import Aligner, make_diagonal_links
+from areaviz.metrics.linked import LinkedCounts, count_linked_words
 from areaviz.metrics.words import Array
 from areaviz.models.writing import GenerationModel
 from areaviz.trace.record import Trace
@@ -46,9 +46,9 @@ def link_figures(model: GenerationModel, data: Path, test: str = TEST) -> dict[s
     chosen_on, reported_on = read_linked(data, "val"), read_linked(data, test)
     found: dict[str, float] = {"sentences": len(reported_on.examples)}
     for name, one in (("aer", model), ("aer_untrained", model.untrained())):
-        rates = error_rates(one, chosen_on)
+        rates = compute_error_rates(one, chosen_on)
         layer, head = min(rates, key=lambda place: rates[place])
-        found[name] = error_rates(one, reported_on)[layer, head]
+        found[name] = compute_error_rates(one, reported_on)[layer, head]
         if name == "aer":
             found["layer"] = layer
             found["head"] = -1 if head is None else head
@@ -56,18 +56,18 @@ def link_figures(model: GenerationModel, data: Path, test: str = TEST) -> dict[s
     pairs = [(source.split(), target.split()) for source, target in read_split(data, "train")]
     aligner = Aligner.train(pairs)
     texts = [(one.text.split(), one.references[0].split()) for one in reported_on.examples]
-    found["aer_aligner"] = _rate(reported_on, [aligner.links(*text) for text in texts])
-    found["aer_diagonal"] = diagonal_rate(reported_on)
+    found["aer_aligner"] = _compute_rate(reported_on, [aligner.links(*text) for text in texts])
+    found["aer_diagonal"] = compute_diagonal_error_rate(reported_on)
     return found
 
 
-def diagonal_rate(linked: Dataset) -> float:
+def compute_diagonal_error_rate(linked: Dataset) -> float:
     """Return the error rate of links along the diagonal, 0 to 1."""
     texts = [(one.text.split(), one.references[0].split()) for one in linked.examples]
-    return _rate(linked, [diagonal_links(len(s), len(t)) for s, t in texts])
+    return _compute_rate(linked, [make_diagonal_links(len(s), len(t)) for s, t in texts])
 
 
-def word_figures(
+def measure_word_spans(
     model: GenerationModel, heads: Mapping[str, Any], data: Path, test: str = TEST
 ) -> dict[str, float]:
     """Return how often top spans of two or more items contain the word that was linked by hand.
@@ -93,7 +93,7 @@ def word_figures(
     pair = np.unravel_index(before["pair"].argmax(), before["pair"].shape)
     found = {"best_pair": float(after["pair"][pair])}
     found["best_pair_whole"] = float(after["pair_whole"][pair])
-    place = phrase_head(heads, before["span"])
+    place = choose_phrase_head(heads, before["span"])
     if place is None:
         return {**found, "multi_share": 0.0}
     found |= {"layer": place[0], "head": place[1]}
@@ -109,7 +109,7 @@ def word_figures(
     return found
 
 
-def phrase_head(heads: Mapping[str, Any], span_LH: Array) -> tuple[int, int] | None:
+def choose_phrase_head(heads: Mapping[str, Any], span_LH: Array) -> tuple[int, int] | None:
     """Return the layer and head whose spans are measured, or None if no head has one on top."""
     shares = np.array(heads["multi_share"], dtype=np.float64)
     depends = np.array(heads["dependence"]) > heads["dependence_untrained"]
@@ -126,34 +126,34 @@ def phrase_head(heads: Mapping[str, Any], span_LH: Array) -> tuple[int, int] | N
 def count_linked(model: GenerationModel, linked: Dataset) -> LinkedCounts:
     """Count linked words over all captions while the model reads the given translations."""
     total: LinkedCounts | None = None
-    for trace, example in zip(given_traces(model, linked), linked.examples, strict=True):
-        counts = linked_counts(trace, example.sure | example.possible)
+    for trace, example in zip(iterate_given_traces(model, linked), linked.examples, strict=True):
+        counts = count_linked_words(trace, example.sure | example.possible)
         total = counts if total is None else total + counts
     assert total is not None
     return total
 
 
-def error_rates(model: GenerationModel, linked: Dataset) -> Mapping[Place, float]:
+def compute_error_rates(model: GenerationModel, linked: Dataset) -> Mapping[Place, float]:
     """Return the error rate, 0 to 1, of every head and of the mean of each layer's heads.
 
     The model reads the given translations.
     """
-    traces = list(given_traces(model, linked))
+    traces = list(iterate_given_traces(model, linked))
     rates: dict[Place, float] = {}
     for layer in range(model.network.config.layers):
         for head in (*range(model.network.config.heads), None):
-            links = [attention_links(trace, layer, head) for trace in traces]
-            rates[layer, head] = _rate(linked, links)
+            links = [find_attention_links(trace, layer, head) for trace in traces]
+            rates[layer, head] = _compute_rate(linked, links)
     return rates
 
 
-def given_traces(model: GenerationModel, linked: Dataset) -> Iterator[Trace]:
+def iterate_given_traces(model: GenerationModel, linked: Dataset) -> Iterator[Trace]:
     """Yield one trace per caption, with its translation given."""
     for one in linked.examples:
         yield from model.trace([Request(model.card.name, one.text, target=one.references[0])])
 
 
-def _rate(linked: Dataset, made: Sequence[Links]) -> float:
+def _compute_rate(linked: Dataset, made: Sequence[Links]) -> float:
     total = LinkCounts()
     for links, example in zip(made, linked.examples, strict=True):
         total += count_links(links, example.sure, example.possible)

@@ -54,7 +54,7 @@ class Measured:
     opening: Mapping[str, Opening] = field(default_factory=dict)
 
 
-def evaluate(
+def evaluate_checkpoint(
     folder: Path, data: Path, split: str, options: Options, device: str = "auto"
 ) -> tuple[Card, Sequence[str]]:
     """Measure a checkpoint and write the figures to its card.
@@ -87,7 +87,9 @@ def evaluate(
     return card, found.outputs
 
 
-def pointing_head(card: Card, split: str, measured: Mapping[Place, Mapping[str, float]]) -> Place:
+def choose_pointing_head(
+    card: Card, split: str, measured: Mapping[Place, Mapping[str, float]]
+) -> Place:
     """Return the head that points best on "val"; for other splits, the head on the card.
 
     Raises:

@@ -18,10 +18,10 @@ from areaviz.evaluation.translation import PENALTIES
 from areaviz.metrics.trees import (
     BracketScores,
     SpanHits,
-    bracket_scores,
-    flat_tree,
-    openings_of,
-    span_hits,
+    count_span_hits,
+    list_openings,
+    make_flat_tree,
+    score_brackets,
 )
 from areaviz.metrics.words import Array
 from areaviz.models.recurrent import SITE
@@ -43,14 +43,16 @@ def evaluate_parsing(model: GenerationModel, data: Path, split: str, options: Op
     Its head is chosen on validation.
     """
     sentences = read_treebank(data, split)
-    written = _written(model, sentences, split, options) if options.outputs else Measured({})
+    written = _write_trees(model, sentences, split, options) if options.outputs else Measured({})
     if not options.traces:
         return written
-    attention = {f"{SITE}, {split}": span_figures(model, sentences[: options.traces], data)}
+    attention = {
+        f"{SITE}, {split}": measure_bracket_spans(model, sentences[: options.traces], data)
+    }
     return Measured(written.figures, attention, outputs=written.outputs, chosen=written.chosen)
 
 
-def _written(
+def _write_trees(
     model: GenerationModel, sentences: Sentences, split: str, options: Options
 ) -> Measured:
     """Write trees and score them.
@@ -59,23 +61,23 @@ def _written(
     """
     requests = [Request(model.card.name, s.text, options.method, options.beam) for s in sentences]
     gold = [one.tree for one in sentences]
-    outputs, chosen = _outputs(model, requests, gold, split, options)
-    figures: dict[str, Any] = asdict(bracket_scores(outputs, gold))
+    outputs, chosen = _choose_outputs(model, requests, gold, split, options)
+    figures: dict[str, Any] = asdict(score_brackets(outputs, gold))
     if model.card.grammar:
-        free, chosen_free = _outputs(_without_grammar(model), requests, gold, split, options)
-        scores = asdict(bracket_scores(free, gold))
+        free, chosen_free = _choose_outputs(_without_grammar(model), requests, gold, split, options)
+        scores = asdict(score_brackets(free, gold))
         figures |= {name + FREE: value for name, value in scores.items()}
         chosen |= {name + FREE: value for name, value in chosen_free.items()}
     figures |= {
-        "f1_flat": bracket_scores([flat_tree(one.words) for one in sentences], gold).f1,
-        "f1_other": others_scores(outputs, sentences).f1,
+        "f1_flat": score_brackets([make_flat_tree(one.words) for one in sentences], gold).f1,
+        "f1_other": score_trees_of_other_sentences(outputs, sentences).f1,
         "sentences": len(sentences),
         "beam": options.beam,
     }
     return Measured(figures, outputs=outputs, chosen=chosen)
 
 
-def _outputs(
+def _choose_outputs(
     model: GenerationModel,
     requests: Sequence[Request],
     gold: Sequence[str],
@@ -89,7 +91,7 @@ def _outputs(
     if split != "val" or options.beam == 1:
         return model.outputs(requests), {}
     texts = model.outputs_by_penalty(requests, PENALTIES)
-    scores = [bracket_scores(one, gold).f1 for one in texts]
+    scores = [score_brackets(one, gold).f1 for one in texts]
     best = scores.index(max(scores))
     return texts[best], {LENGTH_PENALTY: PENALTIES[best]}
 
@@ -102,7 +104,7 @@ def _without_grammar(model: GenerationModel) -> GenerationModel:
     return replace(model, card=replace(model.card, recipe=recipe))
 
 
-def others_scores(outputs: Sequence[str], sentences: Sentences) -> BracketScores:
+def score_trees_of_other_sentences(outputs: Sequence[str], sentences: Sentences) -> BracketScores:
     """Return the scores of trees that were written for another sentence of the same length.
 
     This baseline shows what a parser gets that knows only the number of words and typical trees of
@@ -111,15 +113,17 @@ def others_scores(outputs: Sequence[str], sentences: Sentences) -> BracketScores
     by_length: dict[int, list[int]] = {}
     for number, one in enumerate(sentences):
         by_length.setdefault(one.words, []).append(number)
-    moved = [flat_tree(one.words) for one in sentences]
+    moved = [make_flat_tree(one.words) for one in sentences]
     for numbers in by_length.values():
         if len(numbers) > 1:
             for own, other in zip(numbers, numbers[1:] + numbers[:1], strict=True):
                 moved[own] = outputs[other]
-    return bracket_scores(moved, [one.tree for one in sentences])
+    return score_brackets(moved, [one.tree for one in sentences])
 
 
-def span_figures(model: GenerationModel, sentences: Sentences, data: Path) -> dict[str, float]:
+def measure_bracket_spans(
+    model: GenerationModel, sentences: Sentences, data: Path
+) -> dict[str, float]:
     """Return how often an opening bracket attends to exactly its words, and baselines.
 
     "span" covers brackets around 2 or more items, up to the largest area, and is the share whose
@@ -129,10 +133,10 @@ def span_figures(model: GenerationModel, sentences: Sentences, data: Path) -> di
     query.
     """
     known = read_treebank(data, "val")[:CHOSEN_ON]
-    chosen, _ = _hits(model, known)
+    chosen, _ = _count_hits(model, known)
     head = int(chosen.exact_H.argmax())
-    hits, bits_H = _hits(model, sentences)
-    raw, raw_bits_H = _hits(model.untrained(), sentences)
+    hits, bits_H = _count_hits(model, sentences)
+    raw, raw_bits_H = _count_hits(model.untrained(), sentences)
     return {
         **hits.of_head(head),
         "span_untrained": float(raw.exact_H.max()) / max(raw.openings, 1),
@@ -144,14 +148,14 @@ def span_figures(model: GenerationModel, sentences: Sentences, data: Path) -> di
     }
 
 
-def _hits(model: GenerationModel, sentences: Sentences) -> tuple[SpanHits, Array]:
+def _count_hits(model: GenerationModel, sentences: Sentences) -> tuple[SpanHits, Array]:
     """Return the hits of all heads over gold trees, and each head's mean dependence in bits."""
     hits, bits, heads = [], [], model.network.config.heads
     for one in sentences:
         trace = model.trace([Request(model.card.name, one.text, target=one.tree)])[0]
         attention = trace.maps[SITE]
-        openings = openings_of(one.tree, trace.fields[attention.memory], attention.grid.max_width)
-        hits.append(span_hits(attention, openings))
+        openings = list_openings(one.tree, trace.fields[attention.memory], attention.grid.max_width)
+        hits.append(count_span_hits(attention, openings))
         shares = [item_shares(attention, attention.layers - 1, head) for head in range(heads)]
         bits.append([query_dependence(shares_TM)[0] for shares_TM in shares])
     return reduce(add, hits), np.mean(bits, axis=0)

@@ -16,15 +16,15 @@ import numpy as np
 from areaviz.cards.opening import Opening
 from areaviz.data.flickr8k import read_photos, read_pixels
 from areaviz.data.grounding import Box
-from areaviz.data.scenes import Scene, scenes_of
-from areaviz.evaluation.best_pointing import best_figures, pointing_choice
-from areaviz.evaluation.heads import card_heads
-from areaviz.evaluation.measure import Measured, Options, Place, check_chosen, pointing_head
-from areaviz.evaluation.opening import openings, pointing_opening
-from areaviz.evaluation.scene_words import KINDS, asked_words, right_words
+from areaviz.data.scenes import Scene, make_scenes
+from areaviz.evaluation.best_pointing import choose_pointing_opening, measure_best_pointing
+from areaviz.evaluation.heads import measure_heads_for_card
+from areaviz.evaluation.measure import Measured, Options, Place, check_chosen, choose_pointing_head
+from areaviz.evaluation.opening import choose_openings, make_pointing_opening
+from areaviz.evaluation.scene_words import KINDS, choose_tested_words, compute_share_of_right_words
 from areaviz.metrics.pointed_words import PointedWords
-from areaviz.metrics.pointing import FloatArray, middles_inside, pointing_figures
-from areaviz.metrics.translation import translation_scores
+from areaviz.metrics.pointing import FloatArray, compute_pointing_figures, find_centres_inside
+from areaviz.metrics.translation import score_translations
 from areaviz.models.network import PictureNetwork
 from areaviz.models.two_memories import SITES
 from areaviz.models.writing import BATCH, GenerationModel
@@ -58,7 +58,7 @@ def read_picture_pairs(pictures: str, split: str, data: Path, side: int) -> Pict
         FileNotFoundError: The photos are not in `data`.
     """
     if pictures == "scenes":
-        scenes = scenes_of(split)
+        scenes = make_scenes(split)
         made = [Picture.of("scene", scene.pixels(side)) for scene in scenes]
         english = [scene.english.text for scene in scenes]
         return PicturePairs(made, english, [scene.german.text for scene in scenes], scenes)
@@ -77,16 +77,16 @@ def evaluate_picture_translation(
     if card.pictures == "scenes":
         check_chosen(card, split)
     held = read_picture_pairs(card.pictures, split, data, network.encoder_config.side)
-    written = _written(model, held, options) if options.outputs else Measured({})
+    written = _write_translations(model, held, options) if options.outputs else Measured({})
     site = SITES["picture"]
-    first, attention = _attention(model, held, split)
+    first, attention = _measure_attention(model, held, split)
     heads: Mapping[str, Mapping[str, Any]] = {}
     opening: dict[str, Opening] = {}
     if split == "val" and options.traces:
-        heads = card_heads(model, _given(model, held)[: options.traces])
-        opening = openings(heads)
+        heads = measure_heads_for_card(model, _make_given_requests(model, held)[: options.traces])
+        opening = choose_openings(heads)
         if first is not None and first.pointing_head is not None:
-            opened = pointing_opening(heads[site], first.pointing_head)
+            opened = make_pointing_opening(heads[site], first.pointing_head)
             first = replace(opened, best=first.best)
     if split == "val" and first is not None:
         opening[site] = first
@@ -94,24 +94,25 @@ def evaluate_picture_translation(
     return replace(written, attention=measured, heads=heads, opening=opening)
 
 
-def _written(model: GenerationModel, held: PicturePairs, options: Options) -> Measured:
+def _write_translations(model: GenerationModel, held: PicturePairs, options: Options) -> Measured:
     """Translate in each condition and score the translations."""
-    seen = conditions(held.pictures)
+    seen = make_conditions(held.pictures)
     outputs = {
-        name: translate(model, held.sources, pictures, options) for name, pictures in seen.items()
+        name: translate_texts(model, held.sources, pictures, options)
+        for name, pictures in seen.items()
     }
     figures: dict[str, float | int | str] = {
-        **translation_scores(outputs[""], held.targets),
+        **score_translations(outputs[""], held.targets),
         "beam": options.beam,
     }
     for name in CONDITIONS[1:]:
-        figures[f"bleu{name}"] = translation_scores(outputs[name], held.targets)["bleu"]
+        figures[f"bleu{name}"] = score_translations(outputs[name], held.targets)["bleu"]
     if held.scenes:
-        figures |= _hidden_words(model, held.scenes, seen, options)
+        figures |= _score_hidden_words(model, held.scenes, seen, options)
     return Measured(figures, outputs=outputs[""])
 
 
-def _given(model: GenerationModel, held: PicturePairs) -> list[Request]:
+def _make_given_requests(model: GenerationModel, held: PicturePairs) -> list[Request]:
     """Return a request for every example, with its picture and its translation given."""
     examples = zip(held.sources, held.pictures, held.targets, strict=True)
     return [
@@ -120,7 +121,7 @@ def _given(model: GenerationModel, held: PicturePairs) -> list[Request]:
     ]
 
 
-def translate(
+def translate_texts(
     model: GenerationModel, sources: Sequence[str], pictures: Seen, options: Options
 ) -> list[str]:
     """Return the translation of every text, each with its picture or without one."""
@@ -131,7 +132,7 @@ def translate(
     return model.outputs(requests)
 
 
-def conditions(pictures: Sequence[Picture]) -> Mapping[str, Seen]:
+def make_conditions(pictures: Sequence[Picture]) -> Mapping[str, Seen]:
     """Return the pictures of all examples in each of the conditions."""
     grey = Picture.of("grey", np.full((8, 8, 3), 128, np.uint8))
     return {
@@ -142,7 +143,7 @@ def conditions(pictures: Sequence[Picture]) -> Mapping[str, Seen]:
     }
 
 
-def _hidden_words(
+def _score_hidden_words(
     model: GenerationModel, scenes: Sequence[Scene], seen: Mapping[str, Seen], options: Options
 ) -> dict[str, float | int]:
     """Return how often the word that only the picture shows is right, in each condition.
@@ -151,12 +152,12 @@ def _hidden_words(
     """
     figures: dict[str, float | int] = {}
     for kind in KINDS:
-        asked = asked_words(scenes, kind)
+        asked = choose_tested_words(scenes, kind)
         sources = [one.source for one in asked]
         for name, pictures in seen.items():
             part = [pictures[one.number] for one in asked]
-            translations = translate(model, sources, part, options)
-            figures[f"{kind}{name}"] = right_words(translations, asked)
+            translations = translate_texts(model, sources, part, options)
+            figures[f"{kind}{name}"] = compute_share_of_right_words(translations, asked)
         figures[f"{kind}_sentences"] = len(asked)
     return figures
 
@@ -171,14 +172,14 @@ class Looked:
     share: FloatArray
 
 
-def _attention(
+def _measure_attention(
     model: GenerationModel, held: PicturePairs, split: str
 ) -> tuple[Opening | None, dict[str, float]]:
     """Return the opening with the heads that point best, and the measures of attention.
 
     Without boxes, the opening is None. "val" chooses the heads.
     """
-    looked = list(passes(model, held))
+    looked = list(iterate_passes(model, held))
     figures = {"picture_share": float(np.mean(np.concatenate([one.share for one in looked])))}
     if not held.scenes:
         return None, figures
@@ -187,24 +188,28 @@ def _attention(
     measured: dict[Place, dict[str, float]] = {}
     for layer in range(config.layers):
         for head in range(config.heads):
-            rows = _rows(looked, held.scenes, grid, layer, head)
-            measured[layer, head] = pointing_figures(rows)
-    place = pointing_head(model.card, split, measured)
-    blank = list(passes(model.untrained(), held))
-    untrained = pointing_figures(_rows(blank, held.scenes, grid, *place))
-    words = _pointed(looked, held.scenes, grid)
-    first = pointing_choice(model.card, SITES["picture"], place, words, split)
+            rows = _iterate_rows(looked, held.scenes, grid, layer, head)
+            measured[layer, head] = compute_pointing_figures(rows)
+    place = choose_pointing_head(model.card, split, measured)
+    blank = list(iterate_passes(model.untrained(), held))
+    untrained = compute_pointing_figures(_iterate_rows(blank, held.scenes, grid, *place))
+    words = _collect_pointed_words(looked, held.scenes, grid)
+    first = choose_pointing_opening(model.card, SITES["picture"], place, words, split)
     figures |= measured[place]
     figures |= {f"{name}_untrained": untrained[name] for name in ("pointing", "mass")}
-    figures |= best_figures(
-        "pointing", words, _pointed(blank, held.scenes, grid), first.best, measured[place]
+    figures |= measure_best_pointing(
+        "pointing",
+        words,
+        _collect_pointed_words(blank, held.scenes, grid),
+        first.best,
+        measured[place],
     )
     return first, figures
 
 
-def passes(model: GenerationModel, held: PicturePairs) -> Iterator[Looked]:
+def iterate_passes(model: GenerationModel, held: PicturePairs) -> Iterator[Looked]:
     """Yield the attention on every example with its true picture."""
-    requests = _given(model, held)
+    requests = _make_given_requests(model, held)
     for first in range(0, len(requests), BATCH):
         part = requests[first : first + BATCH]
         run = model.attend(part)
@@ -218,18 +223,20 @@ def passes(model: GenerationModel, held: PicturePairs) -> Iterator[Looked]:
             yield Looked(weights_BLHTA[row, :, :, :length], share_BT[row, :length])
 
 
-def _pointed(looked: Iterable[Looked], scenes: Sequence[Scene], grid: AreaGrid) -> PointedWords:
+def _collect_pointed_words(
+    looked: Iterable[Looked], scenes: Sequence[Scene], grid: AreaGrid
+) -> PointedWords:
     """Return the cells of each German word for an object in all heads, and which are in its box."""
     found = []
     for one, scene in zip(looked, scenes, strict=True):
         known = scene.german_grounded.boxes
-        right = [middles_inside(grid, boxes) for _, boxes in known]
+        right = [find_centres_inside(grid, boxes) for _, boxes in known]
         queries = [place for place, _ in known]
         found.append(PointedWords.of(coverage(one.weights, grid), queries, np.array(right)))
     return PointedWords.joined(found)
 
 
-def _rows(
+def _iterate_rows(
     looked: Iterable[Looked], scenes: Sequence[Scene], grid: AreaGrid, layer: int, head: int
 ) -> Iterator[tuple[FloatArray, AreaGrid, Sequence[Box]]]:
     """Yield the weights of each German word for an object in one head, the areas, and its box."""

@@ -12,7 +12,13 @@ import torch
 from torch import Tensor
 
 from areaviz.attention.interventions import UNCHANGED
-from areaviz.data.points import PointSets, around, held_out, signed_area, tour_length
+from areaviz.data.points import (
+    PointSets,
+    compute_signed_area,
+    draw_held_out_sets,
+    measure_tour_length,
+    order_around_mean,
+)
 from areaviz.evaluation.measure import Measured, Options
 from areaviz.models.point_batches import PointBatch, as_read, point_batch
 from areaviz.models.pointer import PointerNetwork, invalid_choices_mask
@@ -32,20 +38,22 @@ def evaluate_points(model: PointingModel, data: Path, split: str, options: Optio
     kind = model.network.config.kind
     figures: dict[str, float] = {}
     for size in SIZES:
-        sets = held_out(kind, split, size)
+        sets = draw_held_out_sets(kind, split, size)
         answers = own_answers(model, sets, options.beam)
-        measured = compared(kind, sets, answers)
+        measured = compare_answers(kind, sets, answers)
         figures |= {f"{name}_{size}": value for name, value in measured.items()}
         if size == SIZES[-1]:
             figures |= {**measured, "sets": len(sets)}
-    attention = attention_figures(model, held_out(kind, "val", size), held_out(kind, split, size))
+    attention = measure_attention(
+        model, draw_held_out_sets(kind, "val", size), draw_held_out_sets(kind, split, size)
+    )
     return Measured(figures, {f"pointer, {split}": attention})
 
 
 def own_answers(model: PointingModel, sets: PointSets, beam: int) -> list[list[int]]:
     """Return the model's answers as point numbers of each set."""
     read = PointSets(*as_read(sets))
-    order_BN = around(sets.points)
+    order_BN = order_around_mean(sets.points)
     answers: list[list[int]] = []
     for first in range(0, len(sets), AT_ONCE):
         found = model.answer(read.points[first : first + AT_ONCE], beam, UNCHANGED)
@@ -54,7 +62,7 @@ def own_answers(model: PointingModel, sets: PointSets, beam: int) -> list[list[i
     return answers
 
 
-def compared(kind: str, sets: PointSets, answers: list[list[int]]) -> dict[str, float]:
+def compare_answers(kind: str, sets: PointSets, answers: list[list[int]]) -> dict[str, float]:
     """Compare answers with the exact ones.
 
     Returns:
@@ -68,16 +76,16 @@ def compared(kind: str, sets: PointSets, answers: list[list[int]]) -> dict[str, 
         right += answer == wanted
         if kind == "tour":
             is_whole = sorted(answer) == list(range(len(points_N2)))
-            own += tour_length(points_N2, answer) if is_whole else np.inf
-            best += tour_length(points_N2, wanted)
+            own += measure_tour_length(points_N2, answer) if is_whole else np.inf
+            best += measure_tour_length(points_N2, wanted)
         else:
-            own += abs(signed_area(points_N2[answer]))
-            best += abs(signed_area(points_N2[wanted]))
+            own += abs(compute_signed_area(points_N2[answer]))
+            best += abs(compute_signed_area(points_N2[wanted]))
     name = "ratio" if kind == "tour" else "area"
     return {"right": right / len(sets), name: own / best}
 
 
-def attention_figures(model: PointingModel, known: PointSets, sets: PointSets) -> dict[str, float]:
+def measure_attention(model: PointingModel, known: PointSets, sets: PointSets) -> dict[str, float]:
     """Return how often the heaviest point is right, at steps where more than one can follow.
 
     "hit" is compared with a random point of those that can follow, with the place that is most
@@ -86,24 +94,24 @@ def attention_figures(model: PointingModel, known: PointSets, sets: PointSets) -
     for equal weights, 1 for weights on no common point.
     """
     batch = point_batch(sets, model.device)
-    free_BT, share_BT = _free(model.network, batch)
-    hit_BT, weights_BTN = _hits(model.network, batch)
-    before_BT, _ = _hits(model.untrained().network, batch)
-    position_T = _commonest(point_batch(known, model.device))
+    free_BT, share_BT = _find_free_steps(model.network, batch)
+    hit_BT, weights_BTN = _find_hits(model.network, batch)
+    before_BT, _ = _find_hits(model.untrained().network, batch)
+    position_T = _find_commonest_places(point_batch(known, model.device))
     position_BT = batch.answers_BT == position_T
     apart_BT = (weights_BTN - weights_BTN.roll(1, 0)).abs().sum(2) / 2
     both_BT = free_BT & free_BT.roll(1, 0)
     return {
-        "hit": _mean(hit_BT, free_BT),
-        "hit_uniform": _mean(share_BT, free_BT),
-        "hit_position": _mean(position_BT, free_BT),
-        "hit_untrained": _mean(before_BT, free_BT),
-        "change with the set": _mean(apart_BT, both_BT),
+        "hit": _average_where(hit_BT, free_BT),
+        "hit_uniform": _average_where(share_BT, free_BT),
+        "hit_position": _average_where(position_BT, free_BT),
+        "hit_untrained": _average_where(before_BT, free_BT),
+        "change with the set": _average_where(apart_BT, both_BT),
     }
 
 
 @torch.inference_mode()
-def _hits(network: PointerNetwork, batch: PointBatch) -> tuple[Tensor, Tensor]:
+def _find_hits(network: PointerNetwork, batch: PointBatch) -> tuple[Tensor, Tensor]:
     """Return whether the heaviest point is right [B, T], and all weights [B, T, N].
 
     The answers are given.
@@ -112,7 +120,7 @@ def _hits(network: PointerNetwork, batch: PointBatch) -> tuple[Tensor, Tensor]:
     return log_BTN.argmax(2) == batch.answers_BT, log_BTN.exp()
 
 
-def _free(network: PointerNetwork, batch: PointBatch) -> tuple[Tensor, Tensor]:
+def _find_free_steps(network: PointerNetwork, batch: PointBatch) -> tuple[Tensor, Tensor]:
     """Return the steps where several points can follow, and one over their number: [B, T] each."""
     points = batch.points_BN2.shape[1]
     banned_BTN = invalid_choices_mask(batch.answers_BT.clamp_min(0), points, network.config)
@@ -120,7 +128,7 @@ def _free(network: PointerNetwork, batch: PointBatch) -> tuple[Tensor, Tensor]:
     return (open_BT > 1) & (batch.answers_BT >= 0), 1 / open_BT.clamp_min(1)
 
 
-def _commonest(batch: PointBatch) -> Tensor:
+def _find_commonest_places(batch: PointBatch) -> Tensor:
     """Return the place that is most often right at every step: int64 [T]."""
     found = []
     for answers_B in batch.answers_BT.unbind(1):
@@ -129,5 +137,5 @@ def _commonest(batch: PointBatch) -> Tensor:
     return torch.stack(found)
 
 
-def _mean(values_BT: Tensor, where_BT: Tensor) -> float:
+def _average_where(values_BT: Tensor, where_BT: Tensor) -> float:
     return float(values_BT[where_BT].float().mean())

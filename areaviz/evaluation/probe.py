@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.evaluation.contrast import Contrast
-from areaviz.metrics.words import visible_items
+from areaviz.metrics.words import count_visible_items
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Change, Weigh
@@ -71,7 +71,7 @@ class TooFew(InputError):
     """Raised if an input does not have more items or areas than each query is to lose."""
 
 
-def probed(trace: Trace, probe: Probe) -> AttentionMap:
+def get_probed_map(trace: Trace, probe: Probe) -> AttentionMap:
     """Return the map of a trace that is measured.
 
     Raises:
@@ -103,9 +103,11 @@ def probed(trace: Trace, probe: Probe) -> AttentionMap:
     return attention
 
 
-def losing_queries(trace: Trace, attention: AttentionMap, probe: Probe) -> npt.NDArray[np.bool_]:
+def find_losing_queries(
+    trace: Trace, attention: AttentionMap, probe: Probe
+) -> npt.NDArray[np.bool_]:
     """Return whether each query sees more items or areas than it is to lose: bool [Q]."""
-    seen_Q = visible_items(attention, trace.fields[attention.memory])
+    seen_Q = count_visible_items(attention, trace.fields[attention.memory])
     if attention.memory != "history":
         return np.ones(len(seen_Q), np.bool_)
     if probe.unit == "area":
@@ -115,7 +117,7 @@ def losing_queries(trace: Trace, attention: AttentionMap, probe: Probe) -> npt.N
     return more_Q
 
 
-def pointed(attention: AttentionMap, probe: Probe) -> IntArray:
+def find_top_choices(attention: AttentionMap, probe: Probe) -> IntArray:
     """Return the top k of each query, heaviest first: int64 [Q, K].
 
     Of equal values, the first comes first.
@@ -129,7 +131,7 @@ def pointed(attention: AttentionMap, probe: Probe) -> IntArray:
     return order
 
 
-def by_chance(
+def draw_random_choices(
     trace: Trace, attention: AttentionMap, probe: Probe, queries: Sequence[int]
 ) -> list[IntArray]:
     """Draw random items, or areas of the same shapes, for some queries: one array [Q, K] per draw.
@@ -137,8 +139,8 @@ def by_chance(
     They are among those that the query sees; other queries have -1. Queries that a word and a foil
     share get the same draws.
     """
-    pointed_QK, found = pointed(attention, probe), []
-    seen_Q = visible_items(attention, trace.fields[attention.memory]).tolist()
+    pointed_QK, found = find_top_choices(attention, probe), []
+    seen_Q = count_visible_items(attention, trace.fields[attention.memory]).tolist()
     for draw in range(probe.draws):
         rng = np.random.default_rng((probe.seed, draw))
         drawn_QK = np.full_like(pointed_QK, -1)
@@ -146,12 +148,16 @@ def by_chance(
             if probe.unit == "item":
                 drawn_QK[query] = rng.choice(seen_Q[query], probe.k, replace=False)
             else:
-                drawn_QK[query] = _alike(pointed_QK[query], attention.grid, seen_Q[query], rng)
+                drawn_QK[query] = _draw_areas_alike(
+                    pointed_QK[query], attention.grid, seen_Q[query], rng
+                )
         found.append(drawn_QK)
     return found
 
 
-def _alike(areas_K: IntArray, grid: AreaGrid, seen: int, rng: np.random.Generator) -> IntArray:
+def _draw_areas_alike(
+    areas_K: IntArray, grid: AreaGrid, seen: int, rng: np.random.Generator
+) -> IntArray:
     """Draw the same number of areas of each shape, anywhere among the first `seen` items."""
     shapes = [(area.height, area.width) for area in map(grid.area, areas_K.tolist())]
     drawn = []
@@ -163,7 +169,7 @@ def _alike(areas_K: IntArray, grid: AreaGrid, seen: int, rng: np.random.Generato
     return np.concatenate(drawn)
 
 
-def losses(
+def make_loss_changes(
     attention: AttentionMap, probe: Probe, chosen_QK: IntArray, queries: Sequence[int], keep: bool
 ) -> tuple[Change, ...]:
     """Return changes that take the chosen items or areas from some queries.

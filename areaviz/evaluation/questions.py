@@ -33,20 +33,20 @@ class Readings:
 def evaluate_questions(model: AnsweringModel, data: Path, split: str, _: Options) -> Measured:
     """Measure a memory network on "val" or "test" of bAbI, over all tasks."""
     questions = read_questions(data, split)
-    found = readings(model.network, questions, model.device)
+    found = answer_questions(model.network, questions, model.device)
     shares: dict[int, list[bool]] = {}
     for number, question in enumerate(questions):
         shares.setdefault(question.task, []).append(found.right[number])
     figures = {f"qa{task}": sum(one) / len(one) for task, one in sorted(shares.items())}
     right = sum(figures.values()) / len(figures)
     known = read_questions(data, "val")
-    attention = attention_figures(model, known, questions, found)
+    attention = measure_attention(model, known, questions, found)
     counted = {"right": right, **figures, "questions": len(questions)}
     return Measured(counted, {f"hops, {split}": attention})
 
 
 @torch.inference_mode()
-def readings(
+def answer_questions(
     network: MemoryNetwork, questions: Sequence[Question], device: torch.device
 ) -> Readings:
     """Answer questions, and return the results."""
@@ -62,7 +62,7 @@ def readings(
     return found
 
 
-def attention_figures(
+def measure_attention(
     model: AnsweringModel,
     known: Sequence[Question],
     questions: Sequence[Question],
@@ -77,25 +77,30 @@ def attention_figures(
     about the same facts: 0 for equal weights, 1 for weights on no common fact.
     """
     hops, device = model.network.config.hops, model.device
-    gold = [_latest_gold(one, model.network.config.most_facts) for one in questions]
-    before = readings(model.untrained().network, questions, device)
-    ages_KM = _by_age(readings(model.network, known, device), model.network.config.most_facts)
-    by_age = {number: _of_age(ages_KM, one.shape[1]) for number, one in found.weights.items()}
+    gold = [_find_latest_gold_facts(one, model.network.config.most_facts) for one in questions]
+    before = answer_questions(model.untrained().network, questions, device)
+    ages_KM = _average_weight_by_age(
+        answer_questions(model.network, known, device), model.network.config.most_facts
+    )
+    by_age = {
+        number: _expand_weights_by_age(ages_KM, one.shape[1])
+        for number, one in found.weights.items()
+    }
     figures = {}
     for hop in range(hops):
         tops = {number: one[hop].argmax() for number, one in found.weights.items()}
         figures[f"hit, hop {hop + 1}"] = float(
             np.mean([int(tops[number]) in gold[number] for number in tops if gold[number]])
         )
-    figures["hit"] = covered(found.weights, gold)
-    figures["hit_uniform"] = _by_chance(found.weights, gold)
-    figures["hit_position"] = covered(by_age, gold)
-    figures["hit_untrained"] = covered(before.weights, gold)
-    figures["change with the question"] = _change(model, questions, found)
+    figures["hit"] = compute_covered_share(found.weights, gold)
+    figures["hit_uniform"] = _compute_random_share(found.weights, gold)
+    figures["hit_position"] = compute_covered_share(by_age, gold)
+    figures["hit_untrained"] = compute_covered_share(before.weights, gold)
+    figures["change with the question"] = _measure_change(model, questions, found)
     return figures
 
 
-def covered(weights: dict[int, Tensor], gold: Sequence[set[int]]) -> float:
+def compute_covered_share(weights: dict[int, Tensor], gold: Sequence[set[int]]) -> float:
     """Return the mean share of a question's gold facts that are the heaviest of some hop."""
     shares = []
     for number, weights_KM in weights.items():
@@ -105,8 +110,8 @@ def covered(weights: dict[int, Tensor], gold: Sequence[set[int]]) -> float:
     return float(np.mean(shares))
 
 
-def _by_chance(weights: dict[int, Tensor], gold: Sequence[set[int]]) -> float:
-    """Return the value of `covered` if the hops read distinct random facts."""
+def _compute_random_share(weights: dict[int, Tensor], gold: Sequence[set[int]]) -> float:
+    """Return the value of `compute_covered_share` if the hops read distinct random facts."""
     shares = []
     for number, weights_KM in weights.items():
         if gold[number]:
@@ -115,13 +120,13 @@ def _by_chance(weights: dict[int, Tensor], gold: Sequence[set[int]]) -> float:
     return float(np.mean(shares))
 
 
-def _latest_gold(question: Question, most: int) -> set[int]:
+def _find_latest_gold_facts(question: Question, most: int) -> set[int]:
     """Return the gold facts among those that are read."""
     dropped = max(0, len(question.facts) - most)
     return {fact - dropped for fact in question.gold if fact >= dropped}
 
 
-def _by_age(found: Readings, most: int) -> Tensor:
+def _average_weight_by_age(found: Readings, most: int) -> Tensor:
     """Return the mean weight of facts of each age in every hop, the latest first: [K, most]."""
     hops = next(iter(found.weights.values())).shape[0]
     totals_KM, counts_M = torch.zeros(hops, most), torch.zeros(most)
@@ -132,17 +137,17 @@ def _by_age(found: Readings, most: int) -> Tensor:
     return totals_KM / counts_M.clamp_min(1)
 
 
-def _of_age(ages_KM: Tensor, facts: int) -> Tensor:
+def _expand_weights_by_age(ages_KM: Tensor, facts: int) -> Tensor:
     """Return the weights of `facts` facts by their age alone, the oldest first."""
     return ages_KM[:, :facts].flip(1)
 
 
-def _change(model: AnsweringModel, questions: Sequence[Question], found: Readings) -> float:
+def _measure_change(model: AnsweringModel, questions: Sequence[Question], found: Readings) -> float:
     """Return the mean distance of weights from those under the next question on the same facts."""
     swapped = []
     for one, other in zip(questions, (*questions[1:], questions[0]), strict=True):
         swapped.append(replace(one, text=other.text))
-    under = readings(model.network, swapped, model.device)
+    under = answer_questions(model.network, swapped, model.device)
     apart = []
     for number, (one, other) in enumerate(zip(questions, swapped, strict=True)):
         if one.text != other.text:

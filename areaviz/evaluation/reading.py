@@ -13,14 +13,14 @@ from typing import Any
 import torch
 from torch.nn import functional as F
 
-from areaviz.data.batches import buckets, pad, shifted
-from areaviz.data.multi30k import captions
+from areaviz.data.batches import group_by_length, pad_rows, shift_targets
+from areaviz.data.multi30k import read_captions
 from areaviz.data.tokenizer import PAD, START
-from areaviz.evaluation.heads import card_heads, of_head
+from areaviz.evaluation.heads import get_figures_of_head, measure_heads_for_card
 from areaviz.evaluation.measure import Measured, Options
-from areaviz.evaluation.opening import AT_LEAST, openings
-from areaviz.evaluation.spans import heads_beside_untrained, spans_beside_untrained
-from areaviz.metrics.head_choice import span_head
+from areaviz.evaluation.opening import AT_LEAST, choose_openings
+from areaviz.evaluation.spans import compare_spans, measure_heads_at_places
+from areaviz.metrics.head_choice import choose_span_head
 from areaviz.metrics.ngrams import NGrams
 from areaviz.models.language_model import LanguageModel
 from areaviz.models.text_decoder import SITE
@@ -48,19 +48,19 @@ def evaluate_reading(model: LanguageModel, data: Path, split: str, options: Opti
         raise InputError(
             f'Measure the split "val" first: the head is chosen on it, not on "{split}".'
         )
-    texts = captions(data, split)
-    figures = text_figures(model, texts, captions(data, "train")) if options.outputs else {}
+    texts = read_captions(data, split)
+    figures = measure_texts(model, texts, read_captions(data, "train")) if options.outputs else {}
     if not options.traces:
         return Measured(figures)
     requests = [Request(model.card.name, text, target="") for text in texts[: options.traces]]
     if split == "val":
-        heads = card_heads(model, requests)
-        chosen = {f"{SPANS}, val": _spans(heads[SITE])}
-        return Measured(figures, chosen, heads=heads, opening=openings(heads))
-    return Measured(figures, _on_test(model, requests))
+        heads = measure_heads_for_card(model, requests)
+        chosen = {f"{SPANS}, val": _get_span_figures(heads[SITE])}
+        return Measured(figures, chosen, heads=heads, opening=choose_openings(heads))
+    return Measured(figures, _measure_on_test(model, requests))
 
 
-def text_figures(
+def measure_texts(
     model: LanguageModel, texts: Sequence[str], train: Sequence[str]
 ) -> dict[str, Any]:
     """Return the probability of texts, piece by piece including the end of each.
@@ -74,7 +74,7 @@ def text_figures(
     rows = [model.tokenizer.ids(text) for text in texts]
     known = [model.tokenizer.ids(text) for text in train]
     pieces, characters = sum(map(len, rows)), sum(map(len, texts))
-    nats = _nats(model, rows)
+    nats = _compute_loss_nats(model, rows)
     found: dict[str, Any] = {
         "perplexity": math.exp(nats / pieces),
         "bits_a_character": nats / math.log(2) / characters,
@@ -82,46 +82,48 @@ def text_figures(
     for name, order in COUNTED.items():
         counted = NGrams.count(known, order, len(model.tokenizer), START)
         found[name] = math.exp(counted.nats(rows) / pieces)
-    found["untrained"] = math.exp(_nats(model.untrained(), rows) / pieces)
+    found["untrained"] = math.exp(_compute_loss_nats(model.untrained(), rows) / pieces)
     found["of_bigram"] = found["perplexity"] / found["bigram"]
     return {**found, "captions": len(texts), "pieces": pieces}
 
 
 @torch.inference_mode()
-def _nats(model: LanguageModel, rows: Sequence[list[int]]) -> float:
+def _compute_loss_nats(model: LanguageModel, rows: Sequence[list[int]]) -> float:
     """Return the negative log-likelihood that a model gives to rows of ids, in nats."""
     total = 0.0
-    for group in buckets([(row, row) for row in rows], BATCH_TOKENS, None):
-        target_BT = pad([rows[index] for index in group]).to(model.device)
-        logits_BTV = model.network(shifted(target_BT)).float()
+    for group in group_by_length([(row, row) for row in rows], BATCH_TOKENS, None):
+        target_BT = pad_rows([rows[index] for index in group]).to(model.device)
+        logits_BTV = model.network(shift_targets(target_BT)).float()
         total += F.cross_entropy(
             logits_BTV.flatten(0, 1), target_BT.flatten(), ignore_index=PAD, reduction="sum"
         ).item()
     return total
 
 
-def _on_test(model: LanguageModel, requests: Sequence[Request]) -> dict[str, dict[str, float]]:
+def _measure_on_test(
+    model: LanguageModel, requests: Sequence[Request]
+) -> dict[str, dict[str, float]]:
     """Return the figures of all heads together, and of the one that "val" chose."""
-    together = spans_beside_untrained(model, requests)
+    together = compare_spans(model, requests)
     known = model.card.heads[SITE]
-    place = _span_place(known)
-    spans = heads_beside_untrained(model, requests, {SITE: place})[SITE]
+    place = _find_span_place(known)
+    spans = measure_heads_at_places(model, requests, {SITE: place})[SITE]
     if place is not None:
         spans["dependence_untrained"] = known["dependence_untrained"]
     found = {**together, SPANS: spans}
     return {name: {**values, "captions": len(requests)} for name, values in found.items()}
 
 
-def _spans(figures: Mapping[str, Any]) -> dict[str, float]:
+def _get_span_figures(figures: Mapping[str, Any]) -> dict[str, float]:
     """Return the validation figures of the head whose heaviest areas are spans most often."""
-    place = _span_place(figures)
-    return {"multi_share": 0.0} if place is None else of_head(figures, place)
+    place = _find_span_place(figures)
+    return {"multi_share": 0.0} if place is None else get_figures_of_head(figures, place)
 
 
-def _span_place(figures: Mapping[str, Any]) -> tuple[int, int] | None:
+def _find_span_place(figures: Mapping[str, Any]) -> tuple[int, int] | None:
     """Return the layer and head whose heaviest areas are spans most often on validation, or None.
 
     It depends more on its query than any head of the untrained network.
     """
-    found = span_head(figures, figures["dependence_untrained"], (AT_LEAST, 1.0), words=False)
+    found = choose_span_head(figures, figures["dependence_untrained"], (AT_LEAST, 1.0), words=False)
     return None if found is None else (found.layer, found.head)

@@ -26,20 +26,20 @@ class Asked:
     word: str
 
 
-def asked_words(scenes: Sequence[Scene], kind: str) -> list[Asked]:
+def choose_tested_words(scenes: Sequence[Scene], kind: str) -> list[Asked]:
     """Return the tested word of each scene, for a kind of `KINDS`.
 
     Scenes without such a word are left out.
     """
     found = []
     for number, scene in enumerate(scenes):
-        one = _asked(number, scene, kind)
+        one = _choose_tested_word(number, scene, kind)
         if one is not None:
             found.append(one)
     return found
 
 
-def right_words(translations: Sequence[str], asked: Sequence[Asked]) -> float:
+def compute_share_of_right_words(translations: Sequence[str], asked: Sequence[Asked]) -> float:
     """Return the share of translations with the right word in its place, 0 to 1."""
     right = 0
     for text, one in zip(translations, asked, strict=True):
@@ -47,7 +47,7 @@ def right_words(translations: Sequence[str], asked: Sequence[Asked]) -> float:
     return right / len(asked)
 
 
-def _asked(number: int, scene: Scene, kind: str) -> Asked | None:
+def _choose_tested_word(number: int, scene: Scene, kind: str) -> Asked | None:
     """Return the word of a scene's first suitable object, or of the last if `number` is even."""
     things = []
     for index, spoken in enumerate(scene.spoken):
@@ -59,11 +59,11 @@ def _asked(number: int, scene: Scene, kind: str) -> Asked | None:
     word = "colour" if kind == "colour" else "noun"
     source = scene.english
     if kind != "ambiguous":
-        source = source.masked(_place(source, thing, word))
-    place = _place(scene.german, thing, word)
+        source = source.masked(_find_place(source, thing, word))
+    place = _find_place(scene.german, thing, word)
     return Asked(number, source.text, place, scene.german.words[place])
 
 
-def _place(sentence: Sentence, thing: int, kind: str) -> int:
+def _find_place(sentence: Sentence, thing: int, kind: str) -> int:
     """Return the position in a sentence of the colour or the noun of an object."""
     return list(zip(sentence.objects, sentence.kinds, strict=True)).index((thing, kind))

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from areaviz.evaluation.heads import Traced, measure_heads, of_head, plain_figures
-from areaviz.metrics.spans import span_figures
+from areaviz.evaluation.heads import Traced, convert_figures, get_figures_of_head, measure_heads
+from areaviz.metrics.spans import measure_spans
 from areaviz.metrics.words import MEASURES
 from areaviz.trace.query import is_one_text, output_given
 from areaviz.trace.record import Trace
@@ -30,24 +30,23 @@ BESIDE_OF_HEAD = ("multi_share", "long_exact", "long_exact_lift")
 """Such figures of a single head."""
 
 
-def spans_beside_untrained(
-    model: Traced, requests: Sequence[Request]
-) -> dict[str, dict[str, float]]:
-    """Return the figures of `span_figures` by site, with those of the untrained network.
+def compare_spans(model: Traced, requests: Sequence[Request]) -> dict[str, dict[str, float]]:
+    """Measure the spans of a model by site, with those of its untrained network.
 
-    The figures of `BESIDE` have a second value with the suffix _untrained.
+    The figures are those of `areaviz.metrics.spans.measure_spans`. The figures of `BESIDE`
+    have a second value with the suffix _untrained.
     """
     given: list[Request] = []
 
     def written() -> Iterator[Trace]:
         for request in requests:
             trace = model.trace([request])[0]
-            given.append(_given(trace))
+            given.append(_make_given_request(trace))
             yield trace
 
-    trained = span_figures(written())
+    trained = measure_spans(written())
     blind = model.untrained()
-    untrained = span_figures(blind.trace([request])[0] for request in given)
+    untrained = measure_spans(blind.trace([request])[0] for request in given)
     found = {}
     for site, figures in trained.items():
         before = untrained.get(site, {})
@@ -56,14 +55,14 @@ def spans_beside_untrained(
     return found
 
 
-def _given(trace: Trace) -> Request:
+def _make_given_request(trace: Trace) -> Request:
     """Return a request that gives the output of a trace. A language model reads its text anyway."""
     if is_one_text(trace):
         return trace.request
     return replace(trace.request, target=output_given(trace))
 
 
-def heads_beside_untrained(
+def measure_heads_at_places(
     model: Traced, requests: Sequence[Request], places: Mapping[str, Place | None]
 ) -> dict[str, dict[str, Any]]:
     """Return the figures of one head by site, with those of the same head before training.
@@ -82,8 +81,8 @@ def heads_beside_untrained(
         if place is None:
             found[site] = {"multi_share": 0.0}
             continue
-        before = of_head(plain_figures(untrained[site]), place)
-        found[site] = of_head(plain_figures(trained[site]), place)
+        before = get_figures_of_head(convert_figures(untrained[site]), place)
+        found[site] = get_figures_of_head(convert_figures(trained[site]), place)
         for name in BESIDE_OF_HEAD:
             if name in before:
                 found[site][f"{name}_untrained"] = before[name]

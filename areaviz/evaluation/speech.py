@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.data.spoken_digits import Recordings, Utterance, joined, read_recordings
-from areaviz.evaluation.best_pointing import MOMENTS, best_figures, moment_choice
+from areaviz.data.spoken_digits import Recordings, Utterance, join_recordings, read_recordings
+from areaviz.evaluation.best_pointing import MOMENTS, choose_moment_opening, measure_best_pointing
 from areaviz.evaluation.measure import Measured, Options
-from areaviz.metrics.heads import diagonal_dependence
+from areaviz.metrics.heads import compute_diagonal_dependence
 from areaviz.metrics.pointed_words import PointedWords
-from areaviz.metrics.speech import boundary_hits, error_rate, items_inside
+from areaviz.metrics.speech import compute_error_rate, find_boundary_hits, find_items_inside
 from areaviz.models.listener import SAMPLES_AN_ITEM
 from areaviz.models.recurrent import SITE
 from areaviz.models.writing import GenerationModel
@@ -41,23 +41,27 @@ def evaluate_speech(model: GenerationModel, data: Path, split: str, options: Opt
     Attention is measured on the spoken digits, given one after the other.
     """
     recordings = read_recordings(data, split)
-    strings = drawn(recordings, 2, STRINGS, COUNTS, REPEATS)
-    weights = looks(model, strings)
+    strings = draw_strings(recordings, 2, STRINGS, COUNTS, REPEATS)
+    weights = trace_weights(model, strings)
     written = Measured({})
     if options.outputs:
-        long = drawn(recordings, 3, LONG_STRINGS, LONG_COUNTS, LONG_REPEATS)
-        written = _written(model, strings, long, hit_share(weights, strings), options)
-    known = drawn(read_recordings(data, "val"), 4, STRINGS, COUNTS, REPEATS)
-    attention = attention_figures(model, weights, strings, known)
-    words = pointed(weights, strings)
-    opening = moment_choice(model.card, SITE, words, split, "digits of validation strings")
+        long = draw_strings(recordings, 3, LONG_STRINGS, LONG_COUNTS, LONG_REPEATS)
+        written = _write_transcripts(
+            model, strings, long, compute_hit_share(weights, strings), options
+        )
+    known = draw_strings(read_recordings(data, "val"), 4, STRINGS, COUNTS, REPEATS)
+    attention = measure_attention(model, weights, strings, known)
+    words = collect_pointed_words(weights, strings)
+    opening = choose_moment_opening(model.card, SITE, words, split, "digits of validation strings")
     if SITE in opening:
-        blank = pointed(looks(model.untrained(), strings), strings)
-        attention |= best_figures("hit", words, blank, opening[SITE].best, attention, MOMENTS)
+        blank = collect_pointed_words(trace_weights(model.untrained(), strings), strings)
+        attention |= measure_best_pointing(
+            "hit", words, blank, opening[SITE].best, attention, MOMENTS
+        )
     return replace(written, attention={f"{SITE}, {split}": attention}, opening=opening)
 
 
-def _written(
+def _write_transcripts(
     model: GenerationModel,
     strings: Sequence[Utterance],
     long: Sequence[Utterance],
@@ -65,72 +69,79 @@ def _written(
     options: Options,
 ) -> Measured:
     """Transcribe strings and longer ones, and score the transcripts; `hit` is of the strings."""
-    written, written_long = heard(model, strings, options), heard(model, long, options)
+    written, written_long = (
+        transcribe_strings(model, strings, options),
+        transcribe_strings(model, long, options),
+    )
     figures = {
-        "error": error_rate(written, [one.text for one in strings]),
+        "error": compute_error_rate(written, [one.text for one in strings]),
         "hit": hit,
-        "long_error": error_rate(written_long, [one.text for one in long]),
-        "long_hit": hit_share(looks(model, long), long),
+        "long_error": compute_error_rate(written_long, [one.text for one in long]),
+        "long_hit": compute_hit_share(trace_weights(model, long), long),
         "strings": len(strings),
         "digits": sum(len(one.text) for one in strings),
     }
     return Measured(figures, outputs=written)
 
 
-def drawn(
+def draw_strings(
     recordings: Recordings, seed: int, strings: int, counts: tuple[int, int], repeats: float
 ) -> list[Utterance]:
     """Draw strings of digits that are the same for every model."""
     rng = np.random.default_rng(seed)
-    return [joined(recordings, rng, counts, repeats) for _ in range(strings)]
+    return [join_recordings(recordings, rng, counts, repeats) for _ in range(strings)]
 
 
-def heard(model: GenerationModel, strings: Sequence[Utterance], options: Options) -> list[str]:
+def transcribe_strings(
+    model: GenerationModel, strings: Sequence[Utterance], options: Options
+) -> list[str]:
     """Return the model's transcript of each string."""
     requests = []
     for one in strings:
-        request = Request(model.card.name, "", options.method, options.beam, sound=sound_of(one))
+        request = Request(model.card.name, "", options.method, options.beam, sound=make_sound(one))
         requests.append(request)
     return [text.strip() for text in model.outputs(requests)]
 
 
-def sound_of(utterance: Utterance) -> Sound:
+def make_sound(utterance: Utterance) -> Sound:
     """Return a string as the sound of a request."""
     samples = np.clip(np.round(utterance.samples * 32767), -32768, 32767)
     return Sound.of("joined", samples.astype(np.int16))
 
 
-def looks(model: GenerationModel, strings: Sequence[Utterance]) -> list[FloatArray]:
+def trace_weights(model: GenerationModel, strings: Sequence[Utterance]) -> list[FloatArray]:
     """Return the weights [T + 1, M] of each string's digits and of the end."""
     found: list[FloatArray] = []
     for first in range(0, len(strings), AT_ONCE):
         part = strings[first : first + AT_ONCE]
-        requests = [Request(model.card.name, "", sound=sound_of(o), target=o.text) for o in part]
+        requests = [Request(model.card.name, "", sound=make_sound(o), target=o.text) for o in part]
         weights_BTM = model.attend(requests).weights[SITE][0][:, 0].cpu().numpy()
         for weights_TM, one in zip(weights_BTM, part, strict=True):
             found.append(weights_TM[: len(one.text) + 1])
     return found
 
 
-def pointed(weights: Sequence[FloatArray], strings: Sequence[Utterance]) -> PointedWords:
+def collect_pointed_words(
+    weights: Sequence[FloatArray], strings: Sequence[Utterance]
+) -> PointedWords:
     """Return the items of every digit, and which of them overlap the digit."""
     found = []
     for weights_TM, one in zip(weights, strings, strict=True):
         items = weights_TM.shape[1]
-        right = [items_inside(bounds, items, SAMPLES_AN_ITEM) for bounds in one.bounds]
+        right = [find_items_inside(bounds, items, SAMPLES_AN_ITEM) for bounds in one.bounds]
         found.append(PointedWords.of(weights_TM[None, None], range(len(right)), np.array(right)))
     return PointedWords.joined(found)
 
 
-def hit_share(weights: Sequence[FloatArray], strings: Sequence[Utterance]) -> float:
+def compute_hit_share(weights: Sequence[FloatArray], strings: Sequence[Utterance]) -> float:
     """Return how often the heaviest item of a digit overlaps the samples in which it is spoken."""
     hits: list[bool] = []
     for weights_TM, one in zip(weights, strings, strict=True):
-        hits += boundary_hits(weights_TM, one.bounds, SAMPLES_AN_ITEM)
+        hits += find_boundary_hits(weights_TM, one.bounds, SAMPLES_AN_ITEM)
     return float(np.mean(hits))
 
 
-def attention_figures(
+def measure_attention(
     model: GenerationModel,
     weights: Sequence[FloatArray],
     strings: Sequence[Utterance],
@@ -143,17 +154,21 @@ def attention_figures(
     network. "dependence" is the bits of information that the item gives about the query, and
     "dependence_diagonal" the bits for digits at equal distances.
     """
-    untrained = looks(model.untrained(), strings)
+    untrained = trace_weights(model.untrained(), strings)
     mean_T = mean_times(known)
     digits = [rows_TM[: len(one.text)] for rows_TM, one in zip(weights, strings, strict=True)]
     bits = [query_dependence(weights_TM)[0] for weights_TM in digits]
-    ceiling = [diagonal_dependence(*weights_TM.shape) for weights_TM in digits]
+    ceiling = [compute_diagonal_dependence(*weights_TM.shape) for weights_TM in digits]
     return {
-        "hit": hit_share(weights, strings),
-        "hit_uniform": _uniform(strings),
-        "hit_diagonal": _placed(strings, lambda one, t: (t + 0.5) / len(one.text) * _long(one)),
-        "hit_position": _placed(strings, lambda one, t: mean_T[min(t, len(mean_T) - 1)]),
-        "hit_untrained": hit_share(untrained, strings),
+        "hit": compute_hit_share(weights, strings),
+        "hit_uniform": _compute_uniform_share(strings),
+        "hit_diagonal": _compute_hit_share_of_places(
+            strings, lambda one, t: (t + 0.5) / len(one.text) * _measure_length(one)
+        ),
+        "hit_position": _compute_hit_share_of_places(
+            strings, lambda one, t: mean_T[min(t, len(mean_T) - 1)]
+        ),
+        "hit_untrained": compute_hit_share(untrained, strings),
         "dependence": float(np.mean(bits)),
         "dependence_diagonal": float(np.mean(ceiling)),
     }
@@ -169,11 +184,11 @@ def mean_times(known: Sequence[Utterance]) -> list[float]:
     return found
 
 
-def _long(one: Utterance) -> float:
+def _measure_length(one: Utterance) -> float:
     return float(len(one.samples))
 
 
-def _uniform(strings: Sequence[Utterance]) -> float:
+def _compute_uniform_share(strings: Sequence[Utterance]) -> float:
     """Return the share of items that overlap a digit, which is the chance of a random item."""
     shares = []
     for one in strings:
@@ -184,7 +199,9 @@ def _uniform(strings: Sequence[Utterance]) -> float:
     return float(np.mean(shares))
 
 
-def _placed(strings: Sequence[Utterance], place: Callable[[Utterance, int], float]) -> float:
+def _compute_hit_share_of_places(
+    strings: Sequence[Utterance], place: Callable[[Utterance, int], float]
+) -> float:
     """Return how often the sample that `place` returns for a digit is inside the digit."""
     hits = []
     for one in strings:

@@ -12,16 +12,27 @@ from areaviz.cards.tasks import TASKS
 from areaviz.data.examples import Dataset
 from areaviz.data.multi30k import Pair
 from areaviz.data.word_links import read_linked
-from areaviz.evaluation.alignment import best_figures, choose_best, linked_maps
-from areaviz.evaluation.heads import card_heads, given_pairs, of_head, read_pairs
-from areaviz.evaluation.links import TEST, diagonal_rate, error_rates, link_figures, word_figures
+from areaviz.evaluation.alignment import choose_best, collect_linked_maps, measure_best_alignment
+from areaviz.evaluation.heads import (
+    get_figures_of_head,
+    make_requests_of_pairs,
+    measure_heads_for_card,
+    read_pairs,
+)
+from areaviz.evaluation.links import (
+    TEST,
+    compute_diagonal_error_rate,
+    compute_error_rates,
+    link_figures,
+    measure_word_spans,
+)
 from areaviz.evaluation.measure import Measured, Options
-from areaviz.evaluation.opening import linked_opening, openings
-from areaviz.evaluation.spans import heads_beside_untrained, spans_beside_untrained
-from areaviz.metrics.by_length import gains_by_length, length_figures
-from areaviz.metrics.head_choice import WANTED, span_head
+from areaviz.evaluation.opening import choose_linked_opening, choose_openings
+from areaviz.evaluation.spans import compare_spans, measure_heads_at_places
+from areaviz.metrics.by_length import compute_bleu_by_length, compute_gains_by_length
+from areaviz.metrics.head_choice import WANTED, choose_span_head
 from areaviz.metrics.linked import SITE
-from areaviz.metrics.translation import bleu_and_chrf, compare, translation_scores
+from areaviz.metrics.translation import compare_systems, compute_bleu_and_chrf, score_translations
 from areaviz.models.writing import GenerationModel
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
@@ -52,19 +63,19 @@ def evaluate_translation(
     if split != "val":
         _check_chosen(card, split, options, measures_heads and is_headline)
     pairs = read_pairs(card, data, split)
-    written = _written(model, pairs, split, options) if options.outputs else Measured({})
+    written = _write_translations(model, pairs, split, options) if options.outputs else Measured({})
     if not measures_heads or not (split == "val" or is_headline):
         return written
     chosen = pairs[: options.traces]
     if split == "val":
         linked = read_linked(data, "val")
-        heads = _heads(model, linked, chosen)
-        best = choose_best(linked_maps(model, linked), card.mechanism == "area")
-        first = replace(linked_opening(model, heads[SITE], linked), best=best)
-        opening = {**openings(heads), SITE: first}
-        spans = _chosen_spans(card, heads)
+        heads = _measure_heads(model, linked, chosen)
+        best = choose_best(collect_linked_maps(model, linked), card.mechanism == "area")
+        first = replace(choose_linked_opening(model, heads[SITE], linked), best=best)
+        opening = {**choose_openings(heads), SITE: first}
+        spans = _choose_span_figures(card, heads)
         return replace(written, heads=heads, attention=spans, opening=opening)
-    return replace(written, attention=_on_test(model, data, chosen))
+    return replace(written, attention=_measure_on_test(model, data, chosen))
 
 
 def _check_chosen(card: Card, split: str, options: Options, measures_heads: bool) -> None:
@@ -81,7 +92,7 @@ def _check_chosen(card: Card, split: str, options: Options, measures_heads: bool
         )
 
 
-def _written(
+def _write_translations(
     model: GenerationModel, pairs: Sequence[Pair], split: str, options: Options
 ) -> Measured:
     """Translate and score; on "val", choose the length penalty with the best BLEU."""
@@ -90,13 +101,13 @@ def _written(
     penalty = model.length_penalty
     if split == "val" and options.beam > 1:
         texts = model.outputs_by_penalty(requests, PENALTIES)
-        scores = [bleu_and_chrf(one, references)[0] for one in texts]
+        scores = [compute_bleu_and_chrf(one, references)[0] for one in texts]
         best = scores.index(max(scores))
         penalty, outputs = PENALTIES[best], texts[best]
     else:
         outputs = model.outputs(requests)
-    figures: dict[str, Any] = {**translation_scores(outputs, references), "beam": options.beam}
-    figures |= length_figures(outputs, references, sources)
+    figures: dict[str, Any] = {**score_translations(outputs, references), "beam": options.beam}
+    figures |= compute_bleu_by_length(outputs, references, sources)
     if options.beam == 1:
         return Measured(figures, outputs=outputs)
     figures["length_penalty"] = penalty
@@ -104,62 +115,64 @@ def _written(
     return Measured(figures, outputs=outputs, chosen=chosen)
 
 
-def _heads(
+def _measure_heads(
     model: GenerationModel, linked: Dataset, pairs: Sequence[Pair]
 ) -> dict[str, dict[str, Any]]:
     """Return the figures of every head on validation, with error rates on the linked captions."""
-    heads = card_heads(model, given_pairs(model.card, pairs))
-    rates = error_rates(model, linked)
+    heads = measure_heads_for_card(model, make_requests_of_pairs(model.card, pairs))
+    rates = compute_error_rates(model, linked)
     config = model.network.config
     heads[SITE]["aer"] = [
         [round(rates[layer, head], 4) for head in range(config.heads)]
         for layer in range(config.layers)
     ]
-    heads[SITE]["aer_diagonal"] = round(diagonal_rate(linked), 4)
+    heads[SITE]["aer_diagonal"] = round(compute_diagonal_error_rate(linked), 4)
     return heads
 
 
-def _chosen_spans(
+def _choose_span_figures(
     card: Card, heads: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, dict[str, float]]:
     """Return the validation figures of the head that shows spans best, at each site of `WANTED`."""
     found = {}
     for site in sorted(WANTED.keys() & heads.keys()):
-        place = span_place(card, heads, site)
+        place = choose_span_place(card, heads, site)
         found[f"{site}, spans, val"] = (
-            of_head(heads[site], place) if place else {"multi_share": 0.0}
+            get_figures_of_head(heads[site], place) if place else {"multi_share": 0.0}
         )
     return found
 
 
-def span_place(
+def choose_span_place(
     card: Card, heads: Mapping[str, Mapping[str, Any]], site: str
 ) -> tuple[int, int] | None:
     """Return the layer and head (from 0) that show spans best on validation, or None."""
     figures = heads[site]
     by_words = card.level == "character"
-    found = span_head(figures, figures["dependence_untrained"], WANTED[site], by_words)
+    found = choose_span_head(figures, figures["dependence_untrained"], WANTED[site], by_words)
     return (found.layer, found.head) if found else None
 
 
-def _on_test(model: GenerationModel, data: Path, pairs: Sequence[Pair]) -> dict[str, Any]:
+def _measure_on_test(model: GenerationModel, data: Path, pairs: Sequence[Pair]) -> dict[str, Any]:
     """Return all measures of attention on the headline split, for the heads that "val" chose."""
     card = model.card
     read = [Request(card.name, source) for source, _ in pairs]
-    together = spans_beside_untrained(model, read)
+    together = compare_spans(model, read)
     attention = {site: {**values, "sentences": len(pairs)} for site, values in together.items()}
-    places = {site: span_place(card, card.heads, site) for site in sorted(WANTED.keys() & together)}
-    spans = heads_beside_untrained(model, given_pairs(card, pairs), places)
+    places = {
+        site: choose_span_place(card, card.heads, site) for site in sorted(WANTED.keys() & together)
+    }
+    spans = measure_heads_at_places(model, make_requests_of_pairs(card, pairs), places)
     for site, entry in spans.items():
         if places[site]:
             entry["dependence_untrained"] = card.heads[site]["dependence_untrained"]
         attention[f"{site}, spans"] = entry | {"sentences": len(pairs)}
     attention[LINKS] = link_figures(model, data)
-    attention[LINKED_WORDS] = word_figures(model, card.heads[SITE], data)
+    attention[LINKED_WORDS] = measure_word_spans(model, card.heads[SITE], data)
     best = card.bests.get(SITE)
     if best is not None:
         linked = (read_linked(data, split) for split in ("val", TEST))
-        attention[BEST_ALIGNMENT] = best_figures(model, best, *linked)
+        attention[BEST_ALIGNMENT] = measure_best_alignment(model, best, *linked)
     return attention
 
 
@@ -173,8 +186,8 @@ def state_difference(
 ) -> str:
     """Compare two checkpoints by approximate randomisation and note the result on both cards.
 
-    The first card also gets its gain by length of the sentences (`gains_by_length`), as figures of
-    the split: "over BASELINE, all" and so on.
+    The first card also gets its gain by length of the sentences (`compute_gains_by_length`), as
+    figures of the split: "over BASELINE, all" and so on.
 
     Args:
         folder: One checkpoint.
@@ -201,14 +214,14 @@ def state_difference(
                 f" {len(references):,} sentences. Write it with `areaviz evaluate --split"
                 f" {split} --output`."
             )
-    bleu = compare(lines[0], lines[1], references)["bleu"]
+    bleu = compare_systems(lines[0], lines[1], references)["bleu"]
     note = (
         f"{card.name} against {other.name} on {split}: {bleu.difference:+.2f} BLEU"
         f" ({bleu.system:.2f} and {bleu.baseline:.2f}), two-sided p = {bleu.p_value:.3f} by"
         f" approximate randomisation over {len(references):,} sentences; one training run each"
         " with the same seed, so the spread between seeds is not in this figure."
     )
-    gains = gains_by_length(lines[0], lines[1], references, sources)
+    gains = compute_gains_by_length(lines[0], lines[1], references, sources)
     named = {f"over {other.name}, {part}": gain for part, gain in gains.items()}
     card = replace(card, figures={**card.figures, split: {**card.figures.get(split, {}), **named}})
     for one, path in ((card, folder), (other, baseline)):

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 
 from areaviz.data.clip_samples import clip_of
-from areaviz.data.moving_digits import FUNCTION_WORDS, DigitBank, MovingDigit, moving_digits
-from areaviz.evaluation.best_pointing import MOMENTS, best_figures, moment_choice
+from areaviz.data.moving_digits import FUNCTION_WORDS, DigitBank, MovingDigit, make_moving_digits
+from areaviz.evaluation.best_pointing import MOMENTS, choose_moment_opening, measure_best_pointing
 from areaviz.evaluation.films import evaluate_films
 from areaviz.evaluation.measure import Measured, Options
-from areaviz.metrics.heads import diagonal_dependence
+from areaviz.metrics.heads import compute_diagonal_dependence
 from areaviz.metrics.pointed_words import PointedWords
 from areaviz.models.recurrent import SITE
 from areaviz.models.writing import GenerationModel
@@ -42,22 +42,27 @@ def evaluate_video(model: GenerationModel, data: Path, split: str, options: Opti
     """
     if model.card.recipe.get("clips") == "people":
         return evaluate_films(model, data, split, options)
-    clips = drawn(split, CLIPS)
-    written = _written(model, clips, options) if options.outputs else Measured({})
+    clips = draw_clips(split, CLIPS)
+    written = _write_sentences(model, clips, options) if options.outputs else Measured({})
     if not (model.network.config.layers and options.traces):
         return written
     clips = clips[: options.traces]
-    traced, raw = given_traces(model, clips), given_traces(model.untrained(), clips)
-    attention = attention_figures(clips, traced, raw)
-    words = pointed(traced)
-    opening = moment_choice(model.card, SITE, words, split, "words of validation clips")
+    traced, raw = (
+        trace_given_sentences(model, clips),
+        trace_given_sentences(model.untrained(), clips),
+    )
+    attention = measure_attention(clips, traced, raw)
+    words = collect_pointed_words(traced)
+    opening = choose_moment_opening(model.card, SITE, words, split, "words of validation clips")
     if SITE in opening:
-        best, blank = opening[SITE].best, pointed(raw)
-        attention |= best_figures("peak", words, blank, best, attention, MOMENTS)
+        best, blank = opening[SITE].best, collect_pointed_words(raw)
+        attention |= measure_best_pointing("peak", words, blank, best, attention, MOMENTS)
     return replace(written, attention={f"{SITE}, {split}": attention}, opening=opening)
 
 
-def _written(model: GenerationModel, clips: Sequence[MovingDigit], options: Options) -> Measured:
+def _write_sentences(
+    model: GenerationModel, clips: Sequence[MovingDigit], options: Options
+) -> Measured:
     """Write a sentence for every clip and score the sentences."""
     requests = []
     for clip in clips:
@@ -65,14 +70,14 @@ def _written(model: GenerationModel, clips: Sequence[MovingDigit], options: Opti
         requests.append(Request(model.card.name, "", options.method, options.beam, clip=given))
     written = model.outputs(requests)
     figures = {
-        "words": word_accuracy(written, clips),
+        "words": compute_word_accuracy(written, clips),
         "right": float(np.mean([text == c.text for text, c in zip(written, clips, strict=True)])),
         "clips": len(clips),
     }
     return Measured(figures, outputs=written)
 
 
-def pointed(given: Given) -> PointedWords:
+def collect_pointed_words(given: Given) -> PointedWords:
     """Return all areas of every word of an action, and which have their middle in the action."""
     found = []
     for trace, clip in given:
@@ -88,13 +93,13 @@ def pointed(given: Given) -> PointedWords:
     return PointedWords.joined(found)
 
 
-def drawn(split: str, count: int) -> list[MovingDigit]:
+def draw_clips(split: str, count: int) -> list[MovingDigit]:
     """Draw the clips of a split, which are the same for every model."""
     seed = SEEDS[split]
-    return moving_digits(DigitBank(EACH, seed), np.random.default_rng(seed), count)
+    return make_moving_digits(DigitBank(EACH, seed), np.random.default_rng(seed), count)
 
 
-def word_accuracy(written: Sequence[str], clips: Sequence[MovingDigit]) -> float:
+def compute_word_accuracy(written: Sequence[str], clips: Sequence[MovingDigit]) -> float:
     """Return the share of content words that are right and in the right place."""
     right = []
     for text, clip in zip(written, clips, strict=True):
@@ -105,7 +110,7 @@ def word_accuracy(written: Sequence[str], clips: Sequence[MovingDigit]) -> float
     return float(np.mean(right))
 
 
-def attention_figures(clips: Sequence[MovingDigit], given: Given, raw: Given) -> dict[str, float]:
+def measure_attention(clips: Sequence[MovingDigit], given: Given, raw: Given) -> dict[str, float]:
     """Return how often words of an action attend to its frames, and baselines without attention.
 
     "peak": the middle of the heaviest area is between the first and the last frame of the action
@@ -121,19 +126,19 @@ def attention_figures(clips: Sequence[MovingDigit], given: Given, raw: Given) ->
         given: Their traces.
         raw: Their traces by the untrained network.
     """
-    found = [_looks(trace, clip) for trace, clip in given]
-    blank = [_looks(trace, clip) for trace, clip in raw]
+    found = [_measure_words(trace, clip) for trace, clip in given]
+    blank = [_measure_words(trace, clip) for trace, clip in raw]
     peaks, firsts, areas, multi, bits, ceiling = (
         np.concatenate(part) for part in zip(*found, strict=True)
     )
-    usual = usual_frames(drawn("val", KNOWN))
+    usual = find_usual_frames(draw_clips("val", KNOWN))
     return {
         "peak": float(peaks.mean()),
         "first": float(firsts.mean()),
         "area": float(areas.mean()),
         "multi_share": float(multi.mean()),
-        "peak_uniform": float(np.mean([_share(clip) for clip in clips])),
-        "peak_position": float(np.mean([_hits(clip, usual) for clip in clips])),
+        "peak_uniform": float(np.mean([_compute_action_share(clip) for clip in clips])),
+        "peak_position": float(np.mean([_compute_usual_frame_hits(clip, usual) for clip in clips])),
         "peak_untrained": float(np.concatenate([part[0] for part in blank]).mean()),
         "dependence": float(bits.mean()),
         "dependence_diagonal": float(ceiling.mean()),
@@ -142,7 +147,7 @@ def attention_figures(clips: Sequence[MovingDigit], given: Given, raw: Given) ->
     }
 
 
-def usual_frames(clips: Sequence[MovingDigit]) -> tuple[int, int]:
+def find_usual_frames(clips: Sequence[MovingDigit]) -> tuple[int, int]:
     """Return the frames that most often belong to the first and to the second action."""
     counts = np.zeros((2, len(clips[0].frames)), int)
     for clip in clips:
@@ -152,7 +157,7 @@ def usual_frames(clips: Sequence[MovingDigit]) -> tuple[int, int]:
     return first, second
 
 
-def given_traces(
+def trace_given_sentences(
     model: GenerationModel, clips: Sequence[MovingDigit]
 ) -> list[tuple[Trace, MovingDigit]]:
     """Return each clip with the model's trace of its right sentence."""
@@ -163,7 +168,7 @@ def given_traces(
     return found
 
 
-def _looks(trace: Trace, clip: MovingDigit) -> tuple[FloatArray, ...]:
+def _measure_words(trace: Trace, clip: MovingDigit) -> tuple[FloatArray, ...]:
     """Return the hits of every content word of an action, and the bits of the sentence.
 
     Returns:
@@ -183,19 +188,19 @@ def _looks(trace: Trace, clip: MovingDigit) -> tuple[FloatArray, ...]:
         areas.append(start <= area.left and area.left + area.width <= end)
         multi.append(area.width > 1)
     bits = [query_dependence(shares_TN)[0]]
-    ceiling = [diagonal_dependence(*shares_TN.shape)]
+    ceiling = [compute_diagonal_dependence(*shares_TN.shape)]
     return tuple(
         np.array(part, np.float32) for part in (peaks, firsts, areas, multi, bits, ceiling)
     )
 
 
-def _share(clip: MovingDigit) -> float:
+def _compute_action_share(clip: MovingDigit) -> float:
     """Return the mean share of frames in an action's window, over the content words of actions."""
     frames = len(clip.frames)
     return float(np.mean([(w[1] - w[0]) / frames for w in clip.gold() if w is not None]))
 
 
-def _hits(clip: MovingDigit, usual: tuple[int, int]) -> float:
+def _compute_usual_frame_hits(clip: MovingDigit, usual: tuple[int, int]) -> float:
     """Return how often an action's usual frame is one of its own, over the content words."""
     found = []
     for window in clip.gold():

@@ -21,7 +21,7 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
 
 
-def aligned(opened: Opened) -> list[Column]:
+def align_columns(opened: Opened) -> list[Column]:
     """Return the columns in use, each with one cell per example in a common order.
 
     If a table has the ids of the examples in a different order, its rows are sorted.
@@ -29,10 +29,10 @@ def aligned(opened: Opened) -> list[Column]:
     used = [one for one in opened.columns if one.role not in (IGNORE, CORPUS, SYSTEM)]
     leading = next((one for role in (SOURCE, FILE) for one in used if one.role == role), None)
     if leading is None:
-        raise _no_examples(opened)
+        raise _make_no_examples_error(opened)
     orders: dict[str, list[int] | None] = {}
     for file in {column.file for column in used if column.file != leading.file}:
-        orders[file] = _order(opened.columns, leading.file, file)
+        orders[file] = _match_ids(opened.columns, leading.file, file)
     found = []
     for column in used:
         order = orders.get(column.file)
@@ -48,7 +48,7 @@ def aligned(opened: Opened) -> list[Column]:
     return [*found, *(one for one in opened.columns if one.role == CORPUS)]
 
 
-def _order(columns: Sequence[Column], first: str, second: str) -> list[int] | None:
+def _match_ids(columns: Sequence[Column], first: str, second: str) -> list[int] | None:
     """Return the row in the second file of each id in the first file.
 
     Return None if the ids are in the same order, or if they cannot be matched one to one.
@@ -57,7 +57,10 @@ def _order(columns: Sequence[Column], first: str, second: str) -> list[int] | No
         InputError: the documents of the files differ, or an id is not in the second file.
     """
     documents = [
-        next((one.texts for one in columns if one.file == file and _base(one) == "doc"), None)
+        next(
+            (one.texts for one in columns if one.file == file and _strip_file_name(one) == "doc"),
+            None,
+        )
         for file in (first, second)
     ]
     if None not in documents and documents[0] != documents[1]:
@@ -85,16 +88,19 @@ def _order(columns: Sequence[Column], first: str, second: str) -> list[int] | No
 
 
 def _is_id(column: Column) -> bool:
-    is_further = column.role in (METADATA, IGNORE) and _base(column) in ("id", "segment_id")
+    is_further = column.role in (METADATA, IGNORE) and _strip_file_name(column) in (
+        "id",
+        "segment_id",
+    )
     return column.role == ID or is_further
 
 
-def _base(column: Column) -> str:
+def _strip_file_name(column: Column) -> str:
     """Return the name of a column without its file."""
     return column.name.removeprefix(f"{column.file}: ").lower()
 
 
-def _no_examples(opened: Opened) -> InputError:
+def _make_no_examples_error(opened: Opened) -> InputError:
     columns = [one for one in opened.columns if one.role != IGNORE]
     if not columns:
         said = opened.notes[0] if opened.notes else "There are no files."

@@ -8,8 +8,8 @@ from pathlib import Path, PurePosixPath
 
 from areaviz.data.examples import SHOW_PHOTOS, Dataset, Example, Files, Links
 from areaviz.data.marks import read_boxes, read_facts
-from areaviz.data.media import PICTURE, is_medium, medium_of
-from areaviz.intake.aligned import aligned
+from areaviz.data.media import PICTURE, find_medium, is_medium
+from areaviz.intake.aligned import align_columns
 from areaviz.intake.columns import (
     BOXES,
     CORPUS,
@@ -29,11 +29,11 @@ from areaviz.intake.columns import (
     SYSTEM,
     Column,
     TextBudget,
-    too_many,
+    make_too_many_error,
 )
-from areaviz.intake.links import links_of
+from areaviz.intake.links import parse_links
 from areaviz.intake.opened import Chosen, Opened, open_files
-from areaviz.intake.systems import Outputs, Scores, outputs_of, scores_of
+from areaviz.intake.systems import Outputs, Scores, list_outputs, list_scores
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
 
@@ -70,10 +70,10 @@ def read_set(files: Files, chosen: Chosen | None = None) -> Brought:
     Raises:
         InputError: the files cannot be used as one dataset.
     """
-    return bring(files, open_files(files, chosen))
+    return build_dataset(files, open_files(files, chosen))
 
 
-def bring(files: Files, opened: Opened, models: Sequence[str] = ()) -> Brought:
+def build_dataset(files: Files, opened: Opened, models: Sequence[str] = ()) -> Brought:
     """Build a dataset from opened columns.
 
     Args:
@@ -85,11 +85,11 @@ def bring(files: Files, opened: Opened, models: Sequence[str] = ()) -> Brought:
         InputError: no column has examples, columns do not match, or a cell is invalid.
     """
     if not opened.columns and any(map(is_medium, files)):
-        return _media_alone(files)
-    columns = aligned(opened)
-    by_role = _by_role(columns)
+        return _build_media_dataset(files)
+    columns = align_columns(opened)
+    by_role = _group_by_role(columns)
     notes = list(opened.notes)
-    dataset = _dataset(files, by_role, notes)
+    dataset = _build_from_roles(files, by_role, notes)
     return _with_systems(files, dataset, by_role, opened, models, notes)
 
 
@@ -106,7 +106,7 @@ def bring_beside(dataset: Dataset, opened: Opened, models: Sequence[str] = ()) -
                 f'"{shorten(column.file)}" has {len(column.cells):,} lines or rows, but the set has'
                 f" {len(dataset.examples):,} examples. Give one for each, in the same order."
             )
-    by_role = _by_role(opened.columns)
+    by_role = _group_by_role(opened.columns)
     return _with_systems({}, dataset, by_role, opened, models, list(opened.notes))
 
 
@@ -118,8 +118,8 @@ def _with_systems(
     models: Sequence[str],
     notes: list[str],
 ) -> Brought:
-    outputs = outputs_of(by_role[OUTPUT])
-    scores = scores_of(by_role[SCORE], [*outputs, *models])
+    outputs = list_outputs(by_role[OUTPUT])
+    scores = list_scores(by_role[SCORE], [*outputs, *models])
     for system, texts in outputs.items():
         missing = texts.count(None)
         if missing:
@@ -128,23 +128,23 @@ def _with_systems(
                 " They"
                 " count as not run."
             )
-    notes += _unused(files, dataset, opened.columns)
+    notes += _describe_unused(files, dataset, opened.columns)
     corpus = by_role[CORPUS][0].file if by_role[CORPUS] else ""
     return Brought(dataset, outputs, scores, corpus, tuple(notes), opened.marked)
 
 
-def _media_alone(files: Files) -> Brought:
+def _build_media_dataset(files: Files) -> Brought:
     """Return a dataset that consists of pictures, sounds or clips only, by name."""
     found = {name: files[name] for name in sorted(files) if is_medium(name)}
     if len(found) > MAX_ROWS:
-        raise too_many("the set", MAX_ROWS, "files")
-    medium = medium_of(found)
+        raise make_too_many_error("the set", MAX_ROWS, "files")
+    medium = find_medium(found)
     kind = SHOW_PHOTOS if medium == PICTURE else ""
     examples = tuple(Example(name, "", file=name) for name in found)
     return Brought(Dataset(f"{medium}s", examples, found, kind, medium))
 
 
-def _by_role(columns: Sequence[Column]) -> dict[str, list[Column]]:
+def _group_by_role(columns: Sequence[Column]) -> dict[str, list[Column]]:
     found: dict[str, list[Column]] = {}
     for role in (SOURCE, REFERENCE, OUTPUT, SCORE, ID, FILE, BOXES, FACTS, METADATA, CORPUS):
         found[role] = [column for column in columns if column.role == role]
@@ -160,19 +160,21 @@ def _by_role(columns: Sequence[Column]) -> dict[str, list[Column]]:
     return found
 
 
-def _dataset(files: Files, by_role: Mapping[str, list[Column]], notes: list[str]) -> Dataset:
+def _build_from_roles(
+    files: Files, by_role: Mapping[str, list[Column]], notes: list[str]
+) -> Dataset:
     sources, media = by_role[SOURCE], by_role[FILE]
     leading = (sources or media)[0]
     count = len(leading.cells)
     blank = ("",) * count
     texts = sources[0].texts if sources else blank
-    references = _references(by_role[REFERENCE], count)
+    references = _list_references(by_role[REFERENCE], count)
     names = by_role[ID][0].texts if by_role[ID] else blank
     named_files = [PurePosixPath(text).name for text in (media[0].texts if media else blank)]
     firsts = [one[0] if one else "" for one in references]
     links: list[tuple[Links, Links]] = [(frozenset(), frozenset())] * count
     if by_role[LINKS]:
-        links, note = links_of(by_role[LINKS][0], texts, firsts)
+        links, note = parse_links(by_role[LINKS][0], texts, firsts)
         notes += [note] if note else []
     boxes, facts = (by_role[role][0] if by_role[role] else None for role in (BOXES, FACTS))
     budget = TextBudget(leading.file or leading.name)
@@ -202,13 +204,13 @@ def _dataset(files: Files, by_role: Mapping[str, list[Column]], notes: list[str]
         raise InputError(
             f'"{shorten(leading.file)}" has no examples. It needs at least one text or file.'
         )
-    medium = medium_of(used)
+    medium = find_medium(used)
     kind = SHOW_PHOTOS if medium == PICTURE else ""
     metadata = {column.name: column.texts for column in by_role[METADATA]}
     return Dataset(leading.file, tuple(examples), used, kind, medium, metadata)
 
 
-def _references(columns: Sequence[Column], count: int) -> list[tuple[str, ...]]:
+def _list_references(columns: Sequence[Column], count: int) -> list[tuple[str, ...]]:
     """Return the references of every example, without blank ones."""
     found: list[tuple[str, ...]] = [()] * count
     for column in columns:
@@ -220,26 +222,26 @@ def _references(columns: Sequence[Column], count: int) -> list[tuple[str, ...]]:
 
 def _check_marks(name: str, examples: Sequence[Example]) -> None:
     if sum(len(one.possible) for one in examples) > MAX_LINKS:
-        raise too_many(name, MAX_LINKS, "links")
+        raise make_too_many_error(name, MAX_LINKS, "links")
     if sum(len(one.boxes) for one in examples) > MAX_BOXES:
-        raise too_many(name, MAX_BOXES, "boxes")
+        raise make_too_many_error(name, MAX_BOXES, "boxes")
 
 
-def _unused(files: Files, dataset: Dataset, columns: Sequence[Column]) -> list[str]:
+def _describe_unused(files: Files, dataset: Dataset, columns: Sequence[Column]) -> list[str]:
     """Return sentences about columns and files that are not used."""
     found = []
     ignored = [column.name for column in columns if column.role in (IGNORE, SYSTEM)]
     if ignored:
-        found.append(f"Columns that are not used: {_list(ignored)}.")
+        found.append(f"Columns that are not used: {_join_names(ignored)}.")
     media = [name for name in files if is_medium(name) and name not in dataset.files]
     # A folder on this machine contains many files that were not chosen.
     chosen = [name for name in media if not isinstance(files[name], Path)]
     if chosen:
-        found.append(f"Files that no example names: {_list(chosen)}.")
+        found.append(f"Files that no example names: {_join_names(chosen)}.")
     return found
 
 
-def _list(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     listed = ", ".join(f'"{shorten(name)}"' for name in names[:_LISTED])
     more = len(names) - _LISTED
     return f"{listed} and {more:,} more" if more > 0 else listed

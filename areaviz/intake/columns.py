@@ -91,7 +91,7 @@ class Column:
         """The cells as texts: the first of several references, or "" for a missing cell."""
         if set(map(type, self.cells)) == {str}:
             return self.cells  # type: ignore[return-value]
-        return tuple(map(text_of, self.cells))
+        return tuple(map(get_cell_text, self.cells))
 
     def where(self, place: int) -> str:
         """Name the line of a cell. The number is right if the file has one example per line."""
@@ -113,14 +113,14 @@ class Content:
     has_marks: bool = False
 
 
-def text_of(cell: Cell) -> str:
+def get_cell_text(cell: Cell) -> str:
     """Return a cell as one text: the first of several references, or "" for a missing cell."""
     if isinstance(cell, tuple):
         return cell[0] if cell else ""
     return cell or ""
 
 
-def too_many(name: str, most: int, what: str) -> InputError:
+def make_too_many_error(name: str, most: int, what: str) -> InputError:
     """Return the error for a file with more than `most` items of a kind."""
     return InputError(
         f'"{shorten(name)}" has more than {most:,} {what}, which is the limit. Split the file.'
@@ -173,7 +173,7 @@ def check_header(name: str, header: Sequence[str]) -> None:
         seen.add(title.lower())
 
 
-def columns_of_rows(
+def make_columns_from_rows(
     name: str, header: Sequence[str], rows: Sequence[Sequence[str]], first_line: int = 2
 ) -> tuple[Column, ...]:
     """Return the columns of rows that are as long as the header.

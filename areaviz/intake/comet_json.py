@@ -18,9 +18,9 @@ from areaviz.intake.rated import (
     RatedSegment,
     Rating,
     Segments,
-    objects_in,
+    get_objects,
+    get_text,
     score_in,
-    text_in,
 )
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
@@ -74,10 +74,10 @@ def read_comet_json(name: str, entries: Sequence[Entry]) -> list[RatedSegment]:
             lists = {"": [value]}
         for path in lists:
             of_path = f' of "{shorten(path)}"' if path else ""
-            for number, one in enumerate(objects_in(where, lists, path), 1):
+            for number, one in enumerate(get_objects(where, lists, path), 1):
                 of_entry = f"{where}, entry {number:,}{of_path}"
                 system = PurePosixPath(PureWindowsPath(path).as_posix()).name
-                system = system or text_in(of_entry, one, "system", of_file)
+                system = system or get_text(of_entry, one, "system", of_file)
                 _add_scored(segments, seen.setdefault(system, Counter()), of_entry, (system, one))
     return list(segments.found.values())
 
@@ -94,8 +94,8 @@ def _add_scored(
         said: the system, and the entry.
     """
     system, values = said
-    source, output = text_in(where, values, "src", ""), text_in(where, values, "mt")
-    reference = text_in(where, values, "ref", "")
+    source, output = get_text(where, values, "src", ""), get_text(where, values, "mt")
+    reference = get_text(where, values, "ref", "")
     seen[source] += 1
     references = (reference,) if reference else ()
     segment = segments.add((source, seen[source]), where, source, references=references)
@@ -106,21 +106,21 @@ def _add_scored(
     for spans in _SPANS:
         if spans in values:
             marks = []
-            for number, one in enumerate(objects_in(where, values, spans), 1):
-                marks.append(_mark(f"{where}, error {number:,}", one, output))
+            for number, one in enumerate(get_objects(where, values, spans), 1):
+                marks.append(_parse_mark(f"{where}, error {number:,}", one, output))
             segments.add_rating(segment, system, Rating(RATER, None, tuple(marks)))
 
 
-def _mark(where: str, values: Mapping[str, Any], output: str) -> Mark:
+def _parse_mark(where: str, values: Mapping[str, Any], output: str) -> Mark:
     start, end = values.get("start"), values.get("end")
-    text = text_in(where, values, "text", "").strip()
-    severity = text_in(where, values, "severity")
+    text = get_text(where, values, "text", "").strip()
+    severity = get_text(where, values, "severity")
     confidence = score_in(where, values, "confidence")
     if type(start) is not int or type(end) is not int or not 0 <= start < end:
         raise InputError(
             f'{where} has no whole numbers as "start" and "end" in order. Correct them.'
         )
-    place = _place(output, text, start, end)
+    place = _find_error_place(output, text, start, end)
     if place is None:
         raise InputError(
             f'{where} marks "{shorten(text)}" from character {start:,} to {end:,}, but the output'
@@ -130,14 +130,14 @@ def _mark(where: str, values: Mapping[str, Any], output: str) -> Mark:
     return Mark(*place, severity, "", note)
 
 
-def _place(output: str, text: str, start: int, end: int) -> tuple[int, int] | None:
+def _find_error_place(output: str, text: str, start: int, end: int) -> tuple[int, int] | None:
     """Return where an error lies, without the white space around it; None for nowhere.
 
     The tokenizer of xCOMET can write a text differently and count from the blank before it, so the
     text is looked for where it is not found at its place.
     """
     there = output[start : min(end, len(output))]
-    if there.strip() and (not text or _alike(there) == _alike(text)):
+    if there.strip() and (not text or _normalise_text(there) == _normalise_text(text)):
         start += len(there) - len(there.lstrip())
         return start, start + len(there.strip())
     places = []
@@ -151,5 +151,5 @@ def _place(output: str, text: str, start: int, end: int) -> tuple[int, int] | No
     return nearest, nearest + len(text)
 
 
-def _alike(text: str) -> str:
+def _normalise_text(text: str) -> str:
     return "".join(unicodedata.normalize("NFKC", text).split())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import PurePosixPath, PureWindowsPath
 
-from areaviz.intake.columns import MAX_ROWS, SCORE, Cell, Column, too_many
-from areaviz.intake.texts import plain_lines
+from areaviz.intake.columns import MAX_ROWS, SCORE, Cell, Column, make_too_many_error
+from areaviz.intake.texts import iterate_plain_lines
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
 
@@ -31,7 +31,7 @@ def read_comet_output(name: str, data: bytes) -> tuple[Column, ...]:
             in the number of segments.
     """
     scores: dict[str, dict[int, str]] = {}
-    for number, line in enumerate(plain_lines(name, data), 1):
+    for number, line in enumerate(iterate_plain_lines(name, data), 1):
         if not line.strip():
             continue
         found = _LINE.fullmatch(line)
@@ -50,11 +50,11 @@ def read_comet_output(name: str, data: bytes) -> tuple[Column, ...]:
             )
         of_file[segment] = found[3]
         if len(of_file) > MAX_ROWS:
-            raise too_many(name, MAX_ROWS, "segments")
-    return _columns(name, scores)
+            raise make_too_many_error(name, MAX_ROWS, "segments")
+    return _make_columns(name, scores)
 
 
-def _columns(name: str, scores: dict[str, dict[int, str]]) -> tuple[Column, ...]:
+def _make_columns(name: str, scores: dict[str, dict[int, str]]) -> tuple[Column, ...]:
     count = max((max(one) + 1 for one in scores.values()), default=0)
     columns = []
     for path, of_file in scores.items():

@@ -15,10 +15,10 @@ from areaviz.intake.columns import (
     Column,
     TextBudget,
     check_header,
-    columns_of_rows,
-    too_many,
+    make_columns_from_rows,
+    make_too_many_error,
 )
-from areaviz.intake.texts import check_row, decoded_lines
+from areaviz.intake.texts import check_row, decode_lines
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
 
@@ -50,7 +50,7 @@ def read_delimited(
         InputError: a row has more or fewer cells than the header, a quotation mark is not closed,
             or the header cannot be used.
     """
-    lines = _lines(name, data)
+    lines = _split_lines(name, data)
     at = 0
     separator = ""
     if lines and (found := _SEPARATOR_LINE.fullmatch(lines[0])):
@@ -58,21 +58,21 @@ def read_delimited(
     if not any(line.strip() for line in lines[at:]):
         raise InputError(f'"{shorten(name)}" is empty. Choose a file with a header and rows.')
     header_line = lines[at]
-    separator = separator or separator_of(header_line, known, usual)
+    separator = separator or find_separator(header_line, known, usual)
     if header_line.count(separator) >= 2 * MAX_COLUMNS and '"' not in header_line:
         check_header(name, header_line.split(separator))
-    rows = _unquoted_rows(lines[at:]) if separator == "\t" else None
+    rows = _split_unquoted_rows(lines[at:]) if separator == "\t" else None
     if rows is None:
-        numbered = list(_quoted_rows(name, lines, at, separator))
+        numbered = list(_iterate_quoted_rows(name, lines, at, separator))
     else:
         numbered = [(number, row) for number, row in enumerate(rows, 1) if row is not None]
     header = [title.strip() for title in numbered[0][1]]
     check_header(name, header)
-    kept = _checked_rows(name, header, numbered[1:])
-    return columns_of_rows(name, header, kept, numbered[0][0] + 1)
+    kept = _check_rows(name, header, numbered[1:])
+    return make_columns_from_rows(name, header, kept, numbered[0][0] + 1)
 
 
-def separator_of(header: str, known: Collection[str], usual: str) -> str:
+def find_separator(header: str, known: Collection[str], usual: str) -> str:
     """Return the separator of a table's cells.
 
     Spreadsheets write ";" in locales with a decimal comma, and still call the file CSV. The
@@ -94,18 +94,18 @@ def separator_of(header: str, known: Collection[str], usual: str) -> str:
     return best
 
 
-def _lines(name: str, data: bytes) -> list[str]:
+def _split_lines(name: str, data: bytes) -> list[str]:
     found, budget = [], TextBudget(name)
-    for number, line in enumerate(decoded_lines(name, data), 1):
+    for number, line in enumerate(decode_lines(name, data), 1):
         if number > _MAX_LINES:
-            raise too_many(name, MAX_ROWS, "rows")
+            raise make_too_many_error(name, MAX_ROWS, "rows")
         found.append(line)
         if number % _COUNTED_TOGETHER == 0:
             budget.add(found[-_COUNTED_TOGETHER:])
     return found
 
 
-def _checked_rows(
+def _check_rows(
     name: str, header: Sequence[str], numbered: Sequence[tuple[int, Sequence[str]]]
 ) -> Rows:
     kept = []
@@ -120,11 +120,11 @@ def _checked_rows(
             )
         kept.append(row)
         if len(kept) > MAX_ROWS:
-            raise too_many(name, MAX_ROWS, "rows")
+            raise make_too_many_error(name, MAX_ROWS, "rows")
     return kept
 
 
-def _unquoted_rows(lines: Sequence[str]) -> list[list[str] | None] | None:
+def _split_unquoted_rows(lines: Sequence[str]) -> list[list[str] | None] | None:
     """Split lines at tabs, or return None if lines have no tabs or different numbers of tabs.
 
     If the numbers differ, a quoted cell may contain a tab or a line break. If they are equal, a
@@ -174,7 +174,7 @@ def _without_quotes(cell: str) -> str:
     return cell[1:-1].replace('""', '"') if _is_well_quoted(cell) else cell
 
 
-def _quoted_rows(
+def _iterate_quoted_rows(
     name: str, lines: Sequence[str], at: int, separator: str
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield each row of a table with the number of its first line, counted from 1."""

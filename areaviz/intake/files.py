@@ -8,24 +8,24 @@ from pathlib import Path, PurePosixPath
 
 from areaviz.data.media import is_medium
 from areaviz.data.metadata import is_missing, number_of
-from areaviz.intake.columns import MAX_ROWS, SCORE, Column, Content, TextBudget, too_many
+from areaviz.intake.columns import MAX_ROWS, SCORE, Column, Content, TextBudget, make_too_many_error
 from areaviz.intake.comet_output import is_comet_output, read_comet_output
 from areaviz.intake.delimited import read_delimited
 from areaviz.intake.json_files import (
-    columns_of_json,
-    json_object,
-    parsed_json,
+    make_columns_from_json,
+    parse_json,
+    parse_json_object,
     read_json_lines,
 )
 from areaviz.intake.names import NAMED_ROLES
-from areaviz.intake.rated import RatedSegment, columns_of_rated
+from areaviz.intake.rated import RatedSegment, make_columns_from_segments
 from areaviz.intake.rated_files import (
-    first_object,
-    rated_kind,
+    find_rated_kind,
+    parse_first_object,
     read_rated_lines,
     read_rated_value,
 )
-from areaviz.intake.texts import bytes_of, plain_lines
+from areaviz.intake.texts import iterate_plain_lines, read_bytes
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
 
@@ -74,8 +74,8 @@ def read_file(name: str, content: bytes | Path) -> Content:
             f'"{shorten(name)}" is a {ending} file, which holds no examples that can be read.'
             " Save the examples as CSV, JSON Lines, .xlsx or plain text."
         )
-    data = bytes_of(name, content)
-    kind = _kind(name, ending, data)
+    data = read_bytes(name, content)
+    kind = _find_kind(name, ending, data)
     if kind in _DELIMITED:
         columns = read_delimited(name, data, _DELIMITED[kind], NAMED_ROLES)
         is_marked = {column.name.lower() for column in columns} >= _MARKED
@@ -96,7 +96,7 @@ def read_beginning(name: str, content: bytes | Path) -> Content:
     return Content(LINES, (Column(name, tuple(lines), file=name),), is_plain=True)
 
 
-def _kind(name: str, ending: str, data: bytes) -> str:
+def _find_kind(name: str, ending: str, data: bytes) -> str:
     """Return what a file is, by how it begins; a text that begins oddly stays a text."""
     start = data[:_BEGINNING].removeprefix(b"\xef\xbb\xbf")
     if start.startswith(b"PK\x03\x04"):
@@ -121,18 +121,18 @@ def _kind(name: str, ending: str, data: bytes) -> str:
             return "JSON"
     if found:
         return found
-    return _table_without_ending(start) or LINES
+    return _find_table_kind(start) or LINES
 
 
 def _is_object(line: bytes) -> bool:
     try:
-        json_object("", 1, line.decode("utf-8", "replace"))
+        parse_json_object("", 1, line.decode("utf-8", "replace"))
     except InputError:
         return False
     return True
 
 
-def _table_without_ending(start: bytes) -> str:
+def _find_table_kind(start: bytes) -> str:
     """Return the kind of a table by its first line, "" for any other text.
 
     The line must be a header: two names of columns at least that are known here.
@@ -154,18 +154,18 @@ def _read_plain(name: str, data: bytes) -> Content:
     """
     lines: list[str] = []
     budget = TextBudget(name)
-    for line in plain_lines(name, data):
+    for line in iterate_plain_lines(name, data):
         budget.add((line,))
         lines.append(line)
         if len(lines) > MAX_ROWS + 1:
-            raise too_many(name, MAX_ROWS, "lines")
+            raise make_too_many_error(name, MAX_ROWS, "lines")
     rest = lines[1:]
     has_numbers = any(number_of(line) is not None for line in rest)
     if has_numbers and not _is_number(lines[0]) and all(map(_is_number, rest)):
         column = Column(name, tuple(rest), SCORE, file=name, first_line=2, metric=lines[0].strip())
         return Content(LINES, (column,), is_plain=True)
     if len(lines) > MAX_ROWS:
-        raise too_many(name, MAX_ROWS, "lines")
+        raise make_too_many_error(name, MAX_ROWS, "lines")
     return Content(LINES, (Column(name, tuple(lines or [""]), file=name),), is_plain=True)
 
 
@@ -201,10 +201,10 @@ def _read_sgm(name: str, data: bytes) -> Content:
 def _read_json(name: str, data: bytes) -> Content:
     if data.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"{") and _has_second_object(data):
         return _read_json_lines(name, data)
-    value = parsed_json(name, data)
-    if kind := rated_kind(value):
-        return _rated(name, kind.title, read_rated_value(name, value, kind))
-    columns, notes = columns_of_json(name, value)
+    value = parse_json(name, data)
+    if kind := find_rated_kind(value):
+        return _make_rated_content(name, kind.title, read_rated_value(name, value, kind))
+    columns, notes = make_columns_from_json(name, value)
     return Content("JSON", columns, notes)
 
 
@@ -217,18 +217,18 @@ def _has_second_object(data: bytes) -> bool:
 def _read_json_lines(name: str, data: bytes) -> Content:
     if data.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"["):
         return _read_json(name, data)
-    first = first_object(name, data)
+    first = parse_first_object(name, data)
     if first is not None and first.keys() >= _OWN_MARKED:
         return Content(MARKED, (), has_marks=True)
-    if kind := rated_kind(first):
-        return _rated(name, kind.title, read_rated_lines(name, data, kind))
+    if kind := find_rated_kind(first):
+        return _make_rated_content(name, kind.title, read_rated_lines(name, data, kind))
     return Content("JSON Lines", read_json_lines(name, data))
 
 
-def _rated(name: str, title: str, segments: list[RatedSegment]) -> Content:
+def _make_rated_content(name: str, title: str, segments: list[RatedSegment]) -> Content:
     """Return the set of a file with rated outputs."""
     has_marks = any(one for segment in segments for one in segment.ratings.values())
-    return Content(title, columns_of_rated(name, segments), has_marks=has_marks)
+    return Content(title, make_columns_from_segments(name, segments), has_marks=has_marks)
 
 
 def _read_comet(name: str, data: bytes) -> Content:
@@ -252,7 +252,7 @@ _READERS: Mapping[str, Callable[[str, bytes], Content]] = {
 }
 
 
-def media_beside(path: Path) -> dict[str, Path]:
+def find_media_beside(path: Path) -> dict[str, Path]:
     """Return the pictures, sounds and clips in the folder of a table, none for another file."""
     if not is_table_name(path.name):
         return {}

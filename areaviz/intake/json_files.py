@@ -13,9 +13,9 @@ from areaviz.intake.columns import (
     Column,
     TextBudget,
     check_header,
-    too_many,
+    make_too_many_error,
 )
-from areaviz.intake.texts import check_row, plain_lines, whole_text
+from areaviz.intake.texts import check_row, decode_text, iterate_plain_lines
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
 
@@ -31,42 +31,42 @@ def read_json_lines(name: str, data: bytes) -> tuple[Column, ...]:
         InputError: a line is not an object, or there are too many lines.
     """
     objects, numbers = [], []
-    for number, line in enumerate(plain_lines(name, data), 1):
+    for number, line in enumerate(iterate_plain_lines(name, data), 1):
         if number > MAX_ROWS * 2:
-            raise too_many(name, MAX_ROWS, "lines")
+            raise make_too_many_error(name, MAX_ROWS, "lines")
         if not line.strip():
             continue
         check_row(name, number, len(line))
-        objects.append(json_object(name, number, line))
+        objects.append(parse_json_object(name, number, line))
         numbers.append(number)
-    return columns_of_objects(name, objects, numbers[0] if numbers else 1)
+    return make_columns_from_objects(name, objects, numbers[0] if numbers else 1)
 
 
-def json_object(name: str, number: int, line: str) -> dict[str, Any]:
+def parse_json_object(name: str, number: int, line: str) -> dict[str, Any]:
     """Return the object in a line of JSON Lines.
 
     Raises:
         InputError: the line is not one object.
     """
     where = f'Line {number:,} of "{shorten(name)}"'
-    found = _parsed(where, line)
+    found = _parse_text(where, line)
     if not isinstance(found, dict):
         raise InputError(f"{where} is not a JSON object. Write one object in braces on each line.")
     return found
 
 
-def parsed_json(name: str, data: bytes) -> Any:
+def parse_json(name: str, data: bytes) -> Any:
     """Return the value in a JSON file.
 
     Raises:
         InputError: the file is not JSON, or has too many values.
     """
     if data.count(b"[") + data.count(b"{") + data.count(b",") > _MAX_VALUES:
-        raise too_many(name, _MAX_VALUES, "values")
-    return _parsed(f'"{shorten(name)}"', whole_text(name, data))
+        raise make_too_many_error(name, _MAX_VALUES, "values")
+    return _parse_text(f'"{shorten(name)}"', decode_text(name, data))
 
 
-def columns_of_json(name: str, found: Any) -> tuple[tuple[Column, ...], tuple[str, ...]]:
+def make_columns_from_json(name: str, found: Any) -> tuple[tuple[Column, ...], tuple[str, ...]]:
     """Return the columns of a JSON file: an array of objects, or an object with lists.
 
     If all values of an object are lists of texts or numbers, they are columns. Otherwise the
@@ -84,7 +84,7 @@ def columns_of_json(name: str, found: Any) -> tuple[tuple[Column, ...], tuple[st
     """
     notes: list[str] = []
     if isinstance(found, dict):
-        found = _entries_of_object(name, found, notes)
+        found = _list_entries_of_object(name, found, notes)
     if not isinstance(found, list):
         raise InputError(
             f'"{shorten(name)}" holds a single value. Write a list with an object for each example.'
@@ -95,10 +95,10 @@ def columns_of_json(name: str, found: Any) -> tuple[tuple[Column, ...], tuple[st
                 f'Entry {number:,} of "{shorten(name)}" is not an object. Write each example as an'
                 " object in braces."
             )
-    return columns_of_objects(name, found), tuple(notes)
+    return make_columns_from_objects(name, found), tuple(notes)
 
 
-def _entries_of_object(name: str, found: Mapping[str, Any], notes: list[str]) -> list[Any]:
+def _list_entries_of_object(name: str, found: Mapping[str, Any], notes: list[str]) -> list[Any]:
     lists = [key for key, value in found.items() if _is_list_of_objects(value)]
     if len(lists) == 1:
         others = [f'"{shorten(key)}"' for key in found if key != lists[0]]
@@ -129,7 +129,7 @@ def _is_list_of_objects(value: object) -> bool:
     return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
 
 
-def columns_of_objects(
+def make_columns_from_objects(
     name: str, objects: Sequence[Mapping[str, Any]], first_line: int = 1
 ) -> tuple[Column, ...]:
     """Return the columns of objects; a missing value is None.
@@ -143,12 +143,12 @@ def columns_of_objects(
         InputError: there are too many objects or names, or none.
     """
     if len(objects) > MAX_ROWS:
-        raise too_many(name, MAX_ROWS, "entries")
+        raise make_too_many_error(name, MAX_ROWS, "entries")
     header: dict[str, None] = {}
     rows: list[Mapping[str, Any]] = []
     budget = TextBudget(name)
     for one in objects:
-        row = _flat(one) if dict in set(map(type, one.values())) else one
+        row = _flatten_object(one) if dict in set(map(type, one.values())) else one
         rows.append(row)
         if row.keys() == header.keys():
             continue
@@ -162,25 +162,25 @@ def columns_of_objects(
     for title in header:
         values = [row.get(title) for row in rows]
         is_text = set(map(type, values)) == {str}
-        cells = tuple(values) if is_text else tuple(map(_cell, values))
+        cells = tuple(values) if is_text else tuple(map(_make_cell, values))
         budget.add(cell for cell in cells if isinstance(cell, str))
         columns.append(Column(title or "column", cells, file=name, first_line=first_line))
     return tuple(columns)
 
 
-def _flat(value: Mapping[str, Any], before: str = "", depth: int = 0) -> dict[str, Any]:
+def _flatten_object(value: Mapping[str, Any], before: str = "", depth: int = 0) -> dict[str, Any]:
     """Return the values of nested objects under dotted names, such as "translation.en"."""
     found: dict[str, Any] = {}
     for key, one in value.items():
         name = f"{before}{key}"
         if isinstance(one, dict) and depth < _MAX_NESTED and one:
-            found |= _flat(one, f"{name}.", depth + 1)
+            found |= _flatten_object(one, f"{name}.", depth + 1)
         else:
             found[name] = one
     return found
 
 
-def _cell(value: object) -> Cell:
+def _make_cell(value: object) -> Cell:
     """Return a value as a cell: a list of texts as several texts, other structures as JSON."""
     if value is None or isinstance(value, str):
         return value
@@ -199,7 +199,7 @@ def _number_text(value: float) -> str:
         return "nan"
 
 
-def _parsed(where: str, text: str) -> Any:
+def _parse_text(where: str, text: str) -> Any:
     try:
         return _DECODER.decode(text)
     except _NameTwice as error:

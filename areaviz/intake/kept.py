@@ -11,13 +11,13 @@ from areaviz.intake.opened import Chosen
 _COLUMNS = "columns"
 
 
-def entries_of(chosen: Chosen) -> dict[str, Any]:
+def format_roles(chosen: Chosen) -> dict[str, Any]:
     """Return chosen roles as JSON values."""
     return {_COLUMNS: dict(chosen)}
 
 
-def chosen_of(values: Mapping[str, Any], files: Mapping[str, object]) -> dict[str, str]:
-    """Return the chosen roles from values of `entries_of` or of an older version.
+def parse_roles(values: Mapping[str, Any], files: Mapping[str, object]) -> dict[str, str]:
+    """Return the chosen roles from values of `format_roles` or of an older version.
 
     Older versions had roles for whole files, and used only one table.
 
@@ -28,13 +28,13 @@ def chosen_of(values: Mapping[str, Any], files: Mapping[str, object]) -> dict[st
     Raises:
         ValueError, KeyError, TypeError, AttributeError: the values have another form.
     """
-    found = dict(values[_COLUMNS]) if _COLUMNS in values else _of_files(values, files)
+    found = dict(values[_COLUMNS]) if _COLUMNS in values else _parse_roles_of_files(values, files)
     if not all(isinstance(text, str) for item in found.items() for text in item):
         raise ValueError("A chosen role is not a text.")
     return found
 
 
-def _of_files(values: Mapping[str, Any], files: Mapping[str, object]) -> dict[str, str]:
+def _parse_roles_of_files(values: Mapping[str, Any], files: Mapping[str, object]) -> dict[str, str]:
     table = values["table"]
     if table:
         return {name: IGNORE for name in files if name != table}

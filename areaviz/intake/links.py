@@ -19,7 +19,7 @@ Lengths = tuple[int, int | None]
 Both = tuple[Links, Links]
 
 
-def links_of(
+def parse_links(
     column: Column, sources: Sequence[str], references: Sequence[str]
 ) -> tuple[list[Both], str]:
     """Return the sure and the possible links of every example, counted from 0.
@@ -43,11 +43,11 @@ def links_of(
     lengths: list[Lengths] = []
     for source, reference in zip(sources, references, strict=True):
         lengths.append((len(source.split()), len(reference.split()) if reference else None))
-    first = _first(column, given, lengths)
+    first = _find_first_number(column, given, lengths)
     found = []
     for place, text in enumerate(texts):
         both = read_links(column.where(place), text, first) if first else given[place]
-        _check(column, place, both[1], lengths[place], first)
+        _check_links(column, place, both[1], lengths[place], first)
         found.append(both)
     note = ""
     if first and column.role != LINKS_FROM_1:
@@ -58,7 +58,7 @@ def links_of(
     return found, note
 
 
-def _first(column: Column, given: Sequence[Both], lengths: Sequence[Lengths]) -> int:
+def _find_first_number(column: Column, given: Sequence[Both], lengths: Sequence[Lengths]) -> int:
     """Return the number of the first word, 0 or 1."""
     if column.role in (LINKS_FROM_0, LINKS_FROM_1):
         return int(column.role == LINKS_FROM_1)
@@ -79,7 +79,7 @@ def _is_beyond(link: tuple[int, int], lengths: Lengths) -> bool:
     return link[0] >= source or (reference is not None and link[1] >= reference)
 
 
-def _check(column: Column, place: int, links: Links, lengths: Lengths, first: int) -> None:
+def _check_links(column: Column, place: int, links: Links, lengths: Lengths, first: int) -> None:
     """Raise InputError if a link refers to a word that its sentence does not have."""
     for link in sorted(links):
         if _is_beyond(link, lengths):

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from areaviz.data.metadata import numbers_of
+from areaviz.data.metadata import parse_numbers
 from areaviz.intake.columns import (
     ID,
     METADATA,
@@ -34,7 +34,7 @@ class _Segment:
     by_system: dict[str, int] = field(default_factory=dict)
 
 
-def widened(name: str, columns: Sequence[Column]) -> tuple[list[Column], list[str]]:
+def widen_table(name: str, columns: Sequence[Column]) -> tuple[list[Column], list[str]]:
     """Return columns with one row per segment, and notes for the user.
 
     The table keeps its rows if no column names the system of a row, or if no segment has rows of
@@ -51,20 +51,20 @@ def widened(name: str, columns: Sequence[Column]) -> tuple[list[Column], list[st
     spread = [one for one in columns if one.role in (OUTPUT, SCORE) and not one.system]
     outputs = [one for one in columns if one.role == OUTPUT]
     if len(systems) != 1 or not spread or len(outputs) > 1:
-        return _as_metadata(columns), []
+        return _mark_as_metadata(columns), []
     of_row = systems[0].texts
     names = list(dict.fromkeys(of_row))
     if len(names) == 1:
-        return _of_one_system(columns, names[0]), []
-    segments = _segments(name, columns, of_row)
+        return _assign_to_system(columns, names[0]), []
+    segments = _group_segments(name, columns, of_row)
     if all(len(segment.by_system) == 1 for segment in segments.values()):
-        return _as_metadata(columns), []
+        return _mark_as_metadata(columns), []
     found, of_systems = [], []
     for column in columns:
         if column.role == SYSTEM:
             continue
-        if column in spread or _varies(column, segments):
-            of_systems += _spread(column, names, segments)
+        if column in spread or _has_varying_values(column, segments):
+            of_systems += _spread_over_systems(column, names, segments)
         else:
             cells = tuple(column.cells[segment.first] for segment in segments.values())
             found.append(replace(column, cells=cells))
@@ -75,7 +75,7 @@ def widened(name: str, columns: Sequence[Column]) -> tuple[list[Column], list[st
     return [*found, *of_systems], notes
 
 
-def _as_metadata(columns: Sequence[Column]) -> list[Column]:
+def _mark_as_metadata(columns: Sequence[Column]) -> list[Column]:
     found = []
     for column in columns:
         is_system = column.role == SYSTEM
@@ -83,7 +83,7 @@ def _as_metadata(columns: Sequence[Column]) -> list[Column]:
     return found
 
 
-def _of_one_system(columns: Sequence[Column], system: str) -> list[Column]:
+def _assign_to_system(columns: Sequence[Column], system: str) -> list[Column]:
     found = []
     for column in columns:
         if column.role in (OUTPUT, SCORE) and not column.system:
@@ -93,7 +93,9 @@ def _of_one_system(columns: Sequence[Column], system: str) -> list[Column]:
     return found
 
 
-def _segments(name: str, columns: Sequence[Column], systems: Sequence[str]) -> dict[Key, _Segment]:
+def _group_segments(
+    name: str, columns: Sequence[Column], systems: Sequence[str]
+) -> dict[Key, _Segment]:
     """Return the segments by document and id, or by source if there are no ids."""
     sources = [column for column in columns if column.role == SOURCE]
     ids = [column for column in columns if column.role == ID]
@@ -124,7 +126,7 @@ def _segments(name: str, columns: Sequence[Column], systems: Sequence[str]) -> d
     return found
 
 
-def _varies(column: Column, segments: dict[Key, _Segment]) -> bool:
+def _has_varying_values(column: Column, segments: dict[Key, _Segment]) -> bool:
     """Return whether the systems of a segment have different values in a column."""
     for segment in segments.values():
         first = column.cells[segment.first]
@@ -133,11 +135,13 @@ def _varies(column: Column, segments: dict[Key, _Segment]) -> bool:
     return False
 
 
-def _spread(column: Column, systems: Sequence[str], segments: dict[Key, _Segment]) -> list[Column]:
+def _spread_over_systems(
+    column: Column, systems: Sequence[str], segments: dict[Key, _Segment]
+) -> list[Column]:
     """Return one column per system. Metadata with only numbers becomes a score."""
     role = column.role
     if role not in (OUTPUT, SCORE):
-        role = SCORE if numbers_of(column.texts) is not None else METADATA
+        role = SCORE if parse_numbers(column.texts) is not None else METADATA
     found = []
     for system in systems:
         cells: list[Cell] = []

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from areaviz.data.metadata import numbers_of
+from areaviz.data.metadata import parse_numbers
 from areaviz.intake.columns import (
     BOXES,
     FACTS,
@@ -94,7 +94,7 @@ _LANGUAGES = frozenset(
 _LANGUAGE = re.compile(r"(?:translation|text|sentence)[._](\w+)|(\w+)")
 
 
-def named(column: Column) -> Column:
+def guess_role_by_name(column: Column) -> Column:
     """Return a column in the role that its name suggests; metadata if there is no suggestion.
 
     The role can be `EITHER` or `LANGUAGE`, which depend on other columns. The system of a score is
@@ -104,7 +104,7 @@ def named(column: Column) -> Column:
         return column
     whole = column.name.strip().lower()
     parts = [part for part in re.split(r"[\W_]+", column.name) if part]
-    if score := _as_score(column, parts):
+    if score := _make_score_column(column, parts):
         return score
     key = re.sub(r"[\s\-.]+", "_", whole)
     if key in NAMED_ROLES and whole not in _LANGUAGES - {"id"}:
@@ -112,7 +112,7 @@ def named(column: Column) -> Column:
         return replace(column, role=role, is_sure=role != EITHER)
     if _is_language(whole):
         return replace(column, role=LANGUAGE, is_sure=False)
-    return _by_words(column, parts)
+    return _guess_role_by_words(column, parts)
 
 
 def _is_language(name: str) -> bool:
@@ -124,27 +124,27 @@ def _is_language(name: str) -> bool:
     return re.split(r"[_-]", code)[0] in _LANGUAGES and (len(code) <= 8 or "_" not in code)
 
 
-def _as_score(column: Column, parts: list[str]) -> Column | None:
+def _make_score_column(column: Column, parts: list[str]) -> Column | None:
     """Return the column as a score if its name has a metric and its cells are numbers."""
-    metrics = [part for part in parts if metric_in(part)]
-    if not metrics or numbers_of(column.texts) is None:
+    metrics = [part for part in parts if find_metric_in(part)]
+    if not metrics or parse_numbers(column.texts) is None:
         return None
     # In "comet_score" the metric is COMET; the general word adds nothing.
-    special = [part for part in metrics if metric_in(part) not in _GENERIC] or metrics
+    special = [part for part in metrics if find_metric_in(part) not in _GENERIC] or metrics
     rest = [part for part in parts if part not in metrics]
     if len(metrics) == len(parts):
         return replace(column, role=SCORE, metric=column.name)
-    return replace(column, role=SCORE, system=_joined(column.name, rest), metric=special[0])
+    return replace(column, role=SCORE, system=_join_parts(column.name, rest), metric=special[0])
 
 
-def metric_in(part: str) -> str:
+def find_metric_in(part: str) -> str:
     """Return the metric in a part of a name, such as "comet22" or "chrF2"; "" for none."""
     found = part.lower().rstrip("0123456789")
     found = found.removesuffix("qe") if found.removesuffix("qe") in _METRICS else found
     return found if found in _METRICS else ""
 
 
-def _joined(name: str, parts: list[str]) -> str:
+def _join_parts(name: str, parts: list[str]) -> str:
     """Return the section of a name from the first to the last of some of its parts.
 
     Parts separated by a metric are joined by a dot.
@@ -154,7 +154,7 @@ def _joined(name: str, parts: list[str]) -> str:
     return found if inside == parts else ".".join(parts)
 
 
-def _by_words(column: Column, parts: list[str]) -> Column:
+def _guess_role_by_words(column: Column, parts: list[str]) -> Column:
     """Guess from the first or last word, as in "output_alpha", "alpha (mt)" and "ref 2"."""
     if len(parts) < 2:
         lone = column.name.strip().lower()
@@ -168,9 +168,9 @@ def _by_words(column: Column, parts: list[str]) -> Column:
     for at, rest in ((0, parts[1:]), (-1, parts[:-1])):
         role = _WORDS.get(parts[at].lower(), "")
         if role == OUTPUT:
-            return replace(column, role=OUTPUT, system=_joined(column.name, rest))
+            return replace(column, role=OUTPUT, system=_join_parts(column.name, rest))
         if role == EITHER:
-            system = _joined(column.name, rest)
+            system = _join_parts(column.name, rest)
             return replace(column, role=OUTPUT, system=system, is_sure=False)
         if role:
             return replace(column, role=role, is_sure=at == 0)

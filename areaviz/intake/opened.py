@@ -22,10 +22,10 @@ from areaviz.intake.columns import (
     Content,
 )
 from areaviz.intake.files import MARKED, read_beginning, read_file
-from areaviz.intake.long_tables import widened
-from areaviz.intake.names import EITHER, named
-from areaviz.intake.plain_files import in_roles, is_corpus_name, is_score_name
-from areaviz.intake.roles import guessed, scored
+from areaviz.intake.long_tables import widen_table
+from areaviz.intake.names import EITHER, guess_role_by_name
+from areaviz.intake.plain_files import guess_plain_roles, is_corpus_name, is_score_name
+from areaviz.intake.roles import assign_scores, guess_roles
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
 
@@ -75,28 +75,28 @@ def open_files(files: Files, chosen: Chosen | None = None, models: Sequence[str]
         kinds[name] = found.kind
         notes += found.notes
         if found.has_marks:
-            notes.append(_about_marks(name, found))
+            notes.append(_describe_marks(name, found))
             if _can_be_imported(name):
                 marked[name] = content
         if found.kind == MARKED:
             continue
         if found.is_plain:
-            plain += [_in_role(column, role) for column in found.columns]
+            plain += [_assign_role(column, role) for column in found.columns]
         else:
-            columns, more = _table(name, found, given)
+            columns, more = _open_table(name, found, given)
             tables += columns
             notes += more
-    columns = _in_order(files, tables, _plain_in_roles(plain, tables, given))
-    columns = _unique_names(columns)
-    columns = [_in_role(column, given.get(column.name, "")) for column in columns]
-    columns = guessed(columns)
-    columns = [_kept_role(column, given.get(column.name, "")) for column in columns]
-    columns = scored(columns, models)
+    columns = _sort_by_file(files, tables, _assign_plain_roles(plain, tables, given))
+    columns = _make_names_unique(columns)
+    columns = [_assign_role(column, given.get(column.name, "")) for column in columns]
+    columns = guess_roles(columns)
+    columns = [_restore_role(column, given.get(column.name, "")) for column in columns]
+    columns = assign_scores(columns, models)
     _check_chosen(given, columns, files)
     return Opened(tuple(columns), tuple(notes), kinds, marked)
 
 
-def _about_marks(name: str, content: Content) -> str:
+def _describe_marks(name: str, content: Content) -> str:
     """Return a sentence about the ratings or marked errors in a file."""
     if content.kind != MARKED:
         return f'"{shorten(name)}" also holds ratings and errors.'
@@ -110,30 +110,30 @@ def _can_be_imported(name: str) -> bool:
     return PurePosixPath(name).suffix.lower() in _OF_MARKS
 
 
-def _plain_in_roles(
+def _assign_plain_roles(
     plain: Sequence[Column], tables: Sequence[Column], given: Chosen
 ) -> list[Column]:
     """Return plain files in their guessed roles; files with a given role keep it."""
     free = [column for column in plain if not given.get(column.name)]
     has_source = any(one.role == SOURCE for one in (*tables, *plain))
     systems = {column.system for column in tables if column.role == SCORE}
-    guesses = {column.name: column for column in in_roles(free, has_source, systems)}
+    guesses = {column.name: column for column in guess_plain_roles(free, has_source, systems)}
     return [guesses.get(column.name, column) for column in plain]
 
 
-def _table(name: str, content: Content, given: Chosen) -> tuple[list[Column], list[str]]:
+def _open_table(name: str, content: Content, given: Chosen) -> tuple[list[Column], list[str]]:
     """Return the columns of a table in roles by their names, with one row per segment."""
     columns = []
     for column in content.columns:
-        columns.append(_in_role(named(column), given.get(column.name, "")))
-    columns, notes = widened(name, columns)
+        columns.append(_assign_role(guess_role_by_name(column), given.get(column.name, "")))
+    columns, notes = widen_table(name, columns)
     role = given.get(name, "")
     if role or is_score_name(name):
-        columns = _of_file(name, columns, role or SCORE, bool(role))
-    return _lists_apart(columns), notes
+        columns = _open_table_of_role(name, columns, role or SCORE, bool(role))
+    return _split_lists(columns), notes
 
 
-def _of_file(name: str, columns: list[Column], given: str, must: bool) -> list[Column]:
+def _open_table_of_role(name: str, columns: list[Column], given: str, must: bool) -> list[Column]:
     """Return the columns of a table that has one role as a whole.
 
     Args:
@@ -146,7 +146,7 @@ def _of_file(name: str, columns: list[Column], given: str, must: bool) -> list[C
     if role == IGNORE:
         return [replace(column, role=IGNORE) for column in columns]
     if role == SCORE:
-        return _scores_of_file(name, columns, must)
+        return _open_scores(name, columns, must)
     if any(column.role == role for column in columns) or not must:
         return columns
     open_ones = [column for column in columns if column.role == EITHER] or [
@@ -159,10 +159,10 @@ def _of_file(name: str, columns: list[Column], given: str, must: bool) -> list[C
             " one"
             f" of them this role, as in --column NAME={role}."
         )
-    return [_in_role(one, given) if one is open_ones[0] else one for one in columns]
+    return [_assign_role(one, given) if one is open_ones[0] else one for one in columns]
 
 
-def _scores_of_file(name: str, columns: list[Column], must: bool) -> list[Column]:
+def _open_scores(name: str, columns: list[Column], must: bool) -> list[Column]:
     found = []
     for column in columns:
         if column.role == METADATA and any(number_of(text) is not None for text in column.texts):
@@ -177,7 +177,7 @@ def _scores_of_file(name: str, columns: list[Column], must: bool) -> list[Column
     return found
 
 
-def _lists_apart(columns: Sequence[Column]) -> list[Column]:
+def _split_lists(columns: Sequence[Column]) -> list[Column]:
     """Split each output that is a list of texts into one column per position of the list."""
     found = []
     for column in columns:
@@ -195,7 +195,7 @@ def _lists_apart(columns: Sequence[Column]) -> list[Column]:
     return found
 
 
-def _in_role(column: Column, given: str) -> Column:
+def _assign_role(column: Column, given: str) -> Column:
     """Return a column in a given role, or unchanged without one."""
     if not given:
         return column
@@ -205,22 +205,22 @@ def _in_role(column: Column, given: str) -> Column:
     return found
 
 
-def _kept_role(column: Column, given: str) -> Column:
+def _restore_role(column: Column, given: str) -> Column:
     """Restore the given role of a column if a guess has changed it."""
     role, _, system = given.partition(":")
     if not given or (column.role == role and system in ("", column.system)):
         return column
-    return _in_role(column, given)
+    return _assign_role(column, given)
 
 
-def _in_order(files: Files, *groups: Sequence[Column]) -> list[Column]:
+def _sort_by_file(files: Files, *groups: Sequence[Column]) -> list[Column]:
     """Return columns in the order in which their files were given."""
     places = {name: place for place, name in enumerate(files)}
     found = [column for group in groups for column in group]
     return sorted(found, key=lambda column: places[column.file])
 
 
-def _unique_names(columns: Sequence[Column]) -> list[Column]:
+def _make_names_unique(columns: Sequence[Column]) -> list[Column]:
     """Make the names of columns unique by adding the system or the file to later ones."""
     taken: set[str] = set()
     found = []

@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from areaviz.intake.columns import MAX_COLUMNS, MAX_ROWS, Column, check_header, too_many
-from areaviz.intake.json_files import columns_of_objects
+from areaviz.intake.columns import MAX_COLUMNS, MAX_ROWS, Column, check_header, make_too_many_error
+from areaviz.intake.json_files import make_columns_from_objects
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
 
@@ -37,12 +37,12 @@ def read_parquet(name: str, data: bytes) -> tuple[Column, ...]:
         objects: list[dict[str, Any]] = []
         spread = 0
         for piece in file.iter_batches(batch_size=_ROWS_OF_A_PIECE):
-            spread += sum(_spread(arrow, column) for column in piece.columns)
+            spread += sum(_measure_expanded_size(arrow, column) for column in piece.columns)
             if spread > MAX_UNPACKED:
-                raise _too_large(name)
+                raise _make_too_large_error(name)
             objects += piece.to_pylist()
             if len(objects) > MAX_ROWS:
-                raise too_many(name, MAX_ROWS, "rows")
+                raise make_too_many_error(name, MAX_ROWS, "rows")
     except InputError:
         raise
     except Exception as error:  # pyarrow raises many kinds for files that are damaged
@@ -51,20 +51,20 @@ def read_parquet(name: str, data: bytes) -> tuple[Column, ...]:
             f'"{shorten(name)}" cannot be read as Parquet ({reason}). Save it again, or as JSON'
             " Lines."
         ) from error
-    return columns_of_objects(name, objects)
+    return make_columns_from_objects(name, objects)
 
 
 def _check_footer(name: str, footer: Any) -> None:
     if footer.num_rows > MAX_ROWS:
-        raise too_many(name, MAX_ROWS, "rows")
+        raise make_too_many_error(name, MAX_ROWS, "rows")
     if footer.num_columns > MAX_COLUMNS:
         check_header(name, [str(number) for number in range(footer.num_columns)])
     groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
     if sum(group.total_byte_size for group in groups) > MAX_UNPACKED:
-        raise _too_large(name)
+        raise _make_too_large_error(name)
 
 
-def _spread(arrow: Any, column: Any) -> int:
+def _measure_expanded_size(arrow: Any, column: Any) -> int:
     """Return the number of bytes of a column when repeated texts are expanded.
 
     A Parquet file can store a long text once and refer to it in every row.
@@ -77,7 +77,7 @@ def _spread(arrow: Any, column: Any) -> int:
     return int(compute.sum(lengths.take(column.indices)).as_py() or 0)
 
 
-def _too_large(name: str) -> InputError:
+def _make_too_large_error(name: str) -> InputError:
     return InputError(
         f'"{shorten(name)}" unpacks to more than {MAX_UNPACKED >> 20:,} MB, which is the limit.'
         " Split the file."

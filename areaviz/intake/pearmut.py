@@ -17,12 +17,12 @@ from areaviz.intake.rated import (
     RatedSegment,
     Rating,
     Segments,
-    marks_in,
-    object_in,
-    objects_in,
+    get_object,
+    get_objects,
+    get_text,
     own_place,
+    parse_marks,
     score_in,
-    text_in,
 )
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
@@ -71,17 +71,17 @@ def read_campaign(name: str, entries: Sequence[Entry]) -> list[RatedSegment]:
     """
     segments = Segments(name)
     for where, values in entries:
-        info = object_in(where, values, "info")
+        info = get_object(where, values, "info")
         data = values.get("data")
         is_by_task = info.get("assignment", "task-based") == "task-based"
-        tasks = _values_of(where, data) if is_by_task else [data]
+        tasks = _list_values(where, data) if is_by_task else [data]
         for number, task in enumerate(tasks, 1):
             of_task = f"{where}, task {number:,}" if is_by_task else where
             _add_documents(segments, of_task, task, f"{number}-" if len(tasks) > 1 else "")
     return list(segments.found.values())
 
 
-def _values_of(where: str, data: object) -> list[Any]:
+def _list_values(where: str, data: object) -> list[Any]:
     """Return tasks, which are a list, or by rater in a campaign that was added to Pearmut."""
     if isinstance(data, dict):
         return list(data.values())
@@ -118,8 +118,8 @@ def _add_item(
         seen: how often the rater, or the task, had each source before.
         document: the number of its document, "" where it is unknown.
     """
-    source = text_in(where, item, "src", "")
-    reference = text_in(where, item, "ref", "")
+    source = get_text(where, item, "src", "")
+    reference = get_text(where, item, "ref", "")
     seen[source] += 1
     given = item.get("item_id")
     name = "" if given is None else str(given)
@@ -136,14 +136,14 @@ def _add_item(
         "origin": own_place(item),
     }
     segment = segments.add(key, where, source, **about)
-    outputs = object_in(where, item, "tgt")
+    outputs = get_object(where, item, "tgt")
     for system in outputs:
-        text = text_in(where, outputs, system)
-        segments.add_output(segment, where, _system(item, system), text)
+        text = get_text(where, outputs, system)
+        segments.add_output(segment, where, _restore_system_name(item, system), text)
     return segment
 
 
-def _system(item: Mapping[str, Any], system: str) -> str:
+def _restore_system_name(item: Mapping[str, Any], system: str) -> str:
     """Return what a system was called before this app wrote the campaign."""
     own = item.get(OWN)
     names = own.get("systems") if isinstance(own, dict) else None
@@ -155,16 +155,16 @@ def _add_prepared(
     segments: Segments, segment: RatedSegment, where: str, item: Mapping[str, Any]
 ) -> None:
     """Add the errors that the campaign marks beforehand, once for all tasks with the item."""
-    spans = object_in(where, item, "error_spans")
+    spans = get_object(where, item, "error_spans")
     for system in spans:
-        name = _system(item, system)
+        name = _restore_system_name(item, system)
         if name not in segment.outputs:
             raise InputError(
                 f'{where} has errors of the system "{shorten(system)}", which has no output. Add'
                 " it."
             )
         of_system = f'{where}, system "{shorten(system)}"'
-        marks = marks_in(of_system, spans, system, counted_places(segment.outputs[name]))
+        marks = parse_marks(of_system, spans, system, find_counted_places(segment.outputs[name]))
         if marks and all(one.rater != PREPARED for one in segment.ratings.get(name, [])):
             segments.add_rating(segment, name, Rating(PREPARED, None, marks))
 
@@ -180,7 +180,7 @@ def read_annotations(name: str, entries: Sequence[Entry]) -> list[RatedSegment]:
     segments = Segments(name)
     seen: dict[str, Counter[str]] = {}
     done: dict[tuple[str, str], Counter[str]] = {}
-    for where, values in _annotations(entries):
+    for where, values in _iterate_annotations(entries):
         number = str(values.get("item_i", ""))
         if number.startswith(_NOT_RATED):
             continue
@@ -188,7 +188,7 @@ def read_annotations(name: str, entries: Sequence[Entry]) -> list[RatedSegment]:
         # An item that is annotated again has the same sources as the first time.
         before = done.setdefault((rater, number), Counter(seen.setdefault(rater, Counter())))
         counted = Counter(before)
-        items = objects_in(where, values, "item")
+        items = get_objects(where, values, "item")
         annotations = values.get("annotation")
         if not isinstance(annotations, list) or len(annotations) != len(items):
             raise InputError(
@@ -203,7 +203,7 @@ def read_annotations(name: str, entries: Sequence[Entry]) -> list[RatedSegment]:
     return list(segments.found.values())
 
 
-def _annotations(entries: Sequence[Entry]) -> Iterator[Entry]:
+def _iterate_annotations(entries: Sequence[Entry]) -> Iterator[Entry]:
     """Yield each annotation with its place, from lines or from the lists of campaigns."""
     for where, values in entries:
         if not is_annotations(values):
@@ -212,7 +212,7 @@ def _annotations(entries: Sequence[Entry]) -> Iterator[Entry]:
             yield where, values
             continue
         for campaign in values:
-            for number, one in enumerate(objects_in(where, values, campaign), 1):
+            for number, one in enumerate(get_objects(where, values, campaign), 1):
                 yield (
                     f'{where}, campaign "{shorten(campaign)}", annotation {number:,}',
                     one,
@@ -235,14 +235,14 @@ def _add_annotation(
     """
     (segment, item), (rater, annotation) = about, said
     for system in annotation:
-        name = _system(item, system)
+        name = _restore_system_name(item, system)
         of_system = f'{where}, system "{shorten(system)}"'
         if name not in segment.outputs:
             raise InputError(f"{of_system} is annotated, but the item has no output of it. Add it.")
-        values = object_in(of_system, annotation, system)
+        values = get_object(of_system, annotation, system)
         output = segment.outputs[name]
-        marks = marks_in(of_system, values, "error_spans", counted_places(output))
-        comment = text_in(of_system, values, "textfield", "") if values.get("textfield") else ""
+        marks = parse_marks(of_system, values, "error_spans", find_counted_places(output))
+        comment = get_text(of_system, values, "textfield", "") if values.get("textfield") else ""
         if comment and comment != output:
             marks += (Mark(0, 0, "neutral", "", comment),)
         ratings = segment.ratings.setdefault(name, [])
@@ -252,7 +252,7 @@ def _add_annotation(
         )
 
 
-def counted_places(text: str) -> list[int]:
+def find_counted_places(text: str) -> list[int]:
     """Return the places of the characters that Pearmut counts, and at last the text's length.
 
     Pearmut counts units of UTF-16, so an emoji counts twice, and no breaks of lines.
@@ -264,7 +264,7 @@ def counted_places(text: str) -> list[int]:
     return [*places, len(text)]
 
 
-def counted_span(text: str, start: int, end: int) -> tuple[int, int] | None:
+def find_counted_span(text: str, start: int, end: int) -> tuple[int, int] | None:
     """Return the first and the last character of a span as Pearmut counts, None without any.
 
     Args:
@@ -273,7 +273,7 @@ def counted_span(text: str, start: int, end: int) -> tuple[int, int] | None:
         end: the character after the last one.
     """
     inside = []
-    for number, place in enumerate(counted_places(text)[:-1]):
+    for number, place in enumerate(find_counted_places(text)[:-1]):
         if start <= place < end:
             inside.append(number)
     return (inside[0], inside[-1]) if inside else None

@@ -43,7 +43,7 @@ def is_score_name(name: str) -> bool:
     return any(part in name.lower() for part in _SCORES)
 
 
-def in_roles(
+def guess_plain_roles(
     columns: Sequence[Column], has_source: bool, systems: Collection[str] = ()
 ) -> list[Column]:
     """Return plain files in the roles that their names and cells suggest.
@@ -56,27 +56,27 @@ def in_roles(
     if len(columns) == 1 and not has_source and not is_corpus_name(columns[0].name):
         # If there is only one file, it is the input, even if it contains numbers.
         return [replace(columns[0], role=SOURCE)]
-    found = [_by_itself(column, systems) for column in columns]
+    found = [_guess_role_alone(column, systems) for column in columns]
     texts = [at for at, column in enumerate(found) if column.role == METADATA and column.is_sure]
     texts = [at for at in texts if not _is_known_metadata(found[at])]
     if not texts:
         return found
     if not has_source:
-        source = _source(found, texts)
+        source = _find_source(found, texts)
         # A single text, or one whose name says so, is certainly the source.
-        is_sure = len(texts) == 1 or bool(_words(found[source].name) & _SOURCE)
+        is_sure = len(texts) == 1 or bool(_split_name(found[source].name) & _SOURCE)
         found[source] = replace(found[source], role=SOURCE, is_sure=is_sure)
         texts.remove(source)
-        stem = _stem(found[source].name)
+        stem = _find_stem(found[source].name)
     else:
         stem = ""
-    for at, role, is_sure in _targets(found, texts, stem):
+    for at, role, is_sure in _guess_target_roles(found, texts, stem):
         system = found[at].name if role == OUTPUT else ""
         found[at] = replace(found[at], role=role, system=system, is_sure=is_sure)
     return found
 
 
-def _by_itself(column: Column, systems: Collection[str]) -> Column:
+def _guess_role_alone(column: Column, systems: Collection[str]) -> Column:
     """Return a file in the role that does not depend on other files; metadata if unknown."""
     if column.role != METADATA:
         return column
@@ -103,17 +103,17 @@ def _has_links(text: str) -> bool:
 
 
 def _is_known_metadata(column: Column) -> bool:
-    return bool(_words(column.name) & _METADATA)
+    return bool(_split_name(column.name) & _METADATA)
 
 
-def _source(columns: Sequence[Column], texts: Sequence[int]) -> int:
+def _find_source(columns: Sequence[Column], texts: Sequence[int]) -> int:
     for at in texts:
-        if _words(columns[at].name) & _SOURCE:
+        if _split_name(columns[at].name) & _SOURCE:
             return at
     return texts[0]
 
 
-def _targets(
+def _guess_target_roles(
     columns: Sequence[Column], texts: Sequence[int], stem: str
 ) -> list[tuple[int, str, bool]]:
     """Return the role of each text other than the source, and whether it is certain.
@@ -123,7 +123,7 @@ def _targets(
     """
     found: dict[int, tuple[str, bool]] = {}
     for at in texts:
-        words = _words(columns[at].name)
+        words = _split_name(columns[at].name)
         name = columns[at].name.lower()
         if words & _OUTPUT or "output" in name or "hyp" in name:
             found[at] = OUTPUT, True
@@ -133,7 +133,7 @@ def _targets(
             found[at] = OUTPUT, False
     is_named = any(role == REFERENCE for role, _ in found.values())
     for at in texts:
-        if at not in found and stem and _stem(columns[at].name) == stem:
+        if at not in found and stem and _find_stem(columns[at].name) == stem:
             found[at] = REFERENCE, not is_named
     has_reference = any(role == REFERENCE for role, _ in found.values())
     rest = [at for at in texts if at not in found]
@@ -144,13 +144,13 @@ def _targets(
     return [(at, *found[at]) for at in texts]
 
 
-def _words(name: str) -> set[str]:
+def _split_name(name: str) -> set[str]:
     """Return the words of a file's name without trailing numbers: "ref2" gives "ref"."""
     parts = re.split(r"[._\- ]+", PurePosixPath(name).name.lower())
     return {part.rstrip("0123456789") for part in parts}
 
 
-def _stem(name: str) -> str:
+def _find_stem(name: str) -> str:
     """Return a file's name up to its language: "newstest" for "newstest.de.txt"."""
     parts = PurePosixPath(name).name.split(".")
     while len(parts) > 1 and (parts[-1].lower() in _ENDINGS or parts[-1].isdigit()):

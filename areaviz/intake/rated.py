@@ -24,7 +24,7 @@ from areaviz.intake.columns import (
     Column,
     TextBudget,
     check_header,
-    too_many,
+    make_too_many_error,
 )
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
@@ -105,7 +105,7 @@ class Segments:
         """
         if key not in self.found:
             if len(self.found) == MAX_ROWS:
-                raise too_many(self.name, MAX_ROWS, "segments")
+                raise make_too_many_error(self.name, MAX_ROWS, "segments")
             metadata = about.get("metadata", {})
             self._budget.add((source, *about.get("references", ()), *metadata, *metadata.values()))
             self.found[key] = RatedSegment(where, source, **about)
@@ -125,7 +125,7 @@ class Segments:
         """
         self._systems.add(system)
         if len(self._systems) > MAX_COLUMNS:
-            raise too_many(self.name, MAX_COLUMNS, "systems")
+            raise make_too_many_error(self.name, MAX_COLUMNS, "systems")
         known = segment.outputs.setdefault(system, output)
         if known is output:
             self._budget.add((output,))
@@ -143,7 +143,7 @@ class Segments:
         """
         self._rated += 1 + len(rating.marks) + len(rating.other_marks)
         if self._rated > MAX_RATED:
-            raise too_many(self.name, MAX_RATED, "ratings and marked errors")
+            raise make_too_many_error(self.name, MAX_RATED, "ratings and marked errors")
         segment.ratings.setdefault(system, []).append(rating)
 
 
@@ -158,7 +158,7 @@ def own_place(values: Mapping[str, Any]) -> tuple[str, int] | None:
     return digest, number - 1
 
 
-def columns_of_rated(name: str, segments: Sequence[RatedSegment]) -> tuple[Column, ...]:
+def make_columns_from_segments(name: str, segments: Sequence[RatedSegment]) -> tuple[Column, ...]:
     """Return the columns of a set: sources, references, outputs, scores and metadata.
 
     The score of raters is their mean, under the name `HUMAN`.
@@ -168,29 +168,31 @@ def columns_of_rated(name: str, segments: Sequence[RatedSegment]) -> tuple[Colum
     """
     if not segments:
         raise InputError(f'"{shorten(name)}" has no segments. Choose a file with some.')
-    columns = [_column(name, "source", SOURCE, [one.source for one in segments])]
+    columns = [_make_column(name, "source", SOURCE, [one.source for one in segments])]
     if any(one.name for one in segments):
-        columns.append(_column(name, "id", ID, [one.name for one in segments]))
-    titles = _names(one.metadata for one in segments)
+        columns.append(_make_column(name, "id", ID, [one.name for one in segments]))
+    titles = _list_names(one.metadata for one in segments)
     check_header(name, ["source", *titles])
     for title in titles:
         cells: list[Cell] = [one.metadata.get(title, "") for one in segments]
-        columns.append(_column(name, title, METADATA, cells))
+        columns.append(_make_column(name, title, METADATA, cells))
     if any(one.references for one in segments):
-        columns.append(_column(name, "reference", REFERENCE, [one.references for one in segments]))
-    for system in _names(one.outputs for one in segments):
+        columns.append(
+            _make_column(name, "reference", REFERENCE, [one.references for one in segments])
+        )
+    for system in _list_names(one.outputs for one in segments):
         cells = [one.outputs.get(system) for one in segments]
-        columns.append(_column(name, f"output.{system}", OUTPUT, cells, system))
-    by_system = [_scores(one) for one in segments]
-    for system in _names(by_system):
-        for metric in _names(one.get(system, {}) for one in by_system):
+        columns.append(_make_column(name, f"output.{system}", OUTPUT, cells, system))
+    by_system = [_average_scores(one) for one in segments]
+    for system in _list_names(by_system):
+        for metric in _list_names(one.get(system, {}) for one in by_system):
             values = [one.get(system, {}).get(metric) for one in by_system]
             cells = ["" if value is None else repr(value) for value in values]
-            columns.append(_column(name, f"{metric}.{system}", SCORE, cells, system, metric))
+            columns.append(_make_column(name, f"{metric}.{system}", SCORE, cells, system, metric))
     return tuple(columns)
 
 
-def _scores(segment: RatedSegment) -> dict[str, dict[str, float]]:
+def _average_scores(segment: RatedSegment) -> dict[str, dict[str, float]]:
     found = {system: dict(scores) for system, scores in segment.scores.items()}
     for system, ratings in segment.ratings.items():
         given = [one.score for one in ratings if one.score is not None]
@@ -199,17 +201,17 @@ def _scores(segment: RatedSegment) -> dict[str, dict[str, float]]:
     return found
 
 
-def _names(mappings: Iterable[Mapping[str, object]]) -> list[str]:
+def _list_names(mappings: Iterable[Mapping[str, object]]) -> list[str]:
     return list(dict.fromkeys(name for one in mappings for name in one))
 
 
-def _column(
+def _make_column(
     file: str, name: str, role: str, cells: Sequence[Cell], system: str = "", metric: str = ""
 ) -> Column:
     return Column(name, tuple(cells), role, system, file=file, metric=metric)
 
 
-def text_in(where: str, values: Mapping[str, Any], name: str, default: str | None = None) -> str:
+def get_text(where: str, values: Mapping[str, Any], name: str, default: str | None = None) -> str:
     """Return a text of an object.
 
     Raises:
@@ -242,7 +244,7 @@ def score_in(where: str, values: Mapping[str, Any], name: str) -> float | None:
     return value
 
 
-def object_in(where: str, values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def get_object(where: str, values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """Return an object inside an object, an empty one where it is missing.
 
     Raises:
@@ -256,7 +258,7 @@ def object_in(where: str, values: Mapping[str, Any], name: str) -> Mapping[str, 
     return found
 
 
-def objects_in(where: str, values: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+def get_objects(where: str, values: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     """Return a list of objects inside an object, an empty one where it is missing.
 
     Raises:
@@ -270,7 +272,7 @@ def objects_in(where: str, values: Mapping[str, Any], name: str) -> list[Mapping
     return found
 
 
-def marks_in(
+def parse_marks(
     where: str, values: Mapping[str, Any], name: str, places: Sequence[int]
 ) -> tuple[Mark, ...]:
     """Return errors with `start_i` and `end_i`, the last character, as Appraise and Pearmut do.
@@ -286,7 +288,7 @@ def marks_in(
         InputError: an error is of another form, or lies outside of the output.
     """
     found = []
-    for number, one in enumerate(objects_in(where, values, name), 1):
+    for number, one in enumerate(get_objects(where, values, name), 1):
         which = f"{where}, error {number:,}"
         start, end = one.get("start_i"), one.get("end_i")
         if start == "missing" or (type(start) is int and start == len(places) - 1):

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from areaviz.intake.columns import MAX_ROW_CHARACTERS, MAX_ROWS, too_many
+from areaviz.intake.columns import MAX_ROW_CHARACTERS, MAX_ROWS, make_too_many_error
 from areaviz.intake.comet_json import is_comet_json, read_comet_json
-from areaviz.intake.json_files import json_object, parsed_json
+from areaviz.intake.json_files import parse_json, parse_json_object
 from areaviz.intake.pearmut import (
     is_annotations,
     is_campaign,
@@ -16,7 +16,7 @@ from areaviz.intake.pearmut import (
     read_campaign,
 )
 from areaviz.intake.rated import RatedSegment
-from areaviz.intake.texts import check_row, plain_lines
+from areaviz.intake.texts import check_row, iterate_plain_lines
 from areaviz.intake.wmt_ratings import is_wmt_ratings, read_wmt_ratings
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
@@ -46,7 +46,7 @@ KINDS = (
 )
 
 
-def rated_kind(value: object) -> RatedKind | None:
+def find_rated_kind(value: object) -> RatedKind | None:
     """Return the kind of a file with rated outputs by its first object, None for other files."""
     for kind in KINDS:
         if kind.fits(value):
@@ -60,12 +60,12 @@ def read_rated(name: str, data: bytes) -> list[RatedSegment] | None:
     Raises:
         InputError: the file is not JSON, or damaged, or too large.
     """
-    first = first_object(name, data)
+    first = parse_first_object(name, data)
     if first is not None:
-        kind = rated_kind(first)
+        kind = find_rated_kind(first)
         return read_rated_lines(name, data, kind) if kind else None
-    value = parsed_json(name, data)
-    kind = rated_kind(value)
+    value = parse_json(name, data)
+    kind = find_rated_kind(value)
     return read_rated_value(name, value, kind) if kind else None
 
 
@@ -76,10 +76,10 @@ def read_rated_value(name: str, value: object, kind: RatedKind) -> list[RatedSeg
 
 def read_rated_lines(name: str, data: bytes, kind: RatedKind) -> list[RatedSegment]:
     """Return the segments of a file of JSON Lines."""
-    return kind.read(name, _entries(name, data))
+    return kind.read(name, _iterate_entries(name, data))
 
 
-def first_object(name: str, data: bytes) -> dict[str, Any] | None:
+def parse_first_object(name: str, data: bytes) -> dict[str, Any] | None:
     """Return the object in the first line; None for a file that is not JSON Lines.
 
     A line that is longer than a line may be is not parsed here, as it could fill the memory.
@@ -88,23 +88,23 @@ def first_object(name: str, data: bytes) -> dict[str, Any] | None:
     if len(start) > MAX_ROW_CHARACTERS:
         return None
     try:
-        return json_object(name, 1, start.decode("utf-8", "replace"))
+        return parse_json_object(name, 1, start.decode("utf-8", "replace"))
     except InputError:
         return None
 
 
-def _entries(name: str, data: bytes) -> list[Entry]:
+def _iterate_entries(name: str, data: bytes) -> list[Entry]:
     """Return the objects of JSON Lines, each with its place for people."""
     found = []
-    for number, line in enumerate(plain_lines(name, data), 1):
+    for number, line in enumerate(iterate_plain_lines(name, data), 1):
         if number > _MAX_LINES:
-            raise too_many(name, _MAX_LINES, "lines")
+            raise make_too_many_error(name, _MAX_LINES, "lines")
         if line.strip():
             check_row(name, number, len(line))
             found.append(
                 (
                     f'Line {number:,} of "{shorten(name)}"',
-                    json_object(name, number, line),
+                    parse_json_object(name, number, line),
                 )
             )
     return found

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from areaviz.data.metadata import numbers_of
+from areaviz.data.metadata import parse_numbers
 from areaviz.intake.columns import (
     FILE,
     ID,
@@ -23,7 +23,7 @@ from areaviz.intake.columns import (
     Cell,
     Column,
 )
-from areaviz.intake.names import EITHER, LANGUAGE, RANKS, metric_in
+from areaviz.intake.names import EITHER, LANGUAGE, RANKS, find_metric_in
 
 # Number of examples that are compared to decide whether a text resembles the reference.
 _COMPARED = 200
@@ -31,25 +31,25 @@ _COMPARED = 200
 _ALIKE_WORDS, _ALIKE_PAIRS = 0.25, 0.2
 
 
-def guessed(columns: Sequence[Column]) -> list[Column]:
+def guess_roles(columns: Sequence[Column]) -> list[Column]:
     """Return columns in their most probable roles.
 
     Args:
         columns: the columns of all files, in the roles that their names suggest.
     """
-    found = _languages(list(columns))
+    found = _assign_languages(list(columns))
     has_reference = any(column.role == REFERENCE for column in found)
     for at, column in enumerate(found):
         if column.role == EITHER:
             found[at] = replace(column, role=OUTPUT if has_reference else REFERENCE)
-    found = _like_references(found)
+    found = _assign_texts_like_references(found)
     for role in (SOURCE, ID, FILE):
-        found = _only_one(found, role)
+        found = _keep_only_one(found, role)
     found = _without_repeats(found)
-    return [_empty_ignored(column) for column in found]
+    return [_ignore_if_empty(column) for column in found]
 
 
-def _languages(columns: list[Column]) -> list[Column]:
+def _assign_languages(columns: list[Column]) -> list[Column]:
     """Use the first of several languages as the source, all others as references."""
     is_known = any(column.role == SOURCE for column in columns)
     found = []
@@ -61,43 +61,43 @@ def _languages(columns: list[Column]) -> list[Column]:
     return found
 
 
-def _like_references(columns: Sequence[Column]) -> list[Column]:
+def _assign_texts_like_references(columns: Sequence[Column]) -> list[Column]:
     """Use unnamed texts that resemble the reference as outputs."""
     known = next((column for column in columns if column.role == REFERENCE), None)
     if known is None:
         return list(columns)
     found = []
     for column in columns:
-        if column.role == METADATA and column.is_sure and _resembles(column, known):
+        if column.role == METADATA and column.is_sure and _has_resemblance(column, known):
             column = replace(column, role=OUTPUT, system=column.name, is_sure=False)
         found.append(column)
     return found
 
 
-def _resembles(column: Column, reference: Column) -> bool:
+def _has_resemblance(column: Column, reference: Column) -> bool:
     texts, wanted = column.texts, reference.texts
     # A few repeated values are a category; numbers are not texts.
     is_varied = len(set(texts)) > len(texts) / 2
-    if len(texts) != len(wanted) or not is_varied or numbers_of(texts) is not None:
+    if len(texts) != len(wanted) or not is_varied or parse_numbers(texts) is not None:
         return False
     places = range(0, len(texts), max(1, len(texts) // _COMPARED))
     has_words = sum(len(texts[place].split()) for place in places) / len(places) > 1.2
     shares = []
     for place in places:
-        one, other = (_units(text[place], has_words) for text in (texts, wanted))
+        one, other = (_split_units(text[place], has_words) for text in (texts, wanted))
         shares.append(len(one & other) / max(1, min(len(one), len(other))))
     least = _ALIKE_WORDS if has_words else _ALIKE_PAIRS
     is_long = has_words or sum(map(len, texts)) > 4 * len(texts)
     return is_long and sum(shares) / len(shares) > least
 
 
-def _units(text: str, has_words: bool) -> set[str]:
+def _split_units(text: str, has_words: bool) -> set[str]:
     """Return the words of a text, or its character pairs if it has no spaces."""
     text = text.lower()
     return set(text.split()) if has_words else set(map("".join, zip(text, text[1:], strict=False)))
 
 
-def _only_one(columns: Sequence[Column], role: str) -> list[Column]:
+def _keep_only_one(columns: Sequence[Column], role: str) -> list[Column]:
     """Keep a role for the column with the most usual name; others become uncertain metadata.
 
     A source that repeats the kept one is redundant and is ignored.
@@ -105,7 +105,7 @@ def _only_one(columns: Sequence[Column], role: str) -> list[Column]:
     having = [column for column in columns if column.role == role]
     if len(having) < 2:
         return list(columns)
-    best = min(having, key=_rank)
+    best = min(having, key=_rank_column)
     found = []
     for column in columns:
         if column.role == role and column is not best:
@@ -117,7 +117,7 @@ def _only_one(columns: Sequence[Column], role: str) -> list[Column]:
     return found
 
 
-def _rank(column: Column) -> tuple[bool, int]:
+def _rank_column(column: Column) -> tuple[bool, int]:
     return not column.is_sure, RANKS.get(column.name.lower(), len(RANKS))
 
 
@@ -141,7 +141,7 @@ def _without_repeats(columns: Sequence[Column]) -> list[Column]:
     return found
 
 
-def scored(columns: Sequence[Column], models: Sequence[str] = ()) -> list[Column]:
+def assign_scores(columns: Sequence[Column], models: Sequence[str] = ()) -> list[Column]:
     """Assign every score to one of the systems with outputs.
 
     A score belongs to the system that its name contains, else to the one whose name its file starts
@@ -153,7 +153,7 @@ def scored(columns: Sequence[Column], models: Sequence[str] = ()) -> list[Column
         columns: the columns of all files.
         models: further systems, whose outputs are produced later.
     """
-    systems = [*systems_of(columns), *models]
+    systems = [*list_systems(columns), *models]
     if not systems:
         return _without_outputs(columns)
     free = list(systems)
@@ -189,11 +189,13 @@ def _without_outputs(columns: Sequence[Column]) -> list[Column]:
 
 def _with_system(column: Column, systems: Sequence[str]) -> Column:
     """Return a score with its metric and its system, "" if the system is unknown."""
-    if column.system and (system := same_system(column.system, systems)):
+    if column.system and (system := find_system(column.system, systems)):
         return replace(column, system=system)
     is_file = column.name == column.file
-    if system := _by_file(column.file, systems):
-        metric = column.metric or (_of_file(column.file, system) if is_file else column.name)
+    if system := _find_system_by_file(column.file, systems):
+        metric = column.metric or (
+            _find_metric_by_file(column.file, system) if is_file else column.name
+        )
         return replace(column, system=system, metric=metric)
     # If the name contains no system, all of it names the metric.
     metric = "Score" if is_file else column.name
@@ -207,36 +209,38 @@ def _number_of_system(column: Column, systems: Sequence[str]) -> Column | None:
     for system in systems:
         for join in "_.- ":
             if column.name.lower().endswith(f"{join}{system.lower()}"):
-                if numbers_of(column.texts) is None:
+                if parse_numbers(column.texts) is None:
                     return None
                 metric = column.name[: -len(system) - 1]
                 return replace(column, role=SCORE, system=system, metric=metric)
     return None
 
 
-def systems_of(columns: Iterable[Column]) -> list[str]:
+def list_systems(columns: Iterable[Column]) -> list[str]:
     """Return the systems with outputs, in order."""
     return [one.system or one.name for one in columns if one.role == OUTPUT]
 
 
-def same_system(name: str, systems: Sequence[str]) -> str:
+def find_system(name: str, systems: Sequence[str]) -> str:
     """Return the system that a name refers to, "" for none.
 
     Upper case, punctuation between words, folders and extensions such as ".txt" are ignored.
     """
-    keys = {_key(system): system for system in reversed(systems)}
-    stems = {_key(PurePosixPath(system).stem): system for system in reversed(systems)}
-    for key in (_key(name), _key(PurePosixPath(name).stem)):
+    keys = {_make_comparison_key(system): system for system in reversed(systems)}
+    stems = {
+        _make_comparison_key(PurePosixPath(system).stem): system for system in reversed(systems)
+    }
+    for key in (_make_comparison_key(name), _make_comparison_key(PurePosixPath(name).stem)):
         if key and (found := keys.get(key) or stems.get(key)):
             return found
     return ""
 
 
-def _key(name: str) -> str:
+def _make_comparison_key(name: str) -> str:
     return "".join(letter for letter in name.lower() if letter.isalnum())
 
 
-def _by_file(file: str, systems: Sequence[str]) -> str:
+def _find_system_by_file(file: str, systems: Sequence[str]) -> str:
     """Return the system whose name a file's name starts with, the longest of several, or ""."""
     stem = PurePosixPath(file).stem
     fitting = []
@@ -248,15 +252,15 @@ def _by_file(file: str, systems: Sequence[str]) -> str:
     return max(fitting, key=len, default="")
 
 
-def _of_file(file: str, system: str) -> str:
+def _find_metric_by_file(file: str, system: str) -> str:
     """Return what a file of scores measures by its name: "comet" of "alpha.comet.txt"."""
     path = PurePosixPath(file)
     rest = path.stem[len(PurePosixPath(system).stem) :].lstrip("._- ")
     ending = path.suffix.removeprefix(".")
-    return rest or (ending if metric_in(ending) else "Score")
+    return rest or (ending if find_metric_in(ending) else "Score")
 
 
-def _empty_ignored(column: Column) -> Column:
+def _ignore_if_empty(column: Column) -> Column:
     """Ignore a metadata column without any value."""
     if column.role in (METADATA, SYSTEM) and not any(column.cells):
         return replace(column, role=IGNORE)

@@ -15,8 +15,8 @@ from areaviz.intake.columns import (
     Column,
     TextBudget,
     check_header,
-    columns_of_rows,
-    too_many,
+    make_columns_from_rows,
+    make_too_many_error,
 )
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
@@ -44,7 +44,7 @@ def read_spreadsheet(name: str, data: bytes) -> tuple[tuple[Column, ...], tuple[
     check_unpacked(name, data)
     from python_calamine import CalamineWorkbook
 
-    with _damage_named(name):
+    with _translate_damage_errors(name):
         book = CalamineWorkbook.from_filelike(io.BytesIO(data))
         for title in book.sheet_names:
             sheet = book.get_sheet_by_name(title)
@@ -58,26 +58,26 @@ def read_spreadsheet(name: str, data: bytes) -> tuple[tuple[Column, ...], tuple[
     notes: tuple[str, ...] = ()
     if others:
         notes = (f'The sheet "{shorten(title)}" is read. Not used: {", ".join(others)}.',)
-    return _columns(name, rows, first), notes
+    return _make_columns(name, rows, first), notes
 
 
-def _columns(name: str, rows: Sequence[Sequence[object]], first: int) -> tuple[Column, ...]:
-    header = [_text(value).strip() for value in rows[0]]
+def _make_columns(name: str, rows: Sequence[Sequence[object]], first: int) -> tuple[Column, ...]:
+    header = [_format_cell(value).strip() for value in rows[0]]
     check_header(name, header)
     budget = TextBudget(name)
     kept = []
     for values in rows[1:]:
-        cells = [_text(value) for value in values]
+        cells = [_format_cell(value) for value in values]
         if not any(cells):
             continue
         budget.add(cells)
         kept.append(cells)
         if len(kept) > MAX_ROWS:
-            raise too_many(name, MAX_ROWS, "rows")
-    return columns_of_rows(name, header, kept, first + 1)
+            raise make_too_many_error(name, MAX_ROWS, "rows")
+    return make_columns_from_rows(name, header, kept, first + 1)
 
 
-def _text(value: object) -> str:
+def _format_cell(value: object) -> str:
     """Return a cell's value as a spreadsheet shows it: whole numbers without a decimal point."""
     if type(value) is str:
         return value
@@ -104,7 +104,7 @@ def check_unpacked(name: str, data: bytes) -> None:
     unpacked = 0
     sizes: list[int] = []
     cells: Counter[int] = Counter()
-    with _damage_named(name), zipfile.ZipFile(io.BytesIO(data)) as archive:
+    with _translate_damage_errors(name), zipfile.ZipFile(io.BytesIO(data)) as archive:
         entries = archive.infolist()
         _check_size(name, sum(entry.file_size for entry in entries), most)
         for entry in entries:
@@ -134,7 +134,7 @@ def _check_size(name: str, size: int, most: int) -> None:
 
 
 @contextmanager
-def _damage_named(name: str) -> Iterator[None]:
+def _translate_damage_errors(name: str) -> Iterator[None]:
     """Raise all errors that damaged files cause in the libraries as InputError.
 
     `zipfile` and zlib raise many types of errors, and calamine is written in Rust, whose panics are

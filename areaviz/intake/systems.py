@@ -14,7 +14,7 @@ Outputs = Mapping[str, tuple[str | None, ...]]
 Scores = Mapping[str, Mapping[str, tuple[float, ...]]]
 
 
-def outputs_of(columns: Sequence[Column]) -> dict[str, tuple[str | None, ...]]:
+def list_outputs(columns: Sequence[Column]) -> dict[str, tuple[str | None, ...]]:
     """Return the outputs of each system, one per example, None for a missing output."""
     found: dict[str, tuple[str | None, ...]] = {}
     for column in columns:
@@ -24,15 +24,15 @@ def outputs_of(columns: Sequence[Column]) -> dict[str, tuple[str | None, ...]]:
                 f'Two columns are outputs of the system "{shorten(system)}". Give the system'
                 f' of "{shorten(column.name)}", as in the role "output:NAME".'
             )
-        found[system] = tuple(None if one is None else _one(one) for one in column.cells)
+        found[system] = tuple(None if one is None else _get_first_text(one) for one in column.cells)
     return found
 
 
-def _one(cell: str | tuple[str, ...]) -> str:
+def _get_first_text(cell: str | tuple[str, ...]) -> str:
     return cell if isinstance(cell, str) else " ".join(cell)
 
 
-def scores_of(
+def list_scores(
     columns: Sequence[Column], systems: Sequence[str]
 ) -> dict[str, dict[str, tuple[float, ...]]]:
     """Return the scores of each system by metric, NaN for a missing score.
@@ -58,12 +58,12 @@ def scores_of(
         if metric in of_system:
             metric = column.name
         of_system[metric] = tuple(
-            _number(column, place, text) for place, text in enumerate(column.texts)
+            _parse_number(column, place, text) for place, text in enumerate(column.texts)
         )
     return found
 
 
-def _number(column: Column, place: int, text: str) -> float:
+def _parse_number(column: Column, place: int, text: str) -> float:
     value = number_of(text)
     if value is None and not is_missing(text):
         raise InputError(

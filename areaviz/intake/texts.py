@@ -16,7 +16,7 @@ _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _UTF_8_MARK = b"\xef\xbb\xbf"
 
 
-def bytes_of(name: str, content: bytes | Path) -> bytes:
+def read_bytes(name: str, content: bytes | Path) -> bytes:
     """Return the bytes of a file.
 
     Raises:
@@ -38,7 +38,7 @@ def bytes_of(name: str, content: bytes | Path) -> bytes:
         ) from error
 
 
-def decoded_lines(name: str, data: bytes) -> Iterator[str]:
+def decode_lines(name: str, data: bytes) -> Iterator[str]:
     """Yield the lines of a text with their line breaks; a byte order mark is left out.
 
     Each line is decoded separately, because the whole text at once could take 200 MB.
@@ -47,7 +47,7 @@ def decoded_lines(name: str, data: bytes) -> Iterator[str]:
         InputError: the file has another encoding, contains NUL bytes, or has a line that is too
             long.
     """
-    data = _as_utf_8(name, data)
+    data = _convert_to_utf_8(name, data)
     for number, part in enumerate(_LINE.finditer(data), 1):
         raw = part[0]
         # A character takes at most four bytes.
@@ -66,23 +66,23 @@ def decoded_lines(name: str, data: bytes) -> Iterator[str]:
         yield line.removeprefix("\ufeff") if number == 1 else line
 
 
-def plain_lines(name: str, data: bytes) -> Iterator[str]:
+def iterate_plain_lines(name: str, data: bytes) -> Iterator[str]:
     """Yield the lines of a text without line breaks; a final line break adds no line.
 
     Raises:
-        InputError: as `decoded_lines`.
+        InputError: as `decode_lines`.
     """
-    for line in decoded_lines(name, data):
+    for line in decode_lines(name, data):
         yield line.rstrip("\r\n")
 
 
-def whole_text(name: str, data: bytes) -> str:
+def decode_text(name: str, data: bytes) -> str:
     """Return the whole text of a file.
 
     Raises:
-        InputError: as `decoded_lines`, but lines may be of any length.
+        InputError: as `decode_lines`, but lines may be of any length.
     """
-    data = _as_utf_8(name, data).removeprefix(_UTF_8_MARK)
+    data = _convert_to_utf_8(name, data).removeprefix(_UTF_8_MARK)
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -117,7 +117,7 @@ def check_row(name: str, number: int, characters: int) -> None:
         )
 
 
-def _as_utf_8(name: str, data: bytes) -> bytes:
+def _convert_to_utf_8(name: str, data: bytes) -> bytes:
     """Return UTF-16 text, which Excel writes, as UTF-8; other bytes are not changed."""
     if not data.startswith(_UTF_16):
         return data

@@ -16,9 +16,9 @@ from areaviz.intake.columns import (
     Cell,
     Column,
     TextBudget,
-    too_many,
+    make_too_many_error,
 )
-from areaviz.intake.texts import whole_text
+from areaviz.intake.texts import decode_text
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
 
@@ -51,7 +51,7 @@ class _Segments:
         self.budget.add((text,))
         cells[column] = text
         if len(self.found) > MAX_ROWS:
-            raise too_many(self.name, MAX_ROWS, "segments")
+            raise make_too_many_error(self.name, MAX_ROWS, "segments")
 
 
 def read_wmt_xml(name: str, data: bytes) -> tuple[Column, ...]:
@@ -63,9 +63,9 @@ def read_wmt_xml(name: str, data: bytes) -> tuple[Column, ...]:
         InputError: the file is not XML, declares entities or a document type, or is not a test set.
     """
     if data.count(b"<") > _MAX_TAGS:
-        raise too_many(name, _MAX_TAGS, "tags")
+        raise make_too_many_error(name, _MAX_TAGS, "tags")
     segments = _Segments(name)
-    for document in _root(name, data).iter("doc"):
+    for document in _parse_root(name, data).iter("doc"):
         _add_document(segments, document)
     if not segments.found:
         raise InputError(
@@ -81,7 +81,7 @@ def read_wmt_xml(name: str, data: bytes) -> tuple[Column, ...]:
     return tuple(columns)
 
 
-def _root(name: str, data: bytes) -> Element:
+def _parse_root(name: str, data: bytes) -> Element:
     from defusedxml.common import DefusedXmlException
     from defusedxml.ElementTree import fromstring
 
@@ -146,7 +146,7 @@ def read_sgm(name: str, data: bytes) -> tuple[Column, ...]:
     sides: dict[tuple[str, str], dict[Segment, str]] = {}
     about: dict[Segment, dict[str, str]] = {}
     budget = TextBudget(name)
-    for side, segment, metadata, text in _sgm_segments(name, whole_text(name, data)):
+    for side, segment, metadata, text in _iterate_sgm_segments(name, decode_text(name, data)):
         texts = sides.setdefault(side, {})
         if segment in texts:
             raise InputError(
@@ -157,7 +157,7 @@ def read_sgm(name: str, data: bytes) -> tuple[Column, ...]:
         texts[segment] = text
         about.setdefault(segment, {}).update(metadata)
         if len(about) > MAX_ROWS:
-            raise too_many(name, MAX_ROWS, "segments")
+            raise make_too_many_error(name, MAX_ROWS, "segments")
     if not sides:
         raise InputError(
             f'"{shorten(name)}" has no segments in a <srcset>, <refset> or <tstset>. Choose another'
@@ -175,7 +175,7 @@ def read_sgm(name: str, data: bytes) -> tuple[Column, ...]:
     return tuple(columns)
 
 
-def _sgm_segments(
+def _iterate_sgm_segments(
     name: str, text: str
 ) -> Iterator[tuple[tuple[str, str], Segment, dict[str, str], str]]:
     """Yield each segment: (role, system), (document, id), metadata of the document, text."""
@@ -183,7 +183,7 @@ def _sgm_segments(
     document: dict[str, str] = {}
     identity, begun, number = "", -1, 0
     for tag in _TAG.finditer(text):
-        closes, kind, attributes = bool(tag[1]), tag[2].lower(), _attributes(tag[3])
+        closes, kind, attributes = bool(tag[1]), tag[2].lower(), _parse_attributes(tag[3])
         if kind in _SETS and not closes:
             role, system, number = _SETS[kind], attributes.get("sysid", ""), 0
         elif kind == "doc" and not closes:
@@ -213,7 +213,7 @@ def _sgm_segments(
         raise InputError(f'Line {line:,} of "{shorten(name)}" begins a <seg> that is never closed.')
 
 
-def _attributes(text: str) -> dict[str, str]:
+def _parse_attributes(text: str) -> dict[str, str]:
     found = {}
     for name, double, single, bare in _ATTRIBUTE.findall(text):
         found[name.lower()] = html.unescape(double or single or bare)

@@ -15,12 +15,12 @@ from areaviz.intake.rated import (
     RatedSegment,
     Rating,
     Segments,
-    marks_in,
-    object_in,
-    objects_in,
+    get_object,
+    get_objects,
+    get_text,
     own_place,
+    parse_marks,
     score_in,
-    text_in,
 )
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
@@ -68,23 +68,23 @@ def read_wmt_ratings(name: str, entries: Sequence[Entry]) -> list[RatedSegment]:
 
 def _add_segment(segments: Segments, number: int, where: str, values: Mapping[str, Any]) -> None:
     """Add a line of 2025, which has all outputs and all ratings of a segment."""
-    name = text_in(where, values, "doc_id", "")
-    source = text_in(where, values, "src_text")
-    about = {"name": name, "metadata": _named_parts(name), "origin": own_place(values)}
+    name = get_text(where, values, "doc_id", "")
+    source = get_text(where, values, "src_text")
+    about = {"name": name, "metadata": _parse_segment_name(name), "origin": own_place(values)}
     segment = segments.add((number,), where, source, **about)
-    outputs = object_in(where, values, "tgt_text")
+    outputs = get_object(where, values, "tgt_text")
     for system in outputs:
-        segments.add_output(segment, where, system, text_in(where, outputs, system))
-    scores = object_in(where, values, "scores")
+        segments.add_output(segment, where, system, get_text(where, outputs, system))
+    scores = get_object(where, values, "scores")
     for system, given in scores.items():
         of_system = f'{where}, system "{shorten(system)}"'
         if system not in outputs:
             raise InputError(f'{of_system} has scores but no output in "tgt_text". Add it.')
-        for rating in _ratings(of_system, given, outputs[system]):
+        for rating in _parse_ratings(of_system, given, outputs[system]):
             segments.add_rating(segment, system, rating)
 
 
-def _named_parts(name: str) -> dict[str, str]:
+def _parse_segment_name(name: str) -> dict[str, str]:
     """Return what the name of a segment says: languages, domain and document."""
     parts = name.split(SEPARATOR)
     if len(parts) < 3:
@@ -93,22 +93,24 @@ def _named_parts(name: str) -> dict[str, str]:
     return {**found, "doc": SEPARATOR.join(parts[:-1])} if len(parts) > 3 else found
 
 
-def _ratings(where: str, given: object, output: str) -> list[Rating]:
+def _parse_ratings(where: str, given: object, output: str) -> list[Rating]:
     """Return the ratings of one output, from numbered rounds or from a list of control tasks."""
     if isinstance(given, list):
         values = {"ratings": given}
-        return [_rating(where, one, "", output) for one in objects_in(where, values, "ratings")]
+        return [
+            _parse_rating(where, one, "", output) for one in get_objects(where, values, "ratings")
+        ]
     if not isinstance(given, dict):
         raise InputError(f"{where} has ratings that are not an object in braces. Correct them.")
     rounds = dict.fromkeys(found[1] for name in given if (found := _ROUND.fullmatch(name)))
-    return [_rating(where, given, number, output) for number in rounds]
+    return [_parse_rating(where, given, number, output) for number in rounds]
 
 
-def _rating(where: str, values: Mapping[str, Any], number: str, output: str) -> Rating:
-    rater = text_in(where, values, f"annotator{number}", f"rater {number}".strip())
+def _parse_rating(where: str, values: Mapping[str, Any], number: str, output: str) -> Rating:
+    rater = get_text(where, values, f"annotator{number}", f"rater {number}".strip())
     places = range(len(output) + 1)
-    marks = marks_in(where, values, f"errors{number}", places)
-    others = tuple(objects_in(where, values, f"other_errors{number}"))
+    marks = parse_marks(where, values, f"errors{number}", places)
+    others = tuple(get_objects(where, values, f"other_errors{number}"))
     return Rating(rater, score_in(where, values, f"human{number}"), marks, others)
 
 
@@ -116,19 +118,19 @@ def _add_rating(segments: Segments, where: str, values: Mapping[str, Any]) -> No
     """Add a line of 2024, which is one rating of one output."""
     metadata = {}
     for title, field in (("langs", "langs"), ("domain", "domain"), ("doc", "doc_id")):
-        if text := text_in(where, values, field, ""):
+        if text := get_text(where, values, field, ""):
             metadata[title] = text
-    source, line = text_in(where, values, "src"), values.get("line_id")
+    source, line = get_text(where, values, "src"), values.get("line_id")
     key = (metadata.get("langs"), metadata.get("doc"), str(line), source)
     name = "" if line is None else str(line)
     segment = segments.add(key, where, source, name=name, metadata=metadata)
-    system, output = text_in(where, values, "system"), text_in(where, values, "tgt")
+    system, output = get_text(where, values, "system"), get_text(where, values, "tgt")
     segments.add_output(segment, where, system, output)
     score = "esa_score" if "esa_score" in values else "da_score"
     spans = "esa_spans" if "esa_spans" in values else "mqm_spans"
     rating = Rating(
-        text_in(where, values, "annotator", "rater"),
+        get_text(where, values, "annotator", "rater"),
         score_in(where, values, score),
-        marks_in(where, values, spans, range(len(output) + 1)),
+        parse_marks(where, values, spans, range(len(output) + 1)),
     )
     segments.add_rating(segment, system, rating)

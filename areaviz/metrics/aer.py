@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import nan
 from typing import Literal
 
-from areaviz.metrics.words import word_attention
+from areaviz.metrics.words import compute_word_attention
 from areaviz.trace.query import item_shares
 from areaviz.trace.record import FloatArray, Trace
 
@@ -63,7 +63,7 @@ def count_links(made: Links, sure: Links, possible: Links) -> LinkCounts:
     return LinkCounts(len(made), len(sure), len(made & sure), len(made & (sure | possible)))
 
 
-def strongest_links(
+def find_strongest_links(
     attention_TS: FloatArray, choosing: Direction = "target"
 ) -> frozenset[tuple[int, int]]:
     """Link each word to the word with which it has the greatest attention: (source, target).
@@ -85,16 +85,16 @@ def strongest_links(
     return frozenset(found)
 
 
-def attention_links(
+def find_attention_links(
     trace: Trace, layer: int, head: int | None = None, choosing: Direction = "target"
 ) -> frozenset[tuple[int, int]]:
     """Return the links between source and target words in a head's encoder-decoder attention.
 
     Area weights become item shares, which become attention between words: summed over the items of
-    a source word and averaged over those of a target word. `strongest_links` selects the links.
-    Without a head, the mean of all heads is used.
+    a source word and averaged over those of a target word. `find_strongest_links` selects the
+    links. Without a head, the mean of all heads is used.
     """
     attention = trace.maps["encoder-decoder"]
     shares_QN = item_shares(attention, layer, head)
     target, source = trace.fields[attention.query], trace.fields[attention.memory]
-    return strongest_links(word_attention(shares_QN, target, source), choosing)
+    return find_strongest_links(compute_word_attention(shares_QN, target, source), choosing)

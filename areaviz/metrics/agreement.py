@@ -17,7 +17,7 @@ LEVELS = ("nominal", "ordinal", "interval")
 Floats = npt.NDArray[np.floating[Any]]
 
 
-def krippendorff_alpha(ratings_RU: Floats, level: str) -> float:
+def compute_krippendorff_alpha(ratings_RU: Floats, level: str) -> float:
     """Compute Krippendorff's alpha: 1 for perfect agreement, 0 for agreement by chance.
 
     alpha = 1 - D_o / D_e. D_o is the disagreement observed within units. D_e is the disagreement
@@ -33,7 +33,7 @@ def krippendorff_alpha(ratings_RU: Floats, level: str) -> float:
     Returns:
         alpha, or NaN if it is undefined: no unit has two ratings, or all values are equal.
     """
-    counts_UV, values_V = _counted(np.asarray(ratings_RU, np.float64))
+    counts_UV, values_V = _count_values(np.asarray(ratings_RU, np.float64))
     if not len(counts_UV) or len(values_V) < 2:
         return float("nan")
     # Count every pair of values within a unit. Each rating of a unit has the same weight.
@@ -42,12 +42,12 @@ def krippendorff_alpha(ratings_RU: Floats, level: str) -> float:
     pairs_VV -= np.diag((counts_UV / (each_U - 1)[:, None]).sum(0))
     total_V = pairs_VV.sum(1)
     expected_VV = np.outer(total_V, total_V) / (total_V.sum() - 1)
-    distance_VV = _distances(values_V, total_V, level)
+    distance_VV = _compute_distances(values_V, total_V, level)
     chance = float((expected_VV * distance_VV).sum())
     return 1 - float((pairs_VV * distance_VV).sum()) / chance if chance else float("nan")
 
 
-def _counted(ratings_RU: Floats) -> tuple[Floats, Floats]:
+def _count_values(ratings_RU: Floats) -> tuple[Floats, Floats]:
     """Count how often each unit got each value, for units with two or more ratings."""
     known_RU = np.isfinite(ratings_RU)
     ratings_RU = ratings_RU[:, known_RU.sum(0) > 1]
@@ -58,7 +58,7 @@ def _counted(ratings_RU: Floats) -> tuple[Floats, Floats]:
     return counts_UV, values_V
 
 
-def _distances(values_V: Floats, total_V: Floats, level: str) -> Floats:
+def _compute_distances(values_V: Floats, total_V: Floats, level: str) -> Floats:
     """Return the squared distance of each pair of values."""
     if level == "nominal":
         return 1.0 - np.eye(len(values_V))

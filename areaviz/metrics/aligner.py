@@ -45,7 +45,7 @@ class Aligner:
         entries, groups, priors = [], [], []
         count = 0  # number of target words
         for source, target in pairs:
-            prior_TS = diagonal_prior(len(source), len(target), tension)
+            prior_TS = compute_diagonal_prior(len(source), len(target), tension)
             for word, prior_S in zip(target, prior_TS, strict=True):
                 for other in source:
                     entries.append(
@@ -69,7 +69,7 @@ class Aligner:
     def links(self, source: Words, target: Words) -> frozenset[tuple[int, int]]:
         """Link every known target word to its best source word: (source, target) from 0."""
         found = set()
-        prior_TS = diagonal_prior(len(source), len(target), self.tension)
+        prior_TS = compute_diagonal_prior(len(source), len(target), self.tension)
         for j, word in enumerate(target):
             score_S = prior_TS[j]
             for i, other in enumerate(source):
@@ -81,7 +81,7 @@ class Aligner:
         return frozenset(found)
 
 
-def diagonal_prior(sources: int, targets: int, tension: float) -> npt.NDArray[np.float64]:
+def compute_diagonal_prior(sources: int, targets: int, tension: float) -> npt.NDArray[np.float64]:
     """Return exp(-tension * |i / S - j / T|), with each row divided by its sum: [T, S]."""
     i = (np.arange(sources) + 0.5) / max(1, sources)
     j = (np.arange(targets) + 0.5) / max(1, targets)
@@ -90,7 +90,7 @@ def diagonal_prior(sources: int, targets: int, tension: float) -> npt.NDArray[np
     return weights
 
 
-def diagonal_links(sources: int, targets: int) -> frozenset[tuple[int, int]]:
+def make_diagonal_links(sources: int, targets: int) -> frozenset[tuple[int, int]]:
     """Link every target word to the source word at the same relative position, from 0."""
     found = set()
     if sources:

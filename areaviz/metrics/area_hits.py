@@ -11,11 +11,16 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from areaviz.metrics.pointing import Box, FloatArray, box_overlaps, in_any
+from areaviz.metrics.pointing import (
+    Box,
+    FloatArray,
+    compute_box_overlaps,
+    find_coordinates_in_boxes,
+)
 from areaviz.trace.areas import Area, AreaGrid
 
 
-def area_figures(
+def compute_area_hits(
     rows: Iterable[tuple[FloatArray, AreaGrid, Sequence[Box]]],
 ) -> dict[str, float]:
     """Compute the figures of the top areas of many words. Ties are resolved by index.
@@ -41,8 +46,8 @@ def area_figures(
     sums: dict[tuple[int, int], FloatArray] = {}
     for weights_A, grid, boxes in rows:
         top = grid.area(int(weights_A.argmax()))
-        overlap_A = box_overlaps(grid, boxes)
-        hit_RC = _middles_inside(top, grid, boxes)
+        overlap_A = compute_box_overlaps(grid, boxes)
+        hit_RC = _find_centres_inside(top, grid, boxes)
         shape = (top.height, top.width)
         sums[shape] = sums.get(shape, np.zeros(hit_RC.shape)) + hit_RC
         hits += int(hit_RC[top.top, top.left])
@@ -68,10 +73,10 @@ def area_figures(
     }
 
 
-def _middles_inside(area: Area, grid: AreaGrid, boxes: Sequence[Box]) -> FloatArray:
+def _find_centres_inside(area: Area, grid: AreaGrid, boxes: Sequence[Box]) -> FloatArray:
     """Return whether an area of this shape has its centre in a box at each position: [R, C]."""
     top_R = np.arange(grid.height - area.height + 1)
     left_C = np.arange(grid.width - area.width + 1)
     y_R, x_C = (top_R + area.height / 2) / grid.height, (left_C + area.width / 2) / grid.width
-    inside_RC: FloatArray = in_any(x_C, y_R, boxes).astype(np.float64)
+    inside_RC: FloatArray = find_coordinates_in_boxes(x_C, y_R, boxes).astype(np.float64)
     return inside_RC

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from areaviz.metrics.aer import LinkCounts, Links, count_links, strongest_links
-from areaviz.metrics.words import Array, word_attention
+from areaviz.metrics.aer import LinkCounts, Links, count_links, find_strongest_links
+from areaviz.metrics.words import Array, compute_word_attention
 from areaviz.trace.best import MOST_HEADS, STEPS, Choice, at_step
 from areaviz.trace.query import coverage
 from areaviz.trace.record import Field, FloatArray, Trace
@@ -87,14 +87,14 @@ class LinkedMaps:
         """Return the attention of target words to source words in the mean map of heads."""
         rows = [at_step(self.coverage[layer, head], step) for layer, head, step in heads]
         shares_QN = coverage_shares(np.mean(rows, axis=0, dtype=np.float32))
-        return word_attention(shares_QN, self.query, self.memory)
+        return compute_word_attention(shares_QN, self.query, self.memory)
 
     def counts(self, heads: Sequence[Choice]) -> LinkCounts:
         """Return the counts of the links that the mean map of heads makes."""
-        return count_links(strongest_links(self.words(heads)), self.sure, self.possible)
+        return count_links(find_strongest_links(self.words(heads)), self.sure, self.possible)
 
 
-def alignment_error(maps: Sequence[LinkedMaps], heads: Sequence[Choice]) -> float:
+def compute_alignment_error(maps: Sequence[LinkedMaps], heads: Sequence[Choice]) -> float:
     """Return the alignment error rate of the mean map of heads over all pairs, 0..1."""
     total = LinkCounts()
     for one in maps:
@@ -102,7 +102,9 @@ def alignment_error(maps: Sequence[LinkedMaps], heads: Sequence[Choice]) -> floa
     return total.error_rate
 
 
-def other_place_counts(maps: Sequence[LinkedMaps], heads: Sequence[Choice]) -> list[LinkCounts]:
+def count_links_by_position(
+    maps: Sequence[LinkedMaps], heads: Sequence[Choice]
+) -> list[LinkCounts]:
     """Return the counts of links that follow from the position alone.
 
     The map of the next pair, whose words are others, is stretched to the words of each pair.
@@ -111,12 +113,12 @@ def other_place_counts(maps: Sequence[LinkedMaps], heads: Sequence[Choice]) -> l
     for number, one in enumerate(maps):
         own_TS = one.words(heads)
         other_TS = maps[(number + 1) % len(maps)].words(heads)
-        stretched = other_TS[np.ix_(*map(_stretched, own_TS.shape, other_TS.shape))]
-        found.append(count_links(strongest_links(stretched), one.sure, one.possible))
+        stretched = other_TS[np.ix_(*map(_stretch_places, own_TS.shape, other_TS.shape))]
+        found.append(count_links(find_strongest_links(stretched), one.sure, one.possible))
     return found
 
 
-def interval(counts: Sequence[LinkCounts], rounds: int = 1000, seed: int = 1) -> Array:
+def bootstrap_interval(counts: Sequence[LinkCounts], rounds: int = 1000, seed: int = 1) -> Array:
     """Return the 2.5 and 97.5 % quantiles of the error rate over resampled sentences: [2]."""
     random = np.random.default_rng(seed)
     rates = []
@@ -129,6 +131,6 @@ def interval(counts: Sequence[LinkCounts], rounds: int = 1000, seed: int = 1) ->
     return ends
 
 
-def _stretched(length: int, other: int) -> list[int]:
+def _stretch_places(length: int, other: int) -> list[int]:
     """Return for each of `length` places the place at the same relative position of `other`."""
     return [min(other - 1, int((place + 0.5) * other / length)) for place in range(length)]

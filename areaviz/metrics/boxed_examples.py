@@ -14,8 +14,8 @@ from typing import Any, Self
 import numpy as np
 
 from areaviz.metrics.linked_examples import KnownExamples, is_count
-from areaviz.metrics.pointed_words import PointedWords, hit_interval
-from areaviz.metrics.pointing import Box, in_any, middles_inside
+from areaviz.metrics.pointed_words import PointedWords, bootstrap_hit_interval
+from areaviz.metrics.pointing import Box, find_centres_inside, find_coordinates_in_boxes
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.best import Choice
 from areaviz.trace.errors import InputError
@@ -45,7 +45,7 @@ class Boxed:
         layers = []
         for layer in range(attention.layers):
             layers.append([coverage(attention, layer, head) for head in range(attention.heads)])
-        right = [middles_inside(attention.grid, boxes[query]) for query in boxes]
+        right = [find_centres_inside(attention.grid, boxes[query]) for query in boxes]
         words = PointedWords.of(np.array(layers), list(boxes), np.array(right))
         return cls(words, attention.grid, attention.weights.shape[2], boxes)
 
@@ -78,7 +78,7 @@ class BoxedExamples(KnownExamples[Boxed]):
     def interval(self, heads: Sequence[Choice]) -> tuple[float, float]:
         """Return the ends of the 95 % interval of the error."""
         words = self._words()
-        low, high = hit_interval(words.hits(heads), words.examples)
+        low, high = bootstrap_hit_interval(words.hits(heads), words.examples)
         return 1.0 - high, 1.0 - low
 
     def at_place(self) -> float:
@@ -87,7 +87,9 @@ class BoxedExamples(KnownExamples[Boxed]):
         for one in self.examples:
             for query, boxes in one.boxes.items():
                 across = 0.5 if one.grid.height > 1 else (query + 0.5) / one.queries
-                right.append(in_any(np.array([across]), np.array([0.5]), boxes).item())
+                right.append(
+                    find_coordinates_in_boxes(np.array([across]), np.array([0.5]), boxes).item()
+                )
         return 1.0 - float(np.mean(right))
 
     def by_position(self, heads: Sequence[Choice]) -> float:
@@ -101,7 +103,7 @@ class BoxedExamples(KnownExamples[Boxed]):
                 row, column = divmod(top, other.grid.width)
                 across = np.array([(column + 0.5) / other.grid.width])
                 down = np.array([(row + 0.5) / other.grid.height])
-                right.append(in_any(across, down, boxes).item())
+                right.append(find_coordinates_in_boxes(across, down, boxes).item())
         return 1.0 - float(np.mean(right))
 
     def _words(self) -> PointedWords:

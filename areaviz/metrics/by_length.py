@@ -33,7 +33,7 @@ def split_by_length(sources: Texts) -> Mapping[str, Ints]:
     return dict(zip(THIRDS, np.array_split(order, len(THIRDS)), strict=True))
 
 
-def length_figures(
+def compute_bleu_by_length(
     hypotheses: Texts, references: Texts, sources: Texts, resamples: int = _RESAMPLES
 ) -> dict[str, float]:
     """Return BLEU of each third, with its 95 % interval and the mean words of its sources.
@@ -45,21 +45,21 @@ def length_figures(
         ValueError: The numbers of hypotheses, references and sources differ.
     """
     _check(sources, hypotheses, references)
-    counts_NC, rng = _counts(hypotheses, references), np.random.default_rng(_SEED)
+    counts_NC, rng = _count_matches(hypotheses, references), np.random.default_rng(_SEED)
     figures: dict[str, float] = {}
     for name, places in split_by_length(sources).items():
         if not len(places):
             continue
-        found_S = _bleus(_resampled(counts_NC[places], rng, resamples))
+        found_S = _compute_bleus(_resample_counts(counts_NC[places], rng, resamples))
         low, high = np.percentile(found_S, _TAILS)
-        figures[f"bleu_{name}"] = _bleu(counts_NC[places].sum(0))
+        figures[f"bleu_{name}"] = _compute_bleu(counts_NC[places].sum(0))
         figures[f"bleu_{name}_low"], figures[f"bleu_{name}_high"] = float(low), float(high)
         words = [len(sources[place].split()) for place in places.tolist()]
         figures[f"words_{name}"] = float(np.mean(words))
     return figures
 
 
-def gains_by_length(
+def compute_gains_by_length(
     system: Texts, baseline: Texts, references: Texts, sources: Texts, resamples: int = _RESAMPLES
 ) -> dict[str, float]:
     """Return the gain of a system over a baseline in BLEU: all, short, middle, long, and growth.
@@ -68,24 +68,24 @@ def gains_by_length(
     are the limits of its 95 % interval, from a paired bootstrap within each third.
 
     Raises:
-        ValueError: As for `length_figures`, or there are fewer than three sentences.
+        ValueError: As for `compute_bleu_by_length`, or there are fewer than three sentences.
     """
     _check(sources, system, baseline, references)
     if len(sources) < len(THIRDS):
         raise ValueError(f"Gains by length need at least 3 sentences, got {len(sources)}.")
-    both_NC = np.hstack([_counts(system, references), _counts(baseline, references)])
-    gains = {"all": _gain(both_NC.sum(0))}
+    both_NC = np.hstack([_count_matches(system, references), _count_matches(baseline, references)])
+    gains = {"all": _compute_gain(both_NC.sum(0))}
     rng, resampled = np.random.default_rng(_SEED), {}
     for name, places in split_by_length(sources).items():
-        gains[name] = _gain(both_NC[places].sum(0))
-        sums_SC = _resampled(both_NC[places], rng, resamples)
-        resampled[name] = np.array([_gain(sums_C) for sums_C in sums_SC])
+        gains[name] = _compute_gain(both_NC[places].sum(0))
+        sums_SC = _resample_counts(both_NC[places], rng, resamples)
+        resampled[name] = np.array([_compute_gain(sums_C) for sums_C in sums_SC])
     gains["growth"] = gains["long"] - gains["short"]
     low, high = np.percentile(resampled["long"] - resampled["short"], _TAILS)
     return {**gains, "growth_low": float(low), "growth_high": float(high)}
 
 
-def _counts(hypotheses: Texts, references: Texts) -> Ints:
+def _count_matches(hypotheses: Texts, references: Texts) -> Ints:
     """Return the counts of each sentence, int64 [N, C]."""
     metric, rows = BLEU(), []
     for hypothesis, reference in zip(hypotheses, references, strict=True):
@@ -94,7 +94,7 @@ def _counts(hypotheses: Texts, references: Texts) -> Ints:
     return np.array(rows, np.int64)
 
 
-def _resampled(counts_NC: Ints, rng: np.random.Generator, resamples: int) -> Ints:
+def _resample_counts(counts_NC: Ints, rng: np.random.Generator, resamples: int) -> Ints:
     """Return the summed counts of resamples with N sentences drawn with replacement: [S, C]."""
     count = len(counts_NC)
     drawn_SN = rng.multinomial(count, np.full(count, 1 / count), resamples)
@@ -102,21 +102,21 @@ def _resampled(counts_NC: Ints, rng: np.random.Generator, resamples: int) -> Int
     return sums_SC
 
 
-def _bleus(sums_SC: Ints) -> Floats:
-    return np.array([_bleu(sums_C) for sums_C in sums_SC])
+def _compute_bleus(sums_SC: Ints) -> Floats:
+    return np.array([_compute_bleu(sums_C) for sums_C in sums_SC])
 
 
-def _bleu(sums_C: Ints) -> float:
+def _compute_bleu(sums_C: Ints) -> float:
     """Return BLEU, 0..100, from summed counts."""
     correct, total = sums_C[:_ORDERS].tolist(), sums_C[_ORDERS : 2 * _ORDERS].tolist()
     hypothesis, reference = sums_C[2 * _ORDERS :].tolist()
     return float(BLEU.compute_bleu(correct, total, hypothesis, reference, "exp").score)
 
 
-def _gain(sums_C: Ints) -> float:
+def _compute_gain(sums_C: Ints) -> float:
     """Return the BLEU of the first half of the counts minus that of the second half."""
     half = len(sums_C) // 2
-    return _bleu(sums_C[:half]) - _bleu(sums_C[half:])
+    return _compute_bleu(sums_C[:half]) - _compute_bleu(sums_C[half:])
 
 
 def _check(sources: Texts, *others: Texts) -> None:

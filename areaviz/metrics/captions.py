@@ -28,7 +28,7 @@ Words = Sequence[str]
 Vector = Mapping[tuple[str, ...], float]
 
 
-def caption_words(text: str) -> list[str]:
+def split_caption(text: str) -> list[str]:
     """Return the words of a text in lower case, without punctuation; "man's" is "man" and "'s".
 
     The result is close to the Penn Treebank tokenizer of COCO's script, which needs Java. Both keep
@@ -38,7 +38,7 @@ def caption_words(text: str) -> list[str]:
     return _WORD.findall(text.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))
 
 
-def caption_scores(
+def score_captions(
     hypotheses: Sequence[str], references: Sequence[Sequence[str]]
 ) -> dict[str, float | int | str]:
     """Score one caption for each picture against all references of that picture.
@@ -48,7 +48,7 @@ def caption_scores(
       equal scores, except that it returns almost 0 rather than 0 if no n-gram matches.
     - bleu_signature: the signature of sacrebleu.
     - rouge_l: mean over pictures, 0..100.
-    - cider_d: mean over pictures, 0..10, see `cider_d`.
+    - cider_d: mean over pictures, 0..10, see `compute_cider_d`.
     - length_ratio: words in captions divided by words in the references nearest in length.
     - captions: number of captions.
 
@@ -61,18 +61,20 @@ def caption_scores(
             f"Scores need a caption and its references for every picture. Got {len(hypotheses)}"
             f" captions for {len(references)} pictures, of which {lacking} have no references."
         )
-    made = [caption_words(text) for text in hypotheses]
-    wanted = [[caption_words(text) for text in texts] for texts in references]
-    rouge = [rouge_l(words, captions) for words, captions in zip(made, wanted, strict=True)]
+    made = [split_caption(text) for text in hypotheses]
+    wanted = [[split_caption(text) for text in texts] for texts in references]
+    rouge = [compute_rouge_l(words, captions) for words, captions in zip(made, wanted, strict=True)]
     return {
-        **_bleu(made, wanted),
+        **_compute_bleu(made, wanted),
         "rouge_l": 100 * float(np.mean(rouge)),
-        "cider_d": float(np.mean(cider_d(made, wanted))),
+        "cider_d": float(np.mean(compute_cider_d(made, wanted))),
         "captions": len(hypotheses),
     }
 
 
-def _bleu(made: Sequence[Words], wanted: Sequence[Sequence[Words]]) -> dict[str, float | str]:
+def _compute_bleu(
+    made: Sequence[Words], wanted: Sequence[Sequence[Words]]
+) -> dict[str, float | str]:
     """Return BLEU of every order, its signature, and the length ratio."""
     lines = [" ".join(words) for words in made]
     streams = list(zip_longest(*([" ".join(words) for words in captions] for captions in wanted)))
@@ -86,7 +88,7 @@ def _bleu(made: Sequence[Words], wanted: Sequence[Sequence[Words]]) -> dict[str,
     return found
 
 
-def rouge_l(hypothesis: Words, references: Sequence[Words]) -> float:
+def compute_rouge_l(hypothesis: Words, references: Sequence[Words]) -> float:
     """Compute ROUGE-L (Lin 2004) of one caption against its references, 0..1.
 
     The score is (1 + beta^2) R P / (R + beta^2 P), with P = max l / |hypothesis| and R = max l /
@@ -97,7 +99,7 @@ def rouge_l(hypothesis: Words, references: Sequence[Words]) -> float:
     """
     precision = recall = 0.0
     for reference in references:
-        shared = common_subsequence(hypothesis, reference)
+        shared = measure_common_subsequence(hypothesis, reference)
         if shared:
             precision = max(precision, shared / len(hypothesis))
             recall = max(recall, shared / len(reference))
@@ -106,7 +108,7 @@ def rouge_l(hypothesis: Words, references: Sequence[Words]) -> float:
     return (1 + BETA**2) * recall * precision / (recall + BETA**2 * precision)
 
 
-def common_subsequence(left: Words, right: Words) -> int:
+def measure_common_subsequence(left: Words, right: Words) -> int:
     """Return the length of the longest common subsequence of two sequences, gaps allowed.
 
     In a row of the usual table of lengths, neighbours differ by 0 or 1. A row is therefore stored
@@ -123,7 +125,9 @@ def common_subsequence(left: Words, right: Words) -> int:
     return len(right) - (row & full).bit_count()
 
 
-def cider_d(hypotheses: Sequence[Words], references: Sequence[Sequence[Words]]) -> list[float]:
+def compute_cider_d(
+    hypotheses: Sequence[Words], references: Sequence[Sequence[Words]]
+) -> list[float]:
     """Compute CIDEr-D (Vedantam et al. 2015, sections 4 and 6.2) of each picture's caption, 0..10.
 
     For n = 1..4, a caption is a vector g with an entry for each of its n-grams: the count of the
@@ -141,40 +145,40 @@ def cider_d(hypotheses: Sequence[Words], references: Sequence[Sequence[Words]]) 
     that occurs in every picture adds nothing, and a single picture always scores 0. Papers often
     print 100 times the mean.
     """
-    rarity = _rarity(references)
+    rarity = _compute_rarity(references)
     unseen = log(len(references)) if references else 0.0
     scores = []
     for hypothesis, captions in zip(hypotheses, references, strict=True):
-        made = _vectors(hypothesis, rarity, unseen)
+        made = _make_vectors(hypothesis, rarity, unseen)
         total = 0.0
         for caption in captions:
             near = exp(-((len(hypothesis) - len(caption)) ** 2) / (2 * SIGMA**2))
-            total += near * _similarity(made, _vectors(caption, rarity, unseen))
+            total += near * _compute_similarity(made, _make_vectors(caption, rarity, unseen))
         scores.append(10 * total / len(captions))
     return scores
 
 
-def _rarity(references: Sequence[Sequence[Words]]) -> Vector:
+def _compute_rarity(references: Sequence[Sequence[Words]]) -> Vector:
     """Return the logarithm of the rarity of each n-gram in the references."""
     pictures: Counter[tuple[str, ...]] = Counter()
     for captions in references:
         found: set[tuple[str, ...]] = set()
         for words in captions:
-            found.update(*_ngrams(words))
+            found.update(*_list_ngrams(words))
         pictures.update(found)
     return {ngram: log(len(references) / count) for ngram, count in pictures.items()}
 
 
-def _vectors(words: Words, rarity: Vector, unseen: float) -> list[Vector]:
+def _make_vectors(words: Words, rarity: Vector, unseen: float) -> list[Vector]:
     """Return the vector for each n. An unseen n-gram counts as occurring in one picture."""
     vectors: list[Vector] = []
-    for ngrams in _ngrams(words):
+    for ngrams in _list_ngrams(words):
         counts = Counter(ngrams)
         vectors.append({one: times * rarity.get(one, unseen) for one, times in counts.items()})
     return vectors
 
 
-def _similarity(made: Sequence[Vector], wanted: Sequence[Vector]) -> float:
+def _compute_similarity(made: Sequence[Vector], wanted: Sequence[Vector]) -> float:
     """Return the mean cosine over n. No entry of `made` counts as more than that of `wanted`."""
     total = 0.0
     for one, other in zip(made, wanted, strict=True):
@@ -188,7 +192,7 @@ def _similarity(made: Sequence[Vector], wanted: Sequence[Vector]) -> float:
     return total / LONGEST
 
 
-def _ngrams(words: Words) -> list[list[tuple[str, ...]]]:
+def _list_ngrams(words: Words) -> list[list[tuple[str, ...]]]:
     """Return all runs of n words, in order, for n = 1..4."""
     ngrams = []
     for n in range(1, LONGEST + 1):

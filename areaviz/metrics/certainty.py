@@ -30,7 +30,7 @@ class SourceCoverage:
     source_absentmindedness: float
 
 
-def certainty(shares_TS: FloatArray) -> SourceCoverage:
+def measure_coverage(shares_TS: FloatArray) -> SourceCoverage:
     """Compute the three metrics of one sentence.
 
     a_ts is the share of target word t's attention on source word s. The coverage deviation is 1/S
@@ -49,12 +49,12 @@ def certainty(shares_TS: FloatArray) -> SourceCoverage:
     received_S = shares_TS.sum(0, dtype=np.float64)
     return SourceCoverage(
         coverage_deviation=float(np.log1p(np.abs(1 - received_S) ** POWER).mean()),
-        absentmindedness=_spread(shares_TS),
-        source_absentmindedness=_spread(shares_TS.T),
+        absentmindedness=_average_entropy(shares_TS),
+        source_absentmindedness=_average_entropy(shares_TS.T),
     )
 
 
-def _spread(weights_RN: FloatArray) -> float:
+def _average_entropy(weights_RN: FloatArray) -> float:
     """Return the mean entropy of the non-empty rows, as a share of its maximum."""
     rows = weights_RN[weights_RN.sum(1) > 0].astype(np.float64)
     if not len(rows) or rows.shape[1] == 1:

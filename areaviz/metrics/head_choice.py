@@ -52,7 +52,7 @@ class HeadName:
         return f"{self.name} ({self.earned_by})"
 
 
-def span_head(
+def choose_span_head(
     figures: Figures, floor: float, wanted: tuple[float, float], words: bool = True
 ) -> SpanHead | None:
     """Return the head closest to the wanted figures, among those that depend on their query.
@@ -86,13 +86,13 @@ def span_head(
     return max(found, key=lambda pair: pair[0])[1] if found else None
 
 
-def largest(figures: Figures, measure: str) -> float:
+def find_largest(figures: Figures, measure: str) -> float:
     """Return the largest value of a metric at a site, or 0 if there is none."""
     values = [value for row in figures.get(measure, ()) for value in row if value is not None]
     return max(values, default=0.0)
 
 
-def head_names(figures: Figures, site: str, layer: int, head: int) -> Sequence[HeadName]:
+def name_head(figures: Figures, site: str, layer: int, head: int) -> Sequence[HeadName]:
     """Return the names that a head has earned, most informative first.
 
     - sink: one item has more than half of the mean map.
@@ -124,14 +124,16 @@ def head_names(figures: Figures, site: str, layer: int, head: int) -> Sequence[H
     if previous >= HALF and site.endswith("self"):
         names.append(HeadName("previous item", f"{previous:.0%} of queries"))
     elif share >= HALF:
-        names.append(HeadName("position", f"{_offset(of('offset'))} in {share:.0%} of queries"))
+        names.append(
+            HeadName("position", f"{_describe_offset(of('offset'))} in {share:.0%} of queries")
+        )
     lift = of("edge_lift")
     if lift is not None and lift >= EDGES:
         names.append(HeadName("word edge", f"{lift:.1f} times chance"))
     return names
 
 
-def _offset(offset: float | None) -> str:
+def _describe_offset(offset: float | None) -> str:
     """Describe a distance from query to item in words."""
     count = int(offset or 0)
     if not count:

@@ -19,8 +19,8 @@ from areaviz.metrics.words import (
     Counts,
     WordAreas,
     add_by_site,
-    visible_items,
-    word_runs,
+    count_visible_items,
+    find_word_runs,
 )
 from areaviz.trace.query import entropy_bits, item_shares, query_dependence
 from areaviz.trace.record import AttentionMap, Field, FloatArray, IntArray, Trace
@@ -77,34 +77,34 @@ class HeadCounts(Counts):
 def count_heads(traces: Iterable[Trace]) -> dict[str, HeadCounts]:
     """Return the counts of every site, summed over traces of one model, which are read once."""
     return add_by_site(
-        (site, head_counts(attention, trace.fields[attention.memory]))
+        (site, count_over_heads(attention, trace.fields[attention.memory]))
         for trace in traces
         for site, attention in trace.maps.items()
     )
 
 
-def head_counts(attention: AttentionMap, memory: Field) -> HeadCounts:
+def count_over_heads(attention: AttentionMap, memory: Field) -> HeadCounts:
     """Return the counts of one map. Those of words are 0 unless the memory is a text."""
-    layers = [_layer_counts(attention, layer, memory) for layer in range(attention.layers)]
+    layers = [_count_layer(attention, layer, memory) for layer in range(attention.layers)]
     return HeadCounts.of_layers(layers)
 
 
-def _layer_counts(attention: AttentionMap, layer: int, memory: Field) -> dict[str, Array]:
+def _count_layer(attention: AttentionMap, layer: int, memory: Field) -> dict[str, Array]:
     """Return all sums of one layer, each [H], [H, O] or [H, N]."""
     # In a history, item q is the item before query q.
     shift = -1 if attention.memory == "history" else 0
     rows, cells_HN = [], []
     for head in range(attention.heads):
         shares_QN = item_shares(attention, layer, head)
-        rows.append(_item_sums(shares_QN, shift))
+        rows.append(_sum_over_items(shares_QN, shift))
         cells_HN.append(shares_QN.sum(0, dtype=np.float64))
     sums = {name: np.array([row[name] for row in rows], dtype=np.float64) for name in rows[0]}
     if memory.is_picture:  # its cells are the same positions in every example
         sums["cells"] = np.stack(cells_HN)
-    return sums | _area_sums(attention, layer, memory)
+    return sums | _sum_over_top_areas(attention, layer, memory)
 
 
-def _item_sums(shares_QN: FloatArray, shift: int) -> dict[str, float | IntArray]:
+def _sum_over_items(shares_QN: FloatArray, shift: int) -> dict[str, float | IntArray]:
     """Return the sums of one head over items, with `shift` added to all offsets."""
     seen_Q = shares_QN.any(-1)
     query_Q = np.flatnonzero(seen_Q)
@@ -116,7 +116,7 @@ def _item_sums(shares_QN: FloatArray, shift: int) -> dict[str, float | IntArray]
         "examples": 1.0,
         "queries": float(len(query_Q)),
         "dependence": dependence,
-        "diagonal": diagonal_dependence(*found_SN.shape),
+        "diagonal": compute_diagonal_dependence(*found_SN.shape),
         "mean_entropy": mean_bits,
         "sink": float(found_SN.mean(0).max()) if len(query_Q) else 0.0,
         "previous": float((offset_Q == -1).sum()),
@@ -124,7 +124,7 @@ def _item_sums(shares_QN: FloatArray, shift: int) -> dict[str, float | IntArray]
     }
 
 
-def diagonal_dependence(queries: int, items: int) -> float:
+def compute_diagonal_dependence(queries: int, items: int) -> float:
     """Return I of a head whose queries move along the items step by step, in bits: the maximum."""
     if not queries:
         return 0.0
@@ -133,7 +133,7 @@ def diagonal_dependence(queries: int, items: int) -> float:
     return float(entropy_bits(mean_N))
 
 
-def _area_sums(attention: AttentionMap, layer: int, memory: Field) -> dict[str, Array]:
+def _sum_over_top_areas(attention: AttentionMap, layer: int, memory: Field) -> dict[str, Array]:
     """Return sums over the top areas of all queries, or of those with two or more items: [H]."""
     weights_HQA = attention.weights[layer]
     top_HQ, seen_HQ = weights_HQA.argmax(-1), weights_HQA.any(-1)
@@ -143,31 +143,33 @@ def _area_sums(attention: AttentionMap, layer: int, memory: Field) -> dict[str, 
         names = [name + end for name in ("edge", *LONG) for end in ("", "_random")]
         return sums | dict.fromkeys(names, np.zeros(attention.heads))
     areas = WordAreas.of(attention.grid, memory)
-    width_HQ, visible_Q = areas.width_A[top_HQ], visible_items(attention, memory)
+    width_HQ, visible_Q = areas.width_A[top_HQ], count_visible_items(attention, memory)
     exact_A = areas.hits_AM[:, MEASURES.index("exact")]
-    edge_A = _edges(areas, memory)
+    edge_A = _find_word_edges(areas, memory)
     for name, hits_A, of_HQ in (
         ("edge", edge_A, seen_HQ),
         ("long_exact", exact_A, long_HQ),
         ("long_edge", edge_A, long_HQ),
     ):
-        chance_HQ = _chance(areas, hits_A, width_HQ, visible_Q)
+        chance_HQ = _compute_expected_hits(areas, hits_A, width_HQ, visible_Q)
         sums[name] = (hits_A[top_HQ] * of_HQ).sum(-1)
         sums[f"{name}_random"] = (chance_HQ * of_HQ).sum(-1)
     return sums
 
 
-def _edges(areas: WordAreas, memory: Field) -> Array:
+def _find_word_edges(areas: WordAreas, memory: Field) -> Array:
     """Return whether each area begins where a word begins or ends where one ends: float64 [A]."""
     starts_N, ends_N = np.zeros(len(memory)), np.zeros(len(memory))
-    for start, end in word_runs(memory):
+    for start, end in find_word_runs(memory):
         starts_N[start] = ends_N[end - 1] = 1
     last_A = areas.left_A + areas.width_A - 1
     edges: Array = np.maximum(starts_N[areas.left_A], ends_N[last_A])
     return edges
 
 
-def _chance(areas: WordAreas, hits_A: Array, width_HQ: IntArray, visible_Q: IntArray) -> Array:
+def _compute_expected_hits(
+    areas: WordAreas, hits_A: Array, width_HQ: IntArray, visible_Q: IntArray
+) -> Array:
     """Return expected hits of areas of these widths at random visible positions: [H, Q]."""
     before_A = np.concatenate([[0.0], hits_A.cumsum()])
     first_HQ = areas.first_W[width_HQ - 1]

@@ -16,7 +16,7 @@ from collections.abc import Sequence, Set
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.metrics.words import Array, Counts, word_runs
+from areaviz.metrics.words import Array, Counts, find_word_runs
 from areaviz.trace.query import item_shares
 from areaviz.trace.record import AttentionMap, FloatArray, IntArray, Trace
 
@@ -61,7 +61,7 @@ class LinkedCounts(Counts):
         return found
 
 
-def linked_counts(trace: Trace, links: Links) -> LinkedCounts:
+def count_linked_words(trace: Trace, links: Links) -> LinkedCounts:
     """Return the counts of one translation.
 
     Args:
@@ -70,13 +70,13 @@ def linked_counts(trace: Trace, links: Links) -> LinkedCounts:
     """
     attention = trace.maps[SITE]
     target, source = trace.fields[attention.query], trace.fields[attention.memory]
-    words = word_runs(source)
+    words = find_word_runs(source)
     rows: list[tuple[int, list[Run]]] = []
-    for number, (start, end) in enumerate(word_runs(target)):
+    for number, (start, end) in enumerate(find_word_runs(target)):
         linked = [words[i] for i, j in sorted(links) if j == number and i < len(words)]
         if linked:
             rows += [(query, linked) for query in range(start, end)]
-    layers = [_layer_sums(attention, layer, rows) for layer in range(attention.layers)]
+    layers = [_sum_layer(attention, layer, rows) for layer in range(attention.layers)]
     return LinkedCounts.of_layers(layers)
 
 
@@ -96,7 +96,7 @@ def contains_aligned_word(
     return right_S
 
 
-def _layer_sums(
+def _sum_layer(
     attention: AttentionMap, layer: int, rows: Sequence[tuple[int, list[Run]]]
 ) -> dict[str, Array]:
     """Return all sums of one layer, each [H].
@@ -113,14 +113,14 @@ def _layer_sums(
     for query, linked in rows:
         top_H = attention.weights[layer, :, query].argmax(-1)
         is_span_H = width_A[top_H] > 1
-        first_H, last_H = _pairs(shares_HQN[:, query])
+        first_H, last_H = _find_top_pairs(shares_HQN[:, query])
         items, queries = shares_HQN.shape[2], shares_HQN.shape[1]
-        on_diagonal_H = diagonal_spans(width_A[top_H], (query + 0.5) / queries, items)
+        on_diagonal_H = find_diagonal_spans(width_A[top_H], (query + 0.5) / queries, items)
         sums["queries"] += 1
         sums["spans"] += is_span_H
         for end in ENDS:
             right_A = contains_aligned_word(left_A, left_A + width_A, linked, whole=bool(end))
-            chance_W = _by_width(right_A, width_A)
+            chance_W = _average_by_width(right_A, width_A)
             sums[f"span{end}"] += right_A[top_H] & is_span_H
             sums[f"span_random{end}"] += is_span_H * chance_W[width_A[top_H]]
             on_it_H = contains_aligned_word(
@@ -134,19 +134,19 @@ def _layer_sums(
     return sums
 
 
-def diagonal_spans(width_H: IntArray, place: float, items: int) -> IntArray:
+def find_diagonal_spans(width_H: IntArray, place: float, items: int) -> IntArray:
     """Return the left edges of spans of these widths in the middle of a place, 0..1: int64 [H]."""
     left_H: IntArray = np.rint(place * items - width_H / 2).astype(np.int64)
     return np.clip(left_H, 0, items - width_H)
 
 
-def _by_width(right_A: BoolArray, width_A: IntArray) -> Array:
+def _average_by_width(right_A: BoolArray, width_A: IntArray) -> Array:
     """Return the share of right spans of each width: float64 [W], 0 for width 0."""
     chance: Array = np.bincount(width_A, right_A) / np.maximum(np.bincount(width_A), 1)
     return chance
 
 
-def _pairs(shares_HN: FloatArray) -> tuple[IntArray, IntArray]:
+def _find_top_pairs(shares_HN: FloatArray) -> tuple[IntArray, IntArray]:
     """Return the ends of each head's top item with its heavier neighbour: [H] each."""
     edged = np.pad(shares_HN, ((0, 0), (1, 1)), constant_values=-1)
     item_H = shares_HN.argmax(-1)

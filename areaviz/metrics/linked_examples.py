@@ -8,14 +8,14 @@ from numbers import Integral
 from typing import Any, Generic, Self, TypeVar
 
 from areaviz.metrics.aer import LinkCounts, count_links
-from areaviz.metrics.aligner import diagonal_links
+from areaviz.metrics.aligner import make_diagonal_links
 from areaviz.metrics.best_heads import (
     LinkedMaps,
-    alignment_error,
-    interval,
-    other_place_counts,
+    bootstrap_interval,
+    compute_alignment_error,
+    count_links_by_position,
 )
-from areaviz.metrics.words import word_runs
+from areaviz.metrics.words import find_word_runs
 from areaviz.trace.best import Choice
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import describe_value
@@ -53,27 +53,27 @@ class LinkedExamples(KnownExamples[LinkedMaps]):
         Raises:
             InputError: A map does not join two texts, or a link does not exist.
         """
-        return cls([_checked(number, *one, site) for number, one in enumerate(examples, 1)])
+        return cls([_check_example(number, *one, site) for number, one in enumerate(examples, 1)])
 
     def error(self, heads: Sequence[Choice]) -> float:
         """Return the alignment error rate of the mean map of heads, 0..1."""
-        return alignment_error(self.examples, heads)
+        return compute_alignment_error(self.examples, heads)
 
     def interval(self, heads: Sequence[Choice]) -> tuple[float, float]:
         """Return the ends of the 95 % interval of the error."""
-        low, high = interval([one.counts(heads) for one in self.examples])
+        low, high = bootstrap_interval([one.counts(heads) for one in self.examples])
         return float(low), float(high)
 
     def at_place(self) -> float:
         """Return the error of the links on the diagonal."""
-        return _rate([_diagonal(one) for one in self.examples])
+        return _compute_error_rate([_count_diagonal_links(one) for one in self.examples])
 
     def by_position(self, heads: Sequence[Choice]) -> float:
         """Return the error of the links that the same heads make in the next example."""
-        return _rate(other_place_counts(self.examples, heads))
+        return _compute_error_rate(count_links_by_position(self.examples, heads))
 
 
-def _checked(number: int, trace: Trace, links: WordLinks, site: str) -> LinkedMaps:
+def _check_example(number: int, trace: Trace, links: WordLinks, site: str) -> LinkedMaps:
     _check_pairs(number, links)
     attention = trace.maps[site]
     fields = trace.fields[attention.memory], trace.fields[attention.query]
@@ -81,7 +81,7 @@ def _checked(number: int, trace: Trace, links: WordLinks, site: str) -> LinkedMa
         raise InputError(
             f"Example {number} does not attend from text to text, but links join words. Give boxes."
         )
-    sizes = [len(word_runs(field)) for field in fields]
+    sizes = [len(find_word_runs(field)) for field in fields]
     if any(not (0 <= i < sizes[0] and 0 <= j < sizes[1]) for i, j in links):
         raise InputError(
             f"Example {number} has a link to a word that does not exist. Count words from 0."
@@ -114,12 +114,12 @@ def is_count(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-def _diagonal(one: LinkedMaps) -> LinkCounts:
-    made = diagonal_links(len(word_runs(one.memory)), len(word_runs(one.query)))
+def _count_diagonal_links(one: LinkedMaps) -> LinkCounts:
+    made = make_diagonal_links(len(find_word_runs(one.memory)), len(find_word_runs(one.query)))
     return count_links(made, one.sure, one.possible)
 
 
-def _rate(counts: Sequence[LinkCounts]) -> float:
+def _compute_error_rate(counts: Sequence[LinkCounts]) -> float:
     total = LinkCounts()
     for one in counts:
         total += one

@@ -62,11 +62,11 @@ class NGrams:
         """
         counts: Counter[Items] = Counter()
         for row in rows:
-            counts.update(_grams(row, order, start))
-        levels = [_level(counts)]
+            counts.update(_list_ngrams(row, order, start))
+        levels = [_make_level(counts)]
         while len(levels) < order:
             counts = Counter(gram[1:] for gram in counts)
-            levels.append(_level(counts))
+            levels.append(_make_level(counts))
         return cls(vocabulary, start, tuple(reversed(levels)))
 
     def probability(self, context: Items, item: int) -> float:
@@ -87,18 +87,18 @@ class NGrams:
         """Return the negative log-likelihood of rows in nats. Each row includes its end symbol."""
         total = 0.0
         for row in rows:
-            for gram in _grams(row, self.order, self.start):
+            for gram in _list_ngrams(row, self.order, self.start):
                 total -= math.log(self.probability(gram[:-1], gram[-1]))
         return total
 
 
-def _grams(row: Sequence[int], order: int, start: int) -> list[Items]:
+def _list_ngrams(row: Sequence[int], order: int, start: int) -> list[Items]:
     """Return every item of a row with the `order` - 1 items before it."""
     padded = (start,) * (order - 1) + tuple(row)
     return [padded[first : first + order] for first in range(len(row))]
 
 
-def _level(counts: Counter[Items]) -> _Level:
+def _make_level(counts: Counter[Items]) -> _Level:
     totals: Counter[Items] = Counter()
     followers: Counter[Items] = Counter()
     for gram, count in counts.items():

@@ -56,18 +56,18 @@ def count_overlap(
     sentences = np.repeat(np.arange(2 * count), [len(text) for text in both])
     # The reference of a sentence has the sentence's number plus N.
     lengths = np.bincount(sentences, minlength=2 * count)
-    remaining = _remaining_items(lengths)
+    remaining = _count_remaining_items(lengths)
     grams, shared = codes, []
     for order in range(1, orders + 1):
         if order > 1:
-            grams = _extend(grams, codes, order, 2 * count)
+            grams = _extend_ngrams(grams, codes, order, 2 * count)
         complete = remaining[: len(grams)] >= order
         shared.append(_count_shared(grams[complete], sentences[: len(grams)][complete], count))
     totals_NG = np.maximum(lengths[:, None] - np.arange(orders), 0)
     return Overlap(totals_NG[:count], totals_NG[count:], np.stack(shared, axis=1))
 
 
-def sentence_scores(
+def score_sentences(
     outputs: Sequence[str], references: Sequence[str]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Compute BLEU and chrF2 of every output against its one reference, each 0..100.
@@ -77,17 +77,21 @@ def sentence_scores(
     if not outputs:
         return np.zeros(0), np.zeros(0)
     words, characters = _count_words(outputs, references), _count_characters(outputs, references)
-    bleu = np.array([_bleu(words, place, is_effective=True) for place in range(len(outputs))])
-    return bleu, _chrf(characters)
+    bleu = np.array(
+        [_compute_bleu(words, place, is_effective=True) for place in range(len(outputs))]
+    )
+    return bleu, _compute_chrf(characters)
 
 
-def corpus_scores(outputs: Sequence[str], references: Sequence[str]) -> tuple[float, float]:
+def score_corpus(outputs: Sequence[str], references: Sequence[str]) -> tuple[float, float]:
     """Compute the corpus BLEU and chrF2 of outputs against one reference each, both 0..100."""
     words, characters = _count_words(outputs, references), _count_characters(outputs, references)
-    return _bleu(_sum(words), 0, is_effective=False), float(_chrf(_sum(characters))[0])
+    return _compute_bleu(_add_counts(words), 0, is_effective=False), float(
+        _compute_chrf(_add_counts(characters))[0]
+    )
 
 
-def _sum(overlap: Overlap) -> Overlap:
+def _add_counts(overlap: Overlap) -> Overlap:
     """Return the counts of all sentences together, as one row."""
     each = overlap.outputs_NG, overlap.references_NG, overlap.shared_NG
     return Overlap(*(counts_NG.sum(axis=0, keepdims=True) for counts_NG in each))
@@ -108,14 +112,14 @@ def _encode_characters(texts: Iterable[Sequence[str]]) -> Counts:
     return codes
 
 
-def _remaining_items(lengths: Counts) -> Counts:
+def _count_remaining_items(lengths: Counts) -> Counts:
     """Return, for every item, the number of items from there to the end of its text."""
     starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
     remaining: Counts = np.repeat(lengths, lengths) - (np.arange(lengths.sum()) - starts)
     return remaining
 
 
-def _extend(grams: Counts, codes: Counts, order: int, texts: int) -> Counts:
+def _extend_ngrams(grams: Counts, codes: Counts, order: int, texts: int) -> Counts:
     """Return a number for every n-gram of an order, from the n-grams that are one item shorter.
 
     Some n-grams run over the end of a text. The caller leaves them out.
@@ -148,7 +152,7 @@ def _count_shared(grams: Counts, sentences: Counts, count: int) -> Counts:
 
 
 def _count_words(outputs: Sequence[str], references: Sequence[str]) -> Overlap:
-    tokenize = _tokenizer()
+    tokenize = _get_tokenizer()
     ours, theirs = (
         [tokenize(text.rstrip()).split() for text in side] for side in (outputs, references)
     )
@@ -156,7 +160,7 @@ def _count_words(outputs: Sequence[str], references: Sequence[str]) -> Overlap:
 
 
 @cache
-def _tokenizer() -> Callable[[str], str]:
+def _get_tokenizer() -> Callable[[str], str]:
     """Return the 13a tokenizer, created once because it caches the texts that it has split."""
     tokenizer: Callable[[str], str] = BLEU().tokenizer
     return tokenizer
@@ -170,7 +174,7 @@ def _count_characters(outputs: Sequence[str], references: Sequence[str]) -> Over
     return replace(found, outputs_NG=np.where(found.references_NG > 0, found.outputs_NG, 0))
 
 
-def _bleu(words: Overlap, place: int, is_effective: bool) -> float:
+def _compute_bleu(words: Overlap, place: int, is_effective: bool) -> float:
     score: float = BLEU.compute_bleu(
         words.shared_NG[place].tolist(),
         words.outputs_NG[place].tolist(),
@@ -182,7 +186,7 @@ def _bleu(words: Overlap, place: int, is_effective: bool) -> float:
     return score
 
 
-def _chrf(characters: Overlap) -> NDArray[np.float64]:
+def _compute_chrf(characters: Overlap) -> NDArray[np.float64]:
     """Return chrF2 (Popović 2015) for every row: the F-score of mean precision and mean recall.
 
     The means are taken over the orders that both sides have.

@@ -78,7 +78,7 @@ def best_alignment(examples: Sequence[Linked], site: str = SITE) -> OwnAlignment
             boxes, a link or box does not exist, or a trace lacks the site or has other layers and
             heads.
     """
-    known = _known(examples, site)
+    known = _read_examples(examples, site)
     shapes = {trace.maps[site].weights.shape[:2] for trace, _ in examples}
     if len(shapes) > 1:
         raise InputError("The traces have different layers or heads. Give traces of one model.")
@@ -107,7 +107,7 @@ def best_alignment(examples: Sequence[Linked], site: str = SITE) -> OwnAlignment
     )
 
 
-def figures_of(found: OwnAlignment) -> Mapping[str, float]:
+def collect_errors(found: OwnAlignment) -> Mapping[str, float]:
     """Return the errors on the reporting half, by what they belong to."""
     return {
         "best alignment": found.error,
@@ -117,7 +117,7 @@ def figures_of(found: OwnAlignment) -> Mapping[str, float]:
     }
 
 
-def _known(examples: Sequence[Linked], site: str) -> LinkedExamples | BoxedExamples:
+def _read_examples(examples: Sequence[Linked], site: str) -> LinkedExamples | BoxedExamples:
     """Read examples that have either links or boxes.
 
     Raises:

@@ -15,7 +15,7 @@ IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
 
-def hits(places_BT2: FloatArray, boxes_BK4: IntArray) -> BoolArray:
+def find_hits(places_BT2: FloatArray, boxes_BK4: IntArray) -> BoolArray:
     """Return whether each position is in any gold box of its picture: bool [B, T]."""
     x, y = places_BT2[:, :, None, 0], places_BT2[:, :, None, 1]
     left, top, right, bottom = np.moveaxis(boxes_BK4[:, None], 3, 0)
@@ -23,17 +23,17 @@ def hits(places_BT2: FloatArray, boxes_BK4: IntArray) -> BoolArray:
     return inside
 
 
-def covered(read_BT4: IntArray, boxes_BK4: IntArray, side: int) -> FloatArray:
+def compute_covered_share(read_BT4: IntArray, boxes_BK4: IntArray, side: int) -> FloatArray:
     """Return the share of the gold boxes' pixels that are in any read box: [B], 0..1.
 
     Pixels in several boxes count once. Each picture must have a pixel in a gold box.
     """
-    gold_BSS, read_BSS = _filled(boxes_BK4, side), _filled(read_BT4, side)
+    gold_BSS, read_BSS = _fill_boxes(boxes_BK4, side), _fill_boxes(read_BT4, side)
     share: FloatArray = (gold_BSS & read_BSS).sum((1, 2)) / gold_BSS.sum((1, 2))
     return share
 
 
-def box_overlap(corners_B42: FloatArray, boxes_B4: IntArray, side: int) -> FloatArray:
+def compute_box_overlap(corners_B42: FloatArray, boxes_B4: IntArray, side: int) -> FloatArray:
     """Return the intersection over union of convex quadrilaterals and gold boxes: [B], 0..1.
 
     It is counted in pixel centres. Corners run around the quadrilateral in either direction. A
@@ -42,7 +42,7 @@ def box_overlap(corners_B42: FloatArray, boxes_B4: IntArray, side: int) -> Float
     """
     centre = np.arange(side) + 0.5
     corners_42B11 = np.moveaxis(corners_B42, 0, 2)[..., None, None].astype(np.float64)
-    gold_BSS = _filled(boxes_B4[:, None], side)
+    gold_BSS = _fill_boxes(boxes_B4[:, None], side)
     left_BSS, right_BSS = np.ones_like(gold_BSS), np.ones_like(gold_BSS)
     for (x0, y0), (x1, y1) in zip(corners_42B11, np.roll(corners_42B11, -1, 0), strict=True):
         turn_BSS = (x1 - x0) * (centre[:, None] - y0) - (y1 - y0) * (centre - x0)
@@ -56,7 +56,7 @@ def box_overlap(corners_B42: FloatArray, boxes_B4: IntArray, side: int) -> Float
     return overlap
 
 
-def _filled(boxes_BK4: IntArray, side: int) -> BoolArray:
+def _fill_boxes(boxes_BK4: IntArray, side: int) -> BoolArray:
     """Return the pixels in any of the boxes: bool [B, S, S]."""
     pixel = np.arange(side)
     left, top, right, bottom = np.moveaxis(boxes_BK4, 2, 0)[..., None]

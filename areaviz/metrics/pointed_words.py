@@ -37,7 +37,7 @@ class PointedWords:
     @classmethod
     def of(cls, weights_LHQN: FloatArray, queries: Sequence[int], right: BoolArray) -> PointedWords:
         """Read one example: all its rows, the query of each word, and the word's place [W, N]."""
-        later = [_later(weights_LHQN, step)[:, :, list(queries)] for step in STEPS]
+        later = [_shift_rows(weights_LHQN, step)[:, :, list(queries)] for step in STEPS]
         rows = np.stack(later).astype(np.float32)
         return cls(rows, right, np.zeros(len(queries), np.int64))
 
@@ -93,7 +93,7 @@ class PointedWords:
         return mean_WN
 
 
-def hit_interval(
+def bootstrap_hit_interval(
     hits_W: BoolArray, examples_W: IntArray, rounds: int = ROUNDS, seed: int = 1
 ) -> tuple[float, float]:
     """Return the 2.5 and 97.5 % quantiles of the share of hits over resampled examples."""
@@ -106,7 +106,7 @@ def hit_interval(
     return float(low), float(high)
 
 
-def _later(weights_LHQN: FloatArray, step: int) -> FloatArray:
+def _shift_rows(weights_LHQN: FloatArray, step: int) -> FloatArray:
     """Return the rows of every head that are read `step` steps later."""
     moved = [[at_step(rows_QN, step) for rows_QN in layer] for layer in weights_LHQN]
     return np.array(moved)

@@ -22,63 +22,63 @@ MIDDLE = np.array([0.5])
 """The centre of a picture, as a share of its width or height."""
 
 
-def cell_shares(weights_A: FloatArray, grid: AreaGrid) -> FloatArray:
+def compute_cell_shares(weights_A: FloatArray, grid: AreaGrid) -> FloatArray:
     """Return the share of the attention that each cell receives: float32 [N], sums to 1."""
     return coverage_shares(coverage(np.asarray(weights_A, dtype=np.float32), grid))
 
 
-def points_right(weights_A: FloatArray, grid: AreaGrid, boxes: Sequence[Box]) -> bool:
+def is_pointing_right(weights_A: FloatArray, grid: AreaGrid, boxes: Sequence[Box]) -> bool:
     """Return whether the top cell's centre is in any box: the pointing game (Zhang et al. 2018).
 
     Ties are resolved in favour of the first cell.
     """
-    return bool(middles_inside(grid, boxes)[cell_shares(weights_A, grid).argmax()])
+    return bool(find_centres_inside(grid, boxes)[compute_cell_shares(weights_A, grid).argmax()])
 
 
-def mass_in_boxes(weights_A: FloatArray, grid: AreaGrid, boxes: Sequence[Box]) -> float:
+def sum_share_in_boxes(weights_A: FloatArray, grid: AreaGrid, boxes: Sequence[Box]) -> float:
     """Return the share of the attention inside the gold boxes, 0..1, with cells counted in part."""
-    return float(cell_shares(weights_A, grid) @ inside_share(grid, boxes))
+    return float(compute_cell_shares(weights_A, grid) @ compute_inside_shares(grid, boxes))
 
 
-def middles_inside(grid: AreaGrid, boxes: Sequence[Box]) -> BoolArray:
+def find_centres_inside(grid: AreaGrid, boxes: Sequence[Box]) -> BoolArray:
     """Return whether the centre of each cell is in any box: bool [N]."""
     y, x = (np.arange(grid.height) + 0.5) / grid.height, (np.arange(grid.width) + 0.5) / grid.width
-    return in_any(x, y, boxes).ravel()
+    return find_coordinates_in_boxes(x, y, boxes).ravel()
 
 
-def inside_share(grid: AreaGrid, boxes: Sequence[Box]) -> FloatArray:
+def compute_inside_shares(grid: AreaGrid, boxes: Sequence[Box]) -> FloatArray:
     """Return the share of each cell inside any box, float64 [N]. Its mean is the boxes' area."""
     edges = np.array(boxes, dtype=np.float64).reshape(-1, 4).clip(0, 1)
-    x, column_C = _cuts(edges[:, 0::2], grid.width)
-    y, row_R = _cuts(edges[:, 1::2], grid.height)
+    x, column_C = _find_cuts(edges[:, 0::2], grid.width)
+    y, row_R = _find_cuts(edges[:, 1::2], grid.height)
     # No edge of a cell or box crosses a piece between two cuts, so its centre decides for the whole
     # piece.
-    inside_RC = in_any((x[1:] + x[:-1]) / 2, (y[1:] + y[:-1]) / 2, boxes)
+    inside_RC = find_coordinates_in_boxes((x[1:] + x[:-1]) / 2, (y[1:] + y[:-1]) / 2, boxes)
     area_RC = np.diff(y)[:, None] * np.diff(x) * inside_RC
     area_HW = np.add.reduceat(np.add.reduceat(area_RC, row_R, 0), column_C, 1)
     share: FloatArray = area_HW.ravel() * grid.items
     return share
 
 
-def box_overlaps(grid: AreaGrid, boxes: Sequence[Box]) -> FloatArray:
+def compute_box_overlaps(grid: AreaGrid, boxes: Sequence[Box]) -> FloatArray:
     """Return the overlap of every area with the union of the boxes, float64 [A], 0..1.
 
     It is the intersection over union, counted in cells. A cell that is partly inside counts in
     part.
     """
-    inside_N = inside_share(grid, boxes)
+    inside_N = compute_inside_shares(grid, boxes)
     shared_A = area_sums(inside_N.astype(np.float32)[None], grid)[0].astype(np.float64)
     overlap_A: FloatArray = shared_A / (grid.sizes() + inside_N.sum() - shared_A)
     return overlap_A
 
 
-def pointing_figures(
+def compute_pointing_figures(
     rows: Iterable[tuple[FloatArray, AreaGrid, Sequence[Box]]],
 ) -> dict[str, float]:
     """Compute both metrics over many words, with baselines that ignore the picture.
 
-    - pointing: share of the words for which `points_right` holds.
-    - mass: mean of `mass_in_boxes`.
+    - pointing: share of the words for which `is_pointing_right` holds.
+    - mass: mean of `sum_share_in_boxes`.
     - words: number of words.
     - pointing_uniform and mass_uniform: for uniform cells, the mean share of cells with their
       centre in the boxes, and the mean area of the boxes. (Uniform weights over areas would favour
@@ -103,12 +103,12 @@ def pointing_figures(
             raise ValueError(
                 f"Only words over the same cells have a mean, got {shape} and {cells}."
             )
-        shares_N = cell_shares(weights_A, grid)
-        middles_N, inside_N = middles_inside(grid, boxes), inside_share(grid, boxes)
+        shares_N = compute_cell_shares(weights_A, grid)
+        middles_N, inside_N = find_centres_inside(grid, boxes), compute_inside_shares(grid, boxes)
         row_3N = np.stack([shares_N, middles_N, inside_N])
         right += middles_N[shares_N.argmax()]
         mass += row_3N[0] @ inside_N
-        in_middle += int(in_any(MIDDLE, MIDDLE, boxes).item())
+        in_middle += int(find_coordinates_in_boxes(MIDDLE, MIDDLE, boxes).item())
         sums_3N = sums_3N + row_3N if words else row_3N
         words, shape = words + 1, cells
     if not words:
@@ -126,7 +126,7 @@ def pointing_figures(
     }
 
 
-def in_any(x: FloatArray, y: FloatArray, boxes: Sequence[Box]) -> BoolArray:
+def find_coordinates_in_boxes(x: FloatArray, y: FloatArray, boxes: Sequence[Box]) -> BoolArray:
     """Return whether each pair of coordinates is in any box: bool [len(y), len(x)]."""
     inside = np.zeros((len(y), len(x)), dtype=bool)
     for left, top, right, bottom in boxes:
@@ -134,7 +134,7 @@ def in_any(x: FloatArray, y: FloatArray, boxes: Sequence[Box]) -> BoolArray:
     return inside
 
 
-def _cuts(edges: FloatArray, cells: int) -> tuple[FloatArray, IntArray]:
+def _find_cuts(edges: FloatArray, cells: int) -> tuple[FloatArray, IntArray]:
     """Return the sorted edges of cells and boxes, 0..1, and the indices of the cells' starts."""
     borders = np.arange(cells + 1) / cells
     cuts = np.unique(np.concatenate([borders, edges.ravel()]))

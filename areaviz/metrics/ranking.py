@@ -21,7 +21,7 @@ def mean_average_precision(scores_NK: FloatArray, labels_NK: FloatArray) -> floa
     """
     order_NK = np.argsort(-scores_NK, axis=0, kind="stable")
     ranked_NK = np.take_along_axis(labels_NK, order_NK, 0)
-    last_NK = _last_of_equals(np.take_along_axis(scores_NK, order_NK, 0))
+    last_NK = _find_last_of_equals(np.take_along_axis(scores_NK, order_NK, 0))
     precision_NK = np.take_along_axis(ranked_NK.cumsum(0), last_NK, 0) / (last_NK + 1)
     count_K = ranked_NK.sum(0)
     occurs_K = count_K > 0
@@ -31,7 +31,7 @@ def mean_average_precision(scores_NK: FloatArray, labels_NK: FloatArray) -> floa
     return float(average_K.mean())
 
 
-def _last_of_equals(ranked_NK: FloatArray) -> IntArray:
+def _find_last_of_equals(ranked_NK: FloatArray) -> IntArray:
     """Return, for each rank, the last rank with an equal score: [N, K]."""
     count = len(ranked_NK)
     ends_NK = np.ones(ranked_NK.shape, dtype=bool)

@@ -18,7 +18,14 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.metrics.words import MEASURES, Array, Counts, WordAreas, add_by_site, visible_items
+from areaviz.metrics.words import (
+    MEASURES,
+    Array,
+    Counts,
+    WordAreas,
+    add_by_site,
+    count_visible_items,
+)
 from areaviz.trace.query import entropy
 from areaviz.trace.record import AttentionMap, Field, FloatArray, IntArray, Trace
 
@@ -52,11 +59,13 @@ class SpanCounts(Counts):
         - entropy_normalised: entropy divided by log2 of the number of areas, 0..1, if there are
           several.
         """
-        figures = _figures({name: np.asarray(sum_LH.sum()) for name, sum_LH in self.sums.items()})
+        figures = _compute_figures(
+            {name: np.asarray(sum_LH.sum()) for name, sum_LH in self.sums.items()}
+        )
         return {name: float(value) for name, value in figures.items() if np.isfinite(value)}
 
 
-def span_figures(traces: Iterable[Trace]) -> dict[str, dict[str, float]]:
+def measure_spans(traces: Iterable[Trace]) -> dict[str, dict[str, float]]:
     """Return the figures of every site whose memory is a text, over many traces of one model."""
 
     def counts() -> Iterator[tuple[str, SpanCounts]]:
@@ -64,31 +73,31 @@ def span_figures(traces: Iterable[Trace]) -> dict[str, dict[str, float]]:
             for site, attention in trace.maps.items():
                 memory = trace.fields[attention.memory]
                 if memory.is_text:
-                    yield site, span_counts(attention, memory)
+                    yield site, count_spans(attention, memory)
 
     return {site: total.figures() for site, total in add_by_site(counts()).items()}
 
 
-def span_counts(attention: AttentionMap, memory: Field) -> SpanCounts:
+def count_spans(attention: AttentionMap, memory: Field) -> SpanCounts:
     """Return the counts of one map over a text. Queries that attend to nothing are left out.
 
     Chance uses only the areas that a query can see. A layer is assumed to have areas up to the
     widest that receives any attention in it.
     """
     areas = WordAreas.of(attention.grid, memory)
-    visible_Q = visible_items(attention, memory)
+    visible_Q = count_visible_items(attention, memory)
     return SpanCounts.of_layers(
-        [_layer_sums(attention, layer, areas, visible_Q) for layer in range(attention.layers)]
+        [_sum_layer(attention, layer, areas, visible_Q) for layer in range(attention.layers)]
     )
 
 
-def weighted_purity(attention: AttentionMap, memory: Field) -> tuple[float, float]:
-    """Return the figures `weighted_purity` and `weighted_purity_random` of one map, 0..1.
+def compute_weighted_purity(attention: AttentionMap, memory: Field) -> tuple[float, float]:
+    """Return the figures `compute_weighted_purity` and `weighted_purity_random` of one map, 0..1.
 
     Both are NaN if no query attends. An analysis needs only these figures, for every example, and
-    `span_counts` takes many times longer.
+    `count_spans` takes many times longer.
     """
-    areas, visible_Q = WordAreas.of(attention.grid, memory), visible_items(attention, memory)
+    areas, visible_Q = WordAreas.of(attention.grid, memory), count_visible_items(attention, memory)
     place = MEASURES.index("purity")
     pure_A = areas.hits_AM[:, place].astype(np.float32)
     width_W = np.arange(1, len(areas.first_W) + 1)
@@ -105,7 +114,7 @@ def weighted_purity(attention: AttentionMap, memory: Field) -> tuple[float, floa
     return total / queries, random / queries
 
 
-def _layer_sums(
+def _sum_layer(
     attention: AttentionMap, layer: int, areas: WordAreas, visible_Q: IntArray
 ) -> dict[str, Array]:
     """Return all sums of one layer, each [H]."""
@@ -116,27 +125,27 @@ def _layer_sums(
     multi_HQA = np.where(areas.width_A > 1, weights_HQA, 0)
     multi_seen_HQ: BoolArray = np.any(multi_HQA, -1)
     return {
-        "queries": _total(seen_HQ),
-        "multi_queries": _total(multi_seen_HQ),
-        "multi_tops": _total(areas.width_A[top_HQ] > 1),
-        **_top_sums("", top_HQ, seen_HQ, areas, visible_Q),
-        **_top_sums("multi_", multi_HQA.argmax(-1), multi_seen_HQ, areas, visible_Q),
-        **_weighted_sums(weights_HQA, seen_HQ, bits_HQ, areas, visible_Q),
+        "queries": _sum_over_queries(seen_HQ),
+        "multi_queries": _sum_over_queries(multi_seen_HQ),
+        "multi_tops": _sum_over_queries(areas.width_A[top_HQ] > 1),
+        **_sum_top_areas("", top_HQ, seen_HQ, areas, visible_Q),
+        **_sum_top_areas("multi_", multi_HQA.argmax(-1), multi_seen_HQ, areas, visible_Q),
+        **_sum_weighted_areas(weights_HQA, seen_HQ, bits_HQ, areas, visible_Q),
     }
 
 
-def _total(values_HQ: FloatArray | BoolArray) -> Array:
+def _sum_over_queries(values_HQ: FloatArray | BoolArray) -> Array:
     """Return the sum over queries: float64 [H]."""
     total: Array = values_HQ.sum(-1, dtype=np.float64)
     return total
 
 
-def _by_measure(name: str, sums_HM: Array) -> dict[str, Array]:
+def _split_by_measure(name: str, sums_HM: Array) -> dict[str, Array]:
     """Return sums of the three metrics by name. "{}" in `name` is replaced by the metric."""
     return {name.format(measure): sums_HM[:, m] for m, measure in enumerate(MEASURES)}
 
 
-def _top_sums(
+def _sum_top_areas(
     prefix: str, top_HQ: IntArray, seen_HQ: BoolArray, areas: WordAreas, visible_Q: IntArray
 ) -> dict[str, Array]:
     """Return sums over one area of every visible query. Names start with `prefix`."""
@@ -149,11 +158,11 @@ def _top_sums(
     sums: dict[str, Array] = {}
     for suffix, values_HQM in found.items():
         sums_HM = np.einsum("hqm,hq->hm", values_HQM, seen_HQ)
-        sums |= _by_measure(prefix + "{}" + suffix, sums_HM)
+        sums |= _split_by_measure(prefix + "{}" + suffix, sums_HM)
     return sums
 
 
-def _weighted_sums(
+def _sum_weighted_areas(
     weights_HQA: FloatArray,
     seen_HQ: BoolArray,
     bits_HQ: FloatArray,
@@ -174,23 +183,23 @@ def _weighted_sums(
     choice_HQ = seen_HQ & (areas_Q > 1)
     share_HQ = bits_HQ / np.log2(np.maximum(areas_Q, 2)) * choice_HQ
     return {
-        **_by_measure("weighted_{}", hits_HQM.sum(1, dtype=np.float64)),
-        **_by_measure("weighted_{}_random", random_HM),
-        **_by_measure("uniform_{}", uniform_HM),
+        **_split_by_measure("weighted_{}", hits_HQM.sum(1, dtype=np.float64)),
+        **_split_by_measure("weighted_{}_random", random_HM),
+        **_split_by_measure("uniform_{}", uniform_HM),
         "area_size": mass_HQW.sum(1, dtype=np.float64) @ width_W,
         "uniform_area_size": seen_HQ @ (uniform_QW @ width_W),
-        "entropy": _total(bits_HQ),
-        "entropy_normalised": _total(share_HQ),
-        "choices": _total(choice_HQ),
+        "entropy": _sum_over_queries(bits_HQ),
+        "entropy_normalised": _sum_over_queries(share_HQ),
+        "choices": _sum_over_queries(choice_HQ),
     }
 
 
-def _figures(sums: Mapping[str, Array]) -> dict[str, Array]:
+def _compute_figures(sums: Mapping[str, Array]) -> dict[str, Array]:
     """Divide sums by their number of cases, and compute the lifts."""
     figures = {"queries": sums["queries"]}
     lifts = {}
     with np.errstate(divide="ignore", invalid="ignore"):
-        shares = {name: total / sums[_cases(name)] for name, total in sums.items()}
+        shares = {name: total / sums[_name_count(name)] for name, total in sums.items()}
         figures["multi_share"] = shares["multi_tops"]
         for name, share in shares.items():
             if name not in _COUNTS:
@@ -201,7 +210,7 @@ def _figures(sums: Mapping[str, Array]) -> dict[str, Array]:
     return figures | lifts
 
 
-def _cases(name: str) -> str:
+def _name_count(name: str) -> str:
     """Return the count that a sum is divided by."""
     if name == "entropy_normalised":
         return "choices"

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 
-def edits(found: str, wanted: str) -> int:
+def count_edits(found: str, wanted: str) -> int:
     """Return the Levenshtein distance: the fewest insertions, deletions and substitutions."""
     row = list(range(len(wanted) + 1))
     for number, letter in enumerate(found, start=1):
@@ -19,13 +19,13 @@ def edits(found: str, wanted: str) -> int:
     return row[-1]
 
 
-def error_rate(found: Sequence[str], wanted: Sequence[str]) -> float:
+def compute_error_rate(found: Sequence[str], wanted: Sequence[str]) -> float:
     """Return the number of edits per wanted character, over all examples together. 0 is perfect."""
     letters = sum(map(len, wanted))
-    return sum(edits(*pair) for pair in zip(found, wanted, strict=True)) / max(1, letters)
+    return sum(count_edits(*pair) for pair in zip(found, wanted, strict=True)) / max(1, letters)
 
 
-def boundary_hits(
+def find_boundary_hits(
     weights_TM: npt.NDArray[np.float32], bounds: Sequence[tuple[int, int]], samples_an_item: int
 ) -> list[bool]:
     """Return whether the top item of each digit overlaps the samples in which the digit is said.
@@ -37,12 +37,12 @@ def boundary_hits(
     """
     hits = []
     for weights_M, one in zip(weights_TM, bounds, strict=False):
-        inside_M = items_inside(one, len(weights_M), samples_an_item)
+        inside_M = find_items_inside(one, len(weights_M), samples_an_item)
         hits.append(bool(inside_M[weights_M.argmax()]))
     return hits
 
 
-def items_inside(
+def find_items_inside(
     bounds: tuple[int, int], items: int, samples_an_item: int
 ) -> npt.NDArray[np.bool_]:
     """Return which items overlap the samples from the first to the end (exclusive): bool [M]."""

@@ -10,7 +10,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.significance import PairedTest, Result
 
-from areaviz.metrics.overlap import corpus_scores
+from areaviz.metrics.overlap import score_corpus
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Comparison:
         return self.system - self.baseline
 
 
-def translation_scores(
+def score_translations(
     hypotheses: Sequence[str], references: Sequence[str]
 ) -> dict[str, float | int | str]:
     """Compute corpus scores of one system against one reference per sentence.
@@ -63,7 +63,7 @@ def translation_scores(
     }
 
 
-def bleu_and_chrf(
+def compute_bleu_and_chrf(
     hypotheses: Sequence[str], references: Sequence[str | Sequence[str]]
 ) -> tuple[float, float]:
     """Compute the corpus BLEU (cased, 13a tokens) and chrF2 of one system, each 0..100.
@@ -78,14 +78,14 @@ def bleu_and_chrf(
         ValueError: There are no sentences, or the numbers of hypotheses and references differ.
     """
     _check(hypotheses, references)
-    streams = _streams(references)
+    streams = _transpose_references(references)
     if len(streams) == 1:
-        return corpus_scores(hypotheses, streams[0])
+        return score_corpus(hypotheses, streams[0])
     bleu = BLEU().corpus_score(hypotheses, streams)
     return bleu.score, CHRF().corpus_score(hypotheses, streams).score
 
 
-def compare(
+def compare_systems(
     system: Sequence[str],
     baseline: Sequence[str],
     references: Sequence[str | Sequence[str]],
@@ -106,7 +106,7 @@ def compare(
     test = PairedTest(
         [("baseline", baseline), ("system", system)],
         {"bleu": BLEU(), "chrf": CHRF()},
-        _streams(references),
+        _transpose_references(references),
         test_type="ar",
         n_samples=resamples,
         n_ar_confidence=resamples,
@@ -127,7 +127,7 @@ def compare(
     return found
 
 
-def _streams(references: Sequence[str | Sequence[str]]) -> Any:
+def _transpose_references(references: Sequence[str | Sequence[str]]) -> Any:
     """Return all first references, all second ones and so on, as sacrebleu takes them.
 
     A sentence with fewer references has None in the later streams, which sacrebleu leaves out.

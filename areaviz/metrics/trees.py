@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from areaviz.metrics.words import Array, word_runs
+from areaviz.metrics.words import Array, find_word_runs
 from areaviz.trace.areas import Area
 from areaviz.trace.record import AttentionMap, Field
 from areaviz.trace.tree import WORD, read_tree
@@ -34,7 +34,7 @@ class BracketScores:
     unbalanced: float
 
 
-def bracket_scores(written: Sequence[str], gold: Sequence[str]) -> BracketScores:
+def score_brackets(written: Sequence[str], gold: Sequence[str]) -> BracketScores:
     """Compare written trees with the gold trees.
 
     Malformed trees are not repaired. Only their brackets that close before the first mistake count.
@@ -59,7 +59,7 @@ def bracket_scores(written: Sequence[str], gold: Sequence[str]) -> BracketScores
     )
 
 
-def flat_tree(count: int, label: str = "S") -> str:
+def make_flat_tree(count: int, label: str = "S") -> str:
     """Return a tree with a single bracket, which contains all `count` words."""
     return " ".join([f"({label}", *[WORD] * count, f"){label}"])
 
@@ -80,9 +80,9 @@ class Opening:
         return self.behind - self.first
 
 
-def openings_of(tree: str, sentence: Field, most: int) -> list[Opening]:
+def list_openings(tree: str, sentence: Field, most: int) -> list[Opening]:
     """Return those opening brackets of a tree that contain 2 to `most` items of the sentence."""
-    runs = word_runs(sentence)
+    runs = find_word_runs(sentence)
     found = []
     for node in read_tree(tree.split()).nodes:
         if node.first < node.behind <= len(runs):
@@ -128,7 +128,7 @@ class SpanHits:
         }
 
 
-def span_hits(attention: AttentionMap, openings: Sequence[Opening]) -> SpanHits:
+def count_span_hits(attention: AttentionMap, openings: Sequence[Opening]) -> SpanHits:
     """Count for each head of the last layer the brackets whose top area is exactly their words."""
     exact_H, random_H, other_H = np.zeros((3, attention.heads))
     items = attention.grid.width

@@ -28,12 +28,12 @@ MEASURES = ("purity", "cover", "exact")
 Array = npt.NDArray[np.float64]
 
 
-def word_runs(field: Field) -> list[tuple[int, int]]:
+def find_word_runs(field: Field) -> list[tuple[int, int]]:
     """Return the items of every word as (start, end), in order."""
     return [run for run in find_words(field) if _is_word(field, run)]
 
 
-def word_attention(shares_QN: FloatArray, query: Field, memory: Field) -> FloatArray:
+def compute_word_attention(shares_QN: FloatArray, query: Field, memory: Field) -> FloatArray:
     """Return attention between words: float32 [words of `query`, words of `memory`].
 
     It is summed over the memory items of a word and averaged over its query items. A row sums to at
@@ -51,7 +51,7 @@ def word_attention(shares_QN: FloatArray, query: Field, memory: Field) -> FloatA
     return merge_items(shares_QN, *runs)[np.ix_(*chosen)]
 
 
-def visible_items(attention: AttentionMap, memory: Field) -> IntArray:
+def count_visible_items(attention: AttentionMap, memory: Field) -> IntArray:
     """Return the number of items that each query can see, int64 [Q].
 
     Query q sees items 0..q of a history, and all items of any other memory.
@@ -122,7 +122,7 @@ class WordAreas:
         """Create the table for the areas of one text."""
         _, left_A, _, width_A = grid.table().T
         first_W = np.array([grid.slab(1, width)[0] for width in range(1, grid.max_width + 1)])
-        hits_AM = _hits(left_A, width_A, memory)
+        hits_AM = _find_hits(left_A, width_A, memory)
         means = []
         for slab in np.split(hits_AM, first_W[1:]):
             means.append(slab.cumsum(0) / np.arange(1, len(slab) + 1)[:, None])
@@ -155,9 +155,9 @@ class WordAreas:
         return mean_HQM
 
 
-def _hits(left_A: IntArray, width_A: IntArray, memory: Field) -> Array:
+def _find_hits(left_A: IntArray, width_A: IntArray, memory: Field) -> Array:
     """Return the value of each metric for each area, 0 or 1: [A, M]."""
-    runs = np.array(word_runs(memory), dtype=np.int64).reshape(-1, 2)
+    runs = np.array(find_word_runs(memory), dtype=np.int64).reshape(-1, 2)
     word_N = np.full(len(memory), -1)
     for word, (start, end) in enumerate(runs):
         word_N[start:end] = word

@@ -15,7 +15,7 @@ import torch
 
 from areaviz.attention.interventions import NetworkInterventions
 from areaviz.cards.card import Card
-from areaviz.data.babi import words_of
+from areaviz.data.babi import split_sentence
 from areaviz.models.base import OnStep
 from areaviz.models.checkpoint import load_weights
 from areaviz.models.device import build_untrained, eval_mode
@@ -125,7 +125,7 @@ class AnsweringModel:
         known = set(self.network.config.words)
         found: dict[str, None] = {}
         for sentence in sentences:
-            for word in words_of(sentence):
+            for word in split_sentence(sentence):
                 if word not in known:
                     found[word] = None
         return list(found)
@@ -133,7 +133,7 @@ class AnsweringModel:
     def _numbers(self, sentence: str) -> list[int]:
         """Return the indices of the known words of a sentence."""
         number = {word: number for number, word in enumerate(self.network.config.words)}
-        return [number[word] for word in words_of(sentence) if word in number]
+        return [number[word] for word in split_sentence(sentence) if word in number]
 
     def _given(self, target: str) -> int:
         """Return the index of a given answer.

@@ -14,7 +14,11 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from areaviz.attention.gradients import embedded, gradient_times_input, too_many
+from areaviz.attention.gradients import (
+    collect_embeddings,
+    compute_gradient_times_input,
+    describe_too_many,
+)
 from areaviz.attention.interventions import NetworkInterventions
 from areaviz.models.base import OnStep
 from areaviz.models.decoder import token_log_probabilities
@@ -55,7 +59,7 @@ def with_attribution(trace: Trace, asked: Asked, on_step: OnStep | None = None) 
         InputError: if the maps would take too much memory.
     """
     found, details = rollout_maps(trace.maps), dict(trace.details)
-    if why := too_many(len(asked.ids)):
+    if why := describe_too_many(len(asked.ids)):
         details[WAYS[GRADIENT]] = why
     else:
         rows = of_writer(asked, on_step)
@@ -82,7 +86,7 @@ def of_writer(asked: Asked, on_step: OnStep | None = None) -> dict[str, FloatArr
     with torch.inference_mode(False), torch.enable_grad():
         scores_T, leaves = _scores_and_leaves(asked)
         # The hooks on the embeddings are gone by now, because other requests may run in between.
-        rows = gradient_times_input(scores_T, list(leaves.values()), on_step)
+        rows = compute_gradient_times_input(scores_T, list(leaves.values()), on_step)
     return dict(zip(leaves, rows, strict=True))
 
 
@@ -96,7 +100,7 @@ def _scores_and_leaves(asked: Asked) -> tuple[Tensor, dict[str, Tensor]]:
             leaves[name] = copied.requires_grad_()
         elif copied is not None:
             texts.append(name)
-    with embedded([asked.network.get_submodule("embedding")]) as seen:
+    with collect_embeddings([asked.network.get_submodule("embedding")]) as seen:
         run = asked.network.attend(*batch, asked.target_1T.clone(), changed=asked.changed)
     for name, (_, embeddings) in zip([*texts, "history"], seen, strict=True):
         leaves[name] = embeddings

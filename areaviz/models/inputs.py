@@ -17,9 +17,9 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from areaviz.data.clips import as_watched, chosen_frames
-from areaviz.data.sounds import as_trained
-from areaviz.data.spectrogram import WINDOW, frames_of, spectrogram
+from areaviz.data.clips import choose_frames, prepare_frames
+from areaviz.data.sounds import match_training_sound
+from areaviz.data.spectrogram import WINDOW, compute_spectrogram, count_frames
 from areaviz.data.tokenizer import PAD, Tokenizer
 from areaviz.models.canvas import cell_field, resize_to_square
 from areaviz.models.listener import FRAMES_AN_ITEM, SAMPLES_AN_ITEM
@@ -133,7 +133,7 @@ class SoundInput:
         """Return the number of items, 0 without a sound."""
         if request.sound is None:
             return 0
-        return -(-frames_of(len(request.sound.samples)) // FRAMES_AN_ITEM)
+        return -(-count_frames(len(request.sound.samples)) // FRAMES_AN_ITEM)
 
     def field(self, request: Request) -> Field:
         """Return the items of the sound."""
@@ -143,7 +143,10 @@ class SoundInput:
     def read(self, requests: Sequence[Request]) -> list[Tensor]:
         """Compute the spectrogram of each sound."""
         sounds = [request.sound for request in requests if request.sound is not None]
-        return [torch.from_numpy(spectrogram(as_trained(sound.samples))) for sound in sounds]
+        return [
+            torch.from_numpy(compute_spectrogram(match_training_sound(sound.samples)))
+            for sound in sounds
+        ]
 
     def batch(self, parts: Sequence[Tensor]) -> Tensor:
         """Pad the spectrograms to the length of the longest sound."""
@@ -190,7 +193,7 @@ class ClipInput:
         config = self.network.config
         clips = [request.clip for request in requests if request.clip is not None]
         how = config.frames, config.side, config.colour
-        return [torch.from_numpy(as_watched(clip.pixels, *how)) for clip in clips]
+        return [torch.from_numpy(prepare_frames(clip.pixels, *how)) for clip in clips]
 
     def batch(self, parts: Sequence[Tensor]) -> Tensor:
         """Stack the clips."""
@@ -199,7 +202,7 @@ class ClipInput:
 
 def clip_field(clip: Clip, items: int) -> Field:
     """Return the watched frames, each labelled with its number in the clip, from 1."""
-    chosen_N = chosen_frames(clip.frames, items)
+    chosen_N = choose_frames(clip.frames, items)
     labels = tuple(f"frame {frame + 1}" for frame in chosen_N)
     return Field("clip", "clip", "", labels, np.stack([chosen_N, chosen_N + 1], 1))
 

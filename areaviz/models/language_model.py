@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from areaviz.data.batches import pad, shifted
+from areaviz.data.batches import pad_rows, shift_targets
 from areaviz.data.tokenizer import END, Token
 from areaviz.decoding.stepper import Hypothesis, Stepper
 from areaviz.models.base import OnStep
@@ -43,8 +43,8 @@ class LanguageModel(GenerationModel):
     @torch.inference_mode()
     def attend(self, requests: Sequence[Request]) -> Pass:
         """Run one pass over the complete texts of requests."""
-        ids = pad([self.tokenizer.ids(_given_text(request)) for request in requests])
-        return self.network.attend(shifted(ids.to(self.device)))
+        ids = pad_rows([self.tokenizer.ids(_given_text(request)) for request in requests])
+        return self.network.attend(shift_targets(ids.to(self.device)))
 
     def _found(
         self,

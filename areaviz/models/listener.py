@@ -22,8 +22,8 @@ from areaviz.attention.interventions import UNCHANGED, NetworkInterventions
 from areaviz.attention.location import (
     SCORINGS,
     LocationAttention,
-    first_weights,
-    weights_of,
+    compute_weights,
+    make_first_weights,
 )
 from areaviz.data.spectrogram import HOP
 from areaviz.models.network import Pass, SingleItemOptions
@@ -165,7 +165,7 @@ class SpeechRecognizer(RecurrentWriter):
     def start(self, heard: EncodedSpeech) -> State:
         """Return the decoder's first state: zeros, and all previous weight on the first item."""
         hidden_BW = heard.items.value.new_zeros(len(heard.readable), self.config.width)
-        return hidden_BW, first_weights(heard.readable).to(hidden_BW.dtype)
+        return hidden_BW, make_first_weights(heard.readable).to(hidden_BW.dtype)
 
     def advance(
         self, ids_N: Tensor, state: State, memory: EncodedSpeech, time: int = 0
@@ -180,7 +180,7 @@ class SpeechRecognizer(RecurrentWriter):
         readable_NM = memory.readable.repeat_interleave(beams, 0)
         keys_NMD = None if items.key is None else items.key.repeat_interleave(beams, 0)
         scores_NM = self.attention.scores(hidden_NW, keys_NMD, before_NM)
-        weights_NM = weights_of(scores_NM, readable_NM, before_NM, memory.share)
+        weights_NM = compute_weights(scores_NM, readable_NM, before_NM, memory.share)
         factors_M = items.factors_at(time)
         if factors_M is not None:
             weights_NM = weights_NM * factors_M

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from areaviz.data.points import PointSets, around, normalised
+from areaviz.data.points import PointSets, normalise_points, order_around_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,8 @@ def as_read(
     Returns:
         The points [B, N, 2] and the answers [B, N + 1].
     """
-    order_BN = around(sets.points)
-    points_BN2 = np.take_along_axis(normalised(sets.points), order_BN[..., None], 1)
+    order_BN = order_around_mean(sets.points)
+    points_BN2 = np.take_along_axis(normalise_points(sets.points), order_BN[..., None], 1)
     place_BN = order_BN.argsort(1)
     answers_BN = np.take_along_axis(place_BN, np.maximum(sets.answers, 0), 1)
     answers_BN[sets.answers < 0] = -1

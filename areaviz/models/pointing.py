@@ -21,11 +21,11 @@ from areaviz.data.points import (
     FEWEST,
     KINDS,
     MOST,
-    around,
-    exact,
-    normalised,
-    signed_area,
-    tour_length,
+    compute_signed_area,
+    measure_tour_length,
+    normalise_points,
+    order_around_mean,
+    solve_exactly,
 )
 from areaviz.decoding.beam import beam_search
 from areaviz.decoding.stepper import Hypothesis
@@ -103,10 +103,10 @@ class PointingModel:
         self._check(points_N2, request)
         changed = NetworkInterventions.of(request.changes, SITES, 1)
         points_1N2 = points_N2[None] / EXTENT
-        order_N = around(points_1N2)[0]
+        order_N = order_around_mean(points_1N2)[0]
         # Changes and given outputs refer to the points in the order of the request.
         changed = _in_order(changed, order_N)
-        read_1N2 = normalised(points_1N2)[:, order_N]
+        read_1N2 = normalise_points(points_1N2)[:, order_N]
         if request.target is None:
             beam = 1 if request.method == "greedy" else request.beam
             found = self.answer(read_1N2, beam, changed)[0].ids
@@ -162,13 +162,13 @@ class PointingModel:
     ) -> dict[str, str]:
         """Compare the answer with the exact one; lengths and areas are in units of the points."""
         kind = self.network.config.kind
-        right = [int(one) for one in exact(kind, points_N2[None])[0] if one >= 0]
+        right = [int(one) for one in solve_exactly(kind, points_N2[None])[0] if one >= 0]
         found = {"kind": kind, "answer": _numbers(chosen), "exact": _numbers(right)}
         if kind == "tour":
-            found["length"] = f"{tour_length(points_N2, chosen) * EXTENT:.0f}"
-            found["shortest"] = f"{tour_length(points_N2, right) * EXTENT:.0f}"
+            found["length"] = f"{measure_tour_length(points_N2, chosen) * EXTENT:.0f}"
+            found["shortest"] = f"{measure_tour_length(points_N2, right) * EXTENT:.0f}"
             return found
-        own, whole = (abs(signed_area(points_N2[list(one)])) for one in (chosen, right))
+        own, whole = (abs(compute_signed_area(points_N2[list(one)])) for one in (chosen, right))
         found["area"], found["exact area"] = (f"{one * EXTENT**2:.0f}" for one in (own, whole))
         return found
 

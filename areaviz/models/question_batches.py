@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from areaviz.data.babi import Question, words_of
+from areaviz.data.babi import Question, split_sentence
 from areaviz.models.memory_network import MemoryConfig, bag_sentences
 
 
@@ -51,7 +51,7 @@ class Library:
             answers.append(answer_number.get(question.answer, -1))
         sentences = []
         for sentence in known:
-            words = words_of(sentence)
+            words = split_sentence(sentence)
             sentences.append([word_number[word] for word in words if word in word_number])
         return cls(bag_sentences(sentences, len(config.words)), facts, asked, answers)
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from areaviz.attention.hard import reinforce
+from areaviz.attention.hard import compute_reinforce_loss
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def reading_loss(
     else:
         right_BD = (answers_BDC.argmax(2) == labels_BD).float()
         to_go_BT = right_BD.flip(1).cumsum(1).flip(1).repeat_interleave(each, 1)
-    return loss + reinforce(reading.log_probability, to_go_BT, reading.baseline)
+    return loss + compute_reinforce_loss(reading.log_probability, to_go_BT, reading.baseline)
 
 
 # One glimpse: its boxes [B, K, 4], the patches, the logits after it, and the log-probability and

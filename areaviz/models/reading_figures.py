@@ -16,7 +16,13 @@ from torch.nn import functional as F
 
 from areaviz.data.digit_scenes import DigitScenes
 from areaviz.data.mnist import Images
-from areaviz.metrics.places import FloatArray, IntArray, box_overlap, covered, hits
+from areaviz.metrics.places import (
+    FloatArray,
+    IntArray,
+    compute_box_overlap,
+    compute_covered_share,
+    find_hits,
+)
 from areaviz.models.reading import ClassifierPass
 
 BATCH, SEED = 500, 0
@@ -75,17 +81,17 @@ def look_figures(looks: Looks, boxes_BD4: IntArray, side: int) -> dict[str, Floa
         of the first look. coverage: the share of the digits' boxes that the finest patches cover.
         overlap: if every digit has one look, the IoU of its quadrilateral and the digit's box.
     """
-    inside = hits(looks.middles, boxes_BD4).astype(np.float32)
+    inside = find_hits(looks.middles, boxes_BD4).astype(np.float32)
     figures: dict[str, FloatArray] = {"hit": inside, "first_hit": inside[:, 0]}
     if looks.corners is None:
         return figures
     if looks.corners.shape[1] == boxes_BD4.shape[1]:
         overlaps = []
         for digit in range(boxes_BD4.shape[1]):
-            overlaps.append(box_overlap(looks.corners[:, digit], boxes_BD4[:, digit], side))
+            overlaps.append(compute_box_overlap(looks.corners[:, digit], boxes_BD4[:, digit], side))
         return figures | {"overlap": np.mean(overlaps, 0)}
     read = np.concatenate([looks.corners[:, :, 0], looks.corners[:, :, 2]], 2).astype(np.int64)
-    return figures | {"coverage": covered(read, boxes_BD4, side)}
+    return figures | {"coverage": compute_covered_share(read, boxes_BD4, side)}
 
 
 def looks_of(reading: ClassifierPass, side: int) -> Looks | None:

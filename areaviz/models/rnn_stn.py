@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from areaviz.attention.stn import quadrilateral, transform
+from areaviz.attention.stn import find_corners_px, sample_quadrilateral
 from areaviz.models.coarse import build_convolutions, coarse_look
 from areaviz.models.reading import ClassifierPass, add_coordinates, side_by_side
 from areaviz.models.stn import convolutional_reader
@@ -68,8 +68,8 @@ class RnnStn(nn.Module):
             hidden_BN = self.core(found_BF, hidden_BN)
             aim_B2 = self.place(hidden_BN)
             theta_B23 = torch.cat([size_22.expand(len(aim_B2), 2, 2), aim_B2[:, :, None]], 2)
-            seen_B1SS = transform(pictures_BHW[:, None], theta_B23, self.config.side)
-            corners_B42 = quadrilateral(theta_B23, *pictures_BHW.shape[1:])
+            seen_B1SS = sample_quadrilateral(pictures_BHW[:, None], theta_B23, self.config.side)
+            corners_B42 = find_corners_px(theta_B23, *pictures_BHW.shape[1:])
             looks.append((self.reader(seen_B1SS), corners_B42[:, None], seen_B1SS, aim_B2))
         logits, corners, seen, aims = side_by_side(looks)
         return ClassifierPass(logits, self.config.digits, corners, seen, aims=aims[:, :, None])

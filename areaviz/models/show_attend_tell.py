@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from areaviz.attention.additive import ItemMemory, additive_scores
+from areaviz.attention.additive import ItemMemory, compute_additive_scores
 from areaviz.attention.area import AreaOptions
 from areaviz.attention.hard import choose_item
 from areaviz.attention.interventions import UNCHANGED, NetworkInterventions
@@ -128,7 +128,7 @@ class CaptionPass:
 
 
 class ShowAttendTell(TiedWords, PictureNetwork):
-    """The captioner, from pixels to words. `usual` is used in training: see `choice_loss`."""
+    """The captioner, from pixels to words. Training uses `usual`: see `compute_choice_loss`."""
 
     inputs = ("picture",)
     usual: Tensor
@@ -230,7 +230,7 @@ class ShowAttendTell(TiedWords, PictureNetwork):
         if self.config.attention == "none":
             return _blind(cells, state)
         query_BKW = state.hidden.unflatten(0, (len(cells.value), -1))
-        score_BKM = additive_scores(self.query, self.score, query_BKW, cells)
+        score_BKM = compute_additive_scores(self.query, self.score, query_BKW, cells)
         weights_BKM = cells.weights(score_BKM, step)
         weights_NM = weights_BKM.flatten(0, 1)
         chosen_N, log_N = choose_item(weights_NM, sample)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from areaviz.attention.stn import quadrilateral, transform
+from areaviz.attention.stn import find_corners_px, sample_quadrilateral
 from areaviz.models.reading import ClassifierPass
 
 
@@ -51,8 +51,8 @@ class Stn(nn.Module):
         if self.localiser is None:
             return ClassifierPass(self.reader(pictures_BHW[:, None])[:, None])
         theta_B23 = self.localiser(pictures_BHW[:, None]).unflatten(1, (2, 3))
-        seen_B1SS = transform(pictures_BHW[:, None], theta_B23, self.config.side)
-        corners_B42 = quadrilateral(theta_B23, *pictures_BHW.shape[1:])
+        seen_B1SS = sample_quadrilateral(pictures_BHW[:, None], theta_B23, self.config.side)
+        corners_B42 = find_corners_px(theta_B23, *pictures_BHW.shape[1:])
         return ClassifierPass(
             self.reader(seen_B1SS)[:, None], 1, corners_B42[:, None, None], seen_B1SS[:, None]
         )

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from areaviz.attention.interventions import LogitRecorder, NetworkInterventions
 from areaviz.cards.card import Card
-from areaviz.data.batches import pad, shifted
+from areaviz.data.batches import pad_rows, shift_targets
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.decoding.stepper import Hypothesis
 from areaviz.models.attribution import Asked, with_attribution
@@ -110,7 +110,7 @@ class GenerationModel:
         (found,) = self._found([request], parts := self.read([request]), on_step)
         noted: list[Logits] = []
         changed = replace(self._changed(request), noting=LogitRecorder(site, layer, noted.append))
-        target = shifted(pad([list(found.ids)]).to(self.device))
+        target = shift_targets(pad_rows([list(found.ids)]).to(self.device))
         self.network.attend(*self._batch(parts), target, changed=changed)
         if not noted:
             raise InputError(
@@ -185,9 +185,9 @@ class GenerationModel:
     @torch.inference_mode()
     def attend(self, requests: Sequence[Request]) -> Pass:
         """Run one pass over the given outputs of requests; results after an end have no meaning."""
-        ids = pad([self.tokenizer.ids(request.target or "") for request in requests])
+        ids = pad_rows([self.tokenizer.ids(request.target or "") for request in requests])
         batch = self._batch(self.read(requests))
-        return self.network.attend(*batch, shifted(ids.to(self.device)))
+        return self.network.attend(*batch, shift_targets(ids.to(self.device)))
 
     def record(
         self,
@@ -235,7 +235,7 @@ class GenerationModel:
         on_step: OnStep | None,
     ) -> list[Trace]:
         """Return the traces of outputs that are processed in one pass."""
-        target_BT = shifted(pad([list(one.ids) for one in found]).to(self.device))
+        target_BT = shift_targets(pad_rows([list(one.ids) for one in found]).to(self.device))
         changed = self._changed(requests[0])
         batch = self._batch(parts)
         run = self.network.attend(*batch, target_BT, changed=changed)

@@ -58,7 +58,7 @@ class Payload:
     data: str
 
 
-def wanted_sites(trace: Trace, options: PageOptions) -> list[str]:
+def list_wanted_sites(trace: Trace, options: PageOptions) -> list[str]:
     """Return the sites in the options, or all; raise InputError if the trace lacks one of them."""
     there = sites(trace)
     for site in options.sites:
@@ -81,10 +81,10 @@ def places(trace: Trace, options: PageOptions) -> list[Place]:
     """
     found = []
     heads = 0
-    for site in wanted_sites(trace, options):
+    for site in list_wanted_sites(trace, options):
         kind = kind_of(trace, site)
         if kind:
-            place = _place(trace, site, kind, options)
+            place = _make_place(trace, site, kind, options)
             heads += len(place.layers) * (trace.maps[site].heads if site in trace.maps else 1)
             found.append(place)
     if heads > MOST_HEADS:
@@ -95,7 +95,7 @@ def places(trace: Trace, options: PageOptions) -> list[Place]:
     return found
 
 
-def _place(trace: Trace, site: str, kind: str, options: PageOptions) -> Place:
+def _make_place(trace: Trace, site: str, kind: str, options: PageOptions) -> Place:
     name = site_name(trace, site)
     if site in trace.gazes:
         gaze = trace.gazes[site]
@@ -112,7 +112,7 @@ def _place(trace: Trace, site: str, kind: str, options: PageOptions) -> Place:
     return Place(site, kind, name, one.query, one.memory, layers)
 
 
-def payloads(
+def make_payloads(
     trace: Trace, shown: Sequence[Place], options: PageOptions, taken: int
 ) -> list[Payload]:
     """Return all payloads of a page after estimating their size.
@@ -126,7 +126,7 @@ def payloads(
     Raises:
         InputError: the page would exceed its size limit.
     """
-    first = first_payloads(trace, shown, options, taken)
+    first = make_first_payloads(trace, shown, options, taken)
     found: list[Payload] = []
     for place, made in zip(shown, first, strict=True):
         for layer in place.layers:
@@ -136,7 +136,7 @@ def payloads(
     return found
 
 
-def opening_payloads(
+def make_opening_payloads(
     trace: Trace,
     shown: Sequence[Place],
     options: PageOptions,
@@ -170,7 +170,7 @@ def opening_payloads(
     return found
 
 
-def first_payloads(
+def make_first_payloads(
     trace: Trace, shown: Sequence[Place], options: PageOptions, taken: int
 ) -> list[Payload]:
     """Return the payload of the first layer of each map.
@@ -212,7 +212,7 @@ def payload(trace: Trace, place: Place, layer: int, options: PageOptions) -> Pay
     return Payload(place.site, layer, base64.b64encode(packed).decode())
 
 
-def opening_focus(trace: Trace, shown: Sequence[Place], focus: Focus | None) -> Focus | None:
+def choose_opening_focus(trace: Trace, shown: Sequence[Place], focus: Focus | None) -> Focus | None:
     """Return the selection with which a page opens; None if no site is interactive.
 
     Without a given selection it is the last layer of the first site, with the items that its
@@ -222,7 +222,7 @@ def opening_focus(trace: Trace, shown: Sequence[Place], focus: Focus | None) -> 
         InputError: the selection is not in the trace or not in the page.
     """
     if focus is None:
-        return _first_focus(trace, shown[0]) if shown else None
+        return _choose_first_focus(trace, shown[0]) if shown else None
     place = next((place for place in shown if place.site == focus.site), None)
     if focus.site in trace.gazes:
         return None if place is None else _look_focus(trace, focus)
@@ -240,7 +240,7 @@ def opening_focus(trace: Trace, shown: Sequence[Place], focus: Focus | None) -> 
     return focus
 
 
-def _first_focus(trace: Trace, place: Place) -> Focus:
+def _choose_first_focus(trace: Trace, place: Place) -> Focus:
     focus = Focus(place.site, place.layers[-1])
     return replace(focus, items=KINDS[place.kind].first(trace, focus))
 
@@ -252,15 +252,15 @@ def _look_focus(trace: Trace, focus: Focus) -> Focus:
     return replace(focus, layer=0, side="query", items=(look if 0 <= look < last else last,))
 
 
-def initial_focus(
+def format_initial_focus(
     trace: Trace, shown: Sequence[Place], focus: Focus | None
 ) -> dict[str, Any] | None:
     """Return the opening selection as plain values for the page's script."""
-    opening = opening_focus(trace, shown, focus)
-    return None if opening is None else plain_focus(opening)
+    opening = choose_opening_focus(trace, shown, focus)
+    return None if opening is None else format_focus(opening)
 
 
-def plain_focus(focus: Focus) -> dict[str, Any]:
+def format_focus(focus: Focus) -> dict[str, Any]:
     """Return a selection as plain values for the page's script."""
     selection = asdict(focus)
     site, layer = selection.pop("site"), selection.pop("layer")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from areaviz.drawing.export import FORMATS, Paper, csv_bytes, figure_bytes, table_json
 from areaviz.drawing.sites import sites
-from areaviz.publish.figures import view_of
+from areaviz.publish.figures import find_view
 from areaviz.publish.options import PageOptions, Theme
 from areaviz.publish.page import page
 from areaviz.trace.asked import check_trace, path_of
@@ -62,7 +62,7 @@ def export(
         content = page(trace, focus, options).encode("utf-8", "replace")
     elif ending in WRITERS:
         content = WRITERS[ending](
-            trace, _focus_of(trace, focus), view, (paper or Paper()).checked()
+            trace, _choose_focus(trace, focus), view, (paper or Paper()).checked()
         )
     else:
         raise InputError(
@@ -74,7 +74,7 @@ def export(
     return path
 
 
-def _focus_of(trace: Trace, focus: Focus | None) -> Focus:
+def _choose_focus(trace: Trace, focus: Focus | None) -> Focus:
     """Return the selection if it is valid for the trace, or select the first attention type.
 
     Raises:
@@ -89,34 +89,34 @@ def _focus_of(trace: Trace, focus: Focus | None) -> Focus:
     return focus
 
 
-def _figure(kind: str, trace: Trace, focus: Focus, view: str | None, paper: Paper) -> bytes:
-    return figure_bytes(view_of(trace, focus, view).print(trace, focus), kind, paper)
+def _export_figure(kind: str, trace: Trace, focus: Focus, view: str | None, paper: Paper) -> bytes:
+    return figure_bytes(find_view(trace, focus, view).print(trace, focus), kind, paper)
 
 
-def _csv(trace: Trace, focus: Focus, view: str | None, _: Paper) -> bytes:
-    return csv_bytes(view_of(trace, focus, view).table(trace, focus))
+def _export_csv(trace: Trace, focus: Focus, view: str | None, _: Paper) -> bytes:
+    return csv_bytes(find_view(trace, focus, view).table(trace, focus))
 
 
-def _json(trace: Trace, focus: Focus, view: str | None, _: Paper) -> bytes:
-    return table_json(view_of(trace, focus, view).table(trace, focus)).encode()
+def _export_json(trace: Trace, focus: Focus, view: str | None, _: Paper) -> bytes:
+    return table_json(find_view(trace, focus, view).table(trace, focus)).encode()
 
 
-def _film(trace: Trace, focus: Focus, view: str | None, _: Paper) -> bytes:
+def _export_film(trace: Trace, focus: Focus, view: str | None, _: Paper) -> bytes:
     if view is None:
         fitting = [one for one in VIEWS.values() if one.movie and one.fits(trace, focus)]
         make = fitting[0].movie if fitting else None
     else:
-        make = view_of(trace, focus, view).movie
+        make = find_view(trace, focus, view).movie
     if make is None:
         raise InputError("This view is not animated. Use .html, .svg, .pdf or .png.")
     return make(trace, focus)
 
 
 WRITERS: Mapping[str, Writer] = {
-    **{f".{kind}": partial(_figure, kind) for kind in FORMATS},
-    ".csv": _csv,
-    ".json": _json,
-    ".gif": _film,
+    **{f".{kind}": partial(_export_figure, kind) for kind in FORMATS},
+    ".csv": _export_csv,
+    ".json": _export_json,
+    ".gif": _export_film,
 }
 """Functions that write the figure, the numbers or the animation of a view, by extension."""
 ENDINGS = (".html", *WRITERS)

@@ -46,7 +46,7 @@ class Still:
     how_to_read: str = ""
 
 
-def view_of(trace: Trace, focus: Focus, name: str | None) -> Download:
+def find_view(trace: Trace, focus: Focus, name: str | None) -> Download:
     """Return the view of this name, or the first that applies; raise InputError if none does."""
     if name in POINTED and focus.site in trace.maps and KINDS[name].fits(trace, focus):
         return POINTED[name]
@@ -69,24 +69,24 @@ def view_of(trace: Trace, focus: Focus, name: str | None) -> Download:
     return VIEWS[name]
 
 
-def pointed_at(trace: Trace, focus: Focus) -> Download:
+def choose_figure(trace: Trace, focus: Focus) -> Download:
     """Return the figure of the component that shows this site, or the first view that applies."""
     kind = KINDS.get(kind_of(trace, focus.site))
-    return (kind and kind.takeaway) or view_of(trace, focus, None)
+    return (kind and kind.takeaway) or find_view(trace, focus, None)
 
 
-def stills(trace: Trace, shown: Sequence[str]) -> list[Still]:
+def draw_stills(trace: Trace, shown: Sequence[str]) -> list[Still]:
     """Draw every view that applies to an attention type, each once, in print quality."""
     found: dict[str, Still] = {}
     for site in shown:
         focus = Focus(site)
         for name, view in VIEWS.items():
             if name not in found and view.fits(trace, focus):
-                found[name] = still(view, trace, focus)
+                found[name] = draw_still(view, trace, focus)
     return list(found.values())
 
 
-def beside(trace: Trace, focus: Focus | None, names: Sequence[str]) -> list[Still]:
+def draw_named_views(trace: Trace, focus: Focus | None, names: Sequence[str]) -> list[Still]:
     """Draw the named views that apply to a selection, in print quality.
 
     Raises:
@@ -99,10 +99,12 @@ def beside(trace: Trace, focus: Focus | None, names: Sequence[str]) -> list[Stil
             )
     if focus is None:
         return []
-    return [still(VIEWS[name], trace, focus) for name in names if VIEWS[name].fits(trace, focus)]
+    return [
+        draw_still(VIEWS[name], trace, focus) for name in names if VIEWS[name].fits(trace, focus)
+    ]
 
 
-def known_why(trace: Trace, focus: Focus | None) -> list[View]:
+def find_why_view(trace: Trace, focus: Focus | None) -> list[View]:
     """Return the view that explains the top area's weight, if the trace contains the reason."""
     if focus is None or focus.site not in trace.maps:
         return []
@@ -111,37 +113,37 @@ def known_why(trace: Trace, focus: Focus | None) -> list[View]:
     return [] if logits is None or question is None else [why_view(logits, question)]
 
 
-def picture_of(trace: Trace, focus: Focus | None) -> bytes:
+def draw_opening_png(trace: Trace, focus: Focus | None) -> bytes:
     """Return a PNG of the selection with which a page opens, b"" if the trace has no attention."""
     if focus is None:
         return b""
-    return figure_bytes(pointed_at(trace, focus).print(trace, focus), "png")
+    return figure_bytes(choose_figure(trace, focus).print(trace, focus), "png")
 
 
-def numbers_of(trace: Trace, focus: Focus | None) -> Table:
-    """Return the numbers of `picture_of`, a table without rows if the trace has no attention."""
+def list_opening_numbers(trace: Trace, focus: Focus | None) -> Table:
+    """Return the numbers of `draw_opening_png`, without rows if the trace has no attention."""
     if focus is None:
         return Table((), ())
-    return pointed_at(trace, focus).table(trace, focus).filled()
+    return choose_figure(trace, focus).table(trace, focus).filled()
 
 
-def instead_of_page(trace: Trace, focus: Focus, limit: int) -> Markup:
+def draw_page_substitute(trace: Trace, focus: Focus, limit: int) -> Markup:
     """Return a still image of the page's opening selection, which needs no script.
 
     It is left out if it would need more than an eighth of the page's size limit in bytes.
     """
-    figure = pointed_at(trace, focus).print(trace, focus)
+    figure = choose_figure(trace, focus).print(trace, focus)
     drawn = inline_svg(figure, "What the page opens with")
     return drawn if len(drawn) <= limit / 8 else Markup()
 
 
-def first_site(trace: Trace) -> Focus | None:
+def select_first_site(trace: Trace) -> Focus | None:
     """Return a selection of the first attention type, None if there is none."""
     found = sites(trace)
     return Focus(found[0]) if found else None
 
 
-def still(view: View, trace: Trace, focus: Focus) -> Still:
+def draw_still(view: View, trace: Trace, focus: Focus) -> Still:
     """Draw the figure of a view in print quality."""
     drawn = base64.b64encode(figure_bytes(view.print(trace, focus), "svg")).decode()
     source = f"data:image/svg+xml;base64,{drawn}"

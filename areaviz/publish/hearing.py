@@ -20,23 +20,23 @@ from areaviz.trace.sound import Sound
 from areaviz.views.listening import SpeechAlignment, listening
 
 
-def sound_address(sound: Sound) -> str:
+def encode_sound_as_data_url(sound: Sound) -> str:
     """Return a sound as a data URL."""
     # Import here, so that pages without sounds need no libraries for sounds.
-    from areaviz.data.sound_files import flac
+    from areaviz.data.sound_files import encode_flac
 
-    return f"data:audio/flac;base64,{base64.b64encode(flac(sound)).decode('ascii')}"
+    return f"data:audio/flac;base64,{base64.b64encode(encode_flac(sound)).decode('ascii')}"
 
 
-def hearing_payload(
-    trace: Trace, focus: Focus, audio: Callable[[Sound], str] = sound_address
+def make_hearing_payload(
+    trace: Trace, focus: Focus, audio: Callable[[Sound], str] = encode_sound_as_data_url
 ) -> dict[str, dict[str, Any]]:
     """Return sound and weights, in thousandths; `header["id"]` changes with the content.
 
     Args:
         trace: a trace in which the items of an output attend to a sound.
         focus: names the site, the layer, and a head if only one is shown.
-        audio: as `sound_address`, or a function that remembers what that returned.
+        audio: as `encode_sound_as_data_url`, or a function that remembers what that returned.
     """
     drawn, sound = listening(trace, replace(focus, items=())), trace.request.sound
     assert sound is not None, "a field of a sound has a request with one"
@@ -45,7 +45,7 @@ def hearing_payload(
         "id": f"{sound.digest} {hashlib.sha256(thousandths.tobytes()).hexdigest()[:12]}",
         "label": f"{drawn.title}: the moments that were listened to for each item",
         "rows": list(drawn.labels),
-        "lit": _lit_row(drawn),
+        "lit": _choose_lit_row(drawn),
         "weights": thousandths.tolist(),
         "edges": list(drawn.edges),
         "seconds": drawn.seconds,
@@ -57,7 +57,7 @@ def hearing_payload(
     return {"header": header, "arrays": {}}
 
 
-def _lit_row(drawn: SpeechAlignment) -> int:
+def _choose_lit_row(drawn: SpeechAlignment) -> int:
     """Return the row that listened most to one moment; special items such as the end come last."""
     most_T = drawn.weights.max(axis=1)
     is_special_T = [label.startswith("⟨") for label in drawn.labels]

@@ -22,7 +22,7 @@ from areaviz.interactive.grid import grid_payload
 from areaviz.interactive.strip import strip_payload
 from areaviz.interactive.tree import first_step as first_bracket
 from areaviz.interactive.tree import tree_payload
-from areaviz.publish.hearing import hearing_payload
+from areaviz.publish.hearing import make_hearing_payload
 from areaviz.texts.catalogue import message
 from areaviz.trace.query import find_words
 from areaviz.trace.record import Field, Trace
@@ -67,7 +67,7 @@ def kind_of(trace: Trace, site: str) -> str:
     return next((name for name, kind in KINDS.items() if kind.fits(trace, focus)), "")
 
 
-def attending_word(trace: Trace, focus: Focus) -> Items:
+def choose_attending_word(trace: Trace, focus: Focus) -> Items:
     """Return the longest word that has attention, or else the first item."""
     attention = trace.maps[focus.site]
     field = trace.fields[attention.query]
@@ -76,10 +76,10 @@ def attending_word(trace: Trace, focus: Focus) -> Items:
     # Words before a picture attend to none of it.
     weights_HQA = attention.weights[focus.layer]
     attending = set(np.flatnonzero(np.asarray(weights_HQA).any(axis=(0, 2))).tolist())
-    return longest_word(field, attending) or longest_word(field) or first
+    return find_longest_word(field, attending) or find_longest_word(field) or first
 
 
-def longest_word(field: Field, allowed: Container[int] | None = None) -> Items:
+def find_longest_word(field: Field, allowed: Container[int] | None = None) -> Items:
     """Return the items of a text's longest word without surrounding punctuation.
 
     The first of several words counts. The result is () if the field is not text or has no word.
@@ -107,7 +107,7 @@ def _fits_tree(trace: Trace, focus: Focus) -> bool:
     return focus.site == SITE and VIEWS["tree"].fits(trace, focus)
 
 
-def _nothing(trace: Trace, focus: Focus) -> Items:
+def _choose_nothing(trace: Trace, focus: Focus) -> Items:
     """Return no items, because the component chooses what it shows first."""
     return ()
 
@@ -124,7 +124,7 @@ KINDS: Mapping[str, Kind] = {
         message("Attention to the picture"),
         fits_grid,
         grid_payload,
-        attending_word,
+        choose_attending_word,
         GRID,
         GRID.how_to_read,
     ),
@@ -132,14 +132,14 @@ KINDS: Mapping[str, Kind] = {
         message("The clip, word by word"),
         VIEWS["watching"].fits,
         lambda trace, focus, _: strip_payload(trace, focus),
-        _nothing,
+        _choose_nothing,
         VIEWS["watching"],
     ),
     "hearing": Kind(
         message("Attention to the sound"),
         VIEWS["listening"].fits,
-        lambda trace, focus, _: hearing_payload(trace, focus),
-        _nothing,
+        lambda trace, focus, _: make_hearing_payload(trace, focus),
+        _choose_nothing,
         VIEWS["listening"],
     ),
     "tree": Kind(
@@ -160,7 +160,7 @@ KINDS: Mapping[str, Kind] = {
         message("The facts, hop by hop"),
         VIEWS["facts"].fits,
         lambda trace, focus, _: hops.hops_payload(trace, focus),
-        _nothing,
+        _choose_nothing,
         VIEWS["facts"],
         is_whole=True,
     ),
@@ -168,7 +168,7 @@ KINDS: Mapping[str, Kind] = {
         message("Attention to the text"),
         fits_spans,
         ribbon.ribbon_payload,
-        attending_word,
+        choose_attending_word,
         ribbon.TAKEAWAY,
         ribbon.TAKEAWAY.how_to_read,
     ),

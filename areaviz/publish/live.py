@@ -26,12 +26,18 @@ from areaviz.interactive.message import title
 from areaviz.interactive.readings import STEEPEST, WORK
 from areaviz.interactive.ribbon import ENTRIES, ROOMY
 from areaviz.interactive.ribbon_table import TOP
-from areaviz.publish.content import Payload, Place, opening_focus, opening_payloads, places
-from areaviz.publish.live_form import live_form, what_if_panel, why_panel
+from areaviz.publish.content import (
+    Payload,
+    Place,
+    choose_opening_focus,
+    make_opening_payloads,
+    places,
+)
+from areaviz.publish.live_form import render_live_form, render_what_if_panel, render_why_panel
 from areaviz.publish.live_model import LiveModel
 from areaviz.publish.options import MOST_AREAS, PageOptions
-from areaviz.publish.page import mounts, page_content, page_style
-from areaviz.publish.page_body import page_body, payload_block, told_to_script
+from areaviz.publish.page import collect_page_content, make_mount_script, make_page_style
+from areaviz.publish.page_body import collect_script_settings, render_page_body, render_payload
 from areaviz.trace.best import without_best
 from areaviz.trace.document import request_entry
 from areaviz.trace.picture import Picture
@@ -81,8 +87,8 @@ class LivePage:
         return document(self.title, self.styles, [self.script], self.body, POLICY)
 
     def form(self, has_areas: bool = True) -> Markup:
-        """Return the form of the page, see `live_form`."""
-        return live_form(self.model, self.trace, self.pictures, has_areas)
+        """Return the form of the page, see `render_live_form`."""
+        return render_live_form(self.model, self.trace, self.pictures, has_areas)
 
     @classmethod
     def of(
@@ -99,24 +105,27 @@ class LivePage:
         options = replace(options or PageOptions(), layers=(), sites=()).checked()
         found = places(trace, options)
         # A figure would still show the opening after the next run.
-        content = page_content(trace, found, focus, options, has_stills=False)
-        _, main, _ = page_body(content)
+        content = collect_page_content(trace, found, focus, options, has_stills=False)
+        _, main, _ = render_page_body(content)
         script = page_script(content.shown)
         body = [
-            _header(model, options),
-            live_form(model, trace, pictures),
+            _render_header(model, options),
+            render_live_form(model, trace, pictures),
             main,
-            what_if_panel(),
-            why_panel() if model.card.has_logits else Markup(),
-            _about(model),
+            render_what_if_panel(),
+            render_why_panel() if model.card.has_logits else Markup(),
+            _render_about(model),
             element("footer", FOOTER),
-            data_block(told_to_script(content) | _told(model, trace), id="panels"),
-            *map(payload_block, _stored(trace, found, focus, options)),
+            data_block(
+                collect_script_settings(content) | _collect_script_settings(model, trace),
+                id="panels",
+            ),
+            *map(render_payload, _make_stored_payloads(trace, found, focus, options)),
             # It runs before the rest of the file has arrived.
             raw("script", script, type="module", **{"async": ""}),
-            *engine_blocks(model, trace),
+            *make_engine_blocks(model, trace),
         ]
-        style = f"{page_style(options.theme)}\n{text_of('live_page/page.css')}"
+        style = f"{make_page_style(options.theme)}\n{text_of('live_page/page.css')}"
         styles = [style, *(parts(kind).css for kind in content.shown)]
         title = options.title or f"{model.card.name}, live"
         return cls(model, trace, pictures, title, styles, script, body, content.instead)
@@ -144,26 +153,26 @@ def live_page(
     return LivePage.of(model, trace, focus, options, pictures).html
 
 
-def _stored(
+def _make_stored_payloads(
     trace: Trace, found: Sequence[Place], focus: Focus | None, options: PageOptions
 ) -> list[Payload]:
     """Return what the page opens with; the engine finds the other sites and layers."""
-    opening = opening_focus(trace, found, focus)
+    opening = choose_opening_focus(trace, found, focus)
     first = [place for place in found if opening is not None and place.site == opening.site]
-    return opening_payloads(trace, first, options, opening, 0)
+    return make_opening_payloads(trace, first, options, opening, 0)
 
 
 def page_script(kinds: Sequence[str] | Mapping[str, Any]) -> str:
     """Return the page's script: components, panels, and the part that asks the engine."""
     shared = "\n".join(map(text_of, ("message.js", "page/panels.js")))
     live = joined_modules(PAGE)
-    own = without_comments(f"{mounts(kinds)}\n{shared}")
+    own = without_comments(f"{make_mount_script(kinds)}\n{shared}")
     return f"{own}\n{live}\nawait openLivePage({{ openPanels, messageIn }});"
 
 
-def engine_blocks(model: LiveModel, trace: Trace) -> list[Markup]:
+def make_engine_blocks(model: LiveModel, trace: Trace) -> list[Markup]:
     """Return the engine, its settings and the weights as data that the page's script reads."""
-    setting = {"card": model.plain, "constants": constants(trace)}
+    setting = {"card": model.plain, "constants": collect_constants(trace)}
     return [
         data_block(setting, id="setting"),
         raw("script", joined_modules(ENGINE), type="text/plain", id="engine"),
@@ -172,7 +181,7 @@ def engine_blocks(model: LiveModel, trace: Trace) -> list[Markup]:
     ]
 
 
-def constants(trace: Trace) -> dict[str, Any]:
+def collect_constants(trace: Trace) -> dict[str, Any]:
     """Return the numbers and names with which the engine makes payloads, see ribbon_payload.js.
 
     Args:
@@ -212,7 +221,7 @@ def constants(trace: Trace) -> dict[str, Any]:
     }
 
 
-def _header(model: LiveModel, options: PageOptions) -> Markup:
+def _render_header(model: LiveModel, options: PageOptions) -> Markup:
     card = model.card
     facts = f"{card.title} · {card.parameters:,} parameters · runs on this device"
     parts = [
@@ -224,7 +233,7 @@ def _header(model: LiveModel, options: PageOptions) -> Markup:
     return element("header", *parts)
 
 
-def _told(model: LiveModel, trace: Trace) -> dict[str, Any]:
+def _collect_script_settings(model: LiveModel, trace: Trace) -> dict[str, Any]:
     """Return what the script needs to know of the opening run before the engine is there."""
     fields = {}
     for name, field in trace.fields.items():
@@ -239,7 +248,7 @@ def _told(model: LiveModel, trace: Trace) -> dict[str, Any]:
     return told | {"canChange": "weigh" in model.card.can}
 
 
-def _about(model: LiveModel) -> Markup:
+def _render_about(model: LiveModel) -> Markup:
     """Return the limits, the licence and the digest of the weights."""
     card = model.card
     digest = card.files.get("model.safetensors", "")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from areaviz.cards.card import Card
 from areaviz.drawing.markup import Markup, element
 from areaviz.publish.live_model import LiveModel
-from areaviz.publish.page_input import picture_address
+from areaviz.publish.page_input import encode_picture_as_data_url
 from areaviz.trace.limits import MAX_CODE_POINTS
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace
@@ -48,7 +48,7 @@ WHY = (
 )
 
 
-def live_form(
+def render_live_form(
     model: LiveModel, trace: Trace, pictures: Sequence[Picture], has_areas: bool = True
 ) -> Markup:
     """Return the form; the script shows it when the engine is there.
@@ -60,21 +60,21 @@ def live_form(
         has_areas: whether readers can choose the size of the largest area.
     """
     given = (
-        _text_field(model.card, trace)
+        _render_text_field(model.card, trace)
         if trace.request.picture is None
-        else _picture_fields(trace, pictures)
+        else _render_picture_fields(trace, pictures)
     )
     decodings = [("greedy 1", "Greedy")]
     decodings += [(f"beam {width}", f"Beam {width}") for width in range(2, MOST_BEAM + 1, 2)]
     method = f"{trace.request.method} {trace.request.beam}"
     menus = []
     if model.card.task not in UNDECODED:
-        menus.append(_choice("live-decoding", "Decoding", decodings, method))
+        menus.append(_render_choice("live-decoding", "Decoding", decodings, method))
     trained = int(model.card.config.get("area_size", 1))
     sizes = [("", f"As trained ({trained})")]
     sizes += [(f"{size}", f"{size}") for size in range(1, trained)]
     if has_areas and len(sizes) > 1:
-        menus.append(_choice("live-area", "Largest area", sizes, ""))
+        menus.append(_render_choice("live-area", "Largest area", sizes, ""))
     button = VERBS.get(model.card.task, "Run")
     return element(
         "form",
@@ -90,7 +90,9 @@ def live_form(
     )
 
 
-def _choice(name: str, label: str, options: Sequence[tuple[str, str]], chosen: str) -> Markup:
+def _render_choice(
+    name: str, label: str, options: Sequence[tuple[str, str]], chosen: str
+) -> Markup:
     """Return a labelled menu of (value, text) pairs."""
     offered = []
     for value, text in options:
@@ -100,7 +102,7 @@ def _choice(name: str, label: str, options: Sequence[tuple[str, str]], chosen: s
     return element("div", element("label", label, for_=name), menu)
 
 
-def _text_field(card: Card, trace: Trace) -> list[Markup]:
+def _render_text_field(card: Card, trace: Trace) -> list[Markup]:
     """Return the field for a text, which holds the text of the opening; some have several lines."""
     label, text = LABELS.get(card.task, "Text"), trace.request.text
     shared = {"id": "live-text", "maxlength": str(MAX_CODE_POINTS), "spellcheck": "false"}
@@ -111,14 +113,14 @@ def _text_field(card: Card, trace: Trace) -> list[Markup]:
     return [element("div", element("label", label, for_="live-text"), field, class_="live-wide")]
 
 
-def _picture_fields(trace: Trace, pictures: Sequence[Picture]) -> list[Markup]:
+def _render_picture_fields(trace: Trace, pictures: Sequence[Picture]) -> list[Markup]:
     """Return a menu of pictures, and a field for a file of the reader."""
     offered = []
     for picture in pictures:
         is_shown = picture == trace.request.picture
         selected = {"selected": ""} if is_shown else {}
         # The page already shows the picture of the opening.
-        source = "" if is_shown else picture_address(picture)
+        source = "" if is_shown else encode_picture_as_data_url(picture)
         option = element("option", picture.name, value=picture.name, data_source=source, **selected)
         offered.append(option)
     menu = element("select", *offered, id="live-picture")
@@ -131,7 +133,7 @@ def _picture_fields(trace: Trace, pictures: Sequence[Picture]) -> list[Markup]:
     ]
 
 
-def what_if_panel() -> Markup:
+def render_what_if_panel() -> Markup:
     """Return the buttons that change the next run."""
     buttons = []
     for name, label in CHANGES.items():
@@ -150,11 +152,11 @@ def what_if_panel() -> Markup:
     )
 
 
-def why_panel() -> Markup:
+def render_why_panel() -> Markup:
     """Return the panel that explains a weight; live_page/why.js fills it."""
     menus = []
     for name, label in (("why-area", "Area"), ("why-beside", "Compare with")):
-        menus.append(_choice(name, label, (), ""))
+        menus.append(_render_choice(name, label, (), ""))
     return element(
         "details",
         element("summary", "Why this weight"),

@@ -12,7 +12,7 @@ from areaviz.components.parts import text_of
 from areaviz.drawing.markup import Markup, data_block, document, element, raw
 from areaviz.publish.live import FOOTER, POLICY, LivePage
 from areaviz.publish.options import PageOptions
-from areaviz.publish.page import page_style
+from areaviz.publish.page import make_page_style
 from areaviz.publish.page_body import NO_SCRIPT
 from areaviz.trace.errors import InputError
 
@@ -34,14 +34,14 @@ def live_pair(first: LivePage, second: LivePage, options: PageOptions | None = N
     check_pair(first, second)
     pages = (first, second)
     title = options.title.strip() or " and ".join(page.model.card.name for page in pages)
-    style = f"{page_style(options.theme)}\n{text_of('live_page/page.css')}"
+    style = f"{make_page_style(options.theme)}\n{text_of('live_page/page.css')}"
     style += text_of("live_page/pair.css")
     script = f"{joined_modules(MODULES)}\nawait openPair();"
     note = [element("p", options.note, class_="note")] if options.note.strip() else []
     body = [
         element("header", element("h1", f"{title}, live"), *note),
         first.form(has_areas=False),
-        element("main", *map(_framed, pages), class_="pair"),
+        element("main", *map(_render_frame, pages), class_="pair"),
         element("footer", FOOTER),
         *(data_block(page.html, id=f"page-{page.model.card.name}") for page in pages),
         raw("script", script, type="module"),
@@ -67,7 +67,7 @@ def check_pair(first: LivePage, second: LivePage) -> None:
         )
 
 
-def _framed(page: LivePage) -> Markup:
+def _render_frame(page: LivePage) -> Markup:
     """Return the place of a page: a still picture, which its frame replaces."""
     name = page.model.card.name
     still = element("section", element("p", NO_SCRIPT), page.still, class_="still")

@@ -14,19 +14,31 @@ from areaviz.drawing.markup import Markup, data_block, document, raw
 from areaviz.publish.content import (
     Payload,
     Place,
-    first_payloads,
-    initial_focus,
-    opening_focus,
-    opening_payloads,
-    payloads,
+    choose_opening_focus,
+    format_initial_focus,
+    list_wanted_sites,
+    make_first_payloads,
+    make_opening_payloads,
+    make_payloads,
     places,
-    wanted_sites,
 )
-from areaviz.publish.figures import beside, instead_of_page, known_why, still, stills
+from areaviz.publish.figures import (
+    draw_named_views,
+    draw_page_substitute,
+    draw_still,
+    draw_stills,
+    find_why_view,
+)
 from areaviz.publish.kinds import KINDS
 from areaviz.publish.options import PageOptions, Theme
-from areaviz.publish.page_body import Content, Home, page_body, payload_block, told_to_script
-from areaviz.publish.page_text import title_of
+from areaviz.publish.page_body import (
+    Content,
+    Home,
+    collect_script_settings,
+    render_page_body,
+    render_payload,
+)
+from areaviz.publish.page_text import make_title
 from areaviz.texts.catalogue import ENGLISH
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -59,13 +71,13 @@ def page(
     """
     options = (options or PageOptions()).checked()
     found = places(trace, options)
-    content = page_content(trace, found, focus, options, also=also)
+    content = collect_page_content(trace, found, focus, options, also=also)
     # The size of the page without payloads shows how much room they have.
-    taken = len(_document(content, []).encode("utf-8", "replace"))
-    return _document(content, payloads(trace, found, options, taken))
+    taken = len(_render_document(content, []).encode("utf-8", "replace"))
+    return _render_document(content, make_payloads(trace, found, options, taken))
 
 
-def frame_page(trace: Trace, focus: Focus | None, options: PageOptions) -> str:
+def make_frame_page(trace: Trace, focus: Focus | None, options: PageOptions) -> str:
     """Return a page for the frame of a notebook's output; it reports its height to the notebook.
 
     It contains one layer of each map, or the layers in the options. For other layers it shows the
@@ -75,12 +87,12 @@ def frame_page(trace: Trace, focus: Focus | None, options: PageOptions) -> str:
         InputError: as `page`.
     """
     found = places(trace, options)
-    content = page_content(trace, found, focus, options, "frame")
-    taken = len(_document(content, []).encode("utf-8", "replace"))
-    return _document(content, frame_payloads(trace, found, focus, options, taken))
+    content = collect_page_content(trace, found, focus, options, "frame")
+    taken = len(_render_document(content, []).encode("utf-8", "replace"))
+    return _render_document(content, make_frame_payloads(trace, found, focus, options, taken))
 
 
-def frame_payloads(
+def make_frame_payloads(
     trace: Trace, found: Sequence[Place], focus: Focus | None, options: PageOptions, taken: int
 ) -> list[Payload]:
     """Return the layers in a notebook's output.
@@ -96,17 +108,17 @@ def frame_payloads(
         InputError: the output would exceed the size limit.
     """
     if options.layers:
-        return payloads(trace, found, options, taken)
-    opening = opening_focus(trace, found, focus)
-    return opening_payloads(trace, found, options, opening, taken)
+        return make_payloads(trace, found, options, taken)
+    opening = choose_opening_focus(trace, found, focus)
+    return make_opening_payloads(trace, found, options, opening, taken)
 
 
-def opening_of(trace: Trace, focus: Focus | None, options: PageOptions) -> Focus | None:
+def find_opening(trace: Trace, focus: Focus | None, options: PageOptions) -> Focus | None:
     """Return the opening selection; None if no map is interactive; raises as `page`."""
-    return opening_focus(trace, places(trace, options), focus)
+    return choose_opening_focus(trace, places(trace, options), focus)
 
 
-def page_content(
+def collect_page_content(
     trace: Trace,
     found: Sequence[Place],
     focus: Focus | None,
@@ -132,21 +144,21 @@ def page_content(
         shown.setdefault(place.kind, []).append(place)
     # Figures of a gaze show more than its component, such as what was seen at every scale.
     interactive = {place.site for place in found} - trace.gazes.keys()
-    rest = [site for site in wanted_sites(trace, options) if site not in interactive]
-    where = opening_focus(trace, found, focus)
-    views = beside(trace, where, options.views)
+    rest = [site for site in list_wanted_sites(trace, options) if site not in interactive]
+    where = choose_opening_focus(trace, found, focus)
+    views = draw_named_views(trace, where, options.views)
     if where is not None:
-        views += [still(view, trace, where) for view in also or known_why(trace, where)]
-    opening = initial_focus(trace, found, focus)
+        views += [draw_still(view, trace, where) for view in also or find_why_view(trace, where)]
+    opening = format_initial_focus(trace, found, focus)
     is_whole = bool(options.layers) or all(len(place.layers) == 1 for place in found)
     instead = Markup()
     if home == "file" and where is not None:
-        instead = instead_of_page(trace, where, options.limit)
+        instead = draw_page_substitute(trace, where, options.limit)
     return Content(
         trace,
         options,
         shown,
-        stills(trace, rest) if has_stills else (),
+        draw_stills(trace, rest) if has_stills else (),
         views,
         opening,
         home,
@@ -165,23 +177,23 @@ def check_page(trace: Trace, options: PageOptions | None = None) -> None:
     """
     options = (options or PageOptions()).checked()
     if sum(one.weights.nbytes for one in trace.maps.values()) * MOST_GROWN > options.limit:
-        first_payloads(trace, places(trace, options), options, 0)
+        make_first_payloads(trace, places(trace, options), options, 0)
 
 
-def _document(content: Content, carried: Sequence[Payload]) -> str:
+def _render_document(content: Content, carried: Sequence[Payload]) -> str:
     """Return the HTML; payloads come last, so that the text can be read while they load."""
-    style = page_style(content.options.theme)
+    style = make_page_style(content.options.theme)
     script = page_script(content.shown, "page/page.js", content.options.language)
     styles = [style, *(parts(kind).css for kind in content.shown)]
-    body = page_body(content)
+    body = render_page_body(content)
     if content.has_script:
-        body.append(data_block(told_to_script(content), id="panels"))
-        body += [*map(payload_block, carried), raw("script", script, type="module")]
+        body.append(data_block(collect_script_settings(content), id="panels"))
+        body += [*map(render_payload, carried), raw("script", script, type="module")]
     language = content.options.language
-    return document(_tab_title(content), styles, [script], body, language=language)
+    return document(_make_tab_title(content), styles, [script], body, language=language)
 
 
-def page_style(theme: Theme) -> str:
+def make_page_style(theme: Theme) -> str:
     """Return the page's style sheet; dark colours apply always, never or as the system prefers."""
     style = text_of("page/page.css")
     if theme == "auto":
@@ -190,8 +202,8 @@ def page_style(theme: Theme) -> str:
     return style.replace(_DARK_RULE, holds).replace(_SCHEME, f"color-scheme: {theme}")
 
 
-def _tab_title(content: Content) -> str:
-    title = title_of(content.trace, content.options)
+def _make_tab_title(content: Content) -> str:
+    title = make_title(content.trace, content.options)
     output = escape_controls(content.trace.fields[content.trace.output.field].raw)
     start = truncate(" ".join(output.split()), 60)
     return f"{title}: {start}" if start else title
@@ -206,10 +218,10 @@ def page_script(kinds: Iterable[str], last: str, language: str = ENGLISH) -> str
         language: the language of their texts.
     """
     shared = "\n".join(map(text_of, ("message.js", "page/panels.js", last)))
-    return f"{mounts(kinds, language)}\n{shared}"
+    return f"{make_mount_script(kinds, language)}\n{shared}"
 
 
-def mounts(kinds: Iterable[str], language: str = ENGLISH) -> str:
+def make_mount_script(kinds: Iterable[str], language: str = ENGLISH) -> str:
     """Return a script with the functions that mount components, by the kind of component.
 
     Each component has its own scope, because components use equal names.

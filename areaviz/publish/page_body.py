@@ -16,17 +16,17 @@ from areaviz.publish.content import Payload, Place
 from areaviz.publish.figures import Still
 from areaviz.publish.kinds import KINDS
 from areaviz.publish.options import PageOptions
-from areaviz.publish.page_input import heard, pictured, played
+from areaviz.publish.page_input import render_clip, render_picture, render_sound
 from areaviz.publish.page_text import (
-    facts,
-    given_text,
+    describe_confidence,
+    describe_run,
+    explain_components,
+    get_given_text,
     has_output,
-    how_to_read,
-    output_text,
-    probabilities,
+    make_title,
+    render_output_text,
+    render_probabilities,
     run_details,
-    sureness,
-    title_of,
 )
 from areaviz.texts.catalogue import ENGLISH, message, translated
 from areaviz.trace.record import Trace
@@ -83,24 +83,24 @@ class Content:
         return bool(self.shown) or self.home == "frame"
 
 
-def page_body(content: Content) -> list[Markup]:
+def render_page_body(content: Content) -> list[Markup]:
     """Return the body of a page, without its script and payloads."""
     trace, shown, options = content.trace, content.shown, content.options
     language = options.language
     header = [
-        element("h1", title_of(trace, options)),
-        element("p", facts(trace, bool(options.title.strip()), language), class_="facts"),
+        element("h1", make_title(trace, options)),
+        element("p", describe_run(trace, bool(options.title.strip()), language), class_="facts"),
     ]
     if options.note.strip():
         header.append(element("p", options.note, class_="note"))
-    main = [_texts(trace, language)]
+    main = [_render_texts(trace, language)]
     if shown and content.home != "widget":
         # The script removes this text. Browsers hide `noscript` if only a policy forbids scripts.
         still = element("p", translated(NO_SCRIPT, language), class_="note")
         main.append(element("section", still, content.instead, id="without-script"))
     main += [panel(kind, language) for kind in shown]
-    main += [*map(_folded, content.views), *map(_figure, content.stills)]
-    main += [how_to_read(list(shown), language), probabilities(trace, language)]
+    main += [*map(_render_folded_figure, content.views), *map(_render_figure, content.stills)]
+    main += [explain_components(list(shown), language), render_probabilities(trace, language)]
     main.append(run_details(trace, language))
     made = translated(_MADE, language, version=__version__)
     where = FOOTERS["file" if content.is_whole else content.home]
@@ -108,11 +108,11 @@ def page_body(content: Content) -> list[Markup]:
     return [element("header", *header), element("main", *main), element("footer", footer)]
 
 
-def told_to_script(content: Content) -> dict[str, Any]:
+def collect_script_settings(content: Content) -> dict[str, Any]:
     """Return the settings of the page's script as plain values."""
     panels = []
     for kind, some in content.shown.items():
-        panels.append({"kind": kind, "places": [_plain(place) for place in some]})
+        panels.append({"kind": kind, "places": [_format_place(place) for place in some]})
     labels = {}
     for name, label in (("sites", message("Attention")), ("layers", message("Layer"))):
         labels[name] = translated(label, content.options.language)
@@ -120,26 +120,29 @@ def told_to_script(content: Content) -> dict[str, Any]:
     return {**told, "labels": labels}
 
 
-def payload_block(payload: Payload) -> Markup:
+def render_payload(payload: Payload) -> Markup:
     """Return the data of one layer as an element that the page's script reads."""
     place = {"data_site": payload.site, "data_layer": f"{payload.layer}"}
     return raw("script", payload.data, type="text/plain", **place)
 
 
-def _texts(trace: Trace, language: str) -> Markup:
+def _render_texts(trace: Trace, language: str) -> Markup:
     """Return the input and the output side by side."""
-    text, request = given_text(trace), trace.request
+    text, request = get_given_text(trace), trace.request
     given: list[Markup] = []
     if text.strip():
-        given = [element("p", translated("Input", language), class_="label"), _reading(text, text)]
+        given = [
+            element("p", translated("Input", language), class_="label"),
+            _render_paragraph(text, text),
+        ]
     if request.sound is not None:
-        given += heard(request.sound, language)
-    output = _output(trace, language) if has_output(trace) else []
+        given += render_sound(request.sound, language)
+    output = _render_output(trace, language) if has_output(trace) else []
     seen: list[Markup] = []
     if request.picture is not None:
-        seen = pictured(request.picture, language)
+        seen = render_picture(request.picture, language)
     elif request.clip is not None:
-        seen = played(request.clip, language)
+        seen = render_clip(request.clip, language)
     if seen:
         beside = element("div", *given, *output)
         return element("section", element("div", *seen), beside, class_="texts pictured")
@@ -147,18 +150,18 @@ def _texts(trace: Trace, language: str) -> Markup:
     return element("section", *columns, class_="texts") if columns else Markup()
 
 
-def _output(trace: Trace, language: str) -> list[Markup]:
+def _render_output(trace: Trace, language: str) -> list[Markup]:
     """Return the model's output and its confidence."""
     nothing = translated("nothing", language)
-    text = output_text(trace, language) or element("span", nothing, class_="sure")
+    text = render_output_text(trace, language) or element("span", nothing, class_="sure")
     return [
         element("p", translated("Output", language), class_="label"),
-        _reading(text, trace.fields[trace.output.field].raw),
-        element("p", sureness(trace, language), class_="sure"),
+        _render_paragraph(text, trace.fields[trace.output.field].raw),
+        element("p", describe_confidence(trace, language), class_="sure"),
     ]
 
 
-def _reading(content: str, text: str) -> Markup:
+def _render_paragraph(content: str, text: str) -> Markup:
     """Return a paragraph. A long one scrolls, so the keyboard must be able to reach it."""
     reached = {"tabindex": "0"} if len(text) > LONG_TEXT else {}
     return element("p", content, class_="reading", **reached)
@@ -169,18 +172,18 @@ def panel(kind: str, language: str = ENGLISH) -> Markup:
     choices = element("div", class_="choices")
     heading = element("h2", translated(KINDS[kind].heading, language))
     # The script shows this section; without a script it would be empty.
-    inside = (heading, choices, stage(kind, language))
+    inside = (heading, choices, render_stage(kind, language))
     return element("section", *inside, class_="panel", id=kind, hidden="")
 
 
-def stage(kind: str, language: str = ENGLISH) -> Markup:
+def render_stage(kind: str, language: str = ENGLISH) -> Markup:
     """Return a component in a shadow tree, as in the app; a script mounts it."""
     made = parts(kind, language)
     shadow = element("template", raw("style", made.css), Markup(made.html), shadowrootmode="open")
     return element("div", shadow, class_="stage")
 
 
-def _figure(still: Still) -> Markup:
+def _render_figure(still: Still) -> Markup:
     question = element("p", still.question, class_="facts")
     alt = f"{still.title}: {still.question}"
     drawn = element("img", class_="figure", alt=alt, src=still.source)
@@ -190,14 +193,14 @@ def _figure(still: Still) -> Markup:
     return element("section", *parts, class_="panel")
 
 
-def _folded(still: Still) -> Markup:
+def _render_folded_figure(still: Still) -> Markup:
     """Return a figure collapsed under its question."""
     alt = f"{still.title}: {still.question}"
     drawn = element("img", class_="figure narrow", alt=alt, src=still.source)
     return element("details", element("summary", alt), drawn)
 
 
-def _plain(place: Place) -> dict[str, Any]:
+def _format_place(place: Place) -> dict[str, Any]:
     """Return an interactive map as plain values for the page's script."""
     fields = {"query": place.query, "memory": place.memory}
     return {"site": place.site, "name": place.name, "layers": list(place.layers), **fields}

@@ -7,46 +7,52 @@ import base64
 from areaviz.drawing.markup import Markup, element
 from areaviz.interactive.grid import webp
 from areaviz.interactive.grid_print import is_coarse
-from areaviz.publish.hearing import sound_address
+from areaviz.publish.hearing import encode_sound_as_data_url
 from areaviz.texts.catalogue import ENGLISH, message, translated
 from areaviz.trace.clip import Clip
 from areaviz.trace.picture import Picture
 from areaviz.trace.sound import Sound
 
 
-def pictured(picture: Picture, language: str = ENGLISH) -> list[Markup]:
+def render_picture(picture: Picture, language: str = ENGLISH) -> list[Markup]:
     """Return the picture as the model received it."""
     look = "coarse" if is_coarse(picture) else "fine"
     got = message("The picture {name}, as the model got it")
     alt = translated(got, language, name=picture.name)
-    return _shown(translated("Picture", language), alt, look, picture_address(picture))
+    return _render_input(
+        translated("Picture", language), alt, look, encode_picture_as_data_url(picture)
+    )
 
 
-def picture_address(picture: Picture) -> str:
+def encode_picture_as_data_url(picture: Picture) -> str:
     """Return a data URL with the pixels of a picture."""
-    return _address("image/webp", webp(picture).tobytes())
+    return _make_data_url("image/webp", webp(picture).tobytes())
 
 
-def played(clip: Clip, language: str = ENGLISH) -> list[Markup]:
+def render_clip(clip: Clip, language: str = ENGLISH) -> list[Markup]:
     """Return a clip, which plays in a loop."""
     # Import here, so that pages without clips need no libraries for clips.
-    from areaviz.data.clip_files import gif
+    from areaviz.data.clip_files import encode_gif
 
     alt = translated("The clip {name}, as the model got it", language, name=clip.name)
-    return _shown(translated("Clip", language), alt, "fine", _address("image/gif", gif(clip)))
+    return _render_input(
+        translated("Clip", language), alt, "fine", _make_data_url("image/gif", encode_gif(clip))
+    )
 
 
-def heard(sound: Sound, language: str = ENGLISH) -> list[Markup]:
+def render_sound(sound: Sound, language: str = ENGLISH) -> list[Markup]:
     """Return a sound with the browser's own player."""
     label = translated("The sound {name}, as the model got it", language, name=sound.name)
-    player = element("audio", controls="", id="sound", src=sound_address(sound), aria_label=label)
+    player = element(
+        "audio", controls="", id="sound", src=encode_sound_as_data_url(sound), aria_label=label
+    )
     return [element("p", translated("Sound", language), class_="label"), player]
 
 
-def _shown(title: str, alt: str, look: str, source: str) -> list[Markup]:
+def _render_input(title: str, alt: str, look: str, source: str) -> list[Markup]:
     image = element("img", id="picture", class_=look, alt=alt, src=source)
     return [element("p", title, class_="label"), image]
 
 
-def _address(medium: str, content: bytes) -> str:
+def _make_data_url(medium: str, content: bytes) -> str:
     return f"data:{medium};base64,{base64.b64encode(content).decode('ascii')}"

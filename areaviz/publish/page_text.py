@@ -28,7 +28,7 @@ CAVEAT = message(
 )
 
 
-def facts(trace: Trace, with_name: bool, language: str) -> str:
+def describe_run(trace: Trace, with_name: bool, language: str) -> str:
     """Describe in one line how the model was run.
 
     Args:
@@ -50,21 +50,23 @@ def facts(trace: Trace, with_name: bool, language: str) -> str:
             translated(
                 "{layers} of {heads}",
                 language,
-                layers=_count(
+                layers=_format_count(
                     layers, message("{count} layer"), message("{count} layers"), language
                 ),
-                heads=_count(heads, message("{count} head"), message("{count} heads"), language),
+                heads=_format_count(
+                    heads, message("{count} head"), message("{count} heads"), language
+                ),
             )
         )
     found.append(translated(" or ", language).join(shapes))
     return " · ".join(filter(None, found))
 
 
-def _count(number: int, one: str, several: str, language: str) -> str:
+def _format_count(number: int, one: str, several: str, language: str) -> str:
     return translated(one if number == 1 else several, language, count=f"{number:,}")
 
 
-def given_text(trace: Trace) -> str:
+def get_given_text(trace: Trace) -> str:
     """Return the input text of the model, "" if there was none."""
     return trace.fields["source"].raw if "source" in trace.fields else trace.request.text
 
@@ -74,7 +76,7 @@ def has_output(trace: Trace) -> bool:
     return len(trace.output.probabilities) > 0
 
 
-def output_text(trace: Trace, language: str = ENGLISH) -> Markup:
+def render_output_text(trace: Trace, language: str = ENGLISH) -> Markup:
     """Return the output with uncertain items tinted."""
     field = trace.fields[trace.output.field]
     likely = trace.output.probabilities.tolist()
@@ -82,7 +84,7 @@ def output_text(trace: Trace, language: str = ENGLISH) -> Markup:
     parts: list[str] = []
     done = 0
     for (start, end), probability in zip(anchors, likely, strict=False):
-        level = _level(probability)
+        level = _find_uncertainty_level(probability)
         if start < done or start == end or not level:
             continue
         title = translated("probability {share}", language, share=f"{probability:.0%}")
@@ -92,12 +94,12 @@ def output_text(trace: Trace, language: str = ENGLISH) -> Markup:
     return joined([*parts, field.raw[done:]])
 
 
-def _level(probability: float) -> int:
+def _find_uncertainty_level(probability: float) -> int:
     """Return the level of uncertainty, 0 to 4."""
     return sum(probability < step for step in UNSURE)
 
 
-def sureness(trace: Trace, language: str = ENGLISH) -> str:
+def describe_confidence(trace: Trace, language: str = ENGLISH) -> str:
     """Describe the mean probability of the output's items and the least certain items.
 
     The output must have at least one item.
@@ -122,7 +124,7 @@ def sureness(trace: Trace, language: str = ENGLISH) -> str:
     return f"{said} {translated('Tinted words are less certain.', language)}"
 
 
-def probabilities(trace: Trace, language: str) -> Markup:
+def render_probabilities(trace: Trace, language: str) -> Markup:
     """Return a table of the output's items with alternatives for each; "" without items."""
     if not has_output(trace):
         return Markup()
@@ -139,7 +141,9 @@ def probabilities(trace: Trace, language: str) -> Markup:
     labels = trace.fields[trace.output.field].labels
     output = trace.output
     for item, likely in enumerate(output.probabilities[:ROWS].tolist()):
-        rows.append(_row(item + 1, labels[item], likely, output.alternatives[item], language))
+        rows.append(
+            _render_row(item + 1, labels[item], likely, output.alternatives[item], language)
+        )
     count = len(output.probabilities)
     title = translated("Probability of every item", language)
     if count > ROWS:
@@ -150,7 +154,7 @@ def probabilities(trace: Trace, language: str) -> Markup:
     return element("details", element("summary", title), table)
 
 
-def _row(
+def _render_row(
     position: int,
     label: str,
     likely: float,
@@ -162,7 +166,9 @@ def _row(
         for other, share in alternatives
         if other != label
     ]
-    sure = element("span", decimal(f"{likely:.1%}", language), class_=f"u{_level(likely)}")
+    sure = element(
+        "span", decimal(f"{likely:.1%}", language), class_=f"u{_find_uncertainty_level(likely)}"
+    )
     return element(
         "tr",
         element("td", f"{position}", class_="number"),
@@ -187,7 +193,7 @@ def run_details(trace: Trace, language: str) -> Markup:
     )
 
 
-def how_to_read(kinds: Sequence[str], language: str) -> Markup:
+def explain_components(kinds: Sequence[str], language: str) -> Markup:
     """Explain what these components show and how to use them."""
     sentences = [KINDS[kind].how_to_read for kind in kinds if KINDS[kind].how_to_read]
     if "ribbon" in kinds or "grid" in kinds:
@@ -196,7 +202,7 @@ def how_to_read(kinds: Sequence[str], language: str) -> Markup:
     return element("div", *said, class_="aside")
 
 
-def title_of(trace: Trace, options: PageOptions) -> str:
+def make_title(trace: Trace, options: PageOptions) -> str:
     """Return the title in the options, or a title with the model's name."""
     if title := escape_controls(options.title.strip()):
         return title

@@ -13,7 +13,7 @@ LONGEST = 20
 """Largest number of characters of an item in a file name."""
 
 
-def file_stem(name: str, trace: Trace, focus: Focus) -> str:
+def make_file_stem(name: str, trace: Trace, focus: Focus) -> str:
     """Return a figure's file name: model, layer, head, the first selected item and view.
 
     An example is "char-tiny-area_L1_M_pyramid". Parts that the figure does not select are left out.
@@ -30,7 +30,7 @@ def file_stem(name: str, trace: Trace, focus: Focus) -> str:
     return "_".join(part for part in (*parts, name) if part)
 
 
-def python_lines(name: str, trace: Trace, focus: Focus, paper: Paper, trace_file: str) -> str:
+def write_python_lines(name: str, trace: Trace, focus: Focus, paper: Paper, trace_file: str) -> str:
     """Return the code that writes a view's figure as a PDF, using public functions only.
 
     Args:
@@ -40,12 +40,12 @@ def python_lines(name: str, trace: Trace, focus: Focus, paper: Paper, trace_file
         paper: the size of the figure.
         trace_file: the name of the trace's file.
     """
-    figure = f"{file_stem(name, trace, focus)}.pdf"
+    figure = f"{make_file_stem(name, trace, focus)}.pdf"
     lines = [
         "import areaviz",
         "",
         f"trace = areaviz.load({trace_file!r})",
-        f"focus = areaviz.Focus({_arguments(focus)})",
+        f"focus = areaviz.Focus({_format_arguments(focus)})",
     ]
     size = ""
     if paper != Paper():
@@ -55,7 +55,7 @@ def python_lines(name: str, trace: Trace, focus: Focus, paper: Paper, trace_file
     return "\n".join(lines)
 
 
-def _arguments(focus: Focus) -> str:
+def _format_arguments(focus: Focus) -> str:
     """Return the arguments that differ from their defaults, as keywords."""
     given = [f"site={focus.site!r}"]
     for field in fields(Focus):

@@ -18,9 +18,9 @@ from areaviz.components.parts import text_of
 from areaviz.drawing.base import Table
 from areaviz.drawing.labels import truncate
 from areaviz.drawing.markup import Markup, element, raw
-from areaviz.publish.figures import first_site, numbers_of, picture_of
+from areaviz.publish.figures import draw_opening_png, list_opening_numbers, select_first_site
 from areaviz.publish.options import PageOptions, Theme
-from areaviz.publish.page import frame_page, opening_of
+from areaviz.publish.page import find_opening, make_frame_page
 from areaviz.trace.asked import check_trace
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
@@ -125,10 +125,10 @@ class Shown:
         bundle = {"text/plain": repr(self), "text/html": self._repr_html_()}
         if self.picture:
             bundle["image/png"] = base64.b64encode(self.picture).decode()
-        return shown_kinds(bundle, include, exclude)
+        return select_mime_types(bundle, include, exclude)
 
 
-def shown_kinds(
+def select_mime_types(
     bundle: Mapping[str, Any], include: Container[str] | None, exclude: Container[str] | None
 ) -> dict[str, Any]:
     """Return the requested MIME types of an output. If `include` is None, return all."""
@@ -179,15 +179,15 @@ def show(
     chosen = (chosen if theme is None else replace(chosen, theme=theme)).checked()
     if not chosen.views:
         chosen = replace(chosen, views=BESIDE)
-    opening = opening_of(trace, focus, chosen) or focus or first_site(trace)
-    html, picture = frame_page(trace, focus, chosen), picture_of(trace, opening)
-    shown = Shown(html, picture, height, numbers_of(trace, opening))
+    opening = find_opening(trace, focus, chosen) or focus or select_first_site(trace)
+    html, picture = make_frame_page(trace, focus, chosen), draw_opening_png(trace, opening)
+    shown = Shown(html, picture, height, list_opening_numbers(trace, opening))
     if widget is None:
         widget = find_spec("anywidget") is not None
-    return _widget(trace, focus, chosen, shown) if widget else shown
+    return _make_widget(trace, focus, chosen, shown) if widget else shown
 
 
-def _widget(
+def _make_widget(
     trace: Trace, focus: Focus | None, options: PageOptions, frame: Shown
 ) -> AttentionWidget:
     try:

@@ -18,11 +18,16 @@ from typing import Any
 import anywidget
 import traitlets
 
-from areaviz.publish.content import Place, opening_focus, payload, places, plain_focus
+from areaviz.publish.content import Place, choose_opening_focus, format_focus, payload, places
 from areaviz.publish.options import PageOptions
-from areaviz.publish.page import frame_payloads, page_content, page_script, page_style
-from areaviz.publish.page_body import page_body, told_to_script
-from areaviz.publish.show import Shown, shown_kinds
+from areaviz.publish.page import (
+    collect_page_content,
+    make_frame_payloads,
+    make_page_style,
+    page_script,
+)
+from areaviz.publish.page_body import collect_script_settings, render_page_body
+from areaviz.publish.show import Shown, select_mime_types
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -31,11 +36,11 @@ WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 """The MIME type by which a notebook recognises a widget."""
 
 
-def _focus_in_plain_values(focus: Focus | None, widget: object) -> dict[str, Any] | None:
-    return None if focus is None else plain_focus(focus)
+def _format_focus(focus: Focus | None, widget: object) -> dict[str, Any] | None:
+    return None if focus is None else format_focus(focus)
 
 
-def _focus_of_browser(told: Any, widget: object) -> Focus | None:
+def _parse_browser_focus(told: Any, widget: object) -> Focus | None:
     """Return the selection that a browser sent.
 
     Raises:
@@ -61,7 +66,7 @@ class AttentionWidget(anywidget.AnyWidget):
     """
 
     focus = traitlets.Instance(Focus, allow_none=True).tag(
-        sync=True, to_json=_focus_in_plain_values, from_json=_focus_of_browser
+        sync=True, to_json=_format_focus, from_json=_parse_browser_focus
     )
     _esm = traitlets.Unicode().tag(sync=True)
     _style = traitlets.Unicode().tag(sync=True)
@@ -87,17 +92,17 @@ class AttentionWidget(anywidget.AnyWidget):
         self.frame = frame
         self._trace, self._options = trace, options
         self._places: Sequence[Place] = places(trace, options)
-        content = page_content(trace, self._places, focus, options, "widget")
+        content = collect_page_content(trace, self._places, focus, options, "widget")
         carried = []
-        for one in frame_payloads(trace, self._places, focus, options, 0):
+        for one in make_frame_payloads(trace, self._places, focus, options, 0):
             data = base64.b64decode(one.data)
             carried.append({"site": one.site, "layer": one.layer, "data": data})
         super().__init__(
-            focus=opening_focus(trace, self._places, focus),
+            focus=choose_opening_focus(trace, self._places, focus),
             _esm=page_script(content.shown, "page/widget.js"),
-            _style=_in_shadow(page_style(options.theme)),
-            _body="".join(page_body(content)),
-            _told=told_to_script(content),
+            _style=_adapt_style_to_shadow(make_page_style(options.theme)),
+            _body="".join(render_page_body(content)),
+            _told=collect_script_settings(content),
             _carried=carried,
             _height=frame.height,
         )
@@ -123,7 +128,7 @@ class AttentionWidget(anywidget.AnyWidget):
         focus: Focus | None = proposal["value"]
         if focus is None and not self._places:
             return None
-        checked = opening_focus(self._trace, self._places, focus)
+        checked = choose_opening_focus(self._trace, self._places, focus)
         if checked is None:
             raise InputError("The widget can only show a site that can be pointed at.")
         # Sort the items: the browser would report another order as a change.
@@ -157,7 +162,7 @@ class AttentionWidget(anywidget.AnyWidget):
         bundle = dict(self.frame._repr_mimebundle_())
         if is_watched():
             bundle[WIDGET_VIEW] = data[WIDGET_VIEW]
-        kept = shown_kinds(bundle, include, exclude)
+        kept = select_mime_types(bundle, include, exclude)
         return (kept, metadata) if metadata else kept
 
     def __repr__(self) -> str:
@@ -179,7 +184,7 @@ def is_watched() -> bool:
     return bool(request.get("content", {}).get("allow_stdin", True))
 
 
-def _in_shadow(style: str) -> str:
+def _adapt_style_to_shadow(style: str) -> str:
     """Return the page's style sheet for a shadow tree, which has no root or body element."""
     style = re.sub(r"(?m)^(\s*):root \{", r"\1:host {", style)
     return re.sub(r"(?m)^body \{", ".page {", style)

@@ -8,7 +8,7 @@ from areaviz.cards.card import Card
 from areaviz.cards.gates import judge_targets
 from areaviz.cards.tasks import TASKS
 from areaviz.drawing.markup import Markup, element
-from areaviz.site.frame import Files, Site, site_page
+from areaviz.site.frame import Files, Site, render_site_page
 from areaviz.ui.models.card_tables import measured
 from areaviz.ui.models.summary import (
     about,
@@ -31,13 +31,16 @@ def files(site: Site) -> Files:
             link = element("a", card.name, href=f"cards/{card.name}.html")
             rows.append((link, card.title, headline_text(card), parameters_words(card)))
         heads = ("Model", "What it is", "Result", "Parameters")
-        main += [element("h2", TASKS[task].title), _table(TASKS[task].title, heads, rows)]
-    yield "models.html", site_page(site, "Models", main)
+        main += [element("h2", TASKS[task].title), _render_table(TASKS[task].title, heads, rows)]
+    yield "models.html", render_site_page(site, "Models", main)
     for card in site.cards.values():
-        yield f"cards/{card.name}.html", site_page(site, card.title, _card(site, card), 1)
+        yield (
+            f"cards/{card.name}.html",
+            render_site_page(site, card.title, _render_card(site, card), 1),
+        )
 
 
-def _card(site: Site, card: Card) -> list[Markup]:
+def _render_card(site: Site, card: Card) -> list[Markup]:
     """Return what the page of a model says."""
     main = [element("p", f"{card.name}. {about(card)}")]
     best = site.best_page(card.name)
@@ -45,22 +48,22 @@ def _card(site: Site, card: Card) -> list[Markup]:
         label = "Run this model" if card.name in site.live else "See a stored run"
         main.append(element("p", element("a", label, href=f"../{best}")))
     targets = judge_targets(card, site.cards)
-    main += _results(card)
+    main += _render_results(card)
     if targets:
         lines = [(one.what, one.wanted, one.measured, one.why) for one in targets]
         heads = ("Target", "Wanted", "Measured", "Why it was missed")
         title = f"{TARGETS}: {target_counts(targets)}"
-        main += [element("h2", title), _table(TARGETS, heads, lines)]
+        main += [element("h2", title), _render_table(TARGETS, heads, lines)]
     main += [element("h2", "Limits"), element("p", card.limits)]
     main += [element("p", note) for note in card.notes]
     main += [element("h2", "Licence"), element("p", card.licence)]
     digests = [(name, digest) for name, digest in card.files.items()]
     if digests:
-        main += [element("h2", "Files"), _table("Files", ("File", "SHA-256"), digests)]
+        main += [element("h2", "Files"), _render_table("Files", ("File", "SHA-256"), digests)]
     return main
 
 
-def _results(card: Card) -> list[Markup]:
+def _render_results(card: Card) -> list[Markup]:
     """Return the metrics of the task on every test set that was measured."""
     measures, rows = TASKS[card.task].measures, []
     for split, values in card.figures.items():
@@ -69,10 +72,10 @@ def _results(card: Card) -> list[Markup]:
                 rows.append((split, name, measured(card.task, key, values[key])))
     if not rows:
         return []
-    return [element("h2", RESULTS), _table(RESULTS, ("Test set", "Metric", "Value"), rows)]
+    return [element("h2", RESULTS), _render_table(RESULTS, ("Test set", "Metric", "Value"), rows)]
 
 
-def _table(label: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Markup:
+def _render_table(label: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Markup:
     """Return a table that scrolls by itself on narrow screens."""
     lines = [element("tr", *(element("th", one, scope="col") for one in heads))]
     for row in rows:

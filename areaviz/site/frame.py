@@ -10,7 +10,7 @@ from areaviz.cards.card import Card
 from areaviz.components.modules import joined_modules
 from areaviz.components.parts import text_of
 from areaviz.drawing.markup import Markup, document, element, raw
-from areaviz.publish.page import page_style
+from areaviz.publish.page import make_page_style
 from areaviz.site.share import share_tags
 from areaviz.texts.catalogue import ENGLISH, LANGUAGES, message
 from areaviz.ui.shell.language import sentence
@@ -85,7 +85,7 @@ class SitePage:
     is_translated: bool = False
 
 
-def site_page(
+def render_site_page(
     site: Site,
     title: str,
     main: Sequence[Markup],
@@ -119,13 +119,13 @@ def site_page(
         element("footer", sentence(FOOTER)),
         *(raw("script", one, type="module") for one in scripts),
     ]
-    style = f"{page_style('auto')}\n{text_of('site/site.css')}"
+    style = f"{make_page_style('auto')}\n{text_of('site/site.css')}"
     tab = title if title.startswith(NAME) else f"{title} · {NAME}"
     tags = share_tags(tab, site.address)
     return document(tab, [style, *styles], scripts, body, tags=tags, language=site.language)
 
 
-def linked(html: str, site: Site, above: Markup | str = "") -> str:
+def add_site_link(html: str, site: Site, above: Markup | str = "") -> str:
     """Return a page in a folder of the site with a link back to the site's first page.
 
     Args:

@@ -9,7 +9,7 @@ from areaviz.cards.tasks import TASKS
 from areaviz.data.places import OPENINGS
 from areaviz.drawing.markup import element
 from areaviz.publish.page import page
-from areaviz.site.frame import Files, Site, linked, site_page
+from areaviz.site.frame import Files, Site, add_site_link, render_site_page
 from areaviz.trace import codec
 from areaviz.trace.record import Trace
 
@@ -34,20 +34,20 @@ def files(site: Site) -> Files:
         card = site.cards[model]
         link = element("a", card.title, href=f"traces/{model}.html")
         what = f"{TASKS[card.task].title} · {model}"
-        also = element("p", _live_link(site, model)) if model in site.live else ""
+        also = element("p", _render_live_link(site, model)) if model in site.live else ""
         inside = [element("h2", link), element("p", what, class_="facts")]
         cards.append(element("div", *inside, *([also] if also else []), class_="card"))
     main = [element("p", WHAT), element("div", *cards, class_="cards")]
-    yield "gallery.html", site_page(site, "Gallery", main)
+    yield "gallery.html", render_site_page(site, "Gallery", main)
     for model, path in site.stored.items():
-        yield f"traces/{model}.html", linked(page(codec.load(path)), site)
+        yield f"traces/{model}.html", add_site_link(page(codec.load(path)), site)
 
 
-def _live_link(site: Site, model: str) -> str:
+def _render_live_link(site: Site, model: str) -> str:
     return element("a", "Run this model", href=site.best_page(model))
 
 
-def stored_run(is_wanted: Callable[[Trace], bool]) -> Trace | None:
+def find_stored_run(is_wanted: Callable[[Trace], bool]) -> Trace | None:
     """Return the first run that the app's pages open with and that is wanted, or None."""
     for path in sorted(OPENINGS.glob("*.npz")):
         trace = codec.load(path)
@@ -56,7 +56,7 @@ def stored_run(is_wanted: Callable[[Trace], bool]) -> Trace | None:
     return None
 
 
-def stored_traces(home: Path, openings: Path) -> Mapping[str, Path]:
+def list_stored_traces(home: Path, openings: Path) -> Mapping[str, Path]:
     """Return the file of one stored run of each model of the gallery: its largest.
 
     Args:

@@ -10,11 +10,11 @@ from areaviz.components.parts import parts, text_of
 from areaviz.data.places import HERO, LOOKS
 from areaviz.drawing.markup import Markup, data_block, element
 from areaviz.interactive.first_look import first_look
-from areaviz.publish.content import Payload, payload, places, plain_focus
+from areaviz.publish.content import Payload, format_focus, payload, places
 from areaviz.publish.options import PageOptions
-from areaviz.publish.page import mounts, page_content
-from areaviz.publish.page_body import panel, payload_block, told_to_script
-from areaviz.site.frame import Files, Site, site_page
+from areaviz.publish.page import collect_page_content, make_mount_script
+from areaviz.publish.page_body import collect_script_settings, panel, render_payload
+from areaviz.site.frame import Files, Site, render_site_page
 from areaviz.texts.catalogue import message
 from areaviz.trace import codec
 from areaviz.trace.request import Focus
@@ -61,8 +61,8 @@ DOORS = (
 
 def files(site: Site) -> Files:
     """Return Home."""
-    style, hero, script = _hero(site.language)
-    tiles = [_tile(site, way) for way in WAYS_IN]
+    style, hero, script = _render_hero(site.language)
+    tiles = [_render_tile(site, way) for way in WAYS_IN]
     doors = []
     translated_pages = [page.name for page in site.menu if page.is_translated]
     for name, title, what in DOORS:
@@ -83,10 +83,13 @@ def files(site: Site) -> Files:
         element("div", *tiles, class_="cards six"),
         element("div", *doors, class_="cards"),
     ]
-    yield "index.html", site_page(site, sentence(HEADING), main, styles=[style], script=script)
+    yield (
+        "index.html",
+        render_site_page(site, sentence(HEADING), main, styles=[style], script=script),
+    )
 
 
-def _hero(language: str) -> tuple[str, list[Markup], str]:
+def _render_hero(language: str) -> tuple[str, list[Markup], str]:
     """Return the style, the markup and the script of the ribbon with which Home opens."""
     trace = codec.load(HERO)
     look = first_look(trace)
@@ -94,24 +97,24 @@ def _hero(language: str) -> tuple[str, list[Markup], str]:
     found = places(trace, options)
     # Nothing is pinned, so the ribbon lights the word that shows areas best.
     focus = Focus(look.site, look.layer, unit="word")
-    content = page_content(trace, found, focus, options)
-    told = told_to_script(content) | {"opening": plain_focus(focus)}
+    content = collect_page_content(trace, found, focus, options)
+    told = collect_script_settings(content) | {"opening": format_focus(focus)}
     data: Payload = payload(trace, found[0], look.layer, options)
     shared = "\n".join(map(text_of, ("message.js", "page/panels.js", "page/page.js")))
     still = element("section", element("p", sentence(STILL)), content.instead, id="without-script")
-    drawn = [still, panel("ribbon", language), data_block(told, id="panels"), payload_block(data)]
-    return parts("ribbon").css, drawn, f"{mounts(content.shown, language)}\n{shared}"
+    drawn = [still, panel("ribbon", language), data_block(told, id="panels"), render_payload(data)]
+    return parts("ribbon").css, drawn, f"{make_mount_script(content.shown, language)}\n{shared}"
 
 
-def _tile(site: Site, way: WayIn) -> Markup:
+def _render_tile(site: Site, way: WayIn) -> Markup:
     """Return the tile of a way in; it leads to a live page, or else to a stored run."""
     title = sentence(TITLES[way.page])
-    link = element("a", title, href=site.best_page(_model_of(way, site)))
+    link = element("a", title, href=site.best_page(_choose_model(way, site)))
     inside = [element("h3", link), element("p", sentence(way.what))]
-    return element("div", _preview(way, title), *inside, class_="card")
+    return element("div", _render_preview(way, title), *inside, class_="card")
 
 
-def _preview(way: WayIn, title: str) -> Markup:
+def _render_preview(way: WayIn, title: str) -> Markup:
     if way.picture.is_file():
         data = base64.b64encode(Path(way.picture).read_bytes()).decode()
         source = f"data:image/svg+xml;base64,{data}"
@@ -122,7 +125,7 @@ def _preview(way: WayIn, title: str) -> Markup:
     return element("p", text, class_="preview reading")
 
 
-def _model_of(way: WayIn, site: Site) -> str:
+def _choose_model(way: WayIn, site: Site) -> str:
     """Return the model that a way in shows, or another one of the same task that is on the site."""
     if way.example is None:
         name = way.model

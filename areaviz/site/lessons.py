@@ -7,9 +7,9 @@ from typing import Any
 from areaviz.components.parts import parts, text_of
 from areaviz.drawing.markup import data_block, element
 from areaviz.lessons.questions import QUESTIONS, question_data
-from areaviz.publish.page import mounts
-from areaviz.publish.page_body import stage
-from areaviz.site.frame import Files, Site, site_page
+from areaviz.publish.page import make_mount_script
+from areaviz.publish.page_body import render_stage
+from areaviz.site.frame import Files, Site, render_site_page
 from areaviz.texts.catalogue import message
 from areaviz.ui.shell.language import sentence
 
@@ -23,25 +23,25 @@ STILL = message("This page needs scripts to ask its question.")
 def files(site: Site) -> Files:
     """Return the list of questions, and a page for each."""
     items = []
-    asked = {number: _asked(site, number) for number in QUESTIONS}
+    asked = {number: _collect_question(site, number) for number in QUESTIONS}
     for number, data in asked.items():
         link = element("a", data["texts"]["title"], href=f"lessons/{number}.html")
         items.append(element("li", link))
     main = [element("p", sentence(WHAT)), element("ol", *items)]
-    yield "lessons.html", site_page(site, sentence("Lessons"), main)
+    yield "lessons.html", render_site_page(site, sentence("Lessons"), main)
     style = parts("lesson").css
-    script = f"{mounts(['lesson'], site.language)}\n{text_of('site/question.js')}"
+    script = f"{make_mount_script(['lesson'], site.language)}\n{text_of('site/question.js')}"
     for number, data in asked.items():
         drawn = [
             element("section", element("p", sentence(STILL)), id="without-script"),
-            stage("lesson", site.language),
+            render_stage("lesson", site.language),
             data_block({"questions": {number: data}, "place": number}, id="question"),
         ]
-        page = site_page(site, data["texts"]["title"], drawn, 1, [style], script=script)
+        page = render_site_page(site, data["texts"]["title"], drawn, 1, [style], script=script)
         yield f"lessons/{number}.html", page
 
 
-def _asked(site: Site, number: int) -> dict[str, Any]:
+def _collect_question(site: Site, number: int) -> dict[str, Any]:
     """Return what the component draws of a question, with links that lead to files of the site."""
     data = question_data(number, site.language)
     links = {"all": "../lessons.html"}

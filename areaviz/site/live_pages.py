@@ -6,7 +6,7 @@ from areaviz.cards.card import Card
 from areaviz.cards.tasks import TASKS
 from areaviz.drawing.markup import Markup, element
 from areaviz.publish.live_model import check_live
-from areaviz.site.frame import Files, Site, linked, site_page
+from areaviz.site.frame import Files, Site, add_site_link, render_site_page
 from areaviz.trace.errors import InputError
 
 WHAT = (
@@ -27,8 +27,8 @@ def files(site: Site) -> Files:
         cards.append(
             element("div", element("h2", link), element("p", facts, class_="facts"), class_="card")
         )
-    rest = [card for card in site.cards.values() if why_stored(card)]
-    rows = [_row(site, card) for card in rest]
+    rest = [card for card in site.cards.values() if explain_stored_only(card)]
+    rows = [_render_row(site, card) for card in rest]
     head = element("tr", *(element("th", one, scope="col") for one in ("Model", "Why", "See")))
     table = element("table", head, *rows)
     main = [
@@ -38,12 +38,12 @@ def files(site: Site) -> Files:
         element("p", WHY_STORED),
         element("div", table, class_="scrolled", tabindex="0", role="region", aria_label=STORED),
     ]
-    yield "live.html", site_page(site, "Live models", main)
+    yield "live.html", render_site_page(site, "Live models", main)
     for name in site.live:
-        yield f"live/{name}.html", linked(site.live_page(name), site)
+        yield f"live/{name}.html", add_site_link(site.live_page(name), site)
 
 
-def why_stored(card: Card) -> str:
+def explain_stored_only(card: Card) -> str:
     """Return why the engine does not run a model, "" if it does."""
     try:
         check_live(card)
@@ -52,9 +52,9 @@ def why_stored(card: Card) -> str:
     return ""
 
 
-def _row(site: Site, card: Card) -> Markup:
+def _render_row(site: Site, card: Card) -> Markup:
     """Return a row of the table: a model, why it has no live page, and what the site shows."""
     path = site.best_page(card.name)
     shown = element("a", "stored run" if card.name in site.stored else "card", href=path)
-    name, why = element("th", card.name, scope="row"), element("td", why_stored(card))
+    name, why = element("th", card.name, scope="row"), element("td", explain_stored_only(card))
     return element("tr", name, why, element("td", shown))

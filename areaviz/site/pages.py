@@ -62,12 +62,12 @@ def make_site(
         if name not in cards:
             raise InputError(f'There is no model "{name}" in {checkpoints}.')
         check_live(cards[name])
-    stored = gallery.stored_traces(HOME, OPENINGS)
+    stored = gallery.list_stored_traces(HOME, OPENINGS)
     stored = {name: path for name, path in stored.items() if name in cards}
-    live = models or live_models(cards, tuple(stored))
+    live = models or choose_live_models(cards, tuple(stored))
     site = Site(cards, live, stored, PAGES, live_page, checkpoints, address)
     size = _write_picture(folder) if address else 0
-    written = [files_in(replace(site, language=code)) for code in LANGUAGES]
+    written = [iterate_files(replace(site, language=code)) for code in LANGUAGES]
     for path, text in chain(readme.files(site), *written):
         content = text.encode("utf-8", "replace")
         size += len(content)
@@ -80,7 +80,7 @@ def make_site(
     return size
 
 
-def files_in(site: Site) -> Files:
+def iterate_files(site: Site) -> Files:
     """Yield the files of the pages in the language of a site; English has all pages."""
     with written_in(site.language):
         for page in PAGES:
@@ -99,7 +99,7 @@ def _write_picture(folder: Path) -> int:
     return len(picture)
 
 
-def live_models(cards: Mapping[str, Card], shown: Sequence[str]) -> list[str]:
+def choose_live_models(cards: Mapping[str, Card], shown: Sequence[str]) -> list[str]:
     """Return one model of each family and level that the engine runs.
 
     A model of the gallery comes first, and else the one with the best result.
@@ -110,7 +110,7 @@ def live_models(cards: Mapping[str, Card], shown: Sequence[str]) -> list[str]:
     """
     chosen: dict[tuple[str, str, str], list[Card]] = {}
     for card in cards.values():
-        if runs_live(card):
+        if can_run_live(card):
             chosen.setdefault((card.family, card.level, card.task), []).append(card)
     found = []
     for group in chosen.values():
@@ -119,7 +119,7 @@ def live_models(cards: Mapping[str, Card], shown: Sequence[str]) -> list[str]:
     return found
 
 
-def runs_live(card: Card) -> bool:
+def can_run_live(card: Card) -> bool:
     """Return whether the engine runs a model."""
     try:
         check_live(card)

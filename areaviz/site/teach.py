@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from areaviz.data.places import HERO, OPENINGS
 from areaviz.drawing.markup import Markup, element, raw
-from areaviz.site.frame import Files, Site, site_page
+from areaviz.site.frame import Files, Site, render_site_page
 from areaviz.texts.catalogue import message
 from areaviz.trace import codec
 from areaviz.trace.errors import BackendError, InputError
@@ -26,13 +26,13 @@ NEEDS = message(
 def files(site: Site) -> Files:
     """Return the teacher's page."""
     hero = codec.load(HERO)
-    rows = plan_rows(hero, _looking(site, hero.request.model), compared_sentences())
-    plan = Markup(plan_html([_linked(site, row) for row in rows]))
+    rows = plan_rows(hero, _load_debate_runs(site, hero.request.model), compared_sentences())
+    plan = Markup(plan_html([_link_row(site, row) for row in rows]))
     main = [element("p", sentence(NEEDS)), raw("style", PLAN_STYLE), plan]
-    yield "teach.html", site_page(site, sentence("For teachers"), main, styles=[PLAN_STYLE])
+    yield "teach.html", render_site_page(site, sentence("For teachers"), main, styles=[PLAN_STYLE])
 
 
-def _looking(site: Site, model: str) -> Looking | None:
+def _load_debate_runs(site: Site, model: str) -> Looking | None:
     """Return the runs of the debate, which are stored; None if the model's card is not here."""
     from areaviz.backend.local import LocalBackend
     from areaviz.backend.stored import StoredBackend
@@ -43,13 +43,13 @@ def _looking(site: Site, model: str) -> Looking | None:
         return None
 
 
-def _linked(site: Site, row: Row) -> Row:
+def _link_row(site: Site, row: Row) -> Row:
     """Return a part of the plan with the links that lead to pages of the site."""
-    links = [(label, site_address(site, to)) for label, to in row.links]
+    links = [(label, find_site_address(site, to)) for label, to in row.links]
     return replace(row, links=tuple((label, to) for label, to in links if to))
 
 
-def site_address(site: Site, address: str) -> str:
+def find_site_address(site: Site, address: str) -> str:
     """Return the page of the site for an address of the app, "" if the site has none."""
     parts = urlsplit(address)
     number = parse_qs(parts.query).get("q", [""])[0]

@@ -9,8 +9,8 @@ from areaviz.drawing.markup import Markup, element
 from areaviz.interactive.first_look import SITE, first_item, first_look
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page import page
-from areaviz.site.frame import Files, Site, linked, site_page
-from areaviz.site.gallery import stored_run
+from areaviz.site.frame import Files, Site, add_site_link, render_site_page
+from areaviz.site.gallery import find_stored_run
 from areaviz.texts.catalogue import message
 from areaviz.trace import codec
 from areaviz.trace.record import Trace
@@ -41,14 +41,16 @@ class Stop:
 
 def files(site: Site) -> Files:
     """Return the list of the steps, and a page for each."""
-    stops = tour_stops(site)
+    stops = list_tour_stops(site)
     items = []
     for number, stop in enumerate(stops, start=1):
         link = element("a", sentence("Step {number}", number=number), href=f"tour/{number}.html")
-        items.append(element("li", link, ": ", *bold(stop.step.says)))
+        items.append(element("li", link, ": ", *render_bold(stop.step.says)))
     yield (
         "tour.html",
-        site_page(site, sentence("Tour"), [element("p", sentence(WHAT)), element("ol", *items)]),
+        render_site_page(
+            site, sentence("Tour"), [element("p", sentence(WHAT)), element("ol", *items)]
+        ),
     )
     for number, stop in enumerate(stops, start=1):
         options = PageOptions(language=site.language)
@@ -56,15 +58,17 @@ def files(site: Site) -> Files:
             focus = stop.focus
             options = replace(options, sites=(focus.site,), layers=(focus.layer,))
         html = page(stop.trace, stop.focus, options)
-        bar = _bar(site, stop, number, len(stops))
-        yield f"tour/{number}.html", linked(html, site, bar)
+        bar = _render_bar(site, stop, number, len(stops))
+        yield f"tour/{number}.html", add_site_link(html, site, bar)
 
 
-def tour_stops(site: Site) -> list[Stop]:
+def list_tour_stops(site: Site) -> list[Stop]:
     """Return the steps that have a stored run, in the order of the app's tour."""
     hero = codec.load(HERO)
-    picture = stored_run(lambda one: one.maps.keys() >= {SITE} and _shows(one, PICTURE))
-    story = stored_run(lambda one: one.request.text == STORY.text)
+    picture = find_stored_run(
+        lambda one: one.maps.keys() >= {SITE} and _is_stop_trace(one, PICTURE)
+    )
+    story = find_stored_run(lambda one: one.request.text == STORY.text)
     looks = (first_look(hero), first_look(hero), mixed_look(hero))
     stops = []
     for (_, build), look in zip(BUILDERS, looks, strict=False):
@@ -79,7 +83,7 @@ def tour_stops(site: Site) -> list[Stop]:
     return stops
 
 
-def bold(text: str) -> list[Markup | str]:
+def render_bold(text: str) -> list[Markup | str]:
     """Return a text with the words between `**` as strong elements."""
     found: list[Markup | str] = []
     for number, one in enumerate(text.split("**")):
@@ -87,12 +91,12 @@ def bold(text: str) -> list[Markup | str]:
     return found
 
 
-def _shows(trace: Trace, picture: str) -> bool:
+def _is_stop_trace(trace: Trace, picture: str) -> bool:
     shown = trace.request.picture
     return shown is not None and shown.name == picture and not trace.request.text
 
 
-def _bar(site: Site, stop: Stop, number: int, count: int) -> Markup:
+def _render_bar(site: Site, stop: Stop, number: int, count: int) -> Markup:
     """Return the panel above a run: the texts of the step, and links to the next pages."""
     ways = []
     if number > 1:
@@ -107,11 +111,11 @@ def _bar(site: Site, stop: Stop, number: int, count: int) -> Markup:
         ways.append(element("a", sentence("Lessons"), href="../lessons.html"))
     place = sentence("Step {number} of {count}", number=number, count=count)
     said = [element("p", place, class_="facts")]
-    said.append(element("p", *bold(stop.step.says)))
+    said.append(element("p", *render_bold(stop.step.says)))
     if stop.step.asks:
-        said.append(element("p", *bold(stop.step.asks)))
+        said.append(element("p", *render_bold(stop.step.asks)))
     if number == count:
-        said.append(element("p", *bold(sentence(LAST.says))))
+        said.append(element("p", *render_bold(sentence(LAST.says))))
     links = [part for way in ways for part in (way, " ")]
     return element(
         "section", *said, element("p", *links), class_="panel", aria_label=sentence("Tour")

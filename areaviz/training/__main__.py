@@ -10,7 +10,7 @@ import signal
 from pathlib import Path
 from threading import Event
 
-from areaviz.data.places import data_folder
+from areaviz.data.places import find_data_folder
 from areaviz.training.loop import TrainingPaused
 from areaviz.training.run import load_recipe, train
 
@@ -22,7 +22,7 @@ if __name__ == "__main__":
         prog="python -m areaviz.training", description="Train a model from a recipe."
     )
     parser.add_argument("config", type=Path)
-    parser.add_argument("--data", type=Path, default=data_folder())
+    parser.add_argument("--data", type=Path, default=find_data_folder())
     parser.add_argument("--runs", type=Path, default=Path("runs"))
     parser.add_argument("--device", default="auto")
     options = parser.parse_args()

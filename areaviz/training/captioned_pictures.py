@@ -15,17 +15,17 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from areaviz.data.batches import pad
+from areaviz.data.batches import pad_rows
 from areaviz.data.flickr8k import read_photos, read_pixels
 from areaviz.data.grounding import Grounded
-from areaviz.data.scenes import SIDE, SIZES_OF_SPLITS, scenes_of
+from areaviz.data.scenes import SIDE, SIZES_OF_SPLITS, make_scenes
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.grid_encoder import GridEncoder
 from areaviz.trace.record import IntArray
 from areaviz.training.about import About, about
-from areaviz.training.finished_features import Features, finished_features, load_encoder
+from areaviz.training.finished_features import Features, encode_finished_features, load_encoder
 from areaviz.training.photo_changes import PhotoChanges
-from areaviz.training.task import cached_array
+from areaviz.training.task import load_or_make_array
 
 VIEWS = 5
 """Number of versions of each training photo that a finished encoder encodes.
@@ -85,7 +85,7 @@ class CaptionedPictures:
         The captions are in the order of the pictures.
         """
         texts = [text for index in chosen.tolist() for text in self.captions[index]]
-        return pad([tokenizer.ids(text) for text in texts])
+        return pad_rows([tokenizer.ids(text) for text in texts])
 
     def sentences(
         self, chosen: IntArray, each: int, rng: np.random.Generator
@@ -159,16 +159,16 @@ class CaptionedPictures:
         changes = []
         for seed in range(1, views if self.changes else 1):
             changes.append(PhotoChanges.draw(len(self), torch.Generator().manual_seed(seed)))
-        features = finished_features(encoder, self.pixels, changes, run, device)
+        features = encode_finished_features(encoder, self.pixels, changes, run, device)
         return replace(self, features=features, encoder={"run": run.name}, view_changes=changes)
 
 
-def picture_side(model: Mapping[str, Any]) -> int:
+def get_picture_side(model: Mapping[str, Any]) -> int:
     """Return the side in pixels of the pictures that a recipe's model reads."""
     return int(model.get("encoder", {}).get("side", SIDE))
 
 
-def captioned_pictures(
+def read_captioned_pictures(
     pictures: str,
     split: str,
     data: Path,
@@ -195,12 +195,14 @@ def captioned_pictures(
     path = runs / pictures / (f"{split}.npy" if side == SIDE else f"{split}-{side}.npy")
     if pictures == "photos":
         photos = read_photos(data, split)
-        pixels = cached_array(path, lambda: read_pixels(data, photos, side))
+        pixels = load_or_make_array(path, lambda: read_pixels(data, photos, side))
         captions: Sequence[Sequence[str]] = [photo.captions for photo in photos]
         grounded: Sequence[Sequence[Grounded]] = [photo.grounded for photo in photos]
     else:
-        scenes = scenes_of(split)
-        pixels = cached_array(path, lambda: np.stack([scene.pixels(side) for scene in scenes]))
+        scenes = make_scenes(split)
+        pixels = load_or_make_array(
+            path, lambda: np.stack([scene.pixels(side) for scene in scenes])
+        )
         grounded = [(scene.grounded,) for scene in scenes]
         if any_true:
             grounded = [scene.clear_sentences() for scene in scenes]

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from areaviz.data.batches import pad, shifted
+from areaviz.data.batches import pad_rows, shift_targets
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.captioner import CaptionTransformer
 from areaviz.models.checkpoint import TOKENIZER
@@ -27,8 +27,8 @@ from areaviz.trace.record import IntArray
 from areaviz.training.captioned_pictures import (
     VIEWS,
     CaptionedPictures,
-    captioned_pictures,
-    picture_side,
+    get_picture_side,
+    read_captioned_pictures,
 )
 from areaviz.training.config import TrainConfig
 from areaviz.training.loop import take_best
@@ -36,15 +36,15 @@ from areaviz.training.sentences import (
     CHOSEN_BY,
     POINTED,
     WORTH,
-    cross_entropy,
+    compute_cross_entropy,
+    find_words_pointed_right,
     mean_loss,
-    pointed_right,
     run_tokenizer,
-    total_loss,
+    sum_loss,
 )
 from areaviz.training.show_attend_tell_loss import show_attend_tell_loss
 from areaviz.training.task import Description, optimise_for_training, step_generators
-from areaviz.training.told_attention import Told, told_caption_loss
+from areaviz.training.told_attention import Told, compute_told_caption_loss
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,10 +114,10 @@ class Captions:
     @classmethod
     def build(cls, config: CaptionsConfig, data: Path, folder: Path, device: torch.device) -> Self:
         """Read or generate the pictures, build the vocabulary and make the network."""
-        side = picture_side(config.model)
+        side = get_picture_side(config.model)
         runs = folder.parent
-        train = captioned_pictures(config.pictures, "train", data, runs, side, config.any_true)
-        valid = captioned_pictures(config.pictures, "val", data, runs, side)
+        train = read_captioned_pictures(config.pictures, "train", data, runs, side, config.any_true)
+        valid = read_captioned_pictures(config.pictures, "val", data, runs, side)
         _check_told(config)
         if config.start_run and not (folder / TOKENIZER).exists():
             # The embeddings of the start run belong to the token numbers of its tokenizer.
@@ -153,7 +153,7 @@ class Captions:
         sentences = self.train.sentences(chosen, self.config.captions_each, rng)
         views = self.train.draw_views(len(chosen), rng)
         said = [sentence for some in sentences for sentence in some]
-        captions = pad([self.tokenizer.ids(sentence.text) for sentence in said])
+        captions = pad_rows([self.tokenizer.ids(sentence.text) for sentence in said])
         told = None
         if self.config.told:
             grounded = []
@@ -177,7 +177,7 @@ class Captions:
         if batch.told is not None:
             assert isinstance(self.network, CaptionTransformer)
             layer, head = self.config.told_head
-            words, told = told_caption_loss(
+            words, told = compute_told_caption_loss(
                 self.network,
                 features,
                 batch.captions,
@@ -186,7 +186,7 @@ class Captions:
                 self.config.label_smoothing,
             )
             return words + self.config.told * told
-        loss = OWN_LOSSES.get(self.config.network, word_loss)
+        loss = OWN_LOSSES.get(self.config.network, compute_word_loss)
         return loss(self.network, features, batch.captions, self.config)
 
     def validate(self, step: int) -> dict[str, float]:
@@ -196,7 +196,7 @@ class Captions:
             chosen = np.arange(first, min(first + self.config.batch, len(self.valid)))
             features = self._features(self.valid.look(chosen, None).to(self.device))
             captions = self.valid.ids(self.tokenizer, chosen).to(self.device)
-            totals.append(total_loss(self.network(features, shifted(captions)), captions))
+            totals.append(sum_loss(self.network(features, shift_targets(captions)), captions))
             if first < POINTED:
                 right += self._points(features[: POINTED - first], chosen[: POINTED - first])
         loss = mean_loss(totals)
@@ -249,8 +249,10 @@ class Captions:
         if not config.layers:
             return []
         grounded = [self.valid.grounded[index][0] for index in chosen.tolist()]
-        captions = pad([self.tokenizer.ids(sentence.text) for sentence in grounded]).to(self.device)
-        run = self.network.attend(features_BMC, shifted(captions))
+        captions = pad_rows([self.tokenizer.ids(sentence.text) for sentence in grounded]).to(
+            self.device
+        )
+        run = self.network.attend(features_BMC, shift_targets(captions))
         layer, heads = config.layers - 1, slice(None)
         if self.config.told:
             layer, told = self.config.told_head
@@ -258,7 +260,7 @@ class Captions:
         areas = config.areas(layer).grid(features_BMC.shape[1])
         weights_BQA = run.weights["encoder-decoder"][layer][:, heads].mean(1).cpu().numpy()
         sentences = [(sentence.text, sentence.boxes) for sentence in grounded]
-        return pointed_right(weights_BQA, areas, self.tokenizer, sentences)
+        return find_words_pointed_right(weights_BQA, areas, self.tokenizer, sentences)
 
 
 def _check_told(config: CaptionsConfig) -> None:
@@ -282,12 +284,12 @@ def _check_told(config: CaptionsConfig) -> None:
         )
 
 
-def word_loss(
+def compute_word_loss(
     network: Any, features_BMC: Tensor, captions_NT: Tensor, config: CaptionsConfig
 ) -> Tensor:
     """Compute the cross-entropy of the next word with label smoothing."""
-    logits_NTV = network(features_BMC, shifted(captions_NT)).float()
-    return cross_entropy(logits_NTV, captions_NT, config.label_smoothing)
+    logits_NTV = network(features_BMC, shift_targets(captions_NT)).float()
+    return compute_cross_entropy(logits_NTV, captions_NT, config.label_smoothing)
 
 
 TOLD = ", told where to look"

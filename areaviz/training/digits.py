@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from areaviz.data.digit_scenes import DigitScenes, compose
+from areaviz.data.digit_scenes import DigitScenes, compose_scenes
 from areaviz.data.mnist import Images, Labels, read_digits
 from areaviz.models.digits import NETWORKS, DigitOptions
 from areaviz.models.dram import DramConfig
@@ -30,7 +30,12 @@ from areaviz.trace.limits import check_choice
 from areaviz.training.about import about
 from areaviz.training.config import TrainConfig
 from areaviz.training.loop import take_best
-from areaviz.training.task import Description, cached_array, optimise_for_training, step_generators
+from areaviz.training.task import (
+    Description,
+    load_or_make_array,
+    optimise_for_training,
+    step_generators,
+)
 
 NEVER_TOLD = " Where it looks is learned from being right or wrong alone."
 TOLD = (
@@ -116,9 +121,9 @@ class Digits:
         if config.start_run:
             take_best(made, folder.parent / config.start_run, device)
         digits, labels = read_digits(data, "train")
-        drawn, drawn_labels = _drawn(folder, config)
+        drawn, drawn_labels = _load_drawn_digits(folder, config)
         # Validation pictures are identical in every run, so runs can be compared.
-        valid = compose(chosen.kind, *read_digits(data, "val"), np.random.default_rng(0))
+        valid = compose_scenes(chosen.kind, *read_digits(data, "val"), np.random.default_rng(0))
         digits = np.concatenate([digits, drawn])
         labels = np.concatenate([labels, drawn_labels])
         return cls(config, chosen, made, digits, labels, valid, device)
@@ -129,7 +134,7 @@ class Digits:
         each = self.config.batch * (2 if kind == "pairs" else 1)
         for step, rng in enumerate(step_generators(self.config.seed, first_step), first_step):
             chosen = rng.integers(len(self.digits), size=each)
-            scenes = compose(kind, self.digits[chosen], self.labels[chosen], rng)
+            scenes = compose_scenes(kind, self.digits[chosen], self.labels[chosen], rng)
             yield DigitBatch(scenes, step < self.config.told)
 
     def loss(self, batch: DigitBatch) -> Tensor:
@@ -145,7 +150,7 @@ class Digits:
         loss = reading_loss(reading, labels_BD, self.config.early, self.config.reward)
         if not batch.told or reading.aims is None:
             return loss
-        middles_BDA2 = _middles(scenes).to(self.device)[:, :, None].expand_as(reading.aims)
+        middles_BDA2 = _find_centres(scenes).to(self.device)[:, :, None].expand_as(reading.aims)
         return loss + TOLD_WEIGHT * F.mse_loss(reading.aims, middles_BDA2)
 
     def validate(self, step: int) -> dict[str, float]:
@@ -162,7 +167,7 @@ class Digits:
 
     def describe(self) -> Description:
         """Return the task's part of the model card."""
-        title, mechanism = _named(self.options)
+        title, mechanism = _name_model(self.options)
         texts = about("digits", drawn=self.config.drawn)
         return Description(
             family=self.config.network,
@@ -180,7 +185,7 @@ class Digits:
 
     def _told(self) -> str:
         """Return how the model learned where to look, for the end of its limits."""
-        if _named(self.options)[1] == "none":
+        if _name_model(self.options)[1] == "none":
             return ""
         if not self.config.told:
             return NEVER_TOLD
@@ -194,7 +199,7 @@ class Digits:
         return TOLD.format(told=self.config.told, looks=looks)
 
 
-def _middles(scenes: DigitScenes) -> Tensor:
+def _find_centres(scenes: DigitScenes) -> Tensor:
     """Return the centre (x, y) of each digit's box in -1 to 1: [B, D, 2]."""
     side = scenes.pictures.shape[1]
     corners_BD22 = torch.from_numpy(scenes.boxes).float().unflatten(2, (2, 2))
@@ -211,7 +216,7 @@ WHERE = {
 }
 
 
-def _named(config: DigitOptions) -> tuple[str, str]:
+def _name_model(config: DigitOptions) -> tuple[str, str]:
     """Return a title and the kind of attention in the terms of the survey."""
     match config:
         case RamConfig():
@@ -237,7 +242,7 @@ def _named(config: DigitOptions) -> tuple[str, str]:
             return title, f"item-wise {kind}"
 
 
-def _drawn(folder: Path, config: DigitsConfig) -> tuple[Images, Labels]:
+def _load_drawn_digits(folder: Path, config: DigitsConfig) -> tuple[Images, Labels]:
     """Return the drawn digits of a run, with their labels.
 
     They are cached in the run's folder for machines without Pillow.
@@ -249,4 +254,4 @@ def _drawn(folder: Path, config: DigitsConfig) -> tuple[Images, Labels]:
 
         return draw_digits(labels, np.random.default_rng(config.seed))
 
-    return cached_array(folder / f"drawn-{config.drawn}-{config.seed}.npy", draw), labels
+    return load_or_make_array(folder / f"drawn-{config.drawn}-{config.seed}.npy", draw), labels

@@ -17,20 +17,24 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from areaviz.data.batches import pad, shifted
+from areaviz.data.batches import pad_rows, shift_targets
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.metrics.ranking import mean_average_precision
 from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
 from areaviz.models.checkpoint import TOKENIZER
-from areaviz.training.captioned_pictures import CaptionedPictures, captioned_pictures, picture_side
+from areaviz.training.captioned_pictures import (
+    CaptionedPictures,
+    get_picture_side,
+    read_captioned_pictures,
+)
 from areaviz.training.config import TrainConfig
 from areaviz.training.sentences import (
-    content_words,
-    cross_entropy,
+    choose_content_words,
+    compute_cross_entropy,
+    label_words,
     mean_loss,
     run_tokenizer,
-    total_loss,
-    word_labels,
+    sum_loss,
 )
 from areaviz.training.task import Description, step_generators
 
@@ -104,14 +108,14 @@ class EncoderTask:
         cls, config: EncoderTaskConfig, data: Path, folder: Path, device: torch.device
     ) -> Self:
         """Read or draw the pictures, build the vocabulary and make the network."""
-        side = picture_side(config.model)
-        train = captioned_pictures(config.pictures, "train", data, folder.parent, side)
-        valid = captioned_pictures(config.pictures, "val", data, folder.parent, side)
+        side = get_picture_side(config.model)
+        train = read_captioned_pictures(config.pictures, "train", data, folder.parent, side)
+        valid = read_captioned_pictures(config.pictures, "val", data, folder.parent, side)
         tokenizer = run_tokenizer(folder / TOKENIZER, train.texts(), config.vocabulary)
-        words = content_words(train.captions, config.words)
+        words = choose_content_words(train.captions, config.words)
         torch.manual_seed(config.seed)
         network = WordReader(CaptionerConfig(len(tokenizer), **config.model), len(words)).to(device)
-        labels = word_labels(train.captions, words), word_labels(valid.captions, words)
+        labels = label_words(train.captions, words), label_words(valid.captions, words)
         return cls(config, network, tokenizer, train, valid, labels, device)
 
     def batches(self, first_step: int) -> Iterator[tuple[int, Tensor, Tensor, Tensor]]:
@@ -124,7 +128,7 @@ class EncoderTask:
                 some = self.train.captions[index]
                 drawn = rng.choice(len(some), self.config.captions_each, replace=False)
                 texts += [some[number] for number in drawn.tolist()]
-            captions = pad([self.tokenizer.ids(text) for text in texts])
+            captions = pad_rows([self.tokenizer.ids(text) for text in texts])
             labels = torch.from_numpy(self.labels[0][chosen])
             yield step, pixels.to(self.device), labels.to(self.device), captions.to(self.device)
 
@@ -138,8 +142,8 @@ class EncoderTask:
         loss = F.binary_cross_entropy_with_logits(named, labels, reduction="sum") / len(labels)
         if step < self.config.captions_from:
             return NAMING * loss
-        logits = self.network.captioner(features, shifted(captions))
-        return NAMING_BESIDE * loss + cross_entropy(logits.float(), captions, SMOOTHING)
+        logits = self.network.captioner(features, shift_targets(captions))
+        return NAMING_BESIDE * loss + compute_cross_entropy(logits.float(), captions, SMOOTHING)
 
     def validate(self, step: int) -> dict[str, float]:
         """Measure the mean average precision of the words and the loss of the captions.
@@ -152,8 +156,10 @@ class EncoderTask:
             named, features = self.network.look(self.valid.look(chosen, None).to(self.device))
             found.append(named.float().cpu().numpy())
             texts = [self.valid.captions[index][0] for index in chosen.tolist()]
-            captions = pad([self.tokenizer.ids(text) for text in texts]).to(self.device)
-            totals.append(total_loss(self.network.captioner(features, shifted(captions)), captions))
+            captions = pad_rows([self.tokenizer.ids(text) for text in texts]).to(self.device)
+            totals.append(
+                sum_loss(self.network.captioner(features, shift_targets(captions)), captions)
+            )
         precision = mean_average_precision(np.concatenate(found), self.labels[1])
         prior, loss = float(self.labels[1].mean()), mean_loss(totals)
         score = self._score(step, loss, precision)

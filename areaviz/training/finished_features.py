@@ -19,7 +19,7 @@ from areaviz.models.efficientnet import EfficientNetLite0
 from areaviz.models.encoders import ResNet152
 from areaviz.models.grid_encoder import GridEncoder
 from areaviz.training.photo_changes import PhotoChanges
-from areaviz.training.task import only_one
+from areaviz.training.task import lock_path
 
 PART = 64
 """Pictures that are encoded and written together."""
@@ -43,7 +43,7 @@ def load_encoder(encoder: GridEncoder, run: Path) -> None:
     encoder.load_state_dict(own)
 
 
-def finished_features(
+def encode_finished_features(
     encoder: GridEncoder,
     pixels: npt.NDArray[np.uint8],
     changes: Sequence[PhotoChanges],
@@ -62,20 +62,20 @@ def finished_features(
     Returns:
         One float16 array [N, M, C] per view.
     """
-    digest, grid = _digest(encoder, pixels), encoder.config.grids[0]
+    digest, grid = _hash_encoder_and_pictures(encoder, pixels), encoder.config.grids[0]
     found = []
     for view, changed in enumerate((None, *changes)):
         path = folder / f"features-{grid}-{len(pixels)}-view{view}-{digest}.npy"
-        with only_one(path):
+        with lock_path(path):
             if not path.exists():
-                _encode(encoder, pixels, changed, path, device)
+                _encode_view(encoder, pixels, changed, path, device)
         mapped: Features = np.load(path, mmap_mode="c")
         found.append(mapped)
     return tuple(found)
 
 
 @torch.no_grad()
-def _encode(
+def _encode_view(
     encoder: GridEncoder,
     pixels: npt.NDArray[np.uint8],
     changed: PhotoChanges | None,
@@ -102,7 +102,7 @@ def _encode(
     part.replace(path)
 
 
-def _digest(encoder: GridEncoder, pixels: npt.NDArray[np.uint8]) -> str:
+def _hash_encoder_and_pictures(encoder: GridEncoder, pixels: npt.NDArray[np.uint8]) -> str:
     """Return an eight-character digest of the weights and the pictures."""
     found = hashlib.blake2b(digest_size=4)
     for name, value in encoder.state_dict().items():

@@ -18,8 +18,8 @@ class RunLog:
 
     def __init__(self, folder: Path, steps: int, done: int) -> None:
         self._path = folder / "log.jsonl"
-        self._board = _board(folder)
-        self._bar = _bar(steps, done)
+        self._board = _open_tensorboard(folder)
+        self._bar = _make_progress_bar(steps, done)
 
     def step(self, loss: float) -> None:
         """Record one update."""
@@ -55,7 +55,7 @@ class NoLog:
         """Do nothing."""
 
 
-def _board(folder: Path) -> Any:
+def _open_tensorboard(folder: Path) -> Any:
     if find_spec("tensorboard") is None:
         print(
             "TensorBoard is not installed, so only log.jsonl is written. To write both: pip"
@@ -67,7 +67,7 @@ def _board(folder: Path) -> Any:
     return SummaryWriter(str(folder / "tensorboard"))
 
 
-def _bar(steps: int, done: int) -> Any:
+def _make_progress_bar(steps: int, done: int) -> Any:
     if find_spec("tqdm") is None:
         return None
     from tqdm import tqdm

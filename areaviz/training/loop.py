@@ -25,7 +25,7 @@ from areaviz.training.task import TrainingTask
 RESUME, BEST, RECENT = "resume.pt", "best.pt", "recent-"
 
 
-def learning_rate(step: int, config: TrainConfig) -> float:
+def compute_learning_rate(step: int, config: TrainConfig) -> float:
     """Return the learning rate of a step.
 
     It rises linearly to the peak, then falls to zero along a line or half a cosine wave.
@@ -37,7 +37,7 @@ def learning_rate(step: int, config: TrainConfig) -> float:
     return config.peak_rate * min(warm, left)
 
 
-def parameter_groups(network: nn.Module, config: TrainConfig) -> list[dict[str, Any]]:
+def group_parameters(network: nn.Module, config: TrainConfig) -> list[dict[str, Any]]:
     """Return all parameters grouped by learning rate; "factor" multiplies the rate of a group."""
     groups: dict[float, list[nn.Parameter]] = {}
     for name, value in network.named_parameters():
@@ -77,7 +77,7 @@ class Trainer:
     def __post_init__(self) -> None:
         self.config, self.network = self.task.config, self.task.network
         self.optimiser = torch.optim.AdamW(
-            parameter_groups(self.network, self.config),
+            group_parameters(self.network, self.config),
             lr=0.0,
             betas=(0.9, 0.98),
             weight_decay=self.config.weight_decay,
@@ -124,11 +124,11 @@ class Trainer:
     def _pause(self) -> None:
         """Save the run as it is and raise `TrainingPaused`."""
         if self.ranks.writes:
-            _write(self.folder / RESUME, self._state())
+            _write_state(self.folder / RESUME, self._state())
         raise TrainingPaused(f"{self.config.name} paused after {self.step:,} updates.")
 
     def _update(self, batch: Any) -> float:
-        rate = learning_rate(self.step, self.config)
+        rate = compute_learning_rate(self.step, self.config)
         for group in self.optimiser.param_groups:
             group["lr"] = rate * group["factor"]
         # bfloat16 is faster on CUDA. On processors without instructions for it, it is five times
@@ -147,9 +147,9 @@ class Trainer:
         self.history.append(entry)
         if score < self.best:
             self.best = score
-            _write(self.folder / BEST, self.network.state_dict())
+            _write_state(self.folder / BEST, self.network.state_dict())
         self._keep_recent()
-        _write(self.folder / RESUME, self._state())
+        _write_state(self.folder / RESUME, self._state())
         return entry
 
     def _measure(self) -> tuple[float, dict[str, float]]:
@@ -163,17 +163,17 @@ class Trainer:
     def _keep_recent(self) -> None:
         """Keep the weights of the last validations, to average them later."""
         if self.config.average:
-            _write(self.folder / f"{RECENT}{self.step:08}.pt", self.network.state_dict())
-        for old in self._recent()[: -self.config.average or None]:
+            _write_state(self.folder / f"{RECENT}{self.step:08}.pt", self.network.state_dict())
+        for old in self._list_recent_weights()[: -self.config.average or None]:
             old.unlink()
 
-    def _recent(self) -> list[Path]:
+    def _list_recent_weights(self) -> list[Path]:
         return sorted(self.folder.glob(f"{RECENT}*.pt"))
 
     def _average(self) -> None:
         """Keep the mean of the last weights if it validates better than the best of them."""
         states = []
-        for path in self._recent():
+        for path in self._list_recent_weights():
             states.append(torch.load(path, map_location=self.device, weights_only=True))
         last = {name: value.clone() for name, value in self.network.state_dict().items()}
         mean = {}
@@ -186,7 +186,7 @@ class Trainer:
         self.averaged = {"checkpoints": len(states), **measured, "kept": float(score < self.best)}
         if score < self.best:
             self.best = score
-            _write(self.folder / BEST, self.network.state_dict())
+            _write_state(self.folder / BEST, self.network.state_dict())
         # The network itself keeps its last weights.
         self.network.load_state_dict(last)
 
@@ -198,7 +198,7 @@ class Trainer:
             "best": self.best,
             "seconds": self.seconds,
             "log": self.history,
-            "random": _random_states(self.device),
+            "random": _get_random_states(self.device),
         }
 
     def _resume(self) -> None:
@@ -207,13 +207,13 @@ class Trainer:
         self.optimiser.load_state_dict(state["optimiser"])
         for parameter, kept in self.optimiser.state.items():
             for name, value in kept.items():
-                kept[name] = _laid_like(parameter, value)
+                kept[name] = _match_memory_order(parameter, value)
         self.step, self.best = state["step"], state["best"]
         self.seconds, self.history = state["seconds"], state["log"]
         _set_random_states(state["random"], self.device)
 
 
-def _random_states(device: torch.device) -> dict[str, Tensor]:
+def _get_random_states(device: torch.device) -> dict[str, Tensor]:
     """Return the states of all generators that training on `device` uses, by kind of device."""
     states = {"cpu": torch.get_rng_state()}
     if device.type == "cuda":
@@ -237,12 +237,12 @@ def take_best(network: nn.Module, run: Path, device: torch.device) -> None:
     network.load_state_dict(torch.load(run / BEST, map_location=device, weights_only=True))
 
 
-def _laid_like(parameter: Tensor, value: Tensor) -> Tensor:
+def _match_memory_order(parameter: Tensor, value: Tensor) -> Tensor:
     """Return the values in the parameter's memory order, which the fused update requires."""
     return torch.empty_like(parameter).copy_(value) if value.shape == parameter.shape else value
 
 
-def _write(path: Path, state: dict[str, Any]) -> None:
+def _write_state(path: Path, state: dict[str, Any]) -> None:
     """Save a state in full: after an error or a kill, the old file is intact."""
     buffer = io.BytesIO()
     torch.save(state, buffer)

@@ -16,17 +16,17 @@ from pathlib import Path
 from areaviz.cards.card import read_card
 from areaviz.data.flickr8k import read_photos
 from areaviz.data.multi30k import Pair, read_split
-from areaviz.data.places import data_folder
+from areaviz.data.places import find_data_folder
 from areaviz.models.device import choose_device
 from areaviz.models.writing import GenerationModel
 from areaviz.trace.request import Request
-from areaviz.training.sentence_pairs import made_path, write_made
+from areaviz.training.sentence_pairs import find_made_pairs, write_made
 
 TOGETHER = 256
 """Sentences that are translated and saved together."""
 
 
-def sentences_of(kind: str, data: Path, model: GenerationModel) -> list[str]:
+def read_sentences_to_translate(kind: str, data: Path, model: GenerationModel) -> list[str]:
     """Return the sentences to translate.
 
     Args:
@@ -47,7 +47,7 @@ def make_pairs(
     model: GenerationModel, sentences: Sequence[str], kind: str, runs: Path, name: str, beam: int
 ) -> Path:
     """Write the pairs of all sentences to a file in the folder of runs, and return its path."""
-    part = made_path(runs, name).with_suffix(".lines")
+    part = find_made_pairs(runs, name).with_suffix(".lines")
     part.parent.mkdir(parents=True, exist_ok=True)
     done = part.read_text("utf-8").splitlines() if part.exists() else []
     with part.open("a", encoding="utf-8") as lines:
@@ -77,11 +77,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--kind", choices=("distilled", "back"), default="distilled")
     parser.add_argument("--beam", type=int, default=4)
     parser.add_argument("--runs", type=Path, default=Path("runs"))
-    parser.add_argument("--data", type=Path, default=data_folder())
+    parser.add_argument("--data", type=Path, default=find_data_folder())
     options = parser.parse_args(arguments)
     card = read_card(options.model / "card.json")
     model = GenerationModel.load(options.model, card, choose_device("cpu"))
-    sentences = sentences_of(options.kind, options.data, model)
+    sentences = read_sentences_to_translate(options.kind, options.data, model)
     print(make_pairs(model, sentences, options.kind, options.runs, options.name, options.beam))
 
 

@@ -85,7 +85,7 @@ ALONE = Ranks()
 
 
 @contextmanager
-def ranks_of(device: torch.device) -> Iterator[Ranks]:
+def join_ranks(device: torch.device) -> Iterator[Ranks]:
     """Yield the processes that `torchrun` started, or `ALONE` without it.
 
     On CUDA, each process has its own GPU.

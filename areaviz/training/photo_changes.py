@@ -84,7 +84,7 @@ class PhotoChanges:
         scale_2, shift_2 = self.scale[index].double().numpy(), self.shift[index].double().numpy()
         places: list[tuple[int, tuple[Box, ...]]] = []
         for word, boxes in sentence.boxes:
-            moved = [_moved(box, scale_2, shift_2) for box in boxes]
+            moved = [_move_box(box, scale_2, shift_2) for box in boxes]
             seen = tuple(box for box in moved if box is not None)
             if seen:
                 places.append((word, seen))
@@ -92,7 +92,7 @@ class PhotoChanges:
         return Grounded(sentence.text, found)
 
 
-def _moved(
+def _move_box(
     box: Box, scale_2: np.ndarray[tuple[int], np.dtype[np.float64]], shift_2: np.ndarray
 ) -> Box | None:
     """Return a box as shares of the crop, or None if the crop shows too little of it."""

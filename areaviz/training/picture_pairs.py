@@ -13,14 +13,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from areaviz.data.batches import pad, shifted
+from areaviz.data.batches import pad_rows, shift_targets
 from areaviz.data.flickr8k import Photo, read_photos
 from areaviz.data.grounding import FUNCTION_WORDS, Boxes
 from areaviz.data.multi30k import read_split
 from areaviz.data.scene_grammar import MASK, Sentence
-from areaviz.data.scenes import SIDE, scenes_of
+from areaviz.data.scenes import SIDE, make_scenes
 from areaviz.data.tokenizer import Tokenizer
-from areaviz.training.captioned_pictures import CaptionedPictures, captioned_pictures
+from areaviz.training.captioned_pictures import CaptionedPictures, read_captioned_pictures
 
 KINDS = ("text", "caption", "triple")
 """Kinds of batches: sentence pairs, pictures with a sentence of the target language, and both."""
@@ -94,13 +94,13 @@ class PicturePairs:
         Without `rng`, pictures are unchanged and the masked words are always the same.
         """
         drawn = rng or np.random.default_rng(0)
-        target_out = pad([tokenizer.ids(one.target) for one in chosen])
+        target_out = pad_rows([tokenizer.ids(one.target) for one in chosen])
         source, pictures = None, None
         if kind != "caption":
-            source = pad([tokenizer.ids(one.masked(share, drawn)) for one in chosen])
+            source = pad_rows([tokenizer.ids(one.masked(share, drawn)) for one in chosen])
         if kind != "text":
             pictures = self.pictures.look(np.array([one.picture for one in chosen]), rng)
-        return PairBatch(source, pictures, shifted(target_out), target_out)
+        return PairBatch(source, pictures, shift_targets(target_out), target_out)
 
     def draw(self, kind: str, count: int, rng: np.random.Generator) -> list[Example]:
         """Draw examples of a kind with targets of similar length, which need little padding."""
@@ -111,7 +111,7 @@ class PicturePairs:
         return several[first : first + count]
 
 
-def picture_pairs(
+def read_picture_pairs(
     pictures: str, split: str, data: Path, runs: Path, side: int = SIDE
 ) -> PicturePairs:
     """Return the "photos" or "scenes" of "train" or "val", `side` pixels wide and high.
@@ -119,47 +119,47 @@ def picture_pairs(
     Raises:
         FileNotFoundError: A corpus is not in `data`.
     """
-    seen = captioned_pictures(pictures, split, data, runs, side)
+    seen = read_captioned_pictures(pictures, split, data, runs, side)
     if pictures == "scenes":
-        return PicturePairs(seen, _of_scenes(split))
+        return PicturePairs(seen, _make_examples_from_scenes(split))
     photos = read_photos(data, split)
-    return PicturePairs(seen, _of_photos(photos, _pairs(data, split, photos)))
+    return PicturePairs(seen, _make_examples_from_photos(photos, _read_pairs(data, split, photos)))
 
 
-def _of_scenes(split: str) -> dict[str, list[Example]]:
+def _make_examples_from_scenes(split: str) -> dict[str, list[Example]]:
     triples, captions = [], []
-    for number, scene in enumerate(scenes_of(split)):
+    for number, scene in enumerate(make_scenes(split)):
         source, target = scene.english, scene.german.text
         boxes = scene.german_grounded.boxes
-        triples.append(Example(number, source.text, target, seen_words(source), boxes))
+        triples.append(Example(number, source.text, target, find_seen_words(source), boxes))
         captions.append(Example(number, "", target))
     return {"text": triples, "caption": captions, "triple": triples}
 
 
-def seen_words(sentence: Sentence) -> tuple[int, ...]:
+def find_seen_words(sentence: Sentence) -> tuple[int, ...]:
     """Return the indices of the words that the picture shows: sizes, colours and shapes."""
     kinds = enumerate(sentence.kinds)
     return tuple(index for index, kind in kinds if kind in ("size", "colour", "noun"))
 
 
-def _of_photos(
+def _make_examples_from_photos(
     photos: Sequence[Photo], pairs: Sequence[tuple[str, str]]
 ) -> dict[str, list[Example]]:
     triples, captions = [], []
     for number, photo in enumerate(photos):
         if photo.pair is not None:
-            triples.append(Example(number, *photo.pair, _content(photo.pair[0])))
+            triples.append(Example(number, *photo.pair, _find_content_words(photo.pair[0])))
         captions += [Example(number, "", text) for text in photo.german]
     return {"text": [Example(-1, *pair) for pair in pairs], "caption": captions, "triple": triples}
 
 
-def _content(text: str) -> tuple[int, ...]:
+def _find_content_words(text: str) -> tuple[int, ...]:
     """Return the indices of the words that are not function words."""
     words = [word.lower().strip(".,") for word in text.split(" ")]
     return tuple(index for index, word in enumerate(words) if word not in FUNCTION_WORDS)
 
 
-def _pairs(data: Path, split: str, photos: Sequence[Photo]) -> list[tuple[str, str]]:
+def _read_pairs(data: Path, split: str, photos: Sequence[Photo]) -> list[tuple[str, str]]:
     """Return the sentence pairs of Multi30k that belong to no photo of another split.
 
     Training therefore never reads a held-out sentence.

@@ -17,22 +17,28 @@ from torch import Tensor
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.two_memories import SITES, DoublyAttentiveTransformer, TwoMemoriesConfig
-from areaviz.training.captioned_pictures import VIEWS, picture_side
+from areaviz.training.captioned_pictures import VIEWS, get_picture_side
 from areaviz.training.config import TrainConfig
-from areaviz.training.picture_pairs import KINDS, Example, PairBatch, PicturePairs, picture_pairs
+from areaviz.training.picture_pairs import (
+    KINDS,
+    Example,
+    PairBatch,
+    PicturePairs,
+    read_picture_pairs,
+)
 from areaviz.training.sentences import (
     CHOSEN_BY,
     POINTED,
     WORTH,
-    cross_entropy,
-    longest,
+    compute_cross_entropy,
+    find_longest,
+    find_words_pointed_right,
     mean_loss,
-    pointed_right,
     run_tokenizer,
-    total_loss,
+    sum_loss,
 )
 from areaviz.training.task import Description, optimise_for_training, step_generators
-from areaviz.training.translation import encode, length_limit
+from areaviz.training.translation import compute_length_limit, encode_pairs
 
 LEVELS = {"photos": "token", "scenes": "word"}
 
@@ -82,9 +88,9 @@ class PictureTranslation:
         cls, config: PictureTranslationConfig, data: Path, folder: Path, device: torch.device
     ) -> Self:
         """Read or draw the pictures, learn the tokenizer and make the network."""
-        side = picture_side(config.model)
-        train = picture_pairs(config.pictures, "train", data, folder.parent, side)
-        valid = picture_pairs(config.pictures, "val", data, folder.parent, side)
+        side = get_picture_side(config.model)
+        train = read_picture_pairs(config.pictures, "train", data, folder.parent, side)
+        valid = read_picture_pairs(config.pictures, "val", data, folder.parent, side)
         level = LEVELS[config.pictures]
         tokenizer = run_tokenizer(folder / TOKENIZER, train.texts(), config.vocabulary, level)
         torch.manual_seed(config.seed)
@@ -107,7 +113,7 @@ class PictureTranslation:
     def loss(self, batch: PairBatch) -> Tensor:
         """Compute the cross-entropy of the next token with label smoothing, in nats."""
         logits = self.network(batch.source, batch.pictures, batch.target_in)
-        return cross_entropy(logits.float(), batch.target_out, self.config.label_smoothing)
+        return compute_cross_entropy(logits.float(), batch.target_out, self.config.label_smoothing)
 
     def validate(self, step: int) -> dict[str, float]:
         """Measure cross-entropy per token with the picture, without it and with a wrong picture.
@@ -129,7 +135,7 @@ class PictureTranslation:
         }
         if not examples[0].boxes:
             return {**losses, "score": loss}
-        pointing = self._pointing(examples[:POINTED])
+        pointing = self._measure_pointing(examples[:POINTED])
         return {**losses, "valid_pointing": pointing, "score": loss - WORTH * pointing}
 
     def save(self, folder: Path) -> None:
@@ -140,7 +146,7 @@ class PictureTranslation:
         """Return the task's part of the model card."""
         texts = self.train.pictures.about(self.network.encoder_config.kind)
         triples = self.valid.examples["triple"]
-        pairs = encode(self.tokenizer, [(one.source, one.target) for one in triples])
+        pairs = encode_pairs(self.tokenizer, [(one.source, one.target) for one in triples])
         counts = {kind: f"{len(examples):,}" for kind, examples in self.train.examples.items()}
         return Description(
             family="doubly",
@@ -148,23 +154,25 @@ class PictureTranslation:
             task="picture translation",
             level=LEVELS[self.config.pictures],
             mechanism=self.network.config.mechanism,
-            trained_length=longest(self.tokenizer.ids(source) for source in self._sources()),
+            trained_length=find_longest(
+                self.tokenizer.ids(source) for source in self._list_sources()
+            ),
             config=asdict(self.network.config),
             data={**texts.data, "examples": counts},
             limits=texts.translated,
             licence=texts.licence,
             recipe={
-                "length_limit": length_limit(pairs),
+                "length_limit": compute_length_limit(pairs),
                 "encoder": dict(self.train.pictures.encoder),
                 "chosen_by": CHOICES[self.config.pictures],
             },
         )
 
-    def _sources(self) -> set[str]:
+    def _list_sources(self) -> set[str]:
         """Return every training sentence that is translated, with or without a picture."""
         return {one.source for kind in ("text", "triple") for one in self.train.examples[kind]}
 
-    def _pointing(self, examples: Sequence[Example]) -> float:
+    def _measure_pointing(self, examples: Sequence[Example]) -> float:
         """Return the share of boxed words whose box is hit by the best head of any layer."""
         areas = self.network.areas("picture").grid(0)
         right: dict[int, list[bool]] = {}
@@ -174,7 +182,7 @@ class PictureTranslation:
             heads = torch.cat(run.weights[SITES["picture"]], 1).unbind(1)
             for head, weights_BTA in enumerate(heads):
                 weights = weights_BTA.float().cpu().numpy()
-                found = pointed_right(weights, areas, self.tokenizer, sentences)
+                found = find_words_pointed_right(weights, areas, self.tokenizer, sentences)
                 right.setdefault(head, []).extend(found)
         return max(float(np.mean(words)) for words in right.values())
 
@@ -182,7 +190,7 @@ class PictureTranslation:
         totals = []
         for _, batch in self._batches(kind, examples, self.config.hide):
             logits = self.network(batch.source, batch.pictures, batch.target_in)
-            totals.append(total_loss(logits, batch.target_out))
+            totals.append(sum_loss(logits, batch.target_out))
         return mean_loss(totals)
 
     def _batches(

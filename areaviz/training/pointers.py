@@ -16,12 +16,19 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from areaviz.data.points import KINDS, VALID_SETS, PointSets, canonical, exact, held_out
+from areaviz.data.points import (
+    KINDS,
+    VALID_SETS,
+    PointSets,
+    draw_held_out_sets,
+    order_tours_from_leftmost,
+    solve_exactly,
+)
 from areaviz.models.point_batches import PointBatch, point_batch
 from areaviz.models.pointer import PointerConfig, PointerNetwork
 from areaviz.training.about import about
 from areaviz.training.config import TrainConfig
-from areaviz.training.task import Description, cached_array
+from areaviz.training.task import Description, load_or_make_array
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +70,8 @@ class Pointers:
         sizes = sorted(set(config.sizes))
         sets, valid = {}, {}
         for size in sizes:
-            sets[size] = _kept_sets(folder, config, options.kind, size)
-            valid[size] = held_out(options.kind, "val", size)
+            sets[size] = _load_or_draw_sets(folder, config, options.kind, size)
+            valid[size] = draw_held_out_sets(options.kind, "val", size)
         return cls(config, PointerNetwork(options).to(device), sets, valid, device)
 
     def batches(self, first_step: int) -> Iterator[PointBatch]:
@@ -76,7 +83,7 @@ class Pointers:
             whole = self.sets[size]
             chosen = rng.integers(len(whole), size=self.config.batch)
             drawn = PointSets(whole.points[chosen], whole.answers[chosen])
-            yield point_batch(turned(drawn, rng), self.device)
+            yield point_batch(turn_and_mirror(drawn, rng), self.device)
             step += 1
 
     def loss(self, batch: PointBatch) -> Tensor:
@@ -125,7 +132,7 @@ def point_loss(network: PointerNetwork, batch: PointBatch) -> Tensor:
     return F.nll_loss(log_BTN.flatten(0, 1), batch.answers_BT.flatten(), ignore_index=-1)
 
 
-def turned(sets: PointSets, rng: np.random.Generator) -> PointSets:
+def turn_and_mirror(sets: PointSets, rng: np.random.Generator) -> PointSets:
     """Return the sets turned by quarters, mirrored, both or neither.
 
     One draw applies to all sets.
@@ -135,25 +142,27 @@ def turned(sets: PointSets, rng: np.random.Generator) -> PointSets:
         points_BN2 = np.stack([1 - points_BN2[..., 1], points_BN2[..., 0]], 2)
     if rng.integers(2):
         points_BN2 = points_BN2[..., ::-1]
-    return PointSets(points_BN2, restarted(points_BN2, answers_BN))
+    return PointSets(points_BN2, restart_answers(points_BN2, answers_BN))
 
 
-def restarted(
+def restart_answers(
     points_BN2: npt.NDArray[np.float64], answers_BN: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
     """Return the answers of moved points, counter-clockwise from the point that is now leftmost."""
     found_BN = np.full_like(answers_BN, -1)
     for length in np.unique((answers_BN >= 0).sum(1)):
         rows_B = np.flatnonzero((answers_BN >= 0).sum(1) == length)
-        found_BN[rows_B, :length] = canonical(points_BN2[rows_B], answers_BN[rows_B, :length])
+        found_BN[rows_B, :length] = order_tours_from_leftmost(
+            points_BN2[rows_B], answers_BN[rows_B, :length]
+        )
     return found_BN
 
 
-def _kept_sets(folder: Path, config: PointersConfig, kind: str, size: int) -> PointSets:
+def _load_or_draw_sets(folder: Path, config: PointersConfig, kind: str, size: int) -> PointSets:
     """Return the training sets of a size, drawn with the run's seed.
 
     Their answers are cached in the run's folder.
     """
     points = np.random.default_rng((config.seed, size)).random((config.sets, size, 2))
     path = folder / f"answers-{kind}-{size}-{config.sets}-{config.seed}.npy"
-    return PointSets(points, cached_array(path, lambda: exact(kind, points)))
+    return PointSets(points, load_or_make_array(path, lambda: solve_exactly(kind, points)))

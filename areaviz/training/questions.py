@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from areaviz.cards.tasks import TASKS
-from areaviz.data.babi import Question, read_questions, words_of
+from areaviz.data.babi import Question, read_questions, split_sentence
 from areaviz.models.memory_network import MemoryConfig, MemoryNetwork
 from areaviz.models.question_batches import (
     Library,
@@ -70,7 +70,7 @@ class Questions:
             FileNotFoundError: The corpus is not in `data`.
         """
         questions, valid = read_questions(data, "train"), read_questions(data, "val")
-        options = MemoryConfig(*known(questions), **config.model)
+        options = MemoryConfig(*list_words_and_answers(questions), **config.model)
         torch.manual_seed(config.seed)
         network = MemoryNetwork(options).to(device)
         train, held_out = Library.of(questions, options), Library.of(valid, options)
@@ -154,10 +154,10 @@ class Questions:
         )
 
 
-def known(questions: Sequence[Question]) -> tuple[list[str], list[str]]:
+def list_words_and_answers(questions: Sequence[Question]) -> tuple[list[str], list[str]]:
     """Return all words and all answers in alphabetical order."""
     words: set[str] = set()
     for question in questions:
         for sentence in (*question.facts, question.text):
-            words.update(words_of(sentence))
+            words.update(split_sentence(sentence))
     return sorted(words), sorted({question.answer for question in questions})

@@ -23,11 +23,11 @@ from types import FrameType
 
 from filelock import FileLock, Timeout
 
-from areaviz.data.places import data_folder
+from areaviz.data.places import find_data_folder
 from areaviz.training.config import TrainConfig
 from areaviz.training.loop import BEST
 from areaviz.training.run import load_recipe
-from areaviz.training.sentence_pairs import made_path
+from areaviz.training.sentence_pairs import find_made_pairs
 
 LOG = "queue.log"
 """File in a run's folder with the output of its process."""
@@ -53,7 +53,7 @@ class Planned:
         runs = self.folder.parent
         found = [name for name in names if name and not _has_weights(runs / name)]
         for name in getattr(self.recipe, "made", ()):
-            if not made_path(runs, name).exists():
+            if not find_made_pairs(runs, name).exists():
                 found.append(f"the pairs {name}")
         return found
 
@@ -75,7 +75,7 @@ def _has_weights(run: Path) -> bool:
     return (run / BEST).exists() or any(run.glob("*.pth"))
 
 
-def planned(paths: Sequence[Path], runs: Path) -> list[Planned]:
+def read_plan(paths: Sequence[Path], runs: Path) -> list[Planned]:
     """Read the recipes in their order.
 
     Raises:
@@ -89,7 +89,7 @@ def planned(paths: Sequence[Path], runs: Path) -> list[Planned]:
 
 
 @contextmanager
-def claimed(folder: Path) -> Iterator[bool]:
+def claim_run(folder: Path) -> Iterator[bool]:
     """Yield whether this process alone may train the run.
 
     The claim also ends when the process does.
@@ -132,7 +132,7 @@ class Queue:
         for one in self.plan:
             if one.is_finished or one.missing or one.recipe.name in self.failed:
                 continue
-            with claimed(one.folder) as is_mine:
+            with claim_run(one.folder) as is_mine:
                 # Another queue may have finished the run since the check above.
                 if is_mine and not one.is_finished:
                     self._train(one)
@@ -167,10 +167,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("recipes", type=Path, nargs="+")
     parser.add_argument("--runs", type=Path, default=Path("runs"))
-    parser.add_argument("--data", type=Path, default=data_folder())
+    parser.add_argument("--data", type=Path, default=find_data_folder())
     parser.add_argument("--list", action="store_true", help="say how far every run is")
     options = parser.parse_args(arguments)
-    plan = planned(options.recipes, options.runs)
+    plan = read_plan(options.recipes, options.runs)
     if options.list:
         for one in plan:
             print(f"{one.recipe.name}: {one.progress}")

@@ -13,14 +13,20 @@ from typing import ClassVar, Self
 import torch
 from torch import Tensor
 
-from areaviz.data.batches import buckets, pad, shifted
-from areaviz.data.multi30k import captions
+from areaviz.data.batches import group_by_length, pad_rows, shift_targets
+from areaviz.data.multi30k import read_captions
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.text_decoder import TextDecoder, TextDecoderConfig
 from areaviz.training.about import about
 from areaviz.training.config import TrainConfig
-from areaviz.training.sentences import cross_entropy, longest, mean_loss, run_tokenizer, total_loss
+from areaviz.training.sentences import (
+    compute_cross_entropy,
+    find_longest,
+    mean_loss,
+    run_tokenizer,
+    sum_loss,
+)
 from areaviz.training.task import Description, optimise_for_training
 
 
@@ -55,7 +61,7 @@ class Reading:
     @classmethod
     def build(cls, config: ReadingConfig, data: Path, folder: Path, device: torch.device) -> Self:
         """Read the corpus from `data`, learn the run's tokenizer once and make the network."""
-        train, valid = captions(data, "train"), captions(data, "val")
+        train, valid = read_captions(data, "train"), read_captions(data, "val")
         tokenizer = run_tokenizer(folder / TOKENIZER, train, config.vocabulary, config.level)
         torch.manual_seed(config.seed)
         options = TextDecoderConfig(len(tokenizer), **config.model)
@@ -72,19 +78,19 @@ class Reading:
             # seen.
             groups = self._groups(self.train_rows, self.config.seed * 1_000_003 + epoch)
             for group in groups[max(0, first_step - step) :]:
-                yield pad([self.train_rows[i] for i in group]).to(self.device)
+                yield pad_rows([self.train_rows[i] for i in group]).to(self.device)
             step, epoch = step + len(groups), epoch + 1
 
     def loss(self, batch: Tensor) -> Tensor:
         """Compute the cross-entropy of the next piece, in nats."""
-        return cross_entropy(self.network(shifted(batch)).float(), batch)
+        return compute_cross_entropy(self.network(shift_targets(batch)).float(), batch)
 
     def validate(self, step: int) -> dict[str, float]:
         """Measure the cross-entropy per piece, in nats."""
         totals = []
         for group in self._groups(self.valid_rows, None):
-            batch_BT = pad([self.valid_rows[i] for i in group]).to(self.device)
-            totals.append(total_loss(self.network(shifted(batch_BT)), batch_BT))
+            batch_BT = pad_rows([self.valid_rows[i] for i in group]).to(self.device)
+            totals.append(sum_loss(self.network(shift_targets(batch_BT)), batch_BT))
         loss = mean_loss(totals)
         return {"valid_loss": loss, "score": loss}
 
@@ -101,7 +107,7 @@ class Reading:
             task="reading",
             level=self.config.level,
             mechanism=options.mechanism,
-            trained_length=longest(self.train_rows),
+            trained_length=find_longest(self.train_rows),
             config=asdict(options),
             data=texts.data,
             limits=texts.limits,
@@ -110,4 +116,4 @@ class Reading:
         )
 
     def _groups(self, rows: Sequence[list[int]], seed: int | None) -> list[list[int]]:
-        return buckets([(row, row) for row in rows], self.config.batch_tokens, seed)
+        return group_by_length([(row, row) for row in rows], self.config.batch_tokens, seed)

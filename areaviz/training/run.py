@@ -16,7 +16,7 @@ from areaviz.models.device import choose_device, describe_device
 from areaviz.trace.errors import InputError
 from areaviz.training.config import TrainConfig, read_recipe
 from areaviz.training.loop import Trainer, never, take_best
-from areaviz.training.parallel import ranks_of
+from areaviz.training.parallel import join_ranks
 
 
 def load_recipe(path: Path) -> TrainConfig:
@@ -27,7 +27,7 @@ def load_recipe(path: Path) -> TrainConfig:
             unknown or missing.
     """
     values = read_recipe(path)
-    name, tasks = values.get("task", "translation"), trainings()
+    name, tasks = values.get("task", "translation"), list_trainings()
     if name not in tasks:
         raise InputError(
             f'The recipe {path} has the task "{name}". Choose one of: {", ".join(tasks)}.'
@@ -36,7 +36,7 @@ def load_recipe(path: Path) -> TrainConfig:
     return config
 
 
-def trainings() -> dict[str, str]:
+def list_trainings() -> dict[str, str]:
     """Return the import path of each task's training class, by the task's name in recipes."""
     trained = [task for task in TASKS.values() if task.training]
     return {task.recipe or task.key: task.training for task in trained}
@@ -70,15 +70,15 @@ def train(
     """
     folder, chosen = runs / config.name, choose_device(device)
     folder.mkdir(parents=True, exist_ok=True)
-    with ranks_of(chosen) as ranks:
-        build = import_object(trainings()[config.task]).build
+    with join_ranks(chosen) as ranks:
+        build = import_object(list_trainings()[config.task]).build
         task = ranks.in_turn(lambda: build(config, data, folder, chosen))
         trainer = Trainer(task, folder, chosen, ranks=ranks, should_pause=should_pause)
         trainer.train()
-        return ship(trainer) if ranks.writes else folder / "checkpoint"
+        return write_checkpoint(trainer) if ranks.writes else folder / "checkpoint"
 
 
-def ship(trainer: Trainer) -> Path:
+def write_checkpoint(trainer: Trainer) -> Path:
     """Write the best weights and a card without figures, and return the folder.
 
     `areaviz evaluate` adds the figures.
@@ -101,7 +101,7 @@ def ship(trainer: Trainer) -> Path:
         figures={},
         attention={},
         history=tuple(trainer.history),
-        code_version=code_version(),
+        code_version=get_code_version(),
         trained_on=f"{machine}, {trainer.seconds / 3600:.1f} hours",
         gates=tuple(config.gates),
         files=digests_of(folder),
@@ -110,7 +110,7 @@ def ship(trainer: Trainer) -> Path:
     return folder
 
 
-def code_version() -> str:
+def get_code_version() -> str:
     """Return the version of the package and, in a git checkout, the commit."""
     command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
     try:

@@ -26,7 +26,7 @@ WAYS = 8
 """Number of best segmentations of a sentence from which one is drawn."""
 
 
-def made_path(runs: Path, name: str) -> Path:
+def find_made_pairs(runs: Path, name: str) -> Path:
     """Return the path of the made pairs with this name."""
     return runs / MADE / f"{name}.tsv.gz"
 
@@ -37,7 +37,7 @@ def read_made(runs: Path, name: str) -> list[Pair]:
     Raises:
         InputError: The pairs have not been made yet.
     """
-    path = made_path(runs, name)
+    path = find_made_pairs(runs, name)
     if not path.exists():
         raise InputError(f"{path} is missing. Make it with: python -m areaviz.training.make_pairs.")
     pairs = []
@@ -53,7 +53,7 @@ def write_made(runs: Path, name: str, pairs: Iterable[Pair]) -> Path:
 
     Pairs with an empty side are left out.
     """
-    path = made_path(runs, name)
+    path = find_made_pairs(runs, name)
     path.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as draft, gzip.open(draft, "wt", encoding="utf-8") as lines:
         for source, target in pairs:

@@ -16,7 +16,7 @@ from torch.nn import functional as F
 
 from areaviz.data.grounding import FUNCTION_WORDS, Boxes
 from areaviz.data.tokenizer import PAD, Tokenizer
-from areaviz.metrics.pointing import FloatArray, points_right
+from areaviz.metrics.pointing import FloatArray, is_pointing_right
 from areaviz.trace.areas import AreaGrid
 
 POINTED = 320
@@ -29,14 +29,14 @@ WORTH = 0.3
 CHOSEN_BY = f"validation loss - {WORTH} x pointing accuracy"
 
 
-def cross_entropy(logits_NTV: Tensor, target_NT: Tensor, smoothing: float = 0.0) -> Tensor:
+def compute_cross_entropy(logits_NTV: Tensor, target_NT: Tensor, smoothing: float = 0.0) -> Tensor:
     """Compute the mean cross-entropy of the next token in a batch, in nats, without padding."""
     return F.cross_entropy(
         logits_NTV.flatten(0, 1), target_NT.flatten(), ignore_index=PAD, label_smoothing=smoothing
     )
 
 
-def total_loss(logits_NTV: Tensor, target_NT: Tensor) -> tuple[float, int]:
+def sum_loss(logits_NTV: Tensor, target_NT: Tensor) -> tuple[float, int]:
     """Return the summed cross-entropy of a batch in nats and its token count, without padding."""
     logits = logits_NTV.float().flatten(0, 1)
     total = F.cross_entropy(logits, target_NT.flatten(), ignore_index=PAD, reduction="sum")
@@ -44,12 +44,12 @@ def total_loss(logits_NTV: Tensor, target_NT: Tensor) -> tuple[float, int]:
 
 
 def mean_loss(totals: Iterable[tuple[float, int]]) -> float:
-    """Return the cross-entropy per token, given the `total_loss` of several batches."""
+    """Return the cross-entropy per token, given the `sum_loss` of several batches."""
     losses, tokens = zip(*totals, strict=True)
     return float(sum(losses) / sum(tokens))
 
 
-def longest(rows: Iterable[Sequence[int]]) -> int:
+def find_longest(rows: Iterable[Sequence[int]]) -> int:
     """Return the number of tokens in the longest sentence.
 
     The end symbol of each row of ids does not count.
@@ -74,7 +74,7 @@ def run_tokenizer(
     return Tokenizer.load(path)
 
 
-def content_words(captions: Sequence[Sequence[str]], count: int) -> list[str]:
+def choose_content_words(captions: Sequence[Sequence[str]], count: int) -> list[str]:
     """Return the `count` words that occur in the captions of the most pictures.
 
     Function words are left out. Ties are broken alphabetically: a resumed run has to find the same
@@ -86,7 +86,7 @@ def content_words(captions: Sequence[Sequence[str]], count: int) -> list[str]:
     return sorted(seen.keys() - FUNCTION_WORDS, key=lambda word: (-seen[word], word))[:count]
 
 
-def word_labels(captions: Sequence[Sequence[str]], words: Sequence[str]) -> npt.NDArray[np.float32]:
+def label_words(captions: Sequence[Sequence[str]], words: Sequence[str]) -> npt.NDArray[np.float32]:
     """Return whether each word occurs in any caption of each picture: float32 [pictures, words]."""
     index = {word: number for number, word in enumerate(words)}
     labels = np.zeros((len(captions), len(words)), dtype=np.float32)
@@ -97,7 +97,7 @@ def word_labels(captions: Sequence[Sequence[str]], words: Sequence[str]) -> npt.
     return labels
 
 
-def pointed_right(
+def find_words_pointed_right(
     weights_BQA: FloatArray,
     areas: AreaGrid,
     tokenizer: Tokenizer,
@@ -108,5 +108,5 @@ def pointed_right(
     for weights_QA, (text, boxed) in zip(weights_BQA, sentences, strict=True):
         tokens = tokenizer.of_words(text)
         for word, boxes in boxed:
-            found.append(points_right(weights_QA[tokens[word]], areas, boxes))
+            found.append(is_pointing_right(weights_QA[tokens[word]], areas, boxes))
     return found

@@ -10,11 +10,11 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from areaviz.attention.hard import reinforce
-from areaviz.data.batches import shifted
+from areaviz.attention.hard import compute_reinforce_loss
+from areaviz.data.batches import shift_targets
 from areaviz.data.tokenizer import PAD
 from areaviz.models.show_attend_tell import CaptionPass, ShowAttendTell
-from areaviz.training.sentences import cross_entropy
+from areaviz.training.sentences import compute_cross_entropy
 
 RECENT = 0.9
 """Weight of the old value when a moving average is updated."""
@@ -41,16 +41,16 @@ def show_attend_tell_loss(
 ) -> Tensor:
     """Compute the cross-entropy of the next word, plus the terms for the kind of attention."""
     hard = network.config.attention == "hard"
-    run = network.run(features_BMC, shifted(captions_NT), sample=hard)
-    loss = cross_entropy(run.logits.float(), captions_NT, options.label_smoothing)
+    run = network.run(features_BMC, shift_targets(captions_NT), sample=hard)
+    loss = compute_cross_entropy(run.logits.float(), captions_NT, options.label_smoothing)
     if hard:
-        return loss + choice_loss(network.usual, run, captions_NT, options.entropy)
+        return loss + compute_choice_loss(network.usual, run, captions_NT, options.entropy)
     if not network.config.layers:
         return loss
-    return loss + options.evenly * unevenness(run.weights, captions_NT)
+    return loss + options.evenly * compute_unevenness(run.weights, captions_NT)
 
 
-def unevenness(weights_NTM: Tensor, captions_NT: Tensor) -> Tensor:
+def compute_unevenness(weights_NTM: Tensor, captions_NT: Tensor) -> Tensor:
     """Compute the mean squared distance of each cell's summed attention from 1.
 
     The sum is over the words of a sentence (Xu et al. 2015, Eq. 14).
@@ -59,7 +59,9 @@ def unevenness(weights_NTM: Tensor, captions_NT: Tensor) -> Tensor:
     return ((1 - (weights_NTM * said_NT1).sum(1)) ** 2).mean()
 
 
-def choice_loss(usual_V: Tensor, run: CaptionPass, captions_NT: Tensor, entropy: float) -> Tensor:
+def compute_choice_loss(
+    usual_V: Tensor, run: CaptionPass, captions_NT: Tensor, entropy: float
+) -> Tensor:
     """Compute the REINFORCE loss of the choices of cells.
 
     The reward of each choice is the log-probability of its next word.
@@ -81,7 +83,7 @@ def choice_loss(usual_V: Tensor, run: CaptionPass, captions_NT: Tensor, entropy:
     likely_NTV = run.logits.detach().float().log_softmax(2)
     reward = likely_NTV.gather(2, captions_NT.unsqueeze(2)).squeeze(2)[said_NT]
     chosen = run.log_probability[said_NT]
-    surrogate = reinforce(chosen[:, None], reward[:, None], usual_V[words][:, None])
+    surrogate = compute_reinforce_loss(chosen[:, None], reward[:, None], usual_V[words][:, None])
     _follow(usual_V, words, reward)
     weights = run.weights[said_NT]
     openness = -(weights * weights.clamp_min(1e-9).log()).sum(1).mean()

@@ -15,18 +15,18 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from areaviz.data.batches import pad, shifted
-from areaviz.data.spectrogram import spectrogram
-from areaviz.data.spoken_digits import Recordings, Utterance, joined, read_recordings
-from areaviz.data.synthesised_digits import synthesised_recordings
+from areaviz.data.batches import pad_rows, shift_targets
+from areaviz.data.spectrogram import compute_spectrogram
+from areaviz.data.spoken_digits import Recordings, Utterance, join_recordings, read_recordings
+from areaviz.data.synthesised_digits import synthesise_recordings
 from areaviz.data.tokenizer import Tokenizer
-from areaviz.metrics.speech import boundary_hits
+from areaviz.metrics.speech import find_boundary_hits
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.listener import SAMPLES_AN_ITEM, ListenerConfig, SpeechRecognizer
 from areaviz.models.recurrent import SITE
 from areaviz.training.about import about
 from areaviz.training.config import TrainConfig
-from areaviz.training.sentences import cross_entropy, mean_loss, run_tokenizer, total_loss
+from areaviz.training.sentences import compute_cross_entropy, mean_loss, run_tokenizer, sum_loss
 from areaviz.training.task import Description
 
 VALIDATED = 256
@@ -75,12 +75,12 @@ class Speech:
         """Read the recordings, join those for validation and make the network."""
         recordings = read_recordings(data, "train")
         if config.synthesised:
-            recordings = recordings.and_others(synthesised_recordings())
+            recordings = recordings.and_others(synthesise_recordings())
         counts = (config.fewest, config.most)
         # Use the same strings in every run, so that the figures of runs can be compared.
         rng = np.random.default_rng(1)
         others = read_recordings(data, "val")
-        valid = [joined(others, rng, counts) for _ in range(VALIDATED)]
+        valid = [join_recordings(others, rng, counts) for _ in range(VALIDATED)]
         said = (one.text for one in valid)
         tokenizer = run_tokenizer(folder / TOKENIZER, said, 32, "character", normalised=False)
         torch.manual_seed(config.seed)
@@ -93,22 +93,24 @@ class Speech:
         while True:
             rng = np.random.default_rng((self.config.seed, step))
             yield self.batch(
-                [joined(self.recordings, rng, counts) for _ in range(self.config.batch)]
+                [join_recordings(self.recordings, rng, counts) for _ in range(self.config.batch)]
             )
             step += 1
 
     def batch(self, utterances: Sequence[Utterance]) -> tuple[Tensor, Tensor]:
         """Return frames [B, F, E], padded with NaN, and the tokens of the transcripts [B, T]."""
-        frames = [torch.from_numpy(spectrogram(one.samples)) for one in utterances]
+        frames = [torch.from_numpy(compute_spectrogram(one.samples)) for one in utterances]
         padded_BFE = pad_sequence(frames, batch_first=True, padding_value=torch.nan)
-        ids_BT = pad([self.tokenizer.ids(one.text) for one in utterances])
+        ids_BT = pad_rows([self.tokenizer.ids(one.text) for one in utterances])
         return padded_BFE.to(self.device), ids_BT.to(self.device)
 
     def loss(self, batch: tuple[Tensor, Tensor]) -> Tensor:
         """Compute the cross-entropy of the next token with label smoothing, in nats."""
         frames_BFE, ids_BT = batch
-        logits_BTV = self.network.attend(frames_BFE, shifted(ids_BT), need_weights=False).logits
-        return cross_entropy(logits_BTV, ids_BT, self.config.label_smoothing)
+        logits_BTV = self.network.attend(
+            frames_BFE, shift_targets(ids_BT), need_weights=False
+        ).logits
+        return compute_cross_entropy(logits_BTV, ids_BT, self.config.label_smoothing)
 
     def validate(self, step: int) -> dict[str, float]:
         """Measure cross-entropy per token in nats, and how often attention hits the digit."""
@@ -116,11 +118,11 @@ class Speech:
         for first in range(0, len(self.valid), self.config.batch):
             utterances = self.valid[first : first + self.config.batch]
             frames_BFE, ids_BT = self.batch(utterances)
-            found = self.network.attend(frames_BFE, shifted(ids_BT))
-            totals.append(total_loss(found.logits, ids_BT))
+            found = self.network.attend(frames_BFE, shift_targets(ids_BT))
+            totals.append(sum_loss(found.logits, ids_BT))
             weights_BTM = found.weights[SITE][0][:, 0].cpu().numpy()
             for weights_TM, one in zip(weights_BTM, utterances, strict=True):
-                hits += boundary_hits(weights_TM, one.bounds, SAMPLES_AN_ITEM)
+                hits += find_boundary_hits(weights_TM, one.bounds, SAMPLES_AN_ITEM)
         loss = mean_loss(totals)
         return {"valid_loss": loss, "valid_hits": float(np.mean(hits)), "score": loss}
 

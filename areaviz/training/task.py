@@ -95,7 +95,7 @@ def step_generators(seed: int, first_step: int) -> Iterator[np.random.Generator]
 
 
 @contextmanager
-def only_one(path: Path) -> Iterator[None]:
+def lock_path(path: Path) -> Iterator[None]:
     """Let only one process at a time make `path`. The others wait and then find it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     # The operating system also releases the lock if the process is killed.
@@ -103,13 +103,13 @@ def only_one(path: Path) -> Iterator[None]:
         yield
 
 
-def cached_array(path: Path, make: Callable[[], npt.NDArray[Any]]) -> npt.NDArray[Any]:
+def load_or_make_array(path: Path, make: Callable[[], npt.NDArray[Any]]) -> npt.NDArray[Any]:
     """Return an array mapped from `path`. It is made and saved on the first call.
 
     Raises:
         BackendError: The disk is full or the folder cannot be written to.
     """
-    with only_one(path):
+    with lock_path(path):
         if not path.exists():
             with whole_file(path) as draft, draft.open("wb") as file:
                 np.save(file, make())
@@ -133,11 +133,11 @@ def optimise_for_training(network: Network, device: torch.device) -> Network:
             module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         # Every module that attends to areas has a `KeysAndValues`.
         if isinstance(module, KeysAndValues):
-            module.impl = _fastest_form(module.areas)
+            module.impl = _choose_fastest_form(module.areas)
     return network
 
 
-def _fastest_form(areas: AreaOptions) -> str:
-    if kernels.available():
+def _choose_fastest_form(areas: AreaOptions) -> str:
+    if kernels.is_available():
         return "auto"
     return "pooled" if areas.key_mode in LEARNED_KEYS or areas.size_bias else "auto"

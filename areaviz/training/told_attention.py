@@ -15,13 +15,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from areaviz.data.batches import shifted
+from areaviz.data.batches import shift_targets
 from areaviz.data.grounding import Grounded
 from areaviz.data.tokenizer import Tokenizer
-from areaviz.metrics.pointing import box_overlaps
+from areaviz.metrics.pointing import compute_box_overlaps
 from areaviz.models.captioner import CaptionTransformer
 from areaviz.trace.areas import AreaGrid
-from areaviz.training.sentences import cross_entropy
+from areaviz.training.sentences import compute_cross_entropy
 
 SMALLEST = 1e-9
 """Smallest overlap. Less counts as this much, which bounds the loss of a word."""
@@ -45,7 +45,7 @@ class Told:
         for number, sentence in enumerate(sentences):
             tokens = tokenizer.of_words(sentence.text)
             for word, boxes in sentence.boxes:
-                overlap_A = box_overlaps(grid, boxes)
+                overlap_A = compute_box_overlaps(grid, boxes)
                 # A box without extent overlaps nothing, so it cannot be a target.
                 if overlap_A.max() > 0:
                     places.append((number, tokens[word]))
@@ -59,7 +59,7 @@ class Told:
         return Told(self.sentence.to(device), self.step.to(device), self.overlap.to(device))
 
 
-def told_loss(weights_NTA: Tensor, told: Told) -> Tensor:
+def compute_told_loss(weights_NTA: Tensor, told: Told) -> Tensor:
     """Compute the mean over words of -log of the overlap weighted by attention.
 
     The overlaps are relative to the best area. The loss is 0 if all weight is on the best areas,
@@ -72,7 +72,7 @@ def told_loss(weights_NTA: Tensor, told: Told) -> Tensor:
     return -overlap_W.clamp_min(SMALLEST).log().mean()
 
 
-def told_caption_loss(
+def compute_told_caption_loss(
     network: CaptionTransformer,
     features_BMC: Tensor,
     captions_NT: Tensor,
@@ -80,7 +80,7 @@ def told_caption_loss(
     head: tuple[int, int],
     smoothing: float,
 ) -> tuple[Tensor, Tensor]:
-    """Compute the cross-entropy of the next word and the `told_loss` of one head in one pass.
+    """Compute the cross-entropy of the next word and the told loss of one head in one pass.
 
     Args:
         network: The captioner.
@@ -94,10 +94,10 @@ def told_caption_loss(
         Both losses.
     """
     memory_BMW, _ = network.encode(features_BMC)
-    run = network.decode(memory_BMW, None, shifted(captions_NT), need_weights=True)
+    run = network.decode(memory_BMW, None, shift_targets(captions_NT), need_weights=True)
     layer, number = head
     # The queries of all sentences of a picture are next to each other.
     weights_BQA = run.weights["encoder-decoder"][layer][:, number]
     weights_NTA = weights_BQA.reshape(len(captions_NT), captions_NT.shape[1], -1)
-    words = cross_entropy(run.logits.float(), captions_NT, smoothing)
-    return words, told_loss(weights_NTA, told)
+    words = compute_cross_entropy(run.logits.float(), captions_NT, smoothing)
+    return words, compute_told_loss(weights_NTA, told)

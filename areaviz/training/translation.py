@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from areaviz.data.batches import Batch, IdPair, buckets, collate
+from areaviz.data.batches import Batch, IdPair, collate_pairs, group_by_length
 from areaviz.data.multi30k import Pair, read_split
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.checkpoint import TOKENIZER
@@ -24,7 +24,13 @@ from areaviz.models.writers import GENERATION_NETWORKS
 from areaviz.training.about import about
 from areaviz.training.config import TrainConfig
 from areaviz.training.sentence_pairs import SampledPairs, read_made
-from areaviz.training.sentences import cross_entropy, longest, mean_loss, run_tokenizer, total_loss
+from areaviz.training.sentences import (
+    compute_cross_entropy,
+    find_longest,
+    mean_loss,
+    run_tokenizer,
+    sum_loss,
+)
 from areaviz.training.task import Description, optimise_for_training
 
 
@@ -89,7 +95,7 @@ class Translation:
         for name in config.made:
             train += read_made(folder.parent, name)
         pairs, texts = [], []
-        for text, ids in zip(train, encode(tokenizer, train), strict=True):
+        for text, ids in zip(train, encode_pairs(tokenizer, train), strict=True):
             if max(map(len, ids)) <= config.max_length:
                 texts.append(text)
                 pairs.append(ids)
@@ -97,9 +103,11 @@ class Translation:
         torch.manual_seed(config.seed)
         build = GENERATION_NETWORKS[config.network][1]
         network = optimise_for_training(
-            build(network_options(config, len(tokenizer))).to(device), device
+            build(make_network_options(config, len(tokenizer))).to(device), device
         )
-        return cls(config, tokenizer, network, pairs, encode(tokenizer, valid), device, sampled)
+        return cls(
+            config, tokenizer, network, pairs, encode_pairs(tokenizer, valid), device, sampled
+        )
 
     @classmethod
     def read(cls, config: TranslationConfig, data: Path, split: str) -> list[Pair]:
@@ -118,10 +126,10 @@ class Translation:
             # The epoch's number determines its order, so a resumed run skips the batches it has
             # seen.
             seed = self.config.seed * 1_000_003 + epoch
-            groups = buckets(self.train_pairs, self.config.batch_tokens, seed)
+            groups = group_by_length(self.train_pairs, self.config.batch_tokens, seed)
             for number, group in list(enumerate(groups))[max(0, first_step - step) :]:
                 rng = np.random.default_rng((seed, number))
-                yield collate([self._pair(index, rng) for index in group]).to(self.device)
+                yield collate_pairs([self._pair(index, rng) for index in group]).to(self.device)
             step, epoch = step + len(groups), epoch + 1
 
     def _pair(self, index: int, rng: np.random.Generator) -> IdPair:
@@ -131,14 +139,16 @@ class Translation:
     def loss(self, batch: Batch) -> Tensor:
         """Compute the cross-entropy of the next token with label smoothing, in nats."""
         logits_BTV = self.network(batch.source, batch.target_in)
-        return cross_entropy(logits_BTV.float(), batch.target_out, self.config.label_smoothing)
+        return compute_cross_entropy(
+            logits_BTV.float(), batch.target_out, self.config.label_smoothing
+        )
 
     def validate(self, step: int) -> dict[str, float]:
         """Measure the cross-entropy per token without label smoothing, in nats."""
         totals = []
-        for group in buckets(self.valid_pairs, self.config.batch_tokens, seed=None):
-            batch = collate([self.valid_pairs[i] for i in group]).to(self.device)
-            totals.append(total_loss(self.network(batch.source, batch.target_in), batch.target_out))
+        for group in group_by_length(self.valid_pairs, self.config.batch_tokens, seed=None):
+            batch = collate_pairs([self.valid_pairs[i] for i in group]).to(self.device)
+            totals.append(sum_loss(self.network(batch.source, batch.target_in), batch.target_out))
         loss = mean_loss(totals)
         return {"valid_loss": loss, "score": loss}
 
@@ -159,16 +169,19 @@ class Translation:
             level=recipe.level,
             mechanism=options.mechanism,
             size=recipe.size,
-            trained_length=longest(source for source, _ in self.train_pairs),
+            trained_length=find_longest(source for source, _ in self.train_pairs),
             config=asdict(options),
             data=texts.data,
             limits=texts.limits,
             licence=texts.licence,
-            recipe={"length_limit": length_limit(self.valid_pairs), "chosen_by": "validation loss"},
+            recipe={
+                "length_limit": compute_length_limit(self.valid_pairs),
+                "chosen_by": "validation loss",
+            },
         )
 
 
-def network_options(config: TranslationConfig, vocabulary: int) -> Any:
+def make_network_options(config: TranslationConfig, vocabulary: int) -> Any:
     """Return the options of the network that a recipe describes.
 
     Raises:
@@ -180,12 +193,12 @@ def network_options(config: TranslationConfig, vocabulary: int) -> Any:
     return options(vocabulary, **config.model)
 
 
-def encode(tokenizer: Tokenizer, pairs: Sequence[Pair]) -> list[IdPair]:
+def encode_pairs(tokenizer: Tokenizer, pairs: Sequence[Pair]) -> list[IdPair]:
     """Return sentence pairs as ids, each with its end symbol."""
     return [(tokenizer.ids(source), tokenizer.ids(target)) for source, target in pairs]
 
 
-def length_limit(pairs: Sequence[IdPair]) -> dict[str, Any]:
+def compute_length_limit(pairs: Sequence[IdPair]) -> dict[str, Any]:
     """Return the ratio and extra that limit the length of an output.
 
     No validation target is longer than ratio * source + extra.

@@ -15,13 +15,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from areaviz.data.batches import pad, shifted
+from areaviz.data.batches import pad_rows, shift_targets
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.watcher import VideoCaptioner, WatcherConfig
 from areaviz.trace.limits import check_choice
 from areaviz.training.config import TrainConfig
-from areaviz.training.sentences import cross_entropy, mean_loss, run_tokenizer, total_loss
+from areaviz.training.sentences import compute_cross_entropy, mean_loss, run_tokenizer, sum_loss
 from areaviz.training.task import Description, optimise_for_training, step_generators
 from areaviz.training.watched_clips import CLIPS, Clips, Watchable
 
@@ -74,14 +74,16 @@ class Video:
     def batch(self, clips: Sequence[Watchable]) -> tuple[Tensor, Tensor]:
         """Return frames uint8 [B, F, S, S] and the words of the sentences [B, T]."""
         frames_BFSS = torch.from_numpy(np.stack([one.frames for one in clips]))
-        ids_BT = pad([self.tokenizer.ids(one.text) for one in clips])
+        ids_BT = pad_rows([self.tokenizer.ids(one.text) for one in clips])
         return frames_BFSS.to(self.device), ids_BT.to(self.device)
 
     def loss(self, batch: tuple[Tensor, Tensor]) -> Tensor:
         """Compute the cross-entropy of the next word with label smoothing, in nats."""
         frames_BFSS, ids_BT = batch
-        logits_BTV = self.network.attend(frames_BFSS, shifted(ids_BT), need_weights=False).logits
-        return cross_entropy(logits_BTV, ids_BT, self.config.label_smoothing)
+        logits_BTV = self.network.attend(
+            frames_BFSS, shift_targets(ids_BT), need_weights=False
+        ).logits
+        return compute_cross_entropy(logits_BTV, ids_BT, self.config.label_smoothing)
 
     def validate(self, step: int) -> dict[str, float]:
         """Measure cross-entropy per word in nats, and the accuracy of the content words."""
@@ -89,8 +91,8 @@ class Video:
         for first in range(0, len(valid), self.config.batch):
             clips = valid[first : first + self.config.batch]
             frames_BFSS, ids_BT = self.batch(clips)
-            logits_BTV = self.network.attend(frames_BFSS, shifted(ids_BT), False).logits
-            totals.append(total_loss(logits_BTV, ids_BT))
+            logits_BTV = self.network.attend(frames_BFSS, shift_targets(ids_BT), False).logits
+            totals.append(sum_loss(logits_BTV, ids_BT))
             for chosen_T, clip in zip(logits_BTV.argmax(2).tolist(), clips, strict=True):
                 wanted = self.tokenizer.ids(clip.text)
                 for place, word in enumerate(clip.text.split()):

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from areaviz.data import grounding, jhmdb
 from areaviz.data import moving_digits as digits
-from areaviz.data.clips import as_watched
+from areaviz.data.clips import prepare_frames
 from areaviz.models.watcher import WatcherConfig
 from areaviz.training.about import About, about
 
@@ -86,7 +86,7 @@ class MovingDigits:
     def __init__(self, data: Path, options: Mapping[str, Any]) -> None:
         held_out = digits.DigitBank(EACH_HELD_OUT, VALID_SEED)
         rng = np.random.default_rng(VALID_SEED)
-        self.valid = digits.moving_digits(held_out, rng, VALIDATED)
+        self.valid = digits.make_moving_digits(held_out, rng, VALIDATED)
         self._bank = digits.DigitBank(EACH, TRAIN_SEED)
 
     def sentences(self) -> Iterator[str]:
@@ -99,7 +99,7 @@ class MovingDigits:
 
     def drawn(self, rng: np.random.Generator, count: int) -> list[digits.MovingDigit]:
         """Draw `count` clips of training digits."""
-        return digits.moving_digits(self._bank, rng, count)
+        return digits.make_moving_digits(self._bank, rng, count)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,8 +130,8 @@ class Films:
 
     def __init__(self, data: Path, options: Mapping[str, Any]) -> None:
         config = WatcherConfig(0, **options)
-        self._train = watched_films(data, "train", config)
-        self.valid = watched_films(data, "val", config)
+        self._train = prepare_films(data, "train", config)
+        self.valid = prepare_films(data, "val", config)
 
     def sentences(self) -> Iterator[str]:
         """Yield the sentences of the training films."""
@@ -144,7 +144,7 @@ class Films:
         return [self._train[index].changed(rng) for index in chosen]
 
 
-def watched_films(data: Path, split: str, config: WatcherConfig) -> list[Filmed]:
+def prepare_films(data: Path, split: str, config: WatcherConfig) -> list[Filmed]:
     """Return the films of a split as a network sees them.
 
     Raises:
@@ -152,7 +152,7 @@ def watched_films(data: Path, split: str, config: WatcherConfig) -> list[Filmed]
     """
     films, found = jhmdb.read_films(data, split), []
     for film, pixels in zip(films, jhmdb.read_frames(data, films), strict=True):
-        frames = as_watched(pixels, config.frames, config.side, config.colour)
+        frames = prepare_frames(pixels, config.frames, config.side, config.colour)
         found.append(Filmed(frames, film.text))
     return found
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from areaviz.data.spectrogram import spectrogram
+from areaviz.data.spectrogram import compute_spectrogram
 from areaviz.drawing.base import Row, Table, figure_caption, view_of_marks
 from areaviz.drawing.labels import Ticks, escape_controls, truncate
 from areaviz.drawing.marks import (
@@ -107,7 +107,7 @@ def listening(trace: Trace, focus: Focus) -> SpeechAlignment:
     weights_TM = attention.weights[focus.layer].mean(0)
     if focus.head is not None:
         weights_TM = attention.weights[focus.layer, focus.head]
-    loud_FE = spectrogram(sound.samples.astype(np.float32) / np.float32(32768))
+    loud_FE = compute_spectrogram(sound.samples.astype(np.float32) / np.float32(32768))
     low, high = np.percentile(loud_FE, [20.0, 99.5])
     shade_FE = 1 - np.clip((loud_FE - low) / max(high - low, 1e-6), 0, 1)
     starts = field.anchors[:, 0] / RATE

@@ -115,7 +115,7 @@ def test_unusual_tokenizer_that_works_is_taken(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "content"), [("config.json", b"{"), ("tokenizer.json", b"[1]")])
-def test_damaged_json_is_one_sentence(folder: Path, name: str, content: bytes) -> None:
+def test_damaged_json_gives_one_error(folder: Path, name: str, content: bytes) -> None:
     (folder / name).write_bytes(content)
     with pytest.raises(InputError, match=f"{name} of gpt is damaged. Fetch the file again"):
         check_limits(folder)

@@ -200,7 +200,7 @@ def test_another_models_tokenizer_is_refused(bert: Path, marian_folder: Path) ->
         load(bert)
 
 
-def test_a_kind_that_no_page_shows_is_refused(tmp_path: Path) -> None:
+def test_kind_without_page_is_refused(tmp_path: Path) -> None:
     small.vit("ViTModel").save_pretrained(tmp_path)
     with pytest.raises(InputError, match="a ViTModel, which no page shows"):
         read_folder(str(tmp_path))
@@ -278,7 +278,7 @@ def test_a_folder_without_a_processor_is_refused(tmp_path: Path) -> None:
         load(folder).trace([Request("seer", "", picture=fakes.picture())])
 
 
-def test_a_token_that_no_piece_stands_for_shows_its_number() -> None:
+def test_unknown_token_shows_its_number() -> None:
     texts = Texts(small.tokenizer())
     assert texts.label(len(small.WORDS) + 4) == f"⟨{len(small.WORDS) + 4}⟩"
     assert texts.read([5, len(small.WORDS)]).field.labels == ("a", f"⟨{len(small.WORDS)}⟩")

@@ -109,7 +109,7 @@ def test_code_beside_a_model_is_never_run(tmp_path: Path) -> None:
     assert not canary.exists()
 
 
-def test_a_damaged_file_is_one_sentence(tmp_path: Path) -> None:
+def test_damaged_file_gives_one_error(tmp_path: Path) -> None:
     small.bert().save_pretrained(tmp_path)
     (tmp_path / "model.safetensors").write_bytes(b"\x08" + bytes(7) + b"{broken}")
     with pytest.raises(InputError, match=r"weights model\.safetensors .* are damaged"):
@@ -123,7 +123,7 @@ def test_a_damaged_file_is_one_sentence(tmp_path: Path) -> None:
         (lambda folder: (folder / "config.json").write_text("{}"), "weights .in no file"),
     ],
 )
-def test_a_folder_that_is_no_model_is_refused(make: Any, said: str, tmp_path: Path) -> None:
+def test_folder_without_model_is_refused(make: Any, said: str, tmp_path: Path) -> None:
     make(tmp_path)
     with pytest.raises(InputError, match=said):
         load_model(tmp_path)
@@ -135,7 +135,7 @@ def test_what_can_be_no_model_is_refused_before_anything_is_asked_for() -> None:
             load_model(place)
 
 
-def test_a_hub_is_asked_for_safetensors_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hub_download_requests_only_safetensors(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[dict[str, Any]] = []
 
     def answer(kind: Any, /, place: str, **options: Any) -> Any:

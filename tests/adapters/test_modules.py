@@ -140,7 +140,7 @@ def probe(layer: nn.Module, given: tuple[Any, ...], named: Mapping[str, Any], ou
     return Heads((query @ key.transpose(1, 2)).softmax(-1), query, key)
 
 
-def test_a_module_of_ones_own_is_read_by_a_probe() -> None:
+def test_probe_reads_custom_module() -> None:
     model = Own()
     trace = areaviz.attend(
         model, torch.randn(1, 6, 12), probes={"layers.*": probe}, labels=list("abcdef")
@@ -204,7 +204,7 @@ def test_what_is_not_a_number_is_refused_and_not_shown_as_no_attention() -> None
         areaviz.attend(layer, (inputs, inputs, inputs))
 
 
-def test_a_query_that_may_see_nothing_is_no_such_case() -> None:
+def test_query_without_visible_items_is_not_counted() -> None:
     inputs, mask = torch.randn(1, 5, 16), torch.zeros(5, 5)
     mask[2] = -torch.inf
     trace = areaviz.attend(

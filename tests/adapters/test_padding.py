@@ -102,7 +102,7 @@ def test_unknown_site_is_refused_with_those_there_are() -> None:
     assert list(seen.maps) == ["class token"]
 
 
-def test_scores_that_are_no_numbers_are_refused() -> None:
+def test_non_numeric_scores_are_refused() -> None:
     model = small.bert("BertForMaskedLM")
     with torch.no_grad():
         model.cls.predictions.bias.fill_(float("nan"))

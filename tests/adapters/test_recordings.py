@@ -61,7 +61,7 @@ def heard(model: Any, inputs: object, **more: Any) -> Trace:
     return areaviz.attend(model, inputs, target=[5, 6], processor=PROCESSOR, area_size=1, **more)
 
 
-def test_a_recording_that_is_cut_is_said(whisper: Any) -> None:
+def test_cut_recording_is_reported(whisper: Any) -> None:
     trace = heard(whisper, sine(3))
     assert trace.details["recording"].startswith("only the first 2 s of 3.0 s are heard")
     assert len(trace.fields["source"]) == 100 and "padding" not in trace.details
@@ -174,7 +174,7 @@ def test_a_recording_too_short_for_one_item_is_refused(family: str, more: Any) -
         areaviz.attend(model, np.zeros(1, np.float32), **more)
 
 
-def test_a_processor_that_fails_is_named(whisper: Any) -> None:
+def test_failing_processor_is_named(whisper: Any) -> None:
     def fail(*given: Any, **named: Any) -> None:
         raise ZeroDivisionError("division by zero")
 

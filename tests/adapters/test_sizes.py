@@ -143,13 +143,13 @@ def on_disk() -> int:
     return sum(tempfile.gettempdir() in line and line.endswith("(deleted)") for line in lines)
 
 
-def test_a_mapped_tensor_is_the_same_and_its_file_has_no_name() -> None:
+def test_mapped_tensor_is_equal_and_file_has_no_name() -> None:
     tensor, before = torch.randn(3, 4, 5).transpose(0, 1), on_disk()
     found = map_to_file(tensor)
     assert torch.equal(found, tensor) and on_disk() == before + 1
 
 
-def test_a_full_disk_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_gives_one_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", "/nowhere")
     with pytest.raises(
         BackendError, match=r"The disk has no room for 0 MiB .* Free some space, or"
@@ -244,7 +244,7 @@ def test_what_is_said_before_a_run_is_what_it_gives(
 UNKNOWN = {"DetrModel"}
 
 
-def test_a_module_of_ones_own_is_refused_by_its_first_layer(
+def test_custom_module_is_refused_at_first_layer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)

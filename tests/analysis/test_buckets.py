@@ -22,7 +22,7 @@ from areaviz.analysis.buckets import (
     list_bucketings,
     read_corpus,
 )
-from areaviz.metrics.translation import translation_scores
+from areaviz.metrics.translation import score_translations
 from areaviz.trace.errors import InputError
 
 REFERENCES = ["der Hund rennt", "der Hund schläft im Haus", "eine Katze", ""]
@@ -39,7 +39,7 @@ def test_examples_of_a_length_are_scored_together() -> None:
     outputs = ["der Hund rennt", "der Hund", "eine Maus", "x"]
     found = bucket_table(table(outputs), BUCKETINGS["length"], "entropy", 1)
     (row,) = found.to_dict("records")
-    scores = translation_scores(outputs[:3], REFERENCES[:3])
+    scores = score_translations(outputs[:3], REFERENCES[:3])
     assert (row["bucket"], row["examples"], row["mean_0"]) == ("1–5", 4, 3.0)
     assert row["corpus_bleu_0"] == scores["bleu"] and row["corpus_chrf_0"] == scores["chrf"]
 
@@ -121,7 +121,7 @@ def test_frequencies_of_a_corpus_sort_words_and_examples() -> None:
     assert by_rarest["bucket"].tolist() == ["0"] and list_bucketings() is BUCKETINGS
 
 
-def test_a_corpus_that_is_no_text_or_too_large_is_refused(
+def test_binary_or_too_large_corpus_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "c").write_bytes(b"a b\n\xff\n")

@@ -50,7 +50,7 @@ def test_clock_that_is_corrected_never_was_steady(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content", [b"", b"{", b"[]", b'{"first": 1, "last": 2}', b'{"first": "2026-03-01"}']
 )
-def test_dates_that_cannot_be_read_begin_again(tmp_path: Path, content: bytes) -> None:
+def test_unreadable_dates_start_again(tmp_path: Path, content: bytes) -> None:
     check_hourly(tmp_path, START, 30)
     (tmp_path / DATES).write_bytes(content)
     assert not is_date_steady(tmp_path, START + 31 * HOUR)

@@ -16,7 +16,7 @@ from areaviz.analysis.answered import (
 from areaviz.analysis.measures import MEASURES, compute_metrics, order_measures
 from areaviz.analysis.output_scores import score_output
 from areaviz.data.examples import Example
-from areaviz.metrics.words import word_runs
+from areaviz.metrics.words import find_word_runs
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.facts import facts_field, question_field
 from areaviz.trace.points import points_field
@@ -78,7 +78,7 @@ def test_alignment_stands_beside_the_diagonal_and_one_map_for_all_words() -> Non
     source = trace.fields[attention.memory]
     weights = np.zeros_like(attention.weights)
     # Every word looks at the first item of the last word.
-    weights[..., word_runs(source)[-1][0]] = 1
+    weights[..., find_word_runs(source)[-1][0]] = 1
     maps = {**trace.maps, "encoder-decoder": replace(attention, weights=weights)}
     links = frozenset({(0, 0), (1, 1)})
     example = Example("1", "A dog", sure=links, possible=links)

@@ -124,14 +124,14 @@ def test_stopped_it_goes_on_where_it_was(tmp_path: Path, processes: int) -> None
 
 
 @pytest.mark.parametrize("processes", sampled([1, 2], 2))
-def test_a_model_that_fails_keeps_the_rows_so_far(tmp_path: Path, processes: int) -> None:
+def test_failing_model_keeps_finished_rows(tmp_path: Path, processes: int) -> None:
     found = dataset(100)
     with opened(tmp_path, found) as file, pytest.raises(BackendError, match="device is gone"):
         analyse_in_processes(found, REQUEST, open_together, file, processes=processes)
     assert file.rows and 77 not in file.rows and RowFile.read(file.path).rows == file.rows
 
 
-def test_a_process_that_is_killed_is_told_and_the_rows_are_kept(tmp_path: Path) -> None:
+def test_killed_process_is_reported_and_rows_are_kept(tmp_path: Path) -> None:
     lines = "".join(f"Sentence number {number}\n" for number in [*range(40), 88]).encode()
     found = read_lines("a.en", {"a.en": lines, "a.de": lines}, ("a.de",))
     with opened(tmp_path, found) as file, pytest.raises(BackendError, match="was killed"):
@@ -139,7 +139,7 @@ def test_a_process_that_is_killed_is_told_and_the_rows_are_kept(tmp_path: Path) 
     assert file.rows and 40 not in file.rows and RowFile.read(file.path).rows == file.rows
 
 
-def test_a_model_that_cannot_be_opened_is_one_sentence(tmp_path: Path) -> None:
+def test_unreadable_model_gives_one_error(tmp_path: Path) -> None:
     found = dataset()
     with (
         opened(tmp_path, found) as file,

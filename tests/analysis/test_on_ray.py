@@ -99,7 +99,7 @@ def test_stopped_and_gone_on_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
     assert len(lines) == 71 and len(again.rows) == 70
 
 
-def test_a_model_that_fails_keeps_the_rows_so_far(tmp_path: Path) -> None:
+def test_failing_model_keeps_finished_rows(tmp_path: Path) -> None:
     found = dataset(90)
     file = opened(tmp_path, found)
     with pytest.raises(BackendError, match="The device is gone; try again."):

@@ -10,7 +10,7 @@ from areaviz.analysis.output_scores import score_output
 from areaviz.analysis.run import hash_outputs, make_rows_from_outputs
 from areaviz.analysis.table import build_table, format_table_as_csv, summarise_table, with_changes
 from areaviz.data.examples import Dataset, Example
-from areaviz.metrics.translation import bleu_and_chrf
+from areaviz.metrics.translation import compute_bleu_and_chrf
 from tests import fakes
 
 REFERENCES = ("Ein kleiner Hund rennt.", "Eine Katze schläft.", "Das ist gut.")
@@ -23,7 +23,7 @@ def test_outputs_are_measured_without_a_model() -> None:
     assert [row.output for row in rows.values()] == list(WRITTEN)
     assert rows[1].measures["bleu"] == pytest.approx(100) and rows[2].measures["length"] == 0
     whole = summarise_table(SET, rows)
-    wanted = bleu_and_chrf(list(WRITTEN), list(REFERENCES))
+    wanted = compute_bleu_and_chrf(list(WRITTEN), list(REFERENCES))
     assert (whole["corpus_bleu"], whole["corpus_chrf"]) == wanted
 
 

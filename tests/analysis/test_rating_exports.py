@@ -13,7 +13,7 @@ from areaviz.analysis.pearmut_export import MAX_RATERS, to_campaign
 from areaviz.analysis.wmt_export import to_wmt
 from areaviz.data.examples import Dataset, Example
 from areaviz.intake.brought import read_set
-from areaviz.intake.pearmut import counted_span
+from areaviz.intake.pearmut import find_counted_span
 from areaviz.notes.error_spans import ErrorSpan, Judgement
 from areaviz.trace.errors import InputError
 from tests.rated_files import lines_of
@@ -124,6 +124,6 @@ def test_to_campaign_refuses_what_pearmut_cannot_show() -> None:
 
 
 def test_counted_span_of_breaks_alone_is_none() -> None:
-    assert counted_span("a\n🐕b", 1, 2) is None
-    assert counted_span("a\n🐕b", 0, 3) == (0, 2)
-    assert counted_span("a\n🐕b", 3, 4) == (3, 3)
+    assert find_counted_span("a\n🐕b", 1, 2) is None
+    assert find_counted_span("a\n🐕b", 0, 3) == (0, 2)
+    assert find_counted_span("a\n🐕b", 3, 4) == (3, 3)

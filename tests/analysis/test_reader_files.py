@@ -140,9 +140,7 @@ def test_reader_beyond_a_share_loses_own_sets_and_is_told(tmp_path: Path, small_
 
 
 @pytest.mark.parametrize("address", ["", "203.0.113.1"])
-def test_eviction_takes_from_whoever_keeps_most(
-    tmp_path: Path, small_room: None, address: str
-) -> None:
+def test_eviction_removes_from_largest_user(tmp_path: Path, small_room: None, address: str) -> None:
     """Check that new cookies at one address count as one reader, who keeps the most."""
     bob = ReaderFiles(tmp_path, BOB, "203.0.113.9")
     theirs = [keep(bob, f"theirs{number}.txt", 1.5) for number in range(2)]
@@ -169,7 +167,7 @@ def test_what_nobody_opened_goes_after_the_operator_s_days(tmp_path: Path) -> No
     assert not list((tmp_path / "readers" / ADA).iterdir())
 
 
-def test_a_disk_that_cannot_be_written_to_is_told(tmp_path: Path) -> None:
+def test_unwritable_disk_is_reported(tmp_path: Path) -> None:
     (tmp_path / "readers").write_text("a file")
     with pytest.raises(BackendError, match="while noting the analysis"):
         ReaderFiles(tmp_path, ADA).note(ENTRY)

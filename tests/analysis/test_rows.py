@@ -35,7 +35,7 @@ def test_rows_come_back_as_they_were(tmp_path: Path) -> None:
         assert there.header == HEADER and there.rows == {0: ROWS[0], 1: ROWS[1]}
 
 
-def test_a_torn_line_is_dropped_and_the_file_goes_on(tmp_path: Path) -> None:
+def test_torn_line_is_dropped(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     RowFile.open(path, HEADER).add(ROWS[0])
     with path.open("ab") as file:
@@ -80,7 +80,7 @@ def test_only_an_open_file_takes_rows(tmp_path: Path) -> None:
             closed.add(ROWS[0])
 
 
-def test_a_place_that_cannot_be_written_to_is_named(tmp_path: Path) -> None:
+def test_unwritable_place_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(BackendError, match="a.jsonl could not be written"):
         RowFile.open(tmp_path / "file" / "a.jsonl", HEADER)
@@ -134,7 +134,7 @@ DAMAGED = [
 
 
 @pytest.mark.parametrize("line", DAMAGED, ids=lambda line: line[:30])
-def test_a_damaged_line_is_told_by_number_and_the_rest_goes_on(tmp_path: Path, line: bytes) -> None:
+def test_damaged_line_is_reported_by_number(tmp_path: Path, line: bytes) -> None:
     path = tmp_path / "a.jsonl"
     with RowFile.open(path, HEADER) as file:
         for index in range(4):
@@ -190,7 +190,7 @@ def test_analyses_of_every_version_are_read(version: int, tmp_path: Path) -> Non
         assert (tmp_path / "a.jsonl").read_bytes() == stored.read_bytes()
 
 
-def test_an_analysis_is_found_where_it_was_and_by_whoever_asks() -> None:
+def test_analysis_link_opens_for_every_user() -> None:
     about = Header("sentences.en", "d" * 64, "char-area", "c" * 64, "beam", 4, 3, 0)
     assert find_rows_path(about).name == "64bb010471d7635cc97b9d10.jsonl", "of version 4"
     assert find_rows_path(replace(about, reader="r" * 64)) == find_rows_path(about)

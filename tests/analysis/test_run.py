@@ -91,7 +91,7 @@ def test_an_example_that_cannot_be_run_is_a_row_with_the_reason(tmp_path: Path) 
     assert not file.rows[1].measures
 
 
-def test_a_backend_that_fails_keeps_the_rows_so_far(tmp_path: Path) -> None:
+def test_failing_backend_keeps_finished_rows(tmp_path: Path) -> None:
     found = dataset()
 
     def failing(request: Request) -> Trace:
@@ -130,7 +130,7 @@ def test_answers_on_their_way_when_the_backend_fails_are_written(tmp_path: Path)
     assert asked.pop("Sentence number 0") == 2 and set(asked.values()) == {1}
 
 
-def test_a_busy_backend_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_busy_backend_is_retried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_module, "RETRY_SECONDS", 0.001)
     found, refused = dataset(), set()
 

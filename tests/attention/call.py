@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from areaviz.attention.area import AreaOptions, area_attention
-from areaviz.attention.masks import item_mask
+from areaviz.attention.masks import combine_masks
 from areaviz.attention.spec import AreaResult, AreaSpec
 from areaviz.trace.areas import AreaGrid
 
@@ -28,7 +28,7 @@ def attend(
 ) -> AreaResult:
     """Compute area attention over a memory of the given shape, or over a sequence by default."""
     grid = AreaGrid(*(memory_shape or (1, key.shape[-2])), *AreaOptions(area_size).extent)
-    mask = item_mask(query, key, attn_mask, key_padding_mask, is_causal)
+    mask = combine_masks(query, key, attn_mask, key_padding_mask, is_causal)
     spec = AreaSpec(grid, query.shape[-1] ** -0.5 if scale is None else scale, mask, **options)
     return area_attention(query, key, value, spec, impl)
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from areaviz.attention.boundary import AreaScores, BoundaryKeys, area_logits
+from areaviz.attention.boundary import AreaScores, BoundaryKeys, compute_area_logits
 from areaviz.attention.features import AreaFeatures
 from areaviz.attention.spec import AreaResult
 from areaviz.trace.areas import AreaGrid
@@ -292,14 +292,14 @@ def test_area_logits_sum_parts_and_adjoint_is_transpose(
         torch.randn(2, n, 3, dtype=torch.float64, requires_grad=True)
         for n in (*[grid.items] * 3, shapes)
     ]
-    logits = area_logits(AreaScores(*parts), grid)
+    logits = compute_area_logits(AreaScores(*parts), grid)
     for index, (top, left, h, w) in enumerate(grid.table().tolist()):
         items = [(top + y) * width + left + x for y in range(h) for x in range(w)]
         kind = list(grid.shapes()).index((h, w))
         mean, first, last, shape = parts
         expected = mean[:, items].mean(1) + first[:, items[0]] + last[:, items[-1]] + shape[:, kind]
         torch.testing.assert_close(logits[:, index], expected)
-    assert torch.autograd.gradcheck(lambda *x: area_logits(AreaScores(*x), grid), parts)
+    assert torch.autograd.gradcheck(lambda *x: compute_area_logits(AreaScores(*x), grid), parts)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.distributions import Normal
 
-from areaviz.attention.hard import Retina, choose_item, exact, reinforce, sample_place
+from areaviz.attention.hard import (
+    Retina,
+    choose_exact_dtype,
+    choose_item,
+    compute_reinforce_loss,
+    sample_place,
+)
 
 REWARDS = torch.tensor([3.0, 2.0])
 
@@ -29,7 +35,7 @@ def arm_gradients(logits: Tensor, baseline: float) -> Tensor:
     gradients = []
     for arm in (0, 1):
         chances = torch.log_softmax(logits, 0)
-        loss = reinforce(
+        loss = compute_reinforce_loss(
             chances[arm].view(1, 1), REWARDS[arm].view(1, 1), torch.full((1, 1), baseline)
         )
         gradients.append(-torch.autograd.grad(loss, logits)[0])
@@ -68,7 +74,7 @@ def test_two_choices_with_dependent_baseline_are_unbiased() -> None:
         logs = torch.log_softmax(logits, 1)
         both = torch.stack([logs[0, first], logs[1, second]]).view(1, 2)
         baseline = torch.stack([torch.tensor(0.7, dtype=torch.float64), later[first]]).view(1, 2)
-        loss = reinforce(both, rewards[first, second].expand(1, 2), baseline)
+        loss = compute_reinforce_loss(both, rewards[first, second].expand(1, 2), baseline)
         expected -= both.sum().exp().detach() * torch.autograd.grad(loss, logits)[0]
     torch.testing.assert_close(expected, exact)
 
@@ -83,7 +89,9 @@ def test_reinforce_sums_choices_and_averages_pictures() -> None:
         / 3
     )
     error = float((reward - baseline).square().sum()) / 12
-    assert reinforce(logs, reward, baseline).item() == pytest.approx(wanted + error, abs=1e-5)
+    assert compute_reinforce_loss(logs, reward, baseline).item() == pytest.approx(
+        wanted + error, abs=1e-5
+    )
 
 
 def test_choices_and_baseline_do_not_train_each_other() -> None:
@@ -92,7 +100,7 @@ def test_choices_and_baseline_do_not_train_each_other() -> None:
         torch.tensor([[0.2, 0.9]], requires_grad=True),
     )
     reward = torch.tensor([[1.0, 0.0]])
-    reinforce(logs, reward, baseline).backward()
+    compute_reinforce_loss(logs, reward, baseline).backward()
     torch.testing.assert_close(logs.grad, baseline.detach() - reward)
     # This is the derivative of the mean of (b - R)^2 over two choices.
     torch.testing.assert_close(baseline.grad, baseline.detach() - reward)
@@ -247,8 +255,12 @@ def test_each_picture_is_read_at_its_own_place() -> None:
 
 
 def test_sums_use_the_best_precision_of_the_device() -> None:
-    assert exact(torch.device("mps")) == torch.float32, "it has no double"
-    assert exact(torch.device("cpu")) == exact(torch.device("cuda")) == torch.float64
+    assert choose_exact_dtype(torch.device("mps")) == torch.float32, "it has no double"
+    assert (
+        choose_exact_dtype(torch.device("cpu"))
+        == choose_exact_dtype(torch.device("cuda"))
+        == torch.float64
+    )
 
 
 def test_small_means_survive_next_to_large_sums() -> None:

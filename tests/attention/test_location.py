@@ -12,8 +12,8 @@ from torch import Tensor
 from areaviz.attention.location import (
     SCORINGS,
     LocationAttention,
-    first_weights,
-    weights_of,
+    compute_weights,
+    make_first_weights,
 )
 from areaviz.trace.interventions import Share
 
@@ -77,23 +77,23 @@ def test_weights_are_softmax_over_readable_items() -> None:
     readable = torch.tensor([[True, True, True, False]])
     total = math.exp(1) + math.exp(2) + math.exp(3)
     wanted = [math.exp(1) / total, math.exp(2) / total, math.exp(3) / total, 0.0]
-    found = weights_of(scores, readable, torch.zeros(1, 4), SHARE)
+    found = compute_weights(scores, readable, torch.zeros(1, 4), SHARE)
     assert found[0].tolist() == pytest.approx(wanted, abs=1e-6)
 
 
 def test_nothing_is_read_without_readable_items() -> None:
     nothing = torch.zeros(1, 3, dtype=torch.bool)
     for share in (SHARE, replace(SHARE, smooth=True), replace(SHARE, window=1)):
-        found = weights_of(torch.randn(1, 3), nothing, torch.zeros(1, 3), share)
+        found = compute_weights(torch.randn(1, 3), nothing, torch.zeros(1, 3), share)
         assert torch.equal(found, torch.zeros(1, 3))
 
 
 def test_sharpening_raises_and_smoothing_lowers_the_peak() -> None:
     scores = torch.tensor([[3.0, 1.0, 2.5, -1.0]])
     readable, before = torch.ones(1, 4, dtype=torch.bool), torch.zeros(1, 4)
-    plain = weights_of(scores, readable, before, SHARE)
-    sharp = weights_of(scores, readable, before, replace(SHARE, factor=2.0))
-    smooth = weights_of(scores, readable, before, replace(SHARE, smooth=True))
+    plain = compute_weights(scores, readable, before, SHARE)
+    sharp = compute_weights(scores, readable, before, replace(SHARE, factor=2.0))
+    smooth = compute_weights(scores, readable, before, replace(SHARE, smooth=True))
     assert sharp.max() > plain.max() > smooth.max()
     raised = [1 / (1 + math.exp(-score)) for score in scores[0].tolist()]
     assert smooth[0].tolist() == pytest.approx([one / sum(raised) for one in raised], abs=1e-6)
@@ -102,7 +102,7 @@ def test_sharpening_raises_and_smoothing_lowers_the_peak() -> None:
 def test_window_surrounds_median_of_previous_weights() -> None:
     before = torch.tensor([[0.0, 0.1, 0.2, 0.6, 0.1, 0.0, 0.0]])
     readable = torch.ones(1, 7, dtype=torch.bool)
-    found = weights_of(torch.zeros(1, 7), readable, before, replace(SHARE, window=2))
+    found = compute_weights(torch.zeros(1, 7), readable, before, replace(SHARE, window=2))
     assert (found[0] > 0).tolist() == [False, True, True, True, True, True, False]
     assert found.sum() == pytest.approx(1.0)
 
@@ -110,10 +110,10 @@ def test_window_surrounds_median_of_previous_weights() -> None:
 def test_window_of_padding_alone_is_ignored() -> None:
     before = torch.tensor([[0.0, 0.0, 0.0, 0.0, 1.0]])
     readable = torch.tensor([[True, True, False, False, False]])
-    found = weights_of(torch.zeros(1, 5), readable, before, replace(SHARE, window=1))
+    found = compute_weights(torch.zeros(1, 5), readable, before, replace(SHARE, window=1))
     assert found[0].tolist() == [0.5, 0.5, 0.0, 0.0, 0.0]
 
 
 def test_first_weights_are_on_first_readable_item() -> None:
     readable = torch.tensor([[True, True, False], [False, True, True], [False, False, False]])
-    assert first_weights(readable).tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 0]]
+    assert make_first_weights(readable).tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 0]]

@@ -14,8 +14,8 @@ from torch import Tensor
 from areaviz.attention.area import area_attention
 from areaviz.attention.boundary import BoundaryKeys
 from areaviz.attention.features import AreaFeatures
-from areaviz.attention.logits import has_parts, logits_of
-from areaviz.attention.masks import item_mask
+from areaviz.attention.logits import compute_logit_terms, has_parts
+from areaviz.attention.masks import combine_masks
 from areaviz.attention.spec import AreaSpec, KeyModule
 from areaviz.trace.areas import Area, AreaGrid, FloatArray
 from areaviz.trace.logits import Logits
@@ -70,9 +70,12 @@ def test_parts_add_up_to_logit_of_the_weight(grid: AreaGrid, form: str, masked: 
     bias = torch.randn(HEADS, shapes) if form in ("size bias", "both") else None
     padding = torch.tensor([[False] * 4 + [True] * 2]) if masked == "padding" else None
     mode = "mean" if keys is None else "boundary"
-    mask = item_mask(query, key, None, padding, masked == "causal")
+    mask = combine_masks(query, key, None, padding, masked == "causal")
     spec = AreaSpec(grid, WIDTH**-0.5, mask, mode, keys, size_bias=bias, need_weights=True)
-    found, weights = logits_of(query, key, spec), area_attention(query, key, key, spec).weights
+    found, weights = (
+        compute_logit_terms(query, key, spec),
+        area_attention(query, key, key, spec).weights,
+    )
     assert weights is not None
     assert (found.start is None) == (keys is None) and (found.size is None) == (bias is None)
     for head in range(HEADS):
@@ -125,10 +128,10 @@ def test_parts_are_more_exact_than_single_precision_weights(form: str, largest: 
     width, grid = 32, AreaGrid(8, 8, 3, 3)
     query, key = torch.randn(1, HEADS, QUERIES, width), torch.randn(1, HEADS, grid.items, width)
     keys = BoundaryKeys(width, (3, 3)) if form == "boundary" else None
-    mask = item_mask(query, key, None, None, False)
+    mask = combine_masks(query, key, None, None, False)
     spec = AreaSpec(grid, width**-0.5, mask, form, keys, need_weights=True)
-    query *= largest / np.abs(totals(logits_of(query, key, spec))).max()
-    parts_HQR = totals(logits_of(query, key, spec))
+    query *= largest / np.abs(totals(compute_logit_terms(query, key, spec))).max()
+    parts_HQR = totals(compute_logit_terms(query, key, spec))
     single_HQR = log_weights(query, key, spec)
     exact = replace(spec, features=None if keys is None else deepcopy(keys).double())
     exact_HQR = log_weights(query.double(), key.double(), exact)

@@ -10,8 +10,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from areaviz.attention.features import AreaFeatures, area_std
-from areaviz.attention.pooling import area_pool, box_moments, pooled_ending
+from areaviz.attention.features import AreaFeatures, compute_area_std
+from areaviz.attention.pooling import box_moments, pool_areas, pool_ending_areas
 from areaviz.trace.areas import Area, AreaGrid
 from benchmarks.summed_table import table_sums
 from tests import reference
@@ -29,7 +29,7 @@ TWICE = {
 
 @pytest.mark.parametrize("mode", TWICE)
 def test_five_items_with_areas_up_to_three(mode: str) -> None:
-    assert area_pool(SEQUENCE[None], AreaGrid(1, 5, 1, 3), mode)[0].tolist() == TWICE[mode]
+    assert pool_areas(SEQUENCE[None], AreaGrid(1, 5, 1, 3), mode)[0].tolist() == TWICE[mode]
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -41,9 +41,9 @@ def test_incremental_areas_equal_whole_pooling_bit_for_bit(
     items = torch.randn(2, 20, 4, generator=torch.Generator().manual_seed(1), dtype=dtype) * 1000
     ending = items[:, :0]
     for last in range(20):
-        ending = pooled_ending(ending, items[:, last : last + 1], mode, most)
+        ending = pool_ending_areas(ending, items[:, last : last + 1], mode, most)
         grid = AreaGrid(1, last + 1, 1, min(most, last + 1))
-        whole = area_pool(items[:, : last + 1], grid, mode)
+        whole = pool_areas(items[:, : last + 1], grid, mode)
         at_end = [
             grid.index(Area(0, last + 1 - width, 1, width))
             for width in range(1, grid.max_width + 1)
@@ -55,19 +55,19 @@ def test_growing_sums_stay_exact_in_half_precision() -> None:
     items = torch.full((1, 12, 1), 0.1, dtype=torch.float16)
     ending = items[:, :0]
     for last in range(12):
-        ending = pooled_ending(ending, items[:, last : last + 1], "sum", 12)
+        ending = pool_ending_areas(ending, items[:, last : last + 1], "sum", 12)
     assert torch.equal(
-        ending.to(items.dtype)[0, -1], area_pool(items, AreaGrid(1, 12, 1, 12), "sum")[0, -1]
+        ending.to(items.dtype)[0, -1], pool_areas(items, AreaGrid(1, 12, 1, 12), "sum")[0, -1]
     )
 
 
 def test_standard_deviations_of_five_items() -> None:
-    found = area_std(SEQUENCE[None], AreaGrid(1, 5, 1, 3))[0]
+    found = compute_area_std(SEQUENCE[None], AreaGrid(1, 5, 1, 3))[0]
     expected = torch.tensor([0.0] * 5 + [1.0] * 4 + [1.632993] * 3)[:, None].expand(-1, 2)
     torch.testing.assert_close(found, expected, atol=1e-6, rtol=1e-6)
 
 
-@pytest.mark.parametrize("pool", [lambda x, grid: area_pool(x, grid, "sum"), table_sums])
+@pytest.mark.parametrize("pool", [lambda x, grid: pool_areas(x, grid, "sum"), table_sums])
 def test_sums_of_a_grid_of_two_by_three(
     pool: Callable[[torch.Tensor, AreaGrid], torch.Tensor],
 ) -> None:
@@ -90,9 +90,9 @@ def test_every_pool_equals_slow_loops(height: int, width: int, data: st.DataObje
     }
     for mode, pool in pools.items():
         expected = torch.stack([pool(x[:, items], 1) for items in memory], 1)
-        torch.testing.assert_close(area_pool(x, grid, mode), expected)
+        torch.testing.assert_close(pool_areas(x, grid, mode), expected)
     means, variances = box_moments(x, grid)
-    torch.testing.assert_close(means, area_pool(x, grid, "mean"))
+    torch.testing.assert_close(means, pool_areas(x, grid, "mean"))
     for r, items in enumerate(memory):
         np.testing.assert_allclose(variances[:, r], x[:, items].numpy().var(1), atol=1e-12)
 
@@ -108,7 +108,7 @@ def test_constant_memory_has_exactly_zero_spread() -> None:
 
 def test_zero_spread_has_a_finite_gradient() -> None:
     x = torch.ones(1, 6, 2, requires_grad=True)
-    area_std(x, AreaGrid(1, 6, 1, 3)).sum().backward()
+    compute_area_std(x, AreaGrid(1, 6, 1, 3)).sum().backward()
     assert x.grad is not None and x.grad.isfinite().all()
 
 

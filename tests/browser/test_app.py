@@ -84,7 +84,7 @@ def test_a_click_locks_and_a_head_can_be_chosen(translated: Locator) -> None:
 
 
 @pytest.mark.long
-def test_an_answer_draws_no_field_of_the_form_anew(translated: Locator) -> None:
+def test_answer_does_not_redraw_form_fields(translated: Locator) -> None:
     """Check that fields are not redrawn, because a redrawn field loses typed text."""
     page = translated.page
     box = page.get_by_label("English text")

@@ -23,7 +23,7 @@ def address(app: App, marian_folder: Path, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.mark.long
-def test_a_text_is_edited_and_translated_anew(address: str, page: Page) -> None:
+def test_edited_text_is_translated_again(address: str, page: Page) -> None:
     page.goto(f"{address}/translate?{urlencode(ASKED)}")
     ribbon = page.locator(".ribbon[data-ready]")
     expect(ribbon).to_have_count(1)
@@ -48,9 +48,7 @@ def test_two_models_stand_beside_each_other(address: str, page: Page) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("width", [1280, 800])
-def test_a_word_is_banned_and_the_sentence_written_anew(
-    address: str, page: Page, width: int
-) -> None:
+def test_banned_word_changes_the_written_sentence(address: str, page: Page, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     locked = {**ASKED, "side": "memory", "items": "2"}
     page.goto(f"{address}/translate?{urlencode(locked)}")

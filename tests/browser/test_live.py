@@ -15,7 +15,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 from areaviz.cards.card import read_card
-from areaviz.data.picture_samples import sample
+from areaviz.data.picture_samples import get_sample
 from areaviz.data.places import CHECKPOINTS
 from areaviz.models import MODELS
 from areaviz.models.base import Model
@@ -197,7 +197,7 @@ def test_weighed_and_hidden_items_change_the_output_as_in_python(
 
 @pytest.mark.long
 def test_a_captioner_describes_samples_and_files(page: Page, tmp_path: Path) -> None:
-    name, shown = "scene-captions-boundary", [sample("scene-34"), sample("scene-9")]
+    name, shown = "scene-captions-boundary", [get_sample("scene-34"), get_sample("scene-9")]
     card = read_card(CHECKPOINTS / name / "card.json")
     model = MODELS[card.family].load(CHECKPOINTS / name, card, torch.device("cpu"))
     requests = [Request(name, "", "beam", picture=picture) for picture in shown]

@@ -132,7 +132,7 @@ def test_a_note_being_written_stays(start: Start, page: Page) -> None:
 
 
 @pytest.mark.long
-def test_files_that_went_with_the_app_are_told(start: Start, page: Page) -> None:
+def test_files_lost_with_the_app_are_reported(start: Start, page: Page) -> None:
     app, file = start(), io.BytesIO()
     Image.new("RGB", (40, 30), "red").save(file, "PNG")
     page.goto(f"{app.url}/caption")

@@ -232,7 +232,7 @@ def test_shift_click_averages_several(ribbons: tuple[Locator, Locator]) -> None:
 
 
 @pytest.mark.long
-def test_head_chips_switch_at_once_and_are_told(ribbons: tuple[Locator, Locator]) -> None:
+def test_head_chips_switch_at_once_and_are_announced(ribbons: tuple[Locator, Locator]) -> None:
     _, area = ribbons
     page = area.page
     point(area, "query", 4)

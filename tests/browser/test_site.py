@@ -17,8 +17,8 @@ from areaviz.data.places import CHECKPOINTS, HOME, OPENINGS
 from areaviz.lessons.boundary import WORDS
 from areaviz.publish.live_model import FAMILIES
 from areaviz.site.frame import Site
-from areaviz.site.gallery import stored_traces
-from areaviz.site.pages import LARGEST, PAGES, files_in, make_site
+from areaviz.site.gallery import list_stored_traces
+from areaviz.site.pages import LARGEST, PAGES, iterate_files, make_site
 from areaviz.texts.catalogue import PSEUDO
 from areaviz.ui.tour.steps import STORY
 from tests.browser.test_languages import CLIPPED, SHOWN, data_words
@@ -133,11 +133,11 @@ def test_the_address_a_link_and_the_browser_choose_the_language(chromium: Any, s
 
 
 def test_no_text_of_a_translated_page_stays_english(page: Page, tmp_path: Path) -> None:
-    traces = stored_traces(HOME, OPENINGS)
+    traces = list_stored_traces(HOME, OPENINGS)
     none: dict[str, Any] = {}
     site = Site(none, (), traces, PAGES, str, CHECKPOINTS, language=PSEUDO)
     known = data_words() | SITE_DATA | set(re.findall(r"\w+", f"{STORY.text} {WORDS}"))
-    for path, text in files_in(site):
+    for path, text in iterate_files(site):
         file = tmp_path / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, "utf-8")

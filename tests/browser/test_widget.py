@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 import areaviz
-from areaviz.publish.content import plain_focus
+from areaviz.publish.content import format_focus
 from areaviz.publish.widget import AttentionWidget
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -127,7 +127,7 @@ def test_a_focus_of_python_is_shown(page: Page, show: Show) -> None:
     widget = show(fakes.trace(), FOCUS)
     shown(page)
     widget.focus = Focus("encoder self", 0, items=(3,))
-    told = plain_focus(widget.focus)
+    told = format_focus(widget.focus)
     page.evaluate("focus => { model.set('focus', focus); model.tell('change:focus'); }", told)
     expect(page.locator('[data-shown="encoder self, layer 1"]')).to_have_count(1)
     expect(page.locator(".ribbon #query-3")).to_have_attribute("aria-selected", "true")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from areaviz.cards.best_tables import alignment_lines, pointing_lines
+from areaviz.cards.best_tables import format_alignment_table, format_pointing_table
 from areaviz.cards.card import Opening
 from areaviz.trace.best import BestAlignment
 from tests.pages import folder
@@ -23,7 +23,7 @@ def test_errors_of_translators_stand_beside_their_baselines() -> None:
         "best alignment": {**FIGURES, "best_position": 0.6},
     }
     card = replace(folder.card("a", "area"), opening=opened(BEST), attention=attention)
-    rows = list(alignment_lines([card, folder.card("b", "area")]))[2:]
+    rows = list(format_alignment_table([card, folder.card("b", "area")]))[2:]
     heads = "1.2 (at the next step) and 4.1"
     assert rows == [
         f"| `a` | {heads} | 20.0 | 25.0 (20.0 to 30.0) | 30.0 | 90.0 | 60.0 |",
@@ -37,6 +37,6 @@ def test_right_words_stand_beside_their_baselines() -> None:
     found |= {"hit": 0.2, "best_hit_position": 0.1, "best_hit_diagonal": 0.8}
     attention = {"encoder-decoder, test": found}
     card = replace(folder.card("a", "area"), opening=opened(BEST), attention=attention)
-    rows = list(pointing_lines([card, replace(card, opening={})]))[2:]
+    rows = list(format_pointing_table([card, replace(card, opening={})]))[2:]
     heads = "1.2 (at the next step) and 4.1"
     assert rows == [f"| `a` | {heads} | 80.0 | 25.0 (20.0 to 30.0) | 20.0 | 90.0 | 10.0 | 80.0 |"]

@@ -5,7 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from areaviz.cards.card import Card
-from areaviz.cards.finding_tables import letter_lines, photo_lines, scene_lines, span_lines
+from areaviz.cards.finding_tables import (
+    format_character_table,
+    format_photo_table,
+    format_scene_table,
+    format_span_table,
+)
 from tests.pages import folder
 
 AREA = folder.card("a", "area")
@@ -37,25 +42,30 @@ def test_captioners_of_one_kind_of_pictures_stand_beside_their_baselines() -> No
     cells = {key: value for key, value in LOOKS.items() if key.startswith("pointing")}
     regular = replace(captioner("photos"), attention={"encoder-decoder, test": cells})
     cards = [told, regular, captioner("scenes")]
-    assert list(photo_lines(cards))[2:] == [
+    assert list(format_photo_table(cards))[2:] == [
         "| `a`, told | 0.493 | 50.0 % | 20.0 % | 40.0 % | 30.0 % | 75.0 % | 90.0 % | 60.0 %"
         " | 25.0 % | 45.0 % |",
         "| `a` | 0.493 | 50.0 % | 20.0 % | 40.0 % | 30.0 % | – | – | – | – | – |",
     ]
-    (row,) = list(scene_lines(cards))[2:]
+    (row,) = list(format_scene_table(cards))[2:]
     assert row.startswith("| `a` | 98.1 % | – | 50.0 % |")
 
 
 def test_models_that_were_not_measured_have_no_row() -> None:
     blank = replace(captioner("photos"), attention={})
-    for lines in (photo_lines, scene_lines, span_lines, letter_lines):
+    for lines in (
+        format_photo_table,
+        format_scene_table,
+        format_span_table,
+        format_character_table,
+    ):
         assert len(list(lines([blank]))) == 2
 
 
 def test_areas_that_hold_the_linked_word_stand_beside_areas_elsewhere() -> None:
     found = {"span": 0.8, "span_diagonal": 0.7, "layer": 1, "head": 2, "spans": 1268.0}
     card = replace(AREA, attention={"linked words": found})
-    (row,) = list(span_lines([card]))[2:]
+    (row,) = list(format_span_table([card]))[2:]
     assert row == "| `a` | 2.3 | 1,268 | 80.0 % | – | 70.0 % | – | – | – | – | – |"
 
 
@@ -68,7 +78,7 @@ def test_spans_of_letters_have_their_share_before_training_in_brackets() -> None
     }
     figures = {name: {"bleu": 30.0} for name in ("val", "test_2016_flickr", "test_2017_flickr")}
     card = replace(AREA, level="character", figures=figures, attention=attention)
-    (row,) = list(letter_lines([card]))[2:]
+    (row,) = list(format_character_table([card]))[2:]
     assert row == (
         "| `a` | 30.0 | 30.0 | 30.0 | 40.0 % | 88.0 % | 47.5 % | 60.0 % (90.0 %) | 0.8 | – | – |"
     )

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from areaviz.cards.former_models import FORMER_MODELS, FormerModel, replaced_sentences, successor_of
+from areaviz.cards.former_models import (
+    FORMER_MODELS,
+    FormerModel,
+    describe_replacements,
+    find_successor,
+)
 from areaviz.cards.gates import judge_targets
 from areaviz.data.places import CHECKPOINTS
 from tests.pages import folder
@@ -18,16 +23,16 @@ def test_former_models_are_gone_and_their_successors_are_shipped() -> None:
 
 def test_successor_of_keeps_every_other_name() -> None:
     name, former = next(iter(FORMER_MODELS.items()))
-    assert successor_of(name, [former.successor]) == former.successor
-    assert successor_of(name, [name, former.successor]) == name
+    assert find_successor(name, [former.successor]) == former.successor
+    assert find_successor(name, [name, former.successor]) == name
     # Without the successor, the error names the model that was asked for.
-    assert successor_of(name, []) == name
-    assert successor_of("my-model", [former.successor]) == "my-model"
+    assert find_successor(name, []) == name
+    assert find_successor("my-model", [former.successor]) == "my-model"
 
 
 def test_every_replaced_model_is_named_once_with_its_successor() -> None:
     name, former = next(iter(FORMER_MODELS.items()))
-    (sentence,) = replaced_sentences([name, "my-model"], [former.successor, "my-model"])
+    (sentence,) = describe_replacements([name, "my-model"], [former.successor, "my-model"])
     assert f"The model {name} is no longer included" in sentence and former.successor in sentence
 
 

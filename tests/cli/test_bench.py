@@ -55,7 +55,7 @@ def test_it_runs_in_the_repository_by_the_same_python(
     assert told == [[sys.executable, "-m", "benchmarks.speed"], clone]
 
 
-def test_a_name_that_is_none_is_told(clone: Path) -> None:
+def test_invalid_name_is_reported(clone: Path) -> None:
     with pytest.raises(InputError, match='Benchmark "report" does not exist. Choose one of speed.'):
         bench_module.bench("report")
 

@@ -73,7 +73,7 @@ def test_an_unknown_corpus_is_refused_with_the_known_ones() -> None:
 @pytest.mark.parametrize(
     "error", [BackendError("Could not reach it."), FileNotFoundError("x is missing.")]
 )
-def test_failures_are_one_sentence(
+def test_failures_give_one_error(
     error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(*_: object, **__: object) -> list[Path]:
@@ -86,7 +86,7 @@ def test_failures_are_one_sentence(
     assert capsys.readouterr().err == f"areaviz: {error}\n"
 
 
-def test_a_missing_package_is_said_with_what_brings_it(
+def test_missing_package_error_names_the_extra(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def without_torch(chosen: str | None) -> None:

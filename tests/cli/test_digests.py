@@ -28,7 +28,7 @@ def test_missing_ones_are_written_and_right_ones_left(
     assert (folder / "card.json").read_bytes() == written
 
 
-def test_a_changed_file_is_told_and_its_digest_stays_until_it_is_renewed(tmp_path: Path) -> None:
+def test_changed_file_is_reported_until_digest_is_renewed(tmp_path: Path) -> None:
     folders = [checkpoint(tmp_path, name) for name in ("one", "two")]
     digests(tmp_path)
     for folder in folders:

@@ -109,7 +109,7 @@ def test_examples_with_too_few_items_are_left_out_aloud(tmp_path: Path) -> None:
     assert code != 0 and "None of the 4 inputs has more than 900 items" in said
 
 
-def test_figures_are_beside_chance() -> None:
+def test_figures_include_chance() -> None:
     lines = as_lines(Faithfulness(0.5, 0.1, (0.1, 0.3), (0.4, 0.4), 0.9, 7), 2)
     assert lines == [
         "examples: 2, output items: 7, mean probability: 0.900",

@@ -11,7 +11,7 @@ import pytest
 from areaviz.cards.card import Card, write_card
 from areaviz.cards.finding_tables import FINDING_TABLES
 from areaviz.cards.published import AREA_ATTENTION
-from areaviz.cards.result_tables import read_cards, result_lines, summary_lines
+from areaviz.cards.result_tables import format_results, format_summary, read_cards
 from areaviz.cards.tasks import TASKS
 from areaviz.cli.figures import (
     MARK,
@@ -56,7 +56,7 @@ def card(
 
 
 def text_of(*cards: Card) -> str:
-    return "\n".join(result_lines(cards))
+    return "\n".join(format_results(cards))
 
 
 def save(folder: Path, shown: Card) -> None:
@@ -74,13 +74,13 @@ def test_summary_has_the_opening_model_and_its_regular_twin() -> None:
     opening = replace(opening, figures={HEADLINE: {"bleu": 38.875}})
     twin = card("token", "regular", size="", bleu=37.386)
     assert opening.pair == twin.pair
-    *_, row = summary_lines([twin, opening, card(bleu=50.0)])
+    *_, row = format_summary([twin, opening, card(bleu=50.0)])
     assert row == "| Translation | `token-boundary`: Areas | BLEU | 38.88 | 37.39 |"
 
 
 def test_summary_has_all_models_of_a_task_without_an_opening() -> None:
     points = [replace(card(), task="points", name=name, figures={}) for name in ("hull", "tour")]
-    rows = summary_lines(points)[2:]
+    rows = format_summary(points)[2:]
     assert rows == [
         f"| Hulls and tours | `{name}`: A model | Right | – | – |" for name in ("hull", "tour")
     ]
@@ -220,7 +220,7 @@ def test_the_findings_are_up_to_date() -> None:
 
 def test_readme_and_results_are_up_to_date() -> None:
     cards = read_cards(CHECKPOINTS)
-    for path, lines in ((README, summary_lines(cards)), (RESULTS, result_lines(cards))):
+    for path, lines in ((README, format_summary(cards)), (RESULTS, format_results(cards))):
         text = path.read_text(encoding="utf-8")
         assert replace_marked(text, MARK, lines) == text, "Run: make figures"
 

@@ -146,7 +146,7 @@ def test_forget_notes_the_date_for_later_runs(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("days", ["-1", "0", "soon", "nan", "inf", "1e9"])
-def test_days_that_are_none_are_told(monkeypatch: pytest.MonkeyPatch, days: str) -> None:
+def test_invalid_days_are_reported(monkeypatch: pytest.MonkeyPatch, days: str) -> None:
     monkeypatch.setenv(DAYS, days)
     with pytest.raises(InputError, match="must be a number of days"):
         keep_days()

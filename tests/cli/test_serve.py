@@ -52,19 +52,19 @@ def serve(*arguments: str) -> None:
             raise
 
 
-def test_the_app_starts_where_its_configuration_lies(started: Started, tmp_path: Path) -> None:
+def test_app_starts_in_folder_of_its_configuration(started: Started, tmp_path: Path) -> None:
     serve("--port", "8600")
     assert started == [(AppPlace("127.0.0.1", 8600), tmp_path)]
     assert started[0][0].known_as == ALLOWED
 
 
 @pytest.mark.parametrize("port", ["0", "65536", "http"])
-def test_a_port_that_is_none_is_refused(port: str, started: Started) -> None:
+def test_invalid_port_is_refused(port: str, started: Started) -> None:
     assert CliRunner().invoke(build("serve"), ["serve", "--port", port]).exit_code == 2
     assert started == []
 
 
-def test_without_the_app_it_says_where_to_find_it(
+def test_serve_without_app_names_the_extra(
     started: Started, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "app.py").unlink()
@@ -86,7 +86,7 @@ def test_without_the_app_it_says_where_to_find_it(
         ("AREAVIZ_KEEP_DAYS", "soon", "must be a number of days"),
     ],
 )
-def test_wrong_setting_is_refused_at_the_start(
+def test_invalid_setting_is_refused_at_start(
     name: str,
     value: str,
     said: str,
@@ -104,7 +104,7 @@ def test_wrong_setting_is_refused_at_the_start(
     assert said in shown
 
 
-def test_right_settings_are_taken(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_valid_settings_are_accepted(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AREAVIZ_LIMIT_UPLOADS_AT_ONCE", "2")
     monkeypatch.setenv("AREAVIZ_MEMORY_MIB", "64")
     monkeypatch.setenv("AREAVIZ_KEEP_DAYS", "30")
@@ -115,7 +115,7 @@ def test_right_settings_are_taken(started: Started, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     "host", ["0.0.0.0", "::", "192.168.1.7", "10.0.0.1", "areaviz.example", ""]
 )
-def test_beyond_this_machine_it_wants_a_token(
+def test_serve_beyond_loopback_requires_token(
     host: str, started: Started, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit, match="1"):
@@ -125,12 +125,12 @@ def test_beyond_this_machine_it_wants_a_token(
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "::1", "localhost"])
-def test_on_loopback_it_wants_none(host: str, started: Started) -> None:
+def test_serve_on_loopback_requires_no_token(host: str, started: Started) -> None:
     serve("--host", host)
     assert len(started) == 1
 
 
-def test_the_app_gets_the_token_and_its_names_alone(started: Started, token_file: Path) -> None:
+def test_app_gets_only_token_and_host_names(started: Started, token_file: Path) -> None:
     serve("--host", "0.0.0.0", "--allow-host", "Areaviz.example.", "--token-file", str(token_file))
     place, token = started[0][0], read_token(token_file)
     assert place.token == token and token not in repr(place)
@@ -138,7 +138,9 @@ def test_the_app_gets_the_token_and_its_names_alone(started: Started, token_file
 
 
 @pytest.mark.parametrize("host", ["192.168.1.7", "fe80::1"])
-def test_an_address_of_its_own_is_its_name(host: str, started: Started, token_file: Path) -> None:
+def test_listening_address_is_an_allowed_name(
+    host: str, started: Started, token_file: Path
+) -> None:
     serve("--host", host, "--token-file", str(token_file))
     assert started[0][0].known_as == {*ALLOWED, host}
 
@@ -146,7 +148,7 @@ def test_an_address_of_its_own_is_its_name(host: str, started: Started, token_fi
 @pytest.mark.parametrize(
     "name", ["https://areaviz.example", "areaviz.example:8501", "", "a b", "*"]
 )
-def test_a_name_that_is_none_is_refused(
+def test_invalid_name_is_refused(
     name: str, started: Started, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit, match="1"):
@@ -154,7 +156,9 @@ def test_a_name_that_is_none_is_refused(
     assert started == [] and "is not a host name" in capsys.readouterr().err
 
 
-def test_proxies_and_frames_are_named(started: Started, capsys: pytest.CaptureFixture[str]) -> None:
+def test_app_gets_proxies_and_frame_hosts(
+    started: Started, capsys: pytest.CaptureFixture[str]
+) -> None:
     serve(
         "--proxy",
         "10.0.0.1",
@@ -176,7 +180,7 @@ def test_proxies_and_frames_are_named(started: Started, capsys: pytest.CaptureFi
     assert len(started) == 1 and "https://NAME" in capsys.readouterr().err
 
 
-def test_every_address_needs_names_to_be_reached_by(
+def test_listening_on_all_addresses_requires_host_names(
     started: Started, token_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit, match="1"):
@@ -184,7 +188,7 @@ def test_every_address_needs_names_to_be_reached_by(
     assert started == [] and "--allow-host NAME" in capsys.readouterr().err
 
 
-def test_a_token_file_that_holds_none_is_refused(
+def test_token_file_without_token_is_refused(
     started: Started, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "short").write_text("secret\n")
@@ -194,13 +198,13 @@ def test_a_token_file_that_holds_none_is_refused(
     assert started == [] and "areaviz serve token FILE" in capsys.readouterr().err
 
 
-def test_models_are_served_with_a_token_only(capsys: pytest.CaptureFixture[str]) -> None:
+def test_serve_models_requires_token(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="1"):
         serve("models")
     assert "requires an access token, even on this machine" in capsys.readouterr().err
 
 
-def test_options_of_the_server_of_models_arrive(
+def test_serve_models_passes_its_options(
     monkeypatch: pytest.MonkeyPatch, token_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked: list[tuple[str, Scale, Place]] = []
@@ -227,7 +231,7 @@ def test_options_of_the_server_of_models_arrive(
     assert "AREAVIZ_BACKEND=http://somewhere" in capsys.readouterr().out
 
 
-def test_a_file_to_show_is_named_to_the_app(
+def test_serve_passes_trace_file_to_app(
     started: Started,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -75,7 +75,7 @@ def test_a_picture_is_a_file_or_a_sample(asked: list[Request], tmp_path: Path) -
     assert sample is not None and sample.name == "scene-34"
 
 
-def test_a_picture_that_is_none_is_told(asked: list[Request], tmp_path: Path) -> None:
+def test_invalid_picture_is_reported(asked: list[Request], tmp_path: Path) -> None:
     with pytest.raises(
         InputError,
         match='The picture "nothing.png" does not exist. Give a file, or a sample: scene-',

@@ -8,13 +8,13 @@ from areaviz.data.answer_samples import (
     APART,
     SETS,
     STORIES,
-    linear,
-    points,
-    sentences_with_trees,
-    stories,
+    linearise_tree,
+    make_point_sets,
+    make_sentences_with_trees,
+    make_stories,
 )
 from areaviz.data.examples import Example
-from areaviz.data.treebank import apart
+from areaviz.data.treebank import separate_punctuation
 from areaviz.trace.facts import facts_field
 from areaviz.trace.points import points_of
 from areaviz.trace.tree import read_tree
@@ -38,7 +38,7 @@ def answer_of(example: Example) -> tuple[str, set[int]]:
 
 
 def test_stories_have_answers_and_supporting_facts() -> None:
-    found = stories().examples
+    found = make_stories().examples
     assert len(found) == STORIES
     for example in found:
         assert answer_of(example) == (example.references[0], set(example.facts))
@@ -46,19 +46,19 @@ def test_stories_have_answers_and_supporting_facts() -> None:
 
 
 def test_trees_are_complete_and_match_their_words() -> None:
-    for example in sentences_with_trees().examples:
+    for example in make_sentences_with_trees().examples:
         assert read_tree(example.references[0].split()).is_of(len(example.text.split()))
-        assert apart(example.text) == example.text, "marks stand alone"
+        assert separate_punctuation(example.text) == example.text, "marks stand alone"
 
 
 def test_bracketed_sentence_becomes_a_row() -> None:
-    words, tree = linear("(S (NP He) (VP slept) .)")
+    words, tree = linearise_tree("(S (NP He) (VP slept) .)")
     assert words == ["He", "slept", "."]
     assert tree == "(S (NP XX )NP (VP XX )VP XX )S"
 
 
 def test_points_are_distinguishable() -> None:
-    found = [points_of(example.text) for example in points().examples]
+    found = [points_of(example.text) for example in make_point_sets().examples]
     assert len(found) == SETS and {len(one) for one in found} == set(range(5, 11))
     for points_N2 in found:
         for number, point in enumerate(points_N2):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.data.babi import Question, read_questions, words_of
+from areaviz.data.babi import Question, read_questions, split_sentence
 from tests.stories import write_corpus
 
 STORY = """1 Ann walked to the barn.
@@ -44,4 +44,4 @@ def test_missing_corpus_is_named(tmp_path: Path) -> None:
 
 
 def test_words_are_lower_case_without_punctuation() -> None:
-    assert words_of("Where's Ann, then?") == ("where's", "ann", "then")
+    assert split_sentence("Where's Ann, then?") == ("where's", "ann", "then")

@@ -17,9 +17,9 @@ import pytest
 from PIL import Image
 
 from areaviz.data import clip_files
-from areaviz.data.clip_files import FORMATS, decode_clip, gif
+from areaviz.data.clip_files import FORMATS, decode_clip, encode_gif
 from areaviz.data.clip_samples import clip_sample
-from areaviz.data.clips import chosen_frames
+from areaviz.data.clips import choose_frames
 from areaviz.trace.clip import Clip
 from areaviz.trace.errors import InputError
 from tests import fakes
@@ -103,7 +103,7 @@ def test_excess_frames_are_thinned_with_a_note() -> None:
     whole = [np.asarray(image.resize((128, 1))) for image in steps(64, 4, 400)]
     # The bar is where it is in the chosen frames.
     found = decoded.clip.pixels[:, 0, :, 0].argmax(1)
-    wanted = np.array([whole[number][0, :, 0].argmax() for number in chosen_frames(64, 32)])
+    wanted = np.array([whole[number][0, :, 0].argmax() for number in choose_frames(64, 32)])
     assert np.abs(found - wanted).max() <= 2 and found[-1] > 100
     assert decode_clip(animation(steps(32, 4, 400))).notes == ()
 
@@ -169,7 +169,7 @@ def test_too_large_frame_is_refused_before_decoding(
     def small(_: Image.Image) -> Pixels:
         raise AssertionError("it was decoded")
 
-    monkeypatch.setattr(clip_files, "_small", small)
+    monkeypatch.setattr(clip_files, "_scale_down_frame", small)
     assert "more than 2 megapixels in a frame" in refusal(content)
 
 
@@ -186,7 +186,7 @@ def test_decoding_stops_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
         decoded.append(image.tell())
         return np.zeros((1, 1, 3), np.uint8)
 
-    monkeypatch.setattr(clip_files, "_small", small)
+    monkeypatch.setattr(clip_files, "_scale_down_frame", small)
     monkeypatch.setattr(clip_files, "MOST_DECODED", 0.005)
     refusal(animation(steps(40, 20, 50)))
     assert decoded == []
@@ -194,15 +194,15 @@ def test_decoding_stops_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_only_kept_frames_are_made_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = []
-    small = clip_files._small
+    small = clip_files._scale_down_frame
 
     def count(image: Image.Image) -> Pixels:
         drawn.append(image.tell())
         return small(image)
 
-    monkeypatch.setattr(clip_files, "_small", count)
+    monkeypatch.setattr(clip_files, "_scale_down_frame", count)
     assert decode_clip(animation(steps(64, 1, 100))).clip.frames == 32
-    assert drawn == list(chosen_frames(64, 32))
+    assert drawn == list(choose_frames(64, 32))
 
 
 @pytest.mark.parametrize("ticks", [5, 40])
@@ -294,7 +294,7 @@ def test_frames_are_made_smaller_one_by_one() -> None:
 
 @pytest.mark.parametrize("clip", [clip_sample("three-left-grows"), fakes.clip()])
 def test_clip_survives_round_trip_as_gif(clip: Clip) -> None:
-    again = decode_clip(gif(clip)).clip
+    again = decode_clip(encode_gif(clip)).clip
     assert (again.frames, again.width, again.height) == (clip.frames, clip.width, clip.height)
     assert again.milliseconds == clip.milliseconds
     # A frame of a GIF has 256 colours.
@@ -302,5 +302,5 @@ def test_clip_survives_round_trip_as_gif(clip: Clip) -> None:
 
 
 def test_gif_loops_for_ever() -> None:
-    with Image.open(io.BytesIO(gif(fakes.clip()))) as image:
+    with Image.open(io.BytesIO(encode_gif(fakes.clip()))) as image:
         assert image.format == "GIF" and image.info["loop"] == 0 and image.n_frames == 6

@@ -13,7 +13,7 @@ import pytest
 import tifffile
 from PIL import Image
 
-from areaviz.data.pictures import decode
+from areaviz.data.pictures import decode_picture
 from areaviz.trace.errors import InputError
 
 Values = npt.NDArray[np.uint16]
@@ -46,7 +46,7 @@ def colours(bits: int) -> Values:
 
 
 def check(content: bytes, bits: int) -> None:
-    found = decode(content)
+    found = decode_picture(content)
     expected = [0, 51, 127, 255]
     assert found.picture.pixels[0, :, 0].tolist() == pytest.approx(expected, abs=1)
     assert found.picture.pixels[0, :, 1].tolist() == pytest.approx(expected[::-1], abs=1)
@@ -79,7 +79,7 @@ def test_alpha_has_its_own_depth(alpha: int) -> None:
 def test_grey_with_alpha_keeps_its_brightness(bits: int) -> None:
     grey = colours(bits)[..., :1]
     opaque = np.full_like(grey, 65535)
-    found = decode(png(np.concatenate([grey, opaque], axis=-1)))
+    found = decode_picture(png(np.concatenate([grey, opaque], axis=-1)))
     for channel in range(3):
         pixels = found.picture.pixels[0, :, channel].tolist()
         assert pixels == pytest.approx([0, 51, 127, 255], abs=1)
@@ -88,7 +88,7 @@ def test_grey_with_alpha_keeps_its_brightness(bits: int) -> None:
 
 def test_transparent_parts_are_white() -> None:
     values = np.array([[[4095, 0], [4095, 65535], [0, 65535]]], np.uint16)
-    assert decode(png(values)).picture.pixels[0, :, 0].tolist() == [255, 255, 0]
+    assert decode_picture(png(values)).picture.pixels[0, :, 0].tolist() == [255, 255, 0]
 
 
 def test_grey_alpha_tiff_refusal_names_its_kind() -> None:
@@ -97,16 +97,16 @@ def test_grey_alpha_tiff_refusal_names_its_kind() -> None:
     values = np.full((2, 3, 2), 4095, np.uint16)
     tifffile.imwrite(file, values, photometric="minisblack", extrasamples=["unassalpha"])
     with pytest.raises(InputError, match=r"is a TIFF picture, but .* cannot be read. Save it as"):
-        decode(file.getvalue())
+        decode_picture(file.getvalue())
 
 
 def test_dark_eight_bit_picture_stays_dark() -> None:
     file = io.BytesIO()
     Image.new("RGB", (3, 2), (15, 15, 15)).save(file, "PNG")
-    found = decode(file.getvalue())
+    found = decode_picture(file.getvalue())
     assert (found.picture.pixels == 15).all() and found.notes == ()
 
 
 def test_black_colours_stay_black() -> None:
-    found = decode(png(np.zeros((2, 2, 3), np.uint16)))
+    found = decode_picture(png(np.zeros((2, 2, 3), np.uint16)))
     assert not found.picture.pixels.any() and found.notes == ()

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from areaviz.data import mnist
-from areaviz.data.digit_scenes import CLUTTER, CLUTTER_SIDE, KINDS, compose
+from areaviz.data.digit_scenes import CLUTTER, CLUTTER_SIDE, KINDS, compose_scenes
 from areaviz.data.mnist import read_digits
 from areaviz.data.strokes import draw_digits
 from areaviz.trace.errors import BackendError
@@ -33,7 +33,7 @@ def ink_box(patch: Images) -> tuple[int, int, int, int]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_digit_scene_shapes_and_labels(kind: str) -> None:
-    scenes = compose(kind, DIGITS, LABELS, np.random.default_rng(1))
+    scenes = compose_scenes(kind, DIGITS, LABELS, np.random.default_rng(1))
     each = 2 if kind == "pairs" else 1
     assert (
         scenes.pictures.shape == (12 // each, KINDS[kind], KINDS[kind])
@@ -47,7 +47,7 @@ def test_digit_scene_shapes_and_labels(kind: str) -> None:
 @settings(max_examples=20)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_boxes_contain_the_ink_of_their_digits(kind: str, seed: int) -> None:
-    scenes = compose(kind, DIGITS, LABELS, np.random.default_rng(seed))
+    scenes = compose_scenes(kind, DIGITS, LABELS, np.random.default_rng(seed))
     patches = DIGITS.reshape(len(scenes.pictures), -1, 28, 28)
     for picture, boxes, digits in zip(scenes.pictures, scenes.boxes, patches, strict=True):
         for (left, top, right, bottom), digit in zip(boxes, digits, strict=True):
@@ -62,7 +62,7 @@ def test_boxes_contain_the_ink_of_their_digits(kind: str, seed: int) -> None:
 @settings(max_examples=20)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_pairs_are_left_to_right_and_apart(seed: int) -> None:
-    scenes = compose("pairs", DIGITS, LABELS, np.random.default_rng(seed))
+    scenes = compose_scenes("pairs", DIGITS, LABELS, np.random.default_rng(seed))
     for picture, (one, other), digits in zip(
         scenes.pictures, scenes.boxes, DIGITS.reshape(-1, 2, 28, 28), strict=True
     ):
@@ -78,8 +78,8 @@ def test_pairs_are_left_to_right_and_apart(seed: int) -> None:
 
 def test_centred_digit_is_unchanged_and_translated_digit_moved() -> None:
     rng = np.random.default_rng(2)
-    assert np.array_equal(compose("centred", DIGITS, LABELS, rng).pictures, DIGITS)
-    moved = compose("translated", DIGITS, LABELS, rng)
+    assert np.array_equal(compose_scenes("centred", DIGITS, LABELS, rng).pictures, DIGITS)
+    moved = compose_scenes("translated", DIGITS, LABELS, rng)
     for picture, box, digit in zip(moved.pictures, moved.boxes[:, 0], DIGITS, strict=True):
         x, y = box[:2] - ink_box(digit)[:2]
         assert np.array_equal(picture[y : y + 28, x : x + 28], digit)
@@ -88,7 +88,7 @@ def test_centred_digit_is_unchanged_and_translated_digit_moved() -> None:
 
 
 def test_clutter_is_at_most_four_small_pieces() -> None:
-    scenes = compose("cluttered", DIGITS, LABELS, np.random.default_rng(3))
+    scenes = compose_scenes("cluttered", DIGITS, LABELS, np.random.default_rng(3))
     added = 0
     for picture, box, digit in zip(scenes.pictures, scenes.boxes[:, 0], DIGITS, strict=True):
         x, y = box[:2] - ink_box(digit)[:2]
@@ -103,20 +103,20 @@ def test_clutter_is_at_most_four_small_pieces() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_seed_determines_the_picture(kind: str) -> None:
     one, same, other = (
-        compose(kind, DIGITS, LABELS, np.random.default_rng(seed)) for seed in (1, 1, 2)
+        compose_scenes(kind, DIGITS, LABELS, np.random.default_rng(seed)) for seed in (1, 1, 2)
     )
     assert np.array_equal(one.pictures, same.pictures) and np.array_equal(one.boxes, same.boxes)
     assert np.array_equal(one.pictures, other.pictures) == (kind == "centred")
 
 
 def test_odd_digit_is_omitted_from_pairs() -> None:
-    scenes = compose("pairs", DIGITS[:5], LABELS[:5], np.random.default_rng(0))
+    scenes = compose_scenes("pairs", DIGITS[:5], LABELS[:5], np.random.default_rng(0))
     assert scenes.labels.tolist() == [[0, 1], [2, 3]]
 
 
 def test_unknown_kinds_are_refused() -> None:
     with pytest.raises(KeyError):
-        compose("triples", DIGITS, LABELS, np.random.default_rng(0))
+        compose_scenes("triples", DIGITS, LABELS, np.random.default_rng(0))
 
 
 def idx(values: npt.NDArray[np.generic]) -> bytes:

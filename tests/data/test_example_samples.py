@@ -8,7 +8,7 @@ import pytest
 
 from areaviz.data.example_samples import SAMPLE_SETS, SCENES
 from areaviz.data.moving_digits import FRAMES
-from areaviz.data.sound_samples import SAMPLES, sound_sample
+from areaviz.data.sound_samples import SAMPLES, get_sound_sample
 from areaviz.data.text_kinds import POINTS
 from areaviz.trace.request import Request
 
@@ -35,7 +35,7 @@ def test_spoken_digits_are_the_recordings_and_new_combinations() -> None:
     found = SAMPLE_SETS["Spoken digits"]()
     for example in found.examples[: len(SAMPLES)]:
         sound = found.asked(Request("m", ""), example).sound
-        assert sound is not None and sound.pcm == sound_sample(example.name).pcm
+        assert sound is not None and sound.pcm == get_sound_sample(example.name).pcm
         assert example.references == (SAMPLES[example.name].text,)
     digits = {letter for one in found.examples for letter in one.references[0]}
     runs = [one for one in found.examples if re.search(r"(.)\1\1", one.references[0])]

@@ -20,7 +20,7 @@ from areaviz.data.examples import Dataset, Example
 from areaviz.data.media import SOUND
 from areaviz.intake import brought, columns, delimited, json_files, texts
 from areaviz.intake import files as intake_files
-from areaviz.intake.texts import decoded_lines
+from areaviz.intake.texts import decode_lines
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
 from tests.sets import read_lines, read_media, read_table
@@ -161,7 +161,7 @@ def test_read_set_refuses_too_long_rows_and_files(
 
 
 @given(st.binary(max_size=300), st.sampled_from(["x.csv", "x.tsv", "x.jsonl", "x.txt"]))
-def test_any_bytes_give_a_dataset_or_an_error(content: bytes, name: str) -> None:
+def test_random_bytes_give_dataset_or_error(content: bytes, name: str) -> None:
     try:
         found = (
             read_lines(name, {name: content})
@@ -213,7 +213,7 @@ def test_decoded_lines_equal_lines_of_whole_text(text: str, marked: bool) -> Non
     expected = re.split("\r\n|\r|\n", data.decode("utf-8-sig"))
     if len(expected) > 1 and not expected[-1]:
         expected.pop()
-    found = [line.rstrip("\r\n") for line in decoded_lines("x", data)]
+    found = [line.rstrip("\r\n") for line in decode_lines("x", data)]
     assert found == (expected if data else [])
 
 

@@ -12,8 +12,8 @@ from areaviz.data.scene_grammar import (
     RELATIONS,
     SIZES,
     Object,
-    english,
-    german,
+    write_english,
+    write_german,
 )
 
 BOX = (0.0, 0.0, 0.1, 0.1)
@@ -93,8 +93,8 @@ After `ein`, adjectives have strong endings in the nominative and -en in the dat
 
 @pytest.mark.parametrize(("spoken", "in_english", "in_german"), ALONE)
 def test_one_object(spoken: str, in_english: str, in_german: str) -> None:
-    assert english([thing(spoken)], None).text == in_english
-    assert german([thing(spoken)], None).text == in_german
+    assert write_english([thing(spoken)], None).text == in_english
+    assert write_german([thing(spoken)], None).text == in_german
 
 
 def test_every_shape_is_among_the_cases() -> None:
@@ -106,15 +106,15 @@ def test_every_shape_is_among_the_cases() -> None:
 
 @pytest.mark.parametrize(("one", "relation", "other", "in_german"), TWO)
 def test_two_objects_in_german(one: str, relation: str, other: str, in_german: str) -> None:
-    assert german([thing(one), thing(other)], relation).text == in_german
+    assert write_german([thing(one), thing(other)], relation).text == in_german
 
 
 def test_two_objects_in_english() -> None:
     pair = [thing("small red circle"), thing("large blue lock key")]
-    assert english(pair, "left of").text == "a small red circle left of a large blue key"
+    assert write_english(pair, "left of").text == "a small red circle left of a large blue key"
 
 
-@pytest.mark.parametrize("say", [english, german])
+@pytest.mark.parametrize("say", [write_english, write_german])
 def test_every_word_has_its_object_and_kind(say: object) -> None:
     assert callable(say)
     sentence = say([thing("small red circle"), thing("large blue glyph")], "right of")
@@ -126,12 +126,12 @@ def test_every_word_has_its_object_and_kind(say: object) -> None:
 
 def test_omitted_word_leaves_no_gap() -> None:
     plain = Object("circle", "orange", "", BOX)
-    assert english([plain], None).text == "an orange circle"
-    assert german([plain], None).text == "ein orangefarbener Kreis"
+    assert write_english([plain], None).text == "an orange circle"
+    assert write_german([plain], None).text == "ein orangefarbener Kreis"
 
 
 def test_masks_hide_exactly_their_words() -> None:
-    sentence = english([thing("small red circle")], None)
+    sentence = write_english([thing("small red circle")], None)
     hidden = sentence.masked(2, 3)
     assert hidden.text == f"a small {MASK} {MASK}"
     assert (hidden.objects, hidden.kinds) == (sentence.objects, sentence.kinds)
@@ -145,11 +145,17 @@ def test_sentence_does_not_reveal_masked_word(size: str) -> None:
         (
             2,
             {
-                english([Object("star", colour, size, BOX)], None).masked(2).text
+                write_english([Object("star", colour, size, BOX)], None).masked(2).text
                 for colour in COLOURS
             },
         ),
-        (3, {english([Object(shape, "red", size, BOX)], None).masked(3).text for shape in NOUNS}),
+        (
+            3,
+            {
+                write_english([Object(shape, "red", size, BOX)], None).masked(3).text
+                for shape in NOUNS
+            },
+        ),
     ):
         assert len(texts) == 1, position
 

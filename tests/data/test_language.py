@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from areaviz.data.language import reads_as_german
+from areaviz.data.language import is_probably_german
 from areaviz.ui.forms.samples import SAMPLES
 
 
@@ -17,11 +17,11 @@ from areaviz.ui.forms.samples import SAMPLES
     ],
 )
 def test_german_is_recognised(text: str) -> None:
-    assert reads_as_german(text)
+    assert is_probably_german(text)
 
 
 @pytest.mark.parametrize(
     "text", [*SAMPLES, "", "Café Müller", "was in an", "I love you.", "שלום", "xx yy zz"]
 )
 def test_other_languages_are_not_recognised_as_german(text: str) -> None:
-    assert not reads_as_german(text)
+    assert not is_probably_german(text)

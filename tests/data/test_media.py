@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.data.clip_files import gif
-from areaviz.data.media import CLIP, MEDIA, PICTURE, SOUND, is_medium, medium_of
-from areaviz.data.sound_files import flac
+from areaviz.data.clip_files import encode_gif
+from areaviz.data.media import CLIP, MEDIA, PICTURE, SOUND, find_medium, is_medium
+from areaviz.data.sound_files import encode_flac
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
 from tests import fakes
 from tests.data.test_examples import png
 from tests.sets import read_media, read_table
 
-STILL, MOVING, HEARD = png(), gif(fakes.clip()), flac(fakes.sound("s", 1.0))
+STILL, MOVING, HEARD = png(), encode_gif(fakes.clip()), encode_flac(fakes.sound("s", 1.0))
 ASKED = Request("m", "")
 
 
@@ -35,7 +35,7 @@ ASKED = Request("m", "")
 def test_file_kind_follows_from_name_and_content(
     files: dict[str, bytes | Path], medium: str
 ) -> None:
-    assert medium_of(files) == medium
+    assert find_medium(files) == medium
 
 
 def test_mixed_media_are_refused_in_one_sentence() -> None:
@@ -82,6 +82,6 @@ def test_is_medium_recognises_files_of_every_medium() -> None:
 def test_animation_on_disk_is_recognised_by_content(tmp_path: Path) -> None:
     (tmp_path / "a.gif").write_bytes(MOVING)
     (tmp_path / "b.gif").write_bytes(STILL)
-    assert medium_of({"a.gif": tmp_path / "a.gif"}) == CLIP
-    assert medium_of({"b.gif": tmp_path / "b.gif"}) == PICTURE
-    assert medium_of({"c.gif": tmp_path / "missing.gif"}) == PICTURE
+    assert find_medium({"a.gif": tmp_path / "a.gif"}) == CLIP
+    assert find_medium({"b.gif": tmp_path / "b.gif"}) == PICTURE
+    assert find_medium({"c.gif": tmp_path / "missing.gif"}) == PICTURE

@@ -7,23 +7,23 @@ import math
 import pytest
 
 from areaviz.data.examples import Dataset, Example
-from areaviz.data.metadata import categories_of, numbers_of
+from areaviz.data.metadata import list_categories, parse_numbers
 
 
 def test_numbers_of_reads_missing_values_as_nan() -> None:
-    found = numbers_of(("1", " 2.5 ", "", "n/a", "NaN", "-3e1"))
+    found = parse_numbers(("1", " 2.5 ", "", "n/a", "NaN", "-3e1"))
     assert found is not None and found[:2] == (1.0, 2.5) and found[-1] == -30
     assert all(map(math.isnan, found[2:5]))
 
 
 @pytest.mark.parametrize("values", [("1", "two"), ("", ""), ("inf",), ("1_000",)])
 def test_numbers_of_refuses_text_and_columns_without_numbers(values: tuple[str, ...]) -> None:
-    assert numbers_of(values) is None
+    assert parse_numbers(values) is None
 
 
 def test_categories_of_sorts_values_and_omits_free_text() -> None:
-    assert categories_of(("street", "", "garden", "street")) == ("garden", "street")
-    assert categories_of(tuple(map(str, range(31)))) == ()
+    assert list_categories(("street", "", "garden", "street")) == ("garden", "street")
+    assert list_categories(tuple(map(str, range(31)))) == ()
 
 
 def test_dataset_metadata_does_not_change_the_digest() -> None:

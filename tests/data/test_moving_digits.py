@@ -22,7 +22,7 @@ from areaviz.data.moving_digits import (
     SIDE,
     DigitBank,
     MovingDigit,
-    moving_digits,
+    make_moving_digits,
     render_actions,
 )
 
@@ -41,7 +41,7 @@ def bank() -> DigitBank:
 
 @pytest.fixture(scope="module")
 def clips(bank: DigitBank) -> list[MovingDigit]:
-    return moving_digits(bank, np.random.default_rng(0), 150)
+    return make_moving_digits(bank, np.random.default_rng(0), 150)
 
 
 def ink(frame_SS: Frame) -> Frame:
@@ -126,7 +126,7 @@ def test_motion_happens_only_within_the_windows(
     bank: DigitBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_NOISE", 0.0)
-    for clip in moving_digits(bank, np.random.default_rng(2), 60):
+    for clip in make_moving_digits(bank, np.random.default_rng(2), 60):
         changes_T = np.abs(np.diff(clip.frames.astype(int), axis=0)).mean((1, 2))
         for frame, change in enumerate(changes_T, start=1):
             acts = any(start <= frame < end for start, end in clip.windows)
@@ -199,14 +199,14 @@ def test_frame_number_alone_predicts_action_poorly(clips: list[MovingDigit]) -> 
 
 def test_equal_seeds_draw_equal_clips() -> None:
     one, same, other = (
-        moving_digits(DigitBank(1, seed), np.random.default_rng(7), 4) for seed in (3, 3, 4)
+        make_moving_digits(DigitBank(1, seed), np.random.default_rng(7), 4) for seed in (3, 3, 4)
     )
     for clip, twin, stranger in zip(one, same, other, strict=True):
         assert np.array_equal(clip.frames, twin.frames)
         assert (clip.text, clip.windows) == (twin.text, twin.windows)
         # A bank with another seed draws differently, but the plans are equal.
         assert clip.text == stranger.text and not np.array_equal(clip.frames, stranger.frames)
-    later = moving_digits(DigitBank(1, 3), np.random.default_rng(8), 4)
+    later = make_moving_digits(DigitBank(1, 3), np.random.default_rng(8), 4)
     assert [clip.windows for clip in later] != [clip.windows for clip in one]
 
 

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from areaviz.data import pictures
-from areaviz.data.pictures import FORMATS, MEGA, decode, small_file
+from areaviz.data.pictures import FORMATS, MEGA, decode_picture, encode_small
 from areaviz.trace.errors import InputError
 from areaviz.trace.picture import MAX_SIDE, Picture
 
@@ -76,7 +76,7 @@ def png(width: int, height: int, data: bytes = b"", depth: int = 8, colour: int 
 
 @pytest.mark.parametrize("form", LOSSLESS)
 def test_pixels_stay_unchanged(form: str) -> None:
-    found = decode(saved(Image.fromarray(picture()), form))
+    found = decode_picture(saved(Image.fromarray(picture()), form))
     assert np.array_equal(found.picture.pixels, picture())
     assert found.notes == ()
     assert found.picture.name == f"upload-{found.picture.digest}"
@@ -85,12 +85,12 @@ def test_pixels_stay_unchanged(form: str) -> None:
 
 @pytest.mark.parametrize("form", sorted(set(FORMATS) - {"GIF"}))
 def test_every_format_shows_the_same_picture(form: str) -> None:
-    found = decode(saved(smooth(80, 60), form)).picture
+    found = decode_picture(saved(smooth(80, 60), form)).picture
     assert np.abs(found.pixels.astype(int) - np.asarray(smooth(80, 60)).astype(int)).mean() < 4
 
 
 def test_name_begins_as_requested() -> None:
-    assert decode(png(1, 1, b"\0\1\2\3"), "camera").picture.name.startswith("camera-")
+    assert decode_picture(png(1, 1, b"\0\1\2\3"), "camera").picture.name.startswith("camera-")
 
 
 @pytest.mark.parametrize("orientation", TURNS)
@@ -98,26 +98,28 @@ def test_name_begins_as_requested() -> None:
 def test_pictures_are_turned_upright(form: str, orientation: int) -> None:
     exif = Image.Exif()
     exif[0x0112] = orientation
-    found = decode(saved(Image.fromarray(picture()), form, exif=exif))
+    found = decode_picture(saved(Image.fromarray(picture()), form, exif=exif))
     assert np.array_equal(found.picture.pixels, TURNS[orientation](picture()))
 
 
 def test_rotated_photograph_note_uses_displayed_sizes() -> None:
     exif = Image.Exif()
     exif[0x0112] = 6
-    found = decode(saved(smooth(300, 2000), "JPEG", exif=exif))
+    found = decode_picture(saved(smooth(300, 2000), "JPEG", exif=exif))
     assert (found.picture.width, found.picture.height) == (96, 640)
     assert found.notes == ("Made smaller, from 300 x 2,000 to 96 x 640 pixels.",)
 
 
 def test_unreadable_orientation_is_ignored() -> None:
     exif = b"Exif\0\0not a directory at all"
-    assert decode(saved(smooth(20, 30), "JPEG", exif=exif)).picture.width == 30
+    assert decode_picture(saved(smooth(20, 30), "JPEG", exif=exif)).picture.width == 30
 
 
 def test_cmyk_becomes_rgb() -> None:
     cmyk = Image.new("CMYK", (8, 8), (0, 255, 255, 0))
-    red, green, blue = decode(saved(cmyk, "JPEG", quality=100)).picture.pixels[4, 4].tolist()
+    red, green, blue = (
+        decode_picture(saved(cmyk, "JPEG", quality=100)).picture.pixels[4, 4].tolist()
+    )
     assert red > 230 and green < 30 and blue < 30
 
 
@@ -125,21 +127,21 @@ def test_palette_becomes_its_colours() -> None:
     image = Image.new("P", (4, 2), 1)
     image.putpalette([1, 2, 3, 200, 100, 50])
     for form in ("PNG", "GIF", "BMP", "TIFF"):
-        assert (decode(saved(image, form)).picture.pixels == (200, 100, 50)).all()
+        assert (decode_picture(saved(image, form)).picture.pixels == (200, 100, 50)).all()
 
 
 def test_transparent_palette_entries_become_white() -> None:
     image = Image.new("P", (3, 3), 0)
     image.putpalette([9, 9, 9, 200, 100, 50])
     image.putpixel((1, 1), 1)
-    pixels = decode(saved(image, "PNG", transparency=0)).picture.pixels
+    pixels = decode_picture(saved(image, "PNG", transparency=0)).picture.pixels
     assert pixels[1, 1].tolist() == [200, 100, 50] and pixels[0, 0].tolist() == [255, 255, 255]
 
 
 def test_transparent_colour_becomes_white() -> None:
     image = Image.new("RGB", (2, 1), (10, 20, 30))
     image.putpixel((1, 0), (40, 50, 60))
-    pixels = decode(saved(image, "PNG", transparency=(10, 20, 30))).picture.pixels
+    pixels = decode_picture(saved(image, "PNG", transparency=(10, 20, 30))).picture.pixels
     assert pixels.tolist() == [[[255, 255, 255], [40, 50, 60]]]
 
 
@@ -150,20 +152,23 @@ def test_transparent_colour_becomes_white() -> None:
 def test_alpha_is_blended_onto_white(
     mode: str, ink: tuple[int, ...], seen: tuple[int, ...]
 ) -> None:
-    pixels = decode(saved(Image.new(mode, (3, 3), ink), "PNG")).picture.pixels
+    pixels = decode_picture(saved(Image.new(mode, (3, 3), ink), "PNG")).picture.pixels
     assert (np.abs(pixels.astype(int) - seen) <= 1).all()
 
 
 def test_black_and_white() -> None:
     image = Image.new("1", (9, 1))
     image.putpixel((4, 0), 1)
-    assert decode(saved(image, "PNG")).picture.pixels[0, :, 0].tolist() == [0] * 4 + [255] + [0] * 4
+    assert (
+        decode_picture(saved(image, "PNG")).picture.pixels[0, :, 0].tolist()
+        == [0] * 4 + [255] + [0] * 4
+    )
 
 
 @pytest.mark.parametrize("form", ["PNG", "TIFF"])
 def test_sixteen_bits_are_scaled_not_clipped(form: str) -> None:
     values = np.array([[0, 257, 514, 32896, 65535]], dtype=np.uint16)
-    pixels = decode(saved(Image.fromarray(values), form)).picture.pixels
+    pixels = decode_picture(saved(Image.fromarray(values), form)).picture.pixels
     assert pixels[0, :, 1].tolist() == [0, 1, 2, 128, 255]
 
 
@@ -173,19 +178,21 @@ def test_camera_greys_keep_their_brightness(form: str, bits: int) -> None:
     """Microscopes store 12 bits in 16, so the highest 12-bit value is white."""
     most = 2**bits - 1
     values = np.array([[0, most // 5, most // 2, most]], dtype=np.uint16)
-    found = decode(saved(Image.fromarray(values), form))
+    found = decode_picture(saved(Image.fromarray(values), form))
     assert found.picture.pixels[0, :, 1].tolist() == pytest.approx([0, 51, 127, 255], abs=1)
     assert f"only {bits} of 16 bits, so {most:,} is" in found.notes[0]
 
 
 def test_black_sixteen_bit_picture_stays_black() -> None:
-    found = decode(saved(Image.fromarray(np.zeros((2, 2), np.uint16)), "PNG"))
+    found = decode_picture(saved(Image.fromarray(np.zeros((2, 2), np.uint16)), "PNG"))
     assert not found.picture.pixels.any() and found.notes == ()
 
 
 def test_sixteen_bit_colour_is_scaled() -> None:
     row = b"\0" + struct.pack(">6H", 0, 65535, 32896, 257, 257, 257)
-    assert decode(png(2, 1, row, depth=16)).picture.pixels.tolist() == [[[0, 255, 128], [1, 1, 1]]]
+    assert decode_picture(png(2, 1, row, depth=16)).picture.pixels.tolist() == [
+        [[0, 255, 128], [1, 1, 1]]
+    ]
 
 
 @pytest.mark.parametrize(
@@ -199,14 +206,16 @@ def test_sixteen_bit_colour_is_scaled() -> None:
     ],
 )
 def test_floats_are_stretched_with_a_note(values: list[float], seen: list[int]) -> None:
-    found = decode(saved(Image.fromarray(np.array([values], dtype=np.float32)), "TIFF"))
+    found = decode_picture(saved(Image.fromarray(np.array([values], dtype=np.float32)), "TIFF"))
     assert found.picture.pixels[0, :, 0].tolist() == seen
     assert found.notes == ("Its darkest grey is shown as black and its lightest as white.",)
 
 
 def test_integers_of_32_bits_are_stretched() -> None:
     values = np.array([[-100_000, 0, 100_000]], dtype=np.int32)
-    assert decode(saved(Image.fromarray(values), "TIFF")).picture.pixels[0, :, 0].tolist() == [
+    assert decode_picture(saved(Image.fromarray(values), "TIFF")).picture.pixels[
+        0, :, 0
+    ].tolist() == [
         0,
         128,
         255,
@@ -225,7 +234,9 @@ def test_integers_of_32_bits_are_stretched() -> None:
 def test_first_frame_of_an_animation_is_used(form: str, sentence: str) -> None:
     frames = [Image.new("RGB", (8, 8), colour) for colour in ("red", "lime", "blue")]
     options = {"lossless": True} if form == "WEBP" else {}
-    found = decode(saved(frames[0], form, save_all=True, append_images=frames[1:], **options))
+    found = decode_picture(
+        saved(frames[0], form, save_all=True, append_images=frames[1:], **options)
+    )
     assert found.picture.pixels[4, 4].tolist() == [255, 0, 0]
     assert found.notes == (sentence,)
 
@@ -235,18 +246,18 @@ def test_frames_of_a_large_gif_are_not_counted(monkeypatch: pytest.MonkeyPatch) 
     content = saved(
         Image.new("L", (8, 8)), "GIF", save_all=True, append_images=[Image.new("L", (8, 8), 99)]
     )
-    assert decode(content).notes == ("Only the first frame is used.",)
+    assert decode_picture(content).notes == ("Only the first frame is used.",)
 
 
 def test_photograph_previews_are_not_frames() -> None:
     content = saved(smooth(30, 40), "MPO", save_all=True, append_images=[smooth(15, 20)])
-    found = decode(content)
+    found = decode_picture(content)
     assert (found.picture.width, found.notes) == (40, ())
 
 
 @pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP"])
 def test_large_pictures_are_reduced_with_a_note(form: str) -> None:
-    found = decode(saved(smooth(1500, 2000), form))
+    found = decode_picture(saved(smooth(1500, 2000), form))
     assert found.notes == ("Made smaller, from 2,000 x 1,500 to 640 x 480 pixels.",)
     expected = np.asarray(smooth(480, 640)).astype(int)
     assert np.abs(found.picture.pixels.astype(int) - expected).mean() < 3
@@ -256,7 +267,7 @@ def test_large_pictures_are_reduced_with_a_note(form: str) -> None:
     ("width", "height"), [(1, 1), (1, 4000), (4000, 1), (2, 4000), (1300, 1), (MAX_SIDE, 3)]
 )
 def test_flat_pictures_keep_at_least_one_pixel(width: int, height: int) -> None:
-    found = decode(saved(Image.new("RGB", (width, height), (5, 6, 7)), "PNG")).picture
+    found = decode_picture(saved(Image.new("RGB", (width, height), (5, 6, 7)), "PNG")).picture
     longest = max(width, height, MAX_SIDE)
     assert found.width == max(1, round(width * MAX_SIDE / longest)) or longest == MAX_SIDE
     assert found.height == max(1, round(height * MAX_SIDE / longest)) or longest == MAX_SIDE
@@ -271,7 +282,9 @@ def test_flat_pictures_keep_at_least_one_pixel(width: int, height: int) -> None:
 def test_small_file_keeps_the_picture_for_browsers(
     size: tuple[int, int], small: tuple[int, int], form: str
 ) -> None:
-    content = small_file(Picture.of("one", np.full((size[1], size[0], 3), 77, dtype=np.uint8)), 50)
+    content = encode_small(
+        Picture.of("one", np.full((size[1], size[0], 3), 77, dtype=np.uint8)), 50
+    )
     image = Image.open(io.BytesIO(content))
     assert (image.size, image.format) == (small, form)
     assert (np.abs(np.asarray(image).astype(int) - 77) < 3).all()
@@ -279,7 +292,7 @@ def test_small_file_keeps_the_picture_for_browsers(
 
 def refusal(content: bytes) -> str:
     with pytest.raises(InputError) as caught:
-        decode(content)
+        decode_picture(content)
     return str(caught.value)
 
 
@@ -326,7 +339,7 @@ def test_truncated_picture_is_refused(form: str) -> None:
 
 def test_more_than_twenty_megabytes_are_refused() -> None:
     content = png(1, 1, b"\0\1\2\3")
-    assert decode(content + bytes(20 * MEGA - len(content))).picture.width == 1
+    assert decode_picture(content + bytes(20 * MEGA - len(content))).picture.width == 1
     assert (
         refusal(content + bytes(21 * MEGA))
         == "The file has 21.0 MB; the limit is 20 MB. Make the picture smaller and choose"
@@ -336,7 +349,7 @@ def test_more_than_twenty_megabytes_are_refused() -> None:
 
 def test_pixel_limit_is_exact() -> None:
     rows = (b"\0" + bytes(512)) * 4096
-    assert decode(png(4096, 4096, rows, depth=1, colour=0)).picture.width == MAX_SIDE
+    assert decode_picture(png(4096, 4096, rows, depth=1, colour=0)).picture.width == MAX_SIDE
     assert "has 17 megapixels; the limit is 16" in refusal(png(4097, 4096, depth=1, colour=0))
 
 
@@ -362,7 +375,7 @@ def jpeg(width: int, height: int, **options: Any) -> bytes:
 
 
 def test_large_baseline_jpeg_is_decoded_at_smaller_scale() -> None:
-    found = decode(jpeg(8000, 6250))
+    found = decode_picture(jpeg(8000, 6250))
     assert (found.picture.width, found.picture.height) == (640, 500)
     assert found.notes == ("Made smaller, from 8,000 x 6,250 to 640 x 500 pixels.",)
     pixels = found.picture.pixels
@@ -380,13 +393,13 @@ def test_baseline_jpeg_beyond_64_megapixels_is_refused() -> None:
 BOMBS = """
 import io, resource, struct, sys
 from tests.data.test_pictures import bombs
-from areaviz.data.pictures import decode
+from areaviz.data.pictures import decode_picture
 from areaviz.trace.errors import InputError
 made = bombs()
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 for bomb in made:
     try:
-        decode(bomb)
+        decode_picture(bomb)
     except InputError:
         continue
     sys.exit("accepted")
@@ -427,7 +440,7 @@ def tiled(side: int, tile: int) -> bytes:
 
 
 def test_tile_may_slightly_exceed_its_picture() -> None:
-    assert (decode(tiled(16, 64)).picture.pixels == 0).all() and "megapixels" in refusal(
+    assert (decode_picture(tiled(16, 64)).picture.pixels == 0).all() and "megapixels" in refusal(
         tiled(16, 8192)
     )
 
@@ -453,9 +466,9 @@ TOO_MANY = "This JPEG has too many scans. Save it as PNG or as a baseline JPEG."
 
 def test_jpeg_of_a_thousand_scans_is_refused() -> None:
     content = saved(smooth(64, 64), "JPEG", progressive=True)
-    assert decode(content).picture.width == 64
+    assert decode_picture(content).picture.width == 64
     last = content[content.rindex(b"\xff\xda") : -2]
-    assert decode(content[:-2] + 80 * last + content[-2:]).picture.width == 64
+    assert decode_picture(content[:-2] + 80 * last + content[-2:]).picture.width == 64
     assert refusal(content[:-2] + 1000 * last + content[-2:]) == TOO_MANY
     assert refusal(content[:2] + 20_000 * b"\xff\xfe\0\2" + content[2:]) == TOO_MANY
 
@@ -464,15 +477,19 @@ def test_data_outside_the_jpeg_image_is_ignored() -> None:
     """Phones append a film, which may contain any bytes, and store a preview before the image."""
     content = saved(smooth(64, 64), "JPEG")
     preview = b"\xff\xe5" + struct.pack(">H", 2002) + 1000 * b"\xff\xda"
-    assert decode(content[:2] + preview + content[2:] + 1000 * b"\xff\xda\0\2").picture.width == 64
+    assert (
+        decode_picture(content[:2] + preview + content[2:] + 1000 * b"\xff\xda\0\2").picture.width
+        == 64
+    )
 
 
 def test_sixteen_megapixels_stay_within_memory() -> None:
     """The largest photograph is decoded at a reduced scale, far below its 48 MB of pixels."""
     code = (
-        "import sys, resource; from areaviz.data.pictures import decode; content ="
+        "import sys, resource; from areaviz.data.pictures import decode_picture; content ="
         " sys.stdin.buffer.read();before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss;"
-        " decode(content);print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"
+        " decode_picture(content);"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"
     )
     content = saved(Image.new("RGB", (4096, 4096), (9, 99, 199)), "JPEG")
     run = subprocess.run(
@@ -495,7 +512,7 @@ VALID += [
 def survives(content: bytes) -> None:
     """Check that bytes give a picture within the limits or a one-sentence InputError."""
     try:
-        decode(content).picture.check()
+        decode_picture(content).picture.check()
     except InputError as error:
         assert str(error).endswith(".") and "\n" not in str(error)
 

@@ -13,8 +13,8 @@ from areaviz.data.places import (
     CHECKPOINTS_SETTING,
     DATA_SETTING,
     ROOT,
-    checkpoints_folder,
-    data_folder,
+    find_checkpoints_folder,
+    find_data_folder,
 )
 
 
@@ -33,7 +33,7 @@ def test_environment_sets_the_data_folder(
     monkeypatch.delenv(DATA_SETTING, raising=False)
     if value is not None:
         monkeypatch.setenv(DATA_SETTING, value)
-    assert data_folder() == folder
+    assert find_data_folder() == folder
 
 
 def test_environment_sets_the_models_folder(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,7 +43,7 @@ def test_environment_sets_the_models_folder(monkeypatch: pytest.MonkeyPatch) -> 
         ("", CHECKPOINTS),
     ):
         monkeypatch.setenv(CHECKPOINTS_SETTING, value)
-        assert checkpoints_folder() == folder
+        assert find_checkpoints_folder() == folder
 
 
 def test_every_place_exists() -> None:

@@ -97,7 +97,7 @@ def test_boxes_are_inside_apart_and_of_stated_size() -> None:
 def test_boxes_contain_the_ink(shape: str, side: int) -> None:
     """The ink may exceed the box by a small margin, and it must fill most of the box."""
     box = (0.3, 0.4, 0.6, 0.7)
-    mask = np.asarray(scene_drawing._mask(Object(shape, "red", "large", box), side)) > 0
+    mask = np.asarray(scene_drawing._make_shape_mask(Object(shape, "red", "large", box), side)) > 0
     rows, columns = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))
     ends = [columns[0] / side, rows[0] / side, (columns[-1] + 1) / side, (rows[-1] + 1) / side]
     margin = 0.3 / 20 + 1.5 / side

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from areaviz.data.sound_files import decode_sound, flac
+from areaviz.data.sound_files import decode_sound, encode_flac
 from areaviz.trace.errors import InputError
 from areaviz.trace.sound import RATE
 from tests import fakes
@@ -47,7 +47,7 @@ def test_stereo_becomes_mono_and_low_rate_is_noted() -> None:
 
 def test_sound_survives_round_trip_as_flac() -> None:
     sound = fakes.sound()
-    assert decode_sound(flac(sound)).sound.pcm == sound.pcm
+    assert decode_sound(encode_flac(sound)).sound.pcm == sound.pcm
 
 
 def test_unusable_recording_gives_one_sentence() -> None:

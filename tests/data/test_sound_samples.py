@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from areaviz.data.sound_samples import SAMPLES, sound_sample
+from areaviz.data.sound_samples import SAMPLES, get_sound_sample
 from areaviz.trace.errors import InputError
 from areaviz.trace.sound import RATE
 
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_digits_are_audible_only_between_their_bounds(name: str) -> None:
-    sample, sound = SAMPLES[name], sound_sample(name)
+    sample, sound = SAMPLES[name], get_sound_sample(name)
     sound.check()
     assert sound.name == name and len(sample.starts) == len(sample.ends) == len(sample.text)
     assert len(sample.spoken.split()) == 2 * len(sample.text)
@@ -26,4 +26,4 @@ def test_digits_are_audible_only_between_their_bounds(name: str) -> None:
 
 def test_unknown_recording_gives_one_sentence() -> None:
     with pytest.raises(InputError, match="Choose one of: digits-plain"):
-        sound_sample("nothing")
+        get_sound_sample("nothing")

@@ -10,7 +10,7 @@ import pytest
 from areaviz.data.spoken_digits import (
     LONGEST_SAMPLES,
     Recordings,
-    joined,
+    join_recordings,
     read_recordings,
 )
 
@@ -73,7 +73,7 @@ def marked() -> Recordings:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_each_digit_matches_its_bounds_and_one_speaker(seed: int) -> None:
-    said = joined(marked(), np.random.default_rng(seed), (2, 5))
+    said = join_recordings(marked(), np.random.default_rng(seed), (2, 5))
     assert 2 <= len(said.text) == len(said.bounds) <= 5
     speakers = set()
     for letter, (first, behind) in zip(said.text, said.bounds, strict=True):
@@ -87,9 +87,9 @@ def test_each_digit_matches_its_bounds_and_one_speaker(seed: int) -> None:
 
 
 def test_strings_follow_the_seed_and_repeat_rate() -> None:
-    one, same = (joined(marked(), np.random.default_rng(4), (6, 10)) for _ in range(2))
+    one, same = (join_recordings(marked(), np.random.default_rng(4), (6, 10)) for _ in range(2))
     assert one.text == same.text and np.array_equal(one.samples, same.samples)
     rng = np.random.default_rng(1)
-    texts = [joined(marked(), rng, (10, 10), repeats=0.5).text for _ in range(200)]
+    texts = [join_recordings(marked(), rng, (10, 10), repeats=0.5).text for _ in range(200)]
     pairs = [text[place] == text[place + 1] for text in texts for place in range(9)]
     assert np.mean(pairs) == pytest.approx(0.5 + 0.5 / 10, abs=0.05)

@@ -11,7 +11,7 @@ import pytest
 from areaviz.data import synthesised_digits
 from areaviz.data.sounds import LOUDNESS
 from areaviz.data.spoken_digits import Recordings
-from areaviz.data.synthesised_digits import FIRST_SPEAKER, spoken, synthesised_recordings
+from areaviz.data.synthesised_digits import FIRST_SPEAKER, synthesise_recordings, synthesise_words
 from areaviz.trace.errors import InputError
 from areaviz.trace.sound import RATE
 
@@ -37,7 +37,7 @@ def beeping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("beeping")
 def test_silence_is_cut_and_rate_is_converted() -> None:
-    heard = spoken("seven", "en-us+m7", 140)
+    heard = synthesise_words("seven", "en-us+m7", 140)
     assert len(heard) == pytest.approx(0.4 * RATE, abs=20)
     assert np.sqrt(np.mean(heard**2)) == pytest.approx(LOUDNESS, rel=0.05)
 
@@ -46,7 +46,7 @@ def test_silence_is_cut_and_rate_is_converted() -> None:
 def test_every_voice_says_every_digit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(synthesised_digits, "ACCENTS", ("en-us",))
     monkeypatch.setattr(synthesised_digits, "VARIANTS", ("m1", "f1"))
-    found = synthesised_recordings()
+    found = synthesise_recordings()
     assert np.bincount(found.digits).tolist() == [4] * 10
     assert set(found.speakers) == {FIRST_SPEAKER, FIRST_SPEAKER + 1}
     own = Recordings([np.zeros(9, np.float32)], np.array([3]), np.array([0]))
@@ -59,4 +59,4 @@ def test_missing_program_gives_one_sentence(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(InputError, match="apt-get install espeak-ng"):
-        spoken("seven", "en-us", 140)
+        synthesise_words("seven", "en-us", 140)

@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from areaviz.data.examples import Dataset, Example
-from areaviz.data.text_kinds import POINTS, SENTENCES, STORIES, TREES, common_kind, text_kind
+from areaviz.data.text_kinds import (
+    POINTS,
+    SENTENCES,
+    STORIES,
+    TREES,
+    find_common_kind,
+    find_text_kind,
+)
 
 TREE = "(S (NP XX )NP (VP XX )VP )S"
 STORY = "Mary went to the kitchen. Where is Mary?"
@@ -33,13 +40,13 @@ STORY = "Mary went to the kitchen. Where is Mary?"
     ],
 )
 def test_kinds_of_one_text(text: str, references: tuple[str, ...], kind: str) -> None:
-    assert text_kind(text, references) == kind
+    assert find_text_kind(text, references) == kind
 
 
 def test_dataset_has_the_kind_of_all_its_texts() -> None:
-    assert common_kind(["", ""]) == ""
-    assert common_kind([STORIES, "", STORIES]) == STORIES
-    assert common_kind([STORIES, SENTENCES]) == SENTENCES
+    assert find_common_kind(["", ""]) == ""
+    assert find_common_kind([STORIES, "", STORIES]) == STORIES
+    assert find_common_kind([STORIES, SENTENCES]) == SENTENCES
     examples = (Example("1", STORY, ("kitchen",)), Example("2", "A dog.", ("Ein Hund.",)))
     assert Dataset("mixed", examples, {}).texts == SENTENCES
     assert Dataset("stories", examples[:1], {}).texts == STORIES

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.data.treebank import LONGEST, Parsed, apart, read_treebank
+from areaviz.data.treebank import LONGEST, Parsed, read_treebank, separate_punctuation
 
 Line = tuple[str, str, str]
 """The corpus's name of a split, a sentence with spaces between its words, and its tree."""
@@ -58,7 +58,7 @@ def test_brackets_in_text_are_restored(tmp_path: Path) -> None:
     (one,) = read_treebank(tmp_path, "val")
     assert one.text == "Ida ( my aunt ) came [ late ]" and one.tree == tree and one.words == 9
     # A sentence of the user is split in this way too.
-    assert apart("Ida (my aunt) came [late]") == one.text
+    assert separate_punctuation("Ida (my aunt) came [late]") == one.text
 
 
 def test_missing_treebank_is_named(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_missing_treebank_is_named(tmp_path: Path) -> None:
     ],
 )
 def test_punctuation_is_split_from_words(sentence: str, expected: str) -> None:
-    assert apart(sentence) == expected
+    assert separate_punctuation(sentence) == expected
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_punctuation_is_split_from_words(sentence: str, expected: str) -> None:
     ],
 )
 def test_contractions_become_two_words(sentence: str, expected: str) -> None:
-    assert apart(sentence) == expected
+    assert separate_punctuation(sentence) == expected
 
 
 @pytest.mark.parametrize(
@@ -118,25 +118,25 @@ def test_contractions_become_two_words(sentence: str, expected: str) -> None:
     ],
 )
 def test_full_stops_within_words_stay(sentence: str, expected: str) -> None:
-    assert apart(sentence) == expected
+    assert separate_punctuation(sentence) == expected
 
 
 def test_number_is_not_an_abbreviation() -> None:
-    assert apart("It costs 3.5.") == "It costs 3.5 ."
+    assert separate_punctuation("It costs 3.5.") == "It costs 3.5 ."
 
 
 @pytest.mark.parametrize("sentence", ["Well ... maybe", "Wait ...", "Wait...", "Wait…"])
 def test_three_full_stops_are_one_token(sentence: str) -> None:
-    assert apart(sentence).replace("…", "...").split(" ")[1] == "..."
+    assert separate_punctuation(sentence).replace("…", "...").split(" ")[1] == "..."
 
 
 def test_word_may_be_contracted_twice() -> None:
-    assert apart("I'd've gone") == "I 'd 've gone"
+    assert separate_punctuation("I'd've gone") == "I 'd 've gone"
 
 
 @pytest.mark.parametrize("sentence", ["", " ", " \t\n "])
 def test_text_of_blanks_gives_no_words(sentence: str) -> None:
-    assert apart(sentence) == ""
+    assert separate_punctuation(sentence) == ""
 
 
 WORDS = ["dog", "Ida", "U.S.", "3.5", "10,000", "5:30", "e.g.", "o'clock"]
@@ -146,7 +146,7 @@ MARKS = [*',.?!;:()[]“”"-…$€%&/—–', "--"]
 
 @given(st.lists(st.sampled_from(WORDS + HALVES + MARKS), max_size=12).map(" ".join))
 def test_split_text_stays_split(sentence: str) -> None:
-    assert apart(sentence) == sentence
+    assert separate_punctuation(sentence) == sentence
 
 
 UNITS = ["dog", "Ida", "U.S.", "3.5", "she 's", "they ’re", "did n't", "can not", "gon na"]
@@ -163,9 +163,11 @@ UNITS += ["well - known", "“ hi ”", '" no "', "( so )", "[ so ]", "$ 3.50", 
 def test_joined_words_are_split(units: list[tuple[str, str]], last: str) -> None:
     together = [unit.replace(" ", "") + mark for unit, mark in units]
     separate = [f"{unit} {mark}".strip() for unit, mark in units]
-    assert apart(" ".join([*together, f"end{last}"])) == " ".join([*separate, "end", last])
+    assert separate_punctuation(" ".join([*together, f"end{last}"])) == " ".join(
+        [*separate, "end", last]
+    )
 
 
 @given(st.text())
 def test_splitting_changes_only_blanks(sentence: str) -> None:
-    assert "".join(apart(sentence).split()) == "".join(sentence.split())
+    assert "".join(separate_punctuation(sentence).split()) == "".join(sentence.split())

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from areaviz.decoding.beam import beam_search, length_penalty, search_by_alpha
+from areaviz.decoding.beam import beam_search, compute_length_penalty, search_by_alpha
 from areaviz.decoding.greedy import greedy
 from areaviz.decoding.stepper import Hypothesis
 from tests.decoding.fake import END, START, FakeStepper, TableStepper, next_log_probabilities
@@ -59,7 +59,7 @@ def ranked(hypotheses: list[Hypothesis], alpha: float) -> list[Hypothesis]:
         hypotheses,
         key=lambda each: (
             each.finished,
-            each.log_probability / length_penalty(len(each.ids), alpha),
+            each.log_probability / compute_length_penalty(len(each.ids), alpha),
         ),
         reverse=True,
     )
@@ -95,10 +95,10 @@ def assert_same(found: list[Hypothesis], expected: list[Hypothesis]) -> None:
 
 
 def test_length_penalty_follows_wu_et_al() -> None:
-    assert length_penalty(1, 0.6) == 1.0
-    assert length_penalty(7, 1.0) == 2.0
-    assert length_penalty(19, 0.5) == 2.0
-    assert length_penalty(40, 0.0) == 1.0
+    assert compute_length_penalty(1, 0.6) == 1.0
+    assert compute_length_penalty(7, 1.0) == 2.0
+    assert compute_length_penalty(19, 0.5) == 2.0
+    assert compute_length_penalty(40, 0.0) == 1.0
 
 
 def test_beam_search_beats_greedy() -> None:

@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 
 from areaviz.cards.opening import Opening
-from areaviz.evaluation.best_pointing import best_figures, choose_best, pointing_choice
+from areaviz.evaluation.best_pointing import (
+    choose_best,
+    choose_pointing_opening,
+    measure_best_pointing,
+)
 from areaviz.metrics.pointed_words import PointedWords
 from areaviz.trace.best import BestAlignment
 from tests.pages import folder
@@ -47,26 +51,26 @@ def test_one_head_at_its_own_step_is_no_set() -> None:
     assert choose_best(alone, "words", may_open=True) is None
 
 
-def test_figures_stand_beside_baselines() -> None:
+def test_figures_include_baselines() -> None:
     best = BestAlignment(((0, 1, 0), (0, 2, 0)), 40, "words", 0.0, 0.5)
     single = {"pointing": 0.5, "pointing_middle": 0.4, "pointing_uniform": 0.1}
-    found = best_figures("pointing", seen(2), seen(2, heads=1), best, single)
+    found = measure_best_pointing("pointing", seen(2), seen(2, heads=1), best, single)
     assert found["best_pointing"] == 1.0 and found["best_heads"] == 2
     assert found["best_pointing_low"] == found["best_pointing_high"] == 1.0
     assert found["best_pointing_middle"] == 0.4 and found["best_pointing_uniform"] == 0.1
     assert found["best_pointing_position"] < 0.4 and found["best_pointing_untrained"] < 0.5
-    assert best_figures("pointing", seen(2), blank(), None, single) == {}
+    assert measure_best_pointing("pointing", seen(2), blank(), None, single) == {}
 
 
 def test_val_chooses_and_test_reads_the_card() -> None:
-    chosen = pointing_choice(CARD, SITE, (0, 1), seen(1), "val")
+    chosen = choose_pointing_opening(CARD, SITE, (0, 1), seen(1), "val")
     assert chosen.pointing_head == (0, 1) and chosen.best is not None
     assert chosen.best.chosen_on == f"words of validation {CARD.pictures}" and not chosen.best.opens
     noted = replace(CARD, opening={SITE: chosen})
-    assert pointing_choice(noted, SITE, (0, 1), blank(), "test") == chosen
+    assert choose_pointing_opening(noted, SITE, (0, 1), blank(), "test") == chosen
     single = pytest.approx(chosen.best.error_single)
     assert (
-        pointing_choice(replace(noted, mechanism="regular"), SITE, (0, 1), seen(1), "val")
+        choose_pointing_opening(replace(noted, mechanism="regular"), SITE, (0, 1), seen(1), "val")
         == (Opening("coverage", 0, 1, replace(chosen.best, opens=True), (0, 1)))
         and chosen.best.error_single == single
     )

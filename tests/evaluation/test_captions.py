@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from areaviz.data.grounding import Grounded
-from areaviz.evaluation.captions import OF_AREAS, Read, areas_beside_untrained
+from areaviz.evaluation.captions import OF_AREAS, Read, measure_areas
 from areaviz.trace.areas import AreaGrid
 
 BOX = (0.0, 0.0, 0.5, 1.0)
@@ -23,7 +23,7 @@ def read(grid: AreaGrid, area: int) -> Read:
 def test_areas_stand_beside_those_of_the_untrained_network() -> None:
     grid = AreaGrid(2, 2, 2, 2)
     left = next(i for i in range(grid.count) if grid.items_of(grid.area(i)) == (0, 2))
-    found = areas_beside_untrained(read(grid, left), read(grid, 1), (0, 0))
+    found = measure_areas(read(grid, left), read(grid, 1), (0, 0))
     assert found["multi_words"] == found["area_hit"] == 1 and found["overlap"] == pytest.approx(1)
     assert found["multi_words_untrained"] == found["area_hit_untrained"] == 0
     assert {f"{name}_untrained" for name in OF_AREAS} <= found.keys()
@@ -31,4 +31,4 @@ def test_areas_stand_beside_those_of_the_untrained_network() -> None:
 
 def test_single_cells_have_no_figures_of_areas() -> None:
     grid = AreaGrid(2, 2, 1, 1)
-    assert areas_beside_untrained(read(grid, 0), read(grid, 1), (0, 0)) == {}
+    assert measure_areas(read(grid, 0), read(grid, 1), (0, 0)) == {}

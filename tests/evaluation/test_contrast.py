@@ -13,13 +13,18 @@ import torch
 from areaviz.cards.card import read_card
 from areaviz.evaluation.contrast import (
     Contrast,
-    foil_request,
-    odds,
-    output_words,
-    shared_changes,
+    compute_odds,
+    find_output_words,
+    keep_shared_changes,
+    make_foil_request,
 )
-from areaviz.evaluation.contrasted import LIKELIEST, contrast_of, contrasted, likeliest
-from areaviz.evaluation.faithfulness import faithfulness
+from areaviz.evaluation.contrasted import (
+    LIKELIEST,
+    find_closest_contrast,
+    find_contrast,
+    measure_contrast,
+)
+from areaviz.evaluation.faithfulness import measure_faithfulness
 from areaviz.evaluation.probe import Probe
 from areaviz.models.writing import GenerationModel
 from areaviz.trace.areas import Area, AreaGrid
@@ -75,7 +80,7 @@ Y_NOT_Z = Contrast(1, 2, "z")
 def test_odds_use_an_equal_prefix() -> None:
     model = Letters()
     trace = model(ASKED)
-    found = odds(trace, Y_NOT_Z, model)
+    found = compute_odds(trace, Y_NOT_Z, model)
     assert model.asked[-1].target == "xz"
     assert (found.word, found.foil) == pytest.approx((0.9, 0.4))
     assert found.difference == pytest.approx(0.5)
@@ -84,7 +89,7 @@ def test_odds_use_an_equal_prefix() -> None:
 
 def test_odds_multiply_over_several_items() -> None:
     model = Letters()
-    found = odds(model(ASKED), Contrast(0, 2, "zzx"), model)
+    found = compute_odds(model(ASKED), Contrast(0, 2, "zzx"), model)
     assert (found.word, found.foil) == pytest.approx((0.9 * 0.9, 0.4 * 0.4 * 0.9))
 
 
@@ -93,7 +98,7 @@ def test_changes_apply_to_word_and_foil() -> None:
     before = model(ASKED)
     ban = (Weigh("encoder-decoder", (3,)),)
     changed = model(replace(ASKED, changes=ban, target="xy"))
-    found = odds(before, Y_NOT_Z, model, changed)
+    found = compute_odds(before, Y_NOT_Z, model, changed)
     assert model.asked[-1].changes == ban
     assert (found.word, found.foil) == pytest.approx((0.5, 0.3))
 
@@ -101,7 +106,7 @@ def test_changes_apply_to_word_and_foil() -> None:
 def test_map_is_measured_by_the_difference() -> None:
     probe = Probe(k=1, draws=3, contrast=Y_NOT_Z)
     model = Letters()
-    found = faithfulness(ASKED, probe, model)
+    found = measure_faithfulness(ASKED, probe, model)
     assert found.probability == pytest.approx(0.9 - 0.4) and found.items == 1
     # "y" attends to item 4 (0.4), "z" to item 1 (0.2).
     assert found.comprehensiveness == pytest.approx((0.9 - 0.4) - (0.5 - 0.2))
@@ -112,7 +117,7 @@ def test_map_is_measured_by_the_difference() -> None:
 
 def test_random_baseline_bans_equally_for_both() -> None:
     model = Letters()
-    faithfulness(ASKED, Probe(k=1, draws=2, contrast=Y_NOT_Z), model)
+    measure_faithfulness(ASKED, Probe(k=1, draws=2, contrast=Y_NOT_Z), model)
     banned: dict[str, list[tuple[int, ...]]] = {"xy": [], "xz": []}
     for request in model.asked[3:]:
         if len(request.changes[0].items) == 1:
@@ -125,34 +130,37 @@ def test_random_baseline_bans_equally_for_both() -> None:
 )
 def test_invalid_foil_is_refused(foil: str, part: str) -> None:
     with pytest.raises(InputError, match=part) as refused:
-        foil_request(Letters()(ASKED), Contrast(1, 2, foil))
+        make_foil_request(Letters()(ASKED), Contrast(1, 2, foil))
     assert_one_sentence(refused.value)
 
 
 def test_output_words_have_no_punctuation() -> None:
     output = fakes.text_field("target", "Er, (sie) und 3.")
-    texts = ["".join(output.labels[first:last]) for first, last in output_words(output)]
+    texts = ["".join(output.labels[first:last]) for first, last in find_output_words(output)]
     assert texts == ["Er", "sie", "und", "3"]
-    assert contrast_of(output, "sie", "er") == Contrast(5, 8, "er")
-    assert contrast_of(output, "si", "er") is None
+    assert find_contrast(output, "sie", "er") == Contrast(5, 8, "er")
+    assert find_contrast(output, "si", "er") is None
 
 
 def test_likeliest_alternative_is_not_a_symbol() -> None:
     trace = Letters()(ASKED)
-    assert likeliest(trace, (0, 1)) == Contrast(0, 1, "y")
-    assert likeliest(trace, (1,)) == Contrast(1, 2, "z") and likeliest(trace, ()) is None
+    assert find_closest_contrast(trace, (0, 1)) == Contrast(0, 1, "y")
+    assert (
+        find_closest_contrast(trace, (1,)) == Contrast(1, 2, "z")
+        and find_closest_contrast(trace, ()) is None
+    )
 
 
 def test_contrast_over_several_inputs() -> None:
-    found, taken = contrasted([ASKED, ASKED], Probe(k=1, draws=2), Letters(), "xy", "zy")
+    found, taken = measure_contrast([ASKED, ASKED], Probe(k=1, draws=2), Letters(), "xy", "zy")
     assert taken == 2 and found.items == 2
-    found, taken = contrasted([ASKED], Probe(k=1, draws=2), Letters(), "", LIKELIEST)
+    found, taken = measure_contrast([ASKED], Probe(k=1, draws=2), Letters(), "", LIKELIEST)
     assert found.probability == pytest.approx(0.9 - 0.9) and taken == 1
     # Removing item 1 halves the first probability; removing item 4 halves the other.
     assert found.comprehensiveness == pytest.approx(0.4 - 0.4)
     for word, part in (("", "needs the word that it replaces"), ("no", "None of the 1 outputs")):
         with pytest.raises(InputError, match=part):
-            contrasted([ASKED], Probe(k=1), Letters(), word, "z")
+            measure_contrast([ASKED], Probe(k=1), Letters(), word, "z")
 
 
 def test_foil_probability_equals_its_traced_alternative(tmp_path: Path) -> None:
@@ -173,7 +181,7 @@ def check_alternative(trace: Trace, item: int, run: Run) -> None:
         for label, p in trace.output.alternatives[item]
         if label.isalpha() and label != trace.fields["target"].labels[item]
     )
-    found = odds(trace, Contrast(item, item + 1, label), run)
+    found = compute_odds(trace, Contrast(item, item + 1, label), run)
     assert found.foil == pytest.approx(probability, rel=1e-4)
     assert found.word == pytest.approx(float(trace.output.probabilities[item]), rel=1e-6)
 
@@ -206,9 +214,9 @@ def test_later_items_change_neither_word_nor_foil() -> None:
         Weigh("decoder self", (2,), (Area(0, 0, 1, 2),)),
         Gate("decoder self", 0, 1),
     )
-    assert shared_changes(trace, 2) == kept
+    assert keep_shared_changes(trace, 2) == kept
     before = read(asked)
-    found = odds(before, Contrast(2, 3, "tea"), read, trace)
+    found = compute_odds(before, Contrast(2, 3, "tea"), read, trace)
     assert found.word == pytest.approx(float(trace.output.probabilities[2]))
-    last = odds(before, Contrast(2, 3, "tea"), read, read(replace(asked, changes=kept)))
+    last = compute_odds(before, Contrast(2, 3, "tea"), read, read(replace(asked, changes=kept)))
     assert found.foil == pytest.approx(last.foil)

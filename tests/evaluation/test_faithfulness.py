@@ -12,7 +12,13 @@ import torch
 
 from areaviz.cards.card import read_card
 from areaviz.evaluation.contrast import Contrast
-from areaviz.evaluation.faithfulness import Faithfulness, faithfulness, measured, pooled, spread
+from areaviz.evaluation.faithfulness import (
+    Faithfulness,
+    compute_mean_and_deviation,
+    measure_faithfulness,
+    measure_inputs,
+    pool_faithfulness,
+)
 from areaviz.evaluation.probe import Probe, TooFew
 from areaviz.models.writing import GenerationModel
 from areaviz.trace.areas import AreaGrid
@@ -71,7 +77,7 @@ FAITHFUL = [[0.6, 0.3, 0.1, 0.0], [0.0, 0.1, 0.3, 0.6]]
 def test_probability_drops_by_hand(
     unit: str, k: int, comprehensiveness: float, sufficiency: float
 ) -> None:
-    found = faithfulness(ASKED, Probe(k=k, unit=unit), Adding(FAITHFUL))
+    found = measure_faithfulness(ASKED, Probe(k=k, unit=unit), Adding(FAITHFUL))
     assert found.comprehensiveness == pytest.approx(comprehensiveness)
     assert found.sufficiency == pytest.approx(sufficiency)
     assert found.probability == pytest.approx(0.9)
@@ -80,15 +86,19 @@ def test_probability_drops_by_hand(
 
 def test_wrong_map_is_worse_than_chance() -> None:
     true, false = (
-        faithfulness(ASKED, Probe(k=1, draws=40), Adding(map_))
+        measure_faithfulness(ASKED, Probe(k=1, draws=40), Adding(map_))
         for map_ in (FAITHFUL, FAITHFUL[::-1])
     )
-    chance, deviation = spread(true.random_comprehensiveness)
+    chance, deviation = compute_mean_and_deviation(true.random_comprehensiveness)
     assert chance == pytest.approx(0.2, abs=0.05)  # the mean of all evidence: 0.8 / 4
     assert deviation > 0
     assert false.comprehensiveness == pytest.approx(0.0, abs=1e-7)
     assert 0 < chance < true.comprehensiveness
-    assert true.sufficiency < spread(true.random_sufficiency)[0] < false.sufficiency
+    assert (
+        true.sufficiency
+        < compute_mean_and_deviation(true.random_sufficiency)[0]
+        < false.sufficiency
+    )
     assert true.random_comprehensiveness == false.random_comprehensiveness, (
         "chance knows nothing of the map"
     )
@@ -97,7 +107,7 @@ def test_wrong_map_is_worse_than_chance() -> None:
 def test_model_output_is_used_unless_given() -> None:
     for asked, runs in ((ASKED, 1), (replace(ASKED, target=None), 2)):
         model = Adding(FAITHFUL)
-        faithfulness(asked, Probe(k=1, draws=3), model)
+        measure_faithfulness(asked, Probe(k=1, draws=3), model)
         assert len(model.asked) == runs + 2 * 4
         assert all(one.target == "xy" for one in model.asked[runs - 1 :])
 
@@ -105,13 +115,13 @@ def test_model_output_is_used_unless_given() -> None:
 def test_several_inputs_are_pooled_by_their_items() -> None:
     one = Faithfulness(0.1, 0.2, (0.0, 0.4), (0.2, 0.2), 0.5, 1)
     two = Faithfulness(0.4, 0.2, (0.4, 0.0), (0.6, 0.2), 0.9, 3)
-    found = pooled([one, two])
+    found = pool_faithfulness([one, two])
     assert found.comprehensiveness == pytest.approx((0.1 + 3 * 0.4) / 4)
     assert found.random_comprehensiveness == pytest.approx((0.3, 0.1))
     assert found.random_sufficiency == pytest.approx((0.5, 0.2))
     assert found.items == 4
-    assert pooled([one]) == one
-    assert spread((1.0, 3.0)) == pytest.approx((2.0, 2**0.5))
+    assert pool_faithfulness([one]) == one
+    assert compute_mean_and_deviation((1.0, 3.0)) == pytest.approx((2.0, 2**0.5))
 
 
 @pytest.mark.parametrize(
@@ -128,7 +138,7 @@ def test_several_inputs_are_pooled_by_their_items() -> None:
 )
 def test_missing_map_is_refused(probe: Probe, part: str) -> None:
     with pytest.raises(InputError, match=part):
-        faithfulness(ASKED, probe, Adding(FAITHFUL))
+        measure_faithfulness(ASKED, probe, Adding(FAITHFUL))
 
 
 def test_inputs_with_too_few_items_are_omitted() -> None:
@@ -138,16 +148,16 @@ def test_inputs_with_too_few_items_are_omitted() -> None:
     def run(request: Request) -> Trace:
         return model(request) if request.seed == 1 else fakes.trace("ab", "xy", area_size=1)
 
-    assert measured([short, long, short], Probe(k=3), run) == (
-        faithfulness(long, Probe(k=3), run),
+    assert measure_inputs([short, long, short], Probe(k=3), run) == (
+        measure_faithfulness(long, Probe(k=3), run),
         1,
     )
     with pytest.raises(
         InputError, match="None of the 2 inputs has more than 3 items. Choose fewer"
     ):
-        measured([short, short], Probe(k=3), run)
+        measure_inputs([short, short], Probe(k=3), run)
     with pytest.raises(InputError, match="1 layers"):
-        measured([long], Probe(layer=4), run)
+        measure_inputs([long], Probe(layer=4), run)
 
 
 @pytest.mark.parametrize("unit", ["item", "area"])
@@ -157,7 +167,7 @@ def test_real_model_is_measured_reproducibly(tmp_path: Path, unit: str) -> None:
     asked, done = Request("tiny-area", "A small dog", target="Ein Hund"), []
     probe = Probe(layer=1, head=1, k=3, unit=unit, draws=2)
     found = [
-        faithfulness(
+        measure_faithfulness(
             asked, probe, lambda one: model.trace([one])[0], lambda n, most: done.append((n, most))
         )
         for _ in range(2)
@@ -204,7 +214,9 @@ def test_language_model_items_seeing_little_are_omitted(given: str | None) -> No
     """
     model = Remembering()
     text = "abc" if given == "" else "ab"
-    found = faithfulness(Request("fake", text, target=given), Probe("", k=1, draws=20), model)
+    found = measure_faithfulness(
+        Request("fake", text, target=given), Probe("", k=1, draws=20), model
+    )
     assert found.items == 2 and found.probability == pytest.approx((0.7 + 0.7) / 2)
     assert found.comprehensiveness == pytest.approx((0.4 + 0.3) / 2)
     # The third item attends equally to two items, of which the first counts.
@@ -219,7 +231,7 @@ def test_language_model_items_seeing_little_are_omitted(given: str | None) -> No
 
 def test_area_removal_in_language_model_by_hand() -> None:
     """Check the second item, which sees two items and their span, and the first, which sees one."""
-    found = faithfulness(
+    found = measure_faithfulness(
         Request("fake", "abc", target=""), Probe("decoder self", k=2, unit="area"), Remembering(2)
     )
     assert found.items == 2
@@ -228,8 +240,8 @@ def test_area_removal_in_language_model_by_hand() -> None:
 
 def test_language_model_word_needs_enough_prefix() -> None:
     asked, model = Request("fake", "abc", target=""), Remembering()
-    found = faithfulness(asked, Probe("", k=1, contrast=Contrast(2, 3, "x")), model)
+    found = measure_faithfulness(asked, Probe("", k=1, contrast=Contrast(2, 3, "x")), model)
     assert found.items == 1 and {one.text for one in model.asked} == {"abc", "abx"}
     with pytest.raises(TooFew, match="later word") as refused:
-        faithfulness(asked, Probe("", k=2, contrast=Contrast(1, 2, "x")), model)
+        measure_faithfulness(asked, Probe("", k=2, contrast=Contrast(1, 2, "x")), model)
     assert_one_sentence(refused.value)

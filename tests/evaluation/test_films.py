@@ -12,7 +12,7 @@ import torch
 
 from areaviz.data.jhmdb import read_films, read_frames
 from areaviz.evaluation import films as evaluation
-from areaviz.evaluation.films import attention_figures, next_of_another_action, scores
+from areaviz.evaluation.films import find_next_of_another_action, measure_attention, score_sentences
 from areaviz.evaluation.measure import Options
 from areaviz.evaluation.video import evaluate_video
 from areaviz.metrics.told_actions import ToldActions
@@ -53,7 +53,7 @@ def told(data: Path) -> ToldActions:
 
 def test_own_sentences_of_a_person_are_right(data: Path) -> None:
     asked = read_films(data, "test")
-    found = scores([film.text for film in asked], asked, told(data))
+    found = score_sentences([film.text for film in asked], asked, told(data))
     assert found["words"] == found["action"] == 1.0 and found["bleu_4"] == pytest.approx(100)
 
 
@@ -63,16 +63,16 @@ def test_action_words_count_at_any_position(data: Path) -> None:
     # The first output matches a fox and a ladder of "a fox is climbing a ladder". The other output
     # matches neither a word nor an action.
     written = ["ladder fox", "the otter is climbing"]
-    found = scores(written, asked, told(data))
+    found = score_sentences(written, asked, told(data))
     assert found["words"] == pytest.approx(2 / 6) and found["action"] == 0.5
 
 
 def test_other_film_is_next_of_another_action(data: Path) -> None:
     asked = read_films(data, "test")
-    assert next_of_another_action(asked) == [1, 2, 3, 4, 5, 0]
+    assert find_next_of_another_action(asked) == [1, 2, 3, 4, 5, 0]
     alike = [replace(asked[0], action="climb"), replace(asked[1], action="climb")]
-    assert next_of_another_action([*alike, asked[1]]) == [2, 2, 0]
-    assert next_of_another_action(alike) == [0, 1]
+    assert find_next_of_another_action([*alike, asked[1]]) == [2, 2, 0]
+    assert find_next_of_another_action(alike) == [0, 1]
 
 
 def test_watcher_is_measured_with_its_baselines(data: Path, tmp_path: Path) -> None:
@@ -81,11 +81,13 @@ def test_watcher_is_measured_with_its_baselines(data: Path, tmp_path: Path) -> N
     assert found.figures["clips"] == 6 == len(found.outputs)
     assert found.figures["action_reference"] == 1.0
     # The most frequent sentence of training is one of three that each occur at least twice.
-    common = scores(["a fox is climbing a ladder"] * 6, read_films(data, "test"), told(data))
+    common = score_sentences(
+        ["a fox is climbing a ladder"] * 6, read_films(data, "test"), told(data)
+    )
     assert found.figures["words_common"] == common["words"]
     asked = read_films(data, "test")
-    others = [found.outputs[other] for other in next_of_another_action(asked)]
-    assert found.figures["words_other"] == scores(others, asked, told(data))["words"]
+    others = [found.outputs[other] for other in find_next_of_another_action(asked)]
+    assert found.figures["words_other"] == score_sentences(others, asked, told(data))["words"]
     assert found.figures["nats"] > 1 and found.figures["nats"] != found.figures["nats_other"]
     assert found.attention[f"{SITE}, test"]["clips"] == 4
     blind = evaluate_video(model(data, tmp_path, attends=False), data, "val", Options(1, 4))
@@ -101,7 +103,7 @@ def test_frames_are_removed_in_order_of_attention(
     for film, pixels in zip(asked, read_frames(data, asked), strict=True):
         given.append(Request("watcher", "", clip=Clip.of("film", pixels), target=film.text))
     traces = [watcher.trace([one])[0] for one in given]
-    found = attention_figures(watcher, traces)
+    found = measure_attention(watcher, traces)
     for name, keep in (("fall", slice(-3, None)), ("fall_least", slice(0, 3))):
         falls = []
         for trace in traces:
@@ -122,7 +124,7 @@ def test_words_unseen_in_training_are_omitted(data: Path, tmp_path: Path) -> Non
     given = Request("watcher", "", clip=Clip.of("film", pixels), target="a zebra is climbing")
     trace = watcher.trace([given])[0]
     assert trace.output.probabilities[1] == 0
-    found = attention_figures(watcher, [trace])
+    found = measure_attention(watcher, [trace])
     assert all(np.isfinite(value) for value in found.values())
 
 

@@ -19,8 +19,8 @@ from areaviz.evaluation.form_tables import (
     TITLES,
     FormTable,
 )
-from areaviz.evaluation.forms import beside, missing, read_forms
-from areaviz.metrics.head_choice import WANTED, SpanHead, span_head
+from areaviz.evaluation.forms import describe_baselines, list_missing_runs, read_forms
+from areaviz.metrics.head_choice import WANTED, SpanHead, choose_span_head
 
 SITES = ("encoder self", "encoder-decoder")
 
@@ -98,7 +98,7 @@ def test_form_is_compared_with_regular_by_seed(tmp_path: Path) -> None:
     assert found[TITLES["mean"]] == "−0.150 (−0.200 to −0.100)"
     assert found[TITLES["regular"]] == found[TITLES["boundary"]] == "–"
     rows = read_forms(replace(LETTERS_TABLE, path=path))
-    assert "areas, boundary keys: 1 and 2;" in missing(LETTERS_TABLE, rows)
+    assert "areas, boundary keys: 1 and 2;" in list_missing_runs(LETTERS_TABLE, rows)
 
 
 def test_missing_top_span_shows_a_dash(table: Path) -> None:
@@ -114,7 +114,7 @@ def test_missing_top_span_shows_a_dash(table: Path) -> None:
 def test_head_needs_more_dependence_than_untrained() -> None:
     for depends, chosen in ((1.0, None), (1.1, SpanHead(0, 0, 0.5, 3.0))):
         figures = entry(1, 1.0, depends=depends)["heads"]["encoder self"]
-        assert span_head(figures, 1.0, WANTED["encoder self"]) == chosen
+        assert choose_span_head(figures, 1.0, WANTED["encoder self"]) == chosen
 
 
 def test_subword_span_counts_without_being_a_word(table: Path) -> None:
@@ -150,7 +150,7 @@ def test_table_of_one_seed_is_complete(table: Path) -> None:
     runs = {f"lstm-1-head-{form}-seed1": entry(1, 3.0) for form in LSTM_1_HEAD_TABLE.forms}
     table.write_text(json.dumps(runs))
     lstm = replace(LSTM_1_HEAD_TABLE, path=table)
-    assert missing(lstm, read_forms(lstm)) == "Every form was trained with one seed."
+    assert list_missing_runs(lstm, read_forms(lstm)) == "Every form was trained with one seed."
 
 
 @pytest.mark.parametrize("table", FORM_TABLES.values(), ids=list(FORM_TABLES))
@@ -159,12 +159,12 @@ def test_no_two_columns_share_a_head(table: FormTable) -> None:
 
 
 def test_alignment_error_stands_beside_the_baselines_of_its_captions() -> None:
-    said = beside(SUBWORDS_TABLE, CHECKPOINTS)
+    said = describe_baselines(SUBWORDS_TABLE, CHECKPOINTS)
     card = read_card(CHECKPOINTS / "token-regular" / "card.json")
     links, diagonal = card.attention["word links"], card.heads["encoder-decoder"]["aer_diagonal"]
     for value in (diagonal, links["aer_diagonal"], links["aer_untrained"]):
         assert f"{value:.1%}" in said
-    assert beside(LETTERS_TABLE, CHECKPOINTS) == ""
+    assert describe_baselines(LETTERS_TABLE, CHECKPOINTS) == ""
 
 
 def test_missing_table_gives_no_rows(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from areaviz.cards.card import read_card, write_card
 from areaviz.cli import main
 from areaviz.evaluation import heads as module
-from areaviz.evaluation.heads import add_to_table, table_entry
+from areaviz.evaluation.heads import add_to_table, make_table_entry
 from areaviz.trace.errors import InputError
 from tests.sets import read_lines
 from tests.tiny import SENTENCES, checkpoint
@@ -44,7 +44,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_entry_has_every_head_and_untrained_ones(run: Path, tmp_path: Path) -> None:
-    name, entry = table_entry(run, tmp_path, examples=2)
+    name, entry = make_table_entry(run, tmp_path, examples=2)
     assert (name, entry["seed"], entry["best_loss"], entry["valid_loss"]) == (
         "tiny-area",
         3,
@@ -64,17 +64,17 @@ def test_entry_has_every_head_and_untrained_ones(run: Path, tmp_path: Path) -> N
 
 
 def test_entry_has_bleu_of_scored_outputs(run: Path, tmp_path: Path) -> None:
-    assert "bleu_val" not in table_entry(run, tmp_path, examples=2)[1]
+    assert "bleu_val" not in make_table_entry(run, tmp_path, examples=2)[1]
     card = read_card(run / "card.json")
     write_card(replace(card, figures={"val": {"bleu": 25.8061}}), run / "card.json")
-    assert table_entry(run, tmp_path, examples=2)[1]["bleu_val"] == 25.81
+    assert make_table_entry(run, tmp_path, examples=2)[1]["bleu_val"] == 25.81
 
 
 def test_model_without_attention_is_reported(run: Path, tmp_path: Path) -> None:
     card = read_card(run / "card.json")
     write_card(replace(card, mechanism="none"), run / "card.json")
     with pytest.raises(InputError, match=r"attends to nothing, so it has no heads"):
-        table_entry(run, tmp_path)
+        make_table_entry(run, tmp_path)
 
 
 def test_command_adds_the_run_to_its_table(

@@ -13,7 +13,7 @@ import torch
 from areaviz.cards.card import read_card
 from areaviz.data.examples import Dataset
 from areaviz.evaluation import links as module
-from areaviz.evaluation.links import error_rates, link_figures
+from areaviz.evaluation.links import compute_error_rates, link_figures
 from areaviz.models.writing import GenerationModel
 from tests.sets import read_lines
 from tests.tiny import checkpoint
@@ -39,7 +39,7 @@ def model(tmp_path: Path) -> GenerationModel:
 
 
 def test_every_head_and_head_mean_has_a_rate(model: GenerationModel) -> None:
-    rates = error_rates(model, linked("a dog runs", "two dogs run"))
+    rates = compute_error_rates(model, linked("a dog runs", "two dogs run"))
     assert set(rates) == {(layer, head) for layer in range(2) for head in (0, 1, None)}
     assert all(0 <= rate <= 1 for rate in rates.values())
 
@@ -53,11 +53,12 @@ def test_head_is_chosen_on_validation_with_baselines(
         module, "read_split", lambda *_: [("two dogs run", "two dogs run"), ("two men", "two men")]
     )
     found = link_figures(model, Path(), "test")
-    rates = error_rates(model, sets["val"])
+    rates = compute_error_rates(model, sets["val"])
     best = min(rates, key=lambda place: rates[place])
     assert (found["layer"], found["head"]) == (best[0], -1 if best[1] is None else best[1])
     assert (
-        found["aer"] == error_rates(model, sets["test"])[best] and found["aer_val"] == rates[best]
+        found["aer"] == compute_error_rates(model, sets["test"])[best]
+        and found["aer_val"] == rates[best]
     )
     assert (
         found["aer_diagonal"] == 0

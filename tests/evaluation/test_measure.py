@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from areaviz.cards.opening import Opening
-from areaviz.evaluation.measure import check_chosen, pointing_head
+from areaviz.evaluation.measure import check_chosen, choose_pointing_head
 from areaviz.trace.errors import InputError
 from tests.pages import folder
 
@@ -16,17 +16,17 @@ CARD = folder.card("scene-area", "area")
 
 
 def test_val_chooses_the_best() -> None:
-    assert pointing_head(CARD, "val", MEASURED) == (1, 0)
+    assert choose_pointing_head(CARD, "val", MEASURED) == (1, 0)
 
 
 def test_test_uses_the_head_that_val_chose() -> None:
     opening = {"encoder-decoder": Opening("coverage", 1, 1, pointing_head=(0, 1))}
     chosen = replace(CARD, opening=opening)
-    assert pointing_head(chosen, "test", MEASURED) == (0, 1)
+    assert choose_pointing_head(chosen, "test", MEASURED) == (0, 1)
 
 
 def test_test_without_val_is_refused() -> None:
     bare = replace(CARD, opening={})
     with pytest.raises(InputError, match='Measure the split "val" first: .* not on "test"'):
-        pointing_head(bare, "test", MEASURED)
+        choose_pointing_head(bare, "test", MEASURED)
     check_chosen(bare, "val")

@@ -13,9 +13,15 @@ from areaviz.cards.card import read_card
 from areaviz.cards.opening import Opening
 from areaviz.data.examples import Dataset
 from areaviz.evaluation import opening as module
-from areaviz.evaluation.opening import agreement, enough, linked_opening, openings, pointing_opening
+from areaviz.evaluation.opening import (
+    choose_linked_opening,
+    choose_openings,
+    has_enough_spans,
+    make_pointing_opening,
+    measure_agreement,
+)
 from areaviz.metrics.linked import LinkedCounts
-from areaviz.metrics.words import word_runs
+from areaviz.metrics.words import find_word_runs
 from areaviz.models.writing import GenerationModel
 from areaviz.trace.areas import Area
 from areaviz.trace.query import densest_areas, item_shares
@@ -34,7 +40,7 @@ def test_site_opens_on_spans_with_enough_of_them() -> None:
         "encoder self": figures([0.5, 0.7], [2.0, 1.5]),
         "decoder self": figures([0.25, 0.0], [1.5, 3.0]),
     }
-    assert openings(heads) == {
+    assert choose_openings(heads) == {
         "encoder self": Opening("heaviest", 0, 1),
         "decoder self": Opening("heaviest", 0, 0),
     }
@@ -42,14 +48,14 @@ def test_site_opens_on_spans_with_enough_of_them() -> None:
 
 def test_spans_of_independent_heads_do_not_count() -> None:
     heads = {"decoder self": figures([0.9, 0.1], [1.0, 2.0])}
-    assert openings(heads) == {"decoder self": Opening("coverage", 0, 1)}
-    assert not enough(heads["decoder self"], "decoder self").any()
+    assert choose_openings(heads) == {"decoder self": Opening("coverage", 0, 1)}
+    assert not has_enough_spans(heads["decoder self"], "decoder self").any()
 
 
 def test_captioner_opens_on_the_best_pointing_head() -> None:
     found = figures([0.9, 0.1], [2.0, 2.0])
-    assert pointing_opening(found, (0, 0)) == Opening("heaviest", 0, 0, pointing_head=(0, 0))
-    assert pointing_opening(found, (0, 1)).reading == "coverage"
+    assert make_pointing_opening(found, (0, 0)) == Opening("heaviest", 0, 0, pointing_head=(0, 0))
+    assert make_pointing_opening(found, (0, 1)).reading == "coverage"
 
 
 def linked() -> Dataset:
@@ -68,8 +74,8 @@ def test_agreement_matches_slow_count(model: GenerationModel) -> None:
     request = Request("a", example.text, target=example.references[0])
     trace = model.trace([request])[0]
     attention = trace.maps["encoder-decoder"]
-    sources, targets = (word_runs(trace.fields[name]) for name in ("source", "target"))
-    rated = agreement(model, linked())
+    sources, targets = (find_word_runs(trace.fields[name]) for name in ("source", "target"))
+    rated = measure_agreement(model, linked())
     shares_QN, densest = item_shares(attention, 1, None), densest_areas(attention, 1, None)
     shown = {
         "coverage": [{int(item)} for item in shares_QN.argmax(-1)],
@@ -111,9 +117,9 @@ def test_translator_opens_on_the_head_whose_spans_are_right(
         ("densest", (0, None)): 0.8,
         ("coverage", (0, 1)): 0.5,
     }
-    monkeypatch.setattr(module, "agreement", lambda *_: rated)
+    monkeypatch.setattr(module, "measure_agreement", lambda *_: rated)
     held = LinkedCounts({name: np.array([values]) for name, values in HELD.items()})
     monkeypatch.setattr(module, "count_linked", lambda *_: held)
     few, many = figures([0.1, 0.1], [2.0, 2.0]), figures([0.1, 0.3], [2.0, 2.0])
-    assert linked_opening(model, few, linked()) == Opening("densest", 0, None)
-    assert linked_opening(model, many, linked()) == Opening("heaviest", 0, 1)
+    assert choose_linked_opening(model, few, linked()) == Opening("densest", 0, None)
+    assert choose_linked_opening(model, many, linked()) == Opening("heaviest", 0, 1)

@@ -15,9 +15,13 @@ import torch
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.data.treebank import Parsed
 from areaviz.evaluation.measure import Options
-from areaviz.evaluation.parsing import evaluate_parsing, others_scores, span_figures
+from areaviz.evaluation.parsing import (
+    evaluate_parsing,
+    measure_bracket_spans,
+    score_trees_of_other_sentences,
+)
 from areaviz.evaluation.translation import PENALTIES
-from areaviz.metrics.trees import flat_tree, openings_of
+from areaviz.metrics.trees import list_openings, make_flat_tree
 from areaviz.models.lstm import LstmConfig, LstmTranslator
 from areaviz.models.recurrent import SITE
 from areaviz.models.writing import GenerationModel
@@ -68,13 +72,13 @@ def test_trees_of_equally_long_sentences_by_hand() -> None:
     trees = ["(S (NP XX )NP (VP XX )VP )S", "(S (VP XX XX )VP )S", "(S (NP XX XX )NP XX )S"]
     texts = ["Boats sink", "Feed Olaf", "Old boats sink"]
     sentences = [Parsed(*one, "letter") for one in zip(texts, trees, strict=True)]
-    scores = others_scores(trees, sentences)
+    scores = score_trees_of_other_sentences(trees, sentences)
     # The whole sentence is right for all three. 2 + 3 + 1 brackets are given, 3 + 2 + 2 are
     # expected.
     assert (scores.precision, scores.recall) == pytest.approx((3 / 6, 3 / 7))
     assert scores.exact == scores.malformed == 0.0
     # The result does not depend on the sentence's own tree.
-    third = others_scores([*trees[:2], "(S"], sentences)
+    third = score_trees_of_other_sentences([*trees[:2], "(S"], sentences)
     assert third == scores
 
 
@@ -82,8 +86,8 @@ def test_other_tree_baseline_uses_every_tree() -> None:
     sentences = [Parsed("a b", tree, "letter") for tree in ("(A XX XX )A", "(B XX XX )B")]
     sentences.append(Parsed("a b", "(C XX XX )C", "letter"))
     own = [one.tree for one in sentences]
-    assert others_scores(own, sentences).f1 == 0.0
-    assert others_scores([own[-1], *own[:-1]], sentences).exact == 1.0
+    assert score_trees_of_other_sentences(own, sentences).f1 == 0.0
+    assert score_trees_of_other_sentences([own[-1], *own[:-1]], sentences).exact == 1.0
 
 
 @pytest.mark.parametrize("split", ["val", "test", "test_genres"])
@@ -146,7 +150,7 @@ class Seer:
     def outputs_by_penalty(
         self, requests: Sequence[Request], penalties: Sequence[float]
     ) -> list[list[str]]:
-        flat = [flat_tree(len(one.text.split())) for one in requests]
+        flat = [make_flat_tree(len(one.text.split())) for one in requests]
         return [self.outputs(requests) if one == 0.4 else flat for one in penalties]
 
     def trace(self, requests: Sequence[Request]) -> list[Trace]:
@@ -160,7 +164,7 @@ class Seer:
         weights = np.zeros((1, 2, len(target), grid.count), np.float32)
         weights[..., grid.index(Area(0, len(source) - 1, 1, 1))] = 1.0
         if self.is_trained:
-            for one in openings_of(request.target, source, 3):
+            for one in list_openings(request.target, source, 3):
                 area = grid.index(Area(0, one.first, 1, one.size))
                 weights[0, 1, one.token] = np.eye(grid.count)[area]
         attention = AttentionMap(SITE, "target", "source", grid, weights)
@@ -174,7 +178,7 @@ def by_words(name: str, text: str) -> Field:
 
 def test_exact_attention_beats_the_baselines(corpus: Path) -> None:
     sentences = [Parsed(*one, "letter") for one in SENTENCES]
-    figures = span_figures(Seer(), sentences, corpus)  # type: ignore[arg-type]
+    figures = measure_bracket_spans(Seer(), sentences, corpus)  # type: ignore[arg-type]
     assert figures["span"] == 1.0 and figures["head"] == 1
     # Brackets around two or three words: one verb phrase of the first sentence, one noun phrase
     # each of the second and third, three brackets of the fourth, and the whole of the last.
@@ -200,7 +204,7 @@ def test_head_is_chosen_on_validation(corpus: Path) -> None:
             return replace(trace, maps={SITE: turned})
 
     last = Parsed(*SENTENCES[-1], "letter")
-    figures = span_figures(Fickle(), [last], corpus)  # type: ignore[arg-type]
+    figures = measure_bracket_spans(Fickle(), [last], corpus)  # type: ignore[arg-type]
     assert figures["head"] == 0 and figures["span"] == 0.0 and figures["openings"] == 1
 
 

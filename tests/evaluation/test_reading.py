@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from areaviz.data.batches import shifted
+from areaviz.data.batches import shift_targets
 from areaviz.evaluation.measure import Options
-from areaviz.evaluation.reading import SPANS, evaluate_reading, text_figures
+from areaviz.evaluation.reading import SPANS, evaluate_reading, measure_texts
 from areaviz.models.language_model import LanguageModel
 from areaviz.models.text_decoder import SITE
 from areaviz.trace.errors import InputError
@@ -38,11 +38,11 @@ def corpus(tmp_path: Path) -> Path:
 
 
 def test_perplexity_is_that_of_each_text_alone(model: LanguageModel) -> None:
-    figures = text_figures(model, TEXTS, TEXTS)
+    figures = measure_texts(model, TEXTS, TEXTS)
     nats = 0.0
     for text in TEXTS:
         ids = torch.tensor([model.tokenizer.ids(text)])
-        likely = model.network(shifted(ids)).log_softmax(-1)[0]
+        likely = model.network(shift_targets(ids)).log_softmax(-1)[0]
         nats -= float(likely[torch.arange(ids.shape[1]), ids[0]].sum().detach())
     pieces = sum(len(model.tokenizer.ids(text)) for text in TEXTS)
     assert figures["pieces"] == pieces and figures["captions"] == 3
@@ -55,7 +55,7 @@ def test_perplexity_is_that_of_each_text_alone(model: LanguageModel) -> None:
 def test_longer_ngrams_predict_counted_texts_better(
     model: LanguageModel,
 ) -> None:
-    figures = text_figures(model, TEXTS, TEXTS)
+    figures = measure_texts(model, TEXTS, TEXTS)
     assert figures["trigram"] < figures["bigram"] < figures["unigram"] < figures["untrained"] * 10
 
 
@@ -64,7 +64,7 @@ def test_uniform_model_has_vocabulary_size_as_perplexity(
 ) -> None:
     flat = model.untrained()
     torch.nn.init.zeros_(flat.network.get_parameter("embedding.weight"))
-    figures = text_figures(flat, TEXTS, TEXTS)
+    figures = measure_texts(flat, TEXTS, TEXTS)
     assert figures["perplexity"] == pytest.approx(len(model.tokenizer), rel=1e-4)
 
 

@@ -6,14 +6,14 @@ import pytest
 
 from areaviz.data.scene_grammar import AMBIGUOUS, COLOURS, MASK, NOUNS
 from areaviz.data.scenes import make_scene
-from areaviz.evaluation.scene_words import KINDS, asked_words, right_words
+from areaviz.evaluation.scene_words import KINDS, choose_tested_words, compute_share_of_right_words
 
 SCENES = [make_scene("samples", number) for number in range(60)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_word_of_one_object_is_asked(kind: str) -> None:
-    asked = asked_words(SCENES, kind)
+    asked = choose_tested_words(SCENES, kind)
     assert asked
     for one in asked:
         scene = SCENES[one.number]
@@ -31,7 +31,7 @@ def test_one_word_of_one_object_is_asked(kind: str) -> None:
 
 
 def test_only_ambiguous_scenes_are_asked_for_a_noun() -> None:
-    numbers = {one.number for one in asked_words(SCENES, "noun")}
+    numbers = {one.number for one in choose_tested_words(SCENES, "noun")}
     expected = {
         n
         for n, scene in enumerate(SCENES)
@@ -41,7 +41,9 @@ def test_only_ambiguous_scenes_are_asked_for_a_noun() -> None:
 
 
 def test_right_words_are_counted_at_their_position() -> None:
-    asked = asked_words(SCENES, "colour")[:3]
+    asked = choose_tested_words(SCENES, "colour")[:3]
     true = [SCENES[one.number].german.text for one in asked]
-    assert right_words(true, asked) == 1
-    assert right_words([true[0], "", "x " + true[2]], asked) == pytest.approx(1 / 3)
+    assert compute_share_of_right_words(true, asked) == 1
+    assert compute_share_of_right_words([true[0], "", "x " + true[2]], asked) == pytest.approx(
+        1 / 3
+    )

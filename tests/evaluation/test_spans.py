@@ -11,10 +11,10 @@ from areaviz.cards.card import read_card
 from areaviz.evaluation.spans import (
     BESIDE,
     BESIDE_OF_HEAD,
-    heads_beside_untrained,
-    spans_beside_untrained,
+    compare_spans,
+    measure_heads_at_places,
 )
-from areaviz.metrics.spans import span_figures
+from areaviz.metrics.spans import measure_spans
 from areaviz.models.writing import GenerationModel
 from areaviz.trace.query import output_given
 from areaviz.trace.request import Request
@@ -33,15 +33,15 @@ def trained(tmp_path: Path) -> GenerationModel:
 
 def test_untrained_network_reads_what_the_trained_one_wrote(trained: GenerationModel) -> None:
     requests = [Request(trained.card.name, text) for text in SENTENCES[:2]]
-    found = spans_beside_untrained(trained, requests)
+    found = compare_spans(trained, requests)
     outputs = [output_given(trained.trace([request])[0]) for request in requests]
     given = [
         Request(trained.card.name, text, target=output)
         for text, output in zip(SENTENCES[:2], outputs, strict=True)
     ]
     blind = trained.untrained()
-    before = span_figures(blind.trace([request])[0] for request in given)
-    own = span_figures(trained.trace([request])[0] for request in requests)
+    before = measure_spans(blind.trace([request])[0] for request in given)
+    own = measure_spans(trained.trace([request])[0] for request in requests)
     for site, figures in own.items():
         assert figures.items() <= found[site].items()
         for name in BESIDE:
@@ -52,8 +52,8 @@ def test_untrained_network_reads_what_the_trained_one_wrote(trained: GenerationM
 def test_language_model_reads_its_text_in_both_networks() -> None:
     reader = language_model()
     requests = [Request(reader.card.name, "A small dog runs.", target="")]
-    found = spans_beside_untrained(reader, requests)
-    before = span_figures(reader.untrained().trace(requests))
+    found = compare_spans(reader, requests)
+    before = measure_spans(reader.untrained().trace(requests))
     for site, figures in before.items():
         assert found[site]["multi_share_untrained"] == figures["multi_share"]
 
@@ -61,10 +61,10 @@ def test_language_model_reads_its_text_in_both_networks() -> None:
 def test_same_head_before_training_stands_beside_it(trained: GenerationModel) -> None:
     requests = [Request(trained.card.name, SENTENCES[0], target=SENTENCES[2])]
     places = {SITE: (0, 1), "encoder self": None}
-    found = heads_beside_untrained(trained, requests, places)
+    found = measure_heads_at_places(trained, requests, places)
     assert found["encoder self"] == {"multi_share": 0.0}
     of_head = found[SITE]
     assert (of_head["layer"], of_head["head"]) == (0, 1)
-    same = heads_beside_untrained(trained.untrained(), requests, places)[SITE]
+    same = measure_heads_at_places(trained.untrained(), requests, places)[SITE]
     for name in BESIDE_OF_HEAD:
         assert of_head.get(f"{name}_untrained") == same.get(name)

@@ -12,12 +12,12 @@ from areaviz.data.spoken_digits import Recordings, Utterance
 from areaviz.evaluation import speech
 from areaviz.evaluation.measure import Options
 from areaviz.evaluation.speech import (
-    attention_figures,
-    drawn,
+    compute_hit_share,
+    draw_strings,
     evaluate_speech,
-    hit_share,
+    make_sound,
     mean_times,
-    sound_of,
+    measure_attention,
 )
 from areaviz.trace.request import Request
 from tests.pages import folder
@@ -52,20 +52,20 @@ class Ear:
         return self
 
 
-STRINGS = drawn(recordings(), 1, 6, (6, 10), 0.3)
+STRINGS = draw_strings(recordings(), 1, 6, (6, 10), 0.3)
 
 
 @pytest.fixture
 def _looking(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(speech, "looks", lambda _, strings: ideal(strings))
+    monkeypatch.setattr(speech, "trace_weights", lambda _, strings: ideal(strings))
 
 
 def test_strings_are_equal_for_every_model() -> None:
-    again = drawn(recordings(), 1, 6, (6, 10), 0.3)
+    again = draw_strings(recordings(), 1, 6, (6, 10), 0.3)
     assert [one.text for one in STRINGS] == [one.text for one in again]
     assert all(6 <= len(one.text) <= 10 for one in STRINGS)
-    assert len(sound_of(STRINGS[0]).samples) == len(STRINGS[0].samples)
-    long = drawn(recordings(), 1, 40, (12, 14), 0.8)
+    assert len(make_sound(STRINGS[0]).samples) == len(STRINGS[0].samples)
+    long = draw_strings(recordings(), 1, 40, (12, 14), 0.8)
     repeats = [a == b for one in long for a, b in zip(one.text, one.text[1:], strict=False)]
     assert np.mean(repeats) == pytest.approx(0.82, abs=0.06)
 
@@ -73,14 +73,14 @@ def test_strings_are_equal_for_every_model() -> None:
 @pytest.mark.usefixtures("_looking")
 def test_exact_attention_hits_and_baselines_do_not() -> None:
     weights = ideal(STRINGS)
-    assert hit_share(weights, STRINGS) == 1.0
-    assert hit_share([one[::-1] for one in weights], STRINGS) < 0.3
-    figures = attention_figures(Ear(STRINGS), weights, STRINGS, STRINGS)  # type: ignore[arg-type]
+    assert compute_hit_share(weights, STRINGS) == 1.0
+    assert compute_hit_share([one[::-1] for one in weights], STRINGS) < 0.3
+    figures = measure_attention(Ear(STRINGS), weights, STRINGS, STRINGS)  # type: ignore[arg-type]
     assert figures["hit"] == 1.0 > figures["hit_diagonal"] > figures["hit_uniform"]
     assert figures["hit_uniform"] == pytest.approx(1 / 8.5, abs=0.05)
     assert figures["dependence"] == pytest.approx(figures["dependence_diagonal"], abs=0.1)
     blind = [np.tile(one[:1], (len(one), 1)) for one in weights]
-    same = attention_figures(Ear(STRINGS), blind, STRINGS, STRINGS)  # type: ignore[arg-type]
+    same = measure_attention(Ear(STRINGS), blind, STRINGS, STRINGS)  # type: ignore[arg-type]
     assert same["dependence"] == pytest.approx(0.0, abs=1e-6) and same["hit"] < 0.3
 
 
@@ -94,11 +94,13 @@ def test_mean_time_of_digit_uses_strings_containing_it() -> None:
 @pytest.mark.usefixtures("_looking")
 def test_omitted_digit_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     monkeypatch.setattr(speech, "read_recordings", lambda *_: recordings())
-    monkeypatch.setattr(speech, "heard", lambda _, strings, __: [one.text[:-1] for one in strings])
+    monkeypatch.setattr(
+        speech, "transcribe_strings", lambda _, strings, __: [one.text[:-1] for one in strings]
+    )
     monkeypatch.setattr(speech, "STRINGS", 20)
     monkeypatch.setattr(speech, "LONG_STRINGS", 10)
     found = evaluate_speech(Ear(STRINGS), tmp_path, "val", Options())  # type: ignore[arg-type]
-    wanted = [one.text for one in drawn(recordings(), 2, 20, (6, 10), 0.3)]
+    wanted = [one.text for one in draw_strings(recordings(), 2, 20, (6, 10), 0.3)]
     assert found.figures["error"] == pytest.approx(20 / sum(map(len, wanted)))
     assert found.figures["hit"] == found.figures["long_hit"] == 1.0
     assert found.figures["long_error"] < found.figures["error"] and found.figures["strings"] == 20
@@ -115,8 +117,10 @@ def test_listener_that_attends_one_step_later_opens_there(
         return [np.concatenate([rows[:1], rows]) for rows in ideal(strings)]
 
     monkeypatch.setattr(speech, "read_recordings", lambda *_: recordings())
-    monkeypatch.setattr(speech, "heard", lambda _, strings, __: [one.text for one in strings])
-    monkeypatch.setattr(speech, "looks", late)
+    monkeypatch.setattr(
+        speech, "transcribe_strings", lambda _, strings, __: [one.text for one in strings]
+    )
+    monkeypatch.setattr(speech, "trace_weights", late)
     found = evaluate_speech(Ear(STRINGS), tmp_path, "val", Options())  # type: ignore[arg-type]
     best = found.opening["encoder-decoder"].best
     assert best is not None and best.heads == ((0, 0, 1),) and best.opens
@@ -136,6 +140,6 @@ def test_requests_have_the_sound_and_the_decoding() -> None:
             asked.extend(requests)
             return [" 12 "] * len(requests)
 
-    written = speech.heard(Writer(), STRINGS, Options(beam=1))  # type: ignore[arg-type]
+    written = speech.transcribe_strings(Writer(), STRINGS, Options(beam=1))  # type: ignore[arg-type]
     assert written == ["12"] * 6 and {one.method for one in asked} == {"greedy"}
-    assert asked[0].sound == sound_of(STRINGS[0])
+    assert asked[0].sound == make_sound(STRINGS[0])

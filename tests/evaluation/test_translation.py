@@ -12,8 +12,8 @@ from areaviz.cards.card import Card, read_card, write_card
 from areaviz.data.examples import Dataset
 from areaviz.evaluation import heads, links
 from areaviz.evaluation import translation as module
-from areaviz.evaluation.measure import Options, evaluate
-from areaviz.metrics.by_length import THIRDS, gains_by_length
+from areaviz.evaluation.measure import Options, evaluate_checkpoint
+from areaviz.metrics.by_length import THIRDS, compute_gains_by_length
 from areaviz.models.writing import GenerationModel
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
@@ -42,7 +42,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def measured(run: Path, split: str, **options: int | bool) -> Card:
-    return evaluate(run, run, split, Options(**options), "cpu")[0]  # type: ignore[arg-type]
+    return evaluate_checkpoint(run, run, split, Options(**options), "cpu")[0]  # type: ignore[arg-type]
 
 
 def test_validation_measures_heads_with_their_baselines(
@@ -145,7 +145,7 @@ def test_card_gets_gains_over_other_model_by_length(
         (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     files = tmp_path / "a", tmp_path / "b"
     note = module.state_difference(one, other, "val", *files, tmp_path)
-    gains = gains_by_length(outputs["a"], outputs["b"], references, SENTENCES)
+    gains = compute_gains_by_length(outputs["a"], outputs["b"], references, SENTENCES)
     figures = read_card(one / "card.json").figures["val"]
     assert figures == {f"over other, {part}": gain for part, gain in gains.items()}
     assert not read_card(other / "card.json").figures

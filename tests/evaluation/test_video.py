@@ -17,12 +17,12 @@ from areaviz.data.moving_digits import FRAMES, SIDE, MovingDigit, Window
 from areaviz.evaluation import video
 from areaviz.evaluation.measure import Options
 from areaviz.evaluation.video import (
-    attention_figures,
-    drawn,
+    compute_word_accuracy,
+    draw_clips,
     evaluate_video,
-    given_traces,
-    usual_frames,
-    word_accuracy,
+    find_usual_frames,
+    measure_attention,
+    trace_given_sentences,
 )
 from areaviz.models.inputs import clip_field
 from areaviz.models.recurrent import SITE
@@ -100,35 +100,35 @@ def beginning(window: Window) -> Window:
 
 
 def figures(eye: Eye, clips: Sequence[MovingDigit] = CLIPS) -> dict[str, float]:
-    traced, raw = given_traces(eye, clips), given_traces(eye.untrained(), clips)  # type: ignore[arg-type]
-    return attention_figures(clips, traced, raw)
+    traced, raw = trace_given_sentences(eye, clips), trace_given_sentences(eye.untrained(), clips)  # type: ignore[arg-type]
+    return measure_attention(clips, traced, raw)
 
 
 def test_action_words_are_counted_at_their_position() -> None:
     right = [clip.text for clip in CLIPS]
-    assert word_accuracy(right, CLIPS) == 1.0
+    assert compute_word_accuracy(right, CLIPS) == 1.0
     # Of "three", "moves", "left" and "grows", all but "left" are right. In the second clip, the
     # five words "eight", "turns", "right", "moves" and "up" are right.
-    assert word_accuracy(["the three moves right and then grows", right[1]], CLIPS) == 8 / 9
+    assert compute_word_accuracy(["the three moves right and then grows", right[1]], CLIPS) == 8 / 9
     # Function words do not count. Words that are missing or misplaced are wrong.
-    assert word_accuracy(["a three moves left or so grows", right[1]], CLIPS) == 1.0
-    assert word_accuracy(["the three grows and then moves left", right[1]], CLIPS) == 6 / 9
-    assert word_accuracy(["the three", ""], CLIPS) == 1 / 9
-    assert word_accuracy(["", f"{right[1]} and then grows"], CLIPS) == 5 / 9
+    assert compute_word_accuracy(["a three moves left or so grows", right[1]], CLIPS) == 1.0
+    assert compute_word_accuracy(["the three grows and then moves left", right[1]], CLIPS) == 6 / 9
+    assert compute_word_accuracy(["the three", ""], CLIPS) == 1 / 9
+    assert compute_word_accuracy(["", f"{right[1]} and then grows"], CLIPS) == 5 / 9
 
 
 def test_usual_frame_is_most_often_in_an_action() -> None:
     # The first action has 1-4 and 2-4: 2 is the first frame that occurs twice. Next are 9-11 and
     # 7-11.
-    assert usual_frames(CLIPS) == (2, 9)
+    assert find_usual_frames(CLIPS) == (2, 9)
     third = replace(LEFT_GROWS, windows=((4, 7), (11, 14)))
-    assert usual_frames([*CLIPS, third]) == (4, 11)
+    assert find_usual_frames([*CLIPS, third]) == (4, 11)
 
 
 def test_exact_attention_hits_and_clip_blind_does_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(video, "drawn", lambda *_: CLIPS)
+    monkeypatch.setattr(video, "draw_clips", lambda *_: CLIPS)
     found = figures(Eye(CLIPS, at, Eye(CLIPS, behind)))
     for name in ("peak", "first", "area", "multi_share"):
         assert found[name] == 1.0
@@ -184,14 +184,14 @@ def test_right_sentence_is_given() -> None:
 
 
 def test_splits_differ_and_are_equal_for_models() -> None:
-    one, again, other = drawn("val", 4), drawn("val", 4), drawn("test", 4)
+    one, again, other = draw_clips("val", 4), draw_clips("val", 4), draw_clips("test", 4)
     for clip, twin in zip(one, again, strict=True):
         assert np.array_equal(clip.frames, twin.frames) and clip.windows == twin.windows
     assert [clip.text for clip in one] != [clip.text for clip in other]
 
 
 def untrained_model(path: Path, **options: Any) -> GenerationModel:
-    texts = [clip.text for clip in drawn("val", 40)]
+    texts = [clip.text for clip in draw_clips("val", 40)]
     tokenizer = run_tokenizer(path / "tokens.model", texts, 60)
     torch.manual_seed(0)
     config = WatcherConfig(len(tokenizer), side=16, width=16, area_size=3, **options)
@@ -204,14 +204,14 @@ def test_untrained_model_is_measured_all_the_same(tmp_path: Path) -> None:
     model = untrained_model(tmp_path)
     found = evaluate_video(model, tmp_path, "test", Options(beam=2, traces=2))
     assert set(found.figures) == {"words", "right", "clips"} and found.figures["clips"] == 5
-    clips = drawn("test", 5)
+    clips = draw_clips("test", 5)
     requests = [Request("watcher", "", "beam", 2, clip=clip_of("drawn", c)) for c in clips]
     assert list(found.outputs) == model.outputs(requests)
-    assert found.figures["words"] == word_accuracy(found.outputs, clips) < 0.5
+    assert found.figures["words"] == compute_word_accuracy(found.outputs, clips) < 0.5
     assert found.figures["right"] == 0.0
     measured = found.attention[f"{SITE}, test"]
-    traced = given_traces(model, clips[:2])
-    assert measured == attention_figures(clips[:2], traced, traced) and measured["clips"] == 2
+    traced = trace_given_sentences(model, clips[:2])
+    assert measured == measure_attention(clips[:2], traced, traced) and measured["clips"] == 2
     # The network is its own baseline, because the untrained network has the same seed.
     assert measured["peak"] == measured["peak_untrained"]
     assert measured["dependence"] == measured["dependence_untrained"]
@@ -232,7 +232,7 @@ def test_accuracy_is_the_share_of_whole_sentences(tmp_path: Path) -> None:
         network = type("Network", (), {"config": type("Config", (), {"layers": 0})})
 
         def outputs(self, requests: Sequence[Request]) -> list[str]:
-            texts = [clip.text for clip in drawn("val", 5)]
+            texts = [clip.text for clip in draw_clips("val", 5)]
             return [*texts[:3], f"{texts[3]} and", ""]
 
     found = evaluate_video(Writer(), tmp_path, "val", Options())  # type: ignore[arg-type]

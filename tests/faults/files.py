@@ -20,7 +20,7 @@ from PIL import Image
 
 from areaviz.data.clip_files import decode_clip
 from areaviz.data.examples import Dataset
-from areaviz.data.pictures import decode
+from areaviz.data.pictures import decode_picture
 from areaviz.data.sound_files import decode_sound
 from areaviz.interactive.ribbon import ribbon_payload
 from areaviz.notes import exchange
@@ -54,14 +54,15 @@ class Format:
 def formats() -> Mapping[str, Format]:
     """Return every format by name."""
     pictures = {
-        kind: Format(_picture(kind), decode) for kind in ("JPEG", "WEBP", "GIF", "BMP", "TIFF")
+        kind: Format(_picture(kind), decode_picture)
+        for kind in ("JPEG", "WEBP", "GIF", "BMP", "TIFF")
     }
     notes = {
         f"notes {kind}": Format(exchange.to_bytes(_notes(), kind), partial(_read_notes, kind))
         for kind in exchange.FORMATS
     }
     return {
-        "PNG": Format(_picture("PNG"), decode, _png_bombs),
+        "PNG": Format(_picture("PNG"), decode_picture, _png_bombs),
         **pictures,
         "sound WAV": Format(_sound("WAV"), decode_sound),
         "sound FLAC": Format(_sound("FLAC"), decode_sound),

@@ -89,9 +89,7 @@ def test_what_is_escaped_is_dead(payload: str) -> None:
 
 
 @pytest.mark.parametrize(("page", "name"), sampled(LINKS, *QUICK_LINKS, many=True))
-def test_a_hostile_link_is_told_and_nothing_of_it_is_alive(
-    page: str, name: str, open_page: Open
-) -> None:
+def test_hostile_link_is_reported_and_inert(page: str, name: str, open_page: Open) -> None:
     app = open_page(page, **{name: EVERYTHING.replace("\ud800", "")})
     assert not app.exception and not list(live(app))
 

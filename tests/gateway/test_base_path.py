@@ -34,14 +34,14 @@ def below(base: str, token: str = "") -> tuple[BasePath, Behind]:
         ("/areaviz/_stcore/health", "/_stcore/health"),
     ],
 )
-def test_app_gets_addresses_without_the_path(address: str, reached: str) -> None:
+def test_app_gets_urls_without_base_path(address: str, reached: str) -> None:
     app, behind = below("/areaviz")
     assert ask(app, "GET", address).status == 200
     assert [(one.path, one.raw_path) for one in behind.asked] == [(reached, reached)]
 
 
 @pytest.mark.parametrize("path", ["/_stcore/metrics", "/auth/login", "/_stcore/agent/mcp"])
-def test_closed_addresses_are_closed_below_the_path(path: str) -> None:
+def test_closed_routes_stay_closed_below_base_path(path: str) -> None:
     app, behind = below("/areaviz")
     assert [ask(app, "GET", prefix + path).status for prefix in ("", "/areaviz")] == [404, 404]
     assert behind.asked == []
@@ -76,7 +76,7 @@ def test_app_without_base_path_is_unchanged() -> None:
 @pytest.mark.parametrize(
     ("given", "base"), [("", ""), ("/", ""), ("/areaviz", "/areaviz"), ("/a/b-1/", "/a/b-1")]
 )
-def test_base_path_loses_its_last_slash(given: str, base: str) -> None:
+def test_base_path_drops_trailing_slash(given: str, base: str) -> None:
     assert check_base_path(given) == base
 
 

@@ -76,7 +76,7 @@ def test_filter_refuses_a_message_by_its_head() -> None:
     assert messages == [TOO_LARGE]
 
 
-def test_empty_frames_cannot_go_on_for_ever() -> None:
+def test_endless_empty_frames_are_refused() -> None:
     data = frame(Opcode.BINARY, 0, False) + 1000 * frame(Opcode.CONT, 0, False)
     assert len(FrameFilter(LIMIT).feed(data)) < 200
 

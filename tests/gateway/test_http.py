@@ -45,7 +45,7 @@ def test_name_and_port_splits_host_headers(host: str, expected: tuple[str, str])
 @pytest.mark.parametrize(
     "host", ["localhost:8501", "areaviz.example", "Areaviz.Example:443", "[::1]:8501"]
 )
-def test_head_is_for_its_own_names(host: str) -> None:
+def test_head_accepts_allowed_hosts(host: str) -> None:
     assert head(("host", host)).is_for(NAMES)
     assert head(("host", host), ("origin", f"http://{host}")).is_for(NAMES)
 
@@ -67,7 +67,7 @@ def test_head_is_for_its_own_names(host: str) -> None:
         (("host", "localhost"), ("origin", "chrome-extension://localhost")),
     ],
 )
-def test_head_is_not_for_other_names(headers: tuple[tuple[str, str], ...]) -> None:
+def test_head_refuses_other_hosts(headers: tuple[tuple[str, str], ...]) -> None:
     assert not head(*headers).is_for(NAMES)
     assert not head(*headers, kind="websocket").is_for(NAMES)
 

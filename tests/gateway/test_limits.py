@@ -22,14 +22,14 @@ def test_soft_limit_is_raised_to_hard_limit(open_app: Served) -> None:
 
 
 @pytest.mark.long
-def test_silent_sockets_keep_nobody_out(open_app: Served) -> None:
+def test_silent_sockets_do_not_block_others(open_app: Served) -> None:
     found = silent_sockets(open_app, 300)
     found.check(FIRST_MESSAGE_SECONDS)
     assert found.gone > FIRST_MESSAGE_SECONDS - 2
     assert status(open_app)["sessions"] == 0
 
 
-def test_half_open_requests_keep_nobody_out(open_app: Served) -> None:
+def test_half_open_requests_do_not_block_others(open_app: Served) -> None:
     half_open(open_app, 1100).check(HEAD_SECONDS)
 
 
@@ -119,7 +119,7 @@ def test_oldest_waiting_connection_makes_room(twenty: Connections) -> None:
     assert [line.is_aborted for line in there[:4]] == [False, False, True, False]
 
 
-def test_new_connection_is_refused_where_nobody_waits(twenty: Connections) -> None:
+def test_new_connection_is_refused_without_waiting_one(twenty: Connections) -> None:
     there = lines(20)
     for line in there:
         assert twenty.try_admit(line)
@@ -128,7 +128,7 @@ def test_new_connection_is_refused_where_nobody_waits(twenty: Connections) -> No
     assert not any(line.is_aborted for line in there) and len(twenty) == 20
 
 
-def test_session_takes_more_than_a_connection(twenty: Connections) -> None:
+def test_session_counts_more_than_connection(twenty: Connections) -> None:
     there = lines(12)
     assert all(twenty.try_admit(line) for line in there)
     begun = [twenty.begin_session(line) for line in there]

@@ -16,7 +16,7 @@ from tests.gateway.listener import Listener
 from tests.gateway.test_serving import FOREIGN_ORIGINS
 
 
-def test_foreign_page_makes_the_app_contact_nobody(open_app: Served, contacted: Listener) -> None:
+def test_foreign_page_causes_no_connections(open_app: Served, contacted: Listener) -> None:
     """Check that a foreign origin causes no connection.
 
     Streamlit looks up its own public address, which took 2 s for each origin.
@@ -29,7 +29,7 @@ def test_foreign_page_makes_the_app_contact_nobody(open_app: Served, contacted: 
     assert contacted.asked == []
 
 
-def test_log_has_one_line_a_second(open_app: Served) -> None:
+def test_log_has_one_line_per_second(open_app: Served) -> None:
     before = open_app.log.read_text().count("\n")
     began = time.monotonic()
     for _ in range(100):
@@ -62,7 +62,7 @@ def lines() -> Iterator[list[logging.LogRecord]]:
     log.removeHandler(handler)
 
 
-def test_filter_passes_one_line_a_second(
+def test_filter_passes_one_line_per_second(
     lines: list[logging.LogRecord], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = 100.0
@@ -81,7 +81,7 @@ def test_filter_passes_one_line_a_second(
     ]
 
 
-def test_filter_tells_kinds_of_errors_apart(lines: list[logging.LogRecord]) -> None:
+def test_filter_separates_kinds_of_errors(lines: list[logging.LogRecord]) -> None:
     log = logging.getLogger("areaviz.test")
     for error in (ValueError("a"), ValueError("b"), OSError("c")):
         log.error("While it ran", exc_info=error)

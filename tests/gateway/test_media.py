@@ -97,5 +97,5 @@ def test_address_of_a_shown_file_is_found(message: ForwardMsg) -> None:
     assert media_names(message.SerializeToString()) == {Path(ADDRESS).name}
 
 
-def test_bytes_that_are_not_a_message_name_no_file() -> None:
+def test_invalid_message_names_no_file() -> None:
     assert media_names(b"\xff/media/0f.png") == set()

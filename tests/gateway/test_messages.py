@@ -26,7 +26,7 @@ def reader_of(app: Served) -> str:
 
 
 @pytest.mark.parametrize("kind", ["load_git_info", "set_run_on_save", "debug_shutdown_runtime"])
-def test_socket_drops_messages_without_use(open_app: Served, kind: str) -> None:
+def test_socket_drops_unused_messages(open_app: Served, kind: str) -> None:
     with visiting(open_app, "models") as (visitor, _, _):
         message = BackMsg()
         setattr(message, kind, True)

@@ -84,7 +84,7 @@ def test_folder_open_to_others_is_not_used(folder: Path, caplog: pytest.LogCaptu
         send_command(PORT, "echo")
 
 
-def test_ask_says_where_no_app_runs(folder: Path) -> None:
+def test_send_command_names_folder_without_app(folder: Path) -> None:
     with pytest.raises(InputError, match=f"You have no app at port {PORT}"):
         send_command(PORT, "echo")
 

@@ -87,7 +87,7 @@ def say(gateway: Gateway, message: BackMsg, count: int, reader: str, client: str
     assert left == []
 
 
-def test_reader_is_held_to_a_share_of_reruns(gateway: Gateway, waits: list[float]) -> None:
+def test_user_reruns_are_limited(gateway: Gateway, waits: list[float]) -> None:
     reader = access.new_reader()
     say(gateway, RERUN, SHARE, reader, "203.0.113.7")
     assert waits == []

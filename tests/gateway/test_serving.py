@@ -93,7 +93,7 @@ def test_only_the_form_opens_without_the_token(locked_app: Served, method: str, 
     assert "set-cookie" not in answer.headers
 
 
-def test_health_says_ok_and_no_more(locked_app: Served) -> None:
+def test_health_answers_only_ok(locked_app: Served) -> None:
     answer = request(locked_app, "GET", "/_stcore/health")
     assert (answer.status, answer.text) == (200, "ok")
     assert "set-cookie" not in answer.headers
@@ -263,7 +263,7 @@ def test_clear_cache_does_nothing(locked_app: Served) -> None:
         assert status(locked_app)["threads"] <= first + 1, "no other worker was started"
 
 
-def test_server_ends_beside_an_open_page(locked_app: Served) -> None:
+def test_server_stops_while_a_page_is_open(locked_app: Served) -> None:
     """Check that the server ends. This test must be the last one, because it ends the server."""
     with visiting(locked_app, "models", cookie=cookie_of(sign_in(locked_app))):
         began = time.monotonic()

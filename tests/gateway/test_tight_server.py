@@ -29,7 +29,7 @@ def test_hard_limit_is_kept(tight_app: Served) -> None:
 
 
 @pytest.mark.long
-def test_silent_sockets_keep_nobody_out(tight_app: Served) -> None:
+def test_silent_sockets_do_not_block_others(tight_app: Served) -> None:
     silent_sockets(tight_app, 300).check(FIRST_MESSAGE_SECONDS)
 
 
@@ -41,7 +41,7 @@ def test_half_open_requests_are_logged(tight_app: Served) -> None:
 
 
 @pytest.mark.long
-def test_former_visitors_keep_nobody_out(tight_app: Served) -> None:
+def test_former_visitors_do_not_block_others(tight_app: Served) -> None:
     """Check that new visitors get in.
 
     Streamlit keeps 128 sessions of visitors who have left, each with file descriptors.

@@ -123,7 +123,7 @@ def whole(sender: Sender, size: int) -> asyncio.Future[int]:
 
 
 @pytest.mark.parametrize("cookies", ["one", "fresh", "none"])
-def test_announced_bytes_take_no_room(store: Store, cookies: str) -> None:
+def test_announced_bytes_are_not_counted(store: Store, cookies: str) -> None:
     """Check eleven idle uploads of 50 MB, the size of an attack that blocked all uploads."""
 
     async def story(begin: Callable[..., Sender]) -> None:
@@ -180,7 +180,7 @@ def test_reader_is_bounded_over_all_sessions(store: Store) -> None:
     run(store, story)
 
 
-def test_upload_beyond_the_share_ends_on_the_way(store: Store) -> None:
+def test_upload_beyond_share_is_cut_off(store: Store) -> None:
     async def story(begin: Callable[..., Sender]) -> None:
         senders = [begin("own", 45 * MEGABYTE) for _ in range(5)]
         for sender in senders:

@@ -35,7 +35,7 @@ def refusal(name: str, content: bytes) -> str:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_read_set_reads_every_format_alike(name: str) -> None:
+def test_read_set_gives_equal_datasets_for_all_formats(name: str) -> None:
     rows = example_rows(30)
     found = read_set({name: FILES[name](rows)})
     assert [one.text for one in found.dataset.examples] == [row[2] for row in rows]
@@ -63,7 +63,7 @@ def test_csv_outputs_and_scores_name_their_systems() -> None:
     }
 
 
-def test_tsv_with_equal_tabs_takes_quotation_marks_as_letters() -> None:
+def test_tsv_with_equal_tabs_keeps_quotation_marks() -> None:
     found = brought("x.tsv", 'source\ttarget\n"Yes, he said.\tJa.\nA "b" c\t"Nein", sagte sie.\n')
     assert [one.text for one in found.dataset.examples] == ['"Yes, he said.', 'A "b" c']
     assert found.dataset.examples[1].references == ('"Nein", sagte sie.',)
@@ -81,18 +81,18 @@ def test_tsv_with_equal_tabs_takes_quotation_marks_as_letters() -> None:
         '"source"\t"reference"\n"He said ""no"""\t"Er sagte „nein“"\n',
     ],
 )
-def test_tsv_that_a_program_quoted_loses_the_quotation_marks(text: str) -> None:
+def test_quoted_tsv_loses_its_quotation_marks(text: str) -> None:
     (example,) = brought("x.tsv", text).dataset.examples
     assert (example.text, example.references) == ('He said "no"', ("Er sagte „nein“",))
 
 
-def test_csv_cells_can_hold_line_breaks_and_separators() -> None:
+def test_csv_cells_may_contain_line_breaks_and_separators() -> None:
     (example,) = brought("x.csv", 'source;mt\r\n"One;\r\ntwo";Eins\r\n').dataset.examples
     assert example.text == "One;\r\ntwo"
     assert len(brought("x.csv", "sep=;\nsource;mt\na;b\n").outputs) == 1
 
 
-def test_utf_16_and_marks_in_front_are_read() -> None:
+def test_utf_16_and_byte_order_marks_are_read() -> None:
     text = "source\treference\r\nGrün\tgreen\r\n"
     for encoding in ("utf-16", "utf-8-sig", "utf-8"):
         (example,) = read_set({"x.tsv": text.encode(encoding)}).dataset.examples
@@ -130,7 +130,7 @@ def test_utf_16_and_marks_in_front_are_read() -> None:
         ("x.tsv", b"system\tdoc\trater\tseverity\na\tb\tc\td\n", "errors that raters marked"),
     ],
 )
-def test_files_that_cannot_be_used_are_refused(name: str, content: bytes, said: str) -> None:
+def test_unusable_files_are_refused(name: str, content: bytes, said: str) -> None:
     assert said in refusal(name, content)
 
 
@@ -146,7 +146,7 @@ def test_wmt_xml_counts_missing_outputs_as_not_run() -> None:
     assert '"s" has no output for 1 of 2 examples' in found.notes[0]
 
 
-def test_sgm_reads_one_side_and_the_sides_fit_together() -> None:
+def test_sgm_sides_are_joined() -> None:
     def side(tag: str, texts: str, system: str = "") -> bytes:
         segments = "".join(f'<seg id="{n}">{one}</seg>\n' for n, one in enumerate(texts, 1))
         head = f'<{tag} setid="t"><doc docid="d" genre="news" sysid="{system}">'
@@ -166,7 +166,7 @@ def test_sgm_reads_one_side_and_the_sides_fit_together() -> None:
         read_set(files)
 
 
-def test_long_tables_become_a_row_for_each_segment() -> None:
+def test_long_tables_become_one_row_per_segment() -> None:
     rows = [
         {"src": "A", "ref": "a", "hyp": "x", "system": "one", "segment_id": 1, "score": 0.5},
         {"src": "B", "ref": "b", "hyp": "y", "system": "one", "segment_id": 2, "score": 0.1},
@@ -206,7 +206,7 @@ def test_parquet_reads_nested_columns() -> None:
     }
 
 
-def test_line_aligned_files_of_systems_are_no_references() -> None:
+def test_line_aligned_system_files_are_outputs() -> None:
     names = ("newstest.de", "sysA.de", "newstest.en", "sysB.de")
     found = read_set({name: f"{name} 1\n{name} 2\n".encode() for name in names})
     assert found.dataset.examples[0].text == "newstest.en 1"
@@ -214,7 +214,7 @@ def test_line_aligned_files_of_systems_are_no_references() -> None:
     assert list(found.outputs) == ["sysA.de", "sysB.de"]
 
 
-def test_comet_output_is_the_score_of_its_files() -> None:
+def test_comet_output_gives_scores_of_its_files() -> None:
     scores = "out/h.a.txt\tSegment 0\tscore: 0.5\nout/h.b.txt\tSegment 0\tscore: nan\n"
     files = {"s.en": b"A\n", "h.a.txt": b"x\n", "h.b.txt": b"y\n", "c.txt": scores.encode()}
     found = read_set(files)
@@ -233,7 +233,7 @@ def test_unused_columns_and_files_are_listed() -> None:
     )
 
 
-def test_spreadsheet_numbers_stay_as_they_are_shown(tmp_path: Path) -> None:
+def test_spreadsheet_numbers_keep_their_shown_format(tmp_path: Path) -> None:
     rows: list[tuple[str, ...]] = [("1", "news", "Room 3", "Zimmer 3", "Raum 3", "Zimmer", "0.5")]
     (example,) = read_set({"any.name": spreadsheet(rows)}).dataset.examples
     assert (example.name, example.text) == ("1", "Room 3")

@@ -15,7 +15,7 @@ import pytest
 from pyarrow import parquet
 
 from areaviz.data.places import ROOT
-from areaviz.intake.brought import bring, read_set
+from areaviz.intake.brought import build_dataset, read_set
 from areaviz.intake.columns import MAX_COLUMNS, check_header
 from areaviz.intake.opened import open_files
 from areaviz.trace.errors import InputError
@@ -47,7 +47,7 @@ def with_lying_sizes(archive: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("is_lying", [False, True])
-def test_a_spreadsheet_that_unpacks_to_much_is_refused(is_lying: bool) -> None:
+def test_spreadsheet_with_huge_content_is_refused(is_lying: bool) -> None:
     bomb = sheet_with("xl/media/a.bin", bytes(300 * MEGA))
     bomb = with_lying_sizes(bomb) if is_lying else bomb
     tracemalloc.start()
@@ -57,7 +57,7 @@ def test_a_spreadsheet_that_unpacks_to_much_is_refused(is_lying: bool) -> None:
     tracemalloc.stop()
 
 
-def test_a_shared_text_in_many_cells_is_counted_for_each() -> None:
+def test_shared_text_counts_once_per_cell() -> None:
     main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
     cells = '<row><c t="s"><v>0</v></c></row>' * 20_000
     bomb = sheet_with(
@@ -71,7 +71,7 @@ def test_a_shared_text_in_many_cells_is_counted_for_each() -> None:
         read_set({"x.xlsx": file.getvalue()})
 
 
-def test_a_parquet_file_that_spreads_out_is_refused() -> None:
+def test_parquet_file_with_huge_content_is_refused() -> None:
     long = arrow.DictionaryArray.from_arrays(
         arrow.array([0] * 300, arrow.int32()), arrow.array(["x" * (4 * MEGA)])
     )
@@ -96,12 +96,12 @@ def test_a_parquet_file_that_spreads_out_is_refused() -> None:
         ("x.sgm", b"<srcset>" + b"<seg>a</seg>" * 20_001, "more than 20,000 segments"),
     ],
 )
-def test_files_with_too_much_are_refused(name: str, content: bytes, said: str) -> None:
+def test_files_beyond_limits_are_refused(name: str, content: bytes, said: str) -> None:
     with pytest.raises(InputError, match=said):
         read_set({name: content})
 
 
-def test_a_table_has_at_most_as_many_columns_as_the_limit() -> None:
+def test_table_with_too_many_columns_is_refused() -> None:
     names = [f"c{number}" for number in range(MAX_COLUMNS + 1)]
     check_header("x.csv", names[:-1])
     with pytest.raises(InputError, match="201 columns, but the limit is 200"):
@@ -118,7 +118,7 @@ def test_five_thousand_examples_are_read_quickly(name: str) -> None:
     times = []
     for _ in range(3):
         began = time.process_time()
-        found = bring({name: content}, open_files({name: content}))
+        found = build_dataset({name: content}, open_files({name: content}))
         times.append(time.process_time() - began)
     assert len(found.dataset.examples) == LINES
     assert min(times) < (1.2 if name.endswith("parquet") else 0.4)

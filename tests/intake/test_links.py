@@ -14,7 +14,7 @@ def linked(links: str, role: str = "links") -> Brought:
     return read_set({**TEXTS, "g.align": links.encode()}, {"g.align": role})
 
 
-def test_links_with_a_zero_count_from_0() -> None:
+def test_links_with_zero_count_from_0() -> None:
     found = linked("0-0 3p3\n1-1\n")
     assert found.dataset.examples[0].possible == {(0, 0), (3, 3)} and not found.notes
     assert found.dataset.examples[0].sure == {(0, 0)}
@@ -27,7 +27,7 @@ def test_links_beyond_the_last_word_count_from_1() -> None:
     assert 'The links in "g.align" count words from 1' in found.notes[0]
 
 
-def test_links_that_fit_both_ways_are_asked_about() -> None:
+def test_ambiguous_links_require_a_choice() -> None:
     with pytest.raises(InputError, match='Choose "links-from-0" or "links-from-1" as the role'):
         linked("1-1 2-2\n1-2\n")
     assert linked("1-1 2-2\n1-2\n", "links-from-0").dataset.examples[0].sure == {(1, 1), (2, 2)}
@@ -55,6 +55,6 @@ def test_wrong_links_are_refused_with_their_file(links: str, role: str, said: st
     assert said in str(refused.value)
 
 
-def test_links_of_a_table_are_checked_against_its_row() -> None:
+def test_links_in_a_table_are_checked_by_row() -> None:
     with pytest.raises(InputError, match='Line 3 of "x.csv" links word 0 to word 2'):
         read_set({"x.csv": b"source,reference,links\na b,c d,0-0\ne f,g,0-2\n"})

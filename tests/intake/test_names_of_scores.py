@@ -18,6 +18,6 @@ SET = {"test.en": b"A.\nB.\n", "test.de": b"C.\nD.\n", "beta.de": b"C.\nE.\n"}
         ("beta.txt", "Score"),
     ],
 )
-def test_file_of_scores_is_named_after_its_metric(name: str, metric: str) -> None:
+def test_score_file_is_named_after_its_metric(name: str, metric: str) -> None:
     brought = read_set({**SET, name: b"0.5\n0.25\n"})
     assert brought.scores == {"beta.de": {metric: (0.5, 0.25)}}

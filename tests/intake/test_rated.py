@@ -11,7 +11,7 @@ import pytest
 
 from areaviz.intake import rated, rated_files
 from areaviz.intake.brought import Brought, read_set
-from areaviz.intake.pearmut import counted_places
+from areaviz.intake.pearmut import find_counted_places
 from areaviz.trace.errors import InputError
 from tests.rated_files import (
     ANNOTATIONS,
@@ -64,7 +64,7 @@ def test_wmt_2024_ratings_of_one_output_are_one_row() -> None:
 
 
 @pytest.mark.parametrize("by_task", [True, False])
-def test_campaign_of_pearmut_is_a_set(by_task: bool) -> None:
+def test_pearmut_campaign_is_read_as_dataset(by_task: bool) -> None:
     campaign = copy.deepcopy(CAMPAIGN)
     if not by_task:
         campaign |= {"info": {"assignment": "single-stream"}, "data": [ITEMS]}
@@ -78,7 +78,7 @@ def test_campaign_of_pearmut_is_a_set(by_task: bool) -> None:
 
 
 @pytest.mark.parametrize("data", [lines_of(ANNOTATIONS), json_of({"demo": ANNOTATIONS})])
-def test_annotations_of_pearmut_are_a_set(data: bytes) -> None:
+def test_pearmut_annotations_are_read_as_dataset(data: bytes) -> None:
     found = read("a.json" if data.startswith(b"{\n") else "a.jsonl", data)
     assert sources(found) == ["The dog runs.", "It rains."]
     assert found.scores["alpha"]["human"] == (85, 100), "only the later of two annotations counts"
@@ -94,7 +94,7 @@ def test_comet_json_has_systems_and_scores() -> None:
         assert [one.references for one in found.dataset.examples][1] == ("Es regnet.",)
 
 
-def test_outputs_with_error_spans_alone_are_read() -> None:
+def test_outputs_with_only_error_spans_are_read() -> None:
     span = {"text": "B", "confidence": 0.5, "severity": "minor", "start": 0, "end": 1}
     marked = {"src": "A", "mt": "B", "error_spans": [span]}
     entries: list[dict[str, Any]] = [marked, {"src": "C", "mt": "D"}]
@@ -102,7 +102,7 @@ def test_outputs_with_error_spans_alone_are_read() -> None:
         assert read(name, data).outputs == {"mine": ("B", "D")}
 
 
-def test_an_error_span_without_characters_is_refused() -> None:
+def test_empty_error_span_is_refused() -> None:
     span = {"text": "", "confidence": 0.5, "severity": "minor", "start": 1, "end": 1}
     entries = [{"src": "A", "mt": "Be", "error_spans": [span]}]
     with pytest.raises(InputError, match='no whole numbers as "start" and "end" in order'):
@@ -110,7 +110,7 @@ def test_an_error_span_without_characters_is_refused() -> None:
 
 
 def test_pearmut_counts_units_of_utf_16_without_breaks() -> None:
-    assert counted_places("a🐕\nb") == [0, 1, 1, 3, 4]
+    assert find_counted_places("a🐕\nb") == [0, 1, 1, 3, 4]
 
 
 def broken(entries: list[dict[str, Any]], change: Callable[[Any], None]) -> bytes:
@@ -175,7 +175,7 @@ def test_damaged_campaigns_are_refused() -> None:
         read("a.jsonl", lines_of(lines))
 
 
-def test_error_spans_that_are_not_in_the_output_are_refused() -> None:
+def test_error_spans_outside_the_output_are_refused() -> None:
     comet = copy.deepcopy(COMET)
     comet["out/hyp.a.txt"][0]["errors"][0]["text"] = "Katze"
     with pytest.raises(InputError) as error:
@@ -205,11 +205,13 @@ def test_long_first_line_is_not_parsed_to_find_the_kind(monkeypatch: pytest.Monk
     def refuse(*given: object) -> None:
         pytest.fail("the line is parsed")
 
-    monkeypatch.setattr(rated_files, "json_object", refuse)
-    assert rated_files.first_object("x.jsonl", b'{"a": "' + b"x" * 2**18 + b'"}\n{}\n') is None
+    monkeypatch.setattr(rated_files, "parse_json_object", refuse)
+    assert (
+        rated_files.parse_first_object("x.jsonl", b'{"a": "' + b"x" * 2**18 + b'"}\n{}\n') is None
+    )
 
 
-def test_files_of_marked_errors_beside_a_table_are_named() -> None:
+def test_files_with_marked_errors_next_to_table_are_found() -> None:
     head = "system\tdoc\tdocSegId\tglobalSegId\trater\tsource\ttarget\tcategory\tseverity\tmetadata"
     errors = head + "\nalpha\td\t1\t1\tAda\tA dog.\t<v>Ein</v> Hund.\tStyle\tminor\t{}\n"
     files = {

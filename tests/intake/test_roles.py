@@ -8,7 +8,7 @@ import pytest
 
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.intake.brought import read_set
-from areaviz.intake.delimited import separator_of
+from areaviz.intake.delimited import find_separator
 from areaviz.intake.opened import open_files
 from areaviz.trace.errors import InputError
 
@@ -87,7 +87,7 @@ def test_guess_of_plain_files_in_any_order() -> None:
         assert found.scores == expected.scores and found.corpus == expected.corpus
 
 
-def test_scores_go_to_the_system_that_their_file_is_named_like_else_to_the_next() -> None:
+def test_scores_belong_to_system_in_file_name_or_next() -> None:
     files = {
         "s.en": b"A\n",
         **{f"{name}.hyp.txt": b"x\n" for name in ("a", "b", "ab")},
@@ -110,14 +110,14 @@ def test_scores_go_to_the_system_that_their_file_is_named_like_else_to_the_next(
         ("COMET\n0.5\n", '"s.score.csv" has 1 lines or rows, but "s.en" has 2'),
     ],
 )
-def test_scores_that_are_no_numbers_are_refused(content: str, said: str) -> None:
+def test_non_numeric_scores_are_refused(content: str, said: str) -> None:
     files = {"s.en": b"A\nB\n", "h.txt": b"x\ny\n", "s.score.csv": content.encode()}
     with pytest.raises(InputError) as refused:
         read_set(files, {"h.txt": "output", "s.score.csv": "score"})
     assert said in str(refused.value)
 
 
-def test_a_choice_wins_over_a_guess() -> None:
+def test_chosen_role_overrides_guess() -> None:
     files = {"x.csv": b"source,reference,translation,quality\nA,B,C,0.5\n"}
     found = read_set(files, {"translation": "reference", "quality": "ignore"})
     assert found.dataset.examples[0].references == ("B", "C") and not found.outputs
@@ -131,7 +131,7 @@ def test_a_choice_wins_over_a_guess() -> None:
             read_set(files, {("none" if chosen == "score" else "quality"): chosen})
 
 
-def test_two_columns_cannot_have_one_single_role() -> None:
+def test_single_role_cannot_have_two_columns() -> None:
     files = {"x.csv": b"source,other,mt\nA,B,C\n"}
     with pytest.raises(InputError, match='Two columns have the role "source"'):
         read_set(files, {"source": "source", "other": "source"})
@@ -139,7 +139,7 @@ def test_two_columns_cannot_have_one_single_role() -> None:
         read_set(files, {"other": "output:mt"})
 
 
-def test_tables_with_the_same_ids_are_brought_into_one_order() -> None:
+def test_tables_with_equal_ids_are_aligned() -> None:
     files = {
         "set.csv": b"id,source\na,A\nb,B\n",
         "meta.csv": b"id,domain\nb,garden\na,street\n",
@@ -162,11 +162,11 @@ def test_tables_with_the_same_ids_are_brought_into_one_order() -> None:
         ("a;b", ",", ";"),
     ],
 )
-def test_separator_of_a_header(header: str, usual: str, found: str) -> None:
-    assert separator_of(header, {"text", "reference"}, usual) == found
+def test_find_separator_reads_header(header: str, usual: str, found: str) -> None:
+    assert find_separator(header, {"text", "reference"}, usual) == found
 
 
-def test_sample_sets_say_what_their_pictures_show() -> None:
+def test_sample_sets_name_their_kind_of_pictures() -> None:
     kinds = {name: make().kind for name, make in SAMPLE_SETS.items() if make().kind}
     assert kinds == {
         "Scenes to describe": "scenes",

@@ -32,14 +32,18 @@ def cells(name: str, content: bytes) -> list[tuple[str, ...]]:
 
 
 @given(TABLES, st.sampled_from([",", ";"]), st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]))
-def test_csv_comes_back(rows: list[tuple[str, ...]], separator: str, encoding: str) -> None:
+def test_csv_survives_round_trip(
+    rows: list[tuple[str, ...]], separator: str, encoding: str
+) -> None:
     file = io.StringIO(newline="")
     csv.writer(file, delimiter=separator).writerows([NAMES, *rows])
     assert cells("x.csv", file.getvalue().encode(encoding)) == rows
 
 
 @given(TABLES, st.sampled_from(["utf-8", "utf-16"]))
-def test_tsv_with_quoted_texts_comes_back(rows: list[tuple[str, ...]], encoding: str) -> None:
+def test_tsv_with_quoted_texts_survives_round_trip(
+    rows: list[tuple[str, ...]], encoding: str
+) -> None:
     # Without quotes, a cell with a tab and a line break could be two lines.
     rows = [tuple(cell.replace("\t", " ") for cell in row) for row in rows]
     file = io.StringIO(newline="")
@@ -48,7 +52,7 @@ def test_tsv_with_quoted_texts_comes_back(rows: list[tuple[str, ...]], encoding:
 
 
 @given(TABLES)
-def test_tsv_without_quotation_comes_back(rows: list[tuple[str, ...]]) -> None:
+def test_tsv_without_quotes_survives_round_trip(rows: list[tuple[str, ...]]) -> None:
     clean = [tuple(" ".join(c.replace("\ufeff", "").split()) for c in row) for row in rows]
     # A completely quoted cell is read as a cell that a program quoted.
     clean = [tuple(cell.strip('"') for cell in row) for row in clean]
@@ -57,7 +61,7 @@ def test_tsv_without_quotation_comes_back(rows: list[tuple[str, ...]]) -> None:
 
 
 @given(TABLES, st.booleans())
-def test_json_comes_back(rows: list[tuple[str, ...]], is_ascii: bool) -> None:
+def test_json_survives_round_trip(rows: list[tuple[str, ...]], is_ascii: bool) -> None:
     objects = [dict(zip(NAMES, row, strict=True)) for row in rows]
     lines = "\n".join(json.dumps(one, ensure_ascii=is_ascii) for one in objects)
     assert cells("x.jsonl", lines.encode()) == rows
@@ -66,7 +70,7 @@ def test_json_comes_back(rows: list[tuple[str, ...]], is_ascii: bool) -> None:
 
 @settings(max_examples=25)
 @given(TABLES)
-def test_parquet_comes_back(rows: list[tuple[str, ...]]) -> None:
+def test_parquet_survives_round_trip(rows: list[tuple[str, ...]]) -> None:
     file = io.BytesIO()
     columns = dict(zip(NAMES, map(list, zip(*rows, strict=True)), strict=True))
     parquet.write_table(arrow.table(columns), file)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from areaviz.attention.hard import reinforce
+from areaviz.attention.hard import compute_reinforce_loss
 from areaviz.lessons import hard_numbers as numbers
 
 CHOICES = [
@@ -36,7 +36,9 @@ def test_an_estimate_is_what_the_models_learn_from(choice: numbers.Choice, basel
     scores = torch.tensor(choice.scores, requires_grad=True)
     log_weights = scores.log_softmax(0)[torch.tensor(drawn.chosen[-1])][:, None]
     rewards = torch.tensor(choice.rewards[drawn.chosen[-1]])[:, None]
-    reinforce(log_weights, rewards, torch.full_like(rewards, float(drawn.baselines[-1]))).backward()
+    compute_reinforce_loss(
+        log_weights, rewards, torch.full_like(rewards, float(drawn.baselines[-1]))
+    ).backward()
     assert scores.grad is not None
     np.testing.assert_allclose(
         drawn.estimates[-1], -scores.grad.numpy(), atol=1e-12

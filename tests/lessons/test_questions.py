@@ -115,7 +115,7 @@ def test_the_rectangle_has_most_of_the_weight_and_the_caption_is_right(
     trace = stored(backend, rectangle.request())
     look = rectangle.clearest_look(trace)
     assert look.weight > 0.5 and look.area.height > 1 and look.area.width > 1
-    scene = rectangle.scene_sample(rectangle.PICTURE)
+    scene = rectangle.find_scene_sample(rectangle.PICTURE)
     assert scene is not None
     assert trace.fields[trace.output.field].raw in scene.true_sentences()
     area = look.area

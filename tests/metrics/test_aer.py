@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from areaviz.metrics.aer import LinkCounts, Links, attention_links, count_links, strongest_links
+from areaviz.metrics.aer import (
+    LinkCounts,
+    Links,
+    count_links,
+    find_attention_links,
+    find_strongest_links,
+)
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Output, Trace
 from areaviz.trace.request import Request
@@ -58,15 +64,15 @@ def test_measures_lie_between_zero_and_one(made: Links, sure: Links, possible: L
 
 def test_either_side_can_choose_links() -> None:
     attention_TS = np.array([[0.6, 0.3, 0.1], [0.7, 0.2, 0.1]], dtype=np.float32)
-    assert strongest_links(attention_TS) == {(0, 0), (0, 1)}
-    assert strongest_links(attention_TS, choosing="source") == {(0, 1), (1, 0), (2, 0)}
+    assert find_strongest_links(attention_TS) == {(0, 0), (0, 1)}
+    assert find_strongest_links(attention_TS, choosing="source") == {(0, 1), (1, 0), (2, 0)}
 
 
 def test_words_without_attention_get_no_link() -> None:
     attention_TS = np.array([[0.0, 0.0], [0.0, 0.5]], dtype=np.float32)
-    assert strongest_links(attention_TS) == {(1, 1)}
-    assert strongest_links(attention_TS, choosing="source") == {(1, 1)}
-    assert strongest_links(np.zeros((0, 2), dtype=np.float32)) == frozenset()
+    assert find_strongest_links(attention_TS) == {(1, 1)}
+    assert find_strongest_links(attention_TS, choosing="source") == {(1, 1)}
+    assert find_strongest_links(np.zeros((0, 2), dtype=np.float32)) == frozenset()
 
 
 def reversed_translation() -> Trace:
@@ -93,10 +99,10 @@ def reversed_translation() -> Trace:
 def test_attention_sums_source_items_averages_target_items() -> None:
     # Together x and y give 1/2 to "dog" and 0.6/2 to "big". The first target word is therefore
     # linked to the second source word.
-    assert attention_links(reversed_translation(), layer=0, head=0) == {(1, 0), (0, 1)}
+    assert find_attention_links(reversed_translation(), layer=0, head=0) == {(1, 0), (0, 1)}
 
 
 def test_heads_are_averaged_by_default() -> None:
     trace = reversed_translation()
-    assert attention_links(trace, layer=0, head=1) == {(1, 0), (1, 1)}
-    assert attention_links(trace, layer=0, choosing="source") == {(0, 1), (1, 0)}
+    assert find_attention_links(trace, layer=0, head=1) == {(1, 0), (1, 1)}
+    assert find_attention_links(trace, layer=0, choosing="source") == {(0, 1), (1, 0)}

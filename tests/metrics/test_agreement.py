@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.metrics.agreement import LEVELS, krippendorff_alpha
+from areaviz.metrics.agreement import LEVELS, compute_krippendorff_alpha
 
 NONE = float("nan")
 # Example C of Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability": four observers and
@@ -28,16 +28,16 @@ PUBLISHED = np.array(
     ("level", "alpha"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)]
 )
 def test_alpha_of_published_example_with_missing_data(level: str, alpha: float) -> None:
-    assert krippendorff_alpha(PUBLISHED, level) == pytest.approx(alpha, abs=5e-4)
+    assert compute_krippendorff_alpha(PUBLISHED, level) == pytest.approx(alpha, abs=5e-4)
 
 
 def test_alpha_of_published_two_observer_examples() -> None:
     # Examples A (binary data) and B (nominal data a to e) of that paper.
     binary = np.array([[0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]], float)
-    assert krippendorff_alpha(binary, "nominal") == pytest.approx(0.095, abs=5e-4)
+    assert compute_krippendorff_alpha(binary, "nominal") == pytest.approx(0.095, abs=5e-4)
     letters = [[*"aabbdcccedda"], [*"babbbccceddd"]]
     nominal = np.array([[ord(letter) for letter in row] for row in letters], float)
-    assert krippendorff_alpha(nominal, "nominal") == pytest.approx(0.692, abs=5e-4)
+    assert compute_krippendorff_alpha(nominal, "nominal") == pytest.approx(0.692, abs=5e-4)
 
 
 def slow_alpha(ratings: np.ndarray, level: str) -> float:
@@ -76,12 +76,12 @@ def slow_alpha(ratings: np.ndarray, level: str) -> float:
 def test_alpha_follows_its_definition(ratings: list[list[float]], level: str) -> None:
     given_RU = np.array(ratings)
     wanted = slow_alpha(given_RU, level)
-    assert krippendorff_alpha(given_RU, level) == pytest.approx(wanted, nan_ok=True)
+    assert compute_krippendorff_alpha(given_RU, level) == pytest.approx(wanted, nan_ok=True)
 
 
 def test_alpha_without_disagreement_is_one_or_undefined() -> None:
-    assert krippendorff_alpha(np.array([[1.0, 2.0, 3.0]] * 3), "interval") == 1
-    assert np.isnan(krippendorff_alpha(np.array([[1.0, 2.0, 3.0]]), "interval"))
-    assert np.isnan(krippendorff_alpha(np.array([[2.0, 2.0]] * 2), "interval"))
+    assert compute_krippendorff_alpha(np.array([[1.0, 2.0, 3.0]] * 3), "interval") == 1
+    assert np.isnan(compute_krippendorff_alpha(np.array([[1.0, 2.0, 3.0]]), "interval"))
+    assert np.isnan(compute_krippendorff_alpha(np.array([[2.0, 2.0]] * 2), "interval"))
     with pytest.raises(ValueError, match="not a level"):
-        krippendorff_alpha(PUBLISHED, "ratio")
+        compute_krippendorff_alpha(PUBLISHED, "ratio")

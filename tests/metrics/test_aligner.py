@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from areaviz.metrics.aligner import Aligner, diagonal_links, diagonal_prior
+from areaviz.metrics.aligner import Aligner, compute_diagonal_prior, make_diagonal_links
 
 PAIRS = [
     ("the dog", "der Hund"),
@@ -39,13 +39,13 @@ def test_unseen_words_and_empty_sentences_get_no_link(aligner: Aligner) -> None:
 
 
 def test_prior_is_a_distribution_peaked_on_the_diagonal() -> None:
-    prior_TS = diagonal_prior(4, 8, 4.0)
+    prior_TS = compute_diagonal_prior(4, 8, 4.0)
     np.testing.assert_allclose(prior_TS.sum(1), 1)
     assert prior_TS.argmax(1).tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
-    np.testing.assert_allclose(diagonal_prior(5, 2, 0.0), 0.2)
+    np.testing.assert_allclose(compute_diagonal_prior(5, 2, 0.0), 0.2)
 
 
 def test_diagonal_links_every_target_word_once() -> None:
-    assert diagonal_links(3, 3) == {(0, 0), (1, 1), (2, 2)}
-    assert diagonal_links(2, 4) == {(0, 0), (0, 1), (1, 2), (1, 3)}
-    assert diagonal_links(0, 2) == frozenset()
+    assert make_diagonal_links(3, 3) == {(0, 0), (1, 1), (2, 2)}
+    assert make_diagonal_links(2, 4) == {(0, 0), (0, 1), (1, 2), (1, 3)}
+    assert make_diagonal_links(0, 2) == frozenset()

@@ -10,10 +10,10 @@ import pytest
 from areaviz.metrics.aer import count_links
 from areaviz.metrics.best_heads import (
     LinkedMaps,
-    alignment_error,
+    bootstrap_interval,
     choose_heads,
-    interval,
-    other_place_counts,
+    compute_alignment_error,
+    count_links_by_position,
 )
 from areaviz.trace.best import MOST_HEADS, Choice
 from areaviz.trace.record import Field
@@ -56,7 +56,7 @@ def pair(shift: int, seed: int = 0) -> LinkedMaps:
 
 def test_head_that_is_right_one_step_later_is_found() -> None:
     maps = [pair(1, seed) for seed in range(5)]
-    found = choose_heads(1, 2, lambda heads: alignment_error(maps, heads))
+    found = choose_heads(1, 2, lambda heads: compute_alignment_error(maps, heads))
     assert found.heads == ((0, 1, 1),)
     # The last word has no later step, so it is the only wrong one.
     assert found.error == pytest.approx(0.25)
@@ -64,14 +64,14 @@ def test_head_that_is_right_one_step_later_is_found() -> None:
 
 def test_interval_holds_the_error_and_is_a_point_for_equal_sentences() -> None:
     counts = [pair(0).counts([(0, 1, 0)]) for _ in range(6)]
-    assert interval(counts).tolist() == [0.0, 0.0]
+    assert bootstrap_interval(counts).tolist() == [0.0, 0.0]
     mixed = [count_links({(0, 0)}, {(n % 2, 0)}, set()) for n in range(20)]
-    low, high = interval(mixed)
+    low, high = bootstrap_interval(mixed)
     assert low < 0.5 < high
 
 
 def test_position_alone_reads_the_next_pair() -> None:
     maps = [pair(0), pair(1)]
-    found = other_place_counts(maps, [(0, 1, 0)])
+    found = count_links_by_position(maps, [(0, 1, 0)])
     assert found[0].error_rate == pytest.approx(1.0)
     assert found[1].error_rate == pytest.approx(0.0)

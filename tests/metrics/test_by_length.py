@@ -11,8 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.metrics.by_length import THIRDS, gains_by_length, length_figures, split_by_length
-from areaviz.metrics.translation import bleu_and_chrf
+from areaviz.metrics.by_length import (
+    THIRDS,
+    compute_bleu_by_length,
+    compute_gains_by_length,
+    split_by_length,
+)
+from areaviz.metrics.translation import compute_bleu_and_chrf
 
 WORDS = [
     "ein",
@@ -62,22 +67,24 @@ def test_thirds_contain_every_sentence_once_by_length(lengths: list[int]) -> Non
 
 
 def test_each_third_has_the_bleu_of_sacrebleu() -> None:
-    figures = length_figures(SYSTEM, REFERENCES, REFERENCES, resamples=20)
+    figures = compute_bleu_by_length(SYSTEM, REFERENCES, REFERENCES, resamples=20)
     for name, places in split_by_length(REFERENCES).items():
         chosen = [SYSTEM[p] for p in places], [REFERENCES[p] for p in places]
-        assert figures[f"bleu_{name}"] == pytest.approx(bleu_and_chrf(*chosen)[0])
+        assert figures[f"bleu_{name}"] == pytest.approx(compute_bleu_and_chrf(*chosen)[0])
         assert figures[f"bleu_{name}_low"] < figures[f"bleu_{name}_high"]
         words = [len(REFERENCES[p].split()) for p in places]
         assert figures[f"words_{name}"] == pytest.approx(sum(words) / len(words))
 
 
 def test_interval_matches_slow_bootstrap() -> None:
-    figures = length_figures(SYSTEM, REFERENCES, REFERENCES, resamples=800)
+    figures = compute_bleu_by_length(SYSTEM, REFERENCES, REFERENCES, resamples=800)
     rng, places = np.random.default_rng(3), split_by_length(REFERENCES)["long"]
     found = []
     for _ in range(400):
         drawn = rng.choice(places, len(places))
-        found.append(bleu_and_chrf([SYSTEM[p] for p in drawn], [REFERENCES[p] for p in drawn])[0])
+        found.append(
+            compute_bleu_and_chrf([SYSTEM[p] for p in drawn], [REFERENCES[p] for p in drawn])[0]
+        )
     low, high = np.percentile(found, [2.5, 97.5])
     width = high - low
     assert figures["bleu_long_low"] == pytest.approx(low, abs=0.2 * width)
@@ -88,8 +95,11 @@ def test_gain_is_largest_where_long_sentences_differ() -> None:
     longest = set(split_by_length(REFERENCES)["long"].tolist())
     worse = damaged(REFERENCES, 0.6)
     baseline = [worse[p] if p in longest else SYSTEM[p] for p in range(len(SYSTEM))]
-    gains = gains_by_length(SYSTEM, baseline, REFERENCES, REFERENCES, resamples=200)
-    whole = bleu_and_chrf(SYSTEM, REFERENCES)[0] - bleu_and_chrf(baseline, REFERENCES)[0]
+    gains = compute_gains_by_length(SYSTEM, baseline, REFERENCES, REFERENCES, resamples=200)
+    whole = (
+        compute_bleu_and_chrf(SYSTEM, REFERENCES)[0]
+        - compute_bleu_and_chrf(baseline, REFERENCES)[0]
+    )
     assert gains["all"] == pytest.approx(whole)
     assert gains["short"] == gains["middle"] == 0
     assert gains["growth"] == gains["long"] > 0
@@ -97,17 +107,17 @@ def test_gain_is_largest_where_long_sentences_differ() -> None:
 
 
 def test_equal_outputs_gain_nothing() -> None:
-    gains = gains_by_length(SYSTEM, SYSTEM, REFERENCES, REFERENCES, resamples=20)
+    gains = compute_gains_by_length(SYSTEM, SYSTEM, REFERENCES, REFERENCES, resamples=20)
     assert set(gains.values()) == {0.0}
 
 
 def test_third_without_sentences_has_no_figures() -> None:
-    figures = length_figures(SYSTEM[:2], REFERENCES[:2], REFERENCES[:2], resamples=20)
+    figures = compute_bleu_by_length(SYSTEM[:2], REFERENCES[:2], REFERENCES[:2], resamples=20)
     assert {key.split("_")[1] for key in figures} == {"short", "middle"}
     with pytest.raises(ValueError, match="at least 3 sentences, got 2"):
-        gains_by_length(SYSTEM[:2], SYSTEM[:2], REFERENCES[:2], REFERENCES[:2])
+        compute_gains_by_length(SYSTEM[:2], SYSTEM[:2], REFERENCES[:2], REFERENCES[:2])
 
 
 def test_missing_texts_are_refused() -> None:
     with pytest.raises(ValueError, match=r"one text of each kind a sentence, got \[4, 3, 4\]"):
-        length_figures(SYSTEM[:3], REFERENCES[:4], REFERENCES[:4])
+        compute_bleu_by_length(SYSTEM[:3], REFERENCES[:4], REFERENCES[:4])

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from areaviz.metrics.captions import (
-    caption_scores,
-    caption_words,
-    cider_d,
-    common_subsequence,
-    rouge_l,
+    compute_cider_d,
+    compute_rouge_l,
+    measure_common_subsequence,
+    score_captions,
+    split_caption,
 )
 
 SOME = settings(deadline=None, max_examples=60)
@@ -103,7 +103,7 @@ def slow_cider_d(pictures: list[tuple[list[str], list[list[str]]]]) -> list[floa
     ],
 )
 def test_words_are_lower_case_without_punctuation(text: str, words: str) -> None:
-    assert caption_words(text) == words.split()
+    assert split_caption(text) == words.split()
 
 
 def test_scores_match_published_coco_wrapper_example() -> None:
@@ -112,7 +112,7 @@ def test_scores_match_published_coco_wrapper_example() -> None:
     They are Bleu_1 1.0, Bleu_2 0.577, ROUGE_L 0.75 and CIDEr 3.333. Bleu_3 and Bleu_4 have no
     matches and are 4e-6 and 1e-8 there.
     """
-    scores = caption_scores(
+    scores = score_captions(
         ["i am a boy", "she is a girl"], [["am i a boy ?"], ["is she a girl ?"]]
     )
     assert scores["bleu_1"] == pytest.approx(100)
@@ -150,7 +150,7 @@ def test_cider_matches_published_summary_benchmark_example() -> None:
             ' saying, "Things were finally going well for him."'
         ),
     ]
-    scores = cider_d([text.split() for text in made], [[text.split()] for text in wanted])
+    scores = compute_cider_d([text.split() for text in made], [[text.split()] for text in wanted])
     assert np.mean(scores) == pytest.approx(2.5759014911864084, rel=1e-12)
 
 
@@ -164,19 +164,21 @@ def test_cider_matches_published_summary_benchmark_example() -> None:
 )
 def test_rouge_matches_the_papers_example(made: str, score: float) -> None:
     """The example is in Lin 2004, section 3.1. Precision equals recall, so beta does not matter."""
-    assert rouge_l(made.split(), [["police", "killed", "the", "gunman"]]) == pytest.approx(score)
+    assert compute_rouge_l(made.split(), [["police", "killed", "the", "gunman"]]) == pytest.approx(
+        score
+    )
 
 
 def test_rouge_weighs_recall_and_takes_separate_maxima() -> None:
-    assert rouge_l(["a", "b"], [list("abcd")]) == pytest.approx(2.44 * 0.5 / (0.5 + 1.44))
+    assert compute_rouge_l(["a", "b"], [list("abcd")]) == pytest.approx(2.44 * 0.5 / (0.5 + 1.44))
     # Precision 2/3 comes from the first reference, and recall 1 from the second.
-    assert rouge_l(list("abx"), [list("abcd"), ["x"]]) == pytest.approx(
+    assert compute_rouge_l(list("abx"), [list("abcd"), ["x"]]) == pytest.approx(
         2.44 * 2 / 3 / (1 + 1.44 * 2 / 3)
     )
 
 
 def test_rouge_of_nothing_is_zero() -> None:
-    assert rouge_l([], [["a"]]) == rouge_l(["a"], [[], ["b"]]) == 0
+    assert compute_rouge_l([], [["a"]]) == compute_rouge_l(["a"], [[], ["b"]]) == 0
 
 
 @SOME
@@ -185,71 +187,71 @@ def test_common_subsequence_is_the_longest(left: list[str], right: list[str]) ->
     choices = [
         {tuple(c) for n in range(7) for c in combinations(words, n)} for words in (left, right)
     ]
-    assert common_subsequence(left, right) == max(map(len, choices[0] & choices[1]))
+    assert measure_common_subsequence(left, right) == max(map(len, choices[0] & choices[1]))
 
 
 def test_cider_by_hand() -> None:
     wanted = [[["red", "dog"]], [["blue", "cat"]]]
     # Unigrams and bigrams match and there are no longer n-grams, so two of the four orders count.
-    assert cider_d([["red", "dog"], ["blue", "cat"]], wanted) == pytest.approx([5, 5])
+    assert compute_cider_d([["red", "dog"], ["blue", "cat"]], wanted) == pytest.approx([5, 5])
     # One of two words matches, and no bigram.
-    assert cider_d([["red", "cat"], []], wanted) == pytest.approx([10 / 4 / 2, 0])
+    assert compute_cider_d([["red", "cat"], []], wanted) == pytest.approx([10 / 4 / 2, 0])
 
 
 def test_cider_does_not_reward_repetition() -> None:
-    clipped = cider_d([["red", "red"], ["x"]], [[["red", "dog"]], [["cat"]]])[0]
+    clipped = compute_cider_d([["red", "red"], ["x"]], [[["red", "dog"]], [["cat"]]])[0]
     assert clipped == pytest.approx(10 / 4 * 1 / (2 * math.sqrt(2)))
 
 
 def test_cider_penalises_length_difference() -> None:
-    score = cider_d([["red", "dog"], ["x"]], [[["red", "dog", "sits"]], [["cat"]]])[0]
+    score = compute_cider_d([["red", "dog"], ["x"]], [[["red", "dog", "sits"]], [["cat"]]])[0]
     assert score == pytest.approx(
         10 / 4 * math.exp(-1 / 72) * (2 / math.sqrt(6) + 1 / math.sqrt(2))
     )
 
 
 def test_cider_ignores_words_of_every_picture() -> None:
-    assert cider_d([["a"], ["a"]], [[["a"], ["dog"]], [["a"], ["cat"]]]) == [0, 0]
-    assert cider_d([["a", "dog"]], [[["a", "dog"]]]) == [0]
+    assert compute_cider_d([["a"], ["a"]], [[["a"], ["dog"]], [["a"], ["cat"]]]) == [0, 0]
+    assert compute_cider_d([["a", "dog"]], [[["a", "dog"]]]) == [0]
 
 
 @SOME
 @given(PICTURES)
 def test_cider_follows_its_equations(pictures: list[tuple[list[str], list[list[str]]]]) -> None:
     made, wanted = zip(*pictures, strict=True)
-    assert cider_d(made, wanted) == pytest.approx(slow_cider_d(pictures))
+    assert compute_cider_d(made, wanted) == pytest.approx(slow_cider_d(pictures))
 
 
 @SOME
 @given(PICTURES)
 def test_bleu_follows_its_equations(pictures: list[tuple[list[str], list[list[str]]]]) -> None:
     made = [" ".join(words) for words, _ in pictures]
-    scores = caption_scores(made, [[" ".join(words) for words in wanted] for _, wanted in pictures])
+    scores = score_captions(made, [[" ".join(words) for words in wanted] for _, wanted in pictures])
     found = [scores[f"bleu_{n}"] for n in (1, 2, 3, 4)]
     assert found == pytest.approx([slow_bleu(pictures, n) for n in (1, 2, 3, 4)])
 
 
 def test_bleu_measures_length_against_nearest_reference() -> None:
-    scores = caption_scores(["a b c d e"], [["a b c d e f g h", "a b c d e f", "a b c d"]])
+    scores = score_captions(["a b c d e"], [["a b c d e f g h", "a b c d e f", "a b c d"]])
     # References of six and four words are equally near, so there is no length penalty.
     assert scores["bleu_4"] == pytest.approx(100)
     assert scores["length_ratio"] == pytest.approx(5 / 4)
-    assert caption_scores(["a b c d"], [["a b c d e"]])["bleu_4"] == pytest.approx(
+    assert score_captions(["a b c d"], [["a b c d e"]])["bleu_4"] == pytest.approx(
         100 * math.exp(1 - 5 / 4)
     )
 
 
 def test_signature_says_how_bleu_was_measured() -> None:
     signature = str(
-        caption_scores(["a dog", "a cat"], [["a dog", "the dog"], ["a cat"]])["bleu_signature"]
+        score_captions(["a dog", "a cat"], [["a dog", "the dog"], ["a cat"]])["bleu_signature"]
     )
     assert signature.startswith("nrefs:var|case:lc|eff:no|tok:none|smooth:none")
 
 
 def test_case_and_punctuation_do_not_matter() -> None:
     wanted = [["a dog runs in the snow", "a dog"], ["two men talk to each other"]]
-    plain = caption_scores(["a dog in the snow", "two men talk"], wanted)
-    assert caption_scores(["A dog , in the Snow .", '"Two men" talk!'], wanted) == plain
+    plain = score_captions(["a dog in the snow", "two men talk"], wanted)
+    assert score_captions(["A dog , in the Snow .", '"Two men" talk!'], wanted) == plain
 
 
 @pytest.mark.parametrize("hypotheses", [[], ["a"], ["a", "b", "c"]], ids=["none", "fewer", "more"])
@@ -257,11 +259,11 @@ def test_every_picture_needs_its_caption(hypotheses: list[str]) -> None:
     with pytest.raises(
         ValueError, match=f"Got {len(hypotheses)} captions for 2 pictures, of which 0 have no"
     ):
-        caption_scores(hypotheses, [["a"], ["b"]])
+        score_captions(hypotheses, [["a"], ["b"]])
 
 
 def test_every_picture_needs_a_reference() -> None:
     with pytest.raises(ValueError, match="of which 1 have no references"):
-        caption_scores(["a", "b"], [["a"], []])
+        score_captions(["a", "b"], [["a"], []])
     with pytest.raises(ValueError, match="Got 0 captions"):
-        caption_scores([], [])
+        score_captions([], [])

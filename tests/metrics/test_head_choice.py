@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from areaviz.metrics.head_choice import WANTED, SpanHead, head_names, largest, span_head
+from areaviz.metrics.head_choice import WANTED, SpanHead, choose_span_head, find_largest, name_head
 
 
 def names(values: dict[str, float], site: str = "encoder self") -> list[str]:
     """Return the names of a head with these values alone."""
     figures: dict[str, Any] = {name: [[None, value]] for name, value in values.items()}
     figures["aer_diagonal"] = values.get("aer_diagonal")
-    return [one.name for one in head_names(figures, site, 0, 1)]
+    return [one.name for one in name_head(figures, site, 0, 1)]
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_previous_head_needs_a_single_text() -> None:
 
 def test_head_name_includes_its_measure() -> None:
     figures = {"offset": [[-2.0]], "offset_share": [[0.62]], "aer": [[0.2]], "aer_diagonal": 0.5}
-    found = [str(one) for one in head_names(figures, "encoder-decoder", 0, 0)]
+    found = [str(one) for one in name_head(figures, "encoder-decoder", 0, 0)]
     assert found == [
         "alignment (error 20%, the diagonal's 50%)",
         "position (2 items before in 62% of queries)",
@@ -53,10 +53,12 @@ def test_head_name_includes_its_measure() -> None:
 
 def test_spans_of_pieces_need_not_be_words() -> None:
     figures = {"multi_share": [[0.5, 0.8]], "dependence": [[2.0, 2.0]]}
-    assert span_head(figures, 1.0, WANTED["encoder self"]) is None
-    assert span_head(figures, 1.0, WANTED["encoder self"], words=False) == SpanHead(0, 1, 0.8, 0.0)
+    assert choose_span_head(figures, 1.0, WANTED["encoder self"]) is None
+    assert choose_span_head(figures, 1.0, WANTED["encoder self"], words=False) == SpanHead(
+        0, 1, 0.8, 0.0
+    )
 
 
 def test_largest_of_missing_measure_is_0() -> None:
-    assert largest({"sink": [[0.2, None], [0.4, 0.1]]}, "sink") == 0.4
-    assert largest({}, "sink") == 0
+    assert find_largest({"sink": [[0.2, None], [0.4, 0.1]]}, "sink") == 0.4
+    assert find_largest({}, "sink") == 0

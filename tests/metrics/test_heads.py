@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from areaviz.metrics.heads import MOST_OFFSET, count_heads, head_counts
+from areaviz.metrics.heads import MOST_OFFSET, count_heads, count_over_heads
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.query import find_words
 from areaviz.trace.record import AttentionMap, Field
@@ -29,7 +29,7 @@ def attention(area_of_query: dict[int, tuple[int, int]], memory: str = "source")
 
 
 def test_previous_item_head_is_recognised() -> None:
-    figures = head_counts(
+    figures = count_over_heads(
         attention({q: (q - 1, 1) for q in range(1, len(TEXT))}), field()
     ).figures()
     assert (
@@ -42,7 +42,7 @@ def test_previous_item_head_is_recognised() -> None:
 
 
 def test_previous_item_of_history_has_the_query_index() -> None:
-    counts = head_counts(
+    counts = count_over_heads(
         attention({q: (q, 1) for q in range(len(TEXT))}, memory="history"), field("history")
     )
     assert counts.figures()["previous"].item() == 1
@@ -54,7 +54,7 @@ def test_word_spans_and_other_spans_are_counted() -> None:
         for q, (start, end) in enumerate(find_words(field()))
         if end - start > 1
     }
-    figures = head_counts(attention(runs), field()).figures()
+    figures = count_over_heads(attention(runs), field()).figures()
     assert len(runs) == 3
     assert figures["multi_share"].item() == 1 and figures["long_exact"].item() == 1
     assert figures["long_edge"].item() == 1
@@ -65,12 +65,12 @@ def test_word_spans_and_other_spans_are_counted() -> None:
 
 def test_history_chance_uses_only_written_items() -> None:
     """Query 3 sees four letters. Of the two spans of three letters, one is a word."""
-    counts = head_counts(attention({3: (0, 3)}, memory="history"), field("history"))
+    counts = count_over_heads(attention({3: (0, 3)}, memory="history"), field("history"))
     assert counts.figures()["long_exact_random"].item() == pytest.approx(1 / 2)
 
 
 def test_sink_is_the_share_of_one_item() -> None:
-    figures = head_counts(attention({q: (4, 1) for q in range(6)}), field()).figures()
+    figures = count_over_heads(attention({q: (4, 1) for q in range(6)}), field()).figures()
     assert figures["sink"].item() == 1 and figures["dependence"].item() == 0
 
 
@@ -82,7 +82,7 @@ def test_far_offsets_are_omitted_and_counts_add_up() -> None:
     memory = Field(
         "source", "text", "x" * 40, tuple("x" * 40), np.array([(i, i + 1) for i in range(40)])
     )
-    once = head_counts(long, memory)
+    once = count_over_heads(long, memory)
     assert once.sums["offsets"].sum() == MOST_OFFSET + 1
     twice = once + once
     np.testing.assert_allclose(twice.figures()["offset_share"], once.figures()["offset_share"])

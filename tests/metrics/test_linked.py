@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from areaviz.metrics.linked import contains_aligned_word, diagonal_spans, linked_counts
+from areaviz.metrics.linked import contains_aligned_word, count_linked_words, find_diagonal_spans
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import AttentionMap, Output, Trace
 from areaviz.trace.request import Request
@@ -36,7 +36,7 @@ def trace(area_of_query: dict[int, tuple[int, int]]) -> Trace:
 def test_known_maps_of_spans_items_and_pairs() -> None:
     """The letters of “zwei” attend to “two”, a part of it, a letter of it, and another word."""
     spans = {0: (0, 3), 1: (2, 2), 2: (1, 1), 3: (5, 1)}
-    figures = linked_counts(trace(spans), {(0, 0)}).figures()
+    figures = count_linked_words(trace(spans), {(0, 0)}).figures()
     found = {name: values.item() for name, values in figures.items()}
     assert (found["linked_span_share"], found["span"], found["span_whole"]) == (0.5, 1, 0.5)
     assert (found["single"], found["single_whole"], found["top"]) == (0.5, 0, 0.75)
@@ -44,14 +44,14 @@ def test_known_maps_of_spans_items_and_pairs() -> None:
 
 
 def test_words_without_a_link_do_not_count() -> None:
-    counts = linked_counts(trace({0: (0, 2)}), {(2, 1)})
+    counts = count_linked_words(trace({0: (0, 2)}), {(2, 1)})
     assert counts.sums["queries"].item() == len("alte") and counts.sums["spans"].item() == 0
-    assert not linked_counts(trace({}), set()).sums["queries"].any()
+    assert not count_linked_words(trace({}), set()).sums["queries"].any()
 
 
 @pytest.mark.parametrize("width", [2, 3, 4])
 def test_chance_is_that_of_equal_spans_anywhere(width: int) -> None:
-    figures = linked_counts(trace({0: (0, width)}), {(1, 0)}).figures()
+    figures = count_linked_words(trace({0: (0, width)}), {(1, 0)}).figures()
     places = [set(range(start, start + width)) for start in range(len(SOURCE) - width + 1)]
     word = {4, 5, 6}
     assert figures["span_random"].item() == pytest.approx(
@@ -74,13 +74,13 @@ def test_span_is_right_when_all_items_match() -> None:
 
 
 def test_counts_of_translations_add_up() -> None:
-    one = linked_counts(trace({0: (0, 3)}), LINKS)
+    one = count_linked_words(trace({0: (0, 3)}), LINKS)
     np.testing.assert_array_equal((one + one).sums["queries"], 2 * one.sums["queries"])
 
 
 def test_diagonal_spans_lie_in_the_middle_of_a_place_within_the_text() -> None:
     widths = np.array([1, 2, 3])
-    assert diagonal_spans(widths, 0.5, 10).tolist() == [4, 4, 4]
-    assert diagonal_spans(widths, 0.25, 8).tolist() == [2, 1, 0]
-    assert diagonal_spans(widths, 0.0, 10).tolist() == [0, 0, 0]
-    assert diagonal_spans(widths, 1.0, 10).tolist() == [9, 8, 7]
+    assert find_diagonal_spans(widths, 0.5, 10).tolist() == [4, 4, 4]
+    assert find_diagonal_spans(widths, 0.25, 8).tolist() == [2, 1, 0]
+    assert find_diagonal_spans(widths, 0.0, 10).tolist() == [0, 0, 0]
+    assert find_diagonal_spans(widths, 1.0, 10).tolist() == [9, 8, 7]

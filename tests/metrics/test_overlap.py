@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from areaviz.metrics.overlap import corpus_scores, count_overlap, sentence_scores
+from areaviz.metrics.overlap import count_overlap, score_corpus, score_sentences
 
 # Use few letters and words, so that outputs and references share n-grams. U+00A0 and U+3000 are
 # spaces.
@@ -46,7 +46,7 @@ def test_count_overlap_equals_slow_counts(pairs: list[tuple[str, str]]) -> None:
 @given(PAIRS)
 def test_sentence_scores_equal_sacrebleu(pairs: list[tuple[str, str]]) -> None:
     outputs, references = zip(*pairs, strict=True)
-    bleu, chrf = sentence_scores(outputs, references)
+    bleu, chrf = score_sentences(outputs, references)
     metric = BLEU(effective_order=True)
     assert bleu.tolist() == [metric.sentence_score(one, [other]).score for one, other in pairs]
     assert chrf.tolist() == [CHRF().sentence_score(one, [other]).score for one, other in pairs]
@@ -56,7 +56,7 @@ def test_sentence_scores_equal_sacrebleu(pairs: list[tuple[str, str]]) -> None:
 def test_corpus_scores_equal_sacrebleu(pairs: list[tuple[str, str]]) -> None:
     outputs, references = zip(*pairs, strict=True)
     bleu = BLEU().corpus_score(outputs, [references]).score
-    assert corpus_scores(outputs, references) == (
+    assert score_corpus(outputs, references) == (
         bleu,
         CHRF().corpus_score(outputs, [references]).score,
     )
@@ -70,4 +70,4 @@ def test_count_overlap_of_long_texts_does_not_overflow() -> None:
 
 
 def test_sentence_scores_of_nothing_are_empty() -> None:
-    assert [len(scores) for scores in sentence_scores([], [])] == [0, 0]
+    assert [len(scores) for scores in score_sentences([], [])] == [0, 0]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import areaviz
-from areaviz.metrics.own_alignment import Linked, best_alignment, figures_of
+from areaviz.metrics.own_alignment import Linked, best_alignment, collect_errors
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import AttentionMap
@@ -57,7 +57,7 @@ def test_right_head_is_chosen_on_one_half_and_reported_on_the_other() -> None:
     found = best_alignment(examples, site_of(examples[0]))
     assert found.best.heads == ((0, 1, 0),)
     assert (found.best.examples, found.reported_on) == (12, 12)
-    assert figures_of(found)["best alignment"] == 0 and found.low == found.high == 0
+    assert collect_errors(found)["best alignment"] == 0 and found.low == found.high == 0
     assert found.place == "the diagonal" and found.at_place > 0.5 and found.position > 0.5
     assert "12 other examples" in found.sentence
     drawn = found.map_of(examples[0][0]).weights[0, 0]
@@ -73,9 +73,9 @@ def test_half_that_chooses_has_the_odd_example() -> None:
 def test_head_that_points_into_boxes_is_chosen_and_reported() -> None:
     found = best_alignment([boxed(seed) for seed in range(20)], BOXED)
     assert found.best.heads == ((0, 1, 0),) and found.best.examples == found.reported_on == 10
-    assert figures_of(found)["best alignment"] == found.low == found.high == 0
+    assert collect_errors(found)["best alignment"] == found.low == found.high == 0
     # Between four cells of 4 x 4, the middle belongs to the cell below and to the right of it.
-    assert figures_of(found)["middle"] > 0.7 and found.position > 0.7 and found.single == 0
+    assert collect_errors(found)["middle"] > 0.7 and found.position > 0.7 and found.single == 0
     assert "examples with boxes" in found.sentence and "share of wrong queries" in found.sentence
 
 

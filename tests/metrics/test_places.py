@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from areaviz.metrics.places import box_overlap, covered, hits
+from areaviz.metrics.places import compute_box_overlap, compute_covered_share, find_hits
 
 Array = npt.NDArray[np.float64]
 SIDE = 9
@@ -89,12 +89,14 @@ def exact_overlap(corners_42: Array, box: tuple[int, int, int, int], side: int) 
 
 
 def overlap(corners_42: Array, box: tuple[int, int, int, int], side: int) -> float:
-    return float(box_overlap(np.asarray(corners_42)[None], np.array([box]), side)[0])
+    return float(compute_box_overlap(np.asarray(corners_42)[None], np.array([box]), side)[0])
 
 
 def test_right_and_bottom_edges_are_outside() -> None:
     places = np.array([[[2, 3], [4.99, 5.99], [5, 4], [3, 6], [1.99, 4]]], dtype=np.float32)
-    assert hits(places, np.array([[[2, 3, 5, 6]]])).tolist() == [[True, True, False, False, False]]
+    assert find_hits(places, np.array([[[2, 3, 5, 6]]])).tolist() == [
+        [True, True, False, False, False]
+    ]
 
 
 @SOME
@@ -109,13 +111,13 @@ def test_place_in_any_box_is_a_hit(pictures: list[tuple[tuple[int, ...], ...]]) 
         ]
         for picture in pictures
     ]
-    assert hits(places, boxes).tolist() == slow
+    assert find_hits(places, boxes).tolist() == slow
 
 
 @SOME
 @given(st.lists(st.tuples(BOX, BOX, BOX, GOLD, GOLD), min_size=1, max_size=3))
 def test_coverage_counts_pixels_once(pictures: list[tuple[tuple[int, int, int, int], ...]]) -> None:
-    found = covered(
+    found = compute_covered_share(
         np.array([row[:3] for row in pictures]), np.array([row[3:] for row in pictures]), SIDE
     )
     gold = [pixels(list(row[3:]), SIDE) for row in pictures]
@@ -157,7 +159,7 @@ def test_overlap_with_any_quadrilateral_of_an_affine_map() -> None:
         for one, box in zip(corners, boxes, strict=True)
     ]
     assert sum(value > 0.1 for value in exact) > 20
-    np.testing.assert_allclose(box_overlap(corners, boxes, side), exact, atol=0.01)
+    np.testing.assert_allclose(compute_box_overlap(corners, boxes, side), exact, atol=0.01)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from areaviz.metrics.best_heads import choose_heads
-from areaviz.metrics.pointed_words import PointedWords, hit_interval
+from areaviz.metrics.pointed_words import PointedWords, bootstrap_hit_interval
 
 
 def example(items: int, place: int, shift: int = 0) -> PointedWords:
@@ -37,15 +37,15 @@ def test_mean_of_heads_is_what_their_drawn_map_shows() -> None:
     assert words.tops([(0, 0, 0), (0, 1, 0)]).tolist() == [2, 2]
 
 
-def test_blind_reader_has_one_place_for_all_words() -> None:
+def test_blind_reader_points_at_one_place() -> None:
     words = PointedWords.joined([example(4, 2), example(4, 2), example(4, 1)])
     assert words.blind([(0, 1, 0)]) == pytest.approx(2 / 3)
 
 
 def test_interval_is_a_point_for_equal_examples_and_holds_the_share() -> None:
     numbers = np.repeat(np.arange(30), 2)
-    assert hit_interval(np.ones(60, bool), numbers) == (1.0, 1.0)
-    low, high = hit_interval(np.arange(60) % 4 < 2, numbers)
+    assert bootstrap_hit_interval(np.ones(60, bool), numbers) == (1.0, 1.0)
+    low, high = bootstrap_hit_interval(np.arange(60) % 4 < 2, numbers)
     assert 0.2 < low < 0.5 < high < 0.8
 
 

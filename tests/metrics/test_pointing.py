@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from areaviz.metrics.pointing import (
     Box,
-    cell_shares,
-    inside_share,
-    mass_in_boxes,
-    middles_inside,
-    pointing_figures,
-    points_right,
+    compute_cell_shares,
+    compute_inside_shares,
+    compute_pointing_figures,
+    find_centres_inside,
+    is_pointing_right,
+    sum_share_in_boxes,
 )
 from areaviz.trace.areas import Area, AreaGrid
 
@@ -80,11 +80,11 @@ def slow_middles(grid: AreaGrid, boxes: list[Box]) -> list[bool]:
 def test_area_weight_counts_for_all_its_cells() -> None:
     grid = AreaGrid(2, 3, 1, 2)
     row = weights(grid, {Area(0, 0, 1, 2): 0.5, Area(0, 1, 1, 1): 0.25, Area(1, 2, 1, 1): 0.25})
-    assert cell_shares(row, grid) == pytest.approx(np.array([2, 3, 0, 0, 0, 1]) / 6)
-    assert points_right(row, grid, [(0.4, 0.0, 0.6, 0.5)])
-    assert not points_right(row, grid, [(0.0, 0.0, 0.3, 1.0), (0.6, 0.0, 1.0, 1.0)])
+    assert compute_cell_shares(row, grid) == pytest.approx(np.array([2, 3, 0, 0, 0, 1]) / 6)
+    assert is_pointing_right(row, grid, [(0.4, 0.0, 0.6, 0.5)])
+    assert not is_pointing_right(row, grid, [(0.0, 0.0, 0.3, 1.0), (0.6, 0.0, 1.0, 1.0)])
     # The boxes contain half of the left cell and a quarter of the right one.
-    assert mass_in_boxes(
+    assert sum_share_in_boxes(
         row, grid, [(1 / 6, 0.0, 1 / 3, 1.0), (2 / 3, 0.5, 5 / 6, 0.75)]
     ) == pytest.approx(2 / 6 * 0.5 + 1 / 6 * 0.25)
 
@@ -92,16 +92,21 @@ def test_area_weight_counts_for_all_its_cells() -> None:
 def test_cell_centre_must_lie_inside_the_box() -> None:
     grid = AreaGrid(1, 2, 1, 1)
     left = weights(grid, {Area(0, 0, 1, 1): 1.0})
-    assert points_right(left, grid, [(0.25, 0.5, 0.3, 0.6)])
-    assert not points_right(left, grid, [(0.2, 0.2, 0.25, 0.8)])
-    assert not points_right(left, grid, [(0.2, 0.2, 0.8, 0.5)])
+    assert is_pointing_right(left, grid, [(0.25, 0.5, 0.3, 0.6)])
+    assert not is_pointing_right(left, grid, [(0.2, 0.2, 0.25, 0.8)])
+    assert not is_pointing_right(left, grid, [(0.2, 0.2, 0.8, 0.5)])
 
 
 def test_overlapping_or_protruding_boxes_count_once() -> None:
     grid = AreaGrid(2, 2, 1, 1)
-    assert inside_share(grid, [(-1, -1, 0.5, 0.5), (0, 0, 0.5, 0.25)]).tolist() == [1, 0, 0, 0]
-    assert inside_share(grid, [(0.75, 0.9, 3, 2)]) == pytest.approx([0, 0, 0, 0.5 * 0.2])
-    assert inside_share(grid, []).tolist() == [0, 0, 0, 0]
+    assert compute_inside_shares(grid, [(-1, -1, 0.5, 0.5), (0, 0, 0.5, 0.25)]).tolist() == [
+        1,
+        0,
+        0,
+        0,
+    ]
+    assert compute_inside_shares(grid, [(0.75, 0.9, 3, 2)]) == pytest.approx([0, 0, 0, 0.5 * 0.2])
+    assert compute_inside_shares(grid, []).tolist() == [0, 0, 0, 0]
 
 
 @SOME
@@ -109,17 +114,19 @@ def test_overlapping_or_protruding_boxes_count_once() -> None:
 def test_measures_match_slow_versions(grid: AreaGrid, boxes: list[Box], seed: int) -> None:
     row = some_weights(grid, seed)
     shares = slow_shares(row, grid)
-    assert cell_shares(row, grid) == pytest.approx(shares, abs=1e-6)
-    assert inside_share(grid, boxes) == pytest.approx(slow_inside(grid, boxes))
-    assert middles_inside(grid, boxes).tolist() == slow_middles(grid, boxes)
+    assert compute_cell_shares(row, grid) == pytest.approx(shares, abs=1e-6)
+    assert compute_inside_shares(grid, boxes) == pytest.approx(slow_inside(grid, boxes))
+    assert find_centres_inside(grid, boxes).tolist() == slow_middles(grid, boxes)
     mass = sum(share * part for share, part in zip(shares, slow_inside(grid, boxes), strict=True))
-    assert mass_in_boxes(row, grid, boxes) == pytest.approx(mass, abs=1e-6)
+    assert sum_share_in_boxes(row, grid, boxes) == pytest.approx(mass, abs=1e-6)
 
 
 @SOME
 @given(GRIDS, st.lists(st.tuples(BOXES, st.integers(0, 99)), min_size=1, max_size=4))
 def test_figures_match_slow_versions(grid: AreaGrid, words: list[tuple[list[Box], int]]) -> None:
-    figures = pointing_figures((some_weights(grid, seed), grid, boxes) for boxes, seed in words)
+    figures = compute_pointing_figures(
+        (some_weights(grid, seed), grid, boxes) for boxes, seed in words
+    )
     shares = np.array([slow_shares(some_weights(grid, seed), grid) for _, seed in words])
     middles = np.array([slow_middles(grid, boxes) for boxes, _ in words])
     parts = np.array([slow_inside(grid, boxes) for boxes, _ in words])
@@ -147,7 +154,7 @@ def test_figures_match_slow_versions(grid: AreaGrid, words: list[tuple[list[Box]
 def test_blind_model_equals_position_baseline(
     grid: AreaGrid, words: list[list[Box]], seed: int
 ) -> None:
-    figures = pointing_figures([(some_weights(grid, seed), grid, boxes) for boxes in words])
+    figures = compute_pointing_figures([(some_weights(grid, seed), grid, boxes) for boxes in words])
     assert figures["pointing"] == pytest.approx(figures["pointing_position"])
     assert figures["mass"] == pytest.approx(figures["mass_position"])
 
@@ -162,7 +169,7 @@ def test_model_that_finds_objects_exceeds_chance() -> None:
         (weights(grid, {area: 1.0}), grid, [box]) for area, box in zip(cells, boxes, strict=True)
     ]
     crossed = [(mine[0], grid, other[2]) for mine, other in zip(rows, rows[::-1], strict=True)]
-    right, wrong = pointing_figures(rows), pointing_figures(crossed)
+    right, wrong = compute_pointing_figures(rows), compute_pointing_figures(crossed)
     assert (right["pointing"], right["mass"], wrong["pointing"], wrong["mass"]) == (1, 1, 0, 0)
     for figures in (right, wrong):
         chance = [
@@ -175,11 +182,11 @@ def test_model_that_finds_objects_exceeds_chance() -> None:
 
 def test_pointing_needs_words_on_equal_grids() -> None:
     with pytest.raises(ValueError, match="at least one word"):
-        pointing_figures([])
+        compute_pointing_figures([])
     nowhere: list[Box] = []
     rows = [
         (some_weights(grid, 0), grid, nowhere)
         for grid in (AreaGrid(2, 3, 1, 1), AreaGrid(3, 2, 1, 1))
     ]
     with pytest.raises(ValueError, match=r"got \(2, 3\) and \(3, 2\)"):
-        pointing_figures(rows)
+        compute_pointing_figures(rows)

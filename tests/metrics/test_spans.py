@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from areaviz.metrics.spans import span_counts, span_figures, weighted_purity
+from areaviz.metrics.spans import compute_weighted_purity, count_spans, measure_spans
 from areaviz.metrics.words import MEASURES
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Trace
@@ -82,7 +82,7 @@ HAND_FIGURES = {
 
 
 def test_word_span_figures_by_hand() -> None:
-    figures = span_counts(*hand_map()).figures()
+    figures = count_spans(*hand_map()).figures()
     assert {name: figures[name] for name in HAND_FIGURES} == pytest.approx(HAND_FIGURES, abs=1e-6)
 
 
@@ -93,11 +93,11 @@ def test_weighted_purity_and_its_chance_equal_their_figures() -> None:
         maps += [(one, trace.fields[one.memory]) for one in trace.maps.values()]
     for attention, memory in maps:
         attention.weights[0, 0, -1] = 0  # fully masked
-        figures = span_counts(attention, memory).figures()
+        figures = count_spans(attention, memory).figures()
         known = figures["weighted_purity"], figures["weighted_purity_random"]
-        assert weighted_purity(attention, memory) == pytest.approx(known)
+        assert compute_weighted_purity(attention, memory) == pytest.approx(known)
         blank = replace(attention, weights=0 * attention.weights)
-        assert all(map(math.isnan, weighted_purity(blank, memory)))
+        assert all(map(math.isnan, compute_weighted_purity(blank, memory)))
 
 
 @lru_cache(1000)
@@ -206,7 +206,7 @@ def test_figures_equal_the_slow_version(
             attention.weights[..., attention.grid.sizes() > 2] = 0
         memory = trace.fields[attention.memory]
         expected = slow_figures(attention, memory)
-        figures = span_counts(attention, memory).figures()
+        figures = count_spans(attention, memory).figures()
         assert {name: figures.get(name, math.nan) for name in expected} == pytest.approx(
             expected, abs=1e-5, nan_ok=True
         )
@@ -219,7 +219,7 @@ def test_uniform_attention_has_no_lift(text: str, area_size: int) -> None:
     for attention in trace.maps.values():
         attention.weights[:] = attention.weights > 0
         attention.weights[:] /= attention.weights.sum(-1, keepdims=True)
-        figures = span_counts(attention, trace.fields[attention.memory]).figures()
+        figures = count_spans(attention, trace.fields[attention.memory]).figures()
         assert figures["entropy_normalised"] == pytest.approx(1, abs=1e-5)
         assert figures["area_size"] == pytest.approx(figures["uniform_area_size"], abs=1e-5)
         for name in MEASURES:
@@ -236,7 +236,7 @@ def test_own_word_head_beats_both_baselines() -> None:
     for query in range(8):
         word = Area(0, 0, 1, 3) if query < 4 else Area(0, 4, 1, 4)
         weights[0, 0, query, grid.index(word)] = 1
-    figures = span_counts(
+    figures = count_spans(
         AttentionMap("encoder self", "source", "source", grid, weights), source
     ).figures()
     assert figures["multi_exact"] == figures["multi_purity"] == 1
@@ -245,24 +245,24 @@ def test_own_word_head_beats_both_baselines() -> None:
 
 
 def test_undefined_figures_are_omitted() -> None:
-    figures = span_figures([fakes.trace(area_size=1)])["encoder self"]
+    figures = measure_spans([fakes.trace(area_size=1)])["encoder self"]
     assert figures["multi_share"] == 0
     assert not any(name.startswith("multi_") for name in figures if name != "multi_share")
     assert all(math.isfinite(value) for value in figures.values())
 
 
 def test_text_of_blanks_has_no_words() -> None:
-    figures = span_figures([fakes.trace("   ", "Ein Hund.")])["encoder self"]
+    figures = measure_spans([fakes.trace("   ", "Ein Hund.")])["encoder self"]
     assert figures["purity"] == figures["uniform_purity"] == 0
     assert "purity_lift" not in figures
 
 
 def test_counts_of_traces_give_mean_over_queries() -> None:
     traces = [fakes.trace(), fakes.trace("Two birds sing.", "Zwei Vögel singen.")]
-    together = span_figures(iter(traces))
+    together = measure_spans(iter(traces))
     assert set(together) == {"encoder self", "decoder self", "encoder-decoder"}
     for site, figures in together.items():
-        apart = [span_figures([trace])[site] for trace in traces]
+        apart = [measure_spans([trace])[site] for trace in traces]
         assert figures["queries"] == sum(each["queries"] for each in apart)
         weighted = sum(each["purity"] * each["queries"] for each in apart)
         assert figures["purity"] == pytest.approx(weighted / figures["queries"])
@@ -272,13 +272,13 @@ def test_memories_that_are_not_text_are_omitted() -> None:
     trace = fakes.trace()
     picture = replace(trace.fields["source"], kind="image")
     pictured = Trace(trace.request, {**trace.fields, "source": picture}, trace.output, trace.maps)
-    assert set(span_figures([pictured])) == {"decoder self"}
+    assert set(measure_spans([pictured])) == {"decoder self"}
 
 
 def test_no_traces_give_no_figures() -> None:
-    assert span_figures([]) == {}
+    assert measure_spans([]) == {}
 
 
 def test_counts_of_different_model_shapes_do_not_add() -> None:
     with pytest.raises(ValueError, match="Only counts of one model"):
-        span_figures([fakes.trace(), fakes.trace(layers=1, heads=2)])
+        measure_spans([fakes.trace(), fakes.trace(layers=1, heads=2)])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.metrics.speech import boundary_hits, edits, error_rate
+from areaviz.metrics.speech import compute_error_rate, count_edits, find_boundary_hits
 
 TEXTS = st.text("123", max_size=6)
 
@@ -24,7 +24,7 @@ TEXTS = st.text("123", max_size=6)
     ],
 )
 def test_edits_by_known_answers(found: str, wanted: str, count: int) -> None:
-    assert edits(found, wanted) == count
+    assert count_edits(found, wanted) == count
 
 
 def slow(found: str, wanted: str) -> int:
@@ -37,15 +37,15 @@ def slow(found: str, wanted: str) -> int:
 
 @given(TEXTS, TEXTS)
 def test_edits_follow_their_definition(found: str, wanted: str) -> None:
-    assert edits(found, wanted) == edits(wanted, found) == slow(found, wanted)
+    assert count_edits(found, wanted) == count_edits(wanted, found) == slow(found, wanted)
 
 
 def test_error_rate_pools_letters_of_all_examples() -> None:
-    assert error_rate(["12", "3"], ["12", "45"]) == pytest.approx(2 / 4)
-    assert error_rate([], []) == 0
+    assert compute_error_rate(["12", "3"], ["12", "45"]) == pytest.approx(2 / 4)
+    assert compute_error_rate([], []) == 0
 
 
 def test_hit_overlaps_the_digit() -> None:
     weights = np.eye(4, dtype=np.float32)[[0, 2, 3]]
     # Items have 10 samples: item 0 overlaps 5..8, item 2 ends before 30, item 3 begins at 30.
-    assert boundary_hits(weights, [(5, 8), (30, 40), (30, 31)], 10) == [True, False, True]
+    assert find_boundary_hits(weights, [(5, 8), (30, 40), (30, 31)], 10) == [True, False, True]

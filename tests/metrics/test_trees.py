@@ -12,10 +12,10 @@ import pytest
 
 from areaviz.metrics.trees import (
     Opening,
-    bracket_scores,
-    flat_tree,
-    openings_of,
-    span_hits,
+    count_span_hits,
+    list_openings,
+    make_flat_tree,
+    score_brackets,
 )
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Field
@@ -48,7 +48,7 @@ GOLD = "(S (NP XX XX )NP (VP XX )VP )S"
 def test_scores_of_one_tree(
     written: str, right: int, made: int, exact: int, malformed: int, unbalanced: int
 ) -> None:
-    scores = bracket_scores([written], [GOLD])
+    scores = score_brackets([written], [GOLD])
     assert asdict(scores) == pytest.approx(
         {
             "precision": right / made if made else 0,
@@ -64,29 +64,29 @@ def test_scores_of_one_tree(
 def test_brackets_of_all_sentences_are_pooled() -> None:
     """In F1 a long sentence counts more than a short one. In the shares they count equally."""
     gold = [GOLD, "(S XX )S", "(S XX XX )S"]
-    scores = bracket_scores([GOLD, "(S XX )NP", "(S (NP XX )NP XX )S"], gold)
+    scores = score_brackets([GOLD, "(S XX )NP", "(S (NP XX )NP XX )S"], gold)
     assert scores.precision == pytest.approx(4 / 5) and scores.recall == pytest.approx(4 / 5)
     assert scores.exact == scores.malformed == scores.unbalanced == pytest.approx(1 / 3)
 
 
 def test_duplicate_bracket_is_right_once() -> None:
     twice, once = "(S (S XX )S )S", "(S XX )S"
-    scores = bracket_scores([twice], [once])
+    scores = score_brackets([twice], [once])
     assert (scores.precision, scores.recall) == (0.5, 1.0)
-    scores = bracket_scores([once], [twice])
+    scores = score_brackets([once], [twice])
     assert (scores.precision, scores.recall) == (1.0, 0.5)
 
 
 def test_every_sentence_needs_a_tree() -> None:
     with pytest.raises(ValueError, match="argument"):
-        bracket_scores([GOLD], [GOLD, GOLD])
+        score_brackets([GOLD], [GOLD, GOLD])
 
 
 def test_flat_tree_has_one_bracket_around_all_words() -> None:
-    assert flat_tree(3) == "(S XX XX XX )S" and flat_tree(1, "NP") == "(NP XX )NP"
-    assert read_tree(flat_tree(7).split()).is_of(7)
+    assert make_flat_tree(3) == "(S XX XX XX )S" and make_flat_tree(1, "NP") == "(NP XX )NP"
+    assert read_tree(make_flat_tree(7).split()).is_of(7)
     # The flat tree contains only the outermost gold bracket.
-    assert bracket_scores([flat_tree(3)], [GOLD]).f1 == pytest.approx(0.5)
+    assert score_brackets([make_flat_tree(3)], [GOLD]).f1 == pytest.approx(0.5)
 
 
 def sentence() -> Field:
@@ -109,14 +109,14 @@ def test_openings_span_at_least_two_items(most: int) -> None:
     whole, verb, noun = Opening(0, 0, 7), Opening(4, 1, 6), Opening(6, 4, 6)
     assert [one.size for one in (whole, verb, noun)] == [7, 5, 2]
     expected = [one for one in (whole, verb, noun) if one.size <= most]
-    assert openings_of(TREE, sentence(), most) == expected
+    assert list_openings(TREE, sentence(), most) == expected
 
 
 def test_openings_lie_in_the_sentence() -> None:
     longer = "(S (NP XX XX XX XX XX )NP (VP )VP (NP XX )NP )S"
-    assert openings_of(longer, sentence(), 20) == []
+    assert list_openings(longer, sentence(), 20) == []
     half = "(S (NP XX )NP (VP XX XX"
-    assert openings_of(half, sentence(), 20) == [Opening(0, 0, 6), Opening(4, 1, 6)]
+    assert list_openings(half, sentence(), 20) == [Opening(0, 0, 6), Opening(4, 1, 6)]
 
 
 def map_of(rows: dict[int, list[Area]], queries: int = 5) -> AttentionMap:
@@ -146,7 +146,7 @@ def test_hits_by_hand() -> None:
         1: [first, second, Area(0, 1, 1, 3), first, Area(0, 2, 1, 2)],
         3: [second, first, Area(0, 4, 1, 2), first, Area(0, 0, 1, 1)],
     }
-    hits = span_hits(map_of(places), [Opening(1, 2, 5), Opening(3, 0, 2)])
+    hits = count_span_hits(map_of(places), [Opening(1, 2, 5), Opening(3, 0, 2)])
     assert hits.openings == 2
     # There are five spans of three items and six of two.
     three, two = 1 / 5, 1 / 6
@@ -159,15 +159,15 @@ def test_hits_by_hand() -> None:
 
 
 def test_hits_of_several_sentences_add_up() -> None:
-    one = span_hits(map_of({0: [Area(0, 2, 1, 3)]}), [Opening(0, 2, 5)])
-    two = span_hits(map_of({0: [Area(0, 1, 1, 3)]}), [Opening(0, 2, 5)])
+    one = count_span_hits(map_of({0: [Area(0, 2, 1, 3)]}), [Opening(0, 2, 5)])
+    two = count_span_hits(map_of({0: [Area(0, 1, 1, 3)]}), [Opening(0, 2, 5)])
     both = one + two
     assert both.openings == 2
     assert both.of_head(0) == pytest.approx({"span": 0.5, "span_random": 0.2, "span_other": 0.0})
 
 
 def test_sentence_without_openings_adds_nothing() -> None:
-    none = span_hits(map_of({0: [Area(0, 2, 1, 3)] * 2}), [])
+    none = count_span_hits(map_of({0: [Area(0, 2, 1, 3)] * 2}), [])
     assert none.openings == 0 and none.exact_H.tolist() == [0, 0]
     assert none.of_head(1) == {"span": 0, "span_random": 0, "span_other": 0}
 
@@ -175,8 +175,8 @@ def test_sentence_without_openings_adds_nothing() -> None:
 @pytest.mark.parametrize("heads", [1, 2])
 def test_hits_of_unlike_models_do_not_add_up(heads: int) -> None:
     opening = [Opening(0, 2, 5)]
-    one = span_hits(map_of({0: [Area(0, 2, 1, 3)] * heads}), opening)
-    other = span_hits(map_of({0: [Area(0, 2, 1, 3)] * 3}), opening)
+    one = count_span_hits(map_of({0: [Area(0, 2, 1, 3)] * heads}), opening)
+    other = count_span_hits(map_of({0: [Area(0, 2, 1, 3)] * 3}), opening)
     with pytest.raises(ValueError):
         one + other
 
@@ -212,14 +212,14 @@ def test_hits_match_slow_count(seed: int) -> None:
     attention = AttentionMap("encoder-decoder", "target", "source", grid, weights)
     spans = [(0, 2), (1, 3), (2, 4), (0, 3), (1, 4), (0, 2), (2, 4)]
     openings = [Opening(token, *span) for token, span in enumerate(spans)]
-    hits = span_hits(attention, openings)
+    hits = count_span_hits(attention, openings)
     slow = np.array([slow_hits(attention, openings, head) for head in range(3)]).T
     np.testing.assert_allclose([hits.exact_H, hits.random_H, hits.other_H], slow)
     assert slow.any(1).all()
 
 
 def test_openings_count_characters_as_items() -> None:
-    assert openings_of("(S XX (NP XX )NP )S", fakes.text_field("source", "a red"), 9) == [
+    assert list_openings("(S XX (NP XX )NP )S", fakes.text_field("source", "a red"), 9) == [
         Opening(0, 0, 5),
         Opening(2, 2, 5),
     ]

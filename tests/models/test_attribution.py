@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from areaviz.attention import gradients
-from areaviz.attention.gradients import gradient_times_input
+from areaviz.attention.gradients import compute_gradient_times_input
 from areaviz.backend.cached import key_of
 from areaviz.cards.card import read_card
 from areaviz.data.tokenizer import START
@@ -42,7 +42,7 @@ def test_attribution_on_linear_model_is_item_contribution() -> None:
     weights_TNW, inputs_1NW = torch.randn(3, 4, 5), torch.randn(1, 4, 5, requires_grad=True)
     unread_1NW = torch.ones(1, 2, 5, requires_grad=True)
     scores_T = (weights_TNW * inputs_1NW).sum((1, 2)) + 7
-    found, none = gradient_times_input(scores_T, [inputs_1NW, unread_1NW])
+    found, none = compute_gradient_times_input(scores_T, [inputs_1NW, unread_1NW])
     for output in range(3):
         for item in range(4):
             larger = inputs_1NW.detach().clone()

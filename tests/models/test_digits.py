@@ -11,8 +11,8 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from areaviz.attention.stn import transform
-from areaviz.data.digit_scenes import KINDS, compose
+from areaviz.attention.stn import sample_quadrilateral
+from areaviz.data.digit_scenes import KINDS, compose_scenes
 from areaviz.models.checkpoint import save_weights
 from areaviz.models.coarse import coarse_look
 from areaviz.models.digits import NETWORKS, DigitOptions, DigitReader
@@ -208,7 +208,7 @@ def test_transformer_looks_are_chosen_one_by_one() -> None:
             hidden_1N = network.core(found_1F, hidden_1N)
             x, y = network.place(hidden_1N)[0].tolist()
             theta_123 = torch.tensor([[[0.32, 0, x], [0, 0.32, y]]])
-            seen_11SS = transform(picture[None, None], theta_123, 28)
+            seen_11SS = sample_quadrilateral(picture[None, None], theta_123, 28)
             torch.testing.assert_close(reading.seen[number, look], seen_11SS[0], rtol=0, atol=1e-4)
             logits_1C = network.reader(seen_11SS)
             torch.testing.assert_close(
@@ -292,7 +292,7 @@ def test_figures_are_shares(name: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     patches = np.zeros((8, 28, 28), np.uint8)
     patches[:, 4:24, 10:18] = 200
-    scenes = compose(kind, patches, np.arange(8) % 10, rng)
+    scenes = compose_scenes(kind, patches, np.arange(8) % 10, rng)
     assert scenes.pictures.shape[1] == KINDS[kind]
     figures = model.figures(scenes)
     assert figures.pop("loss") > 0 and all(0 <= value <= 1 for value in figures.values())

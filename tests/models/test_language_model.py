@@ -12,7 +12,7 @@ import torch
 
 from areaviz.attention.interventions import NetworkInterventions
 from areaviz.cards.card import write_card
-from areaviz.data.batches import shifted
+from areaviz.data.batches import shift_targets
 from areaviz.data.tokenizer import END, START
 from areaviz.models import MODELS
 from areaviz.models.checkpoint import TOKENIZER, save_weights
@@ -121,7 +121,7 @@ def test_text_is_read_to_its_end_without_writing(model: LanguageModel) -> None:
     pieces = [token.text for token in model.tokenizer.tokens(TEXT)]
     assert [*target.labels] == [*pieces, "⟨end⟩"] and [*history.labels] == ["⟨start⟩", *pieces]
     ids = torch.tensor([model.tokenizer.ids(TEXT)])
-    likely = model.network(shifted(ids)).softmax(-1)[0, torch.arange(ids.shape[1]), ids[0]]
+    likely = model.network(shift_targets(ids)).softmax(-1)[0, torch.arange(ids.shape[1]), ids[0]]
     # Tokens that may not be written take no probability from the remaining tokens.
     assert (trace.output.probabilities >= likely.detach().numpy() - 1e-6).all()
 

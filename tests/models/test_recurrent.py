@@ -19,7 +19,7 @@ from areaviz.attention.interventions import NetworkInterventions
 from areaviz.backend.replay import ReplayBackend
 from areaviz.cards.card import write_card
 from areaviz.cards.published import LSTMS
-from areaviz.data.batches import shifted
+from areaviz.data.batches import shift_targets
 from areaviz.data.tokenizer import PAD, START
 from areaviz.decoding.beam import beam_search
 from areaviz.models.birnn import Birnn, BirnnConfig
@@ -36,7 +36,7 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Change, Gate, Hide, Weigh
 from areaviz.trace.link import from_params, to_params
 from areaviz.trace.request import Focus, Request
-from areaviz.training.sentences import cross_entropy
+from areaviz.training.sentences import compute_cross_entropy
 from areaviz.views import VIEWS
 from tests import reference, tiny
 from tests.sampled import sampled
@@ -370,7 +370,7 @@ def test_trained_attention_finds_the_marked_item(form: str) -> None:
     losses = []
     for _ in range(150):
         source, target = marked(chance)
-        loss = cross_entropy(made(source, shifted(target)), target)
+        loss = compute_cross_entropy(made(source, shift_targets(target)), target)
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()

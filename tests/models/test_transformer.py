@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from areaviz.data.batches import pad
+from areaviz.data.batches import pad_rows
 from areaviz.models.decoder import token_log_probabilities
 from areaviz.models.transformer import SIZES, Transformer, TransformerConfig
 from tests.tiny import FORMS, network
@@ -51,7 +51,7 @@ def test_steps_equal_the_whole_pass(form: dict[str, Any], area_layers: int) -> N
 def test_padding_changes_nothing(form: dict[str, Any]) -> None:
     model = network(VOCABULARY, **form)
     alone = model(SOURCE, TARGET)
-    beside = model(pad([SOURCE[0].tolist(), list(range(4, 18))]), TARGET.expand(2, -1))
+    beside = model(pad_rows([SOURCE[0].tolist(), list(range(4, 18))]), TARGET.expand(2, -1))
     torch.testing.assert_close(beside[:1], alone, atol=1e-5, rtol=1e-4)
 
 
@@ -65,7 +65,7 @@ def test_target_never_sees_later_tokens(form: dict[str, Any]) -> None:
 @pytest.mark.parametrize("form", FORMS, ids=str)
 def test_beams_share_source_and_reorder_their_past(form: dict[str, Any]) -> None:
     model = network(VOCABULARY, **form)
-    sources = pad([SOURCE[0].tolist(), [6, 5, 3]])
+    sources = pad_rows([SOURCE[0].tolist(), [6, 5, 3]])
     stepper = model.write(sources)
     rows = [[2, 8, 5], [2, 9, 5], [2, 4, 7], [2, 6, 7]]
     for tokens in zip(*[row[:2] for row in rows], strict=True):

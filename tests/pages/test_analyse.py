@@ -91,7 +91,7 @@ def test_two_models_stand_side_by_side(open_page: Open, use_backend: Use) -> Non
 
 
 @pytest.mark.long
-def test_a_model_that_runs_already_is_told_and_not_run_twice(
+def test_running_model_is_reported_and_not_started_twice(
     open_page: Open, use_backend: Use, rows: Path
 ) -> None:
     gate = threading.Event()
@@ -162,7 +162,7 @@ def test_stopped_it_goes_on_where_it_was(
     assert len(listed(app)) == COUNT and backend.asked == COUNT
 
 
-def test_a_model_that_fails_is_told_and_rows_are_kept(open_page: Open, use_backend: Use) -> None:
+def test_failing_model_is_reported_and_rows_are_kept(open_page: Open, use_backend: Use) -> None:
     def fail(request: Request) -> None:
         if request.text.startswith("A brown horse"):
             raise BackendError("The device is gone; try again.")

@@ -132,7 +132,7 @@ def test_a_model_without_attention_leaves_the_address_as_it_is(
     assert address(app)["set"] == "Scenes to describe" and "example" in address(app)
 
 
-def test_a_wrong_address_is_one_sentence(open_page: Open, use_backend: Use) -> None:
+def test_wrong_url_gives_one_error(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     app = open_page("analyse", set="<b>none</b>")
     assert len(app.error) == 1 and "which is not here" in app.error[0].value

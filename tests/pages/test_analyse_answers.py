@@ -11,14 +11,14 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.analysis.rows import SETTING
 from areaviz.backend.base import Backend
-from areaviz.metrics.trees import flat_tree
+from areaviz.metrics.trees import make_flat_tree
 from tests.pages.analysed import listed, opened_first, ran
 from tests.pages.conftest import Open, drawn_texts, shown, with_tab
 from tests.pages.test_analyse_sets import given
 from tests.pages.test_reason import Reasoners
 
 Use = Callable[[Backend], None]
-FLAT = flat_tree(5)
+FLAT = make_flat_tree(5)
 MANY = " ".join(f"{number},{number * 7 % 900}" for number in range(200))
 
 

@@ -117,13 +117,13 @@ def test_uploaded_files_are_read_once(
     use_backend(Named())
     read = []
 
-    made = brought._media_alone
+    made = brought._build_media_dataset
 
     def counted(files: Files) -> brought.Brought:
         read.append(1)
         return made(files)
 
-    monkeypatch.setattr(brought, "_media_alone", counted)
+    monkeypatch.setattr(brought, "_build_media_dataset", counted)
     app = uploaded(open_page, {"0.png": "red"})
     for _ in range(3):
         app.run()
@@ -135,7 +135,7 @@ def test_uploaded_files_are_read_once(
 
 
 @pytest.mark.long
-def test_analyses_from_before_are_told_and_their_notes_brought_along(
+def test_earlier_analyses_are_reported_with_their_notes(
     open_page: Open, use_backend: Use, rows: Path
 ) -> None:
     use_backend(Named())
@@ -216,7 +216,7 @@ def test_all_that_is_one_s_own_goes_and_the_work_of_others_stays(
     )
 
 
-def test_a_damaged_line_is_told_and_its_example_is_run_again(
+def test_damaged_line_is_reported_and_example_runs_again(
     open_page: Open, use_backend: Use, rows: Path
 ) -> None:
     use_backend(Translating())
@@ -238,7 +238,7 @@ def test_a_damaged_line_is_told_and_its_example_is_run_again(
 
 
 @pytest.mark.long
-def test_a_damaged_header_is_told_and_the_set_can_be_run(
+def test_damaged_header_is_reported_and_dataset_can_run(
     open_page: Open, use_backend: Use, rows: Path
 ) -> None:
     use_backend(Translating())

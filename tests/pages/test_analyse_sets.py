@@ -12,8 +12,8 @@ from streamlit.testing.v1.element_tree import Selectbox
 
 from areaviz.analysis.rows import SETTING
 from areaviz.backend.base import Backend
-from areaviz.data.clip_files import gif
-from areaviz.data.sound_files import flac
+from areaviz.data.clip_files import encode_gif
+from areaviz.data.sound_files import encode_flac
 from areaviz.ui.analyse import dataset_form
 from tests import fakes
 from tests.pages.analysed import button, listed, opened_first, ran, uploading
@@ -146,7 +146,7 @@ def test_sounds_with_references_are_run_by_a_listener(
     open_page: Open, use_backend: Use, tmp_path: Path
 ) -> None:
     use_backend(Listeners(tmp_path))  # type: ignore[arg-type]
-    heard = flac(fakes.sound("s", 1.0))
+    heard = encode_flac(fakes.sound("s", 1.0))
     files = (
         ("set.csv", b"sound,reference\na.flac,3 1 4\nb.flac,42\nc.flac,5\n"),
         ("a.flac", heard),
@@ -180,7 +180,7 @@ def test_a_set_of_which_nothing_can_be_run_says_why_of_each(
 
 def test_clips_are_run_by_a_watcher(open_page: Open, use_backend: Use, tmp_path: Path) -> None:
     use_backend(Watchers(tmp_path))
-    clips = [(f"{n}.gif", gif(fakes.clip(seed=n))) for n in range(2)]
+    clips = [(f"{n}.gif", encode_gif(fakes.clip(seed=n))) for n in range(2)]
     app = ran(given(open_page, *clips))
     assert not app.exception and not app.error
     assert "2 examples, no references, 2 clips" in shown(app)
@@ -192,7 +192,7 @@ def test_clips_are_run_by_a_watcher(open_page: Open, use_backend: Use, tmp_path:
     assert len([name for name in drawn if name.endswith("strip")]) == 1
 
 
-def test_files_of_two_kinds_are_refused_in_one_sentence(open_page: Open) -> None:
+def test_files_of_two_kinds_are_refused(open_page: Open) -> None:
     app = given(open_page, ("a.wav", b"x"), ("b.png", b"y"))
     assert len(app.error) == 1 and "all files of a set must be of one kind" in app.error[0].value
 

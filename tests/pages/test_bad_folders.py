@@ -164,7 +164,7 @@ def test_attention_that_is_too_large_is_advised_in_words_of_the_page(
 
 
 @pytest.mark.long
-def test_a_translator_advises_the_same(
+def test_translator_gives_equal_advice(
     marian_folder: Path, serve: Serve, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     serve(str(marian_folder))

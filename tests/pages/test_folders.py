@@ -12,7 +12,7 @@ from areaviz.backend.base import Backend
 from areaviz.backend.cached import CachedBackend
 from areaviz.backend.local import LocalBackend
 from areaviz.data.places import FOLDERS_SETTING
-from areaviz.evaluation.contrast import output_words
+from areaviz.evaluation.contrast import find_output_words
 from areaviz.trace.request import Request
 from tests import marian
 from tests.pages.conftest import Open, drawn_texts, shown
@@ -52,7 +52,7 @@ def served(
     use_backend(backend)
 
 
-def test_a_translator_stands_on_translate(open_page: Open) -> None:
+def test_translator_appears_on_translate(open_page: Open) -> None:
     app = open_page("translate", model="small-marian", text=marian.SENTENCE)
     assert not app.exception and not app.error
     assert marian.GERMAN in drawn_texts(app)
@@ -100,7 +100,7 @@ def test_a_word_that_a_decoder_reads_is_compared_with_another(
 ) -> None:
     """Check that the word and an alternative have the probabilities of the trace."""
     trace = backend.trace(Request("decoder", TEXT, target=""))
-    words = output_words(trace.fields["target"])
+    words = find_output_words(trace.fields["target"])
     first, last = words[1]
     label, likely = next(
         (label, p)

@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import Backend
-from areaviz.data.picture_samples import names
+from areaviz.data.picture_samples import list_sample_names
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.forms.ways_form import ALL, WAYS, readers_of
@@ -69,7 +69,7 @@ def test_pairs_are_read_by_glimpses_and_by_a_transformer_look_by_look(
 
 
 def test_a_digit_anywhere_has_samples_of_its_own() -> None:
-    assert ALL["translated"].first in names(ALL["translated"].samples)
+    assert ALL["translated"].first in list_sample_names(ALL["translated"].samples)
 
 
 def test_all_four_read_the_same_picture(open_page: Open, use_backend: Use) -> None:
@@ -164,7 +164,7 @@ def test_a_link_to_a_pair_opens_the_models_of_pairs(open_page: Open, use_backend
     ]
 
 
-def test_a_way_without_a_model_is_said_so(open_page: Open, use_backend: Use) -> None:
+def test_mechanism_without_model_is_reported(open_page: Open, use_backend: Use) -> None:
     backend = Pictured()
     del backend.cards["item-wise-hard"]
     use_backend(backend)

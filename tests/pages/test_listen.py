@@ -16,8 +16,8 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import Backend
 from areaviz.cards.card import Card
-from areaviz.data.sound_files import DecodedSound, flac
-from areaviz.data.sound_samples import SAMPLES, sound_sample
+from areaviz.data.sound_files import DecodedSound, encode_flac
+from areaviz.data.sound_samples import SAMPLES, get_sound_sample
 from areaviz.models.listener import ListenerConfig, SpeechRecognizer
 from areaviz.models.writing import GenerationModel
 from areaviz.trace.intervention_text import from_text, to_text
@@ -74,7 +74,7 @@ def backend(tmp_path: Path, use_backend: Use) -> Listeners:
 def test_it_opens_with_a_recording_and_what_was_heard(open_page: Open, backend: Listeners) -> None:
     app = open_page("listen")
     assert not app.exception and not app.error
-    assert backend.asked == [Request("listener", "", sound=sound_sample(FIRST))]
+    assert backend.asked == [Request("listener", "", sound=get_sound_sample(FIRST))]
     text = shown(app)
     assert "said: 3 1 4 1 5 9 2" in text
     assert app.selectbox(key="listen_sample").value == FIRST
@@ -184,7 +184,7 @@ def test_changes_are_of_their_sound_alone(open_page: Open, backend: Listeners) -
     assert any(one.changes == hidden for one in backend.asked)
     app.selectbox(key="listen_sample").set_value(OTHER).run()
     assert not app.exception and "changes" not in app.query_params
-    assert not any(one.changes for one in backend.asked if one.sound == sound_sample(OTHER))
+    assert not any(one.changes for one in backend.asked if one.sound == get_sound_sample(OTHER))
 
 
 def test_of_a_shorter_sound_no_later_moment_is_offered(open_page: Open, backend: Listeners) -> None:
@@ -194,14 +194,14 @@ def test_of_a_shorter_sound_no_later_moment_is_offered(open_page: Open, backend:
     app = act(app, app.slider(key="listen_seconds").set_value((5.0, 8.0)))
     app = act(app, app.selectbox(key="listen_sample").set_value("digits-fast"))
     slider = app.slider(key="listen_seconds")
-    assert slider.max <= sound_sample("digits-fast").seconds and slider.value[1] <= slider.max
+    assert slider.max <= get_sound_sample("digits-fast").seconds and slider.value[1] <= slider.max
 
 
 @pytest.mark.long
 def test_another_recording_is_chosen_and_linked(open_page: Open, backend: Listeners) -> None:
     app = open_page("listen")
     app.selectbox(key="listen_sample").set_value(OTHER).run()
-    assert backend.asked[-1].sound == sound_sample(OTHER)
+    assert backend.asked[-1].sound == get_sound_sample(OTHER)
     again = open_page("listen", **dict(app.query_params))
     assert again.selectbox(key="listen_sample").value == OTHER
 
@@ -219,7 +219,7 @@ def test_a_link_to_a_sound_that_is_not_here_keeps_the_page(
 ) -> None:
     app = open_page("listen", sound=name)
     assert not app.exception and sentence in shown(app)
-    assert backend.asked[-1].sound == sound_sample(FIRST)
+    assert backend.asked[-1].sound == get_sound_sample(FIRST)
 
 
 def test_an_own_sound_is_heard_and_a_refused_one_changes_nothing(
@@ -230,7 +230,7 @@ def test_an_own_sound_is_heard_and_a_refused_one_changes_nothing(
     assert "the sample stays" in shown(app)
     own = fakes.sound("yours-1", 1.0)
     uploader = app.get("file_uploader")[0]
-    uploader.set_value(("digits.flac", flac(own), "audio/flac")).run()
+    uploader.set_value(("digits.flac", encode_flac(own), "audio/flac")).run()
     assert not app.exception and not app.error, shown(app)
     assert backend.asked[-1].sound is not None and backend.asked[-1].sound.pcm == own.pcm
     assert "Heard:" in shown(app) and "said:" not in shown(app)
@@ -247,7 +247,7 @@ def test_whatever_is_wrong_with_a_sound_is_one_sentence_and_the_last_one_stays(
     app = open_page("listen")
     app.segmented_control(key="listen_source").set_value(UPLOAD).run()
     own = fakes.sound("yours-1", 1.0)
-    app.get("file_uploader")[0].set_value(("digits.flac", flac(own), "audio/flac")).run()
+    app.get("file_uploader")[0].set_value(("digits.flac", encode_flac(own), "audio/flac")).run()
     asked = len(backend.asked)
     wrong = [bad for bad in BAD.values() if bad.option == "--sound"]
     assert len(wrong) >= 6
@@ -276,7 +276,7 @@ def test_conclusions_say_how_many_digits_are_wrong() -> None:
     sample = SAMPLES[FIRST]
     trace = fakes.sound_trace(sample.text)
     assert conclusion(trace) == "Heard: **3 1 4 1 5 9 2**"
-    named = replace(trace, request=replace(trace.request, sound=sound_sample(FIRST)))
+    named = replace(trace, request=replace(trace.request, sound=get_sound_sample(FIRST)))
     assert "every digit right" in conclusion(named)
     assert len(spoken_intervals(with_gold(named))) == 7 and with_gold(trace) is trace
     other = replace(fakes.sound_trace("314152"), request=named.request)

@@ -16,7 +16,7 @@ from areaviz.backend.base import Backend
 from areaviz.backend.cached import CachedBackend
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import Card
-from areaviz.evaluation.contrast import output_words
+from areaviz.evaluation.contrast import find_output_words
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.look.doubt import doubts
@@ -104,7 +104,7 @@ def test_a_word_of_the_text_is_compared_with_another(
     app = with_foil(open_page, item, "tea", **params)
     assert not app.exception and not app.error
     table, [trace] = app.table[0].value, app.session_state["result"].traces
-    first, last = next(run for run in output_words(trace.fields["target"]) if run[0] == item)
+    first, last = next(run for run in find_output_words(trace.fields["target"]) if run[0] == item)
     likely = np.prod(trace.output.probabilities[first:last].astype(float))
     assert float(str(table.iloc[0, 1])) == pytest.approx(likely, abs=1e-3)
     foil = backend.trace(Request("reader", "A tea", target=""))
@@ -126,7 +126,7 @@ def test_a_text_as_improbable_as_others_is_no_reason_to_doubt(card: Card, backen
 
 
 @pytest.mark.parametrize(("usual", "is_told"), [(2.0, True), (1e4, False)])
-def test_a_text_that_it_finds_far_less_probable_is_told_of(
+def test_improbable_text_gives_warning(
     card: Card, backend: Backend, usual: float, is_told: bool
 ) -> None:
     trace: Trace = backend.trace(Request("reader", TEXT, target=""))

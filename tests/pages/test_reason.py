@@ -13,11 +13,11 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import Backend
 from areaviz.cards.card import Card
-from areaviz.data.babi import words_of
+from areaviz.data.babi import split_sentence
 from areaviz.data.tokenizer import Tokenizer
-from areaviz.data.treebank import apart
+from areaviz.data.treebank import separate_punctuation
 from areaviz.drawing.numbered_points import label_positions
-from areaviz.metrics.trees import flat_tree
+from areaviz.metrics.trees import make_flat_tree
 from areaviz.models.answering import AnsweringModel
 from areaviz.models.lstm import LstmConfig, LstmTranslator
 from areaviz.models.memory_network import MemoryConfig, MemoryNetwork
@@ -50,7 +50,7 @@ class Reasoners:
         torch.manual_seed(1)
         words: set[str] = set()
         for story in STORIES:
-            words |= set(words_of(story.text))
+            words |= set(split_sentence(story.text))
         config = MemoryConfig(sorted(words), ANSWERS, width=8, most_facts=20)
         card = _card("memory", "questions", asdict(config))
         self.runs = {"memory": AnsweringModel(card, MemoryNetwork(config).eval())}
@@ -74,7 +74,7 @@ class Reasoners:
         told = request
         if request.model == "parser" and request.target is None:
             # An untrained parser writes no valid tree, so it gets one.
-            told = replace(request, target=flat_tree(len(request.text.split())))
+            told = replace(request, target=make_flat_tree(len(request.text.split())))
         return replace(self.runs[request.model].trace([told])[0], request=request)
 
 
@@ -85,7 +85,7 @@ def _card(name: str, task: str, config: dict[str, object]) -> Card:
 
 
 def _parser() -> GenerationModel:
-    lines = [SENTENCE, *map(apart, SENTENCES)]
+    lines = [SENTENCE, *map(separate_punctuation, SENTENCES)]
     tokenizer = Tokenizer.train(lines, "token", 120, BRACKETS)
     options = LstmConfig(len(tokenizer), depth=1, width=8, area_size=3, key_mode="boundary")
     card = _card("parser", "parsing", asdict(options))
@@ -245,7 +245,7 @@ def test_a_link_to_a_story_leaves_the_sentence_as_it_was(
     app = open_page("reason", model="memory", text=STORIES[1].text)
     app.segmented_control(key="reason_model").set_value("parser").run()
     assert not app.exception and not app.error
-    assert backend.asked[-1].text == apart(SENTENCES[0])
+    assert backend.asked[-1].text == separate_punctuation(SENTENCES[0])
 
 
 def test_a_sentence_without_words_keeps_the_tree_before_it(

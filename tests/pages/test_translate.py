@@ -339,7 +339,7 @@ def test_the_address_follows_the_layer(open_page: Open) -> None:
         ({"text": folder.TEXT, "model": "../../etc/passwd"}, "does not exist"),
     ],
 )
-def test_a_bad_link_gives_one_sentence_and_a_usable_page(
+def test_invalid_link_shows_error_on_usable_page(
     open_page: Open, params: dict[str, str], said: str
 ) -> None:
     app = open_page("translate", **params)
@@ -428,7 +428,7 @@ def test_markup_in_a_message_stays_text(
     assert app.error[0].value == r"Bad \!\[x\]\(http\:\/\/a\.example\/x\.png\) \*\*word\*\*\."
 
 
-def test_an_unforeseen_failure_is_logged_and_told_without_a_traceback(
+def test_unexpected_error_is_logged_and_shown_without_traceback(
     open_page: Open, use_backend: Callable[[Backend], None], caplog: pytest.LogCaptureFixture
 ) -> None:
     use_backend(Faked(ZeroDivisionError("secret detail")))
@@ -439,7 +439,7 @@ def test_an_unforeseen_failure_is_logged_and_told_without_a_traceback(
     assert app.text_input(key=TEXT).value == folder.TEXT
 
 
-def test_damaged_checkpoints_are_told_and_the_others_work(
+def test_damaged_checkpoints_are_reported_and_skipped(
     open_page: Open, use_backend: Callable[[Backend], None]
 ) -> None:
     damaged = ("The checkpoint token-area is damaged; restore it.",)
@@ -457,9 +457,7 @@ def test_without_any_model_the_page_says_so(
     assert not app.exception and len(app.error) == 1 and "no stored trace" in shown(app)
 
 
-def test_an_unknown_setting_is_one_sentence(
-    open_page: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unknown_setting_gives_one_error(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AREAVIZ_BACKEND", "cloud")
     app = open_page("translate")
     assert not app.exception and len(app.error) == 1 and "AREAVIZ_BACKEND" in shown(app)
@@ -502,7 +500,7 @@ def newer() -> bytes:
 @pytest.mark.parametrize(
     ("content", "said"), [(b"hello", "not a trace"), (b"", "not a trace"), (newer(), "Update")]
 )
-def test_a_file_that_is_no_trace_gives_one_sentence(
+def test_file_that_is_not_a_trace_gives_one_error(
     open_page: Open, content: bytes, said: str
 ) -> None:
     app = open_page("translate", text=folder.TEXT)

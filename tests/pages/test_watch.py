@@ -13,7 +13,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import Backend
-from areaviz.data.clip_files import decode_clip, gif
+from areaviz.data.clip_files import decode_clip, encode_gif
 from areaviz.data.clip_samples import SAMPLES, clip_sample
 from areaviz.drawing.watching import watching
 from areaviz.models.watcher import VideoCaptioner, WatcherConfig
@@ -177,7 +177,7 @@ def test_an_own_clip_is_seen_and_a_refused_one_changes_nothing(
     app = open_page("watch", site="encoder-decoder", items="3")
     app.segmented_control(key="watch_source").set_value(UPLOAD).run()
     assert "the sample stays" in shown(app) and app.query_params["items"] == "3"
-    content = gif(fakes.clip())
+    content = encode_gif(fakes.clip())
     own = decode_clip(content, "yours").clip
     app.get("file_uploader")[0].set_value(("mine.gif", content, "image/gif")).run()
     assert not app.exception and not app.error, shown(app)
@@ -194,7 +194,7 @@ def test_an_own_clip_is_seen_and_a_refused_one_changes_nothing(
     assert "is not a GIF, WebP or animated PNG file" in shown(app)
     assert len(backend.asked) == count and app.query_params["clip"] == own.name
     # The next clip replaces it, and the sentence is removed.
-    long = io.BytesIO(gif(fakes.clip(frames=7, seed=3)))
+    long = io.BytesIO(encode_gif(fakes.clip(frames=7, seed=3)))
     app.get("file_uploader")[0].set_value(("more.gif", long.getvalue(), "image/gif")).run()
     assert not app.error and backend.asked[-1].clip is not None
     assert backend.asked[-1].clip.frames == 7
@@ -206,7 +206,7 @@ def test_whatever_is_wrong_with_a_clip_is_one_sentence_and_the_last_one_stays(
     app = open_page("watch")
     app.segmented_control(key="watch_source").set_value(UPLOAD).run()
     assert "Of a recorded video (MP4, WebM) make a GIF first" in shown(app)
-    app.get("file_uploader")[0].set_value(("mine.gif", gif(fakes.clip()), "image/gif")).run()
+    app.get("file_uploader")[0].set_value(("mine.gif", encode_gif(fakes.clip()), "image/gif")).run()
     asked = len(backend.asked)
     wrong = [bad for bad in BAD.values() if bad.option == "--clip"]
     assert len(wrong) >= 4
@@ -246,7 +246,7 @@ def test_of_a_frame_that_is_watched_twice_the_chosen_one_is_hidden(
     """Check a clip of two frames, of which eight are watched, so four have the same name."""
     app = open_page("watch")
     app = act(app, app.segmented_control(key="watch_source").set_value(UPLOAD))
-    file = ("two.gif", gif(fakes.clip(frames=2)), "image/gif")
+    file = ("two.gif", encode_gif(fakes.clip(frames=2)), "image/gif")
     app = act(app, app.get("file_uploader")[0].set_value(file))
     app = act(app, app.segmented_control(key="watch_kind_of_change").set_value("hide"))
     app = act(app, app.button_group(key="watch_words").set_value([0, 5]))
@@ -267,7 +267,7 @@ def test_changes_are_of_their_clip_alone(open_page: Open, backend: Watchers) -> 
 def test_changes_wait_for_the_clip_that_their_link_is_about(
     open_page: Open, backend: Watchers
 ) -> None:
-    content = gif(fakes.clip())
+    content = encode_gif(fakes.clip())
     name = decode_clip(content, "yours").clip.name
     app = open_page("watch", clip=name, changes=to_text(HIDDEN))
     assert not app.exception and "upload it again" in shown(app)

@@ -184,7 +184,7 @@ def test_a_change_that_cannot_be_made_is_one_sentence_and_loses_nothing(
     assert not app.error
 
 
-def test_a_useless_link_is_one_sentence(open_page: Open, use_backend: Use) -> None:
+def test_unusable_link_gives_one_error(open_page: Open, use_backend: Use) -> None:
     for wrong in ({"changes": "ban:everything"}, {"swap": "no-such-picture"}):
         use_backend(Changing())
         app = open_page("translate", **{**LINK, **wrong})
@@ -211,7 +211,7 @@ def test_changes_wait_for_the_picture_that_their_link_is_about(
     backend, file = Pictured(), BytesIO()
     use_backend(backend)
     Image.new("RGB", (40, 40), "red").save(file, "PNG")
-    name = pictures.decode(file.getvalue(), "upload").picture.name
+    name = pictures.decode_picture(file.getvalue(), "upload").picture.name
     app = open_page(
         "caption", picture=name, changes=to_text((Hide("picture", (1,)),)), swap="scene-20"
     )

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from areaviz.publish.content import (
-    first_payloads,
-    initial_focus,
-    opening_focus,
-    opening_payloads,
+    choose_opening_focus,
+    format_initial_focus,
+    make_first_payloads,
+    make_opening_payloads,
     places,
 )
-from areaviz.publish.kinds import longest_word
+from areaviz.publish.kinds import find_longest_word
 from areaviz.publish.options import PageOptions
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
@@ -36,14 +36,14 @@ from tests import fakes
 )
 def test_the_longest_word_is_lit(text: str, word: str) -> None:
     field = fakes.text_field("target", text)
-    assert "".join(field.labels[item] for item in longest_word(field)) == word
+    assert "".join(field.labels[item] for item in find_longest_word(field)) == word
 
 
 BLIND = replace(fakes.caption_trace(), maps={})
 
 
 def opened(trace: Trace, focus: Focus | None) -> object:
-    return initial_focus(trace, places(trace, PageOptions()), focus)
+    return format_initial_focus(trace, places(trace, PageOptions()), focus)
 
 
 def test_without_a_focus_it_is_the_last_layer_of_the_first_site() -> None:
@@ -73,13 +73,13 @@ def test_the_word_that_is_lit_attends() -> None:
     """Check that the lit word attends to something; words before a picture do not attend to it."""
     trace = fakes.caption_trace()
     shown = places(trace, PageOptions())
-    before = opening_focus(trace, shown, None)
+    before = choose_opening_focus(trace, shown, None)
     assert before is not None and before.items
     one = trace.maps[before.site]
     weights = np.array(one.weights)
     weights[:, :, before.items] = 0
     silent = replace(trace, maps={**trace.maps, before.site: replace(one, weights=weights)})
-    after = opening_focus(silent, shown, None)
+    after = choose_opening_focus(silent, shown, None)
     assert after is not None and after.site == before.site and after.items
     assert set(after.items).isdisjoint(before.items)
     assert weights[after.layer][:, after.items].any()
@@ -108,7 +108,7 @@ def test_a_focus_reaches_the_page_whole() -> None:
 def test_a_page_of_looks_opens_at_a_look_that_exists(focus: Focus, look: int) -> None:
     trace = fakes.gaze_trace(steps=3)
     shown = places(trace, PageOptions())
-    assert opening_focus(trace, shown, focus) == Focus("glimpses", items=(look,))
+    assert choose_opening_focus(trace, shown, focus) == Focus("glimpses", items=(look,))
 
 
 @pytest.mark.parametrize("site", ["glimpses", "transformer"])
@@ -116,7 +116,7 @@ def test_looks_are_sent_once(site: str) -> None:
     trace = fakes.gaze_trace(site)
     shown = places(trace, PageOptions())
     assert [(place.kind, place.site) for place in shown] == [("looks", site)]
-    (sent,) = opening_payloads(trace, shown, PageOptions(), Focus(site), 0)
+    (sent,) = make_opening_payloads(trace, shown, PageOptions(), Focus(site), 0)
     assert (sent.site, sent.layer) == (site, 0) and sent.data
 
 
@@ -124,22 +124,22 @@ def test_page_opens_other_maps_at_a_layer_that_they_have() -> None:
     trace = fakes.trace()
     shown = places(trace, PageOptions(sites=("encoder self", "encoder-decoder")))
     shown[1] = replace(shown[1], layers=(1,))
-    sent = opening_payloads(trace, shown, PageOptions(), Focus(shown[0].site, 0), 0)
+    sent = make_opening_payloads(trace, shown, PageOptions(), Focus(shown[0].site, 0), 0)
     assert [one.layer for one in sent] == [0, 1]
 
 
 def test_size_of_a_page_is_estimated_with_all_layers() -> None:
     trace = fakes.trace()
     shown = places(trace, PageOptions())
-    first = first_payloads(trace, shown, PageOptions(), 0)
+    first = make_first_payloads(trace, shown, PageOptions(), 0)
     size = sum(len(one.data) * len(place.layers) for one, place in zip(first, shown, strict=True))
-    assert first_payloads(trace, shown, PageOptions(limit=size), 0) == first
+    assert make_first_payloads(trace, shown, PageOptions(limit=size), 0) == first
     with pytest.raises(InputError, match="Include fewer layers"):
-        first_payloads(trace, shown, PageOptions(limit=size - 1), 0)
+        make_first_payloads(trace, shown, PageOptions(limit=size - 1), 0)
 
 
 def test_page_without_components_opens_with_its_figures_alone() -> None:
     trace = fakes.trace()
-    assert opening_focus(trace, [], Focus("encoder-decoder")) is None
+    assert choose_opening_focus(trace, [], Focus("encoder-decoder")) is None
     with pytest.raises(InputError):
-        opening_focus(trace, [], Focus("nowhere"))
+        choose_opening_focus(trace, [], Focus("nowhere"))

@@ -85,7 +85,7 @@ def test_what_cannot_be_written_is_told(
     assert sentence in str(told.value) and not list(tmp_path.iterdir())
 
 
-def test_a_place_that_cannot_be_written_to_is_told(tmp_path: Path) -> None:
+def test_unwritable_place_is_reported(tmp_path: Path) -> None:
     with pytest.raises(BackendError, match="could not be written"):
         areaviz.export(fakes.trace(), tmp_path / "missing" / "a.html")
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from areaviz.data.sound_files import decode_sound
-from areaviz.publish.hearing import hearing_payload
+from areaviz.publish.hearing import make_hearing_payload
 from areaviz.trace.request import Focus
 from tests import fakes
 
@@ -17,7 +17,7 @@ FOCUS = Focus("encoder-decoder")
 
 def test_the_browser_gets_the_sound_and_the_weights_in_thousandths() -> None:
     trace = fakes.sound_trace("31")
-    data = hearing_payload(trace, FOCUS)["header"]
+    data = make_hearing_payload(trace, FOCUS)["header"]
     content = base64.b64decode(data["audio"].partition(",")[2])
     assert trace.request.sound is not None
     assert decode_sound(content).sound.pcm == trace.request.sound.pcm
@@ -27,7 +27,7 @@ def test_the_browser_gets_the_sound_and_the_weights_in_thousandths() -> None:
     assert data["rows"] == ["3", "1", "⟨end⟩"]
     most = [max(row) for row in data["weights"][:2]]
     assert data["lit"] == most.index(max(most))
-    assert data["id"] != hearing_payload(fakes.sound_trace("3141"), FOCUS)["header"]["id"]
+    assert data["id"] != make_hearing_payload(fakes.sound_trace("3141"), FOCUS)["header"]["id"]
     assert data["sound"].startswith("data:image/") and data["spoken"] == []
 
 
@@ -37,4 +37,4 @@ def test_the_end_is_lit_after_every_letter() -> None:
     weights = np.zeros_like(one.weights)
     weights[..., 0, :2], weights[..., 1, :4], weights[..., 2, 0] = 0.5, 0.25, 1.0
     told = replace(trace, maps={"encoder-decoder": replace(one, weights=weights)})
-    assert hearing_payload(told, FOCUS)["header"]["lit"] == 0
+    assert make_hearing_payload(told, FOCUS)["header"]["lit"] == 0

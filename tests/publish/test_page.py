@@ -17,7 +17,7 @@ from areaviz.publish import content
 from areaviz.publish.kinds import KINDS, Message, kind_of
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page import page
-from areaviz.publish.page_text import given_text, output_text, sureness
+from areaviz.publish.page_text import describe_confidence, get_given_text, render_output_text
 from areaviz.trace.codec import from_bytes, to_bytes
 from areaviz.trace.errors import InputError
 from areaviz.trace.query import top_areas
@@ -223,17 +223,17 @@ def test_words_that_the_model_was_unsure_of_are_tinted() -> None:
     likely = np.array([0.95, 0.5, 0.1, 0.9], np.float32)
     unsure = replace(trace, output=replace(trace.output, probabilities=likely))
     assert (
-        output_text(unsure)
+        render_output_text(unsure)
         == 'a <span class="u2" title="probability 50%">red</span> <span class="u4"'
         ' title="probability 10%">star</span>'
     )
     assert (
-        sureness(unsure)
+        describe_confidence(unsure)
         == "Mean probability 0.45. Least certain: “star” (0.10). Tinted words are less certain."
     )
     one = replace(trace.output, probabilities=np.array([0.4], np.float32))
-    assert sureness(replace(trace, output=one)) == "Probability 0.40."
-    assert given_text(unsure) == "" and given_text(fakes.doubly_trace()) == "a ? star"
+    assert describe_confidence(replace(trace, output=one)) == "Probability 0.40."
+    assert get_given_text(unsure) == "" and get_given_text(fakes.doubly_trace()) == "a ? star"
 
 
 def test_what_is_not_known_is_left_out() -> None:

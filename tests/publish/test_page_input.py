@@ -13,7 +13,7 @@ from PIL import Image
 
 from areaviz.data.clip_samples import clip_sample
 from areaviz.publish.page import page
-from areaviz.publish.page_input import heard, pictured, played
+from areaviz.publish.page_input import render_clip, render_picture, render_sound
 from tests import fakes
 
 
@@ -23,28 +23,28 @@ def content(markup: str, medium: str) -> bytes:
     return base64.b64decode(found)
 
 
-def test_a_sound_is_heard_as_it_was() -> None:
+def test_sound_plays_unchanged() -> None:
     sound = fakes.sound("one", 0.5)
     samples, rate = soundfile.read(
-        io.BytesIO(content(heard(sound)[1], "audio/flac")), dtype="int16"
+        io.BytesIO(content(render_sound(sound)[1], "audio/flac")), dtype="int16"
     )
     assert np.array_equal(samples, sound.samples) and len(samples) / rate == sound.seconds
 
 
 def test_a_clip_plays_all_its_frames_again_and_again() -> None:
     clip = clip_sample("three-left-grows")
-    with Image.open(io.BytesIO(content(played(clip)[1], "image/gif"))) as image:
+    with Image.open(io.BytesIO(content(render_clip(clip)[1], "image/gif"))) as image:
         assert image.n_frames == clip.frames and image.size == (clip.width, clip.height)
         assert image.info["loop"] == 0 and image.info["duration"] == clip.milliseconds
 
 
 def test_a_picture_is_shown_coarse_where_it_has_few_pixels() -> None:
-    assert 'class="coarse"' in pictured(fakes.picture("digit", 20, 20))[1]
-    assert 'class="fine"' in pictured(fakes.picture("photo", 300, 300))[1]
+    assert 'class="coarse"' in render_picture(fakes.picture("digit", 20, 20))[1]
+    assert 'class="fine"' in render_picture(fakes.picture("photo", 300, 300))[1]
 
 
 def test_names_are_text() -> None:
-    assert "<b>" not in "".join(heard(fakes.sound('"><b>x', 0.1)))
+    assert "<b>" not in "".join(render_sound(fakes.sound('"><b>x', 0.1)))
 
 
 def test_a_page_of_a_sound_lets_it_be_heard() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from areaviz.drawing.base import Download
 from areaviz.drawing.export import Paper
-from areaviz.publish.python_lines import file_stem, python_lines
+from areaviz.publish.python_lines import make_file_stem, write_python_lines
 from areaviz.trace import codec
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -28,10 +28,10 @@ def test_the_lines_write_the_figure(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     codec.save(trace, "run.npz")
-    lines = python_lines(takeaway.name, trace, focus, Paper(3.35, 9.0), "run.npz")
+    lines = write_python_lines(takeaway.name, trace, focus, Paper(3.35, 9.0), "run.npz")
     Path("figure.py").write_text(lines, encoding="utf-8")
     runpy.run_path("figure.py")
-    figure = tmp_path / f"{file_stem(takeaway.name, trace, focus)}.pdf"
+    figure = tmp_path / f"{make_file_stem(takeaway.name, trace, focus)}.pdf"
     assert figure.read_bytes().startswith(b"%PDF")
     assert set(os.listdir(tmp_path)) == {"run.npz", "figure.py", figure.name}
 
@@ -41,12 +41,12 @@ def test_a_file_is_named_after_what_it_shows() -> None:
     label = "".join(filter(str.isalnum, trace.fields["target"].labels[0]))
     focus = Focus("encoder-decoder", 0, 1, items=(0,))
     model = trace.request.model
-    assert file_stem("pyramid", trace, focus) == f"{model}_L1_H2_{label}_pyramid"
-    assert file_stem("overview", trace, Focus("encoder-decoder", 1)) == f"{model}_L2_overview"
+    assert make_file_stem("pyramid", trace, focus) == f"{model}_L1_H2_{label}_pyramid"
+    assert make_file_stem("overview", trace, Focus("encoder-decoder", 1)) == f"{model}_L2_overview"
 
 
 def test_defaults_are_left_out_and_what_was_chosen_is_not() -> None:
     trace, focus = fakes.trace(), Focus("encoder self", head=1)
-    plain = python_lines("pyramid", trace, focus, Paper(), "run.npz")
+    plain = write_python_lines("pyramid", trace, focus, Paper(), "run.npz")
     assert "Paper" not in plain and "areaviz.Focus(site='encoder self', head=1)" in plain
-    assert "width=12.0" in python_lines("pyramid", trace, focus, Paper(12.0), "run.npz")
+    assert "width=12.0" in write_python_lines("pyramid", trace, focus, Paper(12.0), "run.npz")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import areaviz
 from areaviz.drawing.sites import site_name
-from areaviz.publish.content import opening_focus, places
-from areaviz.publish.figures import pointed_at
+from areaviz.publish.content import choose_opening_focus, places
+from areaviz.publish.figures import choose_figure
 from areaviz.publish.options import PageOptions
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
@@ -24,21 +24,21 @@ def test_a_page_of_facts_opens_at_any_hop() -> None:
     trace = story_trace()
     found = places(trace, PageOptions())
     assert found[0].layers == (1,), "one message has all hops"
-    assert opening_focus(trace, found, Focus("hops", 0)) == Focus("hops", 1)
+    assert choose_opening_focus(trace, found, Focus("hops", 0)) == Focus("hops", 1)
 
 
 def test_a_page_of_points_opens_at_the_given_step() -> None:
     trace = points_trace()
     found = places(trace, PageOptions())
     asked = Focus("pointer", items=(3,))
-    assert opening_focus(trace, found, asked) == asked
-    opened = opening_focus(trace, found, None)
+    assert choose_opening_focus(trace, found, asked) == asked
+    opened = choose_opening_focus(trace, found, None)
     assert opened is not None and opened.items == (0,), "the least sure step"
 
 
 def test_still_pictures_are_of_the_same_kind() -> None:
-    assert pointed_at(story_trace(), Focus("hops")) is VIEWS["facts"]
-    assert pointed_at(points_trace(), Focus("pointer")) is VIEWS["points"]
+    assert choose_figure(story_trace(), Focus("hops")) is VIEWS["facts"]
+    assert choose_figure(points_trace(), Focus("pointer")) is VIEWS["points"]
 
 
 def test_the_sites_have_names() -> None:

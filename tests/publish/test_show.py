@@ -174,6 +174,6 @@ def test_a_method_that_is_not_there_is_refused(server: PageServer) -> None:
     connection.close()
 
 
-def test_a_port_that_is_taken_is_told(server: PageServer) -> None:
+def test_used_port_is_reported(server: PageServer) -> None:
     with pytest.raises(InputError, match=f"The port {server.server_port} is taken. Choose another"):
         PageServer("", server.server_port)

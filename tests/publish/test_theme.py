@@ -9,7 +9,7 @@ import pytest
 
 import areaviz
 from areaviz.drawing.markup import escaped
-from areaviz.publish.figures import instead_of_page
+from areaviz.publish.figures import draw_page_substitute
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page import page
 from areaviz.publish.page_body import NO_SCRIPT
@@ -61,6 +61,6 @@ def test_a_page_says_what_it_needs_until_its_script_runs() -> None:
 def test_a_large_picture_is_left_out_of_a_small_page() -> None:
     trace = fakes.trace(layers=1, heads=1)
     focus = Focus("encoder-decoder", items=(1,))
-    drawn = instead_of_page(trace, focus, 2**20)
-    assert drawn.startswith("<svg") and drawn == instead_of_page(trace, focus, 8 * len(drawn))
-    assert not instead_of_page(trace, focus, 8 * len(drawn) - 1)
+    drawn = draw_page_substitute(trace, focus, 2**20)
+    assert drawn.startswith("<svg") and drawn == draw_page_substitute(trace, focus, 8 * len(drawn))
+    assert not draw_page_substitute(trace, focus, 8 * len(drawn) - 1)

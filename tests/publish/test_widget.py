@@ -14,7 +14,7 @@ import pytest
 import traitlets
 
 import areaviz
-from areaviz.publish.content import payload, places, plain_focus
+from areaviz.publish.content import format_focus, payload, places
 from areaviz.publish.options import PageOptions
 from areaviz.publish.widget import WIDGET_VIEW, AttentionWidget
 from areaviz.trace.errors import InputError
@@ -76,7 +76,7 @@ def test_its_output_carries_the_frame_and_the_picture(widget: AttentionWidget) -
         many=True,
     ),
 )
-def test_a_run_that_nobody_watches_has_no_widget(
+def test_unwatched_run_has_no_widget(
     widget: AttentionWidget,
     monkeypatch: pytest.MonkeyPatch,
     content: dict[str, bool],
@@ -93,14 +93,14 @@ def test_a_focus_that_is_set_reaches_the_browser(widget: AttentionWidget) -> Non
     widget.focus = Focus("encoder self", 0, head=2, items=(3, 1, 3))
     expected = Focus("encoder self", 0, head=2, items=(1, 3))
     assert widget.focus == expected
-    assert widget.get_state("focus")["focus"] == plain_focus(expected)
+    assert widget.get_state("focus")["focus"] == format_focus(expected)
 
 
 def test_a_focus_of_the_browser_reaches_python(widget: AttentionWidget) -> None:
     changes: list[Focus] = []
     widget.observe(lambda change: changes.append(change.new), "focus")
     chosen = Focus("encoder self", 0, side="memory", items=(1,), reading="densest", mass=70)
-    widget.set_state({"focus": plain_focus(chosen)})
+    widget.set_state({"focus": format_focus(chosen)})
     assert changes == [chosen] and widget.focus == chosen
 
 
@@ -121,9 +121,9 @@ def test_a_focus_that_is_not_there_is_refused(
 
 
 @pytest.mark.parametrize(
-    "told", sampled([5, "x", [], {"site": 1}, {**plain_focus(FOCUS), "selection": 1}], {"site": 1})
+    "told", sampled([5, "x", [], {"site": 1}, {**format_focus(FOCUS), "selection": 1}], {"site": 1})
 )
-def test_a_message_that_is_no_focus_changes_nothing(widget: AttentionWidget, told: Any) -> None:
+def test_invalid_focus_message_is_ignored(widget: AttentionWidget, told: Any) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         widget.set_state({"focus": told})
     assert widget.focus == FOCUS

@@ -39,7 +39,7 @@ def api(models: FakeModels) -> Api:
     return Api(models, digest_of(TOKEN))
 
 
-def test_every_route_is_tried_here() -> None:
+def test_every_route_has_a_test() -> None:
     assert {path: method for method, path in ROUTES} == api_routes
 
 
@@ -59,7 +59,7 @@ def test_every_route_is_tried_here() -> None:
         f"Bearer {TOKEN.upper()}",
     ],
 )
-def test_without_the_token_nothing_is_told_and_nothing_runs(
+def test_missing_token_is_refused_before_any_run(
     api: Api, models: FakeModels, method: str, path: str, authorization: str
 ) -> None:
     reply = api.answer(method, path, authorization, wire.trace_to_json(wire.TraceMessage(ASKED)))
@@ -71,11 +71,11 @@ def test_without_the_token_nothing_is_told_and_nothing_runs(
 
 
 @given(st.text(max_size=40))
-def test_no_other_text_is_the_token(given: str) -> None:
+def test_wrong_tokens_are_refused(given: str) -> None:
     assert Api(FakeModels(), digest_of(TOKEN)).answer("GET", wire.MODELS, given, b"").status == 401
 
 
-def test_with_it_the_routes_answer(api: Api) -> None:
+def test_routes_answer_with_the_token(api: Api) -> None:
     assert (
         wire.about_from_json(api.answer("GET", wire.MODELS, BEARER, b"").content).device
         == "made-up device"
@@ -99,11 +99,13 @@ def test_with_it_the_routes_answer(api: Api) -> None:
         ("GET", wire.TRACE, 405),
     ],
 )
-def test_other_places_and_methods(api: Api, method: str, path: str, status: int) -> None:
+def test_unknown_routes_and_methods_are_refused(
+    api: Api, method: str, path: str, status: int
+) -> None:
     assert api.answer(method, path, BEARER, b"").status == status
 
 
-def test_a_request_that_is_too_large_is_refused_by_its_head(api: Api) -> None:
+def test_too_large_request_is_refused_by_its_header(api: Api) -> None:
     assert api.refusal("POST", wire.TRACE, BEARER, wire.MAX_REQUEST_BYTES) is None
     refused = api.refusal("POST", wire.TRACE, BEARER, wire.MAX_REQUEST_BYTES + 1)
     assert (
@@ -113,7 +115,7 @@ def test_a_request_that_is_too_large_is_refused_by_its_head(api: Api) -> None:
     )
 
 
-def test_the_largest_request_fits() -> None:
+def test_largest_request_fits() -> None:
     largest = Request("m" * 100, "\U0001f642" * 4096, picture=fakes.picture("p" * 60, 640, 640))
     assert len(wire.trace_to_json(wire.TraceMessage(largest))) < wire.MAX_REQUEST_BYTES
 
@@ -127,7 +129,7 @@ def test_the_largest_request_fits() -> None:
         (" ", 400, "input"),
     ],
 )
-def test_failures_have_a_kind_and_a_sentence(api: Api, text: str, status: int, kind: str) -> None:
+def test_failures_have_a_kind_and_a_message(api: Api, text: str, status: int, kind: str) -> None:
     reply = api.answer(
         "POST",
         wire.TRACE,
@@ -157,7 +159,7 @@ def test_failures_have_a_kind_and_a_sentence(api: Api, text: str, status: int, k
     ],
 )
 @pytest.mark.parametrize("path", [wire.TRACE, wire.LAYER, wire.LOGITS])
-def test_bodies_that_are_no_requests(api: Api, models: FakeModels, path: str, body: bytes) -> None:
+def test_invalid_bodies_are_refused(api: Api, models: FakeModels, path: str, body: bytes) -> None:
     reply = api.answer("POST", path, BEARER, body)
     assert wire.failure_from_json(reply.content)[0] == "input" and models.asked == []
 
@@ -174,7 +176,7 @@ def test_bodies_that_are_no_requests(api: Api, models: FakeModels, path: str, bo
         3,
     ],
 )
-def test_pictures_that_are_none(api: Api, models: FakeModels, pixels: object) -> None:
+def test_invalid_pictures_are_refused(api: Api, models: FakeModels, pixels: object) -> None:
     asked = json.loads(
         wire.trace_to_json(wire.TraceMessage(Request("char-area", "", picture=fakes.picture())))
     )
@@ -186,7 +188,7 @@ def test_pictures_that_are_none(api: Api, models: FakeModels, pixels: object) ->
     ("site", "layer"),
     [("does not have that site", 0), ("encoder self", 2), ("encoder self", -1), ("../x", 0)],
 )
-def test_layers_that_are_not_there(api: Api, models: FakeModels, site: str, layer: int) -> None:
+def test_missing_layers_are_refused(api: Api, models: FakeModels, site: str, layer: int) -> None:
     from areaviz.backend.cached import key_of
 
     asked = wire.LayerMessage(ASKED, key_of(ASKED, models.cards["char-area"]), site, layer)
@@ -208,7 +210,7 @@ def test_layers_that_are_not_there(api: Api, models: FakeModels, site: str, laye
         sample=st.booleans(),
     )
 )
-def test_a_request_comes_over_as_it_was(request: Request) -> None:
+def test_request_survives_the_wire(request: Request) -> None:
     for caller in (Caller(), Caller(in_background=True), Caller(Visitor("mark", "net"))):
         trace_asked = wire.TraceMessage(request, caller)
         assert wire.trace_from_json(wire.trace_to_json(trace_asked)) == trace_asked
@@ -216,7 +218,7 @@ def test_a_request_comes_over_as_it_was(request: Request) -> None:
     assert wire.layer_from_json(wire.layer_to_json(asked)) == asked
 
 
-def test_who_does_not_know_of_the_background_asks_as_a_reader(api: Api, models: FakeModels) -> None:
+def test_request_without_priority_counts_as_user(api: Api, models: FakeModels) -> None:
     entries = json.loads(wire.trace_to_json(wire.TraceMessage(ASKED, Caller(in_background=True))))
     for told in ({}, {"background": "yes"}, {"background": 1}, {"background": True}):
         body = json.dumps({**{key: entries[key] for key in ("request", "pixels")}, **told})

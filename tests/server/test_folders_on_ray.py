@@ -56,7 +56,7 @@ def here(folders: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> 
         Request("seer", "a dog", picture=fakes.picture("seen", 64, 48)),
     ],
 )
-def test_folders_answer_there_as_here(
+def test_server_runs_models_from_folders(
     request_: Request, there: RemoteBackend, here: LocalBackend
 ) -> None:
     assert there.models() == here.models() and there.problems() == ()
@@ -72,7 +72,7 @@ def test_folders_answer_there_as_here(
         np.testing.assert_allclose(np.asarray(there_LHQA), np.asarray(here_LHQA), atol=4e-3)
 
 
-def test_what_does_not_fit_is_refused_there(there: RemoteBackend) -> None:
+def test_server_refuses_too_long_input(there: RemoteBackend) -> None:
     with pytest.raises(InputError, match="at most 64"):
         there.trace(replace(ASKED, text="dog " * 80))
     with pytest.raises(InputError, match="reads only texts"):

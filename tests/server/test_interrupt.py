@@ -31,7 +31,7 @@ def marked(mark: str) -> list[int]:
     return found
 
 
-def test_an_interrupt_leaves_no_process_behind(tmp_path: Path) -> None:
+def test_interrupt_ends_all_processes(tmp_path: Path) -> None:
     (tmp_path / "token").write_text(TOKEN)
     log, mark = tmp_path / "log", uuid4().hex
     command = [

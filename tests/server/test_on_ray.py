@@ -46,7 +46,7 @@ def backend(address: str) -> RemoteBackend:
     return RemoteBackend(address, TOKEN, answer_seconds=60)
 
 
-def test_it_answers_as_in_this_process(backend: RemoteBackend) -> None:
+def test_server_answers_like_local_backend(backend: RemoteBackend) -> None:
     assert (
         backend.models() == FakeModels().models() and backend.problems() == FakeModels().problems()
     )
@@ -71,7 +71,7 @@ def test_it_answers_as_in_this_process(backend: RemoteBackend) -> None:
     ],
 )
 @pytest.mark.parametrize("token", [None, "another-token-altogether"])
-def test_every_route_wants_the_token(
+def test_every_route_requires_the_token(
     address: str, method: str, path: str, token: str | None
 ) -> None:
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
@@ -79,18 +79,18 @@ def test_every_route_wants_the_token(
     assert answer.status_code == 401 and wire.failure_from_json(answer.content)[0] == "token"
 
 
-def test_ray_s_files_are_for_nobody_else(address: str) -> None:
+def test_ray_folder_is_private(address: str) -> None:
     folders = [path.parent for path in Path("/tmp").glob("areaviz-ray-*/r")]
     assert any((folder / "r" / "session_latest").exists() for folder in folders)
     assert {stat.S_IMODE(folder.stat().st_mode) for folder in folders} == {0o700}
 
 
-def test_ray_s_own_two_routes_tell_nothing(address: str) -> None:
+def test_ray_routes_reveal_nothing(address: str) -> None:
     assert requests.get(f"{address}/-/healthz", timeout=30).text == "success"
     assert requests.get(f"{address}/-/routes", timeout=30).json() == {"/": "areaviz"}
 
 
-def test_a_body_without_a_length_is_limited_too(address: str) -> None:
+def test_body_without_length_is_limited(address: str) -> None:
     parts = (b"x" * 2**16 for _ in range(wire.MAX_REQUEST_BYTES // 2**16 + 2))
     answer = requests.post(
         address + wire.TRACE, data=parts, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60
@@ -98,12 +98,12 @@ def test_a_body_without_a_length_is_limited_too(address: str) -> None:
     assert answer.status_code == 413
 
 
-def test_all_of_ray_listens_on_this_machine_only(address: str) -> None:
+def test_ray_listens_on_loopback_only(address: str) -> None:
     found = listening()
     assert found and found <= LOOPBACK
 
 
-def test_both_replicas_answer_and_nobody_gets_another_s_result(backend: RemoteBackend) -> None:
+def test_replicas_do_not_mix_results(backend: RemoteBackend) -> None:
     texts = [f"Sentence number {number}." for number in range(24)]
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda text: backend.trace(Request("char-area", text)), texts))
@@ -112,7 +112,7 @@ def test_both_replicas_answer_and_nobody_gets_another_s_result(backend: RemoteBa
     assert len({one.details["process"] for one in found}) == 2
 
 
-def test_layers_come_from_the_replica_that_remembers_the_trace(backend: RemoteBackend) -> None:
+def test_layers_come_from_replica_with_cached_trace(backend: RemoteBackend) -> None:
     found = backend.trace(LARGE)
     weights = found.maps["encoder self"].weights
     assert isinstance(weights, LayeredWeights)
@@ -121,14 +121,14 @@ def test_layers_come_from_the_replica_that_remembers_the_trace(backend: RemoteBa
     assert backend.trace(LARGE).details == found.details
 
 
-def test_a_replica_killed_in_mid_request_is_not_noticed(backend: RemoteBackend) -> None:
+def test_request_survives_killed_replica(backend: RemoteBackend) -> None:
     assert (
         backend.trace(Request("char-area", "Please die once.")).fields["target"].raw
         == ".ecno eid esaelP"
     )
 
 
-def test_killed_replicas_cost_only_the_asker_a_sentence(
+def test_killed_replicas_fail_only_their_requests(
     backend: RemoteBackend, address: str, folder: Path
 ) -> None:
     """Check that only the question that kills two replicas is lost.

@@ -29,19 +29,19 @@ def schema_of(path: str, *keys: str) -> object:
     return found
 
 
-def test_the_file_is_what_the_routes_say() -> None:
+def test_stored_schema_matches_the_routes() -> None:
     command = "python -m areaviz.server.openapi > docs/openapi.json"
     assert FILE.read_text(encoding="utf-8") == api_text(), f"run: {command}"
 
 
-def test_every_route_is_described_and_no_other() -> None:
+def test_schema_describes_exactly_the_routes() -> None:
     described = json.loads(FILE.read_text(encoding="utf-8"))["paths"]
     assert {path: {method.lower()} for path, method in ROUTES.items()} == {
         path: set(methods) for path, methods in described.items()
     }
 
 
-def test_bodies_of_our_client_fit_their_schemas() -> None:
+def test_client_bodies_match_the_schema() -> None:
     request = Request("fake", "A dog.")
     bodies = {
         wire.TRACE: wire.trace_to_json(wire.TraceMessage(request)),
@@ -61,7 +61,7 @@ class Silent(fakes.FakeBackend):
 
 
 @pytest.mark.parametrize("path", [wire.MODELS, "/nowhere"])
-def test_answers_fit_their_schemas(path: str) -> None:
+def test_answers_match_the_schema(path: str) -> None:
     reply = Api(Silent(), digest_of(TOKEN)).answer("GET", path, f"Bearer {TOKEN}", b"")
     if reply.status == 200:
         jsonschema.validate(json.loads(reply.content), schema_of(path, "responses", "200"))

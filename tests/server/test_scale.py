@@ -32,7 +32,7 @@ def test_refused(options: dict[str, Any]) -> None:
     "scale", [Scale(), Scale(2, 5, gpus=0.5), Scale(3, gpus=2, together=4, waiting=7)]
 )
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:ray")
-def test_ray_serve_gets_what_was_asked_for(scale: Scale) -> None:
+def test_ray_serve_gets_the_options(scale: Scale) -> None:
     made = make_application(FakeModels, "digest", scale)._bound_deployment
     config = made._deployment_config
     assert (config.max_ongoing_requests, config.max_queued_requests) == (

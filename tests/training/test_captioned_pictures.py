@@ -11,7 +11,7 @@ import torch
 from areaviz.models.encoders import ENCODERS, PictureEncoder
 from areaviz.models.grid_encoder import EncoderConfig
 from areaviz.training.captioned_pictures import CaptionedPictures
-from areaviz.training.task import cached_array
+from areaviz.training.task import load_or_make_array
 
 CPU = torch.device("cpu")
 
@@ -59,7 +59,7 @@ def test_cached_array_is_computed_once(tmp_path: Path) -> None:
         return np.arange(3)
 
     for _ in range(2):
-        assert cached_array(path, make).tolist() == [0, 1, 2]
+        assert load_or_make_array(path, make).tolist() == [0, 1, 2]
     assert len(made) == 1 and [one.name for one in path.parent.glob("*.npy")] == ["one.npy"]
 
 

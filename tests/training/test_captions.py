@@ -13,7 +13,7 @@ import torch
 from areaviz.cards.card import read_card
 from areaviz.data import scenes
 from areaviz.data.scenes import make_scene
-from areaviz.evaluation.measure import Options, evaluate
+from areaviz.evaluation.measure import Options, evaluate_checkpoint
 from areaviz.models import MODELS
 from areaviz.models.device import choose_device
 from areaviz.models.writing import GenerationModel
@@ -23,7 +23,7 @@ from areaviz.training.captions import Captions, CaptionsConfig
 from areaviz.training.encoder import EncoderTaskConfig
 from areaviz.training.photo_changes import PhotoChanges
 from areaviz.training.run import train
-from areaviz.training.sentences import content_words, word_labels
+from areaviz.training.sentences import choose_content_words, label_words
 from tests import flickr
 
 TINY = {"layers": 1, "width": 16, "filter": 16, "heads": 2, "dropout": 0.0}
@@ -61,8 +61,8 @@ def test_scenes_become_a_measured_captioner(tmp_path: Path) -> None:
     assert (card.family, card.task, card.mechanism) == ("captioner", "caption", "area")
     assert {"valid_loss", "valid_pointing"} <= card.history[0].keys()
     with pytest.raises(InputError, match='Measure the split "val" first'):
-        evaluate(folder, tmp_path, "test", Options(2), "cpu")
-    measured, captions = evaluate(folder, tmp_path, "val", Options(2), "cpu")
+        evaluate_checkpoint(folder, tmp_path, "test", Options(2), "cpu")
+    measured, captions = evaluate_checkpoint(folder, tmp_path, "val", Options(2), "cpu")
     assert measured == read_card(folder / "card.json") and len(captions) == 4
     assert {"bleu_4", "rouge_l", "cider_d", "true", "beam"} <= measured.figures["val"].keys()
     quality = measured.attention["encoder-decoder, val"]
@@ -95,8 +95,8 @@ def test_photos_are_described_from_a_finished_encoder(data: Path, tmp_path: Path
     for name, value in kept.items():
         torch.testing.assert_close(value, weights[f"captioner.pictures.{name}"])
     assert [view.shape for view in task.train.features] == [(12, 64, 16)] * VIEWS
-    evaluate(folder, data, "val", Options(1), "cpu")  # chooses the head
-    measured, _ = evaluate(folder, data, "test", Options(1), "cpu")
+    evaluate_checkpoint(folder, data, "val", Options(1), "cpu")  # chooses the head
+    measured, _ = evaluate_checkpoint(folder, data, "test", Options(1), "cpu")
     assert "true" not in measured.figures["test"] and measured.figures["test"]["captions"] == 4
 
 
@@ -107,9 +107,9 @@ def test_own_words_are_measured_in_true_captions(
     folder = train(recipe("scenes"), tmp_path, tmp_path / "runs", "cpu")
     true = [make_scene("test", number).true_sentences() for number in range(4)]
     said = ["a bird", *(list(sentences)[-1] for sentences in true[1:])]
-    evaluate(folder, tmp_path, "val", Options(1), "cpu")  # chooses the head
+    evaluate_checkpoint(folder, tmp_path, "val", Options(1), "cpu")  # chooses the head
     monkeypatch.setattr(GenerationModel, "outputs", lambda *_: said)
-    measured, _ = evaluate(folder, tmp_path, "test", Options(1), "cpu")
+    measured, _ = evaluate_checkpoint(folder, tmp_path, "test", Options(1), "cpu")
     boxed = [len(sentences[text].boxes) for sentences, text in zip(true[1:], said[1:], strict=True)]
     quality = measured.attention["encoder-decoder, test"]
     assert measured.figures["test"]["true"] == 75 and quality["own_words"] == sum(boxed)
@@ -163,10 +163,10 @@ def test_changed_photo_keeps_its_shape_and_content() -> None:
 
 def test_content_words_are_frequent_without_function_words() -> None:
     captions = [("a small dog", "the dog runs"), ("a small cat",), ("two dogs and a cat", "a cat")]
-    words = content_words(captions, 3)
+    words = choose_content_words(captions, 3)
     assert words[:2] == ["small", "cat"] or words[:2] == ["cat", "small"]
     assert not {"a", "the", "and"} & set(words)
-    labels = word_labels(captions, ["small", "dog", "cat"])
+    labels = label_words(captions, ["small", "dog", "cat"])
     np.testing.assert_array_equal(labels, np.array([[1, 1, 0], [1, 0, 1], [0, 0, 1]], np.float32))
 
 
@@ -196,7 +196,7 @@ def test_tellers_are_trained_and_measured(attention: str, tmp_path: Path) -> Non
     )
     folder = train(plan, tmp_path, tmp_path / "runs", "cpu")
     assert list((tmp_path / "runs" / "encoder").glob("features-14-8-view0-*.npy"))
-    card, captions = evaluate(folder, tmp_path, "val", Options(2), "cpu")
+    card, captions = evaluate_checkpoint(folder, tmp_path, "val", Options(2), "cpu")
     assert len(captions) == 4 and card.family == "teller" and card.figures["val"]["captions"] == 4
     assert bool(card.attention) == (attention != "none")
     again = Captions.build(

@@ -8,8 +8,8 @@ import pytest
 
 from areaviz.cards.tasks import import_object
 from areaviz.trace.errors import InputError
-from areaviz.training.run import load_recipe, trainings
-from areaviz.training.translation import TranslationConfig, network_options
+from areaviz.training.run import list_trainings, load_recipe
+from areaviz.training.translation import TranslationConfig, make_network_options
 from tests.tiny import tokenizer
 
 CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.toml"))
@@ -19,9 +19,9 @@ CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.toml"))
 def test_every_recipe_is_complete(path: Path) -> None:
     config = load_recipe(path)
     assert config.name == path.stem
-    assert isinstance(config, import_object(trainings()[config.task]).Recipe)
+    assert isinstance(config, import_object(list_trainings()[config.task]).Recipe)
     if isinstance(config, TranslationConfig):
-        options = network_options(config, len(tokenizer()))
+        options = make_network_options(config, len(tokenizer()))
         assert options.areas(0).extent[1] in (1, 2, 5, 8)
 
 

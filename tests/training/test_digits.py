@@ -15,7 +15,7 @@ import torch
 from areaviz.cards.card import read_card
 from areaviz.data.mnist import VALIDATION
 from areaviz.data.strokes import draw_digits
-from areaviz.evaluation.measure import Options, evaluate
+from areaviz.evaluation.measure import Options, evaluate_checkpoint
 from areaviz.models import MODELS
 from areaviz.models.device import choose_device
 from areaviz.models.reading_figures import to_unit_range
@@ -98,7 +98,7 @@ def test_recipe_becomes_a_measured_checkpoint(network: str, corpus: Path, tmp_pa
     assert {"valid_loss", "valid_error", "train_loss"} <= card.history[
         0
     ].keys() and "score" not in card.history[0]
-    measured, _ = evaluate(folder, corpus, "test", Options(), "cpu")
+    measured, _ = evaluate_checkpoint(folder, corpus, "test", Options(), "cpu")
     assert measured == read_card(folder / "card.json")
     assert measured.figures["test"]["pictures"] == (
         10 if MODELS_OF[network]["kind"] == "pairs" else 20

@@ -15,8 +15,8 @@ from areaviz.training.loop import (
     RESUME,
     Trainer,
     TrainingPaused,
-    learning_rate,
-    parameter_groups,
+    compute_learning_rate,
+    group_parameters,
 )
 from areaviz.training.translation import Translation, TranslationConfig
 from tests.tiny import network, tokenizer
@@ -114,7 +114,7 @@ def test_every_validation_is_a_line_of_the_log(tmp_path: Path) -> None:
 
 
 def test_learning_rate_rises_and_falls_linearly() -> None:
-    rates = [learning_rate(step, config(warmup=4, steps=12)) for step in range(13)]
+    rates = [compute_learning_rate(step, config(warmup=4, steps=12)) for step in range(13)]
     assert rates[3] == pytest.approx(1e-2)
     assert rates[12] == 0
     assert rates[:4] == sorted(rates[:4])
@@ -123,7 +123,7 @@ def test_learning_rate_rises_and_falls_linearly() -> None:
 
 def test_cosine_schedule_falls_slowly_fast_slowly() -> None:
     options = config(steps=102, warmup=2, peak_rate=1.0, schedule="cosine")
-    rates = [learning_rate(step, options) for step in (1, 2, 27, 52, 77, 102)]
+    rates = [compute_learning_rate(step, options) for step in (1, 2, 27, 52, 77, 102)]
     assert rates == pytest.approx([1.0, 1.0, 0.8536, 0.5, 0.1464, 0.0], abs=1e-4)
 
 
@@ -154,7 +154,7 @@ def test_unknown_schedule_is_named(tmp_path: Path) -> None:
 
 
 def test_schedule_without_warmup_starts_at_the_peak() -> None:
-    rates = [learning_rate(step, config(warmup=0, steps=4)) for step in range(5)]
+    rates = [compute_learning_rate(step, config(warmup=0, steps=4)) for step in range(5)]
     assert rates == pytest.approx([1e-2, 0.75e-2, 0.5e-2, 0.25e-2, 0])
 
 
@@ -181,7 +181,7 @@ def test_batches_depend_only_on_seed_and_step() -> None:
 
 def test_parameter_groups_may_have_their_own_rate() -> None:
     whole = network(12)
-    groups = parameter_groups(whole, config(rates={"encoder": 0.1}))
+    groups = group_parameters(whole, config(rates={"encoder": 0.1}))
     assert {group["factor"]: len(group["params"]) for group in groups} == {
         0.1: sum(name.startswith("encoder") for name, _ in whole.named_parameters()),
         1.0: sum(not name.startswith("encoder") for name, _ in whole.named_parameters()),

@@ -20,12 +20,12 @@ from areaviz.data.flickr8k import read_photos
 from areaviz.data.scene_grammar import MASK
 from areaviz.data.scenes import make_scene
 from areaviz.data.tokenizer import UNKNOWN
-from areaviz.evaluation.measure import Options, evaluate
+from areaviz.evaluation.measure import Options, evaluate_checkpoint
 from areaviz.evaluation.picture_translation import CONDITIONS
 from areaviz.models import MODELS
 from areaviz.models.device import choose_device
 from areaviz.training.encoder import EncoderTaskConfig
-from areaviz.training.picture_pairs import KINDS, Example, seen_words
+from areaviz.training.picture_pairs import KINDS, Example, find_seen_words
 from areaviz.training.picture_translation import PictureTranslation, PictureTranslationConfig
 from areaviz.training.run import train
 from tests import flickr
@@ -107,7 +107,7 @@ def test_scenes_become_a_multimodal_translator(
     assert {"valid_loss", "valid_loss_without", "valid_loss_wrong"} <= card.history[0].keys()
     assert 0 <= card.history[0]["valid_pointing"] <= 1 and "pointing" in card.recipe["chosen_by"]
     MODELS[card.family].load(folder, card, choose_device("cpu"))
-    measured, written = evaluate(folder, tmp_path, "val", Options(1), "cpu")
+    measured, written = evaluate_checkpoint(folder, tmp_path, "val", Options(1), "cpu")
     assert measured == read_card(folder / "card.json") and len(written) == 8
     kinds = {
         f"{kind}{condition}"
@@ -134,7 +134,7 @@ def test_scenes_become_a_multimodal_translator(
 def test_photos_become_a_translator_without_held_out_data(data: Path, tmp_path: Path) -> None:
     train(encoder("photos"), data, tmp_path, "cpu")
     folder = train(recipe("photos"), data, tmp_path, "cpu")
-    card, written = evaluate(folder, data, "test", Options(2), "cpu")
+    card, written = evaluate_checkpoint(folder, data, "test", Options(2), "cpu")
     assert (
         len(written) == card.figures["test"]["sentences"] == 2
         and "colour" not in card.figures["test"]
@@ -176,7 +176,7 @@ def test_longest_source_comes_from_training(data: Path, tmp_path: Path) -> None:
 
 def test_hidden_words_are_those_a_picture_tells() -> None:
     sentence = make_scene("samples", 3).english
-    example = Example(0, sentence.text, "", seen_words(sentence))
+    example = Example(0, sentence.text, "", find_seen_words(sentence))
     rng = np.random.default_rng(0)
     assert example.masked(0, rng) == sentence.text
     hidden = example.masked(1, rng).split()

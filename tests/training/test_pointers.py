@@ -12,15 +12,15 @@ from torch.nn import functional as F
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import read_card
 from areaviz.data import points
-from areaviz.data.points import exact, random_sets
-from areaviz.evaluation.measure import Options, evaluate
+from areaviz.data.points import draw_point_sets, solve_exactly
+from areaviz.evaluation.measure import Options, evaluate_checkpoint
 from areaviz.models.point_batches import as_read
 from areaviz.trace import codec
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Hide
 from areaviz.trace.request import Request
-from areaviz.training.pointers import Pointers, PointersConfig, turned
+from areaviz.training.pointers import Pointers, PointersConfig, turn_and_mirror
 from areaviz.training.run import train
 
 ASKED = Request("tiny-hull", "100,100 900,120 880,900 110,850 500,480")
@@ -61,14 +61,14 @@ def backend(models: Path) -> LocalBackend:
 @pytest.mark.parametrize("kind", ["hull", "tour"])
 def test_rotated_and_mirrored_sets_keep_exact_answers(kind: str) -> None:
     rng = np.random.default_rng(0)
-    sets = random_sets(kind, 6, 7, rng)
+    sets = draw_point_sets(kind, 6, 7, rng)
     for _ in range(8):
-        sets = turned(sets, rng)
-        np.testing.assert_array_equal(sets.answers, exact(kind, sets.points))
+        sets = turn_and_mirror(sets, rng)
+        np.testing.assert_array_equal(sets.answers, solve_exactly(kind, sets.points))
 
 
 def test_normalised_sets_have_closed_ordered_answers() -> None:
-    sets = random_sets("hull", 5, 8, np.random.default_rng(0))
+    sets = draw_point_sets("hull", 5, 8, np.random.default_rng(0))
     read, answers = as_read(sets)
     for row, answer in enumerate(answers):
         places = [one for one in answer if one >= 0]
@@ -107,7 +107,7 @@ def test_pointer_network_is_measured_with_its_baselines(
     monkeypatch.setattr(points, "VALID_SETS", 12)
     for kind, measure in (("hull", "area"), ("tour", "ratio")):
         folder = models / f"tiny-{kind}"
-        card, _ = evaluate(folder, Path(), "test", Options(beam=2), "cpu")
+        card, _ = evaluate_checkpoint(folder, Path(), "test", Options(beam=2), "cpu")
         assert read_card(folder / "card.json") == card
         assert 0 <= card.figures["test"]["right"] <= 1 and card.figures["test"]["sets"] == 12
         assert np.isfinite(card.figures["test"][measure])

@@ -12,8 +12,8 @@ import torch
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import read_card
 from areaviz.data.babi import Question
-from areaviz.evaluation.measure import Options, evaluate
-from areaviz.evaluation.questions import _latest_gold, covered
+from areaviz.evaluation.measure import Options, evaluate_checkpoint
+from areaviz.evaluation.questions import _find_latest_gold_facts, compute_covered_share
 from areaviz.models.question_batches import add_random_time_gaps
 from areaviz.trace import codec
 from areaviz.trace.check import validate
@@ -62,7 +62,7 @@ def backend(models: Path) -> LocalBackend:
 
 
 def test_network_learns_to_read_the_answering_fact(models: Path, corpus: Path) -> None:
-    card, _ = evaluate(models / "tiny", corpus, "test", Options(), "cpu")
+    card, _ = evaluate_checkpoint(models / "tiny", corpus, "test", Options(), "cpu")
     assert read_card(models / "tiny" / "card.json") == card
     figures, hops = card.figures["test"], card.attention["hops, test"]
     assert figures["right"] > 0.9 and figures["qa1"] == figures["qa20"]
@@ -92,14 +92,14 @@ def test_ages_count_from_latest_fact_with_gaps() -> None:
 
 def test_gold_fact_counts_if_any_hop_prefers_it() -> None:
     weights = {0: torch.tensor([[0.6, 0.4, 0.0], [0.1, 0.2, 0.7]]), 1: torch.ones(2, 1)}
-    assert covered(weights, [{0, 1}, {0}]) == 0.75
-    assert covered(weights, [{1}, set()]) == 0
+    assert compute_covered_share(weights, [{0, 1}, {0}]) == 0.75
+    assert compute_covered_share(weights, [{1}, set()]) == 0
 
 
 def test_gold_fact_moves_with_the_older_facts_that_are_not_read() -> None:
     question = Question(1, ("Ann sat.", "Bob ran.", "Cleo sat."), "Who ran?", "Bob", (0, 1))
-    assert _latest_gold(question, 2) == {0}
-    assert _latest_gold(question, 3) == {0, 1}
+    assert _find_latest_gold_facts(question, 2) == {0}
+    assert _find_latest_gold_facts(question, 3) == {0, 1}
 
 
 def test_trace_is_complete_and_survives_a_file(backend: LocalBackend, tmp_path: Path) -> None:

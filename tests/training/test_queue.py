@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from areaviz.training import queue
-from areaviz.training.queue import Queue, claimed, main, planned
+from areaviz.training.queue import Queue, claim_run, main, read_plan
 
 RECIPE = """name = "{name}"
 task = "captions"
@@ -53,27 +53,27 @@ def recipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 def test_run_waits_for_its_start_and_survives_failures(recipes: list[Path], tmp_path: Path) -> None:
     runs = tmp_path / "runs"
-    found = Queue(planned(recipes, runs), tmp_path, runs)
+    found = Queue(read_plan(recipes, runs), tmp_path, runs)
     found.train()
     assert (runs / "order").read_text().split() == ["broken", "plain", "told"]
     assert found.failed == ["broken"]
     assert "It cannot be trained." in (runs / "broken" / "queue.log").read_text()
     # Finished recipes stay finished.
-    Queue(planned(recipes[2:], runs), tmp_path, runs).train()
+    Queue(read_plan(recipes[2:], runs), tmp_path, runs).train()
     assert (runs / "order").read_text().split() == ["broken", "plain", "told"]
 
 
 def test_run_trained_by_another_queue_is_skipped(recipes: list[Path], tmp_path: Path) -> None:
     runs = tmp_path / "runs"
-    with claimed(runs / "plain") as is_mine:
+    with claim_run(runs / "plain") as is_mine:
         assert is_mine
-        Queue(planned(recipes[2:], runs), tmp_path, runs).train()
+        Queue(read_plan(recipes[2:], runs), tmp_path, runs).train()
     assert not (runs / "order").exists()
 
 
 def test_stopped_queue_starts_nothing(recipes: list[Path], tmp_path: Path) -> None:
     runs = tmp_path / "runs"
-    found = Queue(planned(recipes, runs), tmp_path, runs)
+    found = Queue(read_plan(recipes, runs), tmp_path, runs)
     found.stop()
     found.train()
     assert not (runs / "order").exists()
@@ -82,7 +82,7 @@ def test_stopped_queue_starts_nothing(recipes: list[Path], tmp_path: Path) -> No
 def test_stopped_run_has_not_failed(
     recipes: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = Queue(planned(recipes[1:2], tmp_path / "runs"), tmp_path, tmp_path / "runs")
+    found = Queue(read_plan(recipes[1:2], tmp_path / "runs"), tmp_path, tmp_path / "runs")
     wait = queue.subprocess.Popen.wait
 
     def stop_and_wait(child: Any) -> int:

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from areaviz.cards.card import read_card
-from areaviz.evaluation.measure import Options, evaluate
+from areaviz.evaluation.measure import Options, evaluate_checkpoint
 from areaviz.models.checkpoint import digests_of
 from areaviz.models.device import choose_device
 from areaviz.models.writing import GenerationModel
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
 from areaviz.training.run import train
-from areaviz.training.translation import TranslationConfig, length_limit
+from areaviz.training.translation import TranslationConfig, compute_length_limit
 from tests.evaluation.test_translation import linked
 from tests.tiny import SENTENCES
 
@@ -66,9 +66,11 @@ def test_recipe_becomes_a_measured_checkpoint(
     words = GenerationModel.load(folder, card, choose_device("cpu")).tokenizer
     assert card.trained_length == max(len(words.tokens(source)) for source, _ in PAIRS)
     with pytest.raises(InputError, match='Measure the split "val" first'):
-        evaluate(folder, corpus, "test_2016_flickr", Options(2, 2), "cpu")
-    evaluate(folder, corpus, "val", Options(2, 2), "cpu")
-    measured, hypotheses = evaluate(folder, corpus, "test_2016_flickr", Options(2, 2), "cpu")
+        evaluate_checkpoint(folder, corpus, "test_2016_flickr", Options(2, 2), "cpu")
+    evaluate_checkpoint(folder, corpus, "val", Options(2, 2), "cpu")
+    measured, hypotheses = evaluate_checkpoint(
+        folder, corpus, "test_2016_flickr", Options(2, 2), "cpu"
+    )
     assert measured == read_card(folder / "card.json")
     assert measured.figures["test_2016_flickr"]["sentences"] == len(hypotheses) == len(PAIRS)
     assert "encoder self" in measured.attention
@@ -81,7 +83,7 @@ def test_no_reference_exceeds_the_length_limit() -> None:
     pairs = [
         ([1] * source, [1] * target) for source, target in ((3, 9), (10, 12), (40, 45), (8, 7))
     ]
-    limit = length_limit(pairs)
+    limit = compute_length_limit(pairs)
     assert all(
         len(target) <= limit["ratio"] * len(source) + limit["extra"] for source, target in pairs
     )

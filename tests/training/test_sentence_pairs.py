@@ -14,7 +14,7 @@ import pytest
 from areaviz.data.tokenizer import END, Tokenizer
 from areaviz.trace.errors import InputError
 from areaviz.training.make_pairs import make_pairs
-from areaviz.training.sentence_pairs import SampledPairs, made_path, read_made, write_made
+from areaviz.training.sentence_pairs import SampledPairs, find_made_pairs, read_made, write_made
 from areaviz.training.translation import Translation, TranslationConfig
 from tests.tiny import SENTENCES, tokenizer
 
@@ -46,7 +46,7 @@ def test_interrupted_pair_generation_resumes(
     tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("areaviz.training.make_pairs.TOGETHER", 2)
-    part = made_path(tmp_path, "own").with_suffix(".lines")
+    part = find_made_pairs(tmp_path, "own").with_suffix(".lines")
     part.parent.mkdir()
     part.write_text("A\nB\n")
     model: Any = Shouter()

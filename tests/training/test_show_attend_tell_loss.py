@@ -12,9 +12,9 @@ from areaviz.data.tokenizer import PAD
 from areaviz.models.show_attend_tell import CaptionPass, ShowAttendTell, TellerConfig
 from areaviz.training.show_attend_tell_loss import (
     RECENT,
-    choice_loss,
+    compute_choice_loss,
+    compute_unevenness,
     show_attend_tell_loss,
-    unevenness,
 )
 
 
@@ -22,7 +22,7 @@ def test_unevenness_by_hand() -> None:
     weights = torch.tensor([[[1.0, 0.0], [0.5, 0.5], [9.0, 9.0]]])
     captions = torch.tensor([[5, 6, PAD]])
     # The cells get 1.5 and 0.5 in total; attention after the end does not count.
-    assert unevenness(weights, captions).item() == pytest.approx((0.25 + 0.25) / 2)
+    assert compute_unevenness(weights, captions).item() == pytest.approx((0.25 + 0.25) / 2)
 
 
 def test_choice_gradient_is_exact_on_average() -> None:
@@ -46,7 +46,9 @@ def test_choice_gradient_is_exact_on_average() -> None:
             logits[sentence, 0, word], logits[sentence, 0, 3] = share.log(), (1 - share).log()
         log = weights.log()[list(drawn)][:, None]
         run = CaptionPass(logits, weights.expand(2, 1, 2), torch.tensor(drawn)[:, None], log)
-        (gradient,) = torch.autograd.grad(choice_loss(usual.clone(), run, captions, 0.0), scores)
+        (gradient,) = torch.autograd.grad(
+            compute_choice_loss(usual.clone(), run, captions, 0.0), scores
+        )
         total += chance.detach() * gradient
     torch.testing.assert_close(total, expected)
 
@@ -57,7 +59,7 @@ def test_baseline_follows_each_word() -> None:
     run = CaptionPass(
         logits, torch.full((1, 2, 2), 0.5), torch.zeros(1, 2, dtype=torch.int64), torch.zeros(1, 2)
     )
-    choice_loss(usual, run, torch.tensor([[4, PAD]]), 0.0)
+    compute_choice_loss(usual, run, torch.tensor([[4, PAD]]), 0.0)
     assert usual[4].item() == pytest.approx(-RECENT + (1 - RECENT) * logits[0, 0, 4].item())
     assert usual[[0, 1, 2, 3, 5]].tolist() == [-1.0] * 5
 
@@ -68,7 +70,7 @@ def test_first_mean_of_a_word_starts_its_average() -> None:
     run = CaptionPass(
         logits, torch.full((2, 1, 2), 0.5), torch.zeros(2, 1, dtype=torch.int64), torch.zeros(2, 1)
     )
-    choice_loss(usual, run, torch.tensor([[4], [4]]), 0.0)
+    compute_choice_loss(usual, run, torch.tensor([[4], [4]]), 0.0)
     assert usual[4].item() == pytest.approx(logits[:, 0, 4].mean().item())
     assert usual[[0, 1, 2, 3, 5]].tolist() == [0.0] * 5
 
@@ -80,7 +82,7 @@ def test_even_choices_are_rewarded() -> None:
     for share in (0.5, 0.9):
         weights = torch.tensor([[[share, 1 - share]]])
         run = CaptionPass(logits, weights, torch.zeros(1, 1, dtype=torch.int64), torch.zeros(1, 1))
-        losses[share] = choice_loss(torch.zeros(6), run, captions, 0.1).item()
+        losses[share] = compute_choice_loss(torch.zeros(6), run, captions, 0.1).item()
     nats = {0.5: 0.6931, 0.9: 0.3251}
     assert losses[0.9] - losses[0.5] == pytest.approx(0.1 * (nats[0.5] - nats[0.9]), abs=1e-4)
 
@@ -93,7 +95,7 @@ def test_openness_gradient_makes_weights_more_even() -> None:
     weights = scores.softmax(0).view(1, 1, 2)
     chance = weights[..., 0].log()
     run = CaptionPass(torch.zeros(1, 1, 6), weights, torch.zeros(1, 1, dtype=torch.int64), chance)
-    (gradient,) = torch.autograd.grad(choice_loss(usual, run, captions, 1.0), scores)
+    (gradient,) = torch.autograd.grad(compute_choice_loss(usual, run, captions, 1.0), scores)
     assert gradient[0] > 0 > gradient[1]
 
 

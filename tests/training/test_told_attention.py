@@ -8,12 +8,17 @@ import numpy as np
 import pytest
 import torch
 
-from areaviz.data.batches import shifted
+from areaviz.data.batches import shift_targets
 from areaviz.data.grounding import Grounded
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
 from areaviz.trace.areas import Area, AreaGrid
-from areaviz.training.told_attention import SMALLEST, Told, told_caption_loss, told_loss
+from areaviz.training.told_attention import (
+    SMALLEST,
+    Told,
+    compute_told_caption_loss,
+    compute_told_loss,
+)
 
 GRID = AreaGrid(4, 4, 2, 2)
 BOX = (0.25, 0.25, 0.75, 0.75)
@@ -52,12 +57,12 @@ def test_boxed_words_are_supervised_at_their_position() -> None:
     ],
 )
 def test_told_loss_is_relative_overlap_with_best_area(area: Area, relative: float) -> None:
-    assert told_loss(weights_on(area), told()).item() == pytest.approx(-math.log(relative))
+    assert compute_told_loss(weights_on(area), told()).item() == pytest.approx(-math.log(relative))
 
 
 def test_sentences_without_boxes_teach_nothing() -> None:
     nothing = Told.of([Grounded("a red circle", ())], words(), GRID)
-    assert told_loss(weights_on(Area(0, 0, 1, 1)), nothing).item() == 0.0
+    assert compute_told_loss(weights_on(Area(0, 0, 1, 1)), nothing).item() == 0.0
     without_extent = Grounded("a red circle", ((1, ((0.5, 0.5, 0.5, 0.5),)),))
     assert not len(Told.of([without_extent], words(), GRID).sentence)
 
@@ -81,10 +86,10 @@ def tiny_captioner() -> CaptionTransformer:
 def test_told_loss_is_that_of_the_layer_and_the_head(layer: int, head: int) -> None:
     network, features = tiny_captioner(), torch.randn(1, 16, 16)
     captions = torch.tensor([words().ids(SENTENCE.text)])
-    _, looked = told_caption_loss(network, features, captions, told(), (layer, head), 0.0)
-    run = network.attend(features, shifted(captions))
+    _, looked = compute_told_caption_loss(network, features, captions, told(), (layer, head), 0.0)
+    run = network.attend(features, shift_targets(captions))
     weights_NTA = run.weights["encoder-decoder"][layer][:, head]
-    assert looked.item() == pytest.approx(told_loss(weights_NTA, told()).item())
+    assert looked.item() == pytest.approx(compute_told_loss(weights_NTA, told()).item())
 
 
 def test_told_loss_trains_only_the_chosen_head() -> None:
@@ -94,7 +99,7 @@ def test_told_loss_trains_only_the_chosen_head() -> None:
     optimiser = torch.optim.Adam(network.parameters(), 0.02)
     losses = []
     for _ in range(60):
-        said, looked = told_caption_loss(network, features, captions, both, (1, 1), 0.0)
+        said, looked = compute_told_caption_loss(network, features, captions, both, (1, 1), 0.0)
         optimiser.zero_grad()
         (said + looked).backward()
         optimiser.step()
@@ -102,6 +107,6 @@ def test_told_loss_trains_only_the_chosen_head() -> None:
     assert losses[-1] < losses[0] / 2
     run = network.attend(features, torch.tensor([[2, *words().ids(SENTENCE.text)[:-1]]]))
     weights_QA = run.weights["encoder-decoder"][1][0, 1].detach()
-    again = told_loss(weights_QA[None], told()).item()
+    again = compute_told_loss(weights_QA[None], told()).item()
     assert again == pytest.approx(losses[-1], abs=0.2)
     assert np.isfinite(said.item())

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from areaviz.cards.tasks import TASKS, import_object
-from areaviz.data.batches import shifted
+from areaviz.data.batches import shift_targets
 from areaviz.data.moving_digits import ACTIONS, DIGITS, FRAMES, SIDE
 from areaviz.data.tokenizer import PAD, UNKNOWN, Tokenizer
 from areaviz.models.checkpoint import TOKENIZER
@@ -152,7 +152,7 @@ def test_loss_is_that_of_the_next_word(tmp_path: Path) -> None:
     task = build(tmp_path, label_smoothing=0.0)
     task.network.eval()
     frames, ids = task.batch(task.clips.valid[:3])
-    likely = task.network.attend(frames, shifted(ids)).logits.log_softmax(-1)
+    likely = task.network.attend(frames, shift_targets(ids)).logits.log_softmax(-1)
     losses = []
     for row in range(3):
         for time in range(ids.shape[1]):

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from areaviz.training.config import TrainConfig
 from areaviz.training.loop import Trainer
-from areaviz.training.parallel import ranks_of
+from areaviz.training.parallel import join_ranks
 from areaviz.training.task import Description
 
 CPU = torch.device("cpu")
@@ -70,7 +70,7 @@ def task(seed: int, joined: int = 1, ends: int = 10**6) -> Pairs:
 
 def main(folder: Path, ends: int = 10**6) -> None:
     torch.set_num_threads(1)
-    with ranks_of(CPU) as ranks:
+    with join_ranks(CPU) as ranks:
         run = Trainer(task(ranks.rank, ends=ends), folder, CPU, ranks=ranks)
         seen: list[Any] = [batch.tolist() for batch in islice(ranks.own(run.task.batches(0)), 3)]
         run.train()

@@ -33,7 +33,7 @@ def test_a_pair_with_and_without_attention_is_compared() -> None:
 
 
 @pytest.mark.parametrize("cards", [[], [ATTENDS], [BLIND], [replace(BLIND, pair="x"), ATTENDS]])
-def test_a_model_alone_is_no_comparison(cards: list[Card]) -> None:
+def test_single_model_is_not_a_comparison(cards: list[Card]) -> None:
     assert not with_and_without(TASK, cards)
 
 

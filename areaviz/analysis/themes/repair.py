@@ -14,7 +14,7 @@ import numpy as np
 from areaviz.analysis.themes.signature import Signature, read_attention
 from areaviz.analysis.themes.statistics import mean_interval
 from areaviz.analysis.themes.words import lower_words
-from areaviz.metrics.words import word_runs
+from areaviz.metrics.words import find_word_runs
 from areaviz.trace.areas import Area
 from areaviz.trace.interventions import Change, Gate, Hide, Weigh
 from areaviz.trace.record import AttentionMap, Trace
@@ -130,7 +130,7 @@ def _choose_hidden_and_random_items(
         return None
     own: list[tuple[int, int]] = []
     others: list[tuple[int, int]] = []
-    for start, end in word_runs(field):
+    for start, end in find_word_runs(field):
         text = field.raw[field.anchors[start, 0] : field.anchors[end - 1, 1]]
         (own if set(lower_words(text)).intersection(words) else others).append((start, end))
     if not own or len(others) < len(own):

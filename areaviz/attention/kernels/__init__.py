@@ -13,9 +13,9 @@ from areaviz.attention.kernels import build, cpu, cuda
 from areaviz.attention.spec import AreaResult, AreaSpec
 
 
-def available() -> bool:
+def is_available() -> bool:
     """Return whether there is a CPU kernel for this machine's processor."""
-    return build.library() is not None
+    return build.get_library() is not None
 
 
 def compiled_area_attention(
@@ -27,8 +27,8 @@ def compiled_area_attention(
         None if no kernel supports the call. Without `insist`, also None if no kernel is the fastest
         implementation.
     """
-    if cpu.supports(query, key, value, spec) and available():
-        return cpu.fused(query, key, value, spec)
-    if cuda.supports(query, key, value, spec) and (insist or cuda.worth(query, spec)):
-        return cuda.fused(query, key, value, spec)
+    if cpu.supports(query, key, value, spec) and is_available():
+        return cpu.compute_fused(query, key, value, spec)
+    if cuda.supports(query, key, value, spec) and (insist or cuda.is_worthwhile(query, spec)):
+        return cuda.compute_fused(query, key, value, spec)
     return None

@@ -33,12 +33,12 @@ PATIENCE_S = 240
 
 
 @cache
-def library() -> ctypes.CDLL | None:
+def get_library() -> ctypes.CDLL | None:
     """Return the kernel for this processor, or None if it cannot be compiled."""
-    return load(torch.backends.cpu.get_cpu_capability())
+    return load_library(torch.backends.cpu.get_cpu_capability())
 
 
-def load(capability: str) -> ctypes.CDLL | None:
+def load_library(capability: str) -> ctypes.CDLL | None:
     """Return the kernel for a processor capability: a key of `VECTORS`, or any other text."""
     compiler = shutil.which(os.environ.get("CC", "gcc")) or shutil.which("cc")
     if compiler is None:
@@ -47,13 +47,13 @@ def load(capability: str) -> ctypes.CDLL | None:
     for threads in (("-fopenmp",), ()):
         flags = (*_BASE, *VECTORS.get(capability, ()), *threads)
         try:
-            return _compiled_once(compiler, flags)
+            return _compile_once(compiler, flags)
         except (OSError, subprocess.SubprocessError):
             continue
     return None
 
 
-def _compiled_once(compiler: str, flags: tuple[str, ...]) -> ctypes.CDLL:
+def _compile_once(compiler: str, flags: tuple[str, ...]) -> ctypes.CDLL:
     """Return the library for these flags, from the cache or compiled into it."""
     folder = _own_folder()
     if folder is None:
@@ -61,7 +61,7 @@ def _compiled_once(compiler: str, flags: tuple[str, ...]) -> ctypes.CDLL:
             path = Path(passing) / "areas.so"
             _compile(compiler, flags, path)
             return ctypes.CDLL(str(path))
-    path = folder / f"areas-{_digest(compiler, flags)}.so"
+    path = folder / f"areas-{_hash_source(compiler, flags)}.so"
     if not path.exists():
         # The finished file is moved into place, so that no process loads half of it.
         with tempfile.TemporaryDirectory(dir=folder) as passing:
@@ -75,7 +75,7 @@ def _compile(compiler: str, flags: tuple[str, ...], path: Path) -> None:
     subprocess.run(command, capture_output=True, check=True, timeout=PATIENCE_S)
 
 
-def _digest(compiler: str, flags: tuple[str, ...]) -> str:
+def _hash_source(compiler: str, flags: tuple[str, ...]) -> str:
     found = os.stat(compiler)
     parts = [compiler, str(found.st_size), str(found.st_mtime_ns), *flags]
     digest = hashlib.sha256("\n".join(parts).encode())

@@ -23,7 +23,7 @@ from areaviz.attention.blocked import AreaTerms
 from areaviz.attention.blocks import LOG2_E, MASKED
 from areaviz.attention.kernels import build
 from areaviz.attention.masks import ItemMask
-from areaviz.attention.pooling import box_scatter, over_last_axis
+from areaviz.attention.pooling import apply_to_last_axis, box_scatter
 from areaviz.attention.spec import AreaResult, AreaSpec
 from areaviz.trace.areas import AreaGrid
 
@@ -93,12 +93,12 @@ class Call:
     weights: bool
 
 
-def fused(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
+def compute_fused(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
     """Compute area attention: [..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V].
 
     The call must be one that `supports` accepts.
     """
-    kernel = build.library()
+    kernel = build.get_library()
     if kernel is None:
         raise RuntimeError("The CPU kernel could not be compiled here.")
     lead, lanes = key.shape[:-2], kernel.lanes()
@@ -107,27 +107,29 @@ def fused(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResu
     if terms.first is not None and terms.last is not None and terms.shape is not None:
         shapes = terms.shape.to(key.dtype).expand(keys.shape[0], -1, -1)
         keys = torch.cat([keys, terms.first, terms.last, shapes], 1)
-    inputs = [_wide(x, lanes) for x in (query.flatten(0, -3), keys, value.flatten(0, -3))]
+    inputs = [
+        _pad_to_vector_width(x, lanes) for x in (query.flatten(0, -3), keys, value.flatten(0, -3))
+    ]
     bias = None if terms.bias is None else terms.bias.float()
-    call = _call(spec, query, lead)
+    call = _make_call(spec, query, lead)
     output, *asked = _Areas.apply(*inputs, bias, call)  # type: ignore[no-untyped-call]
     output = output[..., : value.shape[-1]].to(query.dtype).unflatten(0, lead)
     if not spec.need_weights:
         return AreaResult(output)
     weights, coverage = (x.unflatten(0, lead) for x in asked)
     if spec.value_mode == "mean":
-        coverage = over_last_axis(box_scatter, weights, spec.grid)
+        coverage = apply_to_last_axis(box_scatter, weights, spec.grid)
     return AreaResult(output, weights, coverage)
 
 
-def _wide(x: Tensor, lanes: int) -> Tensor:
+def _pad_to_vector_width(x: Tensor, lanes: int) -> Tensor:
     """Convert to float32 and pad the channels to a multiple of the vector width."""
     missing = -x.shape[-1] % lanes
     return F.pad(x.float(), (0, missing)) if missing else x.float()
 
 
-def _call(spec: AreaSpec, query: Tensor, lead: torch.Size) -> Call:
-    padding, bias = _masks(spec.mask, query.shape[-2], spec.grid.items, lead)
+def _make_call(spec: AreaSpec, query: Tensor, lead: torch.Size) -> Call:
+    padding, bias = _express_mask(spec.mask, query.shape[-2], spec.grid.items, lead)
     seen = torch.full((lead.numel(),), spec.grid.items, dtype=torch.int32)
     if padding is not None:
         place_M = torch.arange(1, spec.grid.items + 1, dtype=torch.int32)
@@ -151,7 +153,7 @@ def _call(spec: AreaSpec, query: Tensor, lead: torch.Size) -> Call:
     )
 
 
-def _masks(
+def _express_mask(
     mask: ItemMask, queries: int, items: int, lead: torch.Size
 ) -> tuple[Rows | None, Rows | None]:
     """Return the biases that express a mask: the sum that all queries share, and the rest."""
@@ -217,7 +219,7 @@ def _run(name: str, call: Call, parts: int, tensors: dict[str, Tensor | None]) -
     query, value = tensors["query"], tensors["value"]
     assert query is not None and value is not None
     problem.queries, problem.keys, problem.values = *query.shape[1:], value.shape[2]
-    if getattr(build.library(), name)(ctypes.byref(problem)):
+    if getattr(build.get_library(), name)(ctypes.byref(problem)):
         raise MemoryError("The attention kernel could not get its memory.")
 
 

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
-from areaviz.attention.kernels.flex import Tools, flex
-from areaviz.attention.pooled import area_biases, pooled
+from areaviz.attention.kernels.flex import Tools, compute_with_flex
+from areaviz.attention.pooled import compute_pooled, list_area_biases
 from areaviz.attention.spec import AreaResult, AreaSpec
 
 TYPES = (torch.float32, torch.bfloat16, torch.float16)
@@ -52,7 +52,7 @@ class Kind:
     @classmethod
     def of(cls, query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> Kind:
         """Return the kind of a call."""
-        biases = area_biases(spec)
+        biases = list_area_biases(spec)
         if spec.multipliers is not None:
             biases.append(spec.multipliers)
         learned = any(part.requires_grad for part in (query, key, value, *biases))
@@ -78,13 +78,13 @@ class Trial:
 
 
 @lru_cache(maxsize=KINDS)
-def trial(kind: Kind) -> Trial:
+def run_trial(kind: Kind) -> Trial:
     """Return the trial of a kind, which is cached for this process."""
     return Trial()
 
 
 @cache
-def compiled() -> Tools:
+def get_compiled_tools() -> Tools:
     """Return the functions that torch compiles on their first call, for any memory length."""
     return Tools(
         torch.compile(create_block_mask, dynamic=True),
@@ -101,7 +101,7 @@ def supports(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> bool:
     return min(key.shape[-1], value.shape[-1]) >= NARROWEST
 
 
-def worth(query: Tensor, spec: AreaSpec) -> bool:
+def is_worthwhile(query: Tensor, spec: AreaSpec) -> bool:
     """Return whether FlexAttention is the fastest implementation.
 
     It is in training with masks or biases and enough logits. Without masks and biases, torch's own
@@ -115,30 +115,35 @@ def worth(query: Tensor, spec: AreaSpec) -> bool:
     return query.shape[:-1].numel() * spec.grid.count >= WORTH
 
 
-def fused(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult | None:
+def compute_fused(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult | None:
     """Compute area attention with FlexAttention, or return None if its trial failed.
 
     [B, H, Q, E], [B, H, M, E], [B, H, M, V] -> [B, H, Q, V].
     """
-    one = trial(Kind.of(query, key, value, spec))
+    one = run_trial(Kind.of(query, key, value, spec))
     if not one.done:
-        one.done, one.refusal = True, tried(query, key, value, spec, compiled())
+        one.done, one.refusal = (
+            True,
+            compare_with_pooled(query, key, value, spec, get_compiled_tools()),
+        )
         if one.refusal is not None:
             warnings.warn(
                 f"FlexAttention is not used for {tuple(query.shape)} queries: {one.refusal}",
                 RuntimeWarning,
                 stacklevel=2,
             )
-    return None if one.refusal is not None else _run(query, key, value, spec, compiled())
+    return None if one.refusal is not None else _run(query, key, value, spec, get_compiled_tools())
 
 
 def _run(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec, tools: Tools) -> AreaResult:
     # By default, torch compiles eight variants of one function and refuses the ninth.
     with torch._dynamo.config.patch(recompile_limit=KINDS):
-        return flex(query, key, value, spec, tools)
+        return compute_with_flex(query, key, value, spec, tools)
 
 
-def tried(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec, tools: Tools) -> str | None:
+def compare_with_pooled(
+    query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec, tools: Tools
+) -> str | None:
     """Compare FlexAttention with the pooled implementation on two examples and their gradients.
 
     Returns:
@@ -148,14 +153,14 @@ def tried(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec, tools: Tool
     inputs = [query, key, value]
     for x in inputs:
         x.requires_grad_(torch.is_grad_enabled())
-    few = _first_two(spec)
+    few = _keep_first_two(spec)
     try:
-        found = _outcome(_run(query, key, value, few, tools), inputs)
+        found = _collect_outcome(_run(query, key, value, few, tools), inputs)
     except torch.OutOfMemoryError:
         raise
     except Exception as error:  # a compiler may raise any exception
         return f"compiling it failed ({type(error).__name__}: {str(error).partition(chr(10))[0]})."
-    expected = _outcome(pooled(query, key, value, few), inputs)
+    expected = _collect_outcome(compute_pooled(query, key, value, few), inputs)
     for own, other in zip(found, expected, strict=True):
         # Written with `not`, so that NaN counts as a difference.
         if not (own - other).abs().max() <= DIFFERENCE * other.abs().max():
@@ -163,7 +168,7 @@ def tried(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec, tools: Tool
     return None
 
 
-def _outcome(result: AreaResult, inputs: list[Tensor]) -> list[Tensor]:
+def _collect_outcome(result: AreaResult, inputs: list[Tensor]) -> list[Tensor]:
     """Return the output and, if it requires gradients, the gradients of its sum of squares."""
     parts = [result.output]
     if result.output.requires_grad:
@@ -171,7 +176,7 @@ def _outcome(result: AreaResult, inputs: list[Tensor]) -> list[Tensor]:
     return parts
 
 
-def _first_two(spec: AreaSpec) -> AreaSpec:
+def _keep_first_two(spec: AreaSpec) -> AreaSpec:
     """Return the spec for the first two examples."""
 
     def cut(x: Tensor | None, axes: int) -> Tensor | None:

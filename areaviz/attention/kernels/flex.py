@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from areaviz.attention.masks import area_mask, last_items
-from areaviz.attention.pooled import area_biases, of_areas
+from areaviz.attention.masks import find_last_items, make_area_mask
+from areaviz.attention.pooled import list_area_biases, pool_keys_and_values
 from areaviz.attention.spec import AreaResult, AreaSpec
 
 At = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
@@ -37,33 +37,35 @@ class Tools(NamedTuple):
     attention: Callable[..., Tensor]
 
 
-def flex(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec, tools: Tools) -> AreaResult:
+def compute_with_flex(
+    query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec, tools: Tools
+) -> AreaResult:
     """Compute area attention in any mode: [B, H, Q, E], [B, H, M, E], [B, H, M, V] -> [B, H, Q, V].
 
     FlexAttention does not support returning weights, top-k or dropout.
     """
-    query, area_key, area_value = of_areas(query, key, value, spec)
+    query, area_key, area_value = pool_keys_and_values(query, key, value, spec)
     output = tools.attention(
         query,
         area_key,
         area_value,
-        score_mod=_logit(spec),
-        block_mask=_blocks(query, spec, tools),
+        score_mod=_make_logit_change(spec),
+        block_mask=_make_block_mask(query, spec, tools),
         scale=spec.scale,
     )
     return AreaResult(output)
 
 
-def _blocks(query: Tensor, spec: AreaSpec, tools: Tools) -> Any:
+def _make_block_mask(query: Tensor, spec: AreaSpec, tools: Tools) -> Any:
     """Return which blocks of logits are computed and the mask inside them; None for no mask."""
     device, queries = query.device, query.shape[2]
     rules, batch, heads = [], None, None
     if spec.mask.causal:
         newest_Q = torch.arange(queries, device=device) + (spec.grid.items - queries)
-        rules.append(_causal(last_items(spec.grid, device), newest_Q))
+        rules.append(_make_causal_rule(find_last_items(spec.grid, device), newest_Q))
     for blocked in spec.mask.blocked:
-        open_BHQR = area_mask(~blocked, spec.grid)
-        rules.append(_at(open_BHQR))
+        open_BHQR = make_area_mask(~blocked, spec.grid)
+        rules.append(_make_reader(open_BHQR))
         batch = query.shape[0] if open_BHQR.shape[0] > 1 else batch
         heads = query.shape[1] if open_BHQR.shape[1] > 1 else heads
     if not rules:
@@ -78,15 +80,15 @@ def _blocks(query: Tensor, spec: AreaSpec, tools: Tools) -> Any:
     return tools.block_mask(may_see, batch, heads, queries, spec.grid.count, device=device)
 
 
-def _logit(spec: AreaSpec) -> Added | None:
+def _make_logit_change(spec: AreaSpec) -> Added | None:
     """Return the function that changes a product of query and key; None if there is no bias."""
-    biases = area_biases(spec)
+    biases = list_area_biases(spec)
     if spec.multipliers is not None:
         # The logarithm of 0 is -inf, which bans the area.
         biases.append(spec.multipliers.log())
     if not biases:
         return None
-    terms = [_at(bias) for bias in biases]
+    terms = [_make_reader(bias) for bias in biases]
 
     def added(score: Tensor, b: Tensor, h: Tensor, q: Tensor, r: Tensor) -> Tensor:
         for term in terms:
@@ -96,7 +98,7 @@ def _logit(spec: AreaSpec) -> Added | None:
     return added
 
 
-def _causal(last_R: Tensor, newest_Q: Tensor) -> At:
+def _make_causal_rule(last_R: Tensor, newest_Q: Tensor) -> At:
     """Return a rule for areas that end at or before the newest item that the query may see."""
 
     def has_ended(b: Tensor, h: Tensor, q: Tensor, r: Tensor) -> Tensor:
@@ -105,7 +107,7 @@ def _causal(last_R: Tensor, newest_Q: Tensor) -> At:
     return has_ended
 
 
-def _at(x: Tensor) -> At:
+def _make_reader(x: Tensor) -> At:
     """Return a function that reads a tensor which broadcasts to [B, H, Q, R].
 
     Broadcast axes are not copied.

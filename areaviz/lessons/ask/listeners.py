@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from areaviz.cards.card import Card
-from areaviz.data.sound_samples import SAMPLES, sound_sample
+from areaviz.data.sound_samples import SAMPLES, get_sound_sample
 from areaviz.drawing.pictures import matrix_uri
 from areaviz.lessons.ask.asked import Asked, Texts
-from areaviz.metrics.speech import boundary_hits
+from areaviz.metrics.speech import find_boundary_hits
 from areaviz.trace.errors import BackendError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
@@ -25,7 +25,7 @@ LISTENERS = ("speech-content", "speech-hybrid")
 
 def requests() -> list[Request]:
     """Return the requests whose traces the question is about."""
-    return [Request(model, "", sound=sound_sample(SOUND)) for model in LISTENERS]
+    return [Request(model, "", sound=get_sound_sample(SOUND)) for model in LISTENERS]
 
 
 def ask(texts: Texts) -> Asked:
@@ -66,7 +66,7 @@ def said(trace: Trace) -> list[bool]:
         for start, end in zip(sample.starts, sample.ends, strict=True)
     ]
     anchors = trace.fields[trace.maps[SITE].memory].anchors
-    return boundary_hits(weights_TM, bounds, int(anchors[0][1] - anchors[0][0]))
+    return find_boundary_hits(weights_TM, bounds, int(anchors[0][1] - anchors[0][0]))
 
 
 def _weights(trace: Trace) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from areaviz.cards.tasks import TASKS
-from areaviz.data.picture_samples import sample, scene_sample
+from areaviz.data.picture_samples import find_scene_sample, get_sample
 from areaviz.data.scenes import Scene
 from areaviz.drawing.pictures import to_data_uri
 from areaviz.lessons.ask.asked import Asked, Texts, percent
@@ -40,7 +40,7 @@ class Look:
 
 def request() -> Request:
     """Return the request whose trace the question is about."""
-    return Request(TASKS["caption"].opens, "", picture=sample(PICTURE))
+    return Request(TASKS["caption"].opens, "", picture=get_sample(PICTURE))
 
 
 def ask(texts: Texts) -> Asked:
@@ -50,7 +50,7 @@ def ask(texts: Texts) -> Asked:
     look = clearest_look(trace)
     area, grid = look.area, found.grid
     numbers = {
-        "picture": to_data_uri(sample(PICTURE).pixels),
+        "picture": to_data_uri(get_sample(PICTURE).pixels),
         "rows": grid.height,
         "columns": grid.width,
         "most": [grid.max_height, grid.max_width],
@@ -81,7 +81,7 @@ def clearest_look(trace: Trace) -> Look:
     Raises:
         ValueError: No head takes a rectangle on the thing that it writes of.
     """
-    scene = scene_sample(PICTURE)
+    scene = find_scene_sample(PICTURE)
     found = trace.maps[SITE]
     looks = list(_looks(found, trace.fields[found.query], scene)) if scene else []
     if not looks:

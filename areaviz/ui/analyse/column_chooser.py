@@ -10,7 +10,7 @@ import streamlit as st
 
 from areaviz.intake.columns import OF_SYSTEMS, OUTPUT, ROLES, SCORE, Column
 from areaviz.intake.opened import Chosen, Opened
-from areaviz.intake.roles import systems_of
+from areaviz.intake.roles import list_systems
 from areaviz.trace.errors import InputError
 from areaviz.ui.shell.markdown import counted, escaped, shortened, visible
 
@@ -67,7 +67,7 @@ def column_chooser(opened: Opened | InputError, chosen: Chosen, is_refused: bool
             what = "is a guess" if unsure == 1 else "are guesses"
             st.caption(f"{counted(unsure, 'role')} {what}. Please check what is marked.")
         for column in opened.columns:
-            _row(column, systems_of(opened.columns))
+            _row(column, list_systems(opened.columns))
         if chosen:
             st.button("Undo all choices", on_click=_take_all_back, type="tertiary")
 

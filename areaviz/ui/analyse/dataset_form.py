@@ -18,8 +18,8 @@ from areaviz.analysis.reader_files import ReaderFiles, set_id
 from areaviz.analysis.rows import find_analyses_folder
 from areaviz.analysis.table import score_columns, score_measure
 from areaviz.data.example_samples import SAMPLE_SETS
-from areaviz.data.examples import Dataset, Files, content_digest
-from areaviz.intake.brought import Brought, bring
+from areaviz.data.examples import Dataset, Files, hash_content
+from areaviz.intake.brought import Brought, build_dataset
 from areaviz.intake.files import FORMATS
 from areaviz.intake.opened import Chosen, Opened, open_files
 from areaviz.intake.systems import Outputs
@@ -129,7 +129,7 @@ def _earlier_set(page: AnalysePage) -> ChosenSet:
         files, roles = held.files or {}, held.chosen
     names = ", ".join(files)
     place.caption(f"Your files: {escaped(names)}", width="content")
-    identity = tuple(f"{name} {content_digest(name, content)}" for name, content in files.items())
+    identity = tuple(f"{name} {hash_content(name, content)}" for name, content in files.items())
     held = _chosen_set(identity, files, roles)
     page.set(own=held.address)
     st.session_state[HELD] = held
@@ -186,7 +186,7 @@ def _from_folder(page: AnalysePage) -> ChosenSet | None:
     if not name:
         return None
     files = _files_of_folder(folders[name])
-    identity = tuple(f"{name} {content_digest(name, path)}" for name, path in files.items())
+    identity = tuple(f"{name} {hash_content(name, path)}" for name, path in files.items())
     return _in_folder(name, _chosen_set(identity, files, {}))
 
 
@@ -245,7 +245,7 @@ def read_kept(files: Files, chosen: Chosen) -> ChosenSet:
     Raises:
         InputError: the files cannot be used as one dataset.
     """
-    return _set_of(bring(files, open_files(files, chosen)), files, chosen)
+    return _set_of(build_dataset(files, open_files(files, chosen)), files, chosen)
 
 
 def _set_of(brought: Brought, files: Files, chosen: Chosen) -> ChosenSet:
@@ -274,7 +274,7 @@ def _read_once(
         kept = without_traceback(refusal)
         return kept, kept
     try:
-        return opened, bring(_files, opened)
+        return opened, build_dataset(_files, opened)
     except InputError as refusal:
         return opened, without_traceback(refusal)
 

@@ -14,7 +14,7 @@ from areaviz.analysis.reader_files import ReaderFiles
 from areaviz.analysis.rows import find_analyses_folder
 from areaviz.analysis.shared_links import WITHDRAWN, Mode, SharedAnalysis, SharedLink
 from areaviz.backend.base import Backend
-from areaviz.cards.former_models import replaced_sentences, successor_of
+from areaviz.cards.former_models import describe_replacements, find_successor
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.trace.errors import InputError
 from areaviz.trace.link import from_params
@@ -57,7 +57,7 @@ def shared_analysis(page: AnalysePage, backend: Backend, cards: Cards) -> None:
         _about(page, link.analysis, len(chosen.dataset.examples), analyses)
         named = [from_params(params)[0].model for params in link.analysis.models]
         # The names are hidden from blind raters.
-        for sentence in [] if link.analysis.is_blind else replaced_sentences(named, cards):
+        for sentence in [] if link.analysis.is_blind else describe_replacements(named, cards):
             st.info(sentence)
         _show(page, backend, chosen, analyses)
 
@@ -110,7 +110,7 @@ def _systems(analysis: SharedAnalysis, chosen: ChosenSet, cards: Cards) -> tuple
         found.append(outputs_analysis(name, chosen.outputs[name], chosen.scores.get(name, {})))
     for params in analysis.models:
         request, _ = from_params(params)
-        request = replace(request, model=successor_of(request.model, cards))
+        request = replace(request, model=find_successor(request.model, cards))
         if request.model not in cards:
             raise InputError(f'The model "{request.model}" is not here any more.')
         found.append(model_analysis(chosen.dataset, request, cards[request.model]))

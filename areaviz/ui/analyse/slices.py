@@ -10,7 +10,7 @@ import streamlit as st
 
 from areaviz.analysis.table import CIDER
 from areaviz.data.examples import Dataset
-from areaviz.data.metadata import categories_of
+from areaviz.data.metadata import list_categories
 from areaviz.notes.slices import Slice
 from areaviz.notes.store_schema import LONGEST_SLICE
 from areaviz.ui.analyse.filter import run_mark
@@ -62,7 +62,7 @@ def value_slices(dataset: Dataset) -> Slices:
     """
     found: dict[str, tuple[int, ...]] = {}
     for column, values in dataset.metadata.items():
-        groups = categories_of(values)
+        groups = list_categories(values)
         if 1 < len(groups) < len(values):
             for group in groups:
                 places = tuple(place for place, value in enumerate(values) if value == group)

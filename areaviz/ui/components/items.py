@@ -12,7 +12,7 @@ from areaviz.interactive.looks import Reading, look_addresses, readings_payload
 from areaviz.interactive.message import packed
 from areaviz.interactive.strip import frame_addresses, strip_payload
 from areaviz.interactive.tree import first_step, tree_payload
-from areaviz.publish.hearing import hearing_payload, sound_address
+from areaviz.publish.hearing import encode_sound_as_data_url, make_hearing_payload
 from areaviz.trace.clip import Clip
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -64,7 +64,7 @@ def growing(trace: Trace, focus: Focus, *, key: str) -> Selection:
 
 def hearing(trace: Trace, focus: Focus, *, key: str) -> Selection:
     """Draw the player of a sound, and return the chosen item as the locked selection."""
-    made = hearing_payload(trace, focus, _audio)
+    made = make_hearing_payload(trace, focus, _audio)
     items, _ = choose_items("hearing", made, queries(focus)[:1], key)
     return Selection.of(replace(focus, side="query", items=items))
 
@@ -95,7 +95,7 @@ def looks(
 
 @st.cache_data(max_entries=16, show_spinner=False)
 def _audio(sound: Sound) -> str:
-    return sound_address(sound)
+    return encode_sound_as_data_url(sound)
 
 
 @st.cache_data(max_entries=16, show_spinner=False)

@@ -16,7 +16,7 @@ from typing import Any
 import streamlit as st
 
 from areaviz.cards.card import read_card
-from areaviz.data.places import checkpoints_folder
+from areaviz.data.places import find_checkpoints_folder
 from areaviz.interactive.grid import grid_payload
 from areaviz.interactive.message import packed
 from areaviz.interactive.ribbon import ribbon_payload
@@ -167,7 +167,7 @@ def key_mode(model: str) -> str:
 
     It reads the card alone, because Home shows a stored trace without opening any model.
     """
-    path = checkpoints_folder() / Path(model).name / "card.json"
+    path = find_checkpoints_folder() / Path(model).name / "card.json"
     return read_card(path).key_mode if model and path.is_file() else ""
 
 

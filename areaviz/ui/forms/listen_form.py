@@ -8,7 +8,7 @@ from typing import Self
 import streamlit as st
 
 from areaviz.data.sound_files import FORMATS_TEXT, MAX_MEGABYTES, decode_sound
-from areaviz.data.sound_samples import SAMPLES, sound_sample
+from areaviz.data.sound_samples import SAMPLES, get_sound_sample
 from areaviz.trace.interventions import Share
 from areaviz.trace.request import Request
 from areaviz.trace.sound import SECONDS
@@ -40,7 +40,7 @@ class ListenState(MediumState, ModelState, WhatIfState):
     OFFER = Offer(
         noun="sound",
         samples=SAMPLES,
-        sample=sound_sample,
+        sample=get_sound_sample,
         sample_label="Recording",
         decode=decode_sound,
         file_label="Sound file",

@@ -13,15 +13,15 @@ from typing import Self
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from areaviz.data.picture_samples import SAMPLES, names, sample, thumbnail
+from areaviz.data.picture_samples import SAMPLES, encode_thumbnail, get_sample, list_sample_names
 from areaviz.data.pictures import (
     FORMATS_TEXT,
     MAX_BASELINE_MEGAPIXELS,
     MAX_MEGABYTES,
     MAX_MEGAPIXELS,
     Decoded,
-    decode,
-    small_file,
+    decode_picture,
+    encode_small,
 )
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
@@ -74,7 +74,7 @@ class PictureState(State):
                 " one."
             )
             return replace(state, problem=sentence)
-        return replace(state.showing(Decoded(sample(name), ())), source=SAMPLE)
+        return replace(state.showing(Decoded(get_sample(name), ())), source=SAMPLE)
 
     def showing(self, chosen: Decoded) -> Self:
         """Return this state with another picture, without a locked selection."""
@@ -103,7 +103,7 @@ def picture_input(
         place: where to draw the choice of the source; None draws it above the pictures.
         samples: where to draw the samples; None draws them below.
     """
-    chosen = _chosen(page, names(*kinds), first)
+    chosen = _chosen(page, list_sample_names(*kinds), first)
     with place or st.container():
         source = _source(page, chosen)
     if source == SAMPLE:
@@ -128,7 +128,7 @@ def _chosen(page: PicturePage, offered: Sequence[str], first: str) -> Decoded | 
     chosen = page.state.chosen
     if chosen and (chosen.picture.name in offered or chosen.picture.name not in SAMPLES):
         return chosen
-    chosen = Decoded(sample(first), ()) if first else None
+    chosen = Decoded(get_sample(first), ()) if first else None
     page.set(chosen=chosen)
     return chosen
 
@@ -156,7 +156,10 @@ def _source(page: PicturePage, chosen: Decoded | None) -> str:
 
 
 def _sample_row(page: PicturePage, kinds: Sequence[str], chosen: str) -> None:
-    row = [Thumbnail(name, SAMPLES[name].title, thumbnail(name)) for name in names(*kinds)]
+    row = [
+        Thumbnail(name, SAMPLES[name].title, encode_thumbnail(name))
+        for name in list_sample_names(*kinds)
+    ]
     key = page.key("samples")
     thumbnails("Sample pictures", row, chosen, key=key, on_pick=lambda: _take_sample(page))
 
@@ -164,7 +167,7 @@ def _sample_row(page: PicturePage, kinds: Sequence[str], chosen: str) -> None:
 def _take_sample(page: PicturePage) -> None:
     name = picked(page.key("samples"))
     if name in SAMPLES:
-        page.hold(page.state.showing(Decoded(sample(name), ())))
+        page.hold(page.state.showing(Decoded(get_sample(name), ())))
 
 
 def _uploader(page: PicturePage) -> None:
@@ -187,7 +190,7 @@ def _uploader(page: PicturePage) -> None:
 
 def _taken(page: PicturePage, key: str) -> tuple[object, ...]:
     """Return the arguments with which `take_file` selects the picture in an upload widget."""
-    return page, key, "chosen", decode, _UPLOADED
+    return page, key, "chosen", decode_picture, _UPLOADED
 
 
 def _preview(chosen: Decoded, is_older: bool) -> None:
@@ -206,4 +209,4 @@ def _preview(chosen: Decoded, is_older: bool) -> None:
 def small_picture(picture: Picture, side: int, alt: str) -> None:
     """Draw the picture resized so that its longest side has `side` pixels."""
     width = max(1, round(side * picture.width / max(picture.width, picture.height)))
-    st.image(small_file(picture, side), width=width, alt=alt)
+    st.image(encode_small(picture, side), width=width, alt=alt)

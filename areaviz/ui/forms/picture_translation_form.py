@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 import streamlit as st
 
-from areaviz.data.picture_samples import SAMPLES, names, sample, sentence
+from areaviz.data.picture_samples import SAMPLES, get_sample, get_sample_sentence, list_sample_names
 from areaviz.data.scene_grammar import COLOURS, MASK
 from areaviz.trace.picture import Picture
 from areaviz.trace.request import Focus, Request
@@ -174,11 +174,11 @@ def _offer_sentence(page: PictureTranslationPage, name: str) -> None:
     state = page.state
     if name == state.offered:
         return
-    is_own = state.text not in ("", sentence(state.offered))
+    is_own = state.text not in ("", get_sample_sentence(state.offered))
     page.set(offered=name)
-    if not is_own and sentence(name):
-        page.set(text=sentence(name))
-        page.unlock(hidden=_first_colour(sentence(name)))
+    if not is_own and get_sample_sentence(name):
+        page.set(text=get_sample_sentence(name))
+        page.unlock(hidden=_first_colour(get_sample_sentence(name)))
 
 
 def _first_colour(text: str) -> list[int]:
@@ -212,7 +212,7 @@ def _with_hidden_words(page: PictureTranslationPage) -> str:
 def _sight_picker(page: PictureTranslationPage, picture: Picture | None) -> Picture:
     """Let the user choose the pictures to compare; return the other picture."""
     kind = "photo" if picture and kind_of(picture.name) == "photos" else "scene"
-    offered = [name for name in names(kind) if picture is None or name != picture.name]
+    offered = [name for name in list_sample_names(kind) if picture is None or name != picture.name]
     if page.state.other not in offered:
         page.set(other=next((name for name in CONTRARY if name in offered), offered[0]))
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
@@ -230,7 +230,7 @@ def _sight_picker(page: PictureTranslationPage, picture: Picture | None) -> Pict
     if len(runs) > 1:
         page.set(looked=page.state.looked_into(runs))
         page.pills("Show the attention", "looked", {run: SIGHTS[run] for run in runs})
-    return sample(page.state.other)
+    return get_sample(page.state.other)
 
 
 def _grey(picture: Picture) -> Picture:

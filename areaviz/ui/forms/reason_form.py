@@ -11,7 +11,7 @@ import streamlit as st
 
 from areaviz.cards.card import Card
 from areaviz.data.points import KINDS
-from areaviz.data.treebank import apart
+from areaviz.data.treebank import separate_punctuation
 from areaviz.trace.errors import InputError
 from areaviz.trace.facts import split_story
 from areaviz.trace.points import EXTENT, points_text
@@ -157,7 +157,7 @@ def _sentence(page: ReasonPage) -> str:
         label = f"{len(SENTENCES)} sentences"
         sample_menu(page, label, SENTENCES, lambda sentence: page.unlock(sentence=sentence))
         st.button("Draw the tree", key=page.key("parse"), type="primary")
-    return apart(page.state.sentence)
+    return separate_punctuation(page.state.sentence)
 
 
 def _points(page: ReasonPage) -> str:

@@ -9,7 +9,7 @@ from typing import Self
 import streamlit as st
 
 from areaviz.cards.card import Card
-from areaviz.data.picture_samples import names
+from areaviz.data.picture_samples import list_sample_names
 from areaviz.trace.picture import Picture
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.forms.input_row import input_row
@@ -154,7 +154,7 @@ class WaysState(PictureState):
     def from_link(self, link: Link) -> Self:
         """Return this state as a link describes it; invalid values are ignored."""
         params, name = link.params, link.params.get("picture", "")
-        kinds = (one.kind for one in ALL.values() if name in names(one.samples))
+        kinds = (one.kind for one in ALL.values() if name in list_sample_names(one.samples))
         state = super().from_link(link)
         if not params.keys().isdisjoint(CLOSER) and VIEW not in state.tabs:
             state = replace(state, tabs=[*state.tabs, VIEW])

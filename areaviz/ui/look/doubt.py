@@ -7,7 +7,7 @@ import numpy as np
 from areaviz.cards.card import Card
 from areaviz.cards.tasks import TASKS
 from areaviz.data.clip_samples import SAMPLES as CLIPS
-from areaviz.data.language import reads_as_german
+from areaviz.data.language import is_probably_german
 from areaviz.data.sound_samples import SAMPLES as RECORDINGS
 from areaviz.trace.query import is_one_text
 from areaviz.trace.record import Trace
@@ -30,7 +30,7 @@ def doubts(card: Card | None, trace: Trace) -> list[str]:
         if is_strange(trace.request):
             reasons.append(card.limits)
     reads_english = card is None or card.recipe.get("source", "en") == "en"
-    if reads_english and reads_as_german(trace.request.text):
+    if reads_english and is_probably_german(trace.request.text):
         reasons.append("This reads like German, but the model reads English.")
     if len(trace.output.probabilities) and (unsure := _unsure(card, trace)):
         knows = f" {first_sentence(card.limits)}" if card and card.limits not in reasons else ""

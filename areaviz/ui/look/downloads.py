@@ -14,7 +14,7 @@ from areaviz.drawing.export import LETTERS, WIDTHS, Paper, csv_bytes, figure_byt
 from areaviz.drawing.markup import element
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page import check_page, page
-from areaviz.publish.python_lines import file_stem, python_lines
+from areaviz.publish.python_lines import make_file_stem, write_python_lines
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
@@ -78,7 +78,7 @@ class File:
 
 def files(view: Download, trace: Trace, focus: Focus, paper: Paper = PAPER) -> Mapping[str, File]:
     """Return the files of a view by extension; creating one does not access the disk."""
-    name, movie = file_stem(view.name, trace, focus), view.movie
+    name, movie = make_file_stem(view.name, trace, focus), view.movie
 
     def picture(kind: str) -> File:
         return File(f"{name}.{kind}", lambda: figure_bytes(view.print(trace, focus), kind, paper))
@@ -128,7 +128,7 @@ def _menu(shown: Shown, key: str) -> None:
         if kinds == PAGE:
             _live(trace, shown.focus, key)
     st.caption("Python code that redraws this figure from the trace")
-    code = python_lines(shown.view.name, trace, shown.focus, paper, trace_name(trace))
+    code = write_python_lines(shown.view.name, trace, shown.focus, paper, trace_name(trace))
     st.code(code, "python")
 
 

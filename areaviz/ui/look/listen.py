@@ -8,7 +8,7 @@ from functools import partial
 
 from areaviz.data.sound_samples import SAMPLES
 from areaviz.drawing.labels import pluralise
-from areaviz.metrics.speech import edits
+from areaviz.metrics.speech import count_edits
 from areaviz.trace.interventions import Share
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
@@ -46,7 +46,7 @@ def conclusion(trace: Trace) -> str:
     sample = SAMPLES.get(sound.name) if sound else None
     if sample is None:
         return f"Heard: **{escaped(heard)}**"
-    wrong = edits(digits, sample.text)
+    wrong = count_edits(digits, sample.text)
     if not wrong:
         return f"Heard: **{escaped(heard)}**, every digit right."
     said = " ".join(sample.text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from areaviz.cards.card import read_card
-from areaviz.data.places import checkpoints_folder
+from areaviz.data.places import find_checkpoints_folder
 from areaviz.publish.live import live_page
 from areaviz.publish.live_model import LiveModel, check_live
 from areaviz.trace.errors import BackendError, InputError
@@ -49,7 +49,7 @@ def live_html(trace: Trace, focus: Focus) -> bytes:
 def _folder(trace: Trace) -> Path | None:
     """Return the folder of a trace's model; a name in a file can be anything."""
     name = trace.request.model
-    folder = checkpoints_folder() / name
+    folder = find_checkpoints_folder() / name
     if not name or Path(name).name != name or not (folder / "card.json").is_file():
         return None
     return folder

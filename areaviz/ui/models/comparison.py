@@ -9,7 +9,7 @@ import streamlit as st
 from areaviz.cards.card import Card
 from areaviz.data.places import CHECKPOINTS
 from areaviz.evaluation.form_tables import FORM_TABLES
-from areaviz.evaluation.forms import beside, missing, read_forms
+from areaviz.evaluation.forms import describe_baselines, list_missing_runs, read_forms
 from areaviz.ui.look.chart import data_table, titled
 from areaviz.ui.models.card_tables import columns_of
 from areaviz.ui.shell.table import read_table
@@ -57,4 +57,4 @@ def key_variants() -> None:
         for table, rows in tables:
             st.caption(table.about)
             read_table(columns_of(table.columns, [row.cells(table) for row in rows]))
-            st.caption(f"{missing(table, rows)} {beside(table, CHECKPOINTS)}")
+            st.caption(f"{list_missing_runs(table, rows)} {describe_baselines(table, CHECKPOINTS)}")

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from areaviz.cards.card import Card
-from areaviz.metrics.head_choice import Figures, head_names
+from areaviz.metrics.head_choice import Figures, name_head
 from areaviz.ui.models.card_tables import Columns, draw_table
 from areaviz.ui.shell.markdown import escaped
 
@@ -61,7 +61,7 @@ def heads_table(figures: Figures, site: str) -> Cells:
         places += [(layer, head) for head in range(len(row))]
     names = []
     for place in places:
-        names.append("; ".join(map(str, head_names(figures, site, *place))))
+        names.append("; ".join(map(str, name_head(figures, site, *place))))
     cells: Cells = {
         "Layer": [layer + 1 for layer, _ in places],
         "Head": [head + 1 for _, head in places],

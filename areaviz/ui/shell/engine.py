@@ -26,7 +26,7 @@ from areaviz.backend.remote import RemoteBackend
 from areaviz.backend.replay import ReplayBackend
 from areaviz.backend.stored import RecordingBackend, StoredBackend
 from areaviz.cards.card import Card
-from areaviz.data.places import OPENINGS, checkpoints_folder, others_folders
+from areaviz.data.places import OPENINGS, find_checkpoints_folder, list_external_model_folders
 from areaviz.trace.errors import BackendError
 
 REMEMBERED = 32
@@ -36,7 +36,9 @@ TOKEN_FILE = "AREAVIZ_TOKEN_FILE"
 def engine() -> CachedBackend:
     """Return the backend of this process."""
     setting = os.environ.get("AREAVIZ_BACKEND", "local")
-    return _opened(setting, str(checkpoints_folder()), os.environ.get("AREAVIZ_DEVICE", "auto"))
+    return _opened(
+        setting, str(find_checkpoints_folder()), os.environ.get("AREAVIZ_DEVICE", "auto")
+    )
 
 
 def known_card(model: str) -> Card | None:
@@ -55,7 +57,7 @@ def missing_models(wanted: Iterable[str]) -> list[str]:
     """
     if os.environ.get("AREAVIZ_BACKEND", "local") != "local":
         return []
-    folder = checkpoints_folder()
+    folder = find_checkpoints_folder()
     return [model for model in wanted if not (folder / model / "card.json").is_file()]
 
 
@@ -85,7 +87,7 @@ def open_backend(setting: str, checkpoints: Path, device: str) -> Backend:
         # Import here, so that stored traces can be shown without torch.
         from areaviz.backend.local import LocalBackend
 
-        models = LocalBackend(checkpoints, device, others_folders())
+        models = LocalBackend(checkpoints, device, list_external_model_folders())
         if kind == "record":
             return RecordingBackend(models, Path(folder))
         return StoredBackend(models, OPENINGS)

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from areaviz.cards.former_models import replaced_sentence
+from areaviz.cards.former_models import describe_replacement
 from areaviz.data.clip_samples import SAMPLES as CLIPS
 from areaviz.data.picture_samples import SAMPLES
 from areaviz.data.sound_samples import SAMPLES as RECORDINGS
@@ -225,7 +225,7 @@ class Page(Generic[S_co]):
             state = replace(state, address=params, whole_address=None)
         self.hold(replace(state, problem=problem, has_just_run=False))
         if state.replaced:
-            st.info(replaced_sentence(*state.replaced))
+            st.info(describe_replacement(*state.replaced))
         if problem:
             raise InputError(problem)
 

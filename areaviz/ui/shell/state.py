@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from areaviz.cards.card import Card
-from areaviz.cards.former_models import successor_of
+from areaviz.cards.former_models import find_successor
 from areaviz.cards.opening import Opening
 from areaviz.cards.tasks import TASKS
 from areaviz.trace.areas import Area
@@ -171,7 +171,7 @@ def _with_successors(
     found = dict(params)
     for name in (COMPARE, "model"):
         model = params.get(name, "")
-        found_model = successor_of(model, cards)
+        found_model = find_successor(model, cards)
         if found_model != model:
             found[name], replaced = found_model, (model, found_model)
     return found, replaced

@@ -8,7 +8,14 @@ import streamlit as st
 
 from areaviz.backend.base import Backend
 from areaviz.drawing.numbers import number_text
-from areaviz.evaluation.contrast import LONGEST, Contrast, Odds, odds, output_words, text_of
+from areaviz.evaluation.contrast import (
+    LONGEST,
+    Contrast,
+    Odds,
+    compute_odds,
+    find_output_words,
+    join_items,
+)
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.shell.errors import show_errors
@@ -42,18 +49,18 @@ def contrast(page: WhatIfPage, backend: Backend, run: Experiment, focus: Focus) 
 def _can_be_given(trace: Trace) -> bool:
     """Return whether the output is a text that was produced item by item."""
     output = trace.fields[trace.output.field]
-    return "history" in trace.fields and output.is_text and bool(output_words(output))
+    return "history" in trace.fields and output.is_text and bool(find_output_words(output))
 
 
 def _asked(page: WhatIfPage, trace: Trace, focus: Focus) -> Contrast | None:
     """Let the user choose a word of the output, by default the locked one, and an alternative."""
     output = trace.fields[trace.output.field]
-    words = {first: (first, last) for first, last in output_words(output)}
+    words = {first: (first, last) for first, last in find_output_words(output)}
     if page.state.word not in words:
         page.set(word=_locked(trace, focus, words), foil=None)
     names, later = {}, _later(trace, focus)
     for first, run in words.items():
-        names[first] = f"{text_of(output, *run)} (item {first + later + 1})"
+        names[first] = f"{join_items(output, *run)} (item {first + later + 1})"
     with st.container(horizontal=True, gap="medium"):
         then = partial(page.set, foil=None)
         page.widget(
@@ -120,14 +127,14 @@ def _odds(backend: Backend, trace: Trace, asked: Contrast, changed: Trace | None
     key = (*requests, asked)
     if key not in held:
         with waiting("Reading the other word") as report:
-            found = odds(trace, asked, partial(backend.trace, progress=report), changed)
+            found = compute_odds(trace, asked, partial(backend.trace, progress=report), changed)
         others = {one: value for one, value in held.items() if one[2] == asked}
         held = st.session_state[_ODDS] = {**others, key: found}
     return held[key]
 
 
 def _table(trace: Trace, asked: Contrast, found: list[tuple[str, Odds]]) -> None:
-    word = text_of(trace.fields[trace.output.field], asked.first, asked.last)
+    word = join_items(trace.fields[trace.output.field], asked.first, asked.last)
     columns = {
         "": [name for name, _ in found],
         f"p({escaped(word)})": [_share(one.word) for _, one in found],

@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from areaviz.drawing.labels import escape_controls
-from areaviz.metrics.words import word_runs
+from areaviz.metrics.words import find_word_runs
 from areaviz.trace.interventions import Change, Hide
 from areaviz.trace.kinds import kind_of_field
 from areaviz.trace.query import is_one_text
@@ -25,7 +25,7 @@ STEP = 0.05
 def hide_words(page: WhatIfPage, run: Experiment, _: Focus) -> Change | None:
     """Let the user choose words of the sentence to hide, each with all its items."""
     source = run.before.fields[text_of(run)]
-    runs = word_runs(source)
+    runs = find_word_runs(source)
     if len(runs) > MOST_WORDS:
         st.caption(f"Words can be hidden in sentences of up to {MOST_WORDS} words.")
         return None

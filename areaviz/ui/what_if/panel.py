@@ -8,7 +8,7 @@ from dataclasses import replace
 import streamlit as st
 
 from areaviz.backend.base import Backend
-from areaviz.data.picture_samples import SAMPLES, names
+from areaviz.data.picture_samples import SAMPLES, list_sample_names
 from areaviz.trace.attribution import WAYS
 from areaviz.trace.best import best_site
 from areaviz.trace.derived import base_site
@@ -185,7 +185,7 @@ def _swap(page: WhatIfPage, run: Experiment, _: Focus) -> None:
     page.optional(
         "Instead of the picture",
         "swap",
-        {one: SAMPLES[one].title for one in names(kind) if one != name},
+        {one: SAMPLES[one].title for one in list_sample_names(kind) if one != name},
         placeholder="The same picture",
         width=340,
         then=lambda: set_draft(page, run.request, replace(wanted, picture=page.state.swap or "")),

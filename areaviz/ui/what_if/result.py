@@ -11,7 +11,11 @@ import streamlit as st
 from areaviz.backend.base import Backend
 from areaviz.drawing.numbers import number_text
 from areaviz.evaluation.contrast import Contrast
-from areaviz.evaluation.faithfulness import Faithfulness, faithfulness, spread
+from areaviz.evaluation.faithfulness import (
+    Faithfulness,
+    compute_mean_and_deviation,
+    measure_faithfulness,
+)
 from areaviz.evaluation.probe import Probe
 from areaviz.trace.query import is_one_text, output_given
 from areaviz.trace.record import Trace
@@ -126,7 +130,7 @@ def _measured(backend: Backend, request: Request, probe: Probe) -> Faithfulness:
             report(done, f"Measuring{which}. {words}")
 
         run = partial(backend.trace, progress=report_run)
-        return faithfulness(request, probe, run, begin_run)
+        return measure_faithfulness(request, probe, run, begin_run)
 
 
 def _figures(found: Faithfulness, probe: Probe) -> None:
@@ -137,7 +141,7 @@ def _figures(found: Faithfulness, probe: Probe) -> None:
     ]
     chance = []
     for draws in (found.random_comprehensiveness, found.random_sufficiency):
-        mean, deviation = spread(draws)
+        mean, deviation = compute_mean_and_deviation(draws)
         chance.append(f"{number_text(mean, '.3f')} ± {deviation:.3f}")
     columns = {
         _FALL[probe.contrast is not None]: rows,

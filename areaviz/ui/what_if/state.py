@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from areaviz.data.picture_samples import SAMPLES, sample
+from areaviz.data.picture_samples import SAMPLES, get_sample
 from areaviz.evaluation.faithfulness import Faithfulness
 from areaviz.evaluation.probe import Probe
 from areaviz.trace.interventions import Change
@@ -51,7 +51,7 @@ class Interventions:
 
     def of(self, request: Request) -> Request:
         """Return the request with these interventions. The request's own changes come first."""
-        picture = sample(self.picture) if self.picture else request.picture
+        picture = get_sample(self.picture) if self.picture else request.picture
         return replace(request, changes=(*request.changes, *self.changes), picture=picture)
 
     @property

@@ -22,18 +22,18 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_kernel_is_compiled_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert build.load("plain C") is not None
+    assert build.load_library("plain C") is not None
     (kept,) = cache.iterdir()
     written = kept.stat().st_mtime_ns
     monkeypatch.setattr(build, "_compile", lambda *parts: pytest.fail("compiled again"))
-    assert build.load("plain C") is not None
+    assert build.load_library("plain C") is not None
     assert kept.stat().st_mtime_ns == written and not cache.stat().st_mode & 0o077
 
 
 def test_cache_folder_writable_by_others_is_refused(cache: Path) -> None:
     cache.mkdir(parents=True)
     cache.chmod(0o777)
-    assert build.load("plain C") is not None
+    assert build.load_library("plain C") is not None
     assert not list(cache.iterdir())
 
 
@@ -42,7 +42,7 @@ def test_missing_compiler_gives_no_kernel(
     cache: Path, monkeypatch: pytest.MonkeyPatch, compiler: str | None
 ) -> None:
     monkeypatch.setattr(build.shutil, "which", lambda name: compiler)
-    assert build.load("plain C") is None
+    assert build.load_library("plain C") is None
     assert not cache.exists() or not list(cache.iterdir())
 
 

@@ -36,8 +36,8 @@ GRIDS = [
 def vectors(capability: str) -> Iterator[None]:
     """Use the kernel as compiled for a processor with the given vector instructions."""
     with pytest.MonkeyPatch.context() as patch:
-        kernel = build.load(capability)
-        patch.setattr(build, "library", lambda: kernel)
+        kernel = build.load_library(capability)
+        patch.setattr(build, "get_library", lambda: kernel)
         yield
 
 
@@ -251,7 +251,7 @@ def test_auto_prefers_kernel_and_falls_back_to_torch(
     run: Callable[[str], Tensor] = lambda impl: attended(*inputs, area_size=4, impl=impl)  # noqa: E731
     assert torch.equal(run("auto"), run("fused"))
     streamed = run("streamed")
-    monkeypatch.setattr(build, "library", lambda: None)
+    monkeypatch.setattr(build, "get_library", lambda: None)
     assert torch.equal(run("auto"), streamed)
     with pytest.raises(ValueError, match="with a C compiler"):
         run("fused")

@@ -28,9 +28,9 @@ CAUSAL = AreaSpec(GRID, 0.5, ItemMask(causal=True))
 
 @pytest.fixture(autouse=True)
 def every_kind_is_new() -> Iterator[None]:
-    cuda.trial.cache_clear()
+    cuda.run_trial.cache_clear()
     yield
-    cuda.trial.cache_clear()
+    cuda.run_trial.cache_clear()
 
 
 Inputs = tuple[Tensor, Tensor, Tensor]
@@ -56,7 +56,7 @@ def a_gpu(monkeypatch: pytest.MonkeyPatch, tools: Tools) -> list[tuple[int, ...]
 
     monkeypatch.setattr(cpu, "supports", lambda *_: False)
     monkeypatch.setattr(cuda, "supports", lambda *_: True)
-    monkeypatch.setattr(cuda, "compiled", lambda: tools._replace(attention=attention))
+    monkeypatch.setattr(cuda, "get_compiled_tools", lambda: tools._replace(attention=attention))
     return called
 
 
@@ -98,7 +98,7 @@ def is_none(*given: Any, **options: Any) -> Tensor:
 def test_failed_trial_is_reported_once_and_falls_back(
     monkeypatch: pytest.MonkeyPatch, attention: Any, reason: str
 ) -> None:
-    monkeypatch.setattr(cuda, "worth", lambda *_: True)
+    monkeypatch.setattr(cuda, "is_worthwhile", lambda *_: True)
     called = a_gpu(monkeypatch, SLOW._replace(attention=attention))
     expected = attended(*inputs(), area_size=3, is_causal=True, impl="pooled")
     with pytest.warns(RuntimeWarning, match=reason):
@@ -115,7 +115,7 @@ def test_full_device_is_not_a_failed_trial(monkeypatch: pytest.MonkeyPatch) -> N
         raise torch.OutOfMemoryError
 
     with pytest.raises(torch.OutOfMemoryError):
-        cuda.tried(*inputs(), CAUSAL, SLOW._replace(attention=full))
+        cuda.compare_with_pooled(*inputs(), CAUSAL, SLOW._replace(attention=full))
 
 
 def test_explicit_fused_request_reports_failed_trial(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,7 +133,7 @@ def test_trial_uses_masks_and_biases_of_its_examples() -> None:
         size_bias=torch.randn(3, 2, 3),
         multipliers=torch.rand(2, 1, 15),
     )
-    assert cuda.tried(*examples, spec, SLOW) is None
+    assert cuda.compare_with_pooled(*examples, spec, SLOW) is None
 
 
 def test_torch_recompile_limit_covers_all_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,10 +173,10 @@ def test_compiling_pays_only_for_large_masked_training() -> None:
     grid = AreaGrid(1, 2048, 1, 5)
     masked, plain = AreaSpec(grid, 1.0, ItemMask(causal=True)), AreaSpec(grid, 1.0)
     biased = AreaSpec(grid, 1.0, size_bias=torch.empty(8, 5, device="meta"))
-    assert cuda.worth(many, masked) and cuda.worth(many, biased)
-    assert not cuda.worth(few, masked) and not cuda.worth(many, plain)
+    assert cuda.is_worthwhile(many, masked) and cuda.is_worthwhile(many, biased)
+    assert not cuda.is_worthwhile(few, masked) and not cuda.is_worthwhile(many, plain)
     with torch.no_grad():
-        assert not cuda.worth(many, masked)
+        assert not cuda.is_worthwhile(many, masked)
 
 
 def test_gpu_default_is_torch_attention_to_pooled_keys() -> None:

@@ -21,7 +21,7 @@ from torch import Tensor
 from areaviz.attention import area
 from areaviz.attention.boundary import BoundaryKeys
 from areaviz.attention.features import AreaFeatures
-from areaviz.attention.kernels.flex import Tools, flex
+from areaviz.attention.kernels.flex import Tools, compute_with_flex
 from areaviz.attention.masks import ItemMask
 from areaviz.attention.spec import AreaSpec
 from areaviz.trace.areas import AreaGrid
@@ -57,7 +57,10 @@ SLOW = Tools(lambda rule, *_, **__: rule, logit_by_logit)
 @pytest.fixture(scope="module", autouse=True)
 def a_form_like_the_others() -> Any:
     with pytest.MonkeyPatch.context() as patch:
-        forms = {"slow flex": partial(flex, tools=SLOW), "flex": partial(flex, tools=TORCHS)}
+        forms = {
+            "slow flex": partial(compute_with_flex, tools=SLOW),
+            "flex": partial(compute_with_flex, tools=TORCHS),
+        }
         patch.setattr(area, "FORMS", {**area.FORMS, **forms})
         # Otherwise torch compiles for every shape. The test of gradients resets this.
         patch.setattr(torchs, "_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG", True)
@@ -152,7 +155,7 @@ def test_blocks_hidden_by_causality_are_skipped() -> None:
     grid = AreaGrid(1, 1024, 1, 4)
     query, key, value = (torch.zeros(1, 1, 1024, 4) for _ in range(3))
     tools = Tools(keep, lambda query, *_, **__: query)
-    flex(query, key, value, AreaSpec(grid, 1.0, ItemMask(causal=True)), tools)
+    compute_with_flex(query, key, value, AreaSpec(grid, 1.0, ItemMask(causal=True)), tools)
     # Each area size has 8 x 8 blocks, of which 8 are on the diagonal and 28 above it.
     assert 38 < made[0].sparsity() < 44
 

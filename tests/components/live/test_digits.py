@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.data.picture_samples import sample
+from areaviz.data.picture_samples import get_sample
 from areaviz.trace.interventions import Weigh
 from areaviz.trace.picture import Picture
 from areaviz.trace.request import Request
@@ -23,8 +23,8 @@ CLOSE = 1e-6
 def pictures() -> list[Picture]:
     """Return samples, a digit on paper, noise in two shapes and a narrow picture."""
     rng = np.random.default_rng(3)
-    found = [sample(name) for name in ("digit-3", "single-4", "moved-6", "pair-41", "scene-1")]
-    found.append(Picture.of("paper", 230 - sample("digit-5").pixels // 2))
+    found = [get_sample(name) for name in ("digit-3", "single-4", "moved-6", "pair-41", "scene-1")]
+    found.append(Picture.of("paper", 230 - get_sample("digit-5").pixels // 2))
     for height, width in ((87, 150), (28, 28), (200, 5)):
         found.append(Picture.of("noise", rng.integers(0, 256, (height, width, 3), np.uint8)))
     return found
@@ -53,7 +53,7 @@ def test_digit_readers_agree_with_python(name: str) -> None:
 
 
 def test_digit_readers_refuse_what_they_cannot_do() -> None:
-    request = Request("ram-centred", "", picture=sample("single-4"))
+    request = Request("ram-centred", "", picture=get_sample("single-4"))
     requests = [
         replace(request, picture=None),
         replace(request, target="4"),

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from areaviz.cards.card import read_card
-from areaviz.data.picture_samples import sample
+from areaviz.data.picture_samples import get_sample
 from areaviz.data.places import CHECKPOINTS
 from areaviz.models import MODELS
 from areaviz.publish.live_model import LiveModel
@@ -145,8 +145,10 @@ def test_captioners_of_scenes_agree_with_python(name: str) -> None:
     model = LiveModel.load(folder, read_card(folder / "card.json"), ["captioner"])
     change = Weigh("encoder-decoder", areas=(Area(2, 3, 2, 2),), factor=3.0)
     requests = [
-        Request(name, "", "beam", 3, picture=sample("scene-1")),
-        Request(name, "", picture=sample("scene-12"), changes=(change, Hide("picture", (9, 10)))),
+        Request(name, "", "beam", 3, picture=get_sample("scene-1")),
+        Request(
+            name, "", picture=get_sample("scene-12"), changes=(change, Hide("picture", (9, 10)))
+        ),
         Request(name, "", picture=_noise(150, 87)),
     ]
     if name == "scene-captions-regular":

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from areaviz.data.picture_samples import sample
+from areaviz.data.picture_samples import get_sample
 from areaviz.data.places import CHECKPOINTS
 from areaviz.models import MODELS
 from areaviz.trace.interventions import Weigh
@@ -30,7 +30,7 @@ ASKED = (
     (Request("token-regular", SENTENCE), "encoder self", 1, 0),
     (Request("lstm-boundary", SENTENCE), CROSS, 0, None),
     (Request("language-model-boundary", "A man in a blue"), "decoder self", 1, 2),
-    (Request("scene-captions-boundary", "", picture=sample("scene-34")), CROSS, 1, None),
+    (Request("scene-captions-boundary", "", picture=get_sample("scene-34")), CROSS, 1, None),
 )
 
 

@@ -13,7 +13,7 @@ import pytest
 from areaviz.interactive.grid import grid_payload
 from areaviz.interactive.looks import looks_payload
 from areaviz.interactive.ribbon import ribbon_payload
-from areaviz.publish.live import constants
+from areaviz.publish.live import collect_constants
 from areaviz.publish.options import MOST_AREAS
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import AttentionMap, Trace
@@ -112,7 +112,7 @@ def test_payloads_of_random_maps_are_equal(source: str, target: str, area_size: 
     asked, expected = [], []
     for site in trace.maps:
         for layer in range(2):
-            asked.append(plain(trace, site, layer, constants(trace)))
+            asked.append(plain(trace, site, layer, collect_constants(trace)))
             expected.append(ribbon_payload(trace, Focus(site, layer), MOST_AREAS))
     for found, wanted in zip(run_node("make_payloads.mjs", asked), expected, strict=True):
         assert_equal_arrays(found, wanted)
@@ -121,7 +121,7 @@ def test_payloads_of_random_maps_are_equal(source: str, target: str, area_size: 
 
 def test_payload_of_many_rows_has_few_entries_of_8_bits() -> None:
     trace = _wide_trace(heads=8, items=24)
-    given = constants(trace) | {"roomy": 100}
+    given = collect_constants(trace) | {"roomy": 100}
     (found,) = run_node("make_payloads.mjs", [plain(trace, "encoder self", 0, given)])
     assert found["header"]["keep"] == {"area": 3, "several": 1, "query": 2}
     assert found["arrays"]["area_weight"]["bytes"] == 1
@@ -132,7 +132,7 @@ def test_payload_of_many_rows_has_few_entries_of_8_bits() -> None:
 @pytest.mark.parametrize("site", ["encoder-decoder", "encoder self"])
 def test_payloads_of_rectangles_are_equal(site: str, area_size: int, hard: bool) -> None:
     trace = fakes.caption_trace(area_size=area_size, hard=hard)
-    (found,) = run_node("make_payloads.mjs", [plain(trace, site, 1, constants(trace))])
+    (found,) = run_node("make_payloads.mjs", [plain(trace, site, 1, collect_constants(trace))])
     expected = grid_payload(trace, Focus(site, 1))
     # The page has the picture already, and a digest of it would say nothing there.
     expected["arrays"].pop("picture")
@@ -144,7 +144,7 @@ def test_payloads_of_rectangles_are_equal(site: str, area_size: int, hard: bool)
 @pytest.mark.parametrize(("site", "steps", "scales"), [("glimpses", 3, 2), ("transformer", 1, 1)])
 def test_payloads_of_looks_are_equal(site: str, steps: int, scales: int) -> None:
     trace = fakes.gaze_trace(site, steps, scales)
-    (found,) = run_node("make_payloads.mjs", [plain(trace, site, 0, constants(trace))])
+    (found,) = run_node("make_payloads.mjs", [plain(trace, site, 0, collect_constants(trace))])
     expected = looks_payload(trace, Focus(site))
     expected["header"].pop("id")
     assert found["header"].pop("items") == [steps - 1]

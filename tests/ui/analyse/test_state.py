@@ -71,7 +71,7 @@ def test_back_leads_from_example_to_example_of_one_set() -> None:
     assert (other.example, other.search, other.digest) == (None, "", "")
 
 
-def test_another_set_begins_anew() -> None:
+def test_other_dataset_starts_fresh() -> None:
     state = AnalyseState(model="one", example=3, slice="x", search="y", first_row=200)
     fresh = state.of_another_set("d")
     assert (fresh.example, fresh.slice, fresh.search, fresh.first_row) == (None, "", "", 0)

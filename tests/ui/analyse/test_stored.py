@@ -82,11 +82,11 @@ def test_two_files_of_one_size_are_not_taken_for_each_other(tmp_path: Path) -> N
     assert (table["output_0"][0], table["output_1"][0]) == ("Ein Hund rennt.", "Ein Hund rannt.")
 
 
-def test_a_file_that_is_not_there_has_no_rows(tmp_path: Path) -> None:
+def test_missing_file_has_no_rows(tmp_path: Path) -> None:
     assert not stored_rows(tmp_path / "none", SET).rows
 
 
-def test_damaged_lines_are_told_and_the_others_are_there(tmp_path: Path) -> None:
+def test_damaged_lines_are_reported_and_skipped(tmp_path: Path) -> None:
     path = tmp_path / "rows"
     with RowFile.open(path, HEADER) as file:
         file.add(Row(0, "Ein Hund rennt."))

@@ -8,7 +8,7 @@ import pytest
 import streamlit as st
 
 from areaviz.cards.card import Card
-from areaviz.data.picture_samples import SAMPLES, sample
+from areaviz.data.picture_samples import SAMPLES, get_sample
 from areaviz.ui.forms.model_choice import (
     FIRST,
     first_sample,
@@ -57,14 +57,14 @@ def test_a_new_kind_of_picture_brings_its_model_along_and_no_more() -> None:
     ):
         if chosen:
             PAGE.set(model=chosen)
-        fit_model(PAGE, CARDS, sample(name))
+        fit_model(PAGE, CARDS, get_sample(name))
         seen.append(PAGE.state.model)
     assert seen == ["scene-area", "photo-area", "scene-area", "photo-area", "scene-area"]
 
 
 def test_a_model_of_the_kind_stays() -> None:
     PAGE.set(model="photo-plain")
-    fit_model(PAGE, CARDS, sample("cat"))
+    fit_model(PAGE, CARDS, get_sample("cat"))
     assert PAGE.state.model == "photo-plain"
     fit_model(PAGE, CARDS, None)
     assert PAGE.state.model == "photo-plain"
@@ -81,13 +81,13 @@ def test_a_set_of_pictures_brings_its_model_along_as_one_picture_does() -> None:
 def test_what_a_link_asks_for_together_stays_together() -> None:
     PAGE.set(model="scene-area")
     PAGE.set(model_kind=kind_of("cat"))
-    fit_model(PAGE, CARDS, sample("cat"))
+    fit_model(PAGE, CARDS, get_sample("cat"))
     assert PAGE.state.model == "scene-area"
 
 
 def test_without_a_fitting_model_the_chosen_one_stays() -> None:
     PAGE.set(model="scene-area")
-    fit_model(PAGE, {"scene-area": CARDS["scene-area"]}, sample("cat"))
+    fit_model(PAGE, {"scene-area": CARDS["scene-area"]}, get_sample("cat"))
     assert PAGE.state.model == "scene-area"
 
 
@@ -109,6 +109,6 @@ def test_the_first_sample_is_of_the_models_kind() -> None:
         ("photo-area", "cat", False),
     ],
 )
-def test_a_mismatch_is_told(model: str, name: str, told: bool) -> None:
-    assert bool(mismatch(CARDS[model], sample(name))) == told
+def test_mismatch_is_reported(model: str, name: str, told: bool) -> None:
+    assert bool(mismatch(CARDS[model], get_sample(name))) == told
     assert not mismatch(CARDS[model], None)

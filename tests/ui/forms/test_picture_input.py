@@ -10,7 +10,7 @@ import streamlit as st
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from areaviz.data.picture_samples import names, sample
+from areaviz.data.picture_samples import get_sample, list_sample_names
 from areaviz.data.pictures import Decoded
 from areaviz.trace.request import Request
 from areaviz.ui.components import thumbnails as component
@@ -97,7 +97,7 @@ def test_the_same_pixels_have_the_same_name_whatever_the_file() -> None:
     )
 
 
-def test_a_bad_file_is_told_in_one_sentence_and_changes_nothing() -> None:
+def test_invalid_file_shows_error_and_changes_nothing() -> None:
     run = uploaded(opened(), png())
     before = run.session_state["chosen"]
     run = uploaded(run, b"just text")
@@ -164,7 +164,7 @@ def test_a_click_on_a_sample_chooses_it(state: dict[str, Any]) -> None:
     state["it_samples"] = {"picked": "scene-9"}
     PAGE.set(refusal="Something was wrong.")
     picture_input._take_sample(PAGE)
-    assert PAGE.state == PictureState(chosen=Decoded(sample("scene-9"), ()))
+    assert PAGE.state == PictureState(chosen=Decoded(get_sample("scene-9"), ()))
 
 
 @pytest.mark.parametrize("told", [None, {}, {"picked": None}, {"picked": "no such"}])
@@ -180,7 +180,7 @@ def after_link(name: str, before: PictureState = PAGE.first) -> PictureState:
 
 def test_a_link_chooses_a_sample() -> None:
     state = after_link("pair-41")
-    assert state.chosen is not None and state.chosen.picture is sample("pair-41")
+    assert state.chosen is not None and state.chosen.picture is get_sample("pair-41")
     assert state.source == SAMPLE and not state.problem
 
 
@@ -191,17 +191,17 @@ def test_a_link_to_somebody_s_picture_asks_for_it() -> None:
 
 
 def test_a_link_to_the_session_s_own_picture_keeps_it() -> None:
-    own = PictureState(chosen=picture_input.decode(png()))
+    own = PictureState(chosen=picture_input.decode_picture(png()))
     assert own.chosen is not None and after_link(own.chosen.picture.name, own) == own
 
 
-def test_a_link_to_an_unknown_picture_is_told() -> None:
+def test_link_to_unknown_picture_is_reported() -> None:
     state = after_link("no-such-picture")
     assert state.problem.startswith('The link names a picture "no-such-picture", which does not')
     assert state == PictureState(problem=state.problem)
 
 
-def test_a_name_that_cannot_be_one_is_told() -> None:
+def test_impossible_name_is_reported() -> None:
     assert "which cannot exist" in after_link("<b>x</b>").problem
 
 
@@ -214,11 +214,11 @@ def test_the_row_holds_the_samples_with_their_titles(monkeypatch: pytest.MonkeyP
     )
     picture_input._sample_row(PAGE, ("digit", "photo"), "digit-4")
     data = sent["data"]
-    assert [one["name"] for one in data["pictures"]] == list(names("digit", "photo"))
+    assert [one["name"] for one in data["pictures"]] == list(list_sample_names("digit", "photo"))
     assert data["chosen"] == "digit-4" and sent["component"] == "thumbnails"
     assert data["pictures"][0]["title"] == "The digit 2 among clutter"
     sources = {one["name"]: one["source"].partition(",")[0] for one in data["pictures"]}
-    photos = names("photo")
+    photos = list_sample_names("photo")
     assert {sources[name] for name in photos} == {"data:image/jpeg;base64"}
     assert {sources[name] for name in sources if name not in photos} == {"data:image/png;base64"}
 

@@ -116,7 +116,7 @@ def test_a_click_in_another_text_leaves_the_items_and_takes_the_head() -> None:
     )
 
 
-def test_a_click_changes_what_the_ribbon_says_and_nothing_else() -> None:
+def test_click_changes_only_the_ribbon_text() -> None:
     asked = Focus("encoder self", 1, 2, "query", (3,), "word")
     assert clicked(Selection("query", (), 2, "word"), asked) == Focus(
         "encoder self", 1, 2, "query", (), "word"

@@ -136,5 +136,5 @@ def page() -> None:
     st.text("here")
 
 
-def test_a_page_notes_that_it_is_there() -> None:
+def test_page_reports_its_presence() -> None:
     assert not AppTest.from_function(page).run().exception

@@ -125,7 +125,7 @@ def test_many_threads_count_right() -> None:
     assert budget.used == 0
 
 
-def test_a_setting_that_is_no_number_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_non_numeric_setting_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AREAVIZ_DISK_MIB", "many")
     disk.clear()
     with pytest.raises(InputError, match='AREAVIZ_DISK_MIB is "many". It must be a whole'):

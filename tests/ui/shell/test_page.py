@@ -56,7 +56,7 @@ def test_every_page_has_a_title_and_its_keys_begin_with_its_name() -> None:
 @pytest.mark.parametrize(
     "first", [TranslateState(), CaptionState(), PictureTranslationState(), WaysState()]
 )
-def test_a_link_that_was_written_is_read_back(first: State) -> None:
+def test_link_survives_round_trip(first: State) -> None:
     request = Request("char-area", "", method="beam", beam=3, area_size=2)
     focus = Focus("encoder self", 1, 2, "memory", (1, 3), "word")
     params = first.to_link(request, focus, "film")

@@ -38,7 +38,7 @@ def test_a_column_says_nothing_where_all_its_cells_are_dashes_or_empty() -> None
     assert not says_nothing(["–", "0"]) and not says_nothing([])
 
 
-def test_a_column_of_dashes_stands_with_the_numbers() -> None:
+def test_column_with_dashes_is_aligned_with_numbers() -> None:
     def script() -> None:
         from areaviz.ui.shell.table import read_table
 
