@@ -525,6 +525,26 @@ def test_nothing_is_wider_than_the_page(app: App, page: Page, width: int) -> Non
         for side in ("query", "memory")
     )
     assert own and other
-    assert 250 <= own["width"] <= 420 and own["width"] == pytest.approx(other["width"], abs=1)
+    assert 250 <= own["width"] <= 480 and own["width"] == pytest.approx(other["width"], abs=1)
     assert own["height"] == pytest.approx(own["width"], abs=1)
     assert (other["y"] > own["y"]) == (width == 400)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("width", [1280, 800, 390])
+def test_words_are_beside_the_picture_where_both_have_room(
+    app: App, page: Page, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(app(SCRIPT, GRID_COLUMNS="1"))
+    grid = page.locator(".grid[data-ready]").first
+    expect(grid.locator(".chips .chip").first).to_be_visible()
+    words, picture, panel = (
+        grid.locator(part).bounding_box()
+        for part in (".words", ".picture:visible", ".stage > .panel")
+    )
+    assert words and picture and panel
+    is_beside = words["x"] >= picture["x"] + picture["width"]
+    assert is_beside == (width == 1280)
+    assert is_beside or words["y"] + words["height"] <= picture["y"]
+    assert not is_beside or panel["y"] >= words["y"] + words["height"]

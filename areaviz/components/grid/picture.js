@@ -1,8 +1,8 @@
 // One side that is a picture: a canvas with the picture, drawn once, one with all that lights up, and over them one
 // element for every cell, for keyboard and screen reader.
 
-const WIDEST = 420;
-const TALLEST = 460;
+const WIDEST = 480;
+const TALLEST = 480;
 const STEPS = [1, 2, 5, 10]; // of the numbers at the edges
 const LEAST_PITCH = 18; // pixels from one number to the next
 const LEAST = 96; // a picture of a few pixels' width is drawn broader, so that it can be pointed at
@@ -22,7 +22,7 @@ class PictureView {
     Object.assign(this, { data, colours, count: data.cells });
     const [width, height] = data.header.picture.size;
     const ratio = Math.min(Math.max(width / height, LEAST / TALLEST), WIDEST / LEAST);
-    this.section.style.setProperty('--widest', `${Math.min(WIDEST, TALLEST * ratio)}px`);
+    this.section.closest('.grid').style.setProperty('--widest', `${Math.min(WIDEST, TALLEST * ratio)}px`);
     this.view.style.aspectRatio = ratio;
     this.scroller.replaceChildren(...Array.from({ length: data.cells }, (_, cell) => this.option(cell, width, height)));
     this.scene = { marks: [], heat: null, pointed: [], locked: [], focus: -1 };
