@@ -169,3 +169,27 @@ def test_tree_opens_at_a_phrase_and_follows_the_brackets(app: App, page: Page) -
     brackets = open_tab(page, "As brackets", "brackets")
     brackets.locator("#query-3").click()
     expect(tree.locator(".place")).to_have_text("step 4 of 25")
+
+
+@pytest.mark.long
+def test_tree_fits_its_card_from_800_px_on(app: App, page: Page) -> None:
+    for width in (800, 390):
+        page.set_viewport_size({"width": width, "height": FOLD})
+        page.goto(f"{app('app.py')}/reason?model=parser-boundary")
+        scroller = page.locator(".tree[data-ready] .scroller")
+        expect(scroller.locator("[data-lit]")).to_be_visible()
+        free = scroller.evaluate("one => one.clientWidth - one.scrollWidth")
+        assert width == 390 or free >= 0
+        assert scroller.evaluate(_CUT) == []
+
+
+_CUT = """scroller => {
+  const svg = scroller.querySelector('svg').getBoundingClientRect();
+  const drawn = [...scroller.querySelectorAll('.node rect, .later rect')];
+  const boxes = drawn.map((one) => one.getBoundingClientRect());
+  const meets = (one, other) => one.left < other.right && other.left < one.right
+    && one.top < other.bottom && other.top < one.bottom;
+  return boxes.filter((one, n) => one.left < svg.left || one.right > svg.right
+    || boxes.slice(n + 1).some((other) => meets(one, other))).map((one) => [one.left, one.right]);
+}"""
+"""Returns the phrases that are cut or touch another one."""

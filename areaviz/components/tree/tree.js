@@ -9,7 +9,9 @@ const PHRASES = {
 };
 const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9'];
 const LEVEL = 44; // px between two levels
-const NARROW = 86; // px, the least width of a word's column
+const NARROW = 44; // px, the least width of a word's column
+const LETTER = 9; // px of a word's letter
+const APART = 6; // px, the least gap between two phrases of one level
 const PAUSE = 500; // ms between two steps
 
 class Growing {
@@ -51,28 +53,56 @@ class Growing {
   draw() {
     const { words, nodes } = this.header;
     const count = Math.max(words.length, ...nodes.map(([, , behind]) => behind));
-    this.column = Math.max(NARROW, Math.floor((this.scroller.clientWidth - 8) / (count + 1)));
+    this.edges = this.columns(count);
+    this.phrases = this.placed();
     const deepest = Math.max(0, ...nodes.map(([, , , depth]) => depth));
     this.floor = 26 + LEVEL * (deepest + 1) + 30;
-    this.svg.setAttribute('width', this.column * (count + 1));
+    this.svg.setAttribute('width', this.edges.at(-1));
     this.svg.setAttribute('height', this.floor + 24 + 12 * this.header.heads.length);
     const boxes = nodes.map((node) => this.box(node));
     this.svg.replaceChildren(...this.branches(count), ...boxes, ...this.wordBoxes(), ...this.bars());
   }
 
-  /** The middle of a node, over its words. */
-  at([, first, behind, depth]) {
-    return [((first + Math.max(behind, first + 1) - 1) / 2 + 0.5) * this.column, 20 + LEVEL * depth];
+  /** The left edge of every word's column, of the end's, and the right edge of all: as wide as words need, or wider. */
+  columns(count) {
+    const { words } = this.header;
+    const needed = Array.from({ length: count + 1 }, (_, n) => Math.max(NARROW, LETTER * (words[n]?.length ?? 0) + 20));
+    const total = needed.reduce((sum, width) => sum + width, 0);
+    const scale = Math.max(1, (this.scroller.clientWidth - 8) / total);
+    const edges = [0];
+    for (const width of needed) edges.push(edges.at(-1) + width * scale);
+    return edges;
   }
+
+  middle(word) { return (this.edges[word] + this.edges[word + 1]) / 2; }
+
+  /** Name, middle and width of every phrase. Where two of a level would touch, both have their short tags. */
+  placed() {
+    const { nodes } = this.header;
+    const place = (node, name) => {
+      const wide = name.length * 8.2 + 18;
+      const middle = (this.edges[node[1]] + this.edges[Math.max(node[2], node[1] + 1)]) / 2;
+      return { name, wide, x: Math.min(Math.max(middle, wide / 2 + 1), this.edges.at(-1) - wide / 2 - 1) };
+    };
+    const full = new Map(nodes.map((node) => [node, place(node, PHRASES[node[0]] ?? node[0])]));
+    const isTight = (node) => nodes.some((other) => {
+      const gap = Math.abs(full.get(node).x - full.get(other).x) - (full.get(node).wide + full.get(other).wide) / 2;
+      return other !== node && other[3] === node[3] && gap < APART;
+    });
+    return new Map(nodes.map((node) => [node, isTight(node) ? place(node, node[0]) : full.get(node)]));
+  }
+
+  /** The middle of a node, over its words. */
+  at(node) { return [this.phrases.get(node).x, 20 + LEVEL * node[3]]; }
 
   box(node) {
     const [label, , , , opening] = node;
     const [x, y] = this.at(node);
-    const name = PHRASES[label] ?? label;
-    const wide = name.length * 8.2 + 18;
+    const { name, wide } = this.phrases.get(node);
     const group = drawn(this.svg, 'g', { class: opening > this.step ? 'later' : 'node' });
     if (opening === this.step) group.setAttribute('data-lit', '');
     group.append(drawn(this.svg, 'rect', { x: x - wide / 2, y: y - 14, width: wide, height: 28, rx: 8 }), drawn(this.svg, 'text', { x, y: y + 5 }, name));
+    if (name !== (PHRASES[label] ?? label)) group.append(drawn(this.svg, 'title', {}, PHRASES[label] ?? label));
     return group;
   }
 
@@ -81,13 +111,14 @@ class Growing {
     const holder = (first, behind, depth) => nodes.filter((one) => one[3] < depth && one[1] <= first && one[2] >= behind).at(-1);
     const link = (above, [x, y], isLater) => {
       const [left, top] = this.at(above);
-      const d = `M${left} ${top + 14}C${left} ${top + 36} ${x} ${y - 34} ${x} ${y}`;
+      // A branch turns above the next level, so that it passes beside the phrases below.
+      const d = `M${left} ${top + 14}C${left} ${top + 36} ${x} ${Math.min(y - 34, top + 36)} ${x} ${y}`;
       return drawn(this.svg, 'path', { d, class: isLater ? 'later' : 'branch' });
     };
     const places = tokens.flatMap((token, n) => (token === 'XX' ? [n] : []));
     const words = Array.from({ length: count }, (_, word) => {
       const above = nodes.filter(([, first, behind]) => first <= word && behind > word).sort((one, other) => other[3] - one[3])[0];
-      return above && link(above, [(word + 0.5) * this.column, this.floor - 20], places[word] > this.step);
+      return above && link(above, [this.middle(word), this.floor - 20], places[word] > this.step);
     });
     const inner = nodes.map((node) => {
       const above = holder(node[1], node[2], node[3]);
@@ -101,11 +132,9 @@ class Growing {
     const taken = this.header.tops[this.step];
     return this.header.words.map((word, n) => {
       const group = drawn(this.svg, 'g', { class: taken.some(([first, end]) => first <= n && n < end) ? 'word taken' : 'word' });
-      const x = n * this.column + 4;
-      group.append(drawn(this.svg, 'rect', { x, y: this.floor - 20, width: this.column - 8, height: 36, rx: 7 }));
-      const text = drawn(this.svg, 'text', { x: x + this.column / 2 - 4, y: this.floor + 4 }, word);
-      if (word.length * 9 > this.column - 12) Object.entries({ textLength: this.column - 14, lengthAdjust: 'spacingAndGlyphs' }).forEach((pair) => text.setAttribute(...pair));
-      group.append(text);
+      const width = this.edges[n + 1] - this.edges[n] - 8;
+      group.append(drawn(this.svg, 'rect', { x: this.edges[n] + 4, y: this.floor - 20, width, height: 36, rx: 7 }));
+      group.append(drawn(this.svg, 'text', { x: this.middle(n), y: this.floor + 4 }, word));
       return group;
     });
   }
@@ -115,7 +144,7 @@ class Growing {
     const { tops, heads, words } = this.header;
     return tops[this.step].map(([first, end, weight], n) => {
       const [from, to] = end > first ? [first, end] : [words.length, words.length + 1];
-      const place = { x: from * this.column + 4, y: this.floor + 20 + 12 * n, width: (to - from) * this.column - 8, height: 2 + 6 * weight };
+      const place = { x: this.edges[from] + 4, y: this.floor + 20 + 12 * n, width: this.edges[to] - this.edges[from] - 8, height: 2 + 6 * weight };
       const bar = drawn(this.svg, 'rect', { class: 'bar', rx: 3, ...place });
       bar.style.fill = COLOURS[heads[n] % COLOURS.length];
       bar.append(drawn(this.svg, 'title', {}, `head ${heads[n] + 1}: ${Math.round(100 * weight)} %`));
