@@ -85,6 +85,12 @@ def test_opening_follows_its_address(open_page: Open) -> None:
     assert not app.error and not state_of(app).is_new
 
 
+def test_link_opens_this_sentence_and_this_tab(open_page: Open) -> None:
+    app = open_page("analyse", example="3", part="length")
+    (link,) = (element.value for element in app.code)
+    assert link.endswith("?example=3&part=length")
+
+
 def test_opening_names_the_scores_of_both_systems(open_page: Open) -> None:
     text = shown(open_page("analyse"))
     assert f"**A** {MODELS[0]}, BLEU 85.7" in text

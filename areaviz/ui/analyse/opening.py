@@ -14,7 +14,7 @@ from areaviz.ui.analyse.brush import place_of
 from areaviz.ui.analyse.examples import OPEN
 from areaviz.ui.analyse.opening_sentence import CHANGE, changed_words, draw_sentence, draw_words
 from areaviz.ui.analyse.opening_tabs import opening_tabs
-from areaviz.ui.analyse.state import EXAMPLE, NEW, PART, AnalysePage
+from areaviz.ui.analyse.state import NEW, AnalysePage
 from areaviz.ui.analyse.stored import StoredRows, examples_table, figures, stored_rows
 from areaviz.ui.shell.state import Cards
 
@@ -40,8 +40,6 @@ def draw_opening(page: AnalysePage, cards: Cards) -> None:
         draw_sentence(page, table, MODELS[0] in cards)
         draw_words(table)
     opening_tabs(page, table, [f"({number}) {title}" for number, title in enumerate(titles, 1)])
-    opened = {EXAMPLE: f"{page.state.example + 1}" if page.state.example is not None else ""}
-    page.keep(opened | ({PART: page.state.part} if page.state.part else {}))
 
 
 def leave_form(page: AnalysePage) -> None:
@@ -81,7 +79,7 @@ def _summary(table: pd.DataFrame) -> str:
     )
     with st.container(key="analyse_summary"):
         st.header(sentence, anchor=False)
-        st.markdown(f"Mean change {mean} chrF; 95 % interval {low} to {high}.")
+        st.markdown(f"Mean change {mean} chrF (95 % interval {low} to {high}).")
     return sentence
 
 

@@ -250,13 +250,18 @@ class Page(Generic[S_co]):
             st.query_params.from_dict({**params, **kept})
             self.set(address=dict(params), whole_address=dict(params))
 
-    def offer(self, params: Mapping[str, str], request: Request) -> None:
-        """Set the URL parameters of a request, and draw the button that copies the link."""
+    def offer(self, params: Mapping[str, str], request: Request | None = None) -> None:
+        """Set the URL parameters, and draw the button that copies the link.
+
+        Args:
+            params: the parameters that open the page as it is.
+            request: the request that they restore, None on a page without one.
+        """
         self.keep(params)
         with st.popover("Link", key="link", type="tertiary"):
             st.caption("Opens this page exactly as you see it now.")
             for noun, samples in _SAMPLES.items():
-                part = getattr(request, noun)
+                part = getattr(request, noun, None)
                 if part and part.name not in samples:
                     st.caption(
                         f"Your {noun} is not stored, so anyone who opens this link has to upload"
