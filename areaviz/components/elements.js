@@ -14,5 +14,5 @@ function drawn(svg, tag, attributes, text = '') {
   return node;
 }
 
-/** A share, from 0 to 1, in whole per cent. */
-function percent(share) { return `${Math.round(100 * share)} %`; }
+/** A share, from 0 to 1, in whole per cent, which no line break divides. */
+function percent(share) { return `${Math.round(100 * share)}\u00a0%`; }

@@ -31,7 +31,7 @@ def looks(app: App, page: Page) -> Locator:
 def test_looks_say_which_reader_is_wrong_and_until_when(looks: Locator) -> None:
     say, answers = looks.locator(".say"), looks.locator(".answer")
     expect(say).to_have_text(
-        "Look 1 of 3. “Glimpses” says 7, which is wrong; from look 2 on it says 3."
+        "Look 1 of 3. “Glimpses” says 7, which is wrong. From look 2 on, it says 3."
         " “Window” says 8, which is wrong. "
     )
     expect(answers.nth(0)).to_have_text("740 % sure, wrong so far")

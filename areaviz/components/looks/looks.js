@@ -90,7 +90,7 @@ class Looks {
     if (reader.corners) drawRead(picture, reader, seen, alt);
     else Object.assign(picture, { src: reader.pictures[seen], alt });
     const wrong = isLast ? `, wrong: it shows ${digits}` : ', wrong so far';
-    answer.replaceChildren(made('b', '', label), `${reader.sure[seen]} % sure${only}${isWrong ? wrong : ''}`);
+    answer.replaceChildren(made('b', '', label), `${reader.sure[seen]}\u00a0% sure${only}${isWrong ? wrong : ''}`);
     answer.classList.toggle('wrong', isWrong);
     answer.classList.toggle('right', isKnown && !isWrong);
     read.textContent = reader.answer.length > 1 ? `Digits read: ${this.readSoFar(reader, seen)}` : '';
@@ -117,7 +117,7 @@ class Looks {
     for (const reader of wrong) {
       const { label, seen } = this.at(reader);
       const later = this.rightFrom(reader, seen);
-      parts.push(`“${reader.title}” says `, made('b', '', label), ', which is wrong', ...(later ? [`; from look ${later} on it says `, made('b', '', digits)] : []), '. ');
+      parts.push(`“${reader.title}” says `, made('b', '', label), ', which is wrong', ...(later ? [`. From look ${later} on, it says `, made('b', '', digits)] : []), '. ');
     }
     const right = readers.length - wrong.length;
     const all = right === readers.length ? 'Every model reads the digit.' : `${right} of ${readers.length} models read the digit.`;

@@ -34,6 +34,8 @@ from areaviz.ui.shell.markdown import escaped
 ALL_TASKS = "all"
 ROW_PX, EDGES_PX = 38, 6
 """Height of a row, and of the edges of all rows together."""
+_RESULT_PX = 110
+"""Width of the column with the result: narrow, so that the targets are in view beside it."""
 WHAT_DOTS_MEAN = (
     "A longer bar means a higher figure. A filled dot is a target that the"
     " model reached, a ring one that it missed. The full tables are in docs/results.md."
@@ -113,13 +115,13 @@ def _task_columns(
     scaled = [None if value is None else value * (100 if is_share else 1) for value in values]
     title = TASKS[task].measures[key]
     form = "%.2f %%" if is_share else f"%.{TASKS[task].decimals.get(key, 2)}f"
-    config: Any = st.column_config.NumberColumn(title, format=form)
+    config: Any = st.column_config.NumberColumn(title, format=form, width=_RESULT_PX)
     if key not in LOWER_IS_BETTER:
         most = max(value for value in scaled if value is not None)
         # Leave a tenth of the bar free, so that the best model does not look perfect.
         top = 100.0 if is_share else most * 1.1
         config = st.column_config.ProgressColumn(
-            title, format=form, min_value=0.0, max_value=top or 1.0
+            title, format=form, min_value=0.0, max_value=top or 1.0, width=_RESULT_PX
         )
     # Put the result after the model and its attention.
     names = list(columns)

@@ -77,7 +77,8 @@ button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selec
   :is([class*="_input"], [class*="_try"]) { gap: 8px; }
   [class*="_try"] { flex-wrap: nowrap; overflow-x: auto; padding: 4px; }
   [class*="_try"] > * { flex: none; }
-  :is([class*="_input"], [class*="_subject"]) > :has([data-testid="stTextInput"]) {
+  :is([class*="_input"], [class*="_subject"]) > :has([data-testid="stTextInput"]),
+  [class*="_input"] > :has([data-testid="stSelectbox"]) {
     min-width: 100%; } }
 @media (min-width: 40rem) and (max-width: 62rem) {
   .st-key-translate_input > :has([data-testid="stTextInput"]) { min-width: 100%; }
@@ -107,6 +108,7 @@ button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selec
 .st-key-focus { row-gap: 0.75rem; }
 .st-key-focus [data-testid="stButtonGroup"] {
   display: flex; align-items: center; gap: 0.75rem; }
+.st-key-focus [data-testid="stButtonGroup"] > label { flex: none; }
 .st-key-tabs { row-gap: 0; justify-content: flex-end; }
 .st-key-tabs > :has([data-testid="stButtonGroup"]) { margin-inline-end: auto; }
 .st-key-tabs { border-bottom: 1px solid color-mix(in srgb, currentColor 22%, transparent); }
@@ -181,11 +183,11 @@ def refuse() -> None:
     """Draw in place of a page what is required to see it."""
     st.title("areaviz", anchor=False)
     if os.environ.get(KEY_SETTING):
-        problem("This app is not public; load this page again to sign in with its access token.")
+        problem("This app is not public. Load this page again to sign in with its access token.")
     else:
         problem(
-            "This app listens beyond its own machine without an access token, so it shows nothing; "
-            "start it with: python -m areaviz serve --host HOST --token-file FILE."
+            "This app listens beyond its own machine without an access token, so it shows nothing. "
+            "Start it with: python -m areaviz serve --host HOST --token-file FILE."
         )
 
 
