@@ -53,14 +53,15 @@ def sentence_of(trace: Trace, focus: Focus, spans: Sequence[Span], language: str
     if _is_taken_as_one(memory, tops[0]):
         place = translated("{where}, taken as one", language, where=place)
     share = f" ({100 * tops[0].weight:.0f} %)" if count == 1 else ""
-    return translated(
+    opened = translated(
         _opener(attention.query == trace.output.field, len(tops) == 1),
         language,
         what=what,
         who=_who(tops, count, attention.heads, language),
         where=place,
-        more=f"{share}{_others(rest, count, attention.heads, language)}",
+        more=share,
     )
+    return " ".join([opened, *_others(rest, count, attention.heads, language)])
 
 
 def _opener(is_written: bool, is_one: bool) -> str:
@@ -90,19 +91,19 @@ def _groups(memory: Field, spans: Sequence[Span], language: str) -> list[Group]:
     return sorted(groups.items(), key=lambda group: -sum(span.weight for span in group[1]))
 
 
-def _others(rest: Sequence[Group], count: int, heads: int, language: str) -> str:
-    """Say what the heads attend to with which the sentence does not begin."""
+def _others(rest: Sequence[Group], count: int, heads: int, language: str) -> list[str]:
+    """Say in further sentences what the other heads attend to."""
     if len(rest) >= _NAMED:
         left = _counted(sum(len(tops) for _, tops in rest), language)
-        others = message("; the other {count} heads attend most to other areas")
-        return translated(others, language, count=left)
-    found = ""
+        others = message("The other {count} heads attend most to other areas.")
+        return [translated(others, language, count=left)]
+    found = []
     for place, tops in rest:
-        clause = message("; {who} attend most to {where}")
+        text = message("{who} attend most to {where}.")
         if len(tops) == 1:
-            clause = message("; {who} attends most to {where}")
-        who = _who(tops, count, heads, language)
-        found += translated(clause, language, who=who, where=place)
+            text = message("{who} attends most to {where}.")
+        said = translated(text, language, who=_who(tops, count, heads, language), where=place)
+        found.append(said[:1].upper() + said[1:])
     return found
 
 

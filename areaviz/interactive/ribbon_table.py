@@ -213,23 +213,21 @@ def unsure_items(trace: Trace, name: str) -> list[int]:
 def items_text(field: Field, items: Sequence[int]) -> str:
     """Return the text of items: the raw text of each consecutive run, joined by " + ".
 
-    A symbol that represents no text is replaced by its label.
+    A symbol that represents no text is replaced by its label, set off by spaces.
     """
-    texts: list[str] = []
-    begun = last = -1
+    said = ""
+    # The last item, and the end of its text in the raw text; -1 if it is a symbol.
+    last, behind = -2, -1
     for item in items:
         start, end = field.anchors[item].tolist()
-        if start == end:
-            texts.append(field.labels[item])
-            # Text after a symbol starts a new run.
-            last = -1
-        elif item == last + 1 and last >= 0:
-            texts[-1] = field.raw[begun:end]
-            last = item
+        is_symbol, is_next = start == end, item == last + 1
+        if is_next and behind >= 0 and not is_symbol:
+            said += field.raw[behind:end]
         else:
-            texts.append(field.raw[start:end])
-            begun, last = start, item
-    return " + ".join(texts)
+            text = field.labels[item] if is_symbol else field.raw[start:end]
+            said += f"{' ' if is_next else ' + '}{text}" if said else text
+        last, behind = item, -1 if is_symbol else end
+    return said
 
 
 def _attending(

@@ -87,6 +87,20 @@ def test_thread_is_as_thick_as_its_weight(ribbons: tuple[Locator, Locator]) -> N
     assert widths == pytest.approx([max(2.5, 12 * weight) for weight in weights], abs=0.01)
 
 
+@pytest.mark.long
+def test_threads_that_go_sideways_turn_at_different_heights(
+    ribbons: tuple[Locator, Locator],
+) -> None:
+    _, area = ribbons
+    point(area, "query", 0)
+    threads = area.locator(".threads .thread").evaluate_all(
+        "all => all.map(one => one.getAttribute('d').match(/-?[0-9.]+/g).map(Number))"
+    )
+    sideways = sum(numbers[0] - numbers[6] for numbers in threads)
+    turns = [numbers[3] for numbers in threads]
+    assert abs(sideways) > 1 and len(set(turns)) == len(turns) == 4
+
+
 def test_lighter_areas_of_a_single_head_are_paler(ribbons: tuple[Locator, Locator]) -> None:
     _, area = ribbons
     area.locator(".legend [data-head='1']").click()
@@ -295,7 +309,7 @@ def test_words_act_as_one_and_spans_snap_to_them(ribbons: tuple[Locator, Locator
     words = fakes.SENTENCE.split()
     for text in area.locator(".legend .what").all_text_contents():
         parts = (
-            text.strip("“”").replace("␣", " ").replace(" + ⟨end⟩", "").replace("⟨end⟩", "").split()
+            text.strip("“”").replace("␣", " ").replace(" ⟨end⟩", "").replace("⟨end⟩", "").split()
         )
         assert all(part in words for part in parts), text
 

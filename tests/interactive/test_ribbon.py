@@ -195,7 +195,7 @@ def test_table_lists_spans_of_all_heads() -> None:
     area = attention.grid.area(int(top[1]))
     rows = [row for row in table.rows if row[1] == int(top[0]) + 1]
     assert rows[0][0] == "k" and rows[0][3:5] == (area.left + 1, area.width)
-    assert rows[0][2].replace(" + ⟨end⟩", "") == fakes.SENTENCE[area.left : area.left + area.width]
+    assert rows[0][2].replace(" ⟨end⟩", "") == fakes.SENTENCE[area.left : area.left + area.width]
     assert rows[0][5] == pytest.approx(attention.weights[0, :, 4].max(), abs=1e-4)
 
 

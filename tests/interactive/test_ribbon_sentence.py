@@ -25,8 +25,8 @@ def spans_at(places: list[int], length: int = 1) -> list[Span]:
     ("places", "said"),
     [
         ([2, 2, 2, 2], "all four heads attend most to “d”"),
-        ([2, 2, 2, 0], "three heads attend most to “d”; head 4 attends most to “A”"),
-        ([2, 3, 4, 0], "head 1 attends most to “d”; the other three heads attend most to other"),
+        ([2, 2, 2, 0], "three heads attend most to “d”. Head 4 attends most to “A”"),
+        ([2, 3, 4, 0], "head 1 attends most to “d”. The other three heads attend most to other"),
         ([2], "head 1 attends most to “d” (90 %)"),
     ],
 )
@@ -42,7 +42,7 @@ def test_sentence_says_that_several_items_were_taken_as_one() -> None:
 def test_sentence_is_that_of_the_page_in_german_too() -> None:
     said = sentence_of(TRACE, FOCUS, spans_at([2, 2, 2, 0]), "de")
     assert said == (
-        "Um „E“ zu schreiben, achten drei Köpfe am meisten auf „d“; Kopf 4 achtet am meisten auf"
+        "Um „E“ zu schreiben, achten drei Köpfe am meisten auf „d“. Kopf 4 achtet am meisten auf"
         " „A“."
     )
     said = sentence_of(TRACE, FOCUS, spans_at([2], 3), "de")

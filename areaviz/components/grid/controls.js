@@ -1,7 +1,5 @@
 // The grid's controls, legend and tools, on top of those of the ribbon. All text enters through textContent.
 
-function capitalised(text) { return text.replace(/^\w/, (letter) => letter.toUpperCase()); }
-
 class GridControls extends Controls {
   load(data) {
     const splits = Boolean(data.text && data.text.words.length < data.text.count);
@@ -29,9 +27,9 @@ class GridLegend extends Legend {
   phrase(scene) {
     const { side, spans: marks, weighed } = scene;
     const top = heaviest(marks);
-    const what = capitalised(scene.what);
+    const what = withCapital(scene.what);
     const several = weighed > 1 && !(side === 'query' && this.data.text);
-    if (side === 'query' && top && !top.read && !several) return capitalised(super.phrase(scene));
+    if (side === 'query' && top && !top.read && !several) return withCapital(super.phrase(scene));
     if (!top && side === 'query') return sentence('{what} attends to nothing here.', { what });
     if (!top) return sentence('{what} is hardly attended to.', { what });
     if (scene.isDensest) return this.smallestPhrase(scene);

@@ -34,7 +34,7 @@ class Items {
       parts.push(this.isSymbol(i) ? this.labels[i] : this.text(i, end));
       i = end;
     }
-    return parts.join(' + ');
+    return parts.join(' ');
   }
 
   /** Neighbouring items as runs [first, last]. */

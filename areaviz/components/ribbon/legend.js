@@ -20,7 +20,7 @@ class Legend extends Sentence {
 
   idle = sentence('Hover over a word, click to pin, Shift-click to add, Escape to clear.');
 
-  meaning = sentence('Each colour is a head, one of several looks. A bar over words covers what it took. Thicker threads are more attention.');
+  meaning = sentence('Each colour is a head, one of several looks. A bar covers what it took, even punctuation. Thicker threads are more attention.');
 
   constructor(root) {
     super();

@@ -4,6 +4,8 @@
 const THICKEST = 12;
 const THINNEST = 2.5;
 const FAINT = 0.35;
+const FAR = 120; // px sideways from which threads turn at different heights
+const TURNS = 0.8; // the share of the height between the texts at which they turn
 const FROM_CHIP = 7; // from a chip to the middle of the nearest bar
 
 class Painter {
@@ -67,15 +69,20 @@ class Painter {
     return { x: this.frame(side).left + x[first] + width[first] / 2, y: this.facing(side), isOut: true, isDown: isBelow };
   }
 
-  /** Threads that begin at one place stand side by side, and all end in the order in which they begin. */
+  /**
+   * Threads that begin at one place stand side by side, and all end in the order in which they begin. Those that go far
+   * sideways turn at different heights, in this order, so that they do not run into one another.
+   */
   threads(begun, end) {
     const thick = ({ share }) => Math.max(THINNEST, THICKEST * Math.min(share, 1));
     const ordered = begun.map((one) => ({ ...one, thick: thick(one) })).sort((a, b) => a.x - b.x || a.lane - b.lane);
     const places = groupedBy(ordered, ({ x }) => Math.round(x / 24));
     for (const together of places.values()) setApart(together, together[0].x, 'x');
     setApart(ordered, end.x, 'to');
-    for (const { head, share, x, y, to, thick: width, isOut, isDown } of ordered) {
-      const bend = (y + end.y) / 2;
+    const sideways = ordered.reduce((sum, { x }) => sum + x - end.x, 0) / ordered.length;
+    for (const [place, { head, share, x, y, to, thick: width, isOut, isDown }] of ordered.entries()) {
+      const turn = Math.min(Math.max(sideways / FAR, -1), 1) * (0.5 - (place + 0.5) / ordered.length);
+      const bend = (y + end.y) / 2 + TURNS * turn * (y - end.y);
       const made = this.add('path', 'thread', head, { d: `M${x},${y}C${x},${bend} ${to},${bend} ${to},${end.y}`, 'stroke-width': width });
       made.style.strokeOpacity = FAINT + 0.5 * Math.min(share, 1);
       if (isOut) this.arrow(head, x, y, isDown);

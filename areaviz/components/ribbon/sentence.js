@@ -67,19 +67,24 @@ class Sentence {
     return Array.from(groupedBy(tops, (one) => this.named(one, other)), ([text, some]) => ({ text, tops: some })).sort((a, b) => sum(b) - sum(a));
   }
 
-  /** "To write “Hund”, three heads attend most to “A dog”, taken as one; head 3 attends most to “A”." */
+  /** "To write “Hund”, three heads attend most to “A dog”, taken as one. Head 3 attends most to “A”." */
   attendsPhrase(scene, [first, ...rest]) {
     const { what, spans } = scene;
     const heads = new Set(spans.map(({ head }) => head)).size;
     const [top] = first.tops;
     const only = heads === 1 ? ` (${share(top)})` : '';
-    const more = `${only}${this.averaged(scene)}${this.resting(top, scene)}${this.others(rest, heads)}${this.counted(scene)}`;
+    const more = `${only}${this.averaged(scene)}${this.resting(top, scene)}${this.counted(scene)}`;
     const told = { what, who: this.who(first.tops, heads), where: this.taken(first.text, top, scene), more };
+    return [this.opener(isOne(first.tops), told), ...this.others(rest, heads)].join(' ');
+  }
+
+  /** The first sentence, for a written word or another, and for one head or several. */
+  opener(isOfOne, told) {
     if (this.header.written) {
-      return isOne(first.tops) ? sentence('To write {what}, {who} attends most to {where}{more}.', told)
+      return isOfOne ? sentence('To write {what}, {who} attends most to {where}{more}.', told)
         : sentence('To write {what}, {who} attend most to {where}{more}.', told);
     }
-    return isOne(first.tops) ? sentence('For {what}, {who} attends most to {where}{more}.', told)
+    return isOfOne ? sentence('For {what}, {who} attends most to {where}{more}.', told)
       : sentence('For {what}, {who} attend most to {where}{more}.', told);
   }
 
@@ -89,15 +94,14 @@ class Sentence {
     return this.isTakenAsOne(top, scene) ? sentence('{where}, taken as one', { where }) : where;
   }
 
-  /** What the heads took that the sentence does not begin with. */
+  /** Further sentences: what the other heads took. */
   others(rest, heads) {
     const left = rest.flatMap(({ tops }) => tops);
-    if (!rest.length) return '';
-    if (rest.length > 2) return sentence('; the other {count} heads attend most to other areas', { count: count(left.length) });
+    if (rest.length > 2) return [sentence('The other {count} heads attend most to other areas.', { count: count(left.length) })];
     return rest.map(({ text, tops }) => {
       const told = { who: this.who(tops, heads), where: text };
-      return isOne(tops) ? sentence('; {who} attends most to {where}', told) : sentence('; {who} attend most to {where}', told);
-    }).join('');
+      return withCapital(isOne(tops) ? sentence('{who} attends most to {where}.', told) : sentence('{who} attend most to {where}.', told));
+    });
   }
 
   receivesPhrase(scene, [first, ...rest]) {
@@ -179,3 +183,6 @@ class Sentence {
 }
 
 function isOne(tops) { return tops.length === 1; }
+
+/** A text whose first letter is a capital. */
+function withCapital(text) { return text.replace(/^\p{Ll}/u, (letter) => letter.toUpperCase()); }
