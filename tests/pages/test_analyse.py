@@ -191,7 +191,7 @@ def test_a_search_leaves_what_it_finds(open_page: Open, use_backend: Use) -> Non
     app.text_input(key="analyse_search").set_value("BEACH").run()
     assert len(listed(app)) == 1
     app.text_input(key="analyse_search").set_value("[").run()
-    assert not app.exception and "Nothing found; change the search" in shown(app)
+    assert not app.exception and "Nothing found. Change the search" in shown(app)
     assert listed(app).empty
 
 
@@ -339,7 +339,7 @@ def test_files_that_are_too_large_together_are_refused(
     monkeypatch.setattr(dataset_form, "MOST_TOGETHER", 1)
     app = app.file_uploader(key=dataset_form.FILES).set_value(files).run()
     assert not app.exception and len(app.error) == 1
-    assert "The files together have 1.1 MB; the limit is 1 MB. Remove some" in shown(app)
+    assert "The files together have 1.1 MB. The limit is 1 MB. Remove some" in shown(app)
     app = (
         app.file_uploader(key=dataset_form.FILES)
         .set_value([("a.txt", b"a dog\n", "text/plain")])

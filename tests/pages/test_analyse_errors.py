@@ -108,7 +108,7 @@ def test_who_is_late_under_a_name_chooses(open_page: Open, use_backend: Use) -> 
     app.text_input(key=blind.RATER).set_value("Ada").run()
     app.session_state[judging.STALE] = Stale(first, BO)
     app.run()
-    assert "nothing was overwritten" in app.warning[0].value and "Ada: score 60" in shown(app)
+    assert "Nothing was overwritten" in app.warning[0].value and "Ada: score 60" in shown(app)
 
 
 def test_what_was_judged_of_another_output_is_told(open_page: Open, use_backend: Use) -> None:
@@ -117,7 +117,7 @@ def test_what_was_judged_of_another_output_is_told(open_page: Open, use_backend:
     changed = FILES | {"hyp.a.txt": b"Ein Hund.\nDie Kuh.\nx\n"}
     app = hold(given(open_page, changed), example=1, judged="hyp.a.txt")
     app.text_input(key=blind.RATER).set_value("Ada").run()
-    assert "another output of this system was judged" in shown(app)
+    assert "Another output of this system was judged" in shown(app)
     assert sheet(app)["spans"] == [] and sheet(app)["version"] == 1
     assert "MQM (1)" not in listed(app).columns
 

@@ -147,7 +147,7 @@ def test_earlier_analyses_are_reported_with_their_notes(
     note_store().notes.save(Annotation(dataset.earlier_digest, 0, "", "Style", note="of that time"))
     note_store().slices.save(Slice(dataset.earlier_digest, "mine", (0,)))
     app = uploaded(open_page, {"0.png": "red"})
-    assert f"is kept as {find_rows_path(before).name}" in shown(app) and "run it again" in shown(
+    assert f"is kept as {find_rows_path(before).name}" in shown(app) and "Run it again" in shown(
         app
     )
     assert "1 note and 1 slice written on" in shown(app) and "of that time" not in shown(app)

@@ -46,7 +46,7 @@ def test_a_page_without_a_model_of_its_task_says_what_to_do(
         False: "fetch the models of this release: set AREAVIZ_MODELS_ADDRESS, then areaviz data get"
         " models.",
     }
-    said = f"No installed model supports this page; {wanted[is_clone]}"
+    said = f"No installed model supports this page. To get one, {wanted[is_clone]}"
     assert [error.value.replace("\\", "") for error in app.error] == [said] and not app.exception
 
 

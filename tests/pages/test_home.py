@@ -104,7 +104,9 @@ def test_way_in_without_its_model_says_so_and_has_no_link(
     monkeypatch.setenv("AREAVIZ_CHECKPOINTS", str(tmp_path))
     app = open_page("home")
     assert not app.exception and not app.error
-    assert "1 of 6 need models that are not installed; restore the folder" in shown(app)
+    assert "1 of 6 need models that are not installed. To get them, restore the folder" in shown(
+        app
+    )
     assert "Missing model: `memory-stories`" in shown(app)
     assert "**Reason**" not in labels(app) and "**Caption**" in labels(app)
 

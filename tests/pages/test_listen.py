@@ -280,7 +280,7 @@ def test_conclusions_say_how_many_digits_are_wrong() -> None:
     assert "every digit right" in conclusion(named)
     assert len(spoken_intervals(with_gold(named))) == 7 and with_gold(trace) is trace
     other = replace(fakes.sound_trace("314152"), request=named.request)
-    assert conclusion(other).endswith("said: 3 1 4 1 5 9 2; 1 mistake.")
+    assert conclusion(other).endswith("said: 3 1 4 1 5 9 2, 1 mistake.")
     assert "nothing" in conclusion(replace(fakes.sound_trace(" "), request=named.request))
 
 

@@ -311,11 +311,13 @@ def test_conclusions_say_how_good_an_answer_is() -> None:
         ),
         (
             "(S XX )S",
-            "The model wrote a tree of 1 word; the sentence has 5, marks counted.",
+            "The model wrote a tree of 1 word, and the sentence has 5. Punctuation counts as"
+            " words.",
         ),
         (
             "(S (NP XX XX XX )NP (VP XX XX XX )VP )S",
-            "The model wrote a tree of 6 words; the sentence has 5, marks counted.",
+            "The model wrote a tree of 6 words, and the sentence has 5. Punctuation counts as"
+            " words.",
         ),
     ],
 )

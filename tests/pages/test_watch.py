@@ -270,7 +270,7 @@ def test_changes_wait_for_the_clip_that_their_link_is_about(
     content = encode_gif(fakes.clip())
     name = decode_clip(content, "yours").clip.name
     app = open_page("watch", clip=name, changes=to_text(HIDDEN))
-    assert not app.exception and "upload it again" in shown(app)
+    assert not app.exception and "Upload it again" in shown(app)
     assert backend.asked and not any(request.changes for request in backend.asked)
     app = act(app, app.segmented_control(key="watch_source").set_value(UPLOAD))
     uploader = app.get("file_uploader")[0]
@@ -326,7 +326,7 @@ def test_conclusions_say_what_happens() -> None:
     named = replace(seen, request=replace(seen.request, clip=clip_sample(FIRST)))
     assert conclusion(named) == f"Seen: **{sample.text}**, which is right."
     wrong = replace(clip_trace("the two grows"), request=named.request)
-    assert conclusion(wrong) == f"Seen: **the two grows**; what happens: {sample.text}."
+    assert conclusion(wrong) == f"Seen: **the two grows**, but what happens is: {sample.text}."
     assert conclusion(replace(clip_trace(" "), request=named.request)).startswith("Seen: **nothing")
     assert "**\\*" in conclusion(clip_trace("*x*"))
 

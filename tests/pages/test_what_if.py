@@ -215,7 +215,7 @@ def test_changes_wait_for_the_picture_that_their_link_is_about(
     app = open_page(
         "caption", picture=name, changes=to_text((Hide("picture", (1,)),)), swap="scene-20"
     )
-    assert not app.exception and "upload it again" in shown(app)
+    assert not app.exception and "Upload it again" in shown(app)
     assert backend.asked and not any(request.changes for request in backend.asked)
     assert not {"changes", "swap"} & app.query_params.keys()
     app = act(

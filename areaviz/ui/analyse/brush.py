@@ -30,7 +30,7 @@ def brushed_bars(
     """Draw the distribution of a metric, and return the rows selected by a drag."""
     values = table[column].to_numpy(np.float32)
     title = f"{name} of {counted(len(table), 'example')}"
-    note = "drag over the bars to keep these examples, or click one; double-click to keep all"
+    note = "drag over the bars to keep these examples, click a bar, or double-click to keep all"
     key = _key(f"bars_{column}", table)
     _draw(histogram(values, title, note, groups), title, key)
     reported = chart_pointer(key, lambda bar: keep_rows(page, bar_of(table, column, name, bar)))

@@ -67,7 +67,7 @@ def draw_comparison(page: AnalysePage, table: pd.DataFrame, titles: Sequence[str
     st.caption(
         f"Wins are examples in which {names[1]} is better than {names[0]}. The interval holds"
         " the mean change of 95 % of 1,000 sets drawn anew from these examples (bootstrap,"
-        " seed 1); where it leaves out 0, the change is hardly chance."
+        " seed 1). If it does not contain 0, the change is hardly chance."
     )
     read_table(_changes(table))
     if bool((table["reference"] != "").any()):
@@ -103,8 +103,8 @@ def _tested(table: pd.DataFrame, pair: tuple[int, int]) -> None:
         one = found[name]
         st.caption(
             f"{title}: {one.baseline:.2f} and {one.system:.2f}, a difference of"
-            f" {one.difference:+.2f}; the probability of one as large in"
-            f" either direction, were the models alike, is {one.p_value:.3f} (two-sided approximate"
+            f" {one.difference:+.2f}. If the models were equally good, a difference as large in"
+            f" either direction would have probability {one.p_value:.3f} (two-sided approximate"
             " randomisation by sacrebleu, 1,000 draws)."
         )
 

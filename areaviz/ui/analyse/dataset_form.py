@@ -106,8 +106,8 @@ def _own_set(page: AnalysePage) -> ChosenSet | None:
     together = sum(file.size for file in given) / MEGA
     if together > MOST_TOGETHER:
         raise InputError(
-            f"The files together have {together:,.1f} MB; the limit is {MOST_TOGETHER} MB. Remove"
-            " some of them."
+            f"The files together have {together:,.1f} MB. The limit is {MOST_TOGETHER} MB."
+            " Remove some of them."
         )
     files = {file.name: file.getvalue() for file in given}
     chosen = _chosen_set(tuple(file.file_id for file in given), files, {})

@@ -45,7 +45,7 @@ def examples_list(page: AnalysePage, table: pd.DataFrame, runs: int, where: str 
         where: where the page shows the open example, "below" or "above" the table.
     """
     if table.empty:
-        st.caption("Nothing found; change the search, or show all again.")
+        st.caption("Nothing found. Change the search, or show all again.")
         return
     first = page.state.first_row if page.state.first_row < len(table) else 0
     part = table.iloc[first : first + PAGE]

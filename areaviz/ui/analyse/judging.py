@@ -111,8 +111,8 @@ def _sheet(
     own = _of_output(held, fresh)
     if own is not held:
         st.caption(
-            "Under this name another output of this system was judged; saving replaces it, and what"
-            " was marked there is gone."
+            "Another output of this system was judged under this name. If you save, your marks"
+            " replace the marks of that output."
         )
     mark = f"{id_of(own)} {own.version} {turn}"
     categories = offered_categories(fresh.dataset, fresh.rater if is_blind else "")
@@ -172,7 +172,7 @@ def _save(own: Judgement, key: str, mark: str) -> None:
     with _saving():
         spans, score = given(key)
         if not (score is None or type(score) in (int, float)):
-            raise InputError("The score is no number; 0 to 100 are possible.")
+            raise InputError("The score is not a number. Enter a score from 0 to 100.")
         number = None if score is None else float(str(score))
         marked = replace(own, spans=spans_of(spans), score=number)
         note_store().judgements.save(marked, reader_mark())
@@ -194,8 +194,8 @@ def _stale() -> None:
         return
     did = "was removed" if stale.there is None else "was changed"
     st.warning(
-        f"What was marked under this name {did} meanwhile, perhaps in another window; nothing was"
-        " overwritten. Choose which of the two stays."
+        f"What was marked under this name {did} meanwhile, perhaps in another window."
+        " Nothing was overwritten. Choose which of the two stays."
     )
     if stale.there:
         _in_words(stale.there)

@@ -228,7 +228,7 @@ def _stale(notes: Annotations) -> None:
     who, did = "Somebody", "removed this note meanwhile"
     if stale.there:
         who, did = stale.there.author or who, "saved another text meanwhile"
-    st.warning(escaped(f"{who} {did}; nothing was overwritten. Choose which of the two stays."))
+    st.warning(escaped(f"{who} {did}. Nothing was overwritten. Choose which of the two stays."))
     for title, note in (("Theirs", stale.there), ("Yours", stale.own)):
         if note is not None:
             with st.container(border=True):

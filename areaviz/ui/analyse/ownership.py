@@ -52,8 +52,8 @@ def _earlier(dataset: Dataset, analyses: Sequence[Analysis]) -> None:
     if there:
         st.caption(
             f"An earlier analysis of these texts and names of pictures is kept as {escaped(there)}."
-            " It was told from others by the names of its pictures alone, so nobody knows whether"
-            " it was of these pictures; run it again."
+            " Only the names of its pictures tell it from other analyses, so it may be of other"
+            " pictures. Run it again."
         )
     store = note_store()
     notes, slices = store.notes.count(earlier), store.slices.count(earlier)

@@ -85,7 +85,7 @@ def _choose(page: AnalysePage, cards: Cards, chosen: ChosenSet) -> tuple[Analysi
     if chosen.outputs:
         return _outputs(page, chosen, fitting)
     if not fitting:
-        raise InputError("No model here takes such examples; choose another set.")
+        raise InputError("No model here takes such examples. Choose another set.")
     return _models(page, dataset, fitting)
 
 

@@ -125,9 +125,9 @@ class AnalyseState(ModelState):
             return state
         if not (place.isascii() and place.isdigit() and 1 <= int(place[:9]) <= MAX_POSITION):
             sentence = (
-                f'The link opens the example "{shorten(place)}", which is no number; remove it'
+                f'The link opens the example "{shorten(place)}", which is not a number. Remove it.'
             )
-            return replace(state, problem=f"{sentence}.")
+            return replace(state, problem=sentence)
         return replace(state, example=int(place) - 1)
 
     @property
@@ -148,7 +148,7 @@ class AnalyseState(ModelState):
         if name.startswith(IN_FOLDER):
             return replace(self, source=FOLDER, folder=name.removeprefix(IN_FOLDER))
         sentence = (
-            f'The link asks for the set "{shorten(name)}", which is not here; choose another.'
+            f'The link asks for the set "{shorten(name)}", which is not here. Choose another.'
         )
         return replace(self, problem=sentence)
 

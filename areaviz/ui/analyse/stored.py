@@ -114,8 +114,8 @@ def stored_rows(path: Path, dataset: Dataset) -> StoredRows:
         pass
     except DamagedHeader:
         damage = (
-            f"The first line of {path.name} is damaged, so nobody knows what its rows are of; when"
-            " this is run, the file is kept under another name."
+            f"The first line of {path.name} is damaged, so its rows cannot be used. If you run"
+            " this analysis, the file is kept under another name."
         )
     return StoredRows(dataset, (name, 0, 0), damage=damage)
 
@@ -152,8 +152,8 @@ def _damage(file: RowFile) -> str:
     else:
         lines, are, examples = "Lines", "are", "their examples are"
     return (
-        f"{lines} {numbers} of {file.path.name} {are} damaged and left out; when this goes on,"
-        f" {examples} run again and the file is kept as it is under another name."
+        f"{lines} {numbers} of {file.path.name} {are} damaged and left out. If you continue,"
+        f" {examples} run again, and the damaged file is kept under another name."
     )
 
 

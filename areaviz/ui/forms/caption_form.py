@@ -64,6 +64,6 @@ def _question(page: Page[CaptionState], models: Sequence[Card]) -> None:
             placeholder=usual,
             max_chars=300,
             then=page.unlock,
-            help="What is asked about the picture; of a model that answers no questions, how its"
-            " text begins. Left empty, the picture is described.",
+            help="Ask a question about the picture. If the model does not answer questions, this is"
+            " how its text begins. Leave it empty for a description of the picture.",
         )

@@ -83,12 +83,12 @@ class MediumState(State):
             return replace(state, sample=name, source=SAMPLE)
         if name.startswith(f"{OWN}-"):
             sentence = (
-                f"The link's {noun} is of whoever made the link and is not stored; upload it again"
-                " or choose another one."
+                f"The {noun} of the link was uploaded by its author and is not stored. Upload it"
+                " again or choose another one."
             )
             return replace(state, problem=sentence)
         sentence = (
-            f'The link names a {noun} "{shorten(name)}", which is not here; choose another one.'
+            f'The link names a {noun} "{shorten(name)}", which is not here. Choose another one.'
         )
         return replace(state, problem=sentence)
 

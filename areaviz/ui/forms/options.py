@@ -79,7 +79,7 @@ def options_popover(page: Page[State]) -> Iterator[None]:
             "Open a trace downloaded from this page (.npz)",
             key=STORED_FILE,
             max_upload_size=MAX_MEGABYTES,
-            help="Files of the trace format only; nothing in them is run.",
+            help="The file must have the trace format. No code in it is run.",
         )
 
 
@@ -184,7 +184,7 @@ def _decoding(page: ModelPage) -> None:
         format_func=str.capitalize,
         required=True,
         help=(
-            "Greedy takes the most probable item at every step; beam search follows several"
+            "Greedy takes the most probable item at every step. Beam search follows several"
             " candidates at once."
         ),
     )
@@ -258,7 +258,7 @@ def about_areas(size: int, extent: str, largest_learned: int = 0, trained: int =
         )
         return f"Single items only, by the same weights{kept}. {_NOT_TRAINED_SO}"
     if largest_learned:
-        return f"{reach}; what the model learned about larger ones is left out. {_NOT_TRAINED_SO}"
+        return f"{reach}. What the model learned about larger areas is left out. {_NOT_TRAINED_SO}"
     return f"{reach}. {_NOT_TRAINED_SO}"
 
 

@@ -64,13 +64,13 @@ class PictureState(State):
             return state
         if name.startswith(f"{_UPLOADED}-"):
             sentence = (
-                "The link's picture was uploaded by whoever made the link and is not stored; "
-                "upload it again or choose another one."
+                "The picture of the link was uploaded by its author and is not stored. Upload it"
+                " again or choose another one."
             )
             return replace(state, source=UPLOAD, problem=sentence)
         if name not in SAMPLES:
             sentence = (
-                f'The link names a picture "{shorten(name)}", which does not exist; choose another'
+                f'The link names a picture "{shorten(name)}", which does not exist. Choose another'
                 " one."
             )
             return replace(state, problem=sentence)

@@ -71,7 +71,7 @@ def ways_in() -> None:
     if count:
         st.caption(
             sentence(
-                "{count} of {all} need models that are not installed; {what_to_do}.",
+                "{count} of {all} need models that are not installed. To get them, {what_to_do}.",
                 count=count,
                 all=len(WAYS_IN),
                 what_to_do=sentence(to_get_models()),

@@ -90,7 +90,7 @@ def attention_doubt(card: Card) -> str:
     doubt = (
         f"The maps of this model do not show where it found a word. Over {int(measured['words']):,}"
         f" words of held-out {card.pictures or 'pictures'}, its best head points at what the word"
-        f" names for {own:.0%} of them; the same places, whatever the picture, do so for"
+        f" names for {own:.0%} of them. Fixed places, the same in every picture, do so for"
         f" {fixed:.0%}"
     )
     return doubt + (f", the middle of the picture for {middle:.0%}." if middle else ".")

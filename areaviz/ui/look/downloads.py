@@ -25,11 +25,11 @@ from areaviz.views import VIEWS
 
 PAGE = ("html",)
 GROUPS = {
-    "Everything in one interactive page; opens without this app": PAGE,
+    "One interactive page with everything, which opens without this app": PAGE,
     "Animation": ("gif",),
     "Figure for print": ("svg", "pdf", "png"),
     "Data behind the figure": ("csv", "json"),
-    "Trace file; open it again on any page, under Options": ("npz",),
+    "Trace file, which you can open again on any page, under Options": ("npz",),
 }
 """Groups of files in the order of the menu, by their titles."""
 

@@ -206,5 +206,5 @@ def _fitting(page: AnyPage, name: str, label: str, options: Sequence[Any], of: N
     page.set(**{name: options[0]})
     if before not in ("", None):
         what = f"{label} “{escaped(shortened(of(before)))}” does not exist here"
-        st.caption(f"{what}; showing “{of(options[0])}”.")
+        st.caption(f"{what}, so you see “{of(options[0])}”.")
     return options[0]

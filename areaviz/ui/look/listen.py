@@ -50,7 +50,7 @@ def conclusion(trace: Trace) -> str:
     if not wrong:
         return f"Heard: **{escaped(heard)}**, every digit right."
     said = " ".join(sample.text)
-    return f"Heard: **{escaped(heard)}**, said: {said}; {pluralise(wrong, 'mistake')}."
+    return f"Heard: **{escaped(heard)}**, said: {said}, {pluralise(wrong, 'mistake')}."
 
 
 show_heard = partial(show_traces, say=conclusion, complete=with_gold, name=_title)

@@ -42,9 +42,8 @@ def opened(file: UploadedFile, area_size: int | None = None) -> Trace:
     """
     if file.size > MAX_MEGABYTES * 2**20:
         raise InputError(
-            f"The file has {file.size / 2**20:,.1f} MB but at most {MAX_MEGABYTES} are possible;"
-            " choose a smaller one, or have the app started with: python -m areaviz serve --trace"
-            " FILE"
+            f"The file has {file.size / 2**20:,.1f} MB, and the limit is {MAX_MEGABYTES}. Choose"
+            " a smaller file, or have the app started with: python -m areaviz serve --trace FILE"
         )
     found = _opened(file.file_id, area_size, file)
     if isinstance(found, InputError):
@@ -88,8 +87,8 @@ def _file_of_all(path: Path) -> Iterator[BinaryIO]:
             yield file
     except OSError as error:
         raise BackendError(
-            f"The file that the app was started with cannot be opened ({error.strerror}); tell"
-            " whoever runs the app."
+            f"The file that the app was started with cannot be opened ({error.strerror})."
+            " Tell the person who runs the app."
         ) from error
 
 

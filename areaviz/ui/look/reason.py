@@ -55,8 +55,8 @@ def _tree(trace: Trace) -> str:
         return "What the model wrote is no tree: a bracket stays open."
     if tree.words != words:
         return (
-            f"The model wrote a tree of {pluralise(tree.words, 'word')}; the sentence has {words},"
-            " marks counted."
+            f"The model wrote a tree of {pluralise(tree.words, 'word')}, and the sentence has"
+            f" {words}. Punctuation counts as words."
         )
     levels = 1 + max(node.depth for node in tree.nodes)
     return (

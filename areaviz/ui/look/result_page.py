@@ -89,7 +89,7 @@ def result_page(page: ResultPage[S_co, A]) -> None:
             problem(sentence)
         if not cards and models:
             # A wheel, or a custom folder of models, may lack all models for this page.
-            problem(f"No installed model supports this page; {to_get_models()}.")
+            problem(f"No installed model supports this page. To get one, {to_get_models()}.")
         with show_errors("reading the link"):
             page.follow(cards)
         asked, stored = None, None

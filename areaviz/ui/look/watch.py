@@ -30,7 +30,7 @@ def conclusion(trace: Trace) -> str:
         return f"Seen: **{escaped(seen)}**."
     if seen == sample.text:
         return f"Seen: **{escaped(seen)}**, which is right."
-    return f"Seen: **{escaped(seen)}**; what happens: {escaped(sample.text)}."
+    return f"Seen: **{escaped(seen)}**, but what happens is: {escaped(sample.text)}."
 
 
 show_watched = partial(show_traces, say=conclusion, complete=with_gold)

@@ -29,8 +29,8 @@ SCHEMA = """
 | Array | Type and shape | Meaning |
 | --- | --- | --- |
 | `weights` | float, layers × heads × queries × items | after the softmax: each row sums to 1 |
-| `memory` | text, items | what the items attended to are called; numbers if left out |
-| `queries` | text, queries | what attends; left out: the items themselves |
+| `memory` | text, items | what the items attended to are called, numbers if left out |
+| `queries` | text, queries | what attends, the items themselves if left out |
 | `shape` | two whole numbers | rows and columns, where the items are cells of a picture, \
 row by row |
 | `picture` | uint8, height × width × 3 | that picture, with sides of up to 640 pixels |
@@ -88,7 +88,7 @@ def _chosen(page: TensorsPage, has_served: bool) -> UploadedFile | None:
         max_upload_size=MAX_MEGABYTES,
         on_change=_look_anew,
         args=(page,),
-        help="An .npz file of NumPy arrays, or a trace saved by this app; nothing in it is run.",
+        help="An .npz file of NumPy arrays, or a trace saved by this app. No code in it is run.",
     )
     if has_served:
         disabled = file is not None

@@ -30,10 +30,10 @@ MEASURES = {
 LEAST = 2
 """Number of decimals of values that are not shares."""
 WHAT_NAMES_MEAN = (
-    "A head has a name where one thing explains much of what it does: previous item or position, if"
-    " its heaviest item lies there in half of the queries; sink, if one item has more than half of"
-    " its mean map; alignment, if its links are better than the diagonal's; word edge, if its"
-    " heaviest area begins or ends a word twice as often as by chance. Click a column to sort."
+    "A head has a name if one thing explains much of what it does. Previous item or position: its"
+    " heaviest item is there in half of the queries. Sink: one item has more than half of its mean"
+    " map. Alignment: its links are better than the diagonal's. Word edge: its heaviest area begins"
+    " or ends a word twice as often as by chance. Click a column to sort."
 )
 LINK_BASELINES = {
     "aer": "This model, the head or mean of heads that validation chose",
@@ -89,8 +89,8 @@ def about_heads(figures: Figures) -> str:
         f"Over {figures['examples']:,} validation examples. Query dependence: how much an item"
         " that is attended to tells of the query, 0 where every query looks at the same place. A"
         " head that goes along the items would have"
-        f" {figures['dependence_diagonal']:.2f} bits; untrained, no head has more than"
-        f" {figures['dependence_untrained']:.2f}."
+        f" {figures['dependence_diagonal']:.2f} bits. Before training, no head has more"
+        f" than {figures['dependence_untrained']:.2f}."
     )
 
 
@@ -174,6 +174,6 @@ def _about_linked(card: Card) -> str:
         )
     return (
         f"Of layer {int(found['layer']) + 1}, head {int(found['head']) + 1}, where an area of two"
-        f" items or more is on top in {found['multi_share']:.0%} of validation's queries{before};"
-        f" {int(found['spans']):,} such areas were counted on the same test captions."
+        f" items or more is on top in {found['multi_share']:.0%} of validation's queries{before}."
+        f" On the same test captions, {int(found['spans']):,} such areas were counted."
     )

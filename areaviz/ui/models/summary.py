@@ -116,7 +116,7 @@ def about(card: Card) -> str:
     if TASKS[card.task].follows_words:
         reach = f", on texts of up to {card.trained_length:,} items"
     if card.trained_on:
-        trained = f" Trained on {card.trained_on}{reach}; code version {card.code_version}."
+        trained = f" Trained on {card.trained_on}{reach}, with code version {card.code_version}."
     return (
         f"{card.name}: {reads}, {attention} attention{size}, {card.parameters:,} parameters."
         f"{trained}"

@@ -34,9 +34,7 @@ SETTABLE = (
     "double_array_value",
 )
 """Kinds of values that a page may set; values of buttons and files cannot be set."""
-FILES_GONE = (
-    "The app was started again, and the files that were here went with it; choose them again."
-)
+FILES_GONE = "The app was started again and has lost the files that were here. Choose them again."
 _BROUGHT, _TAKEN, _DRAWN, _LOST = (
     "restart_brought",
     "restart_taken",

@@ -68,8 +68,8 @@ class Link:
         if request.model in cards:
             return cls(params, request, focus, replaced=replaced)
         problem = (
-            f"The link asks for the model “{shortened(request.model, 40)}”, which is not here; "
-            "choose one of the models below."
+            f"The link asks for the model “{shortened(request.model, 40)}”, which is not here. "
+            "Choose one of the models below."
         )
         return cls(params, request, focus, problem)
 

@@ -34,8 +34,8 @@ def draw_teach() -> None:
     stylesheet(PLAN_STYLE)
     st.markdown(
         sentence(
-            "**Needs:** English; German helps · **No accounts, no names** · **Works offline** on"
-            " one laptop · Print this page for a sheet without the answers."
+            "**Needs:** English, and German helps · **No accounts, no names** · **Works offline**"
+            " on one laptop · Print this page for a sheet without the answers."
         )
     )
     with show_errors(message("computing the answers")):

@@ -122,7 +122,8 @@ def head_step(trace: Trace) -> Step:
     says = sentence("Each colour is one **head**, which looks for itself.")
     if single is not None and several is not None:
         says += " " + sentence(
-            "For **{word}**, head {one} takes {single} alone; head {other} takes {several} as one.",
+            "For **{word}**, head {one} takes {single} alone, and head {other} takes {several}"
+            " as one.",
             word=lit,
             one=single + 1,
             single=quoted(span_text(source, tops[single].area)),

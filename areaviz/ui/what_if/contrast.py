@@ -144,8 +144,8 @@ def _table(trace: Trace, asked: Contrast, found: list[tuple[str, Odds]]) -> None
     }
     read_table(columns)
     st.caption(
-        "How probable each is behind the same words; of several items the product. A log ratio"
-        " above 0 is for the word that stands there; 0.69 is twice as probable."
+        "The probability of each after the same words, multiplied over its items. A log ratio above"
+        " 0 favours the word that the model wrote. A log ratio of 0.69 is twice as probable."
     )
 
 

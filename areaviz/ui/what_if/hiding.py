@@ -88,8 +88,8 @@ def hide_cells(_: WhatIfPage, run: Experiment, focus: Focus) -> Change | None:
         st.caption("Click cells of the picture, or a word that attends to it, above first.")
         return None
     st.caption(
-        f"Nothing attends to {which} any more, in any layer ({len(items)} cells). Cells beside"
-        " them were made with a view of them, so a trace may stay; another picture is the stricter"
+        f"Nothing attends to {which} any more, in any layer ({len(items)} cells). The cells"
+        " next to them have already read them, so a trace may stay. Another picture is the stricter"
         " test."
     )
     return Hide("picture", items)

@@ -32,7 +32,7 @@ from areaviz.views import PAIRS
 
 CAVEAT = (
     "Attention is not by itself an explanation. These numbers say how much the output depends on"
-    " what this map points at, in this model and on this input; they do not say why."
+    " what this map points at, in this model and on this input. They do not say why."
 )
 _OWN = (
     "Each item sees what stands before it: one that sees no more than {k} {unit}s keeps them all"
@@ -158,8 +158,8 @@ def _figures(found: Faithfulness, probe: Probe) -> None:
         )
         return
     st.caption(
-        f"Mean over {found.items} output items of mean probability {found.probability:.2f}; each"
-        " loses or keeps its own, in all layers and heads of this attention. ± is the standard"
+        f"Mean over {found.items} output items of mean probability {found.probability:.2f}."
+        " Each loses or keeps its own, in all layers and heads of this attention. ± is the standard"
         " deviation of the draws. Papers call the two comprehensiveness and sufficiency."
     )
 

@@ -40,9 +40,9 @@ def test_every_kind_of_set_has_an_address(name: str, source: str, field: str) ->
     [
         ({"set": "../secret"}, 'asks for the set "../secret", which is not here'),
         ({"set": OWN[:-1]}, "which is not here"),
-        ({"set": "Sentences", "example": "0"}, 'opens the example "0", which is no number'),
-        ({"set": "Sentences", "example": "²"}, "which is no number"),
-        ({"set": "Sentences", "example": "9" * 30}, "which is no number"),
+        ({"set": "Sentences", "example": "0"}, 'opens the example "0", which is not a number'),
+        ({"set": "Sentences", "example": "²"}, "which is not a number"),
+        ({"set": "Sentences", "example": "9" * 30}, "which is not a number"),
     ],
 )
 def test_what_cannot_be_followed_is_one_sentence(params: dict[str, str], said: str) -> None:

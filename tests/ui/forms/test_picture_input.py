@@ -186,7 +186,7 @@ def test_a_link_chooses_a_sample() -> None:
 
 def test_a_link_to_somebody_s_picture_asks_for_it() -> None:
     state = after_link("upload-123456789abc")
-    assert "uploaded by whoever made the link and is not stored; upload it again" in state.problem
+    assert "uploaded by its author and is not stored. Upload it again" in state.problem
     assert state.chosen is None and state.source == UPLOAD
 
 

@@ -62,9 +62,7 @@ def test_a_file_that_is_too_large_is_refused_unread(
 ) -> None:
     monkeypatch.setattr(module, "MAX_MEGABYTES", 0)
     app = upload(open_page("your_tensors"), saved(weights=weights(1, 1, 2, 2)))
-    assert "MB but at most 0 are possible; choose a smaller one" in shown(
-        app
-    ) and "--trace" in shown(app)
+    assert "MB, and the limit is 0. Choose a smaller file" in shown(app) and "--trace" in shown(app)
     assert not reads
 
 
@@ -119,7 +117,7 @@ def test_the_file_that_the_app_was_started_with_is_shown_to_all(
         assert "open_npz" not in frames, "a kept error holds what its frames hold, such as the file"
     assert "not an .npz archive" in shown(open_page("your_tensors"))
     path.unlink()
-    assert "tell whoever runs the app" in shown(open_page("your_tensors"))
+    assert "Tell the person who runs the app" in shown(open_page("your_tensors"))
 
 
 def test_small_traces_wait_for_nobody() -> None:

@@ -96,8 +96,8 @@ def test_head_step_sets_one_word_against_several(trace: Trace) -> None:
     alone = text_of(trace, "source", *taken[one][:2])
     together = text_of(trace, "source", *taken[many][:2])
     assert step.says.endswith(
-        f"For **{word}**, head {one + 1} takes “{alone}” alone;"
-        f" head {many + 1} takes “{together}” as one."
+        f"For **{word}**, head {one + 1} takes “{alone}” alone,"
+        f" and head {many + 1} takes “{together}” as one."
     )
     assert step.starts == f"“{word}”" and step.ends == ""
 
