@@ -213,7 +213,7 @@ def _decoded(letters: Letters) -> Iterator[tuple[str, int, int]]:
 def _completed(
     text: str, pieces: Sequence[Piece], spans: Sequence[Span | None], blanks: Sequence[int]
 ) -> list[Span]:
-    """Return all spans. A token without a span gets one between those of its neighbours."""
+    """Return all spans. A token without a span gets one between the spans next to it."""
     starts = [len(text)] * (len(spans) + 1)
     for number in range(len(spans) - 1, -1, -1):
         span = spans[number]

@@ -19,7 +19,7 @@ STORIES, SETS = 40, 40
 SIZES = (5, 10)
 """Minimum and maximum number of points in a set."""
 APART = 30
-"""Minimum distance of two points. Closer points could not be told apart in a drawing."""
+"""Minimum distance of two points. Closer points could not be distinguished in a drawing."""
 _SEED = 17
 _PEOPLE = ("Mary", "John", "Sandra", "Daniel")
 _ROOMS = ("kitchen", "garden", "office", "bathroom", "hallway", "bedroom")

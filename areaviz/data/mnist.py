@@ -15,7 +15,7 @@ Labels = npt.NDArray[np.int64]
 
 SIDE = 28
 VALIDATION = 5000
-"""Number of training digits, the last ones, that are reserved for choosing checkpoints."""
+"""Number of training digits, taken from the end, that are reserved for choosing checkpoints."""
 
 _FILES = {"train": "train", "val": "train", "test": "t10k"}
 

@@ -40,7 +40,7 @@ Ordinary files have about ten.
 """
 
 COUNTED = 4 * MEGA
-"""Size of a GIF above which its frames are not counted, because it may have a million empty ones.
+"""Size of a GIF above which frames are not counted, because it may have a million empty frames.
 """
 
 _TILE_WIDTH, _TILE_LENGTH = 322, 323

@@ -1,4 +1,4 @@
-"""Raters that are programs, told from people by the end of their names."""
+"""Raters that are programs. The end of their names distinguishes them from people."""
 
 from __future__ import annotations
 

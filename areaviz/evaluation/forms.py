@@ -44,7 +44,7 @@ class FormRow:
     paper: str = ""
 
     def cells(self, table: FormTable) -> tuple[str, ...]:
-        """Return one cell per column, with a dash for untrained forms and where no span wins."""
+        """Return one cell per column. A dash means that a form is untrained or no span wins."""
         paper = [] if table.paper is None else [self.paper or "–"]
         if not self.seeds:
             dashes = ["–"] * (len(table.columns) - 1 - len(paper))

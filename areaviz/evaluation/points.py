@@ -86,7 +86,7 @@ def compare_answers(kind: str, sets: PointSets, answers: list[list[int]]) -> dic
 
 
 def measure_attention(model: PointingModel, known: PointSets, sets: PointSets) -> dict[str, float]:
-    """Return how often the heaviest point is right, at steps where more than one can follow.
+    """Return how often the heaviest point is right, at steps where several points can follow.
 
     "hit" is compared with a random point of those that can follow, with the place that is most
     often right at this step over `known`, whatever the set, and with the untrained network. "change

@@ -103,7 +103,7 @@ def _compute_loss_nats(model: LanguageModel, rows: Sequence[list[int]]) -> float
 def _measure_on_test(
     model: LanguageModel, requests: Sequence[Request]
 ) -> dict[str, dict[str, float]]:
-    """Return the figures of all heads together, and of the one that "val" chose."""
+    """Return the figures of all heads together, and of the head that "val" chose."""
     together = compare_spans(model, requests)
     known = model.card.heads[SITE]
     place = _find_span_place(known)

@@ -9,7 +9,7 @@ from areaviz.data.scene_grammar import AMBIGUOUS, Sentence
 from areaviz.data.scenes import Scene
 
 KINDS = ("colour", "noun", "ambiguous")
-"""A hidden colour, a hidden noun with two German words, and such a noun left visible."""
+"""A hidden colour, a hidden noun with two German words, and a visible one with two."""
 
 
 @dataclass(frozen=True, slots=True)

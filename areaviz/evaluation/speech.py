@@ -68,7 +68,7 @@ def _write_transcripts(
     hit: float,
     options: Options,
 ) -> Measured:
-    """Transcribe strings and longer ones, and score the transcripts; `hit` is of the strings."""
+    """Transcribe strings and longer strings, and score them. `hit` is of the strings alone."""
     written, written_long = (
         transcribe_strings(model, strings, options),
         transcribe_strings(model, long, options),

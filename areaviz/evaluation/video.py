@@ -201,7 +201,7 @@ def _compute_action_share(clip: MovingDigit) -> float:
 
 
 def _compute_usual_frame_hits(clip: MovingDigit, usual: tuple[int, int]) -> float:
-    """Return how often an action's usual frame is one of its own, over the content words."""
+    """Return how often the usual frame of an action is in the action, over the content words."""
     found = []
     for window in clip.gold():
         if window is not None:

@@ -35,7 +35,7 @@ _SPANS = ("errors", "error_spans")
 def is_comet_json(value: object) -> bool:
     """Return whether JSON is what `comet-score --to_json` writes, or has outputs with error spans.
 
-    Such outputs are objects with `mt` and `errors` or `error_spans`, in a list or one a line.
+    The outputs are objects with `mt` and `errors` or `error_spans`, in a list or one per line.
     """
     if isinstance(value, list):
         return bool(value) and _is_marked(value[0])
@@ -57,7 +57,7 @@ def _is_marked(value: object) -> bool:
 def read_comet_json(name: str, entries: Sequence[Entry]) -> list[RatedSegment]:
     """Return the segments with the scores of all systems and the errors that xCOMET marks.
 
-    Outputs without the name of their system get that of the file.
+    Outputs without the name of their system get the name of the file.
 
     Raises:
         InputError: an entry is of another form, or an error is not in its output.
@@ -131,7 +131,7 @@ def _parse_mark(where: str, values: Mapping[str, Any], output: str) -> Mark:
 
 
 def _find_error_place(output: str, text: str, start: int, end: int) -> tuple[int, int] | None:
-    """Return where an error lies, without the white space around it; None for nowhere.
+    """Return the span of an error without the white space around it, or None if it is not found.
 
     The tokenizer of xCOMET can write a text differently and count from the blank before it, so the
     text is looked for where it is not found at its place.

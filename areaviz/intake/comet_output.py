@@ -22,7 +22,7 @@ def is_comet_output(start: bytes) -> bool:
 
 
 def read_comet_output(name: str, data: bytes) -> tuple[Column, ...]:
-    """Read one column of scores per system, which is named by the file of its outputs.
+    """Read one column of scores per system. The file of a system's outputs gives its name.
 
     Lines with the mean of a file are ignored.
 

@@ -76,8 +76,8 @@ def find_separator(header: str, known: Collection[str], usual: str) -> str:
     """Return the separator of a table's cells.
 
     Spreadsheets write ";" in locales with a decimal comma, and still call the file CSV. The
-    separator that gives the most known names is chosen. If several give equally many, the usual one
-    is chosen if it occurs, and otherwise the most frequent one.
+    separator that gives the most known names is chosen. If several separators are equally good, the
+    usual one is chosen if it occurs, and otherwise the most frequent one.
 
     Args:
         header: the first line of the table.

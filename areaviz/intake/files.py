@@ -63,7 +63,7 @@ def read_file(name: str, content: bytes | Path) -> Content:
 
     Args:
         name: the file, without folders.
-        content: its bytes, or where it lies.
+        content: the file's bytes, or its path.
 
     Raises:
         InputError: the file is of a kind that is not read, or damaged, or too large.
@@ -84,7 +84,7 @@ def read_file(name: str, content: bytes | Path) -> Content:
 
 
 def read_beginning(name: str, content: bytes | Path) -> Content:
-    """Read the first lines of a corpus, to show what it is; it may be of any size."""
+    """Read the first lines of a corpus for display. The corpus may have any size."""
     if isinstance(content, Path):
         with content.open("rb") as file:
             start = file.read(_BEGINNING)
@@ -97,7 +97,7 @@ def read_beginning(name: str, content: bytes | Path) -> Content:
 
 
 def _find_kind(name: str, ending: str, data: bytes) -> str:
-    """Return what a file is, by how it begins; a text that begins oddly stays a text."""
+    """Return the kind of a file by its first bytes. A text may begin with any characters."""
     start = data[:_BEGINNING].removeprefix(b"\xef\xbb\xbf")
     if start.startswith(b"PK\x03\x04"):
         if b"xl/" not in data or ending == ".zip":
@@ -148,7 +148,7 @@ def _find_table_kind(start: bytes) -> str:
 
 
 def _read_plain(name: str, data: bytes) -> Content:
-    """Read a text with one value a line.
+    """Read a text with one value per line.
 
     If only the first line is not a number, it is the name of the values.
     """

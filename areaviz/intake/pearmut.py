@@ -1,7 +1,7 @@
 """Campaigns and annotations of Pearmut (https://github.com/zouharvi/pearmut), a tool for raters.
 
-A campaign is a JSON file with the items to rate, and errors that are marked beforehand. Annotations
-come as JSON Lines, or as JSON with a list for each campaign, when they are downloaded.
+A campaign is a JSON file with the items to rate, and errors that are marked beforehand. Downloaded
+annotations are JSON Lines, or JSON with one list per campaign.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from areaviz.trace.limits import shorten
 
 Entry = tuple[str, Any]
 PREPARED = f"Pearmut{AUTOMATIC}"
-"""The rater of errors that a campaign marks beforehand."""
+"""Name of the rater for errors that a campaign marks beforehand."""
 # Keys of an item that say nothing about the example.
 _OF_TOOL = frozenset(
     (
@@ -37,7 +37,7 @@ _OF_TOOL = frozenset(
         *("skippable", OWN),
     )
 )
-# What the ids of tutorials and attention checks begin with.
+# Prefixes of the ids of tutorials and attention checks.
 _NOT_RATED = ("welcome_", "random_", "goodbye_")
 
 
@@ -67,7 +67,7 @@ def read_campaign(name: str, entries: Sequence[Entry]) -> list[RatedSegment]:
     Tutorials and attention checks (`data_welcome`, `data_random`) are left out.
 
     Raises:
-        InputError: the campaign is of another form.
+        InputError: the campaign has another form.
     """
     segments = Segments(name)
     for where, values in entries:
@@ -82,7 +82,7 @@ def read_campaign(name: str, entries: Sequence[Entry]) -> list[RatedSegment]:
 
 
 def _list_values(where: str, data: object) -> list[Any]:
-    """Return tasks, which are a list, or by rater in a campaign that was added to Pearmut."""
+    """Return the tasks. They are a list, or grouped by rater if Pearmut stored the campaign."""
     if isinstance(data, dict):
         return list(data.values())
     if not isinstance(data, list):
@@ -91,7 +91,7 @@ def _list_values(where: str, data: object) -> list[Any]:
 
 
 def _add_documents(segments: Segments, where: str, documents: object, prefix: str) -> None:
-    """Add the documents of a task; their names are numbers after the prefix."""
+    """Add the documents of a task. Each name is the prefix and a number."""
     if not isinstance(documents, list) or not all(isinstance(one, list) for one in documents):
         raise InputError(f"{where} has no list of documents, each a list of items. Correct it.")
     seen: Counter[str] = Counter()
@@ -112,11 +112,11 @@ def _add_item(
     """Add the texts of an item.
 
     Args:
-        segments: takes the item.
-        where: the item, for people.
-        item: its values.
+        segments: the segments to which the item is added.
+        where: the item, for error messages.
+        item: the values of the item.
         seen: how often the rater, or the task, had each source before.
-        document: the number of its document, "" where it is unknown.
+        document: the number of the item's document, "" if it is unknown.
     """
     source = get_text(where, item, "src", "")
     reference = get_text(where, item, "ref", "")
@@ -144,7 +144,7 @@ def _add_item(
 
 
 def _restore_system_name(item: Mapping[str, Any], system: str) -> str:
-    """Return what a system was called before this app wrote the campaign."""
+    """Return the name that a system had before this app wrote the campaign."""
     own = item.get(OWN)
     names = own.get("systems") if isinstance(own, dict) else None
     found = names.get(system) if isinstance(names, dict) else None
@@ -154,7 +154,7 @@ def _restore_system_name(item: Mapping[str, Any], system: str) -> str:
 def _add_prepared(
     segments: Segments, segment: RatedSegment, where: str, item: Mapping[str, Any]
 ) -> None:
-    """Add the errors that the campaign marks beforehand, once for all tasks with the item."""
+    """Add the errors that the campaign marks beforehand, only once per item."""
     spans = get_object(where, item, "error_spans")
     for system in spans:
         name = _restore_system_name(item, system)
@@ -170,12 +170,13 @@ def _add_prepared(
 
 
 def read_annotations(name: str, entries: Sequence[Entry]) -> list[RatedSegment]:
-    """Return the segments that raters annotated; of two annotations of one item the later counts.
+    """Return the segments that raters annotated.
 
-    Tutorials and attention checks are left out, and items that a rater skipped.
+    A later annotation of an item replaces an earlier one. Tutorials, attention checks and items
+    that a rater skipped are left out.
 
     Raises:
-        InputError: an annotation is of another form.
+        InputError: an annotation has another form.
     """
     segments = Segments(name)
     seen: dict[str, Counter[str]] = {}
@@ -204,7 +205,7 @@ def read_annotations(name: str, entries: Sequence[Entry]) -> list[RatedSegment]:
 
 
 def _iterate_annotations(entries: Sequence[Entry]) -> Iterator[Entry]:
-    """Yield each annotation with its place, from lines or from the lists of campaigns."""
+    """Yield each annotation with its place. Annotations are lines, or lists of campaigns."""
     for where, values in entries:
         if not is_annotations(values):
             raise InputError(f"{where} is not an annotation of Pearmut. Remove it.")
@@ -225,12 +226,12 @@ def _add_annotation(
     where: str,
     said: tuple[str, Mapping[str, Any]],
 ) -> None:
-    """Add what a rater said of the outputs of one item.
+    """Add a rater's annotations of the outputs of one item.
 
     Args:
         segments: counts the ratings.
-        about: the segment, and the item that it was made of.
-        where: the item, for people.
+        about: the segment, and the item from which it was made.
+        where: the item, for error messages.
         said: the rater, and the annotations of the outputs.
     """
     (segment, item), (rater, annotation) = about, said
@@ -253,9 +254,9 @@ def _add_annotation(
 
 
 def find_counted_places(text: str) -> list[int]:
-    """Return the places of the characters that Pearmut counts, and at last the text's length.
+    """Return the positions of the characters that Pearmut counts, followed by the text's length.
 
-    Pearmut counts units of UTF-16, so an emoji counts twice, and no breaks of lines.
+    Pearmut counts units of UTF-16, so an emoji counts twice. It does not count line breaks.
     """
     places = []
     for place, letter in enumerate(text):
@@ -265,12 +266,12 @@ def find_counted_places(text: str) -> list[int]:
 
 
 def find_counted_span(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """Return the first and the last character of a span as Pearmut counts, None without any.
+    """Return the first and last character of a span in Pearmut's counting, None for an empty span.
 
     Args:
         text: the output.
         start: the first character of the span.
-        end: the character after the last one.
+        end: the end of the span, exclusive.
     """
     inside = []
     for number, place in enumerate(find_counted_places(text)[:-1]):

@@ -1,7 +1,7 @@
-"""Outputs that raters or metrics judged, as the files of several tools hold them.
+"""Outputs that raters or metrics judged, read from the files of several tools.
 
-A reader of such a file returns `RatedSegment`s. They become columns of a set here, and judgements
-of raters in `areaviz/analysis/marked_files.py`.
+Each reader returns `RatedSegment`s. This module turns them into the columns of a dataset, and
+`areaviz/analysis/marked_files.py` turns them into ratings.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
 
 HUMAN = "human"
-"""The score that raters gave, 0 to 100, in the columns of a set."""
+"""Name of the raters' score, 0 to 100, in the columns of a dataset."""
 OWN = "areaviz"
-"""The key of what this app writes into files, to bring ratings back to their examples."""
+"""Key under which this app notes the example of a rating in the files that it writes."""
 MAX_RATED = 400_000
-"""The most ratings and marked errors of a file together."""
+"""Largest number of ratings and marked errors in a file, counted together."""
 Key = tuple[object, ...]
 
 
@@ -42,7 +42,7 @@ Key = tuple[object, ...]
 class Mark:
     """One error that a rater marked in an output."""
 
-    # Characters of the output, the end not included; 0 and 0 if something is missing there.
+    # First character and end (exclusive) in the output; 0 and 0 if a text is missing there.
     start: int
     end: int
     severity: str
@@ -52,19 +52,19 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """What one rater said of one output."""
+    """The rating of one output by one rater."""
 
     rater: str
     # 0 to 100, None where none was given.
     score: float | None = None
     marks: tuple[Mark, ...] = ()
-    # Errors that are not in the output, as JSON has them; only files written by this app have some.
+    # Errors that are not in the output, in their JSON form. Only files of this app have them.
     other_marks: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(slots=True)
 class RatedSegment:
-    """One segment: its source, what systems wrote for it, and what raters said of that."""
+    """One segment: its source, the outputs of the systems, and the ratings of these outputs."""
 
     # Where the file has it, for people.
     where: str
@@ -81,10 +81,10 @@ class RatedSegment:
 
 
 class Segments:
-    """The segments of a file while it is read: what several rows say of one is put together."""
+    """The segments of a file while it is read. Rows about one segment are joined."""
 
     def __init__(self, name: str) -> None:
-        """Start without segments; `name` is the file for people."""
+        """Start without segments; `name` is the file name for error messages."""
         self.name = name
         self.found: dict[Key, RatedSegment] = {}
         self._budget = TextBudget(name)
@@ -92,16 +92,16 @@ class Segments:
         self._rated = 0
 
     def add(self, key: Key, where: str, source: str, **about: Any) -> RatedSegment:
-        """Return the segment with this key, which is new at its first row.
+        """Return the segment with this key. It is created at its first row.
 
         Args:
-            key: what tells the segments of the file apart.
-            where: where the file has it, for people.
+            key: a value that identifies the segment within the file.
+            where: the place in the file, for error messages.
             source: its source.
             about: further fields of a new `RatedSegment`.
 
         Raises:
-            InputError: there are too many segments, or two rows of one differ in their source.
+            InputError: there are too many segments, or rows of a segment differ in their source.
         """
         if key not in self.found:
             if len(self.found) == MAX_ROWS:
@@ -118,10 +118,10 @@ class Segments:
         return segment
 
     def add_output(self, segment: RatedSegment, where: str, system: str, output: str) -> None:
-        """Note what a system wrote for a segment.
+        """Record the output of a system for a segment.
 
         Raises:
-            InputError: it wrote something else in an earlier row, or there are too many systems.
+            InputError: an earlier row has another output, or there are too many systems.
         """
         self._systems.add(system)
         if len(self._systems) > MAX_COLUMNS:
@@ -136,7 +136,7 @@ class Segments:
             )
 
     def add_rating(self, segment: RatedSegment, system: str, rating: Rating) -> None:
-        """Note what a rater said of an output; an earlier rating of the rater stays.
+        """Record a rating of an output. An earlier rating by this rater is kept.
 
         Raises:
             InputError: there are too many ratings and marked errors.
@@ -148,7 +148,7 @@ class Segments:
 
 
 def own_place(values: Mapping[str, Any]) -> tuple[str, int] | None:
-    """Return the set and the place in it that this app wrote into an object, None without them."""
+    """Return the dataset and the example that this app noted in an object, or None."""
     own = values.get(OWN)
     if not isinstance(own, dict):
         return None
@@ -159,7 +159,7 @@ def own_place(values: Mapping[str, Any]) -> tuple[str, int] | None:
 
 
 def make_columns_from_segments(name: str, segments: Sequence[RatedSegment]) -> tuple[Column, ...]:
-    """Return the columns of a set: sources, references, outputs, scores and metadata.
+    """Return the columns of a dataset: sources, references, outputs, scores and metadata.
 
     The score of raters is their mean, under the name `HUMAN`.
 
@@ -224,7 +224,7 @@ def get_text(where: str, values: Mapping[str, Any], name: str, default: str | No
 
 
 def score_in(where: str, values: Mapping[str, Any], name: str) -> float | None:
-    """Return a score of an object, as a number or as a text with one; None where there is none.
+    """Return a score of an object, given as a number or as text, or None if it is missing.
 
     Raises:
         InputError: it is something else.
@@ -245,7 +245,7 @@ def score_in(where: str, values: Mapping[str, Any], name: str) -> float | None:
 
 
 def get_object(where: str, values: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """Return an object inside an object, an empty one where it is missing.
+    """Return an object inside an object, or {} if it is missing.
 
     Raises:
         InputError: it is something else.
@@ -259,7 +259,7 @@ def get_object(where: str, values: Mapping[str, Any], name: str) -> Mapping[str,
 
 
 def get_objects(where: str, values: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
-    """Return a list of objects inside an object, an empty one where it is missing.
+    """Return a list of objects inside an object, or [] if it is missing.
 
     Raises:
         InputError: it is something else.
@@ -278,14 +278,15 @@ def parse_marks(
     """Return errors with `start_i` and `end_i`, the last character, as Appraise and Pearmut do.
 
     Args:
-        where: what has them, for people.
+        where: the object, for error messages.
         values: the object with the list of errors.
         name: the name of the list.
-        places: of each character that the tool counts, its place in the output, and at last the
-            length of the output. What begins there or is called "missing" is missing.
+        places: the position in the output of each character that the tool counts, followed by the
+            length of the output. An error that begins at this end, or is called "missing", marks a
+            missing text.
 
     Raises:
-        InputError: an error is of another form, or lies outside of the output.
+        InputError: an error has another form, or is outside the output.
     """
     found = []
     for number, one in enumerate(get_objects(where, values, name), 1):

@@ -1,4 +1,4 @@
-"""Which JSON files hold rated outputs, and who reads them. A kind is a file and a line here."""
+"""The kinds of JSON files with rated outputs. To add a kind, write a file and add a line here."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
 
 Entry = tuple[str, Any]
-# Ratings of one segment are in lines of their own in some files.
+# In some files, each rating of a segment has its own line.
 _MAX_LINES = 5 * MAX_ROWS
 
 
@@ -47,7 +47,7 @@ KINDS = (
 
 
 def find_rated_kind(value: object) -> RatedKind | None:
-    """Return the kind of a file with rated outputs by its first object, None for other files."""
+    """Return the kind of a file with rated outputs, found by its first object, or None."""
     for kind in KINDS:
         if kind.fits(value):
             return kind
@@ -55,10 +55,10 @@ def find_rated_kind(value: object) -> RatedKind | None:
 
 
 def read_rated(name: str, data: bytes) -> list[RatedSegment] | None:
-    """Read a file with rated outputs, JSON or JSON Lines; None for a file of another kind.
+    """Read a JSON or JSON Lines file with rated outputs; return None for other files.
 
     Raises:
-        InputError: the file is not JSON, or damaged, or too large.
+        InputError: the file is not JSON, is damaged or is too large.
     """
     first = parse_first_object(name, data)
     if first is not None:
@@ -70,19 +70,19 @@ def read_rated(name: str, data: bytes) -> list[RatedSegment] | None:
 
 
 def read_rated_value(name: str, value: object, kind: RatedKind) -> list[RatedSegment]:
-    """Return the segments of a file of JSON, of which this is the whole value."""
+    """Return the segments of a JSON file, given its whole value."""
     return kind.read(name, [(f'"{shorten(name)}"', value)])
 
 
 def read_rated_lines(name: str, data: bytes, kind: RatedKind) -> list[RatedSegment]:
-    """Return the segments of a file of JSON Lines."""
+    """Return the segments of a JSON Lines file."""
     return kind.read(name, _iterate_entries(name, data))
 
 
 def parse_first_object(name: str, data: bytes) -> dict[str, Any] | None:
-    """Return the object in the first line; None for a file that is not JSON Lines.
+    """Return the object in the first line, or None if the file is not JSON Lines.
 
-    A line that is longer than a line may be is not parsed here, as it could fill the memory.
+    A line beyond the length limit is not parsed, because it could fill the memory.
     """
     start, _, _ = data.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
     if len(start) > MAX_ROW_CHARACTERS:
@@ -94,7 +94,7 @@ def parse_first_object(name: str, data: bytes) -> dict[str, Any] | None:
 
 
 def _iterate_entries(name: str, data: bytes) -> list[Entry]:
-    """Return the objects of JSON Lines, each with its place for people."""
+    """Return the objects of JSON Lines, each with its place for error messages."""
     found = []
     for number, line in enumerate(iterate_plain_lines(name, data), 1):
         if number > _MAX_LINES:

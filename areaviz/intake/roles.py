@@ -144,9 +144,10 @@ def _without_repeats(columns: Sequence[Column]) -> list[Column]:
 def assign_scores(columns: Sequence[Column], models: Sequence[str] = ()) -> list[Column]:
     """Assign every score to one of the systems with outputs.
 
-    A score belongs to the system that its name contains, else to the one whose name its file starts
-    with, else to the only system. A further file of scores belongs to the first system without any.
-    A number whose name ends in a system's, such as "chrf_0" in a table of this app, is a score too.
+    A score belongs to the system in its own name. If there is none, it belongs to the system with
+    whose name its file starts, and otherwise to the only system. A further file of scores belongs
+    to the first system without scores. A number whose name ends in a system's name, such as
+    "chrf_0" in a table of this app, is a score too.
     A score that could belong to several systems becomes uncertain metadata.
 
     Args:

@@ -57,7 +57,7 @@ class _Segments:
 def read_wmt_xml(name: str, data: bytes) -> tuple[Column, ...]:
     """Read source, references, outputs and metadata of a test set in WMT's XML.
 
-    If a system has no output for a segment, the cell is None, which counts as not run.
+    If a system has no output for a segment, the cell is None and counts as not run.
 
     Raises:
         InputError: the file is not XML, declares entities or a document type, or is not a test set.

@@ -27,7 +27,7 @@ from areaviz.trace.limits import shorten
 
 Entry = tuple[str, Any]
 SEPARATOR = "_#_"
-"""Stands between languages, domain, document and segment in the names of 2025."""
+"""Separator of languages, domain, document and segment in the names of 2025."""
 # Scores of one system by several raters: human1, human2.
 _ROUND = re.compile(r"(?:human|errors|annotator)(\d{1,3})")
 _FLAT = ("esa_score", "esa_spans", "mqm_spans", "da_score")

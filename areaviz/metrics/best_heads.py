@@ -107,7 +107,7 @@ def count_links_by_position(
 ) -> list[LinkCounts]:
     """Return the counts of links that follow from the position alone.
 
-    The map of the next pair, whose words are others, is stretched to the words of each pair.
+    The map of the next pair, which has other words, is stretched to the words of each pair.
     """
     found = []
     for number, one in enumerate(maps):

@@ -82,7 +82,7 @@ class BoxedExamples(KnownExamples[Boxed]):
         return 1.0 - high, 1.0 - low
 
     def at_place(self) -> float:
-        """Return the error of the middle of the memory; in one row, of equal distances."""
+        """Return the error of the middle of the memory, or of equal distances if it has one row."""
         right = []
         for one in self.examples:
             for query, boxes in one.boxes.items():
@@ -93,7 +93,7 @@ class BoxedExamples(KnownExamples[Boxed]):
         return 1.0 - float(np.mean(right))
 
     def by_position(self, heads: Sequence[Choice]) -> float:
-        """Return the error of the places of the same heads in the next example."""
+        """Return the error of the places at which these heads point in the next example."""
         right = []
         for number, one in enumerate(self.examples):
             other = self.examples[(number + 1) % len(self.examples)]

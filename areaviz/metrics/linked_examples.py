@@ -30,12 +30,12 @@ E = TypeVar("E")
 
 @dataclass(frozen=True, slots=True)
 class KnownExamples(Generic[E]):
-    """Examples of which it is known where the attention should be."""
+    """Examples for which the right places of attention are known."""
 
     examples: Sequence[E]
 
     def halves(self) -> tuple[Self, Self]:
-        """Return every second example, from the first and from the second one on."""
+        """Split the examples into two halves, each with every second example."""
         return type(self)(self.examples[::2]), type(self)(self.examples[1::2])
 
 
@@ -69,7 +69,7 @@ class LinkedExamples(KnownExamples[LinkedMaps]):
         return _compute_error_rate([_count_diagonal_links(one) for one in self.examples])
 
     def by_position(self, heads: Sequence[Choice]) -> float:
-        """Return the error of the links that the same heads make in the next example."""
+        """Return the error of the links that these heads make in the next example."""
         return _compute_error_rate(count_links_by_position(self.examples, heads))
 
 

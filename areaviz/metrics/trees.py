@@ -70,7 +70,7 @@ class Opening:
 
     # The index of its token.
     token: int
-    # The first item of its words, and the item behind the last one.
+    # The first item of its words, and their end (exclusive).
     first: int
     behind: int
 

@@ -94,7 +94,7 @@ def render_site_page(
     modules: Sequence[str] = (),
     script: str = "",
 ) -> str:
-    """Return a page of the site with its menu; it loads nothing.
+    """Return a page of the site with its menu. It loads no other file.
 
     Args:
         site: the site.

@@ -107,7 +107,7 @@ def _render_hero(language: str) -> tuple[str, list[Markup], str]:
 
 
 def _render_tile(site: Site, way: WayIn) -> Markup:
-    """Return the tile of a way in; it leads to a live page, or else to a stored run."""
+    """Return the tile of a way in. It links to a live page or, without one, to a stored run."""
     title = sentence(TITLES[way.page])
     link = element("a", title, href=site.best_page(_choose_model(way, site)))
     inside = [element("h3", link), element("p", sentence(way.what))]
@@ -126,7 +126,7 @@ def _render_preview(way: WayIn, title: str) -> Markup:
 
 
 def _choose_model(way: WayIn, site: Site) -> str:
-    """Return the model that a way in shows, or another one of the same task that is on the site."""
+    """Return the model that a way in shows, or another model of its task that is on the site."""
     if way.example is None:
         name = way.model
     else:

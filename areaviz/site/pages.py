@@ -81,7 +81,7 @@ def make_site(
 
 
 def iterate_files(site: Site) -> Files:
-    """Yield the files of the pages in the language of a site; English has all pages."""
+    """Yield the files of the pages in the language of a site. Only English has all pages."""
     with written_in(site.language):
         for page in PAGES:
             if page.is_translated:
@@ -102,7 +102,7 @@ def _write_picture(folder: Path) -> int:
 def choose_live_models(cards: Mapping[str, Card], shown: Sequence[str]) -> list[str]:
     """Return one model of each family and level that the engine runs.
 
-    A model of the gallery comes first, and else the one with the best result.
+    A model of the gallery is preferred, and otherwise the model with the best result.
 
     Args:
         cards: all cards.

@@ -1,4 +1,4 @@
-"""What is shown where a page of the site is shared: its title, a sentence and a picture."""
+"""What a shared link to a page of the site shows: its title, a sentence and a picture."""
 
 from __future__ import annotations
 

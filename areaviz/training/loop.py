@@ -87,7 +87,7 @@ class Trainer:
         if (self.folder / RESUME).exists():
             self._resume()
         self.ranks.check_step(self.step, self.device)
-        # The first process continues the run's random numbers; each of the rest gets its own seed.
+        # The first process continues the run's random numbers. All others get their own seeds.
         if not self.ranks.writes:
             torch.manual_seed(self.config.seed + self.step * self.ranks.count + self.ranks.rank)
         self._loss = self.ranks.loss(self.task)

@@ -102,7 +102,7 @@ class PictureTranslation:
         return cls(config, network, tokenizer, train, valid, device)
 
     def batches(self, first_step: int) -> Iterator[PairBatch]:
-        """Yield batches without end; each has one kind, drawn at random."""
+        """Yield batches without end. The kind of each batch is drawn at random."""
         shares = [self.config.mixture.get(kind, 0.0) for kind in KINDS]
         for rng in step_generators(self.config.seed, first_step):
             kind = str(rng.choice(KINDS, p=shares))

@@ -96,7 +96,7 @@ def step_generators(seed: int, first_step: int) -> Iterator[np.random.Generator]
 
 @contextmanager
 def lock_path(path: Path) -> Iterator[None]:
-    """Let only one process at a time make `path`. The others wait and then find it."""
+    """Let only one process at a time make `path`. The other processes wait and then find it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     # The operating system also releases the lock if the process is killed.
     with FileLock(path.with_suffix(".lock")):

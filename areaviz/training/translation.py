@@ -116,7 +116,7 @@ class Translation:
 
     @classmethod
     def texts(cls, pairs: Sequence[Pair]) -> tuple[list[str], list[str]]:
-        """Return the tokenizer's training texts, and the symbols that are always one token."""
+        """Return the tokenizer's training texts, and the symbols that are never split."""
         return [text for pair in pairs for text in pair], []
 
     def batches(self, first_step: int) -> Iterator[Batch]:

@@ -1,7 +1,7 @@
 """Training clips with sentences: drawn digits that move, or films of people.
 
-To add a kind of clips, write a class like these and add one line to `CLIPS`. Shapes: N clips, F
-frames, S side in pixels.
+To add a kind of clips, write a class with the methods of `Clips` and add one line to `CLIPS`.
+Shapes: N clips, F frames, S side in pixels.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Clips(Protocol):
 
 
 class MovingDigits:
-    """Clips of a digit that does two things, one after the other; drawn again for every batch."""
+    """Clips of a digit that does two actions in a row. Every batch draws new clips."""
 
     about = about(
         "moving-digits",
@@ -110,9 +110,9 @@ class Filmed:
     text: str
 
     def changed(self, rng: np.random.Generator) -> Filmed:
-        """Return the film with random mirroring, shift and brightness, the same for all frames."""
+        """Return the film with a random mirroring, shift and brightness, equal in all frames."""
         frames = self.frames
-        # Mirroring would swap left and right, so it would make such a sentence wrong.
+        # Mirroring swaps left and right, so a sentence with these words would become wrong.
         if rng.random() < 0.5 and not {"left", "right"} & set(self.text.split()):
             frames = frames[:, :, ::-1]
         down, across = rng.integers(-SHIFT, SHIFT + 1, 2)
@@ -122,7 +122,7 @@ class Filmed:
 
 
 class Films:
-    """Films of people, each doing one of 21 things (J-HMDB)."""
+    """Films of people. Each film shows one of 21 actions (J-HMDB)."""
 
     about = about("films")
     function_words = grounding.FUNCTION_WORDS
