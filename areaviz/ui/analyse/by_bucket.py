@@ -159,7 +159,7 @@ def _rows(page: AnalysePage, shown: Buckets, titles: Sequence[str]) -> None:
     for name, title in _columns(shown, titles).items():
         columns.append(Column(title, is_number=True))
         cells.append([number_text(value, ".3g") for value in shown.found[name]])
-    st.caption("Click a bar or a row to keep its examples in the table above.")
+    st.caption("Click a bar or a row to see only its examples in the table of examples.")
     filter_rows(page, shown.title, columns, list(zip(*cells, strict=True)), shown.kept, TABLE)
 
 
