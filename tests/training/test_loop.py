@@ -58,6 +58,13 @@ def test_loop_learns_to_reverse_four_rows(tmp_path: Path) -> None:
     assert run.best < 0.3
 
 
+def test_gradient_is_no_longer_than_the_limit(tmp_path: Path) -> None:
+    run = trainer(tmp_path, steps=1, clip=0.01)
+    run.train()
+    grads = [one.grad for one in run.network.parameters() if one.grad is not None]
+    assert torch.cat([grad.flatten() for grad in grads]).norm().item() == pytest.approx(0.01, 1e-3)
+
+
 def test_killed_run_resumes_exactly(tmp_path: Path) -> None:
     whole = trainer(tmp_path / "whole")
     whole.train()

@@ -14,6 +14,7 @@ from areaviz.cards.card import read_card
 from areaviz.data import points
 from areaviz.data.points import draw_point_sets, solve_exactly
 from areaviz.evaluation.measure import Options, evaluate_checkpoint
+from areaviz.evaluation.points import compare_answers
 from areaviz.models.point_batches import as_read
 from areaviz.trace import codec
 from areaviz.trace.check import validate
@@ -77,6 +78,14 @@ def test_normalised_sets_have_closed_ordered_answers() -> None:
         centred = wanted - sets.points[row].mean(0)
         scale = np.linalg.norm(sets.points[row] - sets.points[row].mean(0), axis=1).max()
         np.testing.assert_allclose(read[row, places[:-1]], centred / scale)
+
+
+def test_hull_in_the_other_direction_has_the_same_area() -> None:
+    sets = draw_point_sets("hull", 6, 4, np.random.default_rng(0))
+    wanted = [[int(one) for one in answer if one >= 0] for answer in sets.answers]
+    assert compare_answers("hull", sets, wanted) == {"right": 1, "area": 1}
+    backwards = compare_answers("hull", sets, [answer[::-1] for answer in wanted])
+    assert backwards == {"right": 0, "area": pytest.approx(1)}
 
 
 def test_steps_after_the_end_are_never_wrong(tmp_path: Path) -> None:
