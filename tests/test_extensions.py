@@ -170,7 +170,7 @@ def test_a_measure_is_checked(thing: object, said: str) -> None:
     assert said in measure_problem(thing) and bool(said) == bool(measure_problem(thing))
 
 
-def test_a_measure_that_fails_is_named_and_one_that_does_not_apply_left_out(
+def test_failing_measure_is_named_and_inapplicable_omitted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def broken(trace: Any, example: Example) -> float:

@@ -54,7 +54,7 @@ def test_pytorch_for_cuda_is_taken_where_it_is_asked_for() -> None:
     )
 
 
-def test_elsewhere_the_pins_are_installed_torch_first_and_that_is_said() -> None:
+def test_other_platforms_install_pins_with_torch_first() -> None:
     plan = planned("run", "PORT=8600", "LOCKED=no")
     steps = [
         "-m venv .venv",

@@ -95,7 +95,7 @@ def test_everything_is_pinned_exactly() -> None:
     assert "torch==2.13.0" in pins
 
 
-def test_an_upload_may_have_one_size_everywhere() -> None:
+def test_upload_limit_is_equal_everywhere() -> None:
     """The uploader and the server must have one limit, because the page shows no error otherwise.
 
     Streamlit answers 413 to a larger upload, and the page says nothing.

@@ -107,7 +107,7 @@ def test_of_a_picture_it_is_how_the_class_changes_with_the_pixels_of_a_cell() ->
     np.testing.assert_allclose(gradient(found, "class token"), slopes(scores, 12), atol=1e-5)
 
 
-def test_a_captioner_is_asked_about_cells_and_words() -> None:
+def test_captioner_gradients_cover_cells_and_words() -> None:
     found = areaviz.attend(small.captioner(), PIXELS, target=[5, 6, 3], attribution=True)
     assert gradient(found, "encoder-decoder").shape == (3, 12)
     assert gradient(found, "decoder self").shape == (3, 3)

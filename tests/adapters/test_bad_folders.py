@@ -120,7 +120,7 @@ LONG = "dog " * 100_000
 
 
 @pytest.mark.parametrize("text", [LONG, LONG[:5000]])
-def test_a_text_that_is_too_long_is_refused(
+def test_too_long_text_is_refused(
     folder: Path, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = "the limit is 4,096"

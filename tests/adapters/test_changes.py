@@ -75,7 +75,7 @@ def test_one_query_alone_is_changed_where_the_output_is_given() -> None:
         run(model, (change,))
 
 
-def test_afterwards_the_model_is_as_it_was() -> None:
+def test_attend_leaves_model_unchanged() -> None:
     model = small.marian()
     before = [run(model, target=TARGET), model.config._attn_implementation]
     run(model, (Gate(CROSS),), TARGET)

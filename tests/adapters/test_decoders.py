@@ -33,7 +33,7 @@ def test_gpt2_is_what_the_library_returns_and_looks_back_only() -> None:
     assert not areas.weights[..., ahead].any() and areas.weights[..., ~ahead].all()
 
 
-def test_a_decoders_target_is_what_follows_each_item() -> None:
+def test_decoder_target_is_the_next_item() -> None:
     model, ids = small.gpt2(), torch.tensor([[5, 6, 7, 8]])
     trace = areaviz.attend(model, ids)
     likely = eager(model, input_ids=ids).logits[0].softmax(-1)
@@ -69,7 +69,7 @@ def test_a_decoder_without_a_head_shows_its_text_alone() -> None:
 
 
 @pytest.mark.parametrize("model", [small.marian(), small.t5()], ids=["marian", "t5"])
-def test_an_encoder_decoder_is_what_the_library_returns(model: Any) -> None:
+def test_encoder_decoder_matches_library_attention(model: Any) -> None:
     source, target = torch.tensor([[5, 6, 7, 8, 3]]), [10, 11, 3]
     trace = areaviz.attend(model, source, target=target)
     validate(trace)

@@ -88,7 +88,7 @@ def test_token_ids_need_no_tokenizer() -> None:
     assert areaviz.attend(small.bert(), [5, 6]).fields["source"].labels == ("5", "6")
 
 
-def test_a_model_that_fills_gaps_says_what_it_would_write() -> None:
+def test_masked_model_shows_its_predictions() -> None:
     model = small.bert("BertForMaskedLM")
     trace = areaviz.attend(model, "A [MASK] dog.", tokenizer=small.tokenizer())
     likely = (

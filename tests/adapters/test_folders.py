@@ -85,7 +85,7 @@ def test_a_given_output_is_read(translator: FolderModel) -> None:
     assert trace.fields["target"].raw == "eine Katze singt."
 
 
-def test_a_beam_is_as_probable_as_a_greedy_output(translator: FolderModel) -> None:
+def test_beam_output_is_at_least_as_probable_as_greedy(translator: FolderModel) -> None:
     greedy, beam = Request("m", "a thin bird waits here."), Request("m", "a thin bird waits here.")
     beam = Request("m", greedy.text, "beam", 4)
     likely = []
@@ -221,7 +221,7 @@ def describer(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_describer_is_asked_about_a_picture(describer: Path) -> None:
+def test_captioner_requires_a_picture(describer: Path) -> None:
     model, picture = load(describer), fakes.picture()
     assert model.card.task == "caption" and "target" in model.card.can
     request = Request("describer", "", picture=picture)

@@ -77,7 +77,7 @@ def test_areas_of_one_item_are_the_heads_own_weights() -> None:
 
 @pytest.mark.parametrize("sharpness", [0.1, 1.0, 30.0])
 @pytest.mark.parametrize("masked", [False, True])
-def test_a_map_kept_in_half_precision_is_that_of_its_heads(sharpness: float, masked: bool) -> None:
+def test_half_precision_map_equals_map_of_its_heads(sharpness: float, masked: bool) -> None:
     layer = heads(24, 24, causal(24) if masked else None)
     assert layer.query is not None
     query = layer.query * sharpness
@@ -220,7 +220,7 @@ def test_queries_that_are_no_numbers_explain_nothing() -> None:
     assert not softmax_weights(query, layer.key, layer.scale, None)[:, 2].isfinite().any()
 
 
-def test_a_cut_shares_out_what_is_left() -> None:
+def test_cut_heads_renormalise_remaining_weights() -> None:
     layer = heads(4, 6, torch.zeros(1, 6))
     cut = layer.some_items(slice(1, 3), slice(2, 6))
     rest = layer.weights[:, 1:3, 2:]

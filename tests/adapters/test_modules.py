@@ -47,7 +47,7 @@ PADDED = torch.tensor([[False, False, False, True, True]])
     ],
     ids=["none", "float", "bool", "heads", "padding", "both"],
 )
-def test_a_layer_of_torch_shows_what_it_would_return(masks: dict[str, Tensor]) -> None:
+def test_torch_layer_shows_weights_it_would_return(masks: dict[str, Tensor]) -> None:
     layer, x = attention(), torch.randn(1, 5, 16)
     inputs = {"query": x, "key": x, "value": x, "need_weights": False, **masks}
     trace = areaviz.attend(layer, inputs, labels=list("abcde"))

@@ -55,7 +55,7 @@ def test_vit_says_its_class() -> None:
     np.testing.assert_allclose(trace.output.probabilities, [float(likely.max())], rtol=1e-4)
 
 
-def test_a_picture_may_be_given_in_any_way() -> None:
+def test_attend_accepts_every_form_of_picture() -> None:
     seen = fakes.picture()
     traces = [
         areaviz.attend(small.vit(), given)
@@ -69,7 +69,7 @@ def test_a_picture_may_be_given_in_any_way() -> None:
         assert trace.fields["picture"].anchors[-1].tolist() == [72, 43, 96, 64]
 
 
-def test_a_processor_decides_what_the_model_sees() -> None:
+def test_processor_determines_model_input() -> None:
     def half(images: Image.Image, return_tensors: str) -> dict[str, torch.Tensor]:
         assert (images.size, return_tensors) == ((96, 64), "pt")
         return {"pixel_values": torch.linspace(0, 1, 3 * 24 * 32).reshape(1, 3, 24, 32)}

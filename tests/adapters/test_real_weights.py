@@ -30,7 +30,7 @@ def trace(folder: Path) -> Trace:
     return areaviz.attend(folder, TEXT)
 
 
-def test_its_attention_is_what_the_library_returns(folder: Path, trace: Trace) -> None:
+def test_attention_matches_library(folder: Path, trace: Trace) -> None:
     validate(trace)
     model = transformers.AutoModel.from_pretrained(folder, attn_implementation="eager")
     tokens = transformers.AutoTokenizer.from_pretrained(folder)(TEXT, return_tensors="pt")

@@ -51,7 +51,7 @@ def test_falcon_as_it_is_loaded_looks_back_only() -> None:
     )
 
 
-def test_a_sink_is_a_share_that_goes_to_nothing() -> None:
+def test_sink_takes_share_from_items() -> None:
     model, ids = architecture("GptOssForCausalLM"), [5, 6, 7, 8, 9, 10, 11, 12]
     with torch.no_grad():
         for layer in model.model.layers:
@@ -117,7 +117,7 @@ def test_a_tokenizer_of_the_tokenizers_library_will_do() -> None:
     assert "small" in trace.fields["history"].labels
 
 
-def test_a_batch_through_a_module_says_which_example_is_shown() -> None:
+def test_batch_through_module_names_shown_example() -> None:
     layer, x = nn.MultiheadAttention(16, 4, batch_first=True), torch.randn(3, 5, 16)
     trace = areaviz.attend(layer, (x, x, x), example=2)
     last = x[2:]
@@ -152,7 +152,7 @@ def test_what_is_not_derived_is_said() -> None:
     assert "returns" in trace.details["attention"]
 
 
-def test_a_decoders_queries_are_the_items_that_ask() -> None:
+def test_decoder_queries_are_attending_items() -> None:
     trace = areaviz.attend(small.gpt2(), [5, 6, 7])
     attention = trace.maps["decoder self"]
     assert attention.query == attention.memory == "history"

@@ -103,7 +103,7 @@ def test_every_measure_says_what_it_is_in_a_sentence() -> None:
         assert one.title and one.about.endswith(".") and one.better in ("high", "low", "")
 
 
-def test_a_head_that_looks_at_one_place_depends_on_nothing() -> None:
+def test_head_with_one_place_has_no_dependence() -> None:
     """Check a layer that attends to the first cell only; in the other, each word has its own."""
     found = compute_metrics(looking("encoder-decoder", 0, 1, 3), Example("1", ""))
     assert found["dependence"] == pytest.approx(np.log2(3) / 2)
@@ -192,7 +192,7 @@ def test_attention_to_cells_hits_a_digit_with_its_heaviest_cell() -> None:
     assert compute_glimpse_hit_rate(trace, seen) == {"pointing": pytest.approx(2 / 3)}
 
 
-def test_a_measure_that_no_table_names_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_measure_missing_in_tables_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """A misspelt key would otherwise be lost without a word."""
     monkeypatch.setattr(measures, "GROUPS", (lambda trace, example: {"confidance": 1.0},))
     with pytest.raises(KeyError, match="confidance"):

@@ -22,7 +22,7 @@ SET = read_set(FILES, ROLES).dataset
 ENTRY = Entry({"set": set_id(SET), "model": "m"}, "my.en", 2, ("Model",), SET.digest)
 
 
-def test_a_set_is_kept_and_opened_as_it_was(tmp_path: Path) -> None:
+def test_dataset_is_stored_and_reopened_unchanged(tmp_path: Path) -> None:
     own = ReaderFiles(tmp_path, ADA)
     for _ in range(2):
         own.keep_set(SET, FILES, ROLES)

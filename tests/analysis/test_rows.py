@@ -103,7 +103,7 @@ def test_a_full_disk_is_named_and_the_rows_before_are_kept(
 
 
 @pytest.mark.parametrize("room", [0, 30])
-def test_a_file_that_cannot_grow_is_left_without_half_a_line(tmp_path: Path, room: int) -> None:
+def test_full_file_keeps_no_half_line(tmp_path: Path, room: int) -> None:
     path = tmp_path / "a.jsonl"
     with RowFile.open(path, HEADER) as file:
         file.add(ROWS[0])

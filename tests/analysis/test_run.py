@@ -77,7 +77,7 @@ def test_stopped_and_gone_on_the_rows_are_the_same_and_nothing_runs_twice(tmp_pa
     assert whole.rows == again.rows
 
 
-def test_an_example_that_cannot_be_run_is_a_row_with_the_reason(tmp_path: Path) -> None:
+def test_failing_example_is_row_with_reason(tmp_path: Path) -> None:
     found = dataset(3)
 
     def picky(request: Request) -> Trace:

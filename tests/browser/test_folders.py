@@ -118,7 +118,7 @@ def test_a_weight_is_explained_and_an_output_attributed(address: str, page: Page
 
 
 @pytest.mark.long
-def test_its_card_says_what_is_known(address: str, page: Page) -> None:
+def test_folder_card_states_known_facts(address: str, page: Page) -> None:
     page.goto(f"{address}/model?model=small-marian")
     expect(page.get_by_role("heading", level=1)).to_have_text("small-marian (MarianMTModel)")
     expect(page.get_by_text("An external model", exact=False).first).to_be_visible()

@@ -295,7 +295,7 @@ def test_a_mean_that_what_was_sent_cannot_settle_says_at_least(
 
 
 @pytest.mark.long
-def test_a_cell_of_the_right_picture_shows_the_cells_that_attend(
+def test_cell_of_right_picture_shows_attending_cells(
     selves: tuple[Locator, Locator],
 ) -> None:
     _, area = selves

@@ -60,7 +60,7 @@ def test_a_moment_says_how_much_it_was_listened_to(sound: Locator) -> None:
 
 
 @pytest.mark.long
-def test_a_spoken_digit_that_was_not_heard_is_marked(app: App, sound: Locator) -> None:
+def test_missed_spoken_digit_is_marked(app: App, sound: Locator) -> None:
     expect(sound.locator(".missed")).to_have_count(0)
     sound.page.goto(f"{app(SCRIPT)}/?missed=1")
     missed = sound.locator(".missed")

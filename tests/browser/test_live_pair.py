@@ -55,7 +55,7 @@ def test_both_models_answer_what_is_typed_once(pair: Page) -> None:
 
 
 @pytest.mark.long
-def test_a_text_that_cannot_run_is_refused_by_both(pair: Page) -> None:
+def test_unusable_text_is_refused_by_both_models(pair: Page) -> None:
     pair.get_by_label("Points, each as x,y").fill("0,0 5,5")
     pair.get_by_role("button", name="Answer", exact=True).click()
     for name in NAMES:

@@ -53,9 +53,7 @@ def test_the_frame_fits_and_grows_with_what_is_unfolded(
 
 
 @pytest.mark.long
-def test_a_layer_that_is_not_there_says_what_to_run(
-    page: Page, tmp_path: Path, shown: Shown
-) -> None:
+def test_missing_layer_message_names_the_code(page: Page, tmp_path: Path, shown: Shown) -> None:
     frame = opened(page, tmp_path, shown._repr_html_())
     expect(frame.locator('[data-shown="encoder-decoder, layer 3"]')).to_have_count(1)
     choose_layer(frame, 2)
@@ -89,7 +87,7 @@ def converted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.long
-def test_a_notebook_that_was_run_is_a_page_to_point_at(page: Page, converted: Path) -> None:
+def test_executed_notebook_becomes_interactive_page(page: Page, converted: Path) -> None:
     # The template loads scripts from the network; without them the page shows all its content.
     page.route(re.compile("^https:"), lambda route: route.fulfill(body=""))
     page.goto(converted.as_uri())

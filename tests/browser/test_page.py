@@ -264,7 +264,7 @@ def test_a_strict_host_leaves_a_still_picture(
 
 
 @pytest.mark.long
-def test_a_notebooks_frame_shows_the_same(page: Page, tmp_path: Path) -> None:
+def test_notebook_frame_shows_equal_page(page: Page, tmp_path: Path) -> None:
     shown = show(fakes.caption_trace(), Focus("encoder-decoder", 0), height=700, widget=False)
     outer = tmp_path / "notebook.html"
     outer.write_text(f"<!doctype html><title>Notebook</title>{shown._repr_html_()}", "utf-8")

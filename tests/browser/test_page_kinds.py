@@ -73,7 +73,7 @@ def test_a_tree_grows_to_the_step_of_its_slider(opened: Open) -> None:
     expect(tree.locator(".node")).to_have_count(1)
 
 
-def test_a_film_strip_keeps_the_words_that_are_clicked(opened: Open) -> None:
+def test_film_strip_keeps_clicked_words(opened: Open) -> None:
     page = opened(clip_trace())
     strip = drawn(page, "strip")
     expect(strip.locator(".say")).to_have_text(

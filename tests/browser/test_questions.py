@@ -177,7 +177,7 @@ TIMED = """() => {
 """Presses Next, and returns the time until the next picture has its place in the page."""
 
 
-def test_a_guess_stays_while_other_questions_are_visited(app: App, page: Page) -> None:
+def test_guess_is_kept_while_other_questions_are_visited(app: App, page: Page) -> None:
     page.goto(f"{app('app.py')}/how_areas_work?q=1")
     words = page.locator(".lesson .picture button")
     words.nth(1).click()

@@ -145,7 +145,7 @@ def test_a_picture_is_pointed_at(page: Page, show: Show) -> None:
 
 
 @pytest.mark.long
-def test_a_notebook_whose_process_ended_says_what_to_run(page: Page, show: Show) -> None:
+def test_notebook_without_kernel_names_cell_to_run(page: Page, show: Show) -> None:
     show(fakes.trace(layers=3), FOCUS)
     shown(page)
     page.clock.install()

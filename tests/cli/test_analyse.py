@@ -216,7 +216,7 @@ def test_ratings_in_the_files_of_a_set_are_used(
     assert 'The errors of "humeval.jsonl" are not used, because of --errors.' in said.err
 
 
-def test_a_model_joins_the_outputs_of_others(place: Path) -> None:
+def test_model_joins_outputs_of_other_systems(place: Path) -> None:
     (place / "one.txt").write_text("Ein Hund.\nEin Katze.\n")
     asked = [str(place / "a.en"), "--outputs", str(place / "one.txt"), "--model", "char-area"]
     assert run(*asked) == 0 and Backend.asked == 2

@@ -75,7 +75,7 @@ def test_nothing_is_begun_once_the_time_is_over() -> None:
     assert not called and milliseconds(None) == ratio(None, [1.0]) == "–"
 
 
-def test_a_call_that_cannot_be_made_leaves_its_word_and_the_others_go_on() -> None:
+def test_failing_call_is_marked_and_others_run() -> None:
     def too_large() -> None:
         raise torch.OutOfMemoryError
 
@@ -87,7 +87,7 @@ def test_a_call_that_cannot_be_made_leaves_its_word_and_the_others_go_on() -> No
     assert ratio(found["large"], found["able"]) == FULL and isinstance(found["able"], list)
 
 
-def test_a_step_of_the_decoder_leaves_its_histories_as_they_were() -> None:
+def test_decoder_step_keeps_histories_unchanged() -> None:
     with torch.no_grad():
         decoding = gpu.Decoding(REGULAR, CPU, written=3)
         decoding.step()

@@ -36,9 +36,7 @@ def test_the_figures_of_the_asked_split_are_told(
     assert not done.value.code and capsys.readouterr().out.split() == ["val", "error:", "0.500"]
 
 
-def test_a_split_that_the_task_lacks_is_refused(
-    checkpoint: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unknown_split_is_refused(checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as done:
         main(["evaluate", str(checkpoint), "--split", "tset"])
     assert done.value.code == 1

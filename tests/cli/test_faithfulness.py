@@ -49,7 +49,7 @@ def test_a_map_is_measured_by_a_word_and_a_foil(tmp_path: Path) -> None:
     assert code != 0 and "None of the 1 outputs has that word" in said
 
 
-def test_a_language_model_is_measured_on_what_stands_before(tmp_path: Path) -> None:
+def test_language_model_defaults_to_self_attention(tmp_path: Path) -> None:
     """Check that a language model's self-attention is the default, also with a foil."""
     save(language_model("character"), tmp_path, "reader")
     there = ("--checkpoints", str(tmp_path), "--examples", "2", "--draws", "2", "--device", "cpu")
@@ -73,7 +73,7 @@ def test_what_cannot_be_measured_is_said(
     assert code != 0 and part in said
 
 
-def test_a_model_without_examples_is_told_which_models_have_some(tmp_path: Path) -> None:
+def test_model_without_examples_names_models_with_examples(tmp_path: Path) -> None:
     """Check a digit reader, which has no weights that could be removed."""
     (tmp_path / "reader").mkdir()
     made = replace(folder.card("reader", "location-wise hard"), task="digits", family="ram")

@@ -48,7 +48,7 @@ def test_a_view_becomes_a_file(trace: Trace, view: str, site: str, tmp_path: Pat
     assert not done.value.code and (tmp_path / "out.svg").read_text().lstrip().startswith("<?xml")
 
 
-def test_a_page_opens_where_it_is_told_and_carries_the_layers_asked_for(
+def test_page_opens_at_focus_with_requested_layers(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     trace, file = stored(tmp_path, fakes.trace(layers=5)), tmp_path / "out.html"

@@ -39,7 +39,7 @@ def test_the_browser_side_sets_text_and_never_markup(path: str) -> None:
 
 
 @pytest.mark.parametrize("name", parts.COMPONENTS)
-def test_a_component_has_one_way_in_and_stays_within_its_element(name: str) -> None:
+def test_component_has_one_entry_and_stays_in_its_element(name: str) -> None:
     made = parts.parts(name)
     assert made.js.count("\nfunction mount(") + made.js.startswith("function mount(") == 1
     assert "</" not in made.js + made.css and "style=" not in made.html

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.faults.soak import PARTS, TABLE, write
 
 
-def test_a_row_takes_the_place_of_the_older_one_and_nothing_else_changes(tmp_path: Path) -> None:
+def test_new_row_replaces_only_the_older_row(tmp_path: Path) -> None:
     copy = tmp_path / "table.md"
     copy.write_text(
         "before\n\n| quantity | target |\n| - | - |\n| b | t | old | m | p |\n\nafter | here\n"

@@ -9,7 +9,7 @@ from areaviz.trace.areas import AreaGrid
 
 
 @pytest.mark.parametrize("sizes", [(1, 16, 1, 5), (4, 5, 2, 3), (6, 6, 6, 6)])
-def test_additions_are_counted_one_by_one(sizes: tuple[int, int, int, int]) -> None:
+def test_operations_counts_additions_of_three_methods(sizes: tuple[int, int, int, int]) -> None:
     grid = AreaGrid(*sizes)
     areas = [grid.area(number) for number in range(grid.count)]
     counts = cost.operations(grid)

@@ -173,9 +173,7 @@ def test_failing_model_is_reported_and_rows_are_kept(open_page: Open, use_backen
     assert any(one.label.startswith("Go on") for one in app.button)
 
 
-def test_an_example_that_cannot_be_run_has_its_reason_in_the_table(
-    open_page: Open, use_backend: Use
-) -> None:
+def test_failing_example_has_reason_in_table(open_page: Open, use_backend: Use) -> None:
     def refuse(request: Request) -> None:
         if "beach" in request.text:
             raise InputError("Too long. Shorten it.")
@@ -185,7 +183,7 @@ def test_an_example_that_cannot_be_run_has_its_reason_in_the_table(
     assert list(listed(app)["Not run"]).count("Too long. Shorten it.") == 1
 
 
-def test_a_search_leaves_what_it_finds(open_page: Open, use_backend: Use) -> None:
+def test_search_shows_only_matching_rows(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     app = ran(open_page("analyse", new="1"))
     app.text_input(key="analyse_search").set_value("BEACH").run()

@@ -122,9 +122,7 @@ def test_a_reader_deletes_their_files_and_the_address_opens_nothing(
 
 
 @pytest.mark.long
-def test_a_model_without_attention_leaves_the_address_as_it_is(
-    open_page: Open, use_backend: Use
-) -> None:
+def test_model_without_attention_keeps_url(open_page: Open, use_backend: Use) -> None:
     use_backend(Pictured())
     app = open_page("analyse", set="Scenes to describe", model="scene-none")
     opened_first(ran(app))
@@ -221,7 +219,7 @@ def test_outputs_of_systems_are_compared_without_a_model(open_page: Open, use_ba
 
 
 @pytest.mark.long
-def test_a_model_stands_beside_the_outputs_of_one_system(open_page: Open, use_backend: Use) -> None:
+def test_model_is_compared_with_outputs_of_one_system(open_page: Open, use_backend: Use) -> None:
     backend = Translating()
     use_backend(backend)
     app = given(open_page("analyse", new="1"), *OWN, ("hyp.txt", b"Ein Hund.\nEine Katze.\n"))

@@ -54,9 +54,7 @@ def test_a_set_of_scenes_is_run_by_a_model_of_scenes(open_page: Open, use_backen
         assert "No model here takes such examples" in app.error[0].value
 
 
-def test_a_model_that_has_never_seen_such_pictures_says_so(
-    open_page: Open, use_backend: Use
-) -> None:
+def test_model_warns_about_unfamiliar_pictures(open_page: Open, use_backend: Use) -> None:
     use_backend(BothKinds())
     app = open_page("analyse", new="1")
     app.button_group(key="analyse_sample").set_value("Scenes to describe").run()
@@ -134,9 +132,7 @@ def test_column_chooser_stays_when_no_column_is_a_source(open_page: Open) -> Non
 @pytest.mark.parametrize(
     ("name", "said"), [("run.npz", "holds no examples"), ("rows.json", "has no header")]
 )
-def test_a_file_of_another_kind_is_refused_in_one_sentence(
-    open_page: Open, name: str, said: str
-) -> None:
+def test_file_of_other_kind_is_refused(open_page: Open, name: str, said: str) -> None:
     app = given(open_page, (name, b"{}"))
     assert len(app.error) == 1 and said in app.error[0].value
 

@@ -50,7 +50,7 @@ def test_the_switch_asks_for_it_and_the_page_says_how_far_it_agrees(
     assert app.query_params["attribution"] in ("1", ["1"])
 
 
-def test_a_link_restores_it_and_says_what_is_no_attention(
+def test_link_to_attribution_says_it_is_not_attention(
     use_backend: Callable[[Backend], None], open_page: Open
 ) -> None:
     use_backend(Attributing())

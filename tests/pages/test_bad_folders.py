@@ -87,7 +87,7 @@ def never(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("kind", WRONG)
-def test_a_folder_that_cannot_be_used_is_a_sentence_on_the_page(
+def test_unusable_folder_is_reported_on_page(
     kind: str, reader: Path, serve: Serve, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spoil, words = WRONG[kind]
@@ -133,7 +133,7 @@ def test_weights_that_grew_too_large_leave_the_result_before(
         (LONG[:4000], r"has 1,\d+ tokens but the model takes at most 32. Shorten it"),
     ],
 )
-def test_a_text_that_is_too_long_leaves_the_result_before(
+def test_too_long_text_keeps_earlier_result(
     text: str,
     words: str,
     reader: Path,
@@ -185,7 +185,7 @@ def test_a_picture_that_has_too_many_cells_has_advice_without_a_text(
     assert said(app, "A layer of the").endswith("MiB. Choose another model.")
 
 
-def test_a_picture_goes_to_no_model_of_texts(reader: Path, serve: Serve, open_page: Open) -> None:
+def test_picture_is_refused_by_text_models(reader: Path, serve: Serve, open_page: Open) -> None:
     serve(str(reader))
     app = open_page("caption", model="reader", picture="scene-34")
     said(app, "No installed model supports this page")

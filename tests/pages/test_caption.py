@@ -59,7 +59,7 @@ def test_two_models_are_compared_on_the_same_picture(open_page: Open, use_backen
     assert backend.asked[-1].picture == backend.asked[0].picture
 
 
-def test_a_model_without_attention_shows_what_it_wrote(open_page: Open, use_backend: Use) -> None:
+def test_model_without_attention_shows_its_output(open_page: Open, use_backend: Use) -> None:
     app, _ = opened(open_page, use_backend, model="scene-none", picture="scene-1")
     assert not app.exception and not app.error
     assert "a plain sentence" in shown(app) and "no attention to show" in shown(app)

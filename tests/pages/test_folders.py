@@ -61,7 +61,7 @@ def test_translator_appears_on_translate(open_page: Open) -> None:
 
 
 @pytest.mark.long
-def test_a_decoder_reads_a_text_and_goes_on_with_it(open_page: Open) -> None:
+def test_decoder_reads_and_continues_text(open_page: Open) -> None:
     app = open_page("read", model="decoder", text=TEXT)
     assert not app.exception and not app.error
     assert TEXT in shown(app) and "Decoding" not in [one.label for one in app.button_group]

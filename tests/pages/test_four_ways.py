@@ -68,11 +68,11 @@ def test_pairs_are_read_by_glimpses_and_by_a_transformer_look_by_look(
     assert looks_sent(app)[0]["items"] == [1] and "cut out, look 2 of 2" in shown(app)
 
 
-def test_a_digit_anywhere_has_samples_of_its_own() -> None:
+def test_translated_digits_have_their_own_samples() -> None:
     assert ALL["translated"].first in list_sample_names(ALL["translated"].samples)
 
 
-def test_all_four_read_the_same_picture(open_page: Open, use_backend: Use) -> None:
+def test_all_mechanisms_read_one_picture(open_page: Open, use_backend: Use) -> None:
     backend = Pictured()
     use_backend(backend)
     app = open_page("four_ways")

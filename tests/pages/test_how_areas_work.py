@@ -27,7 +27,7 @@ def test_a_question_opens_by_its_address(open_page: Open, number: int) -> None:
     assert not page.exception and not page.error
 
 
-def test_a_question_whose_model_is_missing_says_so(open_page: Open) -> None:
+def test_question_reports_missing_model(open_page: Open) -> None:
     # The folder of stored traces has no listeners.
     page = open_page("how_areas_work", q="10")
     assert not page.exception
@@ -46,7 +46,7 @@ def test_the_browser_gets_all_questions_at_once() -> None:
     assert data["questions"][3] == question_data(3)
 
 
-def test_a_question_that_cannot_be_computed_leaves_the_others(
+def test_failing_question_keeps_other_questions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def fail(_: object) -> Asked:

@@ -214,7 +214,7 @@ def test_another_recording_is_chosen_and_linked(open_page: Open, backend: Listen
         many=True,
     ),
 )
-def test_a_link_to_a_sound_that_is_not_here_keeps_the_page(
+def test_link_to_missing_sound_keeps_page(
     open_page: Open, backend: Listeners, name: str, sentence: str
 ) -> None:
     app = open_page("listen", sound=name)
@@ -284,5 +284,5 @@ def test_conclusions_say_how_many_digits_are_wrong() -> None:
     assert "nothing" in conclusion(replace(fakes.sound_trace(" "), request=named.request))
 
 
-def test_a_decoded_sound_says_what_was_done() -> None:
+def test_decoded_sound_notes_its_changes() -> None:
     assert DecodedSound(fakes.sound(), ("a", "b")).notes == ("a", "b")

@@ -120,7 +120,7 @@ def test_what_cannot_be_read_is_said(open_page: Open) -> None:
     assert "only blanks. Type a sentence" in shown(app)
 
 
-def test_a_text_as_improbable_as_others_is_no_reason_to_doubt(card: Card, backend: Backend) -> None:
+def test_usually_improbable_text_gives_no_warning(card: Card, backend: Backend) -> None:
     trace = backend.trace(Request("reader", TEXT, target=""))
     assert doubts(card, trace) == [] == doubts(None, trace)
 

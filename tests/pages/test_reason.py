@@ -119,7 +119,7 @@ def test_it_opens_with_an_answer_and_its_facts(open_page: Open, backend: Reasone
     assert any(one.label == "Hop" for one in app.segmented_control)
 
 
-def test_a_story_is_edited_and_asked_again(open_page: Open, backend: Reasoners) -> None:
+def test_edited_story_is_answered_again(open_page: Open, backend: Reasoners) -> None:
     app = open_page("reason")
     app.text_area(key="reason_facts").set_value("Mary went to the office\nJohn moved there.")
     app.text_input(key="reason_question").set_value("Where is Mary").run()
@@ -195,7 +195,9 @@ def test_new_points_replace_the_points(open_page: Open, backend: Reasoners) -> N
     assert len(drawn["points"]) == 10 and backend.asked[-1].text != POINTS
 
 
-def test_a_sentence_is_asked_for_with_its_marks_apart(open_page: Open, backend: Reasoners) -> None:
+def test_sentence_is_requested_with_separate_punctuation(
+    open_page: Open, backend: Reasoners
+) -> None:
     app = open_page("reason")
     choice = app.segmented_control(key="reason_model")
     assert choice.options[list(backend.models()).index("parser")] == "A sentence's tree"
@@ -232,16 +234,14 @@ def test_a_link_restores_the_sentence(open_page: Open, backend: Reasoners, text:
     assert backend.asked[-1] == Request("parser", text)
 
 
-def test_a_link_to_a_tree_leaves_the_story_as_it_was(open_page: Open, backend: Reasoners) -> None:
+def test_link_to_tree_keeps_story(open_page: Open, backend: Reasoners) -> None:
     app = open_page("reason", model="parser", text=SENTENCE)
     app.segmented_control(key="reason_model").set_value("memory").run()
     assert not app.exception and not app.error
     assert backend.asked[-1].text == STORIES[0].text
 
 
-def test_a_link_to_a_story_leaves_the_sentence_as_it_was(
-    open_page: Open, backend: Reasoners
-) -> None:
+def test_link_to_story_keeps_sentence(open_page: Open, backend: Reasoners) -> None:
     app = open_page("reason", model="memory", text=STORIES[1].text)
     app.segmented_control(key="reason_model").set_value("parser").run()
     assert not app.exception and not app.error

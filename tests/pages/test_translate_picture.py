@@ -170,9 +170,7 @@ def test_words_are_offered_as_plain_text_and_only_in_a_sentence_of_some_length(
     assert "up to 40 words" in shown(app) and backend.asked[-1].text.count("star") == 60
 
 
-def test_a_sentence_that_is_too_long_leaves_the_older_translations(
-    open_page: Open, use_backend: Use
-) -> None:
+def test_too_long_sentence_keeps_older_translations(open_page: Open, use_backend: Use) -> None:
     app, backend = opened(open_page, use_backend)
     app.text_input(key=TEXT).set_value("a" * 4097).run()
     assert len(app.error) == 1 and len(backend.asked) == 3 and not app.exception

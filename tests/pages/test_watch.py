@@ -163,7 +163,7 @@ def test_another_clip_is_chosen_and_linked(open_page: Open, backend: Watchers) -
         many=True,
     ),
 )
-def test_a_link_to_a_clip_that_is_not_here_keeps_the_page(
+def test_link_to_missing_clip_keeps_page(
     open_page: Open, backend: Watchers, name: str, sentence: str
 ) -> None:
     app = open_page("watch", clip=name)

@@ -171,9 +171,7 @@ def test_another_sentence_has_no_changes_and_the_first_keeps_its_own(
     assert CHANGED in shown(app)
 
 
-def test_a_change_that_cannot_be_made_is_one_sentence_and_loses_nothing(
-    open_page: Open, use_backend: Use
-) -> None:
+def test_impossible_change_shows_error_and_keeps_result(open_page: Open, use_backend: Use) -> None:
     app, _ = opened(open_page, use_backend, changes="gate:encoder self:head=4")
     assert not app.exception
     assert [error.value for error in app.error] == [

@@ -93,9 +93,7 @@ def test_a_stored_trace_is_shown_without_a_size_to_choose(open_page: Open) -> No
         ),
     ],
 )
-def test_a_file_that_cannot_be_read_gives_one_sentence(
-    open_page: Open, content: bytes, said: str
-) -> None:
+def test_unreadable_file_gives_one_error(open_page: Open, content: bytes, said: str) -> None:
     app = upload(open_page("your_tensors"), content)
     assert not app.exception and len(app.error) == 1 and said in shown(app)
     assert "<b>" not in app.error[0].value

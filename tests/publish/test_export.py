@@ -46,7 +46,7 @@ def test_the_ending_says_what_is_written(ending: str, tmp_path: Path) -> None:
     assert path.read_bytes().lstrip().startswith(BEGINS[ending])
 
 
-def test_a_focus_and_a_view_say_what_a_figure_shows(tmp_path: Path) -> None:
+def test_export_uses_focus_and_view(tmp_path: Path) -> None:
     trace = fakes.trace("A dog.", "Hund.")
     focus = Focus("encoder self", 1, 2)
     path = areaviz.export(trace, f"{tmp_path}/a.csv", focus, view="coverage")

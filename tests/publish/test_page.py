@@ -185,7 +185,7 @@ def test_a_page_that_would_be_too_large_is_refused_before_its_layers_are_made(
     assert len(page(trace, options=PageOptions(limit=size))) <= size
 
 
-def test_a_million_heads_are_refused_before_any_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_million_heads_are_refused_before_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
     trace = fakes.trace("a b", "c d", layers=2, heads=4)
     monkeypatch.setattr(content, "MOST_HEADS", 23)
 
@@ -252,7 +252,7 @@ def test_what_is_not_known_is_left_out() -> None:
     )
 
 
-def test_a_model_that_only_said_that_it_was_at_the_end_said_nothing() -> None:
+def test_output_of_only_end_symbol_is_empty() -> None:
     html = page(fakes.trace("A dog.", ""))
     assert '<span class="sure">nothing</span>' in html
 
@@ -278,7 +278,7 @@ def test_a_page_says_why_a_weight_is_what_it_is_where_its_trace_does() -> None:
     assert WHY not in page(fakes.trace("A dog ran.", "Ein Hund."))
 
 
-def test_a_figure_that_follows_from_more_than_the_trace_comes_along() -> None:
+def test_page_includes_additional_view() -> None:
     trace, logits = explained(fakes.trace("A dog ran.", "Ein Hund."))
     view = why_view(logits, asked(trace))
     assert WHY in page(trace, replace(FOCUS, head=2), also=[view])

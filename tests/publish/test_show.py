@@ -69,7 +69,7 @@ def test_layers_that_are_named_are_carried() -> None:
     assert whole not in frame(fakes.trace(layers=2)).html
 
 
-def test_a_picture_stands_in_for_viewers_without_frames() -> None:
+def test_picture_replaces_frame_in_simple_viewers() -> None:
     bundle = frame(fakes.caption_trace())._repr_mimebundle_()
     assert list(bundle) == ["text/plain", "text/html", "image/png"]
     picture = Image.open(BytesIO(base64.b64decode(bundle["image/png"])))
@@ -91,7 +91,7 @@ def test_the_numbers_of_the_picture_are_in_plain_elements() -> None:
     assert "areaviz-numbers" not in frame(nothing)._repr_html_().split("<script>")[0]
 
 
-def test_a_viewer_gets_the_kinds_that_it_asks_for() -> None:
+def test_viewer_gets_requested_mime_types() -> None:
     shown = frame(fakes.gaze_trace())
     assert list(shown._repr_mimebundle_(include={"image/png"})) == ["image/png"]
     assert "text/html" not in shown._repr_mimebundle_(exclude=["text/html"])
@@ -167,7 +167,7 @@ def test_other_paths_and_other_hosts_get_nothing(server: PageServer, host: str, 
     connection.close()
 
 
-def test_a_method_that_is_not_there_is_refused(server: PageServer) -> None:
+def test_unknown_method_is_refused(server: PageServer) -> None:
     connection = HTTPConnection("127.0.0.1", server.server_port)
     connection.request("POST", server.path, b"x")
     assert connection.getresponse().status == 501

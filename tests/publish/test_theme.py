@@ -31,9 +31,7 @@ from tests.sampled import sampled
         many=True,
     ),
 )
-def test_a_page_has_the_colours_that_were_asked_for(
-    theme: Any, rule: str, scheme: str, tmp_path: Path
-) -> None:
+def test_page_has_requested_colours(theme: Any, rule: str, scheme: str, tmp_path: Path) -> None:
     trace = fakes.trace(layers=1, heads=1)
     file = areaviz.export(trace, tmp_path / "a.html", theme=theme)
     for found in (file.read_text(encoding="utf-8"), areaviz.show(trace, theme=theme).html):

@@ -112,9 +112,7 @@ def test_a_focus_of_the_browser_reaches_python(widget: AttentionWidget) -> None:
         (replace(FOCUS, items=(999,)), "asks for item 1,000"),
     ],
 )
-def test_a_focus_that_is_not_there_is_refused(
-    widget: AttentionWidget, focus: Focus, says: str
-) -> None:
+def test_missing_focus_is_refused(widget: AttentionWidget, focus: Focus, says: str) -> None:
     with pytest.raises(InputError, match=says):
         widget.focus = focus
     assert widget.focus == FOCUS
@@ -129,9 +127,7 @@ def test_invalid_focus_message_is_ignored(widget: AttentionWidget, told: Any) ->
     assert widget.focus == FOCUS
 
 
-def test_a_layer_is_sent_when_it_is_asked_for(
-    widget: AttentionWidget, ask: Callable[[Any], Sent]
-) -> None:
+def test_layer_is_sent_on_request(widget: AttentionWidget, ask: Callable[[Any], Sent]) -> None:
     trace, options = widget._trace, widget._options
     known = {place.site: place for place in places(trace, options)}
     ((content, data),) = ask({"kind": "layer", "number": 3, "site": "encoder self", "layer": 0})
@@ -141,9 +137,7 @@ def test_a_layer_is_sent_when_it_is_asked_for(
 
 
 @pytest.mark.parametrize("layer", sampled([2, -1, "0", None, 1.0, [0]], 2, None))
-def test_a_layer_that_is_not_there_is_answered_without_data(
-    ask: Callable[[Any], Sent], layer: Any
-) -> None:
+def test_missing_layer_is_answered_without_data(ask: Callable[[Any], Sent], layer: Any) -> None:
     asked = {"kind": "layer", "number": 1, "site": "encoder self", "layer": layer}
     assert ask(asked) == [({"kind": "layer", "number": 1}, [])]
 
@@ -169,7 +163,7 @@ def test_no_port_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     widget_of(fakes.trace())
 
 
-def test_a_trace_that_cannot_be_pointed_at_is_still_a_widget() -> None:
+def test_trace_without_interactive_map_is_a_widget() -> None:
     widget = widget_of(replace(fakes.caption_trace(), maps={}))
     assert widget.focus is None and "<img" in widget._body
     with pytest.raises((InputError, traitlets.TraitError)):

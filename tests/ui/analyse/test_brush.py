@@ -21,7 +21,7 @@ TABLE = pd.DataFrame(
 
 
 @pytest.mark.parametrize("given", [2, [2], (2,), {"0": 2}, "2"])
-def test_a_mark_is_known_in_every_form_that_a_browser_sends(given: object) -> None:
+def test_mark_is_parsed_in_every_browser_form(given: object) -> None:
     assert place_of(given) == 2
 
 
@@ -67,7 +67,7 @@ def test_bars_keep_the_examples_between_the_ends_of_a_drag(
 
 
 @pytest.mark.parametrize(("bar", "places"), [(29, (9,)), (0, (3,)), (15, (5,)), (7, ())])
-def test_a_bar_that_is_clicked_keeps_its_examples_and_again_all(
+def test_clicked_bar_filters_examples_and_second_click_clears(
     monkeypatch: pytest.MonkeyPatch, bar: int, places: tuple[int, ...]
 ) -> None:
     clicks = dragging(monkeypatch)

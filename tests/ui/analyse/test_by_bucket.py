@@ -21,7 +21,7 @@ TABLE = pd.DataFrame(
 )
 
 
-def test_a_bucket_of_lengths_keeps_its_examples_and_says_what_they_are() -> None:
+def test_length_bucket_filters_examples_and_names_them() -> None:
     found = bucket_table(TABLE, BUCKETINGS["length"], "length", 1)
     shown = Buckets(found, "length", "mean", "examples", ("words of the reference", "y"), "title")
     short, long = shown.kept(0), shown.kept(1)
@@ -29,7 +29,7 @@ def test_a_bucket_of_lengths_keeps_its_examples_and_says_what_they_are() -> None
     assert long.title == "6–8 (words of the reference)" and long.chart != short.chart
 
 
-def test_a_bucket_of_words_keeps_the_examples_that_have_one() -> None:
+def test_word_bucket_filters_examples_with_its_words() -> None:
     found = build_word_table(TABLE, 1)
     shown = Buckets(found, "words", "f1", "words", ("x", "y"), "title")
     once = shown.kept(list(found["bucket"]).index("1"))

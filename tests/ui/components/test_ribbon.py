@@ -84,7 +84,7 @@ def test_a_ribbon_that_was_off_the_page_gets_its_selection_again() -> None:
     assert back.settled(None, NOTHING).serial == 1
 
 
-def test_a_report_about_other_data_is_ignored() -> None:
+def test_report_about_other_data_is_ignored() -> None:
     start = mounted()
     stale = {**report(start, FIRST), "id": "another"}
     assert start.settled(stale, NOTHING).current == NOTHING

@@ -78,7 +78,7 @@ def test_nothing_may_be_chosen_first() -> None:
     assert opened(default="").session_state["chosen"] is None
 
 
-def test_a_file_is_chosen_and_what_was_done_to_it_told() -> None:
+def test_chosen_file_reports_its_changes() -> None:
     run = uploaded(opened(), png(1280, 640))
     assert run.session_state["chosen"].startswith("upload-")
     assert (
@@ -168,7 +168,7 @@ def test_a_click_on_a_sample_chooses_it(state: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("told", [None, {}, {"picked": None}, {"picked": "no such"}])
-def test_a_click_that_names_no_sample_chooses_nothing(state: dict[str, Any], told: Any) -> None:
+def test_click_on_unknown_sample_is_ignored(state: dict[str, Any], told: Any) -> None:
     state["it_samples"] = told
     picture_input._take_sample(PAGE)
     assert PAGE.state.chosen is None

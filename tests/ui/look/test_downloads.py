@@ -61,7 +61,7 @@ def test_the_numbers_are_the_same_in_every_file(
     assert rows[0] == list(stored["columns"]) and len(rows) - 1 == len(stored["rows"])
 
 
-def test_a_table_as_columns_shows_what_is_hidden() -> None:
+def test_table_as_columns_shows_invisible_characters() -> None:
     assert as_columns(Table(("item", "weight"), [("a\u200b", 1.0), ("b", 0.5)])) == {
         "item": ["a⟨U+200B⟩", "b"],
         "weight": [1.0, 0.5],
@@ -97,7 +97,7 @@ def test_a_page_that_is_too_large_is_told_before_it_is_asked_for(limit: int, off
     assert len(told) == (not offered) and all("areaviz export" in sentence for sentence in told)
 
 
-def test_a_page_that_turns_out_too_large_says_so_in_its_place(
+def test_too_large_page_is_replaced_by_message(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def refuse(*_: object, **__: object) -> str:

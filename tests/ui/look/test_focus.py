@@ -216,7 +216,7 @@ def test_a_page_opens_where_the_card_says_and_then_stays_where_it_is_put() -> No
     assert state.opening_at("decoder self") == state
 
 
-def test_a_link_goes_before_what_the_card_says() -> None:
+def test_link_overrides_card_defaults() -> None:
     state = State(opening={"encoder-decoder": Opening("densest", 1, 2)})
     linked = state.looking_at(Focus("encoder-decoder", 0, 1))
     assert linked.opening_at("encoder-decoder") == linked

@@ -42,7 +42,7 @@ def test_an_address_is_a_server(token_file: Path, tmp_path: Path) -> None:
     assert isinstance(open_backend("http://127.0.0.1:1", tmp_path, "cpu"), RemoteBackend)
 
 
-def test_a_page_works_through_a_server_and_says_when_it_goes(
+def test_page_uses_server_and_reports_its_end(
     token_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with serving(Api(CachedBackend(FakeModels()), digest_of(TOKEN))) as server:

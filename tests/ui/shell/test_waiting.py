@@ -58,7 +58,7 @@ def test_several_runs_share_one_bar_that_goes_at_the_end(place: Place) -> None:
     assert place.gone
 
 
-def test_a_run_that_fails_leaves_no_bar(place: Place) -> None:
+def test_failing_run_removes_progress_bar(place: Place) -> None:
     with pytest.raises(BackendError, match="It broke"):
         traced(Half(), [Request("a", "wrong")], "Waiting")
     assert place.gone
