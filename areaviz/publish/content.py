@@ -228,7 +228,7 @@ def choose_opening_focus(trace: Trace, shown: Sequence[Place], focus: Focus | No
         return None if place is None else _look_focus(trace, focus)
     check_focus(trace, focus)
     if not shown:
-        # No component shows this trace, so the page has its figures alone.
+        # No component shows this trace, so the page has only figures.
         return None
     if place is not None and KINDS[place.kind].is_whole:
         return replace(focus, layer=place.layers[-1])
@@ -246,7 +246,7 @@ def _choose_first_focus(trace: Trace, place: Place) -> Focus:
 
 
 def _look_focus(trace: Trace, focus: Focus) -> Focus:
-    """Return the focus on one look; the last one if the focus is on none that exists."""
+    """Return the focus on one look: the last look if the focus is on no existing look."""
     last = len(trace.gazes[focus.site].seen) - 1
     look = min(focus.items, default=last) if focus.side == "query" else last
     return replace(focus, layer=0, side="query", items=(look if 0 <= look < last else last,))

@@ -26,7 +26,7 @@ from areaviz.views.why_parts import first_question
 POINTED = {one.name: one for one in (RIBBON, GRID)}
 """The app's interactive components as figures, by names like those of views."""
 USUAL = "alignment"
-"""The view to draw if none is named and this one applies."""
+"""The view to draw if no view is named and this view applies."""
 
 
 @dataclass(frozen=True, slots=True)

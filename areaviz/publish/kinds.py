@@ -175,5 +175,5 @@ KINDS: Mapping[str, Kind] = {
 }
 """The components in the order of a page: what was seen or heard comes before what was read.
 
-Where several fit a site, the first one shows it.
+If several fit a site, the first of them shows it.
 """

@@ -234,7 +234,7 @@ def _render_header(model: LiveModel, options: PageOptions) -> Markup:
 
 
 def _collect_script_settings(model: LiveModel, trace: Trace) -> dict[str, Any]:
-    """Return what the script needs to know of the opening run before the engine is there."""
+    """Return the facts about the opening run that the script needs before the engine loads."""
     fields = {}
     for name, field in trace.fields.items():
         anchors = field.anchors.tolist()

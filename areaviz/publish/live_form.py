@@ -103,7 +103,7 @@ def _render_choice(
 
 
 def _render_text_field(card: Card, trace: Trace) -> list[Markup]:
-    """Return the field for a text, which holds the text of the opening; some have several lines."""
+    """Return the field for a text, with the opening's text in it. Some have several lines."""
     label, text = LABELS.get(card.task, "Text"), trace.request.text
     shared = {"id": "live-text", "maxlength": str(MAX_CODE_POINTS), "spellcheck": "false"}
     if card.task in LABELS:

@@ -20,7 +20,7 @@ MODULES = ("live_page/pair.js",)
 
 
 def live_pair(first: LivePage, second: LivePage, options: PageOptions | None = None) -> str:
-    """Return an HTML page that contains two models and runs both on what is typed.
+    """Return an HTML page that contains two models and runs both on the typed input.
 
     Args:
         first: the live page of one model; its form serves both.

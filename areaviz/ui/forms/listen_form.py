@@ -75,7 +75,7 @@ def _is_switched(share: Share) -> bool:
 def listen_form(page: Page[ListenState], cards: Cards) -> tuple[Request, ...]:
     """Draw the form; return the requests, two when comparing.
 
-    If a switch is set and no other model was chosen, the comparison is with the model as trained.
+    If a switch is set and no other model was chosen, the second request has no switches set.
     """
     with input_row(page):
         sound = medium_input(page)
