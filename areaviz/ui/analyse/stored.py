@@ -175,7 +175,7 @@ def examples_table(runs: tuple[StoredRows, ...]) -> pd.DataFrame:
     hash_funcs={StoredRows: _mark, tuple: repr},
 )
 def figures(run: StoredRows, places: tuple[int, ...] | None = None) -> Mapping[str, float]:
-    """Return the `summary` of a run, or of its rows for some examples."""
+    """Return `summarise_table` of a run, or of its rows for some examples."""
     if places is None:
         return summarise_table(run.dataset, run.rows)
     chosen = {place: run.rows[place] for place in places if place in run.rows}

@@ -37,7 +37,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
         monkeypatch.setattr(stored, name, counted)
 
-    counting("summary", summarise_table)
+    counting("summarise_table", summarise_table)
     counting("build_table", build_table)
     return done
 
@@ -50,12 +50,12 @@ def test_figures_are_computed_once_and_anew_when_a_row_was_added(
         file.add(Row(0, "Ein Hund rennt."))
         first = [figures(stored_rows(path, SET)) for _ in range(3)]
         tables = [examples_table((stored_rows(path, SET),)) for _ in range(3)]
-        assert counted == ["summary", "build_table"]
+        assert counted == ["summarise_table", "build_table"]
         assert first[0]["corpus_chrf"] == pytest.approx(100) and len(tables[0]) == 1
         file.add(Row(1, "Eine Katze."))
         now = stored_rows(path, SET)
         assert figures(now)["corpus_chrf"] < 100 and len(examples_table((now,))) == 2
-    assert counted == ["summary", "build_table"] * 2
+    assert counted == ["summarise_table", "build_table"] * 2
 
 
 def test_every_choice_of_examples_has_its_own_figures(tmp_path: Path, counted: list[str]) -> None:
@@ -69,7 +69,7 @@ def test_every_choice_of_examples_has_its_own_figures(tmp_path: Path, counted: l
             figures(found, places)["examples"] for places in (None, (0,), (1,), (0, 1), (7,))
         ] == [2, 1, 1, 2, 0]
         assert figures(found, (0,))["corpus_chrf"] > figures(found, (1,))["corpus_chrf"]
-    assert counted == ["summary"] * 5
+    assert counted == ["summarise_table"] * 5
 
 
 def test_two_files_of_one_size_are_not_taken_for_each_other(tmp_path: Path) -> None:
