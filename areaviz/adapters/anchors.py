@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -59,9 +60,11 @@ def anchor_pieces(text: str, pieces: Sequence[Piece]) -> list[Span]:
     Tokens without characters, such as the end of the sentence, get start = end.
     """
     codes_C, places = _folded(text)
+    shares = Counter(places)
+    is_part_C = np.array([shares[place] > 1 for place in places], np.bool_)
     best = None
     for spelling in _spellings(pieces):
-        cost, path = edit_path(spelling.codes_S, codes_C)
+        cost, path = edit_path(spelling.codes_S, codes_C, is_part_C)
         if best is None or cost < best[0]:
             best = cost, path, spelling
         if not cost:

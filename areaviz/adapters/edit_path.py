@@ -16,20 +16,24 @@ BLANK = ord(" ")
 _EDIT, _BLANK_EDIT, _UNEQUAL = 20, 2, 1000
 # Cost of each further character of a wildcard: low enough for it to reach the next symbol.
 _WIDER = 5
+# Cost of pairing with a part of a character, such as the 1 of ½: low, but a whole 1 is preferred.
+_PART = 1
 # Sequences are aligned in windows of this many symbols and characters, so long texts take little
 # memory. The first half of each window is kept, and the next window starts after it.
 _SYMBOLS, _CHARACTERS = 2048, 3072
 
 Codes = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 Costs = npt.NDArray[np.int64]
 
 
-def edit_path(symbols_S: Codes, text_C: Codes) -> tuple[int, list[int]]:
+def edit_path(symbols_S: Codes, text_C: Codes, is_part_C: Flags) -> tuple[int, list[int]]:
     """Return the cost of an alignment, and for each symbol the index of its character or -1.
 
     Args:
         symbols_S: Code points, or WILDCARD, int64 [S].
         text_C: Code points, int64 [C].
+        is_part_C: Whether a code point is only a part of a character of the text, bool [C].
     """
     if np.array_equal(symbols_S, text_C):
         return 0, list(range(len(text_C)))
@@ -40,9 +44,9 @@ def edit_path(symbols_S: Codes, text_C: Codes) -> tuple[int, list[int]]:
     while len(path) < len(symbols_S):
         begun = len(path)
         symbols = symbols_S[begun : begun + _SYMBOLS]
-        window = text_C[first : first + _CHARACTERS]
+        window = slice(first, first + _CHARACTERS)
         is_last = begun + len(symbols) == len(symbols_S)
-        cost, indices = _window_path(symbols, window, is_last)
+        cost, indices = _window_path(symbols, text_C[window], is_part_C[window], is_last)
         kept = indices if is_last else indices[: _SYMBOLS // 2]
         path += [first + index if index >= 0 else -1 for index in kept]
         total += cost * len(kept) // len(indices)
@@ -50,19 +54,23 @@ def edit_path(symbols_S: Codes, text_C: Codes) -> tuple[int, list[int]]:
     return total, path
 
 
-def _window_path(symbols_S: Codes, text_W: Codes, whole: bool) -> tuple[int, list[int]]:
+def _window_path(
+    symbols_S: Codes, text_W: Codes, is_part_W: Flags, whole: bool
+) -> tuple[int, list[int]]:
     """Return the cost and the path of one window.
 
     Args:
         symbols_S: Symbols. All of them are placed or left out.
         text_W: Characters of the window.
+        is_part_W: Whether each is only a part of a character.
         whole: Whether characters after the last symbol count as edits.
     """
     edits_W = _edit_costs(text_W)
     prices = {False: _sums(edits_W), True: _sums(np.minimum(edits_W, _WIDER))}
     row, came_from = prices[False], []
     for symbol in symbols_S:
-        row, came = _next_row(row, int(symbol), text_W, prices[bool(symbol == WILDCARD)])
+        price = prices[bool(symbol == WILDCARD)]
+        row, came = _next_row(row, int(symbol), text_W, is_part_W, price)
         came_from.append(came)
     end = len(text_W) if whole else int(row.argmin())
     cost, at = int(row[end]), end
@@ -87,7 +95,7 @@ def _sums(costs_W: Costs) -> Costs:
 
 
 def _next_row(
-    before: Costs, symbol: int, text_W: Codes, price: Costs
+    before: Costs, symbol: int, text_W: Codes, is_part_W: Flags, price: Costs
 ) -> tuple[Costs, tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]]:
     """Return the costs after one more symbol, and how each was reached.
 
@@ -97,6 +105,7 @@ def _next_row(
         before: Least cost up to the previous symbol for each number of characters, [W + 1].
         symbol: Code point or WILDCARD.
         text_W: Characters of the window.
+        is_part_W: Whether each is only a part of a character.
         price: Cost of leaving out the first 0 to W characters after this symbol.
     """
     is_blank_W = text_W == BLANK
@@ -104,7 +113,7 @@ def _next_row(
     equal_W = ~is_blank_W if symbol == WILDCARD else text_W == symbol
     left_out = before + (_BLANK_EDIT if symbol == BLANK else _EDIT)
     paired = np.full_like(left_out, np.iinfo(np.int64).max // 2)
-    paired[1:] = before[:-1] + np.where(equal_W, 0, unequal_W)
+    paired[1:] = before[:-1] + np.where(equal_W, _PART * is_part_W, unequal_W)
     is_paired = paired <= left_out
     # The characters that are left out form a run that ends here. Its best start is the smallest
     # cost minus price over all columns so far, the first if several are equal.

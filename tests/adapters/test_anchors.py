@@ -55,6 +55,11 @@ def read(name: str, text: str) -> Field | None:
         return None
 
 
+def whole(text: Sequence[object]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Return the flags of a text whose characters have no parts."""
+    return np.zeros(len(text), np.bool_)
+
+
 def places(text: str, *tokens: str) -> list[str]:
     return [text[start:end] for start, end in anchor_pieces(text, pieces(*tokens))]
 
@@ -97,6 +102,8 @@ def test_anchors_cover_what_the_model_saw(name: str, text: str) -> None:
             ["ein", "klein", "er", "Hund", ""],
         ),
         ("½ of 1", ("▁1", "⁄", "2", "▁of", "▁", "1"), ["½", "½", "½", "of", " ", "1"]),
+        ("½1", ("1",), ["1"]),
+        ("1½", ("1",), ["1"]),
         ("naïve dog", ("naive", "do", "##g"), ["naïve", "do", "g"]),
         ("a dog", ("a</w>", "d", "og</w>"), ["a", "d", "og"]),
         ("doge a", ("dog@@", "e", "a"), ["dog", "e", "a"]),
@@ -153,7 +160,7 @@ CODES = st.lists(st.sampled_from([32, 97, 98, 99]), max_size=8)
 def test_the_edit_path_costs_as_little_as_the_slow_table(
     symbols: list[int], text: list[int]
 ) -> None:
-    cost, path = edit_path(np.array(symbols, np.int64), np.array(text, np.int64))
+    cost, path = edit_path(np.array(symbols, np.int64), np.array(text, np.int64), whole(text))
     assert cost == slow_cost(symbols, text)
     placed = [index for index in path if index >= 0]
     assert len(path) == len(symbols) and placed == sorted(set(placed))
@@ -164,14 +171,14 @@ def test_a_window_keeps_only_symbols_whose_characters_it_holds() -> None:
     letters = [0x4E00 + number for number in range(1200)]
     symbols = [code for letter in letters for code in (WILDCARD, letter)]
     text = [code for letter in letters for code in (*b"abc", letter)]
-    _, path = edit_path(np.array(symbols, np.int64), np.array(text, np.int64))
+    _, path = edit_path(np.array(symbols, np.int64), np.array(text, np.int64), whole(text))
     assert path[1::2] == [4 * number + 3 for number in range(1200)]
 
 
 def test_long_texts_are_aligned_in_windows() -> None:
     text = "".join(f"{number} dogs, ½ cat. " for number in range(240))[:4096]
     symbols = np.array([ord(one) for one in text.replace("½", "1⁄2")], np.int64)
-    cost, path = edit_path(symbols, np.array([ord(one) for one in text], np.int64))
+    cost, path = edit_path(symbols, np.array([ord(one) for one in text], np.int64), whole(text))
     assert cost > 0
     for symbol, index in zip(symbols.tolist(), path, strict=True):
         assert chr(symbol) in "1⁄2" or text[index] == chr(symbol)
