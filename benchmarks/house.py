@@ -201,7 +201,9 @@ def files_of_a_click(folder: Path) -> set[str]:
         if event == "call" and name.startswith(ours) and frame.f_code.co_name != "<module>":
             seen.add(name)
 
-    page = AppTest.from_file(str(folder / "pages" / "translate.py"), default_timeout=120).run()
+    # A page links to others, so it runs only inside the app, which declares them all.
+    page = AppTest.from_file(str(folder / "app.py"), default_timeout=120).run()
+    page.switch_page("pages/translate.py").run()
     button = next(button for button in page.button if button.label == "Translate")
     threading.setprofile(note)
     sys.setprofile(note)
