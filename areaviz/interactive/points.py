@@ -15,6 +15,8 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
 _SURE = 0.99
+_SIZES = {"hull": ("area", "exact area"), "tour": ("length", "shortest")}
+"""The details with the size of an answer and of the exact one, by the kind of problem."""
 
 
 def points_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
@@ -25,11 +27,15 @@ def points_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
         focus: names the site.
     """
     attention = trace.maps[focus.site]
-    exact = [int(label) - 1 for label in trace.details.get("exact", "").split()]
+    details = trace.details
+    exact = [int(label) - 1 for label in details.get("exact", "").split()]
+    kind = details.get("kind", "")
     header = {
         "points": trace.fields[attention.memory].anchors.tolist(),
         "chosen": [int(label) - 1 for label in trace.fields[attention.query].labels],
         "exact": [*exact, exact[0]] if exact else [],
+        "kind": kind,
+        "sizes": [int(details[name]) for name in _SIZES.get(kind, ()) if name in details],
         "weights": np.round(attention.weights[0, 0].astype(float), 4).tolist(),
     }
     digest = hashlib.sha256(pack(header, {})).hexdigest()[:16]

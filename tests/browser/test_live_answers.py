@@ -57,6 +57,9 @@ def test_points_are_added_in_the_drawing_and_typed(page: Page, tmp_path: Path) -
     expect(reading).to_have_text(trace.fields["target"].raw)
     step = f"Step {first_step(trace) + 1} of {len(trace.output.probabilities)}."
     expect(page.locator(".points .say")).to_contain_text(step)
+    is_whole = trace.details["answer"] == trace.details["exact"]
+    verdict = "The model found the whole hull." if is_whole else "Not quite the hull"
+    expect(page.locator(".points .verdict")).to_contain_text(verdict)
     page.get_by_label("Points, each as x,y").fill("0,0 5,5")
     page.get_by_role("button", name="Answer", exact=True).click()
     expect(page.get_by_role("alert")).to_contain_text("at least 3 are needed")

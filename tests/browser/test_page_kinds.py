@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import FloatRect, Locator, Page, expect
 
 import areaviz
 from areaviz.publish.show import show
@@ -58,10 +58,56 @@ def test_points_go_to_the_step_that_is_clicked(opened: Open) -> None:
     step.press("Enter")
     expect(step).to_have_attribute("aria-current", "step")
     expect(points.locator(".say")).to_have_text(
-        "Step 2 of 4. From 1 it points at 2, 60 % sure. 10 % went to 1."
+        "Step 2 of 4. From 1 it points at 2 with 60 %, but 10 % went to 1."
     )
+    expect(step).to_have_text("260 %10 % to 1")
+    expect(points.locator(".steps .later")).to_have_count(2)
     page.locator(".points svg").click(position={"x": 20, "y": 20})
     expect(points.locator(".point")).to_have_count(5)
+
+
+HULL, TOUR = {"kind": "hull", "exact area": "100"}, {"kind": "tour", "shortest": "1000"}
+
+
+@pytest.mark.parametrize(
+    ("details", "expected"),
+    [
+        ({"kind": "hull", "exact": "1 2 3"}, "The model found the whole hull."),
+        (HULL | {"area": "95"}, "Not quite the hull: the model's has 95.0 % of its area."),
+        (TOUR | {"length": "1000"}, "The model found the shortest tour, 1,000 long."),
+        (
+            TOUR | {"length": "1100"},
+            "The tour is 1,100 long, 10.0 % longer than the shortest, 1,000.",
+        ),
+        ({"exact": ""}, ""),
+    ],
+)
+def test_points_are_compared_with_the_exact_answer(
+    opened: Open, details: dict[str, str], expected: str
+) -> None:
+    trace = points_trace()
+    points = drawn(opened(replace(trace, details={**trace.details, **details})), "points")
+    expect(points.locator(".verdict")).to_have_text(expected)
+    is_other = "exact" not in details
+    assert points.locator(".exact").count() == (4 if is_other else 0)
+
+
+def test_points_fill_their_card(opened: Open, page: Page) -> None:
+    page.set_viewport_size({"width": 1280, "height": 860})
+    points = drawn(opened(points_trace()), "points")
+    card, svg, note, steps = (_box(points, part) for part in ("", "svg", ".note", ".steps"))
+    assert abs(note["y"] + note["height"] - svg["y"] - svg["height"]) <= 8
+    assert steps["height"] >= 0.6 * svg["height"]
+    assert abs(steps["x"] + steps["width"] - card["x"] - card["width"]) <= 1
+    page.set_viewport_size({"width": 390, "height": 860})
+    page.wait_for_timeout(200)
+    assert _box(points, ".side")["y"] > _box(points, "svg")["y"] + _box(points, "svg")["height"]
+
+
+def _box(shown: Locator, part: str) -> FloatRect:
+    box = (shown.locator(part) if part else shown).bounding_box()
+    assert box is not None
+    return box
 
 
 @pytest.mark.long

@@ -18,7 +18,22 @@ def test_payload_has_the_answer_and_the_weights() -> None:
     assert header["points"][1] == [1000, 0] and header["chosen"] == [0, 1, 2, 0]
     assert header["exact"] == [0, 1, 2, 3, 0]
     assert header["weights"][1] == [0.1, 0.6, 0.1, 0.1, 0.1]
-    assert points_payload(points_trace(""), Focus("pointer"))["header"]["exact"] == []
+    unknown = points_payload(points_trace(""), Focus("pointer"))["header"]
+    assert unknown["exact"] == [] and unknown["kind"] == "" and unknown["sizes"] == []
+
+
+@pytest.mark.parametrize(
+    "details",
+    [
+        {"kind": "hull", "area": "95", "exact area": "100"},
+        {"kind": "tour", "length": "95", "shortest": "100"},
+    ],
+)
+def test_payload_has_the_sizes_of_both_answers(details: dict[str, str]) -> None:
+    trace = points_trace()
+    trace = replace(trace, details={**trace.details, **details})
+    header = points_payload(trace, Focus("pointer"))["header"]
+    assert header["kind"] == details["kind"] and header["sizes"] == [95, 100]
 
 
 @pytest.mark.parametrize(

@@ -173,8 +173,8 @@ def test_points_are_placed_and_stepped_through(open_page: Open, backend: Reasone
     app.segmented_control(key="reason_model").set_value("pointer-tour").run()
     assert not app.exception and not app.error
     assert backend.asked[-1] == Request("pointer-tour", POINTS, method="beam")
-    assert "the shortest" in shown(app)
     (drawn,) = pictures(app)
+    assert drawn["kind"] == "tour" and drawn["sizes"][0] >= drawn["sizes"][1] > 0
     assert len(drawn["points"]) == 9 and len(drawn["chosen"]) == 10 and drawn["canEdit"]
     assert app.query_params["items"] == f"{drawn['items'][0] + 1}"
     again = open_page("reason", **{**app.query_params, "items": "2"})
@@ -279,14 +279,8 @@ def test_the_facts_that_answer_a_sample_are_marked() -> None:
     assert all(max(one.gold) < len(one.facts) for one in STORIES)
 
 
-def test_conclusions_say_how_good_an_answer_is() -> None:
-    trace = Reasoners().trace(Request("pointer-tour", POINTS))
-    tour = {"kind": "tour", "answer": "1 2", "exact": "1 3", "length": "1100", "shortest": "1000"}
-    assert "10.0% longer than the shortest" in conclusion(replace(trace, details=tour))
-    assert "shortest tour" in conclusion(replace(trace, details=tour | {"length": "1000"}))
-    hull = {"kind": "hull", "answer": "1 2", "exact": "1 3", "area": "95", "exact area": "100"}
-    assert "95.0% of its area" in conclusion(replace(trace, details=hull))
-    assert "whole hull" in conclusion(replace(trace, details=hull | {"exact": "1 2"}))
+def test_the_picture_of_points_says_how_good_an_answer_is() -> None:
+    assert conclusion(Reasoners().trace(Request("pointer-tour", POINTS))) == ""
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import { rowsOf } from './linear.js';
 /** @typedef {import('./writing.js').Trace} Trace */
 
 const SURE = 0.99;
+const SIZES = /** @type {Record<string, string[]>} */ ({ hull: ['area', 'exact area'], tour: ['length', 'shortest'] });
 
 /**
  * Return the points, the answer and the weights.
@@ -21,6 +22,8 @@ export function pointsPayload({ maps, fields, output, details }, site) {
       points: fields[memory].anchors,
       chosen: fields[query].labels.map((label) => +label - 1),
       exact: exact.length ? [...exact, exact[0]] : [],
+      kind: details.kind ?? '',
+      sizes: (SIZES[details.kind] ?? []).filter((name) => name in details).map((name) => +details[name]),
       weights: roundedRows(weights, grid.count),
       items: [least < SURE ? sure.indexOf(least) : Math.floor(sure.length / 2)],
     },

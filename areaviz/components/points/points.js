@@ -6,6 +6,7 @@ const RADIUS = 31;
 const FEWEST = 3; // points of an answer
 const STEP = 20; // how far an arrow key moves a point
 const PAUSE = 900; // ms between two steps of Play
+const ASIDE = 62; // from the middle of a ray to its number
 const SEEN = 0.01; // weights below it have no ray
 const DOUBLE = 400; // ms between the presses of a double-click
 
@@ -13,7 +14,7 @@ const NEAR = { ArrowLeft: [-STEP, 0], ArrowRight: [STEP, 0], ArrowUp: [0, STEP],
 
 class Points {
   constructor(root) {
-    for (const name of ['drawing', 'say', 'steps', 'play', 'note']) this[name] = root.querySelector(`.${name}`);
+    for (const name of ['drawing', 'say', 'steps', 'play', 'verdict', 'note']) this[name] = root.querySelector(`.${name}`);
     Object.assign(this, { root, svg: root.querySelector('svg') });
     this.svg.addEventListener('pointerdown', (event) => this.press(event));
     this.svg.addEventListener('keydown', (event) => this.keyed(event));
@@ -28,18 +29,36 @@ class Points {
       this.header = header;
       this.points = header.points.map((point) => [...point]);
       this.root.classList.toggle('editable', Boolean(header.canEdit));
-      this.steps.replaceChildren(...header.chosen.map((point, step) => this.chip(point, step)));
+      this.steps.replaceChildren(...header.chosen.map((point, step) => this.row(point, step)));
+      this.verdict.textContent = this.comparison();
       this.note.textContent = this.explanation();
     }
     this.show(header.items[0]);
     this.root.dataset.ready = '';
   }
 
-  chip(point, step) {
-    const button = Object.assign(document.createElement('button'), { type: 'button', textContent: point + 1 });
-    button.setAttribute('aria-label', `Step ${step + 1}: point ${point + 1}`);
+  /** A step as a row: the point, and how sure the model is of it. */
+  row(point, step) {
+    const button = Object.assign(document.createElement('button'), { type: 'button' });
+    const share = this.header.weights[step][point];
+    const second = this.second(step);
+    const bar = made('span', 'bar');
+    bar.style.setProperty('--share', share);
+    bar.style.setProperty('--second', second?.share ?? 0);
+    const other = second ? `${percent(second.share)} to ${second.point + 1}` : '';
+    const label = [`Step ${step + 1}: point ${point + 1}`, percent(share), other].filter(Boolean).join(', ');
+    button.setAttribute('aria-label', label);
+    button.append(made('span', 'disc', point + 1), bar, made('span', 'part', percent(share)), made('span', 'second', other));
     button.addEventListener('click', () => this.pick(step));
     return button;
+  }
+
+  /** The heaviest other point of a step, if its share is large enough to be drawn. */
+  second(step) {
+    const { chosen, weights } = this.header;
+    const others = weights[step].map((share, point) => (point === chosen[step] ? -1 : share));
+    const share = Math.max(...others);
+    return share < SEEN ? undefined : { share, point: others.indexOf(share) };
   }
 
   pick(step) {
@@ -50,13 +69,19 @@ class Points {
 
   show(step) {
     this.step = step;
-    [...this.steps.children].forEach((chip, n) => {
-      chip.className = n < step ? 'done' : '';
-      if (n === step) chip.setAttribute('aria-current', 'step');
-      else chip.removeAttribute('aria-current');
+    [...this.steps.children].forEach((row, n) => {
+      row.className = n < step ? 'done' : n > step ? 'later' : '';
+      if (n === step) row.setAttribute('aria-current', 'step');
+      else row.removeAttribute('aria-current');
     });
     this.draw();
     this.tell();
+  }
+
+  /** Whether the exact answer is known and another one. */
+  get isWrong() {
+    const { chosen, exact } = this.header;
+    return exact.length > 0 && exact.join() !== chosen.join();
   }
 
   place(point) {
@@ -79,8 +104,7 @@ class Points {
       const kind = n + 1 > this.step ? { class: 'later' } : n + 1 === this.step ? { 'marker-end': 'url(#arrow)' } : {};
       return this.line(chosen[n], point, kind);
     });
-    const isOther = exact.length && exact.join() !== chosen.join();
-    const best = isOther ? exact.slice(1).map((point, n) => this.line(exact[n], point, { class: 'exact' })) : [];
+    const best = this.isWrong ? exact.slice(1).map((point, n) => this.line(exact[n], point, { class: 'exact' })) : [];
     const rays = this.step ? weights[this.step].flatMap((share, point) => this.ray(share, point)) : [];
     this.drawing.replaceChildren(...best, ...links, ...rays, ...this.points.map((_, point) => this.circle(point)));
     this.drawing.querySelector(`[data-point="${active}"]`)?.focus();
@@ -92,7 +116,11 @@ class Points {
     const from = chosen[this.step - 1];
     if (share < SEEN || point === chosen[this.step] || point === from) return [];
     const [[x, y], [left, top]] = [this.place(from), this.place(point)];
-    const label = drawn(this.svg, 'text', { class: 'share', x: (x + left) / 2 + 34, y: (y + top) / 2 }, percent(share));
+    // The number is beside the line, at its right.
+    const long = Math.hypot(left - x, top - y) * (top < y ? 1 : -1);
+    const [right, down] = [((y - top) / long) * ASIDE, ((left - x) / long) * ASIDE];
+    const middle = { x: (x + left) / 2 + right, y: (y + top) / 2 + down + 12 };
+    const label = drawn(this.svg, 'text', { class: 'share', ...middle }, percent(share));
     return [this.line(from, point, { class: 'ray', 'stroke-width': 6 + 60 * share }), label];
   }
 
@@ -114,22 +142,29 @@ class Points {
     const { step } = this;
     const title = bold(`Step ${step + 1} of ${chosen.length}.`);
     const share = percent(weights[step][chosen[step]]);
-    if (!step) this.say.replaceChildren(title, ' It starts at ', bold(chosen[0] + 1), `, ${share} sure.`);
-    else this.say.replaceChildren(title, ` From ${chosen[step - 1] + 1} it points at `, bold(chosen[step] + 1), `, ${share} sure.${this.second()}`);
+    const start = step ? ` From ${chosen[step - 1] + 1} it points at ` : ' It starts at ';
+    const second = this.second(step);
+    const end = second
+      ? ` with ${share}, but ${percent(second.share)} went to ${second.point + 1}.` : `, ${share} sure.`;
+    this.say.replaceChildren(title, start, bold(chosen[step] + 1), end);
   }
 
-  /** The point with the second largest weight, if it has a share that is drawn. */
-  second() {
-    const { chosen, weights } = this.header;
-    const others = weights[this.step].map((share, point) => (point === chosen[this.step] ? -1 : share));
-    const most = Math.max(...others);
-    return most < SEEN ? '' : ` ${percent(most)} went to ${others.indexOf(most) + 1}.`;
+  /** How good the answer is, beside the exact one. */
+  comparison() {
+    const { kind, exact, sizes: [own, best] } = this.header;
+    if (!exact.length) return '';
+    if (kind === 'hull' && !this.isWrong) return 'The model found the whole hull.';
+    if (!best) return '';
+    const share = (value) => `${(100 * value).toFixed(1)}\u00a0%`;
+    const [length, shortest] = [own, best].map((value) => value.toLocaleString('en'));
+    if (kind === 'hull') return `Not quite the hull: the model's has ${share(own / best)} of its area.`;
+    if (!this.isWrong || own === best) return `The model found the shortest tour, ${length} long.`;
+    return `The tour is ${length} long, ${share(own / best - 1)} longer than the shortest, ${shortest}.`;
   }
 
   explanation() {
-    const { chosen, exact } = this.header;
-    const parts = ['At each step the model points at one of the points. The dotted line is the rest of its answer.'];
-    if (exact.length && exact.join() !== chosen.join()) parts.push('The dashed line is the exact answer.');
+    const parts = ['At each step the model points at one point. Bars show how sure it is. The dotted line is the rest of its answer.'];
+    if (this.isWrong) parts.push('The dashed line is the exact answer.');
     return parts.join(' ');
   }
 

@@ -25,21 +25,8 @@ def with_gold(trace: Trace) -> Trace:
 
 
 def conclusion(trace: Trace) -> str:
-    """Return a sentence about an answer, or "" for a story, whose picture says it."""
-    if "kind" not in trace.details:
-        return "" if "question" in trace.fields else _tree(trace)
-    details = trace.details
-    is_same = details["answer"] == details["exact"]
-    if details["kind"] == "tour":
-        own, best = int(details["length"]), int(details["shortest"])
-        if is_same or own == best:
-            return f"The model found the shortest tour, {own:,} long."
-        longer = own / best - 1
-        return f"A tour of {own:,}, {longer:.1%} longer than the shortest, {best:,}."
-    if is_same:
-        return "The model found the whole hull."
-    own, best = int(details["area"]), int(details["exact area"])
-    return f"Not quite the hull: the model's has {own / best:.1%} of its area."
+    """Return a sentence about a tree, or "" for a story or points, whose picture says it."""
+    return "" if "question" in trace.fields or "points" in trace.fields else _tree(trace)
 
 
 def _tree(trace: Trace) -> str:
