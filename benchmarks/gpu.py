@@ -19,9 +19,9 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from areaviz.attention.memory import AreaMemory, Remembered
+from areaviz.attention.memory import AreaMemory, CachedMemory
 from areaviz.models.layers import BaseDecoderLayer
-from areaviz.models.transformer import Transformer, TransformerConfig, padding_of
+from areaviz.models.transformer import Transformer, TransformerConfig, find_padding
 from benchmarks.attention import BASE, Attention, Case, asked, boundary, call, output, regular
 from benchmarks.gpu_clock import Clock, Run, milliseconds, ratio
 from benchmarks.report import markdown, processor, publish
@@ -122,9 +122,9 @@ class Decoding:
         config = TransformerConfig(LETTERS.vocabulary, dropout=0.0, **FORMS[keys])
         network = Transformer(config).to(device).eval()
         source = torch.randint(4, LETTERS.vocabulary, (8, LETTERS.source)).to(device)
-        padding = padding_of(source)
+        padding = find_padding(source)
         encoded, _ = network.encode(source, padding)
-        self.layers: list[tuple[BaseDecoderLayer, AreaMemory | None, Remembered]] = []
+        self.layers: list[tuple[BaseDecoderLayer, AreaMemory | None, CachedMemory]] = []
         for layer in network.layers:
             memory = layer.cross_attention.remember(encoded, padding)
             history: AreaMemory | None = None

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from areaviz.attention.pooled import attend
+from areaviz.attention.pooled import attend_to_areas
 from areaviz.attention.pooling import choose_sum_dtype, count_area_items
 from areaviz.attention.spec import AreaResult, AreaSpec
 from areaviz.trace.areas import AreaGrid
@@ -29,7 +29,7 @@ def table(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResu
     area_value = table_sums(value.to(dtype), spec.grid)
     if spec.value_mode == "mean":
         area_value = area_value / sizes_R1
-    return attend(query, area_key, area_value, spec)
+    return attend_to_areas(query, area_key, area_value, spec)
 
 
 def table_sums(x: Tensor, grid: AreaGrid) -> Tensor:

@@ -10,7 +10,7 @@ from areaviz.cards.card import read_card
 from areaviz.data.places import CHECKPOINTS
 from areaviz.data.sound_samples import SAMPLES, get_sound_sample
 from areaviz.metrics.speech import count_edits, find_boundary_hits
-from areaviz.models.listener import SAMPLES_AN_ITEM
+from areaviz.models.listener import SAMPLES_PER_ITEM
 from areaviz.models.writing import GenerationModel
 from areaviz.trace.interventions import Hide, Share
 from areaviz.trace.record import FloatArray, Trace
@@ -46,7 +46,7 @@ def test_it_hears_the_apps_recordings_where_they_are_said(
     for start, end in zip(sample.starts, sample.ends, strict=True):
         bounds.append((int(start * RATE), int(end * RATE)))
     given = heard(listener, get_sound_sample(name), sample.text)
-    hits = find_boundary_hits(weights(given)[: len(bounds)], bounds, SAMPLES_AN_ITEM)
+    hits = find_boundary_hits(weights(given)[: len(bounds)], bounds, SAMPLES_PER_ITEM)
     assert sum(hits) >= len(hits) - 1
 
 
@@ -57,7 +57,7 @@ def test_a_later_sound_is_looked_for_later(listener: GenerationModel) -> None:
     later = Sound.of("later", np.concatenate([silence, sound.samples]))
     first, second = (weights(heard(listener, one, "8064")) for one in (sound, later))
     moved = second.argmax(1)[:4] - first.argmax(1)[:4]
-    assert np.abs(moved - RATE // 2 / SAMPLES_AN_ITEM).max() <= 3
+    assert np.abs(moved - RATE // 2 / SAMPLES_PER_ITEM).max() <= 3
 
 
 def test_what_is_hidden_is_not_read_and_switches_change_the_weights(

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from areaviz.trace.record import FloatArray
 
 # Largest number of outputs to attribute. Each of them takes one backward pass.
-MOST_OUTPUTS = 256
+MAX_OUTPUTS = 256
 
 
 def compute_gradient_times_input(
@@ -73,9 +73,9 @@ def collect_embeddings(modules: Iterable[nn.Module]) -> Iterator[list[tuple[Tens
 
 def describe_too_many(count: int) -> str:
     """Return why `count` outputs are too many to attribute, or "" if they are not."""
-    if count <= MOST_OUTPUTS:
+    if count <= MAX_OUTPUTS:
         return ""
     return (
         f"left out: it needs one backward pass for each of {count:,} outputs; the limit is"
-        f" {MOST_OUTPUTS}"
+        f" {MAX_OUTPUTS}"
     )

@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from areaviz.attention.interventions import LayerInterventions
 
 
-class Remembered(Protocol):
+class CachedMemory(Protocol):
     """A cached memory of B examples that a decoder attends to at every step."""
 
     @property

@@ -16,7 +16,7 @@ from areaviz.attention.features import AreaFeatures, NeighbourConvolution
 from areaviz.attention.interventions import LayerInterventions, to_device_async
 from areaviz.attention.logits import compute_logit_terms, has_parts
 from areaviz.attention.masks import combine_masks, make_area_mask
-from areaviz.attention.memory import AreaMemory, Remembered
+from areaviz.attention.memory import AreaMemory, CachedMemory
 from areaviz.attention.pooling import expand_to_areas, pool_areas, pool_ending_areas
 from areaviz.attention.spec import AreaSpec
 from areaviz.trace.areas import Area, AreaGrid
@@ -243,7 +243,7 @@ class MultiHeadAttention(KeysAndValues):
         )
         return self.merge(context_BHQD), weights
 
-    def ask(self, query_BQW: Tensor, memory: Remembered) -> Tensor:
+    def ask(self, query_BQW: Tensor, memory: CachedMemory) -> Tensor:
         """Return the context [B, Q, W] of queries that may attend to every allowed area."""
         return self.merge(memory.ask(self.split(self.query(query_BQW))))
 

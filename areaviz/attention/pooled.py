@@ -27,7 +27,7 @@ def compute_pooled(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) ->
     query, area_key, area_value = pool_keys_and_values(query, key, value, spec)
     if spec.plain:
         return AreaResult(_attend_with_torch(query, area_key, area_value, spec))
-    return attend(query, area_key, area_value, spec)
+    return attend_to_areas(query, area_key, area_value, spec)
 
 
 def pool_keys_and_values(
@@ -48,7 +48,9 @@ def pool_keys_and_values(
     return query, area_key, pool_areas(value, spec.grid, spec.value_mode)
 
 
-def attend(query: Tensor, area_key: Tensor, area_value: Tensor, spec: AreaSpec) -> AreaResult:
+def attend_to_areas(
+    query: Tensor, area_key: Tensor, area_value: Tensor, spec: AreaSpec
+) -> AreaResult:
     """Attend to area keys [..., R, E] and values [..., R, V], with all weights in memory."""
     dtype = choose_sum_dtype(query.dtype)
     logits = query.to(dtype) @ area_key.to(dtype).transpose(-1, -2) * spec.scale
@@ -60,7 +62,7 @@ def attend(query: Tensor, area_key: Tensor, area_value: Tensor, spec: AreaSpec) 
         logits = logits.masked_fill(~allowed, 2 * masked)
     if spec.multipliers is not None:
         logits = multiply_weights(logits, spec.multipliers, masked)
-    weights, used = choose(logits, spec, -1, masked)
+    weights, used = compute_weights(logits, spec, -1, masked)
     output = (used @ area_value.to(dtype)).to(query.dtype)
     if not spec.need_weights:
         return AreaResult(output)
@@ -74,7 +76,9 @@ def multiply_weights(logits: Tensor, multipliers: Tensor, masked: float) -> Tens
     return (logits + logs).masked_fill(banned, 2 * masked)
 
 
-def choose(logits: Tensor, spec: AreaSpec, dim: int, masked: float) -> tuple[Tensor, Tensor]:
+def compute_weights(
+    logits: Tensor, spec: AreaSpec, dim: int, masked: float
+) -> tuple[Tensor, Tensor]:
     """Compute area weights along `dim`, before and after dropout.
 
     Logits of at most `masked` count as masked. If all are masked, the weights are zeros. With

@@ -4,8 +4,8 @@ Since q . mean(k) = mean(q . k), area logits are running means of the item logit
 the item coverage (the adjoint box sum of the area weights) times V. `compute_streamed` holds one
 block of scores at a time. Its backward pass recomputes the block from query, key, value, output and
 log-sum-exp. If area logits have more terms than the mean of their items (boundary keys, a size
-bias), blocks hold the logits of all their areas. `with_weights` uses the same algebra and also
-returns the weights.
+bias), blocks hold the logits of all their areas. `compute_with_weights` uses the same algebra and
+also returns the weights.
 
 Shapes: N rows (batch and heads), Q queries, M items, E key width, V value width, R areas; a block
 holds [M, n, q] scores of n rows and q queries.
@@ -23,7 +23,7 @@ from areaviz.attention.blocked import AreaTerms, TermBlocks
 from areaviz.attention.blocks import MASKED, Problem, transpose_mask
 from areaviz.attention.boundary import AreaScores, compute_area_logits
 from areaviz.attention.boxfilter import MeanBlocks
-from areaviz.attention.pooled import choose, multiply_weights
+from areaviz.attention.pooled import compute_weights, multiply_weights
 from areaviz.attention.pooling import box_scatter, choose_sum_dtype, count_area_items
 from areaviz.attention.spec import AreaResult, AreaSpec
 from areaviz.trace.areas import AreaGrid
@@ -33,7 +33,7 @@ def compute_streamed(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) 
     """Compute area attention by blocks: [..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V]."""
     bias = spec.mask.bias
     if not spec.plain or (bias is not None and bias.requires_grad):
-        return with_weights(query, key, value, spec)
+        return compute_with_weights(query, key, value, spec)
     lead = key.shape[:-2]
     grid = spec.grid
     if grid.height == 1:
@@ -55,7 +55,7 @@ def compute_streamed(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) 
     return AreaResult(output_NQV.unflatten(0, lead))
 
 
-def with_weights(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
+def compute_with_weights(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
     """Compute area attention in one block with autograd and every option that needs the weights."""
     dtype, lead = choose_sum_dtype(query.dtype), key.shape[:-2]
     query_NQE, key_NME, value_NMV = (x.flatten(0, -3).to(dtype) for x in (query, key, value))
@@ -74,7 +74,7 @@ def with_weights(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> A
         multipliers = spec.multipliers.transpose(-1, -2)
         logits = multiply_weights(logits_NRQ.unflatten(0, lead), multipliers, masked)
         logits_NRQ = logits.flatten(0, -3)
-    weights_NRQ, used_NRQ = choose(logits_NRQ, spec, dim=1, masked=masked)
+    weights_NRQ, used_NRQ = compute_weights(logits_NRQ, spec, dim=1, masked=masked)
     if spec.value_mode == "mean":
         used_NRQ = used_NRQ / count_area_items(spec.grid, used_NRQ)[:, None]
     output_NQV = torch.bmm(box_scatter(used_NRQ, spec.grid).transpose(1, 2), value_NMV)

@@ -22,12 +22,12 @@ from areaviz.cards.card import Card, read_card
 from areaviz.cards.former_models import find_successor
 from areaviz.data.release_models import check_model_name, to_get_models
 from areaviz.models import FOLDERS, MODELS
-from areaviz.models.base import Explaining, Family, Model, OnStep, check_can
+from areaviz.models.base import ExplainingModel, Family, Model, OnStep, check_abilities
 from areaviz.models.device import (
-    answering_threads,
     choose_device,
     describe_device,
     free_memory,
+    get_answering_threads,
     is_out_of_memory,
     use_threads,
 )
@@ -97,7 +97,7 @@ class LocalBackend:
 
     def device(self) -> str:
         """Return a description of the device."""
-        return describe_device(self._device, answering_threads())
+        return describe_device(self._device, get_answering_threads())
 
     def trace(
         self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
@@ -121,7 +121,7 @@ class LocalBackend:
         def explain(report: Progress) -> Logits:
             with self._computing(report):
                 model = self.load(checked)
-                if not isinstance(model, Explaining):
+                if not isinstance(model, ExplainingModel):
                     raise InputError("This model has no weights that can be explained.")
                 return model.logits(checked, site, layer, _counted(report))
 
@@ -209,7 +209,7 @@ class LocalBackend:
         checked = request.checked()
         checked = replace(checked, model=find_successor(checked.model, self._cards))
         card = self._cards[check_model_name(checked.model, self._cards)]
-        check_can(checked, card.can, f"“{card.title}”")
+        check_abilities(checked, card.can, f"“{card.title}”")
         if card.family == FAMILY:
             check_given(card, checked)
         return checked
@@ -237,7 +237,7 @@ class LocalBackend:
     def _computing(self, report: Progress) -> Iterator[None]:
         """Prepare the thread for work on the device, and report a lack of memory."""
         # The number of threads is a setting of the computing thread, which is the worker's.
-        use_threads(answering_threads())
+        use_threads(get_answering_threads())
         try:
             report(0.0, "Loading the model")
             # An interrupted run may have turned gradients off. A model loaded in that state could

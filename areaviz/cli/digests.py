@@ -10,7 +10,7 @@ import typer
 from areaviz.cards.card import read_card, write_card
 from areaviz.cli.options import Checkpoints
 from areaviz.data.places import CHECKPOINTS
-from areaviz.models.checkpoint import digests_of
+from areaviz.models.checkpoint import compute_digests
 from areaviz.trace.errors import BackendError
 
 
@@ -26,7 +26,7 @@ def digests(
     """
     right, written, wrong = 0, [], []
     for path in sorted(checkpoints.glob("*/card.json")):
-        name, card, files = path.parent.name, read_card(path), digests_of(path.parent)
+        name, card, files = path.parent.name, read_card(path), compute_digests(path.parent)
         if card.files == files:
             right += 1
         # An existing digest is a promise that only the user may withdraw.

@@ -106,7 +106,7 @@ def _advance_beams(
 
 
 @dataclass(frozen=True, slots=True)
-class _Open:
+class _OpenHypothesis:
     """A hypothesis that has not ended."""
 
     ids: tuple[int, ...]
@@ -123,7 +123,7 @@ class _Beam:
     limit: int
     width: int
     alphas: tuple[float, ...]
-    open: list[_Open] = field(default_factory=lambda: [_Open((), 0.0, 0)])
+    open: list[_OpenHypothesis] = field(default_factory=lambda: [_OpenHypothesis((), 0.0, 0)])
     # For each alpha, the hypotheses that ended, best first, at most `width`.
     kept: list[list[Hypothesis]] = field(init=False)
     done: bool = False
@@ -152,7 +152,7 @@ class _Beam:
             if token == self.end:
                 ended.append(Hypothesis(ids, total, True))
             else:
-                self.open.append(_Open(ids, total, rank))
+                self.open.append(_OpenHypothesis(ids, total, rank))
         for place, alpha in enumerate(self.alphas):
             ranked = sorted(
                 self.kept[place] + ended, key=partial(_score_hypothesis, alpha=alpha), reverse=True

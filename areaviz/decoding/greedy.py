@@ -10,7 +10,9 @@ from areaviz.decoding.stepper import Hypothesis, Stepper, check_limits
 
 
 @torch.no_grad()
-def greedy(stepper: Stepper, start: int, end: int, limits: Sequence[int]) -> list[Hypothesis]:
+def greedy_search(
+    stepper: Stepper, start: int, end: int, limits: Sequence[int]
+) -> list[Hypothesis]:
     """Decode a batch of sentences, one row each, until all have ended or reached their limit.
 
     A sentence's result does not depend on the rest of the batch.

@@ -20,8 +20,8 @@ from areaviz.data.points import (
     order_around_mean,
 )
 from areaviz.evaluation.measure import Measured, Options
-from areaviz.models.point_batches import PointBatch, as_read, point_batch
-from areaviz.models.pointer import PointerNetwork, invalid_choices_mask
+from areaviz.models.point_batches import PointBatch, arrange_for_reading, make_point_batch
+from areaviz.models.pointer import PointerNetwork, make_invalid_choices_mask
 from areaviz.models.pointing import PointingModel
 
 SIZES = (5, 6, 7, 8, 9, 10)
@@ -52,7 +52,7 @@ def evaluate_points(model: PointingModel, data: Path, split: str, options: Optio
 
 def own_answers(model: PointingModel, sets: PointSets, beam: int) -> list[list[int]]:
     """Return the model's answers as point numbers of each set."""
-    read = PointSets(*as_read(sets))
+    read = PointSets(*arrange_for_reading(sets))
     order_BN = order_around_mean(sets.points)
     answers: list[list[int]] = []
     for first in range(0, len(sets), AT_ONCE):
@@ -93,11 +93,11 @@ def measure_attention(model: PointingModel, known: PointSets, sets: PointSets) -
     with the set" is the distance of a step's weights from those of the same step in another set: 0
     for equal weights, 1 for weights on no common point.
     """
-    batch = point_batch(sets, model.device)
+    batch = make_point_batch(sets, model.device)
     free_BT, share_BT = _find_free_steps(model.network, batch)
     hit_BT, weights_BTN = _find_hits(model.network, batch)
     before_BT, _ = _find_hits(model.untrained().network, batch)
-    position_T = _find_commonest_places(point_batch(known, model.device))
+    position_T = _find_commonest_places(make_point_batch(known, model.device))
     position_BT = batch.answers_BT == position_T
     apart_BT = (weights_BTN - weights_BTN.roll(1, 0)).abs().sum(2) / 2
     both_BT = free_BT & free_BT.roll(1, 0)
@@ -123,7 +123,7 @@ def _find_hits(network: PointerNetwork, batch: PointBatch) -> tuple[Tensor, Tens
 def _find_free_steps(network: PointerNetwork, batch: PointBatch) -> tuple[Tensor, Tensor]:
     """Return the steps where several points can follow, and one over their number: [B, T] each."""
     points = batch.points_BN2.shape[1]
-    banned_BTN = invalid_choices_mask(batch.answers_BT.clamp_min(0), points, network.config)
+    banned_BTN = make_invalid_choices_mask(batch.answers_BT.clamp_min(0), points, network.config)
     open_BT = (~banned_BTN).sum(2)
     return (open_BT > 1) & (batch.answers_BT >= 0), 1 / open_BT.clamp_min(1)
 

@@ -17,7 +17,7 @@ from areaviz.data.babi import Question, read_questions
 from areaviz.evaluation.measure import Measured, Options
 from areaviz.models.answering import AnsweringModel
 from areaviz.models.memory_network import MemoryNetwork
-from areaviz.models.question_batches import Library, plain_batches
+from areaviz.models.question_batches import Library, iterate_batches
 
 
 @dataclass(slots=True)
@@ -51,7 +51,7 @@ def answer_questions(
 ) -> Readings:
     """Answer questions, and return the results."""
     library, found = Library.of(questions, network.config), Readings()
-    for chosen, batch in plain_batches(library, device):
+    for chosen, batch in iterate_batches(library, device):
         run = network(batch.facts_BM2V, batch.age_BM, batch.question_B2V)
         right_B = (run.logits_BA.argmax(1) == batch.answer_B).tolist()
         weights_BKM = torch.stack(run.weights, 1).cpu()

@@ -18,7 +18,7 @@ from areaviz.evaluation.measure import Measured, Options
 from areaviz.metrics.heads import compute_diagonal_dependence
 from areaviz.metrics.pointed_words import PointedWords
 from areaviz.metrics.speech import compute_error_rate, find_boundary_hits, find_items_inside
-from areaviz.models.listener import SAMPLES_AN_ITEM
+from areaviz.models.listener import SAMPLES_PER_ITEM
 from areaviz.models.recurrent import SITE
 from areaviz.models.writing import GenerationModel
 from areaviz.trace.query import query_dependence
@@ -128,7 +128,7 @@ def collect_pointed_words(
     found = []
     for weights_TM, one in zip(weights, strings, strict=True):
         items = weights_TM.shape[1]
-        right = [find_items_inside(bounds, items, SAMPLES_AN_ITEM) for bounds in one.bounds]
+        right = [find_items_inside(bounds, items, SAMPLES_PER_ITEM) for bounds in one.bounds]
         found.append(PointedWords.of(weights_TM[None, None], range(len(right)), np.array(right)))
     return PointedWords.joined(found)
 
@@ -137,7 +137,7 @@ def compute_hit_share(weights: Sequence[FloatArray], strings: Sequence[Utterance
     """Return how often the heaviest item of a digit overlaps the samples in which it is spoken."""
     hits: list[bool] = []
     for weights_TM, one in zip(weights, strings, strict=True):
-        hits += find_boundary_hits(weights_TM, one.bounds, SAMPLES_AN_ITEM)
+        hits += find_boundary_hits(weights_TM, one.bounds, SAMPLES_PER_ITEM)
     return float(np.mean(hits))
 
 
@@ -192,9 +192,9 @@ def _compute_uniform_share(strings: Sequence[Utterance]) -> float:
     """Return the share of items that overlap a digit, which is the chance of a random item."""
     shares = []
     for one in strings:
-        starts_M = np.arange(0, len(one.samples), SAMPLES_AN_ITEM)
+        starts_M = np.arange(0, len(one.samples), SAMPLES_PER_ITEM)
         for first, behind in one.bounds:
-            inside_M = (starts_M < behind) & (starts_M + SAMPLES_AN_ITEM > first)
+            inside_M = (starts_M < behind) & (starts_M + SAMPLES_PER_ITEM > first)
             shares.append(inside_M.mean())
     return float(np.mean(shares))
 

@@ -21,15 +21,15 @@ _OURS: Mapping[str, Family] = {
 }
 
 
-def _problem(thing: object) -> str:
+def _describe_family_problem(thing: object) -> str:
     return "" if callable(getattr(thing, "load", None)) else "has no function load"
 
 
-def _folder_problem(thing: object) -> str:
+def _describe_folder_problem(thing: object) -> str:
     return "" if isinstance(thing, Path) and thing.is_dir() else "is no folder"
 
 
-MODELS: Mapping[str, Family] = ExtensibleRegistry("models", _OURS, _problem)
+MODELS: Mapping[str, Family] = ExtensibleRegistry("models", _OURS, _describe_family_problem)
 """All families by name: those of this package, then those of other packages."""
-FOLDERS: Mapping[str, Path] = ExtensibleRegistry("checkpoints", {}, _folder_problem)
+FOLDERS: Mapping[str, Path] = ExtensibleRegistry("checkpoints", {}, _describe_folder_problem)
 """Folders of checkpoints that other packages provide, by the name of the entry."""

@@ -18,7 +18,7 @@ from areaviz.cards.card import Card
 from areaviz.data.babi import split_sentence
 from areaviz.models.base import OnStep
 from areaviz.models.checkpoint import load_weights
-from areaviz.models.device import build_untrained, eval_mode
+from areaviz.models.device import build_untrained, prepare_for_inference
 from areaviz.models.memory_network import (
     SITE,
     SITES,
@@ -36,7 +36,7 @@ from areaviz.trace.record import AttentionMap, Field, FloatArray, Output, Trace
 from areaviz.trace.request import Request
 
 ALTERNATIVES = 5
-NAMED = 8
+MAX_NAMED_WORDS = 8
 """Largest number of unknown words to name in the warning."""
 
 
@@ -61,7 +61,7 @@ class AnsweringModel:
             raise InputError(
                 "This model attends to single facts, not to areas. Keep the default largest area."
             )
-        network = eval_mode(MemoryNetwork(MemoryConfig(**card.config)), device)
+        network = prepare_for_inference(MemoryNetwork(MemoryConfig(**card.config)), device)
         load_weights(network, folder, card.files)
         return cls(card, network)
 
@@ -103,10 +103,10 @@ class AnsweringModel:
         details = {"device": self.device.type}
         if unknown:
             details["warning"] = (
-                f"This model has never seen {', '.join(map(shorten, unknown[:NAMED]))}"
-                f"{' and more' if len(unknown) > NAMED else ''}: it ignores them."
+                f"This model has never seen {', '.join(map(shorten, unknown[:MAX_NAMED_WORDS]))}"
+                f"{' and more' if len(unknown) > MAX_NAMED_WORDS else ''}: it ignores them."
             )
-        return Trace(request, fields, output, {SITE: _hops(run)}, details)
+        return Trace(request, fields, output, {SITE: _make_hops_map(run)}, details)
 
     @torch.inference_mode()
     def answer(self, facts: Sequence[str], question: str, request: Request) -> Hops:
@@ -166,7 +166,7 @@ class AnsweringModel:
         Places(SITES, hops, 1, lengths, grids).check(request.changes)
 
 
-def _hops(run: Hops) -> AttentionMap:
+def _make_hops_map(run: Hops) -> AttentionMap:
     """Return the attention map of one question, with one layer per hop."""
     weights_KM: FloatArray = torch.cat(run.weights).float().cpu().numpy()
     grid = AreaGrid(1, weights_KM.shape[1], 1, 1)

@@ -21,7 +21,7 @@ from areaviz.attention.gradients import (
 )
 from areaviz.attention.interventions import NetworkInterventions
 from areaviz.models.base import OnStep
-from areaviz.models.decoder import token_log_probabilities
+from areaviz.models.decoder import compute_token_log_probabilities
 from areaviz.models.network import GenerationNetwork
 from areaviz.trace.attribution import GRADIENT, WAYS, gradient_maps
 from areaviz.trace.record import FloatArray, Trace
@@ -29,7 +29,7 @@ from areaviz.trace.rollout import rollout_maps
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AttributedRun:
     """One run of a generating network, whose outputs are attributed to its inputs.
 
     Args:
@@ -47,7 +47,7 @@ class Asked:
     changed: NetworkInterventions
 
 
-def with_attribution(trace: Trace, asked: Asked, on_step: OnStep | None = None) -> Trace:
+def add_attribution(trace: Trace, asked: AttributedRun, on_step: OnStep | None = None) -> Trace:
     """Return a trace with rollout and gradient times input in addition to its attention.
 
     Args:
@@ -62,13 +62,15 @@ def with_attribution(trace: Trace, asked: Asked, on_step: OnStep | None = None) 
     if why := describe_too_many(len(asked.ids)):
         details[WAYS[GRADIENT]] = why
     else:
-        rows = of_writer(asked, on_step)
+        rows = compute_attribution(asked, on_step)
         found += gradient_maps(trace.maps, trace.output.field, rows)
     maps = {**trace.maps, **{one.site: one for one in found}}
     return replace(trace, maps=maps, details=details)
 
 
-def of_writer(asked: Asked, on_step: OnStep | None = None) -> dict[str, FloatArray]:
+def compute_attribution(
+    asked: AttributedRun, on_step: OnStep | None = None
+) -> dict[str, FloatArray]:
     """Return gradient times input of the log-probability of each output item.
 
     The items of a text are its embeddings without positions, those of a picture the features of a
@@ -84,17 +86,17 @@ def of_writer(asked: Asked, on_step: OnStep | None = None) -> dict[str, FloatArr
     # Callers may be in `inference_mode`, whose tensors keep no graph. The inputs are therefore
     # copied.
     with torch.inference_mode(False), torch.enable_grad():
-        scores_T, leaves = _scores_and_leaves(asked)
+        scores_T, leaves = _compute_scores_and_leaves(asked)
         # The hooks on the embeddings are gone by now, because other requests may run in between.
         rows = compute_gradient_times_input(scores_T, list(leaves.values()), on_step)
     return dict(zip(leaves, rows, strict=True))
 
 
-def _scores_and_leaves(asked: Asked) -> tuple[Tensor, dict[str, Tensor]]:
+def _compute_scores_and_leaves(asked: AttributedRun) -> tuple[Tensor, dict[str, Tensor]]:
     """Return the log-probabilities [T] of the output, and the leaves they depend on, by field."""
     leaves, texts, batch = dict[str, Tensor](), list[str](), list[Tensor | None]()
     for name, one in asked.inputs.items():
-        copied = None if one is None else _leaf(one)
+        copied = None if one is None else _copy_as_leaf(one)
         batch.append(copied)
         if copied is not None and copied.is_floating_point():
             leaves[name] = copied.requires_grad_()
@@ -104,10 +106,10 @@ def _scores_and_leaves(asked: Asked) -> tuple[Tensor, dict[str, Tensor]]:
         run = asked.network.attend(*batch, asked.target_1T.clone(), changed=asked.changed)
     for name, (_, embeddings) in zip([*texts, "history"], seen, strict=True):
         leaves[name] = embeddings
-    likely_TV = token_log_probabilities(run.logits[0])
+    likely_TV = compute_token_log_probabilities(run.logits[0])
     return likely_TV[torch.arange(len(asked.ids)), torch.tensor(asked.ids)], leaves
 
 
-def _leaf(values: Tensor) -> Tensor:
+def _copy_as_leaf(values: Tensor) -> Tensor:
     """Return a copy from which a graph can start; bytes of pixels become floats."""
     return values.float() if values.dtype == torch.uint8 else values.clone()

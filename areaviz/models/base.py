@@ -33,7 +33,7 @@ class Model(Protocol):
 
 
 @runtime_checkable
-class Explaining(Protocol):
+class ExplainingModel(Protocol):
     """A model that can explain why an area has its weight."""
 
     def logits(
@@ -47,7 +47,7 @@ class Explaining(Protocol):
         """
 
 
-def check_can(request: Request, can: frozenset[str], title: str) -> None:
+def check_abilities(request: Request, can: frozenset[str], title: str) -> None:
     """Check that a request asks only for what a model can do.
 
     Args:

@@ -26,7 +26,7 @@ from areaviz.models.recurrent import (
     RecurrentStepper,
     RecurrentWriter,
     State,
-    items_to_read,
+    find_items_to_read,
     read_both_ways,
 )
 from areaviz.trace.limits import check_choice
@@ -142,7 +142,7 @@ class Birnn(RecurrentWriter):
             The encoder output and the decoder's first state.
         """
         words_BMW = self.words(source_BM)
-        seen_BM = items_to_read(source_BM, changed.hidden("source"))
+        seen_BM = find_items_to_read(source_BM, changed.hidden("source"))
         items_BMC, ends_BC = read_both_ways(self.forwards, self.backwards, words_BMW, seen_BM)
         items = None
         if self.attention is not None:

@@ -44,7 +44,7 @@ class Canvas:
 
 def resize_to_square(picture: Picture, side: int) -> Tensor:
     """Resize the whole picture to a square, without keeping its proportions: uint8 [S, S, 3]."""
-    return _resized(picture, (side, side)).permute(1, 2, 0).contiguous()
+    return _resize_pixels(picture, (side, side)).permute(1, 2, 0).contiguous()
 
 
 def fit_picture(picture: Picture, side: int) -> tuple[Tensor, Canvas, bool]:
@@ -61,7 +61,7 @@ def fit_picture(picture: Picture, side: int) -> tuple[Tensor, Canvas, bool]:
     # A very long picture still needs to be at least one pixel wide.
     height = max(1, round(picture.height * scale))
     width = max(1, round(picture.width * scale))
-    grey = _resized(picture, (height, width)).float().mean(0)
+    grey = _resize_pixels(picture, (height, width)).float().mean(0)
     # The median of the border is the ground, because a digit rarely reaches the border.
     border = torch.cat([grey[0], grey[-1], grey[:, 0], grey[:, -1]])
     ground = border.median()
@@ -81,7 +81,9 @@ def fit_picture(picture: Picture, side: int) -> tuple[Tensor, Canvas, bool]:
     return square, Canvas(side, scales, (left, top)), inverted
 
 
-def cell_field(picture: Picture, rows: int, columns: int, canvas: Canvas | None = None) -> Field:
+def make_cell_field(
+    picture: Picture, rows: int, columns: int, canvas: Canvas | None = None
+) -> Field:
     """Return the cells of a grid over the picture or its canvas, row by row.
 
     Each cell is cut to the picture.
@@ -89,8 +91,8 @@ def cell_field(picture: Picture, rows: int, columns: int, canvas: Canvas | None 
     place = canvas or Canvas(1, (1 / picture.width, 1 / picture.height), (0, 0))
     x = np.arange(columns + 1) / columns * place.side
     y = np.arange(rows + 1) / rows * place.side
-    across = _whole(place.in_picture(np.stack([x, 0 * x], 1))[:, 0], picture.width)
-    down = _whole(place.in_picture(np.stack([0 * y, y], 1))[:, 1], picture.height)
+    across = _round_to_pixels(place.in_picture(np.stack([x, 0 * x], 1))[:, 0], picture.width)
+    down = _round_to_pixels(place.in_picture(np.stack([0 * y, y], 1))[:, 1], picture.height)
     labels, anchors = [], []
     for row in range(rows):
         for column in range(columns):
@@ -99,12 +101,12 @@ def cell_field(picture: Picture, rows: int, columns: int, canvas: Canvas | None 
     return Field("picture", "picture", "", tuple(labels), np.array(anchors, dtype=np.int64))
 
 
-def _whole(places: FloatArray, longest: int) -> IntArray:
+def _round_to_pixels(places: FloatArray, longest: int) -> IntArray:
     whole: IntArray = np.clip(np.rint(places), 0, longest).astype(np.int64)
     return whole
 
 
-def _resized(picture: Picture, size: tuple[int, int]) -> Tensor:
+def _resize_pixels(picture: Picture, size: tuple[int, int]) -> Tensor:
     """Resize a picture to uint8 [3, height, width]; smaller sizes average the pixels."""
     pixels = torch.from_numpy(picture.pixels.copy()).permute(2, 0, 1)[None]
     if pixels.shape[2:] == size:

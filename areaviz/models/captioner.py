@@ -23,8 +23,8 @@ from areaviz.models.layers import (
     DecoderLayer,
     EncoderLayer,
     TransformerOptions,
-    encode,
-    initialise,
+    initialise_weights,
+    run_encoder,
 )
 from areaviz.models.network import Pass, PictureNetwork
 
@@ -84,7 +84,7 @@ class CaptionTransformer(TransformerBase, PictureNetwork):
         )
         self.norms = nn.ModuleList(nn.LayerNorm(config.width) for _ in range(3))
         self.dropout = nn.Dropout(config.dropout)
-        initialise(self, self.embedding)
+        initialise_weights(self, self.embedding)
 
     def areas(self, name: str) -> AreaOptions:
         """Return the areas that the first layer forms on a field. Only the picture has areas."""
@@ -114,7 +114,7 @@ class CaptionTransformer(TransformerBase, PictureNetwork):
     ) -> tuple[Tensor, list[Tensor]]:
         """Return the encoder's output [B, M, W] and its weights, one tensor per layer."""
         x_BMW = self.dropout(self.norms[0](self.enter(features_BMC)) + self.place)
-        x_BMW, weights = encode(self.encoder, x_BMW, None, need_weights, changed)
+        x_BMW, weights = run_encoder(self.encoder, x_BMW, None, need_weights, changed)
         return self.norms[1](x_BMW), weights
 
     def write(

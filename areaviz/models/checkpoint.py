@@ -27,7 +27,7 @@ SHARED = "shared"
 """The folder of shared encoders, next to the model folders, and the header entry that names one."""
 
 
-def digests_of(folder: Path) -> dict[str, str]:
+def compute_digests(folder: Path) -> dict[str, str]:
     """Return the SHA-256 of each file of a checkpoint, for its card.
 
     Raises:
@@ -38,12 +38,12 @@ def digests_of(folder: Path) -> dict[str, str]:
         # A model that generates no text has no tokenizer.
         if path.exists():
             found[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
-    for name in shared_files(folder):
+    for name in list_shared_files(folder):
         found[name] = hashlib.sha256((folder.parent / name).read_bytes()).hexdigest()
     return found
 
 
-def shared_files(folder: Path) -> list[str]:
+def list_shared_files(folder: Path) -> list[str]:
     """Return the shared files that a checkpoint needs, such as "shared/x.safetensors".
 
     Raises:
@@ -63,8 +63,8 @@ def shared_files(folder: Path) -> list[str]:
 def save_weights(network: nn.Module, folder: Path) -> None:
     """Write the weights in half precision; write a shared encoder's weights next to the folder."""
     own, metadata = {}, {}
-    weights = {name: _halved(value) for name, value in network.state_dict().items()}
-    start, name = _shared_part(network)
+    weights = {name: _convert_to_half(value) for name, value in network.state_dict().items()}
+    start, name = _find_shared_part(network)
     for key, value in weights.items():
         if not (name and key.startswith(start)):
             own[key] = value
@@ -77,11 +77,11 @@ def save_weights(network: nn.Module, folder: Path) -> None:
     write_whole(folder / WEIGHTS, safetensors.torch.save(own, metadata or None))
 
 
-def _halved(value: Tensor) -> Tensor:
+def _convert_to_half(value: Tensor) -> Tensor:
     return value.detach().half().contiguous().cpu()
 
 
-def _shared_part(network: nn.Module) -> tuple[str, str]:
+def _find_shared_part(network: nn.Module) -> tuple[str, str]:
     """Return the name prefix of a shared encoder's weights and its file, or two empty strings."""
     for name, module in network.named_modules():
         if isinstance(module, GridEncoder) and module.shared:
@@ -101,9 +101,9 @@ def load_weights(network: nn.Module, folder: Path, files: Mapping[str, str]) -> 
         BackendError: if a file is missing or damaged, differs from the file on the card, or belongs
             to a different network.
     """
-    content = _checked(folder, WEIGHTS, files)
-    start, name = _shared_part(network)
-    shared = _checked(folder, name, files) if name else b""
+    content = _read_checked(folder, WEIGHTS, files)
+    start, name = _find_shared_part(network)
+    shared = _read_checked(folder, name, files) if name else b""
     try:
         weights: dict[str, Tensor] = safetensors.torch.load(content)
         if name:
@@ -111,10 +111,10 @@ def load_weights(network: nn.Module, folder: Path, files: Mapping[str, str]) -> 
             weights |= {f"{start}{key}": value for key, value in encoder.items()}
         network.load_state_dict(weights)
     except (SafetensorError, RuntimeError) as error:
-        raise damage_error(folder, WEIGHTS) from error
+        raise make_damage_error(folder, WEIGHTS) from error
     # Weights can be readable and still be useless, such as those of a training run that diverged.
     if not all(bool(torch.isfinite(value).all()) for value in network.state_dict().values()):
-        raise damage_error(folder, WEIGHTS)
+        raise make_damage_error(folder, WEIGHTS)
 
 
 def load_tokenizer(folder: Path, files: Mapping[str, str]) -> Tokenizer:
@@ -127,19 +127,19 @@ def load_tokenizer(folder: Path, files: Mapping[str, str]) -> Tokenizer:
     Raises:
         BackendError: as for `load_weights`.
     """
-    content = _checked(folder, TOKENIZER, files)
+    content = _read_checked(folder, TOKENIZER, files)
     try:
         return Tokenizer(content)
     except RuntimeError as error:
-        raise damage_error(folder, TOKENIZER) from error
+        raise make_damage_error(folder, TOKENIZER) from error
 
 
-def _checked(folder: Path, name: str, files: Mapping[str, str]) -> bytes:
+def _read_checked(folder: Path, name: str, files: Mapping[str, str]) -> bytes:
     """Return the bytes of a file after comparing their digest, if the card has digests."""
     try:
-        content = _path(folder, name).read_bytes()
+        content = _get_path(folder, name).read_bytes()
     except OSError as error:
-        raise damage_error(folder, name) from error
+        raise make_damage_error(folder, name) from error
     if files and hashlib.sha256(content).hexdigest() != files.get(name):
         raise BackendError(
             f"The checkpoint {folder.name} cannot be loaded: {name} does not have the SHA-256"
@@ -148,15 +148,15 @@ def _checked(folder: Path, name: str, files: Mapping[str, str]) -> bytes:
     return content
 
 
-def damage_error(folder: Path, name: str) -> BackendError:
+def make_damage_error(folder: Path, name: str) -> BackendError:
     """Return the error for a file that cannot be used."""
-    what = "is damaged" if _path(folder, name).exists() else "is missing"
+    what = "is damaged" if _get_path(folder, name).exists() else "is missing"
     return BackendError(
         f"The checkpoint {folder.name} cannot be loaded: {name} {what}. Restore it from the"
         " repository."
     )
 
 
-def _path(folder: Path, name: str) -> Path:
+def _get_path(folder: Path, name: str) -> Path:
     """Return the path of a file on the card: in the folder, or next to it if models share it."""
     return (folder.parent if name.startswith(f"{SHARED}/") else folder) / name

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 
-def coarse_look(pictures_BHW: Tensor, side: int) -> Tensor:
+def make_coarse_view(pictures_BHW: Tensor, side: int) -> Tensor:
     """Average the whole picture to a few pixels: [B, G, G]."""
     return F.interpolate(pictures_BHW[:, None], (side, side), mode="area")[:, 0]
 

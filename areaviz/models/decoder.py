@@ -17,13 +17,13 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from areaviz.attention.interventions import UNCHANGED, NetworkInterventions
-from areaviz.attention.memory import AreaMemory, Remembered
+from areaviz.attention.memory import AreaMemory, CachedMemory
 from areaviz.data.tokenizer import END, PAD, START, UNKNOWN
 from areaviz.decoding.beam import search_by_alpha
-from areaviz.decoding.greedy import greedy
+from areaviz.decoding.greedy import greedy_search
 from areaviz.decoding.stepper import Hypothesis, Stepper
 from areaviz.models.base import OnStep
-from areaviz.models.layers import BaseDecoderLayer, sinusoidal_positions
+from areaviz.models.layers import BaseDecoderLayer, make_sinusoidal_positions
 from areaviz.models.network import GenerationNetwork, Pass
 
 LENGTH_PENALTY = 0.6
@@ -50,7 +50,7 @@ class TransformerBase(GenerationNetwork):
         """Embed tokens with their positions, counted from `first`: [B, M, W]."""
         width = self.embedding.embedding_dim
         x_BMW = self.embedding(ids_BM) * math.sqrt(width)
-        places_MW = sinusoidal_positions(first, ids_BM.shape[1], width, ids_BM.device)
+        places_MW = make_sinusoidal_positions(first, ids_BM.shape[1], width, ids_BM.device)
         embedded: Tensor = self.dropout(x_BMW + places_MW)
         return embedded
 
@@ -97,7 +97,7 @@ class TransformerStepper:
     def __init__(
         self,
         network: TransformerBase,
-        memories: Sequence[Remembered],
+        memories: Sequence[CachedMemory],
         device: torch.device,
         changed: NetworkInterventions = UNCHANGED,
     ) -> None:
@@ -118,7 +118,7 @@ class TransformerStepper:
             memory, own = self._memories[index], self._own[index]
             x_N1W, self._histories[index] = layer.step(x_N1W, self._histories[index], memory, own)
         self._position += 1
-        return token_log_probabilities(self._network.logits(x_N1W)[:, 0])
+        return compute_token_log_probabilities(self._network.logits(x_N1W)[:, 0])
 
     def select(self, rows: Tensor) -> None:
         """Keep and reorder rows. The memories stay, because rows never leave their example."""
@@ -126,7 +126,7 @@ class TransformerStepper:
         self._histories = [history and history.select(rows) for history in self._histories]
 
 
-def search(
+def search_outputs(
     stepper: Stepper,
     limits: Sequence[int],
     method: str,
@@ -148,17 +148,17 @@ def search(
         One hypothesis per example for each length penalty. Greedy decoding gives equal results for
         all penalties.
     """
-    reporting = Reporting(stepper, max(limits), on_step)
+    reporting = ReportingStepper(stepper, max(limits), on_step)
     # Penalties compare beams of different lengths, and greedy decoding has only one beam.
     if method == "greedy":
-        return [greedy(reporting, START, END, limits)] * len(penalties)
+        return [greedy_search(reporting, START, END, limits)] * len(penalties)
     found = []
     for ranked in search_by_alpha(reporting, START, END, limits, beam, penalties):
         found.append([hypotheses[0] for hypotheses in ranked])
     return found
 
 
-def token_log_probabilities(logits: Tensor) -> Tensor:
+def compute_token_log_probabilities(logits: Tensor) -> Tensor:
     """Return log-probabilities of the tokens; padding, start and unknown symbol get -inf."""
     # Single precision is used because small differences decide between beams. The logits are copied
     # because they are changed.
@@ -168,7 +168,7 @@ def token_log_probabilities(logits: Tensor) -> Tensor:
 
 
 @dataclass(slots=True)
-class Reporting:
+class ReportingStepper:
     """A stepper that reports its progress: the number of steps done, of at most `most`."""
 
     inner: Stepper

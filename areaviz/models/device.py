@@ -13,7 +13,7 @@ from areaviz.trace.errors import InputError
 
 Network = TypeVar("Network", bound=nn.Module)
 DEVICES = ("auto", "cuda", "mps", "cpu")
-THREADS = "OMP_NUM_THREADS"
+THREADS_VARIABLE = "OMP_NUM_THREADS"
 """The usual environment variable for the number of threads. Ray sets it to a replica's share."""
 
 
@@ -37,14 +37,14 @@ def choose_device(name: str = "auto") -> torch.device:
     return torch.device(name)
 
 
-def answering_threads() -> int:
+def get_answering_threads() -> int:
     """Return the number of threads for computing one answer: OMP_NUM_THREADS, or 1.
 
     The models here are small. A second processor makes an answer at most a fifth faster and takes
     twice the processor time. If several users wait for answers, all of them then wait several times
     as long (docs/reliability.md).
     """
-    count = os.environ.get(THREADS, "")
+    count = os.environ.get(THREADS_VARIABLE, "")
     return max(1, int(count)) if count.isdecimal() else 1
 
 
@@ -80,7 +80,7 @@ def free_memory(device: torch.device) -> None:
         torch.mps.empty_cache()
 
 
-def eval_mode(network: Network, device: torch.device) -> Network:
+def prepare_for_inference(network: Network, device: torch.device) -> Network:
     """Move a network to `device`, in evaluation mode and without gradients."""
     return network.to(device).eval().requires_grad_(False)
 
@@ -88,4 +88,4 @@ def eval_mode(network: Network, device: torch.device) -> Network:
 def build_untrained(build: Callable[[Any], Network], config: Any, device: torch.device) -> Network:
     """Build a network with initial weights, which are equal on each call, as a baseline."""
     torch.manual_seed(0)
-    return eval_mode(build(config), device)
+    return prepare_for_inference(build(config), device)

@@ -21,14 +21,14 @@ from torch.utils.flop_counter import flop_registry
 from areaviz.cards.card import Card
 from areaviz.data.digit_scenes import KINDS, DigitScenes
 from areaviz.models.base import OnStep
-from areaviz.models.canvas import Canvas, cell_field, fit_picture
+from areaviz.models.canvas import Canvas, fit_picture, make_cell_field
 from areaviz.models.checkpoint import load_weights
-from areaviz.models.device import build_untrained, eval_mode
+from areaviz.models.device import build_untrained, prepare_for_inference
 from areaviz.models.dram import Dram, DramConfig
 from areaviz.models.items import ItemAttentionClassifier, ItemsConfig
 from areaviz.models.ram import Ram, RamConfig
 from areaviz.models.reading import ClassifierPass
-from areaviz.models.reading_figures import baseline_figures, reading_figures
+from areaviz.models.reading_figures import measure_baselines, measure_reading
 from areaviz.models.rnn_stn import RnnStn, RnnStnConfig
 from areaviz.models.stn import Stn, StnConfig
 from areaviz.trace.areas import AreaGrid
@@ -81,10 +81,10 @@ class DigitReader:
         options, build = NETWORKS[card.family]
         config = options(**card.config)
         device = device or torch.device("cpu")
-        network = eval_mode(build(config), device)
+        network = prepare_for_inference(build(config), device)
         load_weights(network, folder, card.files)
         side = KINDS[config.kind]
-        return cls(card, network, side, _multiply_adds(network, side, device))
+        return cls(card, network, side, _count_multiply_adds(network, side, device))
 
     def untrained(self) -> DigitReader:
         """Return this network with initial weights, as a baseline."""
@@ -100,11 +100,11 @@ class DigitReader:
 
     def figures(self, scenes: DigitScenes) -> dict[str, float]:
         """Measure the network on pictures with known digits, see `reading_figures`."""
-        return reading_figures(self.network, scenes, self.device)
+        return measure_reading(self.network, scenes, self.device)
 
     def blind_figures(self, scenes: DigitScenes) -> dict[str, float]:
         """Measure looks that ignore the picture, as a baseline, see `baseline_figures`."""
-        return baseline_figures(self.network, scenes, self.device)
+        return measure_baselines(self.network, scenes, self.device)
 
     def trace(self, requests: Sequence[Request], on_step: OnStep | None = None) -> list[Trace]:
         """Read the pictures one after the other.
@@ -123,13 +123,13 @@ class DigitReader:
         ink_1SS = ink_SS[None].to(self.device)
         torch.manual_seed(request.seed)
         reading: ClassifierPass = self.network(ink_1SS, sample=request.sample)
-        fields, maps, gazes = _looks(reading, picture, canvas)
-        gazes |= _context(self.network, ink_1SS, reading, canvas, request)
+        fields, maps, gazes = _record_looks(reading, picture, canvas)
+        gazes |= _make_context_gazes(self.network, ink_1SS, reading, canvas, request)
         if "transformer" in gazes:
             looks = reading.logits.shape[1]
-            whole = _bytes(ink_SS)[None, None].repeat(looks, 0)
-            gazes["canvas"] = _whole("canvas", canvas, whole)
-        output = _output(reading, fields["target"])
+            whole = _convert_to_bytes(ink_SS)[None, None].repeat(looks, 0)
+            gazes["canvas"] = _make_canvas_gaze("canvas", canvas, whole)
+        output = _make_output(reading, fields["target"])
         details = {
             "device": self.device.type,
             "answer": "".join(str(digit) for digit in reading.answers[0].argmax(1).tolist()),
@@ -154,7 +154,7 @@ class DigitReader:
         }
 
 
-def _multiply_adds(network: nn.Module, side: int, device: torch.device) -> int:
+def _count_multiply_adds(network: nn.Module, side: int, device: torch.device) -> int:
     """Count the multiply-adds of one reading in matrix products and convolutions."""
     counter = _OperationCounter()
     with counter, torch.no_grad():
@@ -194,7 +194,7 @@ class _OperationCounter(_Counting, TorchDispatchMode):
         super().__init__()  # type: ignore[no-untyped-call]
 
 
-def _looks(
+def _record_looks(
     reading: ClassifierPass, picture: Picture, canvas: Canvas
 ) -> tuple[dict[str, Field], dict[str, AttentionMap], dict[str, Gaze]]:
     """Return the fields, attention maps and gazes of the first picture of a reading."""
@@ -202,11 +202,15 @@ def _looks(
     anchors = np.stack([np.arange(len(labels)), np.arange(len(labels)) + 1], 1)
     target = Field("target", "text", "".join(labels), tuple(labels), anchors)
     side = 1 if reading.weights is None else isqrt(reading.weights.shape[2])
-    cells = cell_field(picture, side, side, None if side == 1 else canvas)
-    return {"picture": cells, "target": target}, _maps(reading, side), _gazes(reading, canvas)
+    cells = make_cell_field(picture, side, side, None if side == 1 else canvas)
+    return (
+        {"picture": cells, "target": target},
+        _make_maps(reading, side),
+        _make_gazes(reading, canvas),
+    )
 
 
-def _maps(reading: ClassifierPass, side: int) -> dict[str, AttentionMap]:
+def _make_maps(reading: ClassifierPass, side: int) -> dict[str, AttentionMap]:
     if reading.weights is None:
         return {}
     weights_LHTM = reading.weights.float().cpu().numpy()[:1, None]
@@ -218,15 +222,15 @@ def _maps(reading: ClassifierPass, side: int) -> dict[str, AttentionMap]:
     return {found.site: found}
 
 
-def _gazes(reading: ClassifierPass, canvas: Canvas) -> dict[str, Gaze]:
+def _make_gazes(reading: ClassifierPass, canvas: Canvas) -> dict[str, Gaze]:
     if reading.corners is None or reading.seen is None:
         return {}
     site = "glimpses" if reading.log_probability is not None else "transformer"
     corners = canvas.in_picture(reading.corners[0].cpu().numpy())
-    return {site: Gaze(site, "target", "picture", corners, _bytes(reading.seen[0]))}
+    return {site: Gaze(site, "target", "picture", corners, _convert_to_bytes(reading.seen[0]))}
 
 
-def _context(
+def _make_context_gazes(
     network: nn.Module, ink_1SS: Tensor, reading: ClassifierPass, canvas: Canvas, request: Request
 ) -> dict[str, Gaze]:
     """Return the coarse view, and the looks of a second run without this view.
@@ -236,15 +240,15 @@ def _context(
     if not isinstance(network, Dram) or reading.coarse is None:
         return {}
     torch.manual_seed(request.seed)
-    blind = _gazes(network(ink_1SS, sample=request.sample, blind=True), canvas)["glimpses"]
-    coarse = _bytes(reading.coarse[:1, None]).repeat(len(blind.seen), 0)
+    blind = _make_gazes(network(ink_1SS, sample=request.sample, blind=True), canvas)["glimpses"]
+    coarse = _convert_to_bytes(reading.coarse[:1, None]).repeat(len(blind.seen), 0)
     return {
-        "context": _whole("context", canvas, coarse),
+        "context": _make_canvas_gaze("context", canvas, coarse),
         "without context": replace(blind, site="without context"),
     }
 
 
-def _whole(site: str, canvas: Canvas, seen: npt.NDArray[np.uint8]) -> Gaze:
+def _make_canvas_gaze(site: str, canvas: Canvas, seen: npt.NDArray[np.uint8]) -> Gaze:
     """Return a look at the whole canvas; `seen` is [T, 1, S, S], one picture per step."""
     side = canvas.side
     corners = canvas.in_picture(np.array([[0, 0], [side, 0], [side, side], [0, side]], np.float32))
@@ -253,12 +257,12 @@ def _whole(site: str, canvas: Canvas, seen: npt.NDArray[np.uint8]) -> Gaze:
     )
 
 
-def _bytes(values: Tensor) -> npt.NDArray[np.uint8]:
+def _convert_to_bytes(values: Tensor) -> npt.NDArray[np.uint8]:
     """Convert values from 0..1 to 0..255."""
     return (values.clamp(0, 1) * 255).round().to(torch.uint8).cpu().numpy()
 
 
-def _output(reading: ClassifierPass, target: Field) -> Output:
+def _make_output(reading: ClassifierPass, target: Field) -> Output:
     likely_TC: Tensor = reading.logits[0].float().softmax(1).cpu()
     best = likely_TC.topk(ALTERNATIVES, 1)
     alternatives = []

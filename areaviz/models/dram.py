@@ -17,8 +17,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from areaviz.attention.hard import Retina, sample_place
-from areaviz.models.coarse import build_convolutions, coarse_look
-from areaviz.models.reading import ClassifierPass, add_coordinates, glimpse_reading
+from areaviz.models.coarse import build_convolutions, make_coarse_view
+from areaviz.models.reading import ClassifierPass, add_coordinates, combine_glimpses
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Dram(nn.Module):
         config, zeros = self.config, pictures_BHW.new_zeros(len(pictures_BHW), self.config.width)
         retina = Retina(pictures_BHW, config.side, config.scales)
         looks_first = self.context is not None and not blind
-        coarse = coarse_look(pictures_BHW, config.coarse) if looks_first else None
+        coarse = make_coarse_view(pictures_BHW, config.coarse) if looks_first else None
         mover = (zeros if coarse is None else self._begin(coarse), zeros)
         reader = (zeros, zeros)
         glimpses, means = [], []
@@ -93,7 +93,7 @@ class Dram(nn.Module):
             logits = self.classifier(reader[0])
             glimpses.append((boxes, patches, logits, log_probability, baseline))
             means.append(mean)
-        reading = glimpse_reading(glimpses, config.digits, coarse)
+        reading = combine_glimpses(glimpses, config.digits, coarse)
         return replace(reading, aims=torch.stack(means[:: config.glimpses], 1)[:, :, None])
 
     def _begin(self, coarse_BGG: Tensor) -> Tensor:

@@ -40,7 +40,7 @@ class Block(nn.Module):
     def __init__(self, channels: int) -> None:
         super().__init__()
         self.layers = nn.Sequential(
-            *_convolution(channels, channels), *_convolution(channels, channels)[:-1]
+            *_build_convolution(channels, channels), *_build_convolution(channels, channels)[:-1]
         )
 
     def forward(self, x_BCHW: Tensor) -> Tensor:
@@ -58,14 +58,14 @@ class PictureEncoder(GridEncoder):
         super().__init__(config)
         first = config.channels
         self.fine = nn.Sequential(
-            *_convolution(3, first, 2),
-            *_convolution(first, 2 * first, 2),
+            *_build_convolution(3, first, 2),
+            *_build_convolution(first, 2 * first, 2),
             Block(2 * first),
-            *_convolution(2 * first, 4 * first, 2),
+            *_build_convolution(2 * first, 4 * first, 2),
             Block(4 * first),
         )
         self.coarse = (
-            nn.Sequential(*_convolution(4 * first, 8 * first, 2), Block(8 * first))
+            nn.Sequential(*_build_convolution(4 * first, 8 * first, 2), Block(8 * first))
             if config.context
             else None
         )
@@ -91,7 +91,7 @@ class PictureEncoder(GridEncoder):
         return features
 
 
-def _convolution(inside: int, outside: int, stride: int = 1) -> list[nn.Module]:
+def _build_convolution(inside: int, outside: int, stride: int = 1) -> list[nn.Module]:
     return [
         nn.Conv2d(inside, outside, 3, stride, padding=1, bias=False),
         nn.BatchNorm2d(outside),
@@ -128,9 +128,9 @@ class ResNet152(GridEncoder):
         super().__init__(config)
         self.conv1 = nn.Conv2d(3, 64, 7, 2, padding=3, bias=False)
         self.bn1 = nn.BatchNorm2d(64)
-        self.layer1 = _stage(64, 64, RESNET_BLOCKS[0], 1)
-        self.layer2 = _stage(256, 128, RESNET_BLOCKS[1], 2)
-        self.layer3 = _stage(512, 256, RESNET_BLOCKS[2], 2)
+        self.layer1 = _build_stage(64, 64, RESNET_BLOCKS[0], 1)
+        self.layer2 = _build_stage(256, 128, RESNET_BLOCKS[1], 2)
+        self.layer3 = _build_stage(512, 256, RESNET_BLOCKS[2], 2)
 
     def forward(self, pixels_BHWC: Tensor) -> Mapping[int, Tensor]:
         """Encode uint8 pixels [B, 224, 224, 3]: features [B, M, C], row by row, for each grid."""
@@ -164,7 +164,7 @@ class ResNet152(GridEncoder):
             ) from error
 
 
-def _stage(inside: int, middle: int, blocks: int, stride: int) -> nn.Sequential:
+def _build_stage(inside: int, middle: int, blocks: int, stride: int) -> nn.Sequential:
     rest = (Bottleneck(4 * middle, middle, 1) for _ in range(blocks - 1))
     return nn.Sequential(Bottleneck(inside, middle, stride), *rest)
 
@@ -185,7 +185,7 @@ ENCODERS: Mapping[str, Callable[[EncoderConfig], GridEncoder]] = {
 """All encoders by kind. To add one, write a class like these and add a line here."""
 
 
-def picture_encoder(options: Mapping[str, Any], grid: int) -> GridEncoder:
+def build_picture_encoder(options: Mapping[str, Any], grid: int) -> GridEncoder:
     """Build the encoder with these options of `EncoderConfig`.
 
     It returns features for one grid, unless the options name several.

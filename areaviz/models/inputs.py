@@ -21,9 +21,9 @@ from areaviz.data.clips import choose_frames, prepare_frames
 from areaviz.data.sounds import match_training_sound
 from areaviz.data.spectrogram import WINDOW, compute_spectrogram, count_frames
 from areaviz.data.tokenizer import PAD, Tokenizer
-from areaviz.models.canvas import cell_field, resize_to_square
-from areaviz.models.listener import FRAMES_AN_ITEM, SAMPLES_AN_ITEM
-from areaviz.models.recording import text_field
+from areaviz.models.canvas import make_cell_field, resize_to_square
+from areaviz.models.listener import FRAMES_PER_ITEM, SAMPLES_PER_ITEM
+from areaviz.models.recording import make_text_field
 from areaviz.trace.clip import Clip
 from areaviz.trace.record import Field
 from areaviz.trace.request import Request
@@ -73,7 +73,9 @@ class TextInput:
 
     def field(self, request: Request) -> Field:
         """Return the tokens of the text."""
-        return text_field("source", request.text, self.tokenizer.tokens(request.text), end=True)
+        return make_text_field(
+            "source", request.text, self.tokenizer.tokens(request.text), end=True
+        )
 
     def read(self, requests: Sequence[Request]) -> list[Tensor]:
         """Tokenise the text of each request."""
@@ -103,7 +105,7 @@ class PictureInput:
     def field(self, request: Request) -> Field:
         """Return the cells of the grid."""
         assert request.picture is not None
-        return cell_field(request.picture, self.network.grid, self.network.grid)
+        return make_cell_field(request.picture, self.network.grid, self.network.grid)
 
     def read(self, requests: Sequence[Request]) -> list[Tensor]:
         """Encode the pictures of the requests."""
@@ -133,12 +135,12 @@ class SoundInput:
         """Return the number of items, 0 without a sound."""
         if request.sound is None:
             return 0
-        return -(-count_frames(len(request.sound.samples)) // FRAMES_AN_ITEM)
+        return -(-count_frames(len(request.sound.samples)) // FRAMES_PER_ITEM)
 
     def field(self, request: Request) -> Field:
         """Return the items of the sound."""
         assert request.sound is not None
-        return sound_field(request.sound, self.items(request))
+        return make_sound_field(request.sound, self.items(request))
 
     def read(self, requests: Sequence[Request]) -> list[Tensor]:
         """Compute the spectrogram of each sound."""
@@ -155,12 +157,12 @@ class SoundInput:
         return padded_BFE.to(self.network.embedding.weight.device)
 
 
-def sound_field(sound: Sound, items: int) -> Field:
+def make_sound_field(sound: Sound, items: int) -> Field:
     """Return the items of a sound, each labelled with the second at which it begins.
 
     The last item extends to the end of its last frame.
     """
-    samples, step = len(sound.samples), SAMPLES_AN_ITEM
+    samples, step = len(sound.samples), SAMPLES_PER_ITEM
     starts_M = np.arange(items) * step
     # The last frame of the last item extends beyond the start of a next item.
     ends_M = np.minimum(starts_M + step, samples)
@@ -186,7 +188,7 @@ class ClipInput:
     def field(self, request: Request) -> Field:
         """Return the watched frames."""
         assert request.clip is not None
-        return clip_field(request.clip, self.items(request))
+        return make_clip_field(request.clip, self.items(request))
 
     def read(self, requests: Sequence[Request]) -> list[Tensor]:
         """Choose and scale the frames of each clip."""
@@ -200,7 +202,7 @@ class ClipInput:
         return torch.stack(list(parts)).to(self.network.embedding.weight.device)
 
 
-def clip_field(clip: Clip, items: int) -> Field:
+def make_clip_field(clip: Clip, items: int) -> Field:
     """Return the watched frames, each labelled with its number in the clip, from 1."""
     chosen_N = choose_frames(clip.frames, items)
     labels = tuple(f"frame {frame + 1}" for frame in chosen_N)

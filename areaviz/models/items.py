@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from areaviz.attention.hard import choose_item
 from areaviz.data.digit_scenes import KINDS
-from areaviz.models.reading import ClassifierPass, side_by_side
+from areaviz.models.reading import ClassifierPass, stack_looks
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +89,13 @@ class ItemAttentionClassifier(nn.Module):
             baseline_B = self.baseline(hidden_BN.detach())[:, 0]
             chosen_B, log_B = choose_item(weights_BM, sample)
             if self.config.hard:
-                read_BC = _rows(cells_BMC, chosen_B)
+                read_BC = _select_cells(cells_BMC, chosen_B)
             else:
                 read_BC = (weights_BM[:, None] @ cells_BMC)[:, 0]
             hidden_BN, cell_BN = self.core(read_BC, (hidden_BN, cell_BN))
             logits_BD = self.classifier(hidden_BN)
             looks.append((weights_BM, chosen_B, logits_BD, log_B, baseline_B))
-        weights, chosen, logits, chance, baseline = side_by_side(looks)
+        weights, chosen, logits, chance, baseline = stack_looks(looks)
         if not self.config.hard:
             return ClassifierPass(logits, weights=weights)
         return ClassifierPass(
@@ -103,6 +103,6 @@ class ItemAttentionClassifier(nn.Module):
         )
 
 
-def _rows(cells_BMC: Tensor, chosen_B: Tensor) -> Tensor:
+def _select_cells(cells_BMC: Tensor, chosen_B: Tensor) -> Tensor:
     """Return one cell of each picture: [B, C]."""
     return cells_BMC[torch.arange(len(chosen_B), device=chosen_B.device), chosen_B]

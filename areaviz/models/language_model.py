@@ -17,15 +17,15 @@ from areaviz.data.batches import pad_rows, shift_targets
 from areaviz.data.tokenizer import END, Token
 from areaviz.decoding.stepper import Hypothesis, Stepper
 from areaviz.models.base import OnStep
-from areaviz.models.decoder import search
+from areaviz.models.decoder import search_outputs
 from areaviz.models.inputs import TextInput
 from areaviz.models.network import Pass
-from areaviz.models.output_notes import output_warnings
+from areaviz.models.output_notes import list_output_warnings
 from areaviz.models.recording import (
-    changeable_places,
     check_size,
-    teacher_forced_output,
-    written_fields,
+    list_changeable_places,
+    make_teacher_forced_output,
+    make_written_fields,
 )
 from areaviz.models.writing import GenerationModel
 from areaviz.trace.errors import InputError
@@ -43,7 +43,7 @@ class LanguageModel(GenerationModel):
     @torch.inference_mode()
     def attend(self, requests: Sequence[Request]) -> Pass:
         """Run one pass over the complete texts of requests."""
-        ids = pad_rows([self.tokenizer.ids(_given_text(request)) for request in requests])
+        ids = pad_rows([self.tokenizer.ids(_get_given_text(request)) for request in requests])
         return self.network.attend(shift_targets(ids.to(self.device)))
 
     def _found(
@@ -55,41 +55,46 @@ class LanguageModel(GenerationModel):
         """Return the whole texts: as given, or the request's text with the model's continuation."""
         if requests[0].target is None:
             return [self._continued(request, on_step) for request in requests]
-        return [teacher_forced_output(self.tokenizer, _given_text(request)) for request in requests]
+        return [
+            make_teacher_forced_output(self.tokenizer, _get_given_text(request))
+            for request in requests
+        ]
 
     @torch.inference_mode()
     def _continued(self, request: Request, on_step: OnStep | None) -> Hypothesis:
         """Return a text with the model's continuation."""
         begin = self.tokenizer.ids(request.text)[:-1]
-        stepper = Begun(self.network.write(changed=self._changed(request)), begin)
+        stepper = PrefixStepper(self.network.write(changed=self._changed(request)), begin)
         limits, penalties = [self.network.longest], (self.length_penalty,)
-        [[found]] = search(stepper, limits, request.method, request.beam, on_step, penalties)
+        [[found]] = search_outputs(
+            stepper, limits, request.method, request.beam, on_step, penalties
+        )
         # The probability of the whole text is taken from the pass over it; the search knows only
         # that of the continuation.
         return replace(found, ids=(*begin, *found.ids), log_probability=math.nan)
 
     def _written_fields(self, request: Request, ids: Sequence[int]) -> dict[str, Field]:
         """Return the fields of the whole text; its beginning is kept as it was typed."""
-        text = _given_text(request)
+        text = _get_given_text(request)
         tokens = self.tokenizer.tokens(text)
         whole, placed = self.tokenizer.decode(ids)
         before, _ = self.tokenizer.decode(ids[: len(tokens)])
         shift = len(text) - len(before)
         for token in placed[len(tokens) :]:
             tokens.append(Token(token.id, token.text, token.start + shift, token.end + shift))
-        return written_fields(text + whole[len(before) :], tokens, ids[-1] == END)
+        return make_written_fields(text + whole[len(before) :], tokens, ids[-1] == END)
 
     def _notes(
         self, request: Request, part: Mapping[str, Tensor], found: Hypothesis
     ) -> Sequence[str]:
         """Return notes on the given text and on the continuation."""
-        text = _given_text(request)
+        text = _get_given_text(request)
         written = found.ids[len(self.tokenizer.tokens(text)) :]
-        return output_warnings(self.card, self.tokenizer, text, replace(found, ids=written))
+        return list_output_warnings(self.card, self.tokenizer, text, replace(found, ids=written))
 
     def _check(self, request: Request) -> None:
         """Check a request, see `GenerationModel`; a continuation counts with its largest length."""
-        tokens = self.tokenizer.tokens(_given_text(request))
+        tokens = self.tokenizer.tokens(_get_given_text(request))
         if not any(token.text.strip() for token in tokens):
             raise InputError(TextInput.missing)
         if len(tokens) > self.network.most_items:
@@ -99,18 +104,18 @@ class LanguageModel(GenerationModel):
             )
         is_given = request.target is not None
         most = len(tokens) + (1 if is_given else self.network.longest)
-        changeable_places(self.network, {"history": most}, most if is_given else 0).check(
+        list_changeable_places(self.network, {"history": most}, most if is_given else 0).check(
             request.changes
         )
-        check_size(changeable_places(self.network, {}, most))
+        check_size(list_changeable_places(self.network, {}, most))
 
 
-def _given_text(request: Request) -> str:
+def _get_given_text(request: Request) -> str:
     """Return the given text: the request's text followed by the target."""
     return request.text + (request.target or "")
 
 
-class Begun:
+class PrefixStepper:
     """A stepper whose rows all read a text before they write."""
 
     def __init__(self, inner: Stepper, begin: Sequence[int]) -> None:

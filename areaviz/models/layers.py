@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from areaviz.attention.area import AreaOptions
 from areaviz.attention.interventions import UNCHANGED, LayerInterventions, NetworkInterventions
-from areaviz.attention.memory import AreaMemory, Remembered
+from areaviz.attention.memory import AreaMemory, CachedMemory
 from areaviz.attention.multihead import MultiHeadAttention
 from areaviz.attention.spec import LEARNED_KEYS
 from areaviz.trace.errors import InputError
@@ -171,14 +171,14 @@ class TransformerOptions(AreaChoices):
         return self.memory_options(shape, has_areas=layer < self.area_layers)
 
 
-def sinusoidal_positions(first: int, count: int, width: int, device: torch.device) -> Tensor:
+def make_sinusoidal_positions(first: int, count: int, width: int, device: torch.device) -> Tensor:
     """Return sinusoids of the positions first..first+count-1: [count, width]."""
     rate = torch.exp(torch.arange(0, width, 2, device=device) * (-math.log(10000.0) / width))
     angle = torch.arange(first, first + count, device=device)[:, None] * rate
     return torch.cat([angle.sin(), angle.cos()], 1)
 
 
-def feed_forward(sizes: TransformerOptions) -> nn.Sequential:
+def build_feed_forward(sizes: TransformerOptions) -> nn.Sequential:
     """Build two linear layers with a ReLU between them."""
     return nn.Sequential(
         nn.Linear(sizes.width, sizes.filter), nn.ReLU(), nn.Linear(sizes.filter, sizes.width)
@@ -194,7 +194,7 @@ class EncoderLayer(nn.Module):
     def __init__(self, sizes: TransformerOptions, areas: AreaOptions, impl: str) -> None:
         super().__init__()
         self.self_attention = MultiHeadAttention(sizes.width, sizes.heads, areas, impl)
-        self.feed_forward = feed_forward(sizes)
+        self.feed_forward = build_feed_forward(sizes)
         self.norms = nn.ModuleList(nn.LayerNorm(sizes.width) for _ in range(2))
         self.dropout = nn.Dropout(sizes.dropout)
 
@@ -214,7 +214,7 @@ class EncoderLayer(nn.Module):
         return x + self.dropout(self.feed_forward(self.norms[1](x))), weights
 
 
-def encode(
+def run_encoder(
     layers: nn.ModuleList,
     x_BMW: Tensor,
     padding_BM: Tensor | None,
@@ -244,7 +244,7 @@ class BaseDecoderLayer(nn.Module):
         super().__init__()
         self.self_attention = MultiHeadAttention(sizes.width, sizes.heads, areas, impl)
         self.cross_attention = cross
-        self.feed_forward = feed_forward(sizes)
+        self.feed_forward = build_feed_forward(sizes)
         self.norms = nn.ModuleList(nn.LayerNorm(sizes.width) for _ in range(3))
         self.dropout = nn.Dropout(sizes.dropout)
 
@@ -268,7 +268,7 @@ class BaseDecoderLayer(nn.Module):
         self,
         x_N1W: Tensor,
         history: AreaMemory | None,
-        memory: Remembered,
+        memory: CachedMemory,
         own: LayerInterventions | None = None,
     ) -> tuple[Tensor, AreaMemory]:
         """Process one more position.
@@ -328,7 +328,7 @@ class DecoderLayer(BaseDecoderLayer):
         return x + self.dropout(self.feed_forward(self.norms[2](x))), self_weights, weights
 
 
-def initialise(network: nn.Module, embedding: nn.Embedding) -> None:
+def initialise_weights(network: nn.Module, embedding: nn.Embedding) -> None:
     """Initialise linear layers with Xavier weights and zero biases, and the embedding.
 
     The embedding's vectors have length one after scaling by sqrt(width).

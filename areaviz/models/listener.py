@@ -37,8 +37,8 @@ from areaviz.models.recurrent import (
 from areaviz.trace.interventions import Share
 from areaviz.trace.limits import check_choice
 
-FRAMES_AN_ITEM = 4
-SAMPLES_AN_ITEM = HOP * FRAMES_AN_ITEM
+FRAMES_PER_ITEM = 4
+SAMPLES_PER_ITEM = HOP * FRAMES_PER_ITEM
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ class SpeechRecognizer(RecurrentWriter):
         half_BWH = half_BWH.masked_fill(is_padding_BF[:, None, ::2], 0.0)
         items_BWM = F.relu(self.narrower(half_BWH))
         # An item is readable if it contains at least one frame of the recording.
-        readable_BM = ~is_padding_BF[:, ::FRAMES_AN_ITEM]
+        readable_BM = ~is_padding_BF[:, ::FRAMES_PER_ITEM]
         readable_BM[:, list(changed.hidden("sound"))] = False
         items_BMW = self.dropout(items_BWM.transpose(1, 2))
         read_BMC, _ = read_both_ways(self.forwards, self.backwards, items_BMW, readable_BM)

@@ -19,9 +19,9 @@ from torch import Tensor, nn
 from areaviz.attention.interventions import UNCHANGED, NetworkInterventions
 from areaviz.attention.multihead import MultiHeadAttention
 from areaviz.models.layers import AreaChoices
-from areaviz.models.lstm_writer import Encoded, LstmWriter
-from areaviz.models.recurrent import SITES, items_to_read, read_items
-from areaviz.models.transformer import padding_of
+from areaviz.models.lstm_writer import EncodedItems, LstmWriter
+from areaviz.models.recurrent import SITES, find_items_to_read, read_items
+from areaviz.models.transformer import find_padding
 from areaviz.trace.errors import InputError
 
 SIZES: Mapping[str, Mapping[str, int]] = {
@@ -90,12 +90,12 @@ class LstmTranslator(LstmWriter):
         self.cross = MultiHeadAttention(width, config.heads, config.areas(0), impl)
         self.hidden_out = nn.Linear(width, width, bias=False)
 
-    def encode(self, seen: Tensor, changed: NetworkInterventions = UNCHANGED) -> Encoded:
+    def encode(self, seen: Tensor, changed: NetworkInterventions = UNCHANGED) -> EncodedItems:
         """Encode sentences, ids [B, M].
 
         The decoder's first states are computed from the encoder's state after its last item.
         """
-        seen_BM = items_to_read(seen, changed.hidden("source"))
+        seen_BM = find_items_to_read(seen, changed.hidden("source"))
         items_BMW, last_BW = read_items(self.encoder, self.words(seen), seen_BM)
         start_B2LW = torch.tanh(self.start(last_BW)).unflatten(1, (2, self.config.depth, -1))
-        return Encoded(items_BMW, padding_of(seen), (start_B2LW[:, 0], start_B2LW[:, 1]))
+        return EncodedItems(items_BMW, find_padding(seen), (start_B2LW[:, 0], start_B2LW[:, 1]))

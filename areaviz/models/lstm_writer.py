@@ -22,7 +22,7 @@ from areaviz.models.recurrent import SITE, RecurrentStepper, RecurrentWriter, St
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class EncodedItems:
     """The encoder output for B examples.
 
     Args:
@@ -54,7 +54,7 @@ class LstmWriter(RecurrentWriter):
     cross: MultiHeadAttention | None
     hidden_out: nn.Linear
 
-    def encode(self, seen: Tensor, changed: NetworkInterventions = UNCHANGED) -> Encoded:
+    def encode(self, seen: Tensor, changed: NetworkInterventions = UNCHANGED) -> EncodedItems:
         """Encode the inputs."""
         raise NotImplementedError
 
@@ -67,7 +67,7 @@ class LstmWriter(RecurrentWriter):
     ) -> Pass:
         """Process all tokens at once; with `need_weights` return this pass's area weights."""
         read = self.encode(seen, changed)
-        top_BTW, _ = self.decoder(self.words(target_BT), _layers_first(read.state))
+        top_BTW, _ = self.decoder(self.words(target_BT), _move_layers_first(read.state))
         if self.cross is None:
             return Pass(self.read_out(top_BTW, read.mean()[:, None]), {})
         context_BTW, weights = self.cross(
@@ -91,7 +91,7 @@ class LstmWriter(RecurrentWriter):
 
         The memory is the mean of the items, [B, W], if the network has no attention.
         """
-        top_N1W, after = self.decoder(self.words(ids_N)[:, None], _layers_first(state))
+        top_N1W, after = self.decoder(self.words(ids_N)[:, None], _move_layers_first(state))
         top_NW = top_N1W[:, 0]
         if isinstance(memory, Tensor):
             context_NW = memory.repeat_interleave(len(top_NW) // len(memory), 0)
@@ -110,6 +110,6 @@ class LstmWriter(RecurrentWriter):
         return RecurrentStepper(self, memory, read.state)
 
 
-def _layers_first(state: State) -> State:
+def _move_layers_first(state: State) -> State:
     """Return states [N, L, W] as [L, N, W], which the LSTM of torch takes."""
     return tuple(part.transpose(0, 1).contiguous() for part in state)

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from areaviz.attention.area import AreaOptions
 from areaviz.decoding.stepper import Stepper
-from areaviz.models.encoders import picture_encoder
+from areaviz.models.encoders import build_picture_encoder
 from areaviz.trace.errors import InputError
 
 Sites = Mapping[str, tuple[str, str]]
@@ -159,7 +159,7 @@ class PictureNetwork(GenerationNetwork):
 
     def __init__(self, encoder: Mapping[str, Any], grid: int) -> None:
         super().__init__()
-        self.pictures = picture_encoder(encoder, grid)
+        self.pictures = build_picture_encoder(encoder, grid)
         self.encoder_config = self.pictures.config
         self.grid = grid
 

@@ -8,17 +8,19 @@ from areaviz.cards.card import Card
 from areaviz.data.tokenizer import UNKNOWN, Tokenizer
 from areaviz.decoding.stepper import Hypothesis
 
-MOST_NAMED = 8
+MAX_NAMED_SYMBOLS = 8
 """Largest number of unknown symbols to name."""
 
 
-def output_warnings(card: Card, tokenizer: Tokenizer, text: str, found: Hypothesis) -> list[str]:
+def list_output_warnings(
+    card: Card, tokenizer: Tokenizer, text: str, found: Hypothesis
+) -> list[str]:
     """Return warnings about the output for `text`, one sentence each."""
     tokens, unit = tokenizer.tokens(text), f"{card.level}s"
     unknown = sorted({token.text for token in tokens if token.id == UNKNOWN})
     sentences = []
     if unknown:
-        sentences.append(_unknown(unknown))
+        sentences.append(_describe_unknown(unknown))
     if len(tokens) > card.trained_length:
         sentences.append(
             f"Longer than anything this model was trained on ({card.trained_length} {unit})."
@@ -30,13 +32,13 @@ def output_warnings(card: Card, tokenizer: Tokenizer, text: str, found: Hypothes
     return sentences
 
 
-def _unknown(symbols: Sequence[str]) -> str:
+def _describe_unknown(symbols: Sequence[str]) -> str:
     """Return the warning about symbols that the model does not know."""
-    named = [f"“{symbol}”" for symbol in symbols[:MOST_NAMED]]
+    named = [f"“{symbol}”" for symbol in symbols[:MAX_NAMED_SYMBOLS]]
     if len(symbols) == 1:
         return f"The model does not know {named[0]} and reads it as the unknown token."
-    if len(symbols) > MOST_NAMED:
-        listed = f"{', '.join(named)} and {len(symbols) - MOST_NAMED} more"
+    if len(symbols) > MAX_NAMED_SYMBOLS:
+        listed = f"{', '.join(named)} and {len(symbols) - MAX_NAMED_SYMBOLS} more"
     else:
         listed = f"{', '.join(named[:-1])} and {named[-1]}"
     return f"The model does not know {listed}; it reads all of them as the same unknown token."

@@ -25,14 +25,14 @@ class PointBatch:
     answers_BT: Tensor
 
 
-def point_batch(sets: PointSets, device: torch.device) -> PointBatch:
+def make_point_batch(sets: PointSets, device: torch.device) -> PointBatch:
     """Return the sets in reading order, with the closing step of every answer."""
-    points_BN2, answers_BT = as_read(sets)
+    points_BN2, answers_BT = arrange_for_reading(sets)
     points = torch.from_numpy(points_BN2.astype(np.float32)).to(device)
     return PointBatch(points, torch.from_numpy(answers_BT).to(device))
 
 
-def as_read(
+def arrange_for_reading(
     sets: PointSets,
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
     """Sort normalised points by their angle around the mean, and renumber the closed answers.

@@ -26,7 +26,7 @@ from areaviz.trace.areas import AreaGrid
 
 SITE = "pointer"
 SITES: Mapping[str, tuple[str, str]] = {SITE: ("target", "points")}
-CORNERS = 3
+MIN_HULL_POINTS = 3
 """Number of points of the smallest hull."""
 
 
@@ -44,11 +44,11 @@ class PointerConfig:
 
     def least(self, points: int) -> int:
         """Return the number of points to pass before the answer may close."""
-        return points if self.kind == "tour" else min(points, CORNERS)
+        return points if self.kind == "tour" else min(points, MIN_HULL_POINTS)
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class EncodedPoints:
     """The encoder output for a batch of sets: the pointer's keys and the writer's first state."""
 
     keys_BNW: Tensor
@@ -72,12 +72,12 @@ class PointerNetwork(nn.Module):
         self.query = nn.Linear(width, width, bias=False)
         self.score = nn.Linear(width, 1, bias=False)
 
-    def read(self, points_BN2: Tensor) -> Read:
+    def read(self, points_BN2: Tensor) -> EncodedPoints:
         """Encode sets with equal numbers of points."""
         items_BNW, (hidden_2BW, cell_2BW) = self.reader(points_BN2)
         hidden_BW = torch.tanh(self.hidden(hidden_2BW.transpose(0, 1).flatten(1)))
         cell_BW = self.cell(cell_2BW.transpose(0, 1).flatten(1))
-        return Read(self.key(items_BNW), points_BN2, (hidden_BW[None], cell_BW[None]))
+        return EncodedPoints(self.key(items_BNW), points_BN2, (hidden_BW[None], cell_BW[None]))
 
     def forward(
         self, points_BN2: Tensor, answers_BT: Tensor, changed: NetworkInterventions = UNCHANGED
@@ -92,7 +92,7 @@ class PointerNetwork(nn.Module):
         taken_BT2 = points_BN2.gather(1, given_BT[..., None].expand(-1, -1, 2))
         begin_B12 = self.begin.expand(len(points_BN2), 1, 2)
         written_BTW, _ = self.writer(torch.cat([begin_B12, taken_BT2[:, :-1]], 1), read.state)
-        banned_BTN = invalid_choices_mask(given_BT, points_BN2.shape[1], self.config)
+        banned_BTN = make_invalid_choices_mask(given_BT, points_BN2.shape[1], self.config)
         return self.pointed(written_BTW, read.keys_BNW, banned_BTN, changed)
 
     def pointed(
@@ -107,10 +107,10 @@ class PointerNetwork(nn.Module):
         mixed_BTNW = torch.tanh(keys_BNW[:, None] + query_BTW[:, :, None])
         logits_BTN = self.score(mixed_BTNW)[..., 0].float()
         logits_BTN = logits_BTN.masked_fill(banned_BTN, -torch.inf)
-        return F.log_softmax(weighed_logits(logits_BTN, SITE, 0, changed), 2)
+        return F.log_softmax(reweight_logits(logits_BTN, SITE, 0, changed), 2)
 
 
-def weighed_logits(
+def reweight_logits(
     logits_BTN: Tensor, site: str, layer: int, changed: NetworkInterventions
 ) -> Tensor:
     """Apply a request's changes to logits of single items.
@@ -129,7 +129,7 @@ def weighed_logits(
     return torch.where(dead_BT1, logits_BTN, found_BTN)
 
 
-def invalid_choices_mask(answers_BT: Tensor, points: int, config: PointerConfig) -> Tensor:
+def make_invalid_choices_mask(answers_BT: Tensor, points: int, config: PointerConfig) -> Tensor:
     """Return which points cannot follow at each step of given answers: bool [B, T, N]."""
     passed_BTN = F.one_hot(answers_BT, points).cumsum(1).bool()
     banned_BTN = torch.zeros_like(passed_BTN)
@@ -147,7 +147,7 @@ class PointerStepper:
     def __init__(
         self,
         network: PointerNetwork,
-        read: Read,
+        read: EncodedPoints,
         width: int,
         changed: NetworkInterventions = UNCHANGED,
     ) -> None:
@@ -186,7 +186,7 @@ class PointerStepper:
         """Return which points cannot follow the passed ones: bool [R, 1, N]."""
         next_R1 = torch.zeros_like(self.points_RN2[:, :1, 0], dtype=torch.int64)
         answers_RT = torch.cat([self.passed_RT, next_R1], 1)
-        return invalid_choices_mask(answers_RT, points, self.network.config)[:, -1:]
+        return make_invalid_choices_mask(answers_RT, points, self.network.config)[:, -1:]
 
     def _with_end(self, log_RN: Tensor) -> Tensor:
         """Append a column for closing the answer, which is pointing at the first point again."""

@@ -31,7 +31,7 @@ from areaviz.decoding.beam import beam_search
 from areaviz.decoding.stepper import Hypothesis
 from areaviz.models.base import OnStep
 from areaviz.models.checkpoint import load_weights
-from areaviz.models.device import build_untrained, eval_mode
+from areaviz.models.device import build_untrained, prepare_for_inference
 from areaviz.models.pointer import SITE, SITES, PointerConfig, PointerNetwork, PointerStepper
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
@@ -64,7 +64,7 @@ class PointingModel:
             raise InputError(
                 "This model attends to single points, not to areas. Keep the default largest area."
             )
-        network = eval_mode(PointerNetwork(PointerConfig(**card.config)), device)
+        network = prepare_for_inference(PointerNetwork(PointerConfig(**card.config)), device)
         load_weights(network, folder, card.files)
         return cls(card, network)
 
@@ -105,7 +105,7 @@ class PointingModel:
         points_1N2 = points_N2[None] / EXTENT
         order_N = order_around_mean(points_1N2)[0]
         # Changes and given outputs refer to the points in the order of the request.
-        changed = _in_order(changed, order_N)
+        changed = _move_to_reading_order(changed, order_N)
         read_1N2 = normalise_points(points_1N2)[:, order_N]
         if request.target is None:
             beam = 1 if request.method == "greedy" else request.beam
@@ -113,7 +113,7 @@ class PointingModel:
             passed = [place for place in found if place < len(order_N)]
             places = [*passed, passed[0]]
         else:
-            places = _given(request.target, order_N, self.network.config)
+            places = _parse_answer(request.target, order_N, self.network.config)
         log_TN = self._log_weights(read_1N2, places, changed)
         weights_TN = log_TN.exp().cpu().numpy().astype(np.float32)[:, order_N.argsort()]
         chosen = [int(order_N[place]) for place in places]
@@ -138,7 +138,7 @@ class PointingModel:
         chosen: Sequence[int],
         weights_TN: npt.NDArray[np.float32],
     ) -> Trace:
-        fields = {"points": points_field(request.text), "target": _target(chosen)}
+        fields = {"points": points_field(request.text), "target": _make_target_field(chosen)}
         grid = AreaGrid(1, len(points_N2), 1, 1)
         pointer = AttentionMap(
             SITE, "target", "points", grid, weights_TN[None, None], "softmax over points"
@@ -163,7 +163,7 @@ class PointingModel:
         """Compare the answer with the exact one; lengths and areas are in units of the points."""
         kind = self.network.config.kind
         right = [int(one) for one in solve_exactly(kind, points_N2[None])[0] if one >= 0]
-        found = {"kind": kind, "answer": _numbers(chosen), "exact": _numbers(right)}
+        found = {"kind": kind, "answer": _format_numbers(chosen), "exact": _format_numbers(right)}
         if kind == "tour":
             found["length"] = f"{measure_tour_length(points_N2, chosen) * EXTENT:.0f}"
             found["shortest"] = f"{measure_tour_length(points_N2, right) * EXTENT:.0f}"
@@ -196,7 +196,7 @@ class PointingModel:
                     " one of them."
                 )
             seen[place] = number
-        if self.network.config.kind == "hull" and _on_one_line(points_N2):
+        if self.network.config.kind == "hull" and _are_on_one_line(points_N2):
             raise InputError("All points are on one line, which has no hull. Move one of them.")
         grids = {"points": AreaGrid(1, count, 1, 1)}
         lengths = {"points": count}
@@ -205,7 +205,7 @@ class PointingModel:
         Places(SITES, 1, 1, lengths, grids).check(request.changes)
 
 
-def _on_one_line(points_N2: npt.NDArray[np.int64]) -> bool:
+def _are_on_one_line(points_N2: npt.NDArray[np.int64]) -> bool:
     """Return whether distinct points are on one line; the test is exact, in integers."""
     (ax, ay), (bx, by) = points_N2[0] - points_N2[-1], points_N2[1] - points_N2[-1]
     away_N2 = points_N2 - points_N2[-1]
@@ -213,7 +213,7 @@ def _on_one_line(points_N2: npt.NDArray[np.int64]) -> bool:
     return bool((flat_N == 0).all()) and ax * by - ay * bx == 0
 
 
-def _in_order(
+def _move_to_reading_order(
     changed: NetworkInterventions, order_N: npt.NDArray[np.int64]
 ) -> NetworkInterventions:
     """Translate changes from the order of the request to reading order."""
@@ -230,7 +230,7 @@ def _in_order(
     return replace(changed, changes=tuple(moved))
 
 
-def _given(target: str, order_N: npt.NDArray[np.int64], config: PointerConfig) -> list[int]:
+def _parse_answer(target: str, order_N: npt.NDArray[np.int64], config: PointerConfig) -> list[int]:
     """Parse a given answer, such as "2 5 1 2", into indices in reading order.
 
     Raises:
@@ -248,7 +248,7 @@ def _given(target: str, order_N: npt.NDArray[np.int64], config: PointerConfig) -
     return [int(place_of[number - 1]) for number in numbers]
 
 
-def _target(chosen: Sequence[int]) -> Field:
+def _make_target_field(chosen: Sequence[int]) -> Field:
     """Return the answer as a text: the numbers of the points, with the first again at the end."""
     labels = tuple(str(one + 1) for one in chosen)
     anchors, start = [], 0
@@ -258,5 +258,5 @@ def _target(chosen: Sequence[int]) -> Field:
     return Field("target", "text", " ".join(labels), labels, np.array(anchors, np.int64))
 
 
-def _numbers(points: Sequence[int]) -> str:
+def _format_numbers(points: Sequence[int]) -> str:
     return " ".join(str(one + 1) for one in points)

@@ -82,7 +82,7 @@ def add_random_time_gaps(count: int, share: float, rng: np.random.Generator) -> 
     return [int(age) for age in later[::-1]]
 
 
-def plain_batches(
+def iterate_batches(
     library: Library, device: torch.device, linear: bool = False, size: int = 250
 ) -> Iterator[tuple[list[int], QuestionBatch]]:
     """Yield all questions in batches of similar length, with their indices, without gaps."""
@@ -93,10 +93,10 @@ def plain_batches(
             add_random_time_gaps(len(library.facts[index]), 0, np.random.default_rng(0))
             for index in chosen
         ]
-        yield chosen, on_device(library.batch(chosen, ages), device, linear)
+        yield chosen, move_to_device(library.batch(chosen, ages), device, linear)
 
 
-def on_device(batch: QuestionBatch, device: torch.device, linear: bool) -> QuestionBatch:
+def move_to_device(batch: QuestionBatch, device: torch.device, linear: bool) -> QuestionBatch:
     """Move a batch to the network's device."""
     return QuestionBatch(
         batch.facts_BM2V.to(device),

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from areaviz.attention.hard import Retina, sample_place
-from areaviz.models.reading import ClassifierPass, glimpse_reading
+from areaviz.models.reading import ClassifierPass, combine_glimpses
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Ram(nn.Module):
             mean = torch.tanh(self.locator(hidden.detach()))
             logits = self.classifier(hidden)
             glimpses.append((boxes, patches, logits, log_probability, baseline))
-        return replace(glimpse_reading(glimpses, self.config.digits), aims=self._aims(states))
+        return replace(combine_glimpses(glimpses, self.config.digits), aims=self._aims(states))
 
     def _aims(self, states: Sequence[Tensor]) -> Tensor:
         """Return the mean locations of the glimpses at each digit: [B, D, T / D - 1, 2].

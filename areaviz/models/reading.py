@@ -59,7 +59,7 @@ class ClassifierPass:
 REWARDS = ("answers", "looks")
 
 
-def reading_loss(
+def compute_reading_loss(
     reading: ClassifierPass, labels_BD: Tensor, early: float, reward: str = "answers"
 ) -> Tensor:
     """Compute the training loss of a reading.
@@ -100,15 +100,15 @@ def reading_loss(
 Glimpse = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
 
 
-def glimpse_reading(
+def combine_glimpses(
     glimpses: Sequence[Glimpse], digits: int, coarse: Tensor | None = None
 ) -> ClassifierPass:
     """Build the reading of a network from its sequence of glimpses."""
-    boxes, seen, logits, chance, baseline = side_by_side(glimpses)
+    boxes, seen, logits, chance, baseline = stack_looks(glimpses)
     return ClassifierPass(
         logits,
         digits,
-        box_corners(boxes.float()),
+        find_box_corners(boxes.float()),
         seen,
         log_probability=chance,
         baseline=baseline,
@@ -116,12 +116,12 @@ def glimpse_reading(
     )
 
 
-def side_by_side(looks: Sequence[tuple[Tensor, ...]]) -> list[Tensor]:
+def stack_looks(looks: Sequence[tuple[Tensor, ...]]) -> list[Tensor]:
     """Stack the parts of all looks, [B, ...] each, along a new axis: [B, T, ...]."""
     return [torch.stack(part, 1) for part in zip(*looks, strict=True)]
 
 
-def box_corners(boxes: Tensor) -> Tensor:
+def find_box_corners(boxes: Tensor) -> Tensor:
     """Convert boxes [..., 4] (left, top, right, bottom) to corners [..., 4, 2], clockwise."""
     left, top, right, bottom = boxes.unbind(-1)
     x = torch.stack([left, right, right, left], -1)

@@ -48,32 +48,34 @@ class Looks:
         return Looks(self.middles + shift_BT2, corners)
 
 
-def reading_figures(
+def measure_reading(
     network: nn.Module, scenes: DigitScenes, device: torch.device
 ) -> dict[str, float]:
     """Measure a digit reader, greedily and in a single pass.
 
     Returns:
         "loss" in nats per digit, "error", the share of pictures with at least one wrong digit, and
-        the metrics of `look_figures`.
+        the metrics of `measure_looks`.
     """
-    return _means(scenes, lambda part: _figures(network, scenes, part, device))
+    return _average_over_batches(scenes, lambda part: _measure_batch(network, scenes, part, device))
 
 
-def baseline_figures(
+def measure_baselines(
     network: nn.Module, scenes: DigitScenes, device: torch.device
 ) -> dict[str, float]:
-    """Compute `look_figures` for looks that ignore the picture, as baselines.
+    """Compute `measure_looks` for looks that ignore the picture, as baselines.
 
     Returns:
         NAME_uniform moves the looks to uniformly random places without changing their shapes.
         NAME_position uses the looks at a different picture, which is the result of a network that
         always looks where digits often are.
     """
-    return _means(scenes, lambda part: _blind(network, scenes, part, device))
+    return _average_over_batches(
+        scenes, lambda part: _measure_batch_baselines(network, scenes, part, device)
+    )
 
 
-def look_figures(looks: Looks, boxes_BD4: IntArray, side: int) -> dict[str, FloatArray]:
+def measure_looks(looks: Looks, boxes_BD4: IntArray, side: int) -> dict[str, FloatArray]:
     """Measure how well looks cover the digits.
 
     Returns:
@@ -94,7 +96,7 @@ def look_figures(looks: Looks, boxes_BD4: IntArray, side: int) -> dict[str, Floa
     return figures | {"coverage": compute_covered_share(read, boxes_BD4, side)}
 
 
-def looks_of(reading: ClassifierPass, side: int) -> Looks | None:
+def find_looks(reading: ClassifierPass, side: int) -> Looks | None:
     """Return the places of a reading's looks; None if the reader has no attention."""
     if reading.corners is not None:
         corners: FloatArray = reading.corners[:, :, 0].cpu().numpy()
@@ -108,7 +110,7 @@ def looks_of(reading: ClassifierPass, side: int) -> Looks | None:
     return Looks(middles_BT2, None)
 
 
-def _means(
+def _average_over_batches(
     scenes: DigitScenes, figures: Callable[[slice], dict[str, FloatArray]]
 ) -> dict[str, float]:
     found: dict[str, list[FloatArray]] = {}
@@ -118,36 +120,36 @@ def _means(
     return {name: float(np.mean(np.concatenate(parts))) for name, parts in found.items()}
 
 
-def _figures(
+def _measure_batch(
     network: nn.Module, scenes: DigitScenes, part: slice, device: torch.device
 ) -> dict[str, FloatArray]:
     labels_BD = torch.from_numpy(scenes.labels[part]).to(device)
-    reading = _read(network, scenes, part, device)
+    reading = _run_network(network, scenes, part, device)
     loss = F.cross_entropy(reading.answers.flatten(0, 1), labels_BD.flatten(), reduction="none")
     wrong = (reading.answers.argmax(2) != labels_BD).any(1)
     side = scenes.pictures.shape[1]
-    looks = looks_of(reading, side)
-    found = {} if looks is None else look_figures(looks, scenes.boxes[part], side)
+    looks = find_looks(reading, side)
+    found = {} if looks is None else measure_looks(looks, scenes.boxes[part], side)
     return {"loss": loss.cpu().numpy(), "error": wrong.cpu().numpy(), **found}
 
 
-def _blind(
+def _measure_batch_baselines(
     network: nn.Module, scenes: DigitScenes, part: slice, device: torch.device
 ) -> dict[str, FloatArray]:
     boxes, side = scenes.boxes[part], scenes.pictures.shape[1]
-    looks = looks_of(_read(network, scenes, part, device), side)
+    looks = find_looks(_run_network(network, scenes, part, device), side)
     if looks is None:
         return {}
     anywhere = np.random.default_rng((SEED, part.start)).uniform(0, side, looks.middles.shape)
-    uniform = look_figures(looks.elsewhere(anywhere - looks.middles), boxes, side)
+    uniform = measure_looks(looks.elsewhere(anywhere - looks.middles), boxes, side)
     # The looks at one picture are compared with the digits of the next one.
-    position = look_figures(looks, np.roll(boxes, 1, 0), side)
+    position = measure_looks(looks, np.roll(boxes, 1, 0), side)
     found = {f"{name}_uniform": values for name, values in uniform.items()}
     return found | {f"{name}_position": values for name, values in position.items()}
 
 
 @torch.no_grad()
-def _read(
+def _run_network(
     network: nn.Module, scenes: DigitScenes, part: slice, device: torch.device
 ) -> ClassifierPass:
     reading: ClassifierPass = network(to_unit_range(scenes.pictures[part], device), sample=False)

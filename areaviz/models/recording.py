@@ -17,7 +17,7 @@ from torch import Tensor
 
 from areaviz.data.tokenizer import END, Token, Tokenizer
 from areaviz.decoding.stepper import Hypothesis
-from areaviz.models.decoder import token_log_probabilities
+from areaviz.models.decoder import compute_token_log_probabilities
 from areaviz.models.network import GenerationNetwork, Pass
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
@@ -31,12 +31,12 @@ ALTERNATIVES = 5
 END_LABEL, START_LABEL = "⟨end⟩", "⟨start⟩"
 
 
-def teacher_forced_output(tokenizer: Tokenizer, target: str) -> Hypothesis:
+def make_teacher_forced_output(tokenizer: Tokenizer, target: str) -> Hypothesis:
     """Return a given output as a hypothesis; its probability is taken from the pass over it."""
     return Hypothesis(tuple(tokenizer.ids(target)), math.nan, True)
 
 
-def log_probability(found: Hypothesis, result: Output) -> str:
+def format_log_probability(found: Hypothesis, result: Output) -> str:
     """Format the natural logarithm of an output's probability.
 
     It is taken from the search or, for a given output, from the pass over it.
@@ -49,7 +49,7 @@ def log_probability(found: Hypothesis, result: Output) -> str:
     return f"{total:.3f}"
 
 
-def weights_bytes(places: Places) -> int:
+def compute_weights_bytes(places: Places) -> int:
     """Return the memory for the weights of a trace, in bytes.
 
     `places` must list every field with its largest number of items.
@@ -61,7 +61,7 @@ def weights_bytes(places: Places) -> int:
     return size
 
 
-def longest_length(holds: Callable[[int], bool]) -> int:
+def find_longest_length(holds: Callable[[int], bool]) -> int:
     """Return the largest length up to 65,536 for which a condition holds.
 
     Args:
@@ -80,7 +80,7 @@ def longest_length(holds: Callable[[int], bool]) -> int:
 
 def weights_fit_in_memory(places: Places) -> bool:
     """Return whether the weights of a trace fit in memory; this is known before a model runs."""
-    return weights_bytes(places) <= MAX_TRACE_BYTES
+    return compute_weights_bytes(places) <= MAX_TRACE_BYTES
 
 
 def check_size(places: Places) -> None:
@@ -91,18 +91,18 @@ def check_size(places: Places) -> None:
     """
     if not weights_fit_in_memory(places):
         raise InputError(
-            f"The attention of this model would take {weights_bytes(places) / 2**20:,.0f}"
+            f"The attention of this model would take {compute_weights_bytes(places) / 2**20:,.0f}"
             f" MiB; the limit is {MAX_TRACE_BYTES // 2**20} MiB. Choose a smaller largest"
             " area or a shorter text."
         )
 
 
-def target_fields(target_ids: Sequence[int], tokenizer: Tokenizer) -> dict[str, Field]:
+def make_target_fields(target_ids: Sequence[int], tokenizer: Tokenizer) -> dict[str, Field]:
     """Return the fields "target" and "history" of an output."""
-    return written_fields(*tokenizer.decode(target_ids), target_ids[-1] == END)
+    return make_written_fields(*tokenizer.decode(target_ids), target_ids[-1] == END)
 
 
-def written_fields(text: str, tokens: list[Token], finished: bool) -> dict[str, Field]:
+def make_written_fields(text: str, tokens: list[Token], finished: bool) -> dict[str, Field]:
     """Return the fields "target" and "history" of a text with its tokens.
 
     Args:
@@ -112,11 +112,11 @@ def written_fields(text: str, tokens: list[Token], finished: bool) -> dict[str, 
     """
     # The last item was written but never read. If it is the end symbol, it is not among the tokens.
     read = tokens if finished else tokens[:-1]
-    target = text_field("target", text, tokens, end=finished)
-    return {"target": target, "history": text_field("history", text, read, start=True)}
+    target = make_text_field("target", text, tokens, end=finished)
+    return {"target": target, "history": make_text_field("history", text, read, start=True)}
 
 
-def text_field(
+def make_text_field(
     name: str, raw: str, tokens: list[Token], start: bool = False, end: bool = False
 ) -> Field:
     """Return a text field, with an optional start and end symbol that match no characters."""
@@ -132,7 +132,7 @@ def text_field(
     return Field(name, "text", raw, tuple(labels), anchors_N2)
 
 
-def attention_maps(
+def make_attention_maps(
     run: Pass, network: GenerationNetwork, fields: Sequence[Mapping[str, Field]]
 ) -> list[dict[str, AttentionMap]]:
     """Return the maps of every example of a pass.
@@ -155,16 +155,16 @@ def attention_maps(
             grid, queries = areas.grid(len(own[memory])), len(own[query])
             cut = []
             for weights_BHQR in layers_BHQR:
-                cut.append(_on_grid(weights_BHQR[place, :, :queries], whole, grid))
-            chosen = _stacked(run.chosen, site, place, queries)
-            strength = _stacked(run.strength, site, place, queries)
+                cut.append(_select_own_areas(weights_BHQR[place, :, :queries], whole, grid))
+            chosen = _stack_layers(run.chosen, site, place, queries)
+            strength = _stack_layers(run.strength, site, place, queries)
             maps[place][site] = AttentionMap(
                 site, query, memory, grid, np.stack(cut), chosen=chosen, strength=strength
             )
     return maps
 
 
-def _on_grid(weights_HQR: FloatArray, whole: AreaGrid, own: AreaGrid) -> FloatArray:
+def _select_own_areas(weights_HQR: FloatArray, whole: AreaGrid, own: AreaGrid) -> FloatArray:
     """Select a layer's weights of the example's own areas from those of the whole grid.
 
     Areas that are too large for the layer get zeros.
@@ -182,7 +182,7 @@ def _on_grid(weights_HQR: FloatArray, whole: AreaGrid, own: AreaGrid) -> FloatAr
     return own_HQA
 
 
-def _stacked(
+def _stack_layers(
     layers: Mapping[str, list[Tensor]], site: str, place: int, queries: int
 ) -> npt.NDArray[Any] | None:
     """Return the values of one site for an example, stacked by layer; None if there are none."""
@@ -195,7 +195,7 @@ def make_output(
     logits_BTV: Tensor, targets: Sequence[Sequence[int]], tokenizer: Tokenizer
 ) -> list[Output]:
     """Return the output of each example, with probabilities and the most probable alternatives."""
-    likely_BTV = token_log_probabilities(logits_BTV).exp().cpu()
+    likely_BTV = compute_token_log_probabilities(logits_BTV).exp().cpu()
     best = likely_BTV.topk(min(ALTERNATIVES, likely_BTV.shape[2]))
     tokens_BTK, shares_BTK = best.indices.tolist(), best.values.tolist()
     labels: dict[int, str] = {END: END_LABEL}
@@ -217,7 +217,9 @@ def make_output(
     return outputs
 
 
-def changeable_places(network: GenerationNetwork, inputs: Mapping[str, int], target: int) -> Places:
+def list_changeable_places(
+    network: GenerationNetwork, inputs: Mapping[str, int], target: int
+) -> Places:
     """Return what can be changed in a run of a network.
 
     Args:

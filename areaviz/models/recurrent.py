@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from areaviz.data.tokenizer import PAD
-from areaviz.models.decoder import token_log_probabilities
+from areaviz.models.decoder import compute_token_log_probabilities
 from areaviz.models.network import GenerationNetwork
 
 SITE = "encoder-decoder"
@@ -63,7 +63,7 @@ class RecurrentWriter(TiedWords, GenerationNetwork):
         raise NotImplementedError
 
 
-def items_to_read(source_BM: Tensor, hidden: Sequence[int]) -> Tensor:
+def find_items_to_read(source_BM: Tensor, hidden: Sequence[int]) -> Tensor:
     """Return which items a recurrent network reads, bool [B, M]: neither padding nor hidden."""
     seen_BM = source_BM != PAD
     seen_BM[:, list(hidden)] = False
@@ -93,10 +93,10 @@ def read_items(
     behind_BM = (~seen_BM).long() * len(places_M)
     order_BM = (behind_BM + (-places_M if is_backwards else places_M)).argsort(1)
     zeroed_BMW = words_BMW.masked_fill(~seen_BM[:, :, None], 0.0)
-    output_BMC, _ = core(zeroed_BMW.gather(1, _per_channel(order_BM, words_BMW.shape[2])))
+    output_BMC, _ = core(zeroed_BMW.gather(1, _repeat_per_channel(order_BM, words_BMW.shape[2])))
     last_B = seen_BM.sum(1).clamp_min(1) - 1
     last_BC = output_BMC[torch.arange(len(last_B), device=last_B.device), last_B]
-    back_BM = _per_channel(order_BM.argsort(1), output_BMC.shape[2])
+    back_BM = _repeat_per_channel(order_BM.argsort(1), output_BMC.shape[2])
     return output_BMC.gather(1, back_BM).masked_fill(~seen_BM[:, :, None], 0.0), last_BC
 
 
@@ -113,11 +113,11 @@ def read_both_ways(
     return torch.cat([ahead_BMC, back_BMC], 2), torch.cat([last_BC, first_BC], 1)
 
 
-def _per_channel(order_BM: Tensor, channels: int) -> Tensor:
+def _repeat_per_channel(order_BM: Tensor, channels: int) -> Tensor:
     return order_BM[:, :, None].expand(-1, -1, channels)
 
 
-class Advances(Protocol):
+class RecurrentDecoder(Protocol):
     """A recurrent network that generates tokens."""
 
     def advance(self, ids_N: Tensor, state: State, memory: Any) -> tuple[Tensor, State]:
@@ -127,7 +127,7 @@ class Advances(Protocol):
 class RecurrentStepper:
     """The state of decoding; the beams of a sentence share its memory but not their state."""
 
-    def __init__(self, network: Advances, memory: Any, state: State) -> None:
+    def __init__(self, network: RecurrentDecoder, memory: Any, state: State) -> None:
         self._network, self._memory, self._state = network, memory, state
 
     def step(self, tokens: Tensor) -> Tensor:
@@ -136,10 +136,10 @@ class RecurrentStepper:
         Returns:
             Log-probabilities of the next token, [N, V].
         """
-        state = repeated(self._state, len(tokens))
+        state = repeat_states(self._state, len(tokens))
         ids_N = tokens.to(state[0].device)
         logits_NV, self._state = self._network.advance(ids_N, state, self._memory)
-        return token_log_probabilities(logits_NV)
+        return compute_token_log_probabilities(logits_NV)
 
     def select(self, rows: Tensor) -> None:
         """Keep and reorder rows. The memory stays, because rows never leave their sentence."""
@@ -147,6 +147,6 @@ class RecurrentStepper:
         self._state = tuple(part[rows] for part in self._state)
 
 
-def repeated(state: State, rows: int) -> State:
+def repeat_states(state: State, rows: int) -> State:
     """Repeat the states of sentences for each of their beams, to `rows` rows in total."""
     return tuple(part.repeat_interleave(rows // len(part), 0) for part in state)

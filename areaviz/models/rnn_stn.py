@@ -16,9 +16,9 @@ import torch
 from torch import Tensor, nn
 
 from areaviz.attention.stn import find_corners_px, sample_quadrilateral
-from areaviz.models.coarse import build_convolutions, coarse_look
-from areaviz.models.reading import ClassifierPass, add_coordinates, side_by_side
-from areaviz.models.stn import convolutional_reader
+from areaviz.models.coarse import build_convolutions, make_coarse_view
+from areaviz.models.reading import ClassifierPass, add_coordinates, stack_looks
+from areaviz.models.stn import build_convolutional_reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +55,11 @@ class RnnStn(nn.Module):
         self.localiser = build_convolutions(3, config.coarse, config.hidden)
         self.core = nn.GRUCell(config.hidden, config.hidden)
         self.place = nn.Linear(config.hidden, 2)
-        self.reader = convolutional_reader(config.width, config.classes, cells=3)
+        self.reader = build_convolutional_reader(config.width, config.classes, cells=3)
 
     def forward(self, pictures_BHW: Tensor, sample: bool = False) -> ClassifierPass:
         """Read pictures with values 0..1, with one look per digit; `sample` has no effect."""
-        coarse_BGG = coarse_look(pictures_BHW, self.config.coarse)
+        coarse_BGG = make_coarse_view(pictures_BHW, self.config.coarse)
         found_BF = self.localiser(add_coordinates(coarse_BGG))
         hidden_BN = pictures_BHW.new_zeros(len(pictures_BHW), self.config.hidden)
         size_22 = self.config.extent * torch.eye(2, device=pictures_BHW.device)
@@ -71,5 +71,5 @@ class RnnStn(nn.Module):
             seen_B1SS = sample_quadrilateral(pictures_BHW[:, None], theta_B23, self.config.side)
             corners_B42 = find_corners_px(theta_B23, *pictures_BHW.shape[1:])
             looks.append((self.reader(seen_B1SS), corners_B42[:, None], seen_B1SS, aim_B2))
-        logits, corners, seen, aims = side_by_side(looks)
+        logits, corners, seen, aims = stack_looks(looks)
         return ClassifierPass(logits, self.config.digits, corners, seen, aims=aims[:, :, None])

@@ -24,7 +24,7 @@ from areaviz.attention.hard import choose_item
 from areaviz.attention.interventions import UNCHANGED, NetworkInterventions
 from areaviz.data.tokenizer import PAD
 from areaviz.models.network import Pass, PictureNetwork, SingleItemOptions
-from areaviz.models.recurrent import RecurrentStepper, TiedWords, repeated
+from areaviz.models.recurrent import RecurrentStepper, TiedWords, repeat_states
 from areaviz.trace.limits import check_choice
 
 SITE = "encoder-decoder"
@@ -188,7 +188,7 @@ class ShowAttendTell(TiedWords, PictureNetwork):
             changed: changes to the attention.
         """
         cells, state = self.remember(features_BMC, changed, target_NT.shape[1])
-        state = State(*repeated(state, len(target_NT)))
+        state = State(*repeat_states(state, len(target_NT)))
         words_NTW = self.words(target_NT)
         states, looks = [], []
         for step, word_NW in enumerate(words_NTW.unbind(1)):
@@ -209,7 +209,7 @@ class ShowAttendTell(TiedWords, PictureNetwork):
     ) -> tuple[ItemMemory, State]:
         """Return the cells of pictures with the changes for `steps` steps, and the first state."""
         value_BMC = self.norm(features_BMC)
-        state = self._begin(_mean(value_BMC, changed.hidden("picture")))
+        state = self._begin(_average_visible_cells(value_BMC, changed.hidden("picture")))
         value_BMC = value_BMC + self.place
         grid = self.config.areas(0).grid(value_BMC.shape[1])
         interventions, key_BMD = changed.at(SITE, 0), self.key(value_BMC)
@@ -228,7 +228,7 @@ class ShowAttendTell(TiedWords, PictureNetwork):
         The scores are additive. The context is the weighted sum of all cells or one cell.
         """
         if self.config.attention == "none":
-            return _blind(cells, state)
+            return _make_empty_look(cells, state)
         query_BKW = state.hidden.unflatten(0, (len(cells.value), -1))
         score_BKM = compute_additive_scores(self.query, self.score, query_BKW, cells)
         weights_BKM = cells.weights(score_BKM, step)
@@ -273,7 +273,7 @@ class ShowAttendTell(TiedWords, PictureNetwork):
         return self.read_out(word_NW, after.hidden, look.context), after
 
 
-def _mean(value_BMC: Tensor, hidden: Sequence[int]) -> Tensor:
+def _average_visible_cells(value_BMC: Tensor, hidden: Sequence[int]) -> Tensor:
     """Return the mean of the visible cells, [B, C], or zeros if all are hidden."""
     if not hidden:
         return value_BMC.mean(1)
@@ -282,7 +282,7 @@ def _mean(value_BMC: Tensor, hidden: Sequence[int]) -> Tensor:
     return value_BMC[:, seen_M].sum(1) / seen_M.sum().clamp_min(1)
 
 
-def _blind(cells: ItemMemory, state: State) -> Look:
+def _make_empty_look(cells: ItemMemory, state: State) -> Look:
     """Return a step without attention, with a context of zeros."""
     rows = len(state.cell)
     context_NC = cells.value.new_zeros(rows, cells.value.shape[2])

@@ -42,9 +42,9 @@ class Stn(nn.Module):
     def __init__(self, config: StnConfig) -> None:
         super().__init__()
         self.config = config
-        self.localiser = _localiser() if config.attends else None
+        self.localiser = _build_localiser() if config.attends else None
         cells = 3 if config.attends else 4
-        self.reader = convolutional_reader(config.width, config.classes, cells, config.hidden)
+        self.reader = build_convolutional_reader(config.width, config.classes, cells, config.hidden)
 
     def forward(self, pictures_BHW: Tensor, sample: bool = False) -> ClassifierPass:
         """Read pictures with values 0..1 in one look; `sample` has no effect."""
@@ -58,7 +58,9 @@ class Stn(nn.Module):
         )
 
 
-def convolutional_reader(width: int, classes: int, cells: int, hidden: int = 128) -> nn.Sequential:
+def build_convolutional_reader(
+    width: int, classes: int, cells: int, hidden: int = 128
+) -> nn.Sequential:
     """Build a classifier for pictures of any size, [B, 1, H, W], that returns logits [B, classes].
 
     Args:
@@ -85,7 +87,7 @@ def convolutional_reader(width: int, classes: int, cells: int, hidden: int = 128
     )
 
 
-def _first_identity(width: int) -> nn.Linear:
+def _build_identity_layer(width: int) -> nn.Linear:
     """Build a layer that returns the six numbers of theta and starts with the identity."""
     layer = nn.Linear(width, 6)
     # With zero weights, every picture starts with the bias: the whole picture.
@@ -95,7 +97,7 @@ def _first_identity(width: int) -> nn.Linear:
     return layer
 
 
-def _localiser() -> nn.Sequential:
+def _build_localiser() -> nn.Sequential:
     """Build a network from a picture [B, 1, H, W] to the six numbers of theta."""
     return nn.Sequential(
         nn.MaxPool2d(2),
@@ -108,5 +110,5 @@ def _localiser() -> nn.Sequential:
         nn.Flatten(),
         nn.Linear(500, 64),
         nn.ReLU(),
-        _first_identity(64),
+        _build_identity_layer(64),
     )

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from areaviz.attention.interventions import UNCHANGED, LayerInterventions, NetworkInterventions
 from areaviz.attention.memory import AreaMemory
 from areaviz.data.tokenizer import PAD
-from areaviz.models.decoder import TransformerBase, token_log_probabilities
-from areaviz.models.layers import EncoderLayer, TransformerOptions, initialise
+from areaviz.models.decoder import TransformerBase, compute_token_log_probabilities
+from areaviz.models.layers import EncoderLayer, TransformerOptions, initialise_weights
 from areaviz.models.network import Pass
 
 SITE = "decoder self"
@@ -62,7 +62,7 @@ class TextDecoder(TransformerBase):
         self.decoder = nn.ModuleList(CausalLayer(config, areas, impl) for areas in layers)
         self.norm = nn.LayerNorm(config.width)
         self.dropout = nn.Dropout(config.dropout)
-        initialise(self, self.embedding)
+        initialise_weights(self, self.embedding)
 
     def attend(
         self,
@@ -109,7 +109,7 @@ class TextStepper:
             history = self._histories[index]
             x_N1W, self._histories[index] = layer.step(x_N1W, history, self._own[index])
         self._position += 1
-        return token_log_probabilities(self._network.logits(x_N1W)[:, 0])
+        return compute_token_log_probabilities(self._network.logits(x_N1W)[:, 0])
 
     def select(self, rows: Tensor) -> None:
         """Keep and reorder rows."""

@@ -21,8 +21,8 @@ from areaviz.models.layers import (
     DecoderLayer,
     EncoderLayer,
     TransformerOptions,
-    encode,
-    initialise,
+    initialise_weights,
+    run_encoder,
 )
 from areaviz.models.network import Pass
 from areaviz.trace.limits import check_choice
@@ -57,7 +57,7 @@ class TransformerConfig(TransformerOptions):
         return cls(vocabulary, **{**chosen, **options})
 
 
-def padding_of(source_BM: Tensor) -> Tensor | None:
+def find_padding(source_BM: Tensor) -> Tensor | None:
     """Return where a batch of sentences is padding, bool [B, M]; None if it is known not to be.
 
     Only a CPU is checked for padding. On other devices the host would have to wait for all pending
@@ -90,7 +90,7 @@ class Transformer(TransformerBase):
         self.encoder_norm = nn.LayerNorm(config.width)
         self.decoder_norm = nn.LayerNorm(config.width)
         self.dropout = nn.Dropout(config.dropout)
-        initialise(self, self.embedding)
+        initialise_weights(self, self.embedding)
 
     def attend(
         self,
@@ -100,7 +100,7 @@ class Transformer(TransformerBase):
         changed: NetworkInterventions = UNCHANGED,
     ) -> Pass:
         """Return the logits with the area weights of every site from this pass."""
-        padding = padding_of(source_BM)
+        padding = find_padding(source_BM)
         memory_BMW, encoder_self = self.encode(source_BM, padding, need_weights, changed)
         run = self.decode(memory_BMW, padding, target_BT, need_weights, changed)
         if not need_weights:
@@ -115,14 +115,16 @@ class Transformer(TransformerBase):
         changed: NetworkInterventions = UNCHANGED,
     ) -> tuple[Tensor, list[Tensor]]:
         """Return the encoder's output [B, M, W] and its weights, one tensor per layer."""
-        x, weights = encode(self.encoder, self.embed(source_BM), padding_BM, need_weights, changed)
+        x, weights = run_encoder(
+            self.encoder, self.embed(source_BM), padding_BM, need_weights, changed
+        )
         return self.encoder_norm(x), weights
 
     def write(
         self, source_BM: Tensor, changed: NetworkInterventions = UNCHANGED
     ) -> TransformerStepper:
         """Return the decoder over these sources, which writes one token at a time."""
-        padding = padding_of(source_BM)
+        padding = find_padding(source_BM)
         memory_BMW, _ = self.encode(source_BM, padding, changed=changed)
         return self.stepper(memory_BMW, padding, changed)
 

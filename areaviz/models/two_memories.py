@@ -27,16 +27,16 @@ from areaviz.attention.two_memories import (
 )
 from areaviz.data.tokenizer import PAD
 from areaviz.models.decoder import TransformerBase, TransformerStepper
-from areaviz.models.layers import BaseDecoderLayer, EncoderLayer, encode, initialise
+from areaviz.models.layers import BaseDecoderLayer, EncoderLayer, initialise_weights, run_encoder
 from areaviz.models.network import Pass, PictureNetwork
 from areaviz.models.transformer import SITES as TEXT_SITES
-from areaviz.models.transformer import TransformerConfig, padding_of
+from areaviz.models.transformer import TransformerConfig, find_padding
 
 SITES = {"text": "encoder-decoder", "picture": "encoder-decoder picture"}
 """The sites of the two attentions in a trace."""
 
 
-def interventions_at(changed: NetworkInterventions, layer: int) -> TwoInterventions:
+def get_interventions(changed: NetworkInterventions, layer: int) -> TwoInterventions:
     """Return the changes to both attentions of a layer."""
     return TwoInterventions(**{name: changed.at(site, layer) for name, site in SITES.items()})
 
@@ -174,7 +174,7 @@ class DoublyAttentiveTransformer(TransformerBase, PictureNetwork):
         self.encoder_norm = nn.LayerNorm(sizes.width)
         self.decoder_norm = nn.LayerNorm(sizes.width)
         self.dropout = nn.Dropout(sizes.dropout)
-        initialise(self, self.embedding)
+        initialise_weights(self, self.embedding)
 
     def areas(self, name: str) -> AreaOptions:
         """Return the areas of a field in the first layer, which has the largest areas."""
@@ -195,7 +195,7 @@ class DoublyAttentiveTransformer(TransformerBase, PictureNetwork):
         weights["decoder self"] = []
         strength: dict[str, list[Tensor]] = {}
         for number, layer in enumerate(self.decoder):
-            own, across = changed.at("decoder self", number), interventions_at(changed, number)
+            own, across = changed.at("decoder self", number), get_interventions(changed, number)
             y, self_weights, shares = layer(y, memories, need_weights, own, across)
             weights["decoder self"].append(self_weights)
             for name, share in shares.items():
@@ -214,8 +214,10 @@ class DoublyAttentiveTransformer(TransformerBase, PictureNetwork):
         picture = None if features_BPC is None else self.enter(features_BPC) + self.place
         if source_BM is None:
             return Memories(None, None, picture), []
-        padding = padding_of(source_BM)
-        x, weights = encode(self.encoder, self.embed(source_BM), padding, need_weights, changed)
+        padding = find_padding(source_BM)
+        x, weights = run_encoder(
+            self.encoder, self.embed(source_BM), padding, need_weights, changed
+        )
         return Memories(self.encoder_norm(x), padding, picture), weights
 
     def write(
@@ -230,7 +232,7 @@ class DoublyAttentiveTransformer(TransformerBase, PictureNetwork):
         for number, layer in enumerate(self.decoder):
             assert isinstance(layer, TwoMemoriesLayer)
             pooled.append(
-                layer.cross_attention.remember_both(memories, interventions_at(changed, number))
+                layer.cross_attention.remember_both(memories, get_interventions(changed, number))
             )
         return TransformerStepper(self, pooled, self.place.device, changed)
 

@@ -21,7 +21,7 @@ from torch.nn import functional as F
 from areaviz.attention.interventions import UNCHANGED, NetworkInterventions
 from areaviz.attention.multihead import MultiHeadAttention
 from areaviz.models.layers import AreaChoices
-from areaviz.models.lstm_writer import Encoded, LstmWriter
+from areaviz.models.lstm_writer import EncodedItems, LstmWriter
 from areaviz.models.recurrent import SITE
 from areaviz.trace.limits import check_choice
 
@@ -102,7 +102,7 @@ class VideoCaptioner(LstmWriter):
         self.sites = {SITE: ("target", "clip")} if config.attends else {}
         self.hidden_out = nn.Linear(width, width, bias=False)
 
-    def encode(self, seen: Tensor, changed: NetworkInterventions = UNCHANGED) -> Encoded:
+    def encode(self, seen: Tensor, changed: NetworkInterventions = UNCHANGED) -> EncodedItems:
         """Encode clips of uint8, [B, F, S, S], with one item per frame.
 
         A hidden frame is replaced by the last visible one before it, so that its motion is hidden,
@@ -118,7 +118,7 @@ class VideoCaptioner(LstmWriter):
         pixels_BFSS = clip_BFSS[:, shown].float() / 255
         seen_BFCSS = pixels_BFSS[:, :, None]
         if self.config.colour:
-            seen_BFCSS = _standardised(pixels_BFSS).movedim(4, 2)
+            seen_BFCSS = _standardise_colours(pixels_BFSS).movedim(4, 2)
         seen_BFW = self.time.expand(len(clip_BFSS), -1, -1)
         for encoder in (self.seeing, self.moving):
             if encoder is not None:
@@ -126,7 +126,7 @@ class VideoCaptioner(LstmWriter):
         hidden_BF = torch.zeros(clip_BFSS.shape[:2], dtype=torch.bool, device=clip_BFSS.device)
         hidden_BF[:, list(hidden)] = True
         start_B1W = seen_BFW.new_zeros(len(seen_BFW), 1, self.config.width)
-        return Encoded(self.dropout(seen_BFW), hidden_BF, (start_B1W, start_B1W))
+        return EncodedItems(self.dropout(seen_BFW), hidden_BF, (start_B1W, start_B1W))
 
 
 class FrameEncoder(nn.Module):
@@ -176,7 +176,7 @@ class MotionEncoder(nn.Module):
         return items
 
 
-def _standardised(pixels_BFSSC: Tensor) -> Tensor:
+def _standardise_colours(pixels_BFSSC: Tensor) -> Tensor:
     """Scale each clip to a mean colour of 0 and a standard deviation of 1, to remove lighting."""
     mean_B1113 = pixels_BFSSC.mean((1, 2, 3), keepdim=True)
     spread_B1111 = pixels_BFSSC.std((1, 2, 3, 4), keepdim=True)

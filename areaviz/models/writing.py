@@ -19,25 +19,25 @@ from areaviz.cards.card import Card
 from areaviz.data.batches import pad_rows, shift_targets
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.decoding.stepper import Hypothesis
-from areaviz.models.attribution import Asked, with_attribution
+from areaviz.models.attribution import AttributedRun, add_attribution
 from areaviz.models.base import OnStep
 from areaviz.models.checkpoint import load_tokenizer, load_weights
-from areaviz.models.decoder import LENGTH_PENALTY, search
-from areaviz.models.device import build_untrained, eval_mode
+from areaviz.models.decoder import LENGTH_PENALTY, search_outputs
+from areaviz.models.device import build_untrained, prepare_for_inference
 from areaviz.models.held import constrain_to_grammar
 from areaviz.models.inputs import INPUTS, Input
 from areaviz.models.network import GenerationNetwork, Pass
-from areaviz.models.output_notes import output_warnings
+from areaviz.models.output_notes import list_output_warnings
 from areaviz.models.recording import (
-    attention_maps,
-    changeable_places,
     check_size,
-    log_probability,
-    longest_length,
+    compute_weights_bytes,
+    find_longest_length,
+    format_log_probability,
+    list_changeable_places,
+    make_attention_maps,
     make_output,
-    target_fields,
-    teacher_forced_output,
-    weights_bytes,
+    make_target_fields,
+    make_teacher_forced_output,
     weights_fit_in_memory,
 )
 from areaviz.models.writers import GENERATION_NETWORKS
@@ -73,7 +73,7 @@ class GenerationModel:
         options, build = GENERATION_NETWORKS[card.family]
         network = build(options(**card.config).resized(area_size))
         load_weights(network, folder, card.files)
-        return cls(card, load_tokenizer(folder, card.files), eval_mode(network, device))
+        return cls(card, load_tokenizer(folder, card.files), prepare_for_inference(network, device))
 
     def untrained(self) -> Self:
         """Return this network with initial weights, as a baseline."""
@@ -159,7 +159,9 @@ class GenerationModel:
         """Return the outputs of requests: those that were given, or those that the model writes."""
         if requests[0].target is None:
             return self.decode(requests, parts, on_step)
-        return [teacher_forced_output(self.tokenizer, request.target or "") for request in requests]
+        return [
+            make_teacher_forced_output(self.tokenizer, request.target or "") for request in requests
+        ]
 
     def decode(
         self, requests: Sequence[Request], parts: Parts, on_step: OnStep | None = None
@@ -180,7 +182,7 @@ class GenerationModel:
         stepper = self.network.write(*self._batch(parts), changed=self._changed(request))
         limits = [self._limit(len(one.get("source", ()))) for one in parts]
         holding, most = constrain_to_grammar(stepper, limits, self.card, self.tokenizer, requests)
-        return search(holding, most, request.method, request.beam, on_step, penalties)
+        return search_outputs(holding, most, request.method, request.beam, on_step, penalties)
 
     @torch.inference_mode()
     def attend(self, requests: Sequence[Request]) -> Pass:
@@ -223,8 +225,8 @@ class GenerationModel:
         for part in parts:
             shapes.add(tuple(item.shape for name, item in part.items() if name != "source"))
         most = {name: max(items[name] for items in lengths) for name in lengths[0]}
-        places = changeable_places(self.network, most, max(len(one.ids) for one in found))
-        return len(shapes) == 1 and len(parts) * weights_bytes(places) <= TOGETHER_BYTES
+        places = list_changeable_places(self.network, most, max(len(one.ids) for one in found))
+        return len(shapes) == 1 and len(parts) * compute_weights_bytes(places) <= TOGETHER_BYTES
 
     @torch.inference_mode()
     def _record(
@@ -243,7 +245,7 @@ class GenerationModel:
         for request, part, one in zip(requests, parts, found, strict=True):
             own = {name: self._inputs[name].field(request) for name in part}
             fields.append(own | self._written_fields(request, one.ids))
-        maps = attention_maps(run, self.network, fields)
+        maps = make_attention_maps(run, self.network, fields)
         results = make_output(run.logits, [one.ids for one in found], self.tokenizer)
         traces = []
         for place, request in enumerate(requests):
@@ -253,8 +255,8 @@ class GenerationModel:
         if requests[0].attribution:
             # Requests with attribution are recorded one at a time, see `record`.
             inputs = dict(zip(self._inputs, batch, strict=True))
-            asked = Asked(self.network, inputs, target_BT, found[0].ids, changed)
-            return [with_attribution(traces[0], asked, on_step)]
+            asked = AttributedRun(self.network, inputs, target_BT, found[0].ids, changed)
+            return [add_attribution(traces[0], asked, on_step)]
         return traces
 
     def _details(
@@ -263,7 +265,7 @@ class GenerationModel:
         """Return the details of a trace."""
         details = {
             "device": self.device.type,
-            "log-probability": log_probability(found, result),
+            "log-probability": format_log_probability(found, result),
         }
         if warnings := self._notes(request, part, found):
             details["warning"] = " ".join(warnings)
@@ -275,11 +277,11 @@ class GenerationModel:
         """Return warnings for users about an output."""
         # A captioner reads no text, so the text of its request does not affect the output.
         text = request.text if "source" in part else ""
-        return output_warnings(self.card, self.tokenizer, text, found)
+        return list_output_warnings(self.card, self.tokenizer, text, found)
 
     def _written_fields(self, request: Request, ids: Sequence[int]) -> dict[str, Field]:
         """Return the fields "target" and "history" of an output."""
-        return target_fields(ids, self.tokenizer)
+        return make_target_fields(ids, self.tokenizer)
 
     @property
     def _inputs(self) -> dict[str, Input]:
@@ -328,21 +330,21 @@ class GenerationModel:
                     f"The {name} has {count} {self.card.level}s; the limit is"
                     f" {self.network.most_items}. Shorten it."
                 )
-        changeable_places(self.network, lengths, target).check(request.changes)
+        list_changeable_places(self.network, lengths, target).check(request.changes)
         self._check_size(lengths, target)
 
     def _check_size(self, lengths: Mapping[str, int], target: int) -> None:
         """Refuse a request whose trace would be too large, and say how to make it smaller."""
         source = lengths.get("source", 0)
-        places = changeable_places(self.network, lengths, target or self._limit(source))
+        places = list_changeable_places(self.network, lengths, target or self._limit(source))
         if weights_fit_in_memory(places):
             return
         # The largest possible length can be computed only if a text is the sole input.
         if len(lengths) > 1 or not source:
             check_size(places)
-        largest = longest_length(
+        largest = find_longest_length(
             lambda count: weights_fit_in_memory(
-                changeable_places(self.network, {"source": count}, self._limit(count))
+                list_changeable_places(self.network, {"source": count}, self._limit(count))
             )
         )
         if source > largest:

@@ -21,8 +21,8 @@ from areaviz.models.digits import NETWORKS, DigitOptions
 from areaviz.models.dram import DramConfig
 from areaviz.models.items import ItemsConfig
 from areaviz.models.ram import RamConfig
-from areaviz.models.reading import REWARDS, ClassifierPass, reading_loss
-from areaviz.models.reading_figures import reading_figures, to_unit_range
+from areaviz.models.reading import REWARDS, ClassifierPass, compute_reading_loss
+from areaviz.models.reading_figures import measure_reading, to_unit_range
 from areaviz.models.rnn_stn import RnnStnConfig
 from areaviz.models.stn import StnConfig
 from areaviz.trace.errors import InputError
@@ -147,7 +147,7 @@ class Digits:
             to_unit_range(scenes.pictures, self.device), sample=True
         )
         labels_BD = torch.from_numpy(scenes.labels).to(self.device)
-        loss = reading_loss(reading, labels_BD, self.config.early, self.config.reward)
+        loss = compute_reading_loss(reading, labels_BD, self.config.early, self.config.reward)
         if not batch.told or reading.aims is None:
             return loss
         middles_BDA2 = _find_centres(scenes).to(self.device)[:, :, None].expand_as(reading.aims)
@@ -158,7 +158,7 @@ class Digits:
 
         The score weighs both.
         """
-        figures = reading_figures(self.network, self.valid, self.device)
+        figures = measure_reading(self.network, self.valid, self.device)
         score = figures["error"] + 0.05 * (1 - figures.get("hit", 1.0))
         return {"score": score, **{f"valid_{name}": value for name, value in figures.items()}}
 

@@ -24,7 +24,7 @@ from areaviz.data.points import (
     order_tours_from_leftmost,
     solve_exactly,
 )
-from areaviz.models.point_batches import PointBatch, point_batch
+from areaviz.models.point_batches import PointBatch, make_point_batch
 from areaviz.models.pointer import PointerConfig, PointerNetwork
 from areaviz.training.about import about
 from areaviz.training.config import TrainConfig
@@ -83,7 +83,7 @@ class Pointers:
             whole = self.sets[size]
             chosen = rng.integers(len(whole), size=self.config.batch)
             drawn = PointSets(whole.points[chosen], whole.answers[chosen])
-            yield point_batch(turn_and_mirror(drawn, rng), self.device)
+            yield make_point_batch(turn_and_mirror(drawn, rng), self.device)
             step += 1
 
     def loss(self, batch: PointBatch) -> Tensor:
@@ -94,8 +94,8 @@ class Pointers:
         """Measure the mean loss, and the share of fully correct answers for the largest size."""
         losses = []
         for sets in self.valid.values():
-            losses.append(float(point_loss(self.network, point_batch(sets, self.device))))
-        batch = point_batch(self.valid[max(self.valid)], self.device)
+            losses.append(float(point_loss(self.network, make_point_batch(sets, self.device))))
+        batch = make_point_batch(self.valid[max(self.valid)], self.device)
         found_BT = self.network(batch.points_BN2, batch.answers_BT).argmax(2)
         right_BT = (found_BT == batch.answers_BT) | (batch.answers_BT < 0)
         sequences = float(right_BT.all(1).float().mean())

@@ -22,8 +22,8 @@ from areaviz.models.question_batches import (
     Library,
     QuestionBatch,
     add_random_time_gaps,
-    on_device,
-    plain_batches,
+    iterate_batches,
+    move_to_device,
 )
 from areaviz.training.about import about
 from areaviz.training.config import TrainConfig
@@ -95,7 +95,7 @@ class Questions:
                     for i in chosen
                 ]
                 batch = self.train.batch(chosen, ages)
-                yield on_device(batch, self.device, step < self.config.linear)
+                yield move_to_device(batch, self.device, step < self.config.linear)
                 step += 1
 
     def _order(self, rng: np.random.Generator) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
@@ -119,7 +119,7 @@ class Questions:
         """Measure the share of wrong answers, and the accuracy of tasks that a gate asks for."""
         right_by_task: dict[int, list[bool]] = {}
         linear = step <= self.config.linear
-        for chosen, batch in plain_batches(self.valid, self.device, linear):
+        for chosen, batch in iterate_batches(self.valid, self.device, linear):
             found = self.network(batch.facts_BM2V, batch.age_BM, batch.question_B2V, linear)
             right_B = found.logits_BA.argmax(1) == batch.answer_B
             for index, right in zip(chosen, right_B.tolist(), strict=True):

@@ -11,7 +11,7 @@ from pathlib import Path
 from areaviz import __version__
 from areaviz.cards.card import Card, write_card
 from areaviz.cards.tasks import TASKS, import_object
-from areaviz.models.checkpoint import digests_of, save_weights
+from areaviz.models.checkpoint import compute_digests, save_weights
 from areaviz.models.device import choose_device, describe_device
 from areaviz.trace.errors import InputError
 from areaviz.training.config import TrainConfig, read_recipe
@@ -104,7 +104,7 @@ def write_checkpoint(trainer: Trainer) -> Path:
         code_version=get_code_version(),
         trained_on=f"{machine}, {trainer.seconds / 3600:.1f} hours",
         gates=tuple(config.gates),
-        files=digests_of(folder),
+        files=compute_digests(folder),
     )
     write_card(card, folder / "card.json")
     return folder

@@ -22,7 +22,7 @@ from areaviz.data.synthesised_digits import synthesise_recordings
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.metrics.speech import find_boundary_hits
 from areaviz.models.checkpoint import TOKENIZER
-from areaviz.models.listener import SAMPLES_AN_ITEM, ListenerConfig, SpeechRecognizer
+from areaviz.models.listener import SAMPLES_PER_ITEM, ListenerConfig, SpeechRecognizer
 from areaviz.models.recurrent import SITE
 from areaviz.training.about import about
 from areaviz.training.config import TrainConfig
@@ -122,7 +122,7 @@ class Speech:
             totals.append(sum_loss(found.logits, ids_BT))
             weights_BTM = found.weights[SITE][0][:, 0].cpu().numpy()
             for weights_TM, one in zip(weights_BTM, utterances, strict=True):
-                hits += find_boundary_hits(weights_TM, one.bounds, SAMPLES_AN_ITEM)
+                hits += find_boundary_hits(weights_TM, one.bounds, SAMPLES_PER_ITEM)
         loss = mean_loss(totals)
         return {"valid_loss": loss, "valid_hits": float(np.mean(hits)), "score": loss}
 

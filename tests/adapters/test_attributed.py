@@ -141,7 +141,7 @@ def test_what_cannot_be_had_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch
     assert "decoder self rollout" not in some.maps and "decoder self gradient" in some.maps
     bare = areaviz.attend(small.bert(), TEXT, tokenizer=small.tokenizer(), attribution=True)
     assert "no scores" in bare.details["gradient × input"]
-    monkeypatch.setattr(module, "MOST_OUTPUTS", 2)
+    monkeypatch.setattr(module, "MAX_OUTPUTS", 2)
     many = areaviz.attend(small.gpt2(), [5, 6, 7], attribution=True)
     assert "3 outputs; the limit is 2" in many.details["gradient × input"]
 

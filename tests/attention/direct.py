@@ -11,7 +11,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from areaviz.attention.pooled import attend
+from areaviz.attention.pooled import attend_to_areas
 from areaviz.attention.spec import AreaResult, AreaSpec
 
 _POOL: dict[str, Callable[[Tensor], Tensor]] = {
@@ -28,7 +28,7 @@ def direct(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaRes
     """
     keys = [_POOL[spec.key_mode](items) for items in _areas(key, spec)]
     values = [_POOL[spec.value_mode](items) for items in _areas(value, spec)]
-    return attend(query, torch.stack(keys, -2), torch.stack(values, -2), spec)
+    return attend_to_areas(query, torch.stack(keys, -2), torch.stack(values, -2), spec)
 
 
 def _areas(x: Tensor, spec: AreaSpec) -> list[Tensor]:

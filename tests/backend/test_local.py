@@ -14,7 +14,7 @@ from areaviz.backend.local import LocalBackend
 from areaviz.backend.stored import StoredBackend
 from areaviz.cards.card import read_card, write_card
 from areaviz.models.base import OnStep
-from areaviz.models.checkpoint import digests_of
+from areaviz.models.checkpoint import compute_digests
 from areaviz.models.device import choose_device
 from areaviz.models.writing import GenerationModel
 from areaviz.trace.check import validate
@@ -136,7 +136,8 @@ def test_card_without_digests_is_logged(tmp_path: Path, caplog: pytest.LogCaptur
     assert "The card of older has no digests" in caplog.text
     caplog.clear()
     write_card(
-        replace(read_card(folder / "card.json"), files=digests_of(folder)), folder / "card.json"
+        replace(read_card(folder / "card.json"), files=compute_digests(folder)),
+        folder / "card.json",
     )
     validate(LocalBackend(tmp_path, "cpu").trace(Request("older", "A dog")))
     assert not caplog.text

@@ -8,7 +8,7 @@ import pytest
 
 from areaviz.cards.card import read_card
 from areaviz.cli.digests import digests
-from areaviz.models.checkpoint import WEIGHTS, digests_of
+from areaviz.models.checkpoint import WEIGHTS, compute_digests
 from areaviz.trace.errors import BackendError
 from tests.tiny import checkpoint
 
@@ -21,7 +21,7 @@ def test_missing_ones_are_written_and_right_ones_left(
     digests(tmp_path)
     assert "The digests of one were written" in capsys.readouterr().out
     card = read_card(folder / "card.json")
-    assert card.files == digests_of(folder) and card.identity == before.identity
+    assert card.files == compute_digests(folder) and card.identity == before.identity
     written = (folder / "card.json").read_bytes()
     digests(tmp_path)
     assert capsys.readouterr().out == "As their cards say: 1 of 1 models.\n"
@@ -37,5 +37,5 @@ def test_changed_file_is_reported_until_digest_is_renewed(tmp_path: Path) -> Non
         digests(tmp_path)
     with pytest.raises(BackendError, match="Files of two do not"):
         digests(tmp_path, ["one"])
-    assert read_card(folders[0] / "card.json").files == digests_of(folders[0])
-    assert read_card(folders[1] / "card.json").files != digests_of(folders[1])
+    assert read_card(folders[0] / "card.json").files == compute_digests(folders[0])
+    assert read_card(folders[1] / "card.json").files != compute_digests(folders[1])

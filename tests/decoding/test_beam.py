@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from areaviz.decoding.beam import beam_search, compute_length_penalty, search_by_alpha
-from areaviz.decoding.greedy import greedy
+from areaviz.decoding.greedy import greedy_search
 from areaviz.decoding.stepper import Hypothesis
 from tests.decoding.fake import END, START, FakeStepper, TableStepper, next_log_probabilities
 
@@ -102,7 +102,7 @@ def test_length_penalty_follows_wu_et_al() -> None:
 
 
 def test_beam_search_beats_greedy() -> None:
-    (first,) = greedy(TableStepper(TRAP), START, END, [5])
+    (first,) = greedy_search(TableStepper(TRAP), START, END, [5])
     (found,) = beam_search(TableStepper(TRAP), START, END, [5], width=2, alpha=0.0)
     assert first.ids == (2, END)
     assert_same(
@@ -187,7 +187,7 @@ def test_beam_of_one_equals_greedy(
     stepper = FakeStepper(numbers, vocabulary)
     beams = beam_search(stepper, START, END, limits, width=1, alpha=alpha)
     assert [
-        [each] for each in greedy(FakeStepper(numbers, vocabulary), START, END, limits)
+        [each] for each in greedy_search(FakeStepper(numbers, vocabulary), START, END, limits)
     ] == beams
     assert stepper.selections == 0
 

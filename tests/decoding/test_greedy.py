@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from areaviz.decoding.greedy import greedy
+from areaviz.decoding.greedy import greedy_search
 from areaviz.decoding.stepper import Hypothesis
 from tests.decoding.fake import END, START, FakeStepper, TableStepper, next_log_probabilities
 
@@ -35,7 +35,7 @@ def slow_greedy(sentence: int, vocabulary: int, limit: int) -> Hypothesis:
 
 def test_greedy_walk_by_hand() -> None:
     stepper = TableStepper(WALK)
-    (found,) = greedy(stepper, START, END, [9])
+    (found,) = greedy_search(stepper, START, END, [9])
     assert found.ids == (2, 3, END)
     assert found.finished
     assert found.log_probability == pytest.approx(math.log(0.7 * 0.6 * 0.8))
@@ -44,7 +44,7 @@ def test_greedy_walk_by_hand() -> None:
 
 def test_loop_is_cut_at_its_limit() -> None:
     stepper = TableStepper(LOOP)
-    short, long = greedy(stepper, START, END, [1, 4])
+    short, long = greedy_search(stepper, START, END, [1, 4])
     assert (short.ids, short.finished) == ((2,), False)
     assert (long.ids, long.finished) == ((2, 2, 2, 2), False)
     assert short.log_probability == pytest.approx(math.log(0.9))
@@ -53,19 +53,19 @@ def test_loop_is_cut_at_its_limit() -> None:
 
 
 def test_end_symbol_may_be_last_allowed_token() -> None:
-    (found,) = greedy(TableStepper(WALK), START, END, [3])
+    (found,) = greedy_search(TableStepper(WALK), START, END, [3])
     assert found.finished
 
 
 def test_no_sentences_need_no_steps() -> None:
     stepper = TableStepper(WALK)
-    assert greedy(stepper, START, END, []) == []
+    assert greedy_search(stepper, START, END, []) == []
     assert stepper.steps == 0
 
 
 def test_limit_below_one_is_refused() -> None:
     with pytest.raises(ValueError, match="at least 1 token, got 0"):
-        greedy(TableStepper(WALK), START, END, [3, 0])
+        greedy_search(TableStepper(WALK), START, END, [3, 0])
 
 
 @settings(deadline=None, max_examples=30)
@@ -75,7 +75,7 @@ def test_limit_below_one_is_refused() -> None:
 )
 def test_batch_equals_single_sentences(sentences: list[tuple[int, int]], vocabulary: int) -> None:
     stepper = FakeStepper([sentence for sentence, _ in sentences], vocabulary)
-    found = greedy(stepper, START, END, [limit for _, limit in sentences])
+    found = greedy_search(stepper, START, END, [limit for _, limit in sentences])
     for hypothesis, (sentence, limit) in zip(found, sentences, strict=True):
         expected = slow_greedy(sentence, vocabulary, limit)
         assert hypothesis.ids == expected.ids

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from areaviz.decoding.beam import beam_search
-from areaviz.decoding.greedy import greedy
+from areaviz.decoding.greedy import greedy_search
 from areaviz.decoding.masked import MaskedStepper
 from areaviz.decoding.trees import TreeState, TreeTokens
 from areaviz.trace.tree import read_tree
@@ -65,8 +65,8 @@ def test_grammar_keeps_probability_of_valid_tree() -> None:
     for last, following in ((START, 3), (3, 2), (4, END)):
         table[last, following] = 1.0
     table[2, 2], table[2, 4] = 0.6, 0.4
-    free = greedy(TableStepper(table.tolist()), START, END, [9])[0]
-    held = greedy(
+    free = greedy_search(TableStepper(table.tolist()), START, END, [9])[0]
+    held = greedy_search(
         MaskedStepper(TableStepper(table.tolist()), [TOKENS.begin(2, 9)]), START, END, [9]
     )
     assert shown(held[0].ids) == ["(S", "XX", "XX", ")S"]

@@ -24,7 +24,7 @@ from areaviz.evaluation.video import (
     measure_attention,
     trace_given_sentences,
 )
-from areaviz.models.inputs import clip_field
+from areaviz.models.inputs import make_clip_field
 from areaviz.models.recurrent import SITE
 from areaviz.models.watcher import VideoCaptioner, WatcherConfig
 from areaviz.models.writing import GenerationModel
@@ -81,7 +81,7 @@ class Eye:
             first, behind = (0, 1) if window is None else self.where(window)
             weights[0, 0, row, grid.index(Area(0, first, 1, behind - first))] = 1.0
         attention = AttentionMap(SITE, "target", "clip", grid, weights)
-        fields = {"target": target, "clip": clip_field(request.clip, FRAMES)}
+        fields = {"target": target, "clip": make_clip_field(request.clip, FRAMES)}
         likely = np.ones(len(words), np.float32)
         result = Output("target", likely, tuple(((word, 1.0),) for word in words))
         return Trace(request, fields, result, {SITE: attention})

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from areaviz.models.reading import ClassifierPass, reading_loss
+from areaviz.models.reading import ClassifierPass, compute_reading_loss
 
 SIDE, BLOCK = 24, 6
 
@@ -49,7 +49,7 @@ def learned(network: nn.Module, updates: int, reward: str = "answers") -> nn.Mod
     chance = torch.Generator().manual_seed(1)
     for _ in range(updates):
         pictures_BSS, labels_B1, _ = scenes(64, chance)
-        loss = reading_loss(network(pictures_BSS, sample=True), labels_B1, 0.1, reward)
+        loss = compute_reading_loss(network(pictures_BSS, sample=True), labels_B1, 0.1, reward)
         optimiser.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(network.parameters(), 1.0)

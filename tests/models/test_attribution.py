@@ -16,8 +16,8 @@ from areaviz.attention.gradients import compute_gradient_times_input
 from areaviz.backend.cached import key_of
 from areaviz.cards.card import read_card
 from areaviz.data.tokenizer import START
-from areaviz.models.base import check_can
-from areaviz.models.decoder import token_log_probabilities
+from areaviz.models.base import check_abilities
+from areaviz.models.decoder import compute_token_log_probabilities
 from areaviz.models.writing import GenerationModel
 from areaviz.trace.check import validate
 from areaviz.trace.codec import from_bytes, to_bytes
@@ -72,7 +72,7 @@ def scaled(model: GenerationModel, call: int, item: int, factor: float, ids: lis
             run = model.network.attend(parts["source"][None].clone(), target)
     finally:
         handle.remove()
-    return token_log_probabilities(run.logits[0].double())[
+    return compute_token_log_probabilities(run.logits[0].double())[
         torch.arange(len(ids)), torch.tensor(ids)
     ]
 
@@ -133,7 +133,7 @@ def test_attribution_of_changed_run_uses_its_changes(model: GenerationModel) -> 
 def test_gradients_of_too_long_output_are_omitted(
     model: GenerationModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gradients, "MOST_OUTPUTS", 2)
+    monkeypatch.setattr(gradients, "MAX_OUTPUTS", 2)
     (found,) = model.trace([ASKED])
     assert "the limit is 2" in found.details["gradient × input"]
     assert "encoder-decoder rollout" in found.maps
@@ -146,6 +146,6 @@ def test_request_states_if_attribution_is_wanted() -> None:
     plain = replace(ASKED, attribution=False)
     assert "attribution" not in to_params(plain)
     assert key_of(ASKED, None) != key_of(plain, None)
-    check_can(ASKED, frozenset({"attribution"}), "A model")
+    check_abilities(ASKED, frozenset({"attribution"}), "A model")
     with pytest.raises(InputError, match="Leave attribution out"):
-        check_can(ASKED, frozenset({"target"}), "A model")
+        check_abilities(ASKED, frozenset({"target"}), "A model")

@@ -16,8 +16,8 @@ import torch
 from areaviz.attention.interventions import NetworkInterventions
 from areaviz.cards.card import read_card
 from areaviz.cards.tasks import TASKS, WRITES
-from areaviz.models.base import check_can
-from areaviz.models.decoder import token_log_probabilities
+from areaviz.models.base import check_abilities
+from areaviz.models.decoder import compute_token_log_probabilities
 from areaviz.models.transformer import SITES
 from areaviz.models.writing import GenerationModel
 from areaviz.trace.areas import Area
@@ -56,11 +56,11 @@ def test_steps_equal_the_whole_pass_under_a_change(
     made = network(20, **form, area_layers=1)
     changed = NetworkInterventions.of(changes, SITES, 2)
     run = made.attend(SOURCE, TARGET, changed=changed)
-    whole_TV = token_log_probabilities(run.logits)[0]
+    whole_TV = compute_token_log_probabilities(run.logits)[0]
     stepper = made.write(SOURCE, changed)
     for t, token in enumerate(TARGET[0]):
         torch.testing.assert_close(stepper.step(token[None])[0], whole_TV[t], atol=1e-5, rtol=1e-4)
-    plain = token_log_probabilities(made(SOURCE, TARGET))[0]
+    plain = compute_token_log_probabilities(made(SOURCE, TARGET))[0]
     assert not torch.allclose(plain, whole_TV, atol=1e-3)
 
 
@@ -163,7 +163,7 @@ def test_missing_part_is_named(
 
 
 def test_unsupported_change_is_refused_in_one_sentence() -> None:
-    check_can(replace(ASKED, changes=(Hide("source", (0,)),), target="x"), WRITES, "T")
+    check_abilities(replace(ASKED, changes=(Hide("source", (0,)),), target="x"), WRITES, "T")
     asked = [
         replace(ASKED, changes=(Gate("encoder self"), Hide("source", (0,)))),
         replace(ASKED, target="7"),
@@ -172,9 +172,9 @@ def test_unsupported_change_is_refused_in_one_sentence() -> None:
         asked, ("switch heads off and hide items", "does not accept a given output"), strict=True
     ):
         with pytest.raises(InputError, match=part) as refusal:
-            check_can(request, TASKS["digits"].can, "“Digits”")
+            check_abilities(request, TASKS["digits"].can, "“Digits”")
         assert_one_sentence(refusal.value)
     with pytest.raises(
         InputError, match="cannot hide items of its input. It can only reweight areas"
     ):
-        check_can(asked[0], frozenset({"weigh", "gate"}), "“T”")
+        check_abilities(asked[0], frozenset({"weigh", "gate"}), "“T”")

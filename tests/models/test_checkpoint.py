@@ -13,7 +13,7 @@ import torch
 from areaviz.cards.card import Card, read_card
 from areaviz.data.places import CHECKPOINTS
 from areaviz.models import MODELS
-from areaviz.models.checkpoint import TOKENIZER, WEIGHTS, digests_of, shared_files
+from areaviz.models.checkpoint import TOKENIZER, WEIGHTS, compute_digests, list_shared_files
 from areaviz.models.writing import GenerationModel
 from areaviz.trace.errors import BackendError
 from tests.tiny import checkpoint
@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def card(folder: Path) -> Card:
-    return replace(read_card(folder / "card.json"), files=digests_of(folder))
+    return replace(read_card(folder / "card.json"), files=compute_digests(folder))
 
 
 def flip(path: Path, place: int) -> None:
@@ -43,7 +43,7 @@ def flip(path: Path, place: int) -> None:
 def test_every_shipped_file_matches_its_card(name: str) -> None:
     files = {path for path in (CHECKPOINTS / name).iterdir() if path.name != "card.json"}
     expected = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
-    for shared in shared_files(CHECKPOINTS / name):
+    for shared in list_shared_files(CHECKPOINTS / name):
         content = (CHECKPOINTS / shared).read_bytes()
         expected[shared] = hashlib.sha256(content).hexdigest()
     assert read_card(CHECKPOINTS / name / "card.json").files == expected, (

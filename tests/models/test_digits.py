@@ -14,12 +14,17 @@ from torch.utils.flop_counter import FlopCounterMode
 from areaviz.attention.stn import sample_quadrilateral
 from areaviz.data.digit_scenes import KINDS, compose_scenes
 from areaviz.models.checkpoint import save_weights
-from areaviz.models.coarse import coarse_look
+from areaviz.models.coarse import make_coarse_view
 from areaviz.models.digits import NETWORKS, DigitOptions, DigitReader
 from areaviz.models.dram import Dram, DramConfig
 from areaviz.models.items import ItemsConfig
 from areaviz.models.ram import Ram, RamConfig
-from areaviz.models.reading import ClassifierPass, add_coordinates, box_corners, reading_loss
+from areaviz.models.reading import (
+    ClassifierPass,
+    add_coordinates,
+    compute_reading_loss,
+    find_box_corners,
+)
 from areaviz.models.rnn_stn import RnnStn, RnnStnConfig
 from areaviz.models.stn import StnConfig
 from areaviz.trace.check import validate
@@ -202,7 +207,7 @@ def test_transformer_looks_are_chosen_one_by_one() -> None:
     assert reading.corners is not None and reading.seen is not None
     assert not torch.equal(reading.corners[:, 0], reading.corners[:, 1])
     for number, picture in enumerate(pictures):
-        found_1F = network.localiser(add_coordinates(coarse_look(picture[None], 25)))
+        found_1F = network.localiser(add_coordinates(make_coarse_view(picture[None], 25)))
         hidden_1N = torch.zeros(1, 8)
         for look in range(2):
             hidden_1N = network.core(found_1F, hidden_1N)
@@ -236,7 +241,7 @@ def test_coarse_look_averages_pixels() -> None:
     torch.manual_seed(0)
     pictures = torch.rand(2, 100, 100)
     expected = pictures.view(2, 25, 4, 25, 4).mean((2, 4))
-    torch.testing.assert_close(coarse_look(pictures, 25), expected)
+    torch.testing.assert_close(make_coarse_view(pictures, 25), expected)
 
 
 def test_glimpse_aims_equal_places_without_sampling() -> None:
@@ -271,7 +276,7 @@ def test_loss_rewards_looks_for_later_digits() -> None:
     logits[0, :, 0] = 9
     chance = torch.zeros(1, 4, requires_grad=True)
     reading = ClassifierPass(logits, 2, log_probability=chance, baseline=torch.zeros(1, 4))
-    reading_loss(reading, torch.tensor([[0, 1]]), early=0.0).backward()
+    compute_reading_loss(reading, torch.tensor([[0, 1]]), early=0.0).backward()
     assert chance.grad is not None
     assert chance.grad.tolist() == [[-1, -1, 0, 0]]
 
@@ -282,7 +287,7 @@ def test_answers_follow_each_digits_last_look() -> None:
 
 
 def test_corners_run_clockwise_from_the_top_left() -> None:
-    assert box_corners(torch.tensor([1, 2, 5, 9])).tolist() == [[1, 2], [5, 2], [5, 9], [1, 9]]
+    assert find_box_corners(torch.tensor([1, 2, 5, 9])).tolist() == [[1, 2], [5, 2], [5, 9], [1, 9]]
 
 
 @pytest.mark.parametrize("name", OPTIONS)

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from areaviz.models.dram import Dram, DramConfig
-from areaviz.models.reading import ClassifierPass, reading_loss
+from areaviz.models.reading import ClassifierPass, compute_reading_loss
 from tests.models.stripes import SIDE, learned, looked_at, point_apart, scenes
 
 CONFIG = DramConfig(digits=1, glimpses=1, side=6, scales=1, width=32, coarse=8, std=0.2, classes=2)
@@ -54,7 +54,7 @@ def test_looks_are_rewarded_for_immediate_recognition() -> None:
     for reward in ("answers", "looks"):
         chance = torch.zeros(1, 3, requires_grad=True)
         reading = ClassifierPass(logits, 1, log_probability=chance, baseline=torch.zeros(1, 3))
-        reading_loss(reading, torch.tensor([[1]]), 0.0, reward).backward()
+        compute_reading_loss(reading, torch.tensor([[1]]), 0.0, reward).backward()
         assert chance.grad is not None
         gradients[reward] = (-chance.grad[0]).tolist()
     assert gradients["answers"] == [1, 1, 1]

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from areaviz.models.efficientnet import FEATURES, STAGES, WEIGHTS, EfficientNetLite0
-from areaviz.models.encoders import picture_encoder
+from areaviz.models.encoders import build_picture_encoder
 from areaviz.trace.errors import InputError
 from areaviz.training.finished_features import load_encoder
 
@@ -23,7 +23,7 @@ PUBLISHED, CLASSIFIER = 4_652_008, 1_281_000
 
 
 def encoder(grid: int = 2) -> EfficientNetLite0:
-    made = picture_encoder(OPTIONS, grid)
+    made = build_picture_encoder(OPTIONS, grid)
     assert isinstance(made, EfficientNetLite0)
     return made
 

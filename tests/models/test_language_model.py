@@ -16,8 +16,8 @@ from areaviz.data.batches import shift_targets
 from areaviz.data.tokenizer import END, START
 from areaviz.models import MODELS
 from areaviz.models.checkpoint import TOKENIZER, save_weights
-from areaviz.models.decoder import token_log_probabilities
-from areaviz.models.language_model import Begun, LanguageModel
+from areaviz.models.decoder import compute_token_log_probabilities
+from areaviz.models.language_model import LanguageModel, PrefixStepper
 from areaviz.models.text_decoder import SITE, TextDecoder, TextDecoderConfig
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
@@ -79,7 +79,9 @@ def test_steps_equal_the_whole_pass(options: dict[str, Any]) -> None:
     ids = torch.tensor([[START, 5, 6, 7, 8], [START, 9, 5, 10, 6]])
     stepper = network.write()
     steps = torch.stack([stepper.step(ids[:, step]) for step in range(5)], 1)
-    torch.testing.assert_close(steps, token_log_probabilities(network(ids)), atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(
+        steps, compute_token_log_probabilities(network(ids)), atol=1e-5, rtol=1e-5
+    )
 
 
 CHANGES: list[Change] = [
@@ -96,13 +98,13 @@ def test_steps_equal_the_whole_pass_under_a_change(model: LanguageModel, change:
     ids = torch.tensor([[START, 5, 6, 7, 8]])
     stepper = network.write(changed=changed)
     steps = torch.stack([stepper.step(ids[:, step]) for step in range(5)], 1)
-    at_once = token_log_probabilities(network.attend(ids, changed=changed).logits)
+    at_once = compute_token_log_probabilities(network.attend(ids, changed=changed).logits)
     torch.testing.assert_close(steps, at_once, atol=1e-5, rtol=1e-5)
-    assert not torch.allclose(at_once, token_log_probabilities(network(ids)), atol=1e-4)
+    assert not torch.allclose(at_once, compute_token_log_probabilities(network(ids)), atol=1e-4)
 
 
 def test_rows_follow_their_beams(model: LanguageModel) -> None:
-    stepper, alone = Begun(model.network.write(), [5, 6]), model.network.write()
+    stepper, alone = PrefixStepper(model.network.write(), [5, 6]), model.network.write()
     stepper.step(torch.tensor([START, START]))
     stepper.step(torch.tensor([7, 8]))
     stepper.select(torch.tensor([1, 1]))
@@ -144,7 +146,7 @@ def test_continuation_uses_the_likeliest_token(model: LanguageModel) -> None:
     ids = list(begin)
     while len(ids) < len(begin) + model.network.longest and ids[-1] != END:
         logits = model.network(torch.tensor([[START, *ids]]))
-        ids.append(int(token_log_probabilities(logits)[0, -1].argmax()))
+        ids.append(int(compute_token_log_probabilities(logits)[0, -1].argmax()))
     (trace,) = model.trace([Request("reader", TEXT)])
     assert trace.fields["target"].raw.split() == model.tokenizer.decode(ids)[0].split()
     before = slice(len(begin))

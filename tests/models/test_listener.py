@@ -10,11 +10,11 @@ from areaviz.attention.interventions import NetworkInterventions
 from areaviz.attention.location import SCORINGS
 from areaviz.data.spectrogram import WINDOW
 from areaviz.data.tokenizer import START
-from areaviz.models.decoder import token_log_probabilities
-from areaviz.models.inputs import sound_field
+from areaviz.models.decoder import compute_token_log_probabilities
+from areaviz.models.inputs import make_sound_field
 from areaviz.models.listener import (
-    FRAMES_AN_ITEM,
-    SAMPLES_AN_ITEM,
+    FRAMES_PER_ITEM,
+    SAMPLES_PER_ITEM,
     ListenerConfig,
     SpeechRecognizer,
 )
@@ -46,7 +46,7 @@ def test_steps_equal_the_whole_pass(scoring: str, changes: tuple[Share, ...]) ->
     changed = NetworkInterventions.of(changes, network.sites, 1)
     with torch.no_grad():
         logits = network.attend(sound(), TARGET, changed=changed).logits
-        wanted = token_log_probabilities(logits)
+        wanted = compute_token_log_probabilities(logits)
         stepper = network.write(sound(), changed=changed)
         # The sentence has two beams. The tokens of the second beam must not affect the first.
         for time in range(4):
@@ -65,7 +65,7 @@ def test_padding_changes_nothing() -> None:
         alone = network.attend(sound(), TARGET)
         together = network.attend(padded, TARGET.expand(2, -1))
     items = alone.weights[SITE][0].shape[-1]
-    assert items == -(-22 // FRAMES_AN_ITEM)
+    assert items == -(-22 // FRAMES_PER_ITEM)
     weights = together.weights[SITE][0][0]
     torch.testing.assert_close(together.logits[0], alone.logits[0], atol=1e-5, rtol=1e-4)
     torch.testing.assert_close(weights[..., :items], alone.weights[SITE][0][0], atol=1e-6, rtol=0)
@@ -99,10 +99,10 @@ def test_hidden_banned_and_gated_items_have_no_effect() -> None:
 
 def test_items_of_a_sound_end_with_it() -> None:
     """Check that the last item ends with its last frame, or with the sound if that is sooner."""
-    last = 2 * SAMPLES_AN_ITEM + WINDOW
+    last = 2 * SAMPLES_PER_ITEM + WINDOW
     for samples, end in ((last + 9, last), (last - 9, last - 9)):
-        field = sound_field(Sound.of("tone", np.zeros(samples, np.int16)), 2)
-        assert field.anchors.tolist() == [[0, SAMPLES_AN_ITEM], [SAMPLES_AN_ITEM, end]]
+        field = make_sound_field(Sound.of("tone", np.zeros(samples, np.int16)), 2)
+        assert field.anchors.tolist() == [[0, SAMPLES_PER_ITEM], [SAMPLES_PER_ITEM, end]]
 
 
 def test_unknown_scoring_and_areas_are_refused() -> None:

@@ -8,13 +8,13 @@ import torch
 from torch.nn import functional as F
 
 from areaviz.attention.interventions import NetworkInterventions
-from areaviz.decoding.greedy import greedy
+from areaviz.decoding.greedy import greedy_search
 from areaviz.models.pointer import (
     SITES,
     PointerConfig,
     PointerNetwork,
     PointerStepper,
-    invalid_choices_mask,
+    make_invalid_choices_mask,
 )
 from areaviz.trace.interventions import Hide, Weigh
 
@@ -59,7 +59,7 @@ def test_weights_follow_the_equations(kind: str, answer: list[int]) -> None:
 @pytest.mark.parametrize("kind", ["hull", "tour"])
 def test_decoding_chooses_by_the_weights_of_the_pass(kind: str) -> None:
     net, points = network(kind, 3), torch.rand(4, 6, 2)
-    found = greedy(PointerStepper(net, net.read(points), 1), 6, 6, [7] * 4)
+    found = greedy_search(PointerStepper(net, net.read(points), 1), 6, 6, [7] * 4)
     for row, one in enumerate(found):
         assert one.finished
         passed = [place for place in one.ids if place < 6]
@@ -73,7 +73,7 @@ def test_decoding_chooses_by_the_weights_of_the_pass(kind: str) -> None:
 def test_hull_closes_early_and_tour_visits_all_points() -> None:
     answer = torch.tensor([[2, 0, 1, 3, 2]])
     may = {
-        kind: (~invalid_choices_mask(answer, 4, PointerConfig(kind)))[0, :, 2].tolist()
+        kind: (~make_invalid_choices_mask(answer, 4, PointerConfig(kind)))[0, :, 2].tolist()
         for kind in ("hull", "tour")
     }
     assert may["hull"] == [True, False, False, True, True]

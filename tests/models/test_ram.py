@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from areaviz.models.ram import Ram, RamConfig
-from areaviz.models.reading import reading_loss
+from areaviz.models.reading import compute_reading_loss
 from tests.models.stripes import SIDE, learned, looked_at, point_apart
 
 CONFIG = RamConfig(glimpses=3, side=6, scales=2, width=16, classes=2)
@@ -62,7 +62,7 @@ def test_locator_learns_only_from_correctness(ram: Ram) -> None:
     )
     assert found is None
     (found,) = torch.autograd.grad(
-        reading_loss(reading, torch.zeros(4, 1).long(), 0.1), ram.locator.weight
+        compute_reading_loss(reading, torch.zeros(4, 1).long(), 0.1), ram.locator.weight
     )
     assert bool(found.any())
 

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from areaviz.data.digit_scenes import DigitScenes
 from areaviz.models.reading import ClassifierPass
-from areaviz.models.reading_figures import Looks, baseline_figures, look_figures, reading_figures
+from areaviz.models.reading_figures import Looks, measure_baselines, measure_looks, measure_reading
 
 Array = npt.NDArray[np.floating]
 SIDE, COUNT = 40, 400
@@ -60,15 +60,15 @@ def scenes() -> DigitScenes:
 
 
 def test_looks_on_the_digit_hit_and_cover_it() -> None:
-    found = reading_figures(Seeing(True), scenes(), CPU)
+    found = measure_reading(Seeing(True), scenes(), CPU)
     assert (found["hit"], found["first_hit"], found["error"]) == (1, 1, 0)
     assert found["coverage"] > 0.75
 
 
 def test_seeing_network_beats_blind_baseline_looks() -> None:
     own, blind = (
-        reading_figures(Seeing(True), scenes(), CPU),
-        baseline_figures(Seeing(True), scenes(), CPU),
+        measure_reading(Seeing(True), scenes(), CPU),
+        measure_baselines(Seeing(True), scenes(), CPU),
     )
     share = 8 * 8 / SIDE**2
     assert blind["hit_uniform"] == pytest.approx(share, abs=0.02)
@@ -78,15 +78,15 @@ def test_seeing_network_beats_blind_baseline_looks() -> None:
 
 def test_fixed_place_network_gains_nothing() -> None:
     own, blind = (
-        reading_figures(Seeing(False), scenes(), CPU),
-        baseline_figures(Seeing(False), scenes(), CPU),
+        measure_reading(Seeing(False), scenes(), CPU),
+        measure_baselines(Seeing(False), scenes(), CPU),
     )
     assert blind["hit_position"] == pytest.approx(own["hit"]) and own["hit"] < 0.2
 
 
 def test_single_quadrilateral_has_overlap_instead_of_coverage() -> None:
     own, blind = (
-        measure(Seeing(True, 1), scenes(), CPU) for measure in (reading_figures, baseline_figures)
+        measure(Seeing(True, 1), scenes(), CPU) for measure in (measure_reading, measure_baselines)
     )
     assert own["overlap"] > 0.6 > blind["overlap_uniform"] and "coverage" not in own
     assert {"hit_uniform", "first_hit_position", "overlap_position"} <= blind.keys()
@@ -100,7 +100,7 @@ def test_looks_move_with_their_corners() -> None:
 
 
 def test_cells_have_hits_alone() -> None:
-    found = look_figures(
+    found = measure_looks(
         Looks(np.array([[[1.0, 1.0], [9.0, 9.0]]]), None), np.array([[[0, 0, 4, 4]]]), 10
     )
     assert found.keys() == {"hit", "first_hit"} and found["hit"].tolist() == [[1, 0]]

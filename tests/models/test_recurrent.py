@@ -24,7 +24,7 @@ from areaviz.data.tokenizer import PAD, START
 from areaviz.decoding.beam import beam_search
 from areaviz.models.birnn import Birnn, BirnnConfig
 from areaviz.models.checkpoint import TOKENIZER, save_weights
-from areaviz.models.decoder import token_log_probabilities
+from areaviz.models.decoder import compute_token_log_probabilities
 from areaviz.models.lstm import SIZES, LstmConfig, LstmTranslator
 from areaviz.models.recurrent import SITE, RecurrentWriter, read_items
 from areaviz.models.writing import GenerationModel
@@ -226,13 +226,13 @@ def test_lstm_attends_by_dot_products_from_top_layer(form: str) -> None:
 def test_steps_equal_the_whole_pass(form: str, changes: tuple[Change, ...]) -> None:
     made = network(form)
     changed = NetworkInterventions.of(changes, made.sites, made.config.heads)
-    whole = token_log_probabilities(made.attend(SOURCE, TARGET, changed=changed).logits)
+    whole = compute_token_log_probabilities(made.attend(SOURCE, TARGET, changed=changed).logits)
     stepper = made.write(SOURCE, changed)
     for time in range(TARGET.shape[1]):
         likely = stepper.step(TARGET[:, time])
         torch.testing.assert_close(likely, whole[:, time], atol=1e-5, rtol=1e-4)
     if changes and form != "none":
-        plain = token_log_probabilities(made(SOURCE, TARGET))
+        plain = compute_token_log_probabilities(made(SOURCE, TARGET))
         assert not torch.allclose(plain, whole, atol=1e-4)
 
 
@@ -248,7 +248,7 @@ def test_reordered_beams_keep_their_states(form: str) -> None:
     stepper.select(rows)
     found = stepper.step(third)
     history = torch.stack([first, second[rows], third], 1)
-    whole = token_log_probabilities(made(SOURCE.repeat_interleave(3, 0), history))
+    whole = compute_token_log_probabilities(made(SOURCE.repeat_interleave(3, 0), history))
     torch.testing.assert_close(found, whole[:, 2], atol=1e-5, rtol=1e-4)
 
 
@@ -259,7 +259,7 @@ def test_beam_probabilities_equal_whole_pass(form: str) -> None:
     for row, found in enumerate(beam_search(made.write(SOURCE), START, 3, [6, 6], 3)):
         for one in found:
             target = torch.tensor([[START, *one.ids[:-1]]])
-            likely = token_log_probabilities(made(SOURCE[row : row + 1], target))[0]
+            likely = compute_token_log_probabilities(made(SOURCE[row : row + 1], target))[0]
             total = sum(float(likely[time, token]) for time, token in enumerate(one.ids))
             assert one.log_probability == pytest.approx(total, abs=1e-4)
 

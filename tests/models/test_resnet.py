@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from areaviz.models.encoders import RESNET_FILE, ResNet152, picture_encoder
+from areaviz.models.encoders import RESNET_FILE, ResNet152, build_picture_encoder
 from areaviz.trace.errors import InputError
 from areaviz.training.finished_features import load_encoder
 
@@ -19,7 +19,7 @@ WHOLE = 60_192_808
 
 def on_meta() -> ResNet152:
     with torch.device("meta"):
-        made = picture_encoder(OPTIONS, 14)
+        made = build_picture_encoder(OPTIONS, 14)
     assert isinstance(made, ResNet152)
     return made
 
@@ -43,7 +43,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write a complete weight file with random values, including some of the parts left out."""
     folder = tmp_path_factory.mktemp("resnet152")
     torch.manual_seed(0)
-    made = picture_encoder(OPTIONS, 14).state_dict()
+    made = build_picture_encoder(OPTIONS, 14).state_dict()
     torch.save(
         {**made, "layer4.0.conv1.weight": torch.zeros(1), "fc.weight": torch.zeros(1)},
         folder / RESNET_FILE,
@@ -52,7 +52,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_weight_file_makes_the_grids(weights: Path) -> None:
-    encoder = picture_encoder({**OPTIONS, "grids": [8, 14]}, 14)
+    encoder = build_picture_encoder({**OPTIONS, "grids": [8, 14]}, 14)
     load_encoder(encoder, weights)
     stored = torch.load(weights / RESNET_FILE, weights_only=True)
     torch.testing.assert_close(
@@ -70,7 +70,7 @@ def test_weight_file_makes_the_grids(weights: Path) -> None:
 
 
 def test_missing_or_foreign_file_is_reported(tmp_path: Path) -> None:
-    encoder = picture_encoder(OPTIONS, 14)
+    encoder = build_picture_encoder(OPTIONS, 14)
     with pytest.raises(InputError, match="is missing. Fetch"):
         load_encoder(encoder, tmp_path)
     torch.save({"conv1.weight": torch.zeros(1)}, tmp_path / RESNET_FILE)

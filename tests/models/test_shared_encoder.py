@@ -11,7 +11,13 @@ import torch
 from safetensors.torch import load_file
 
 from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
-from areaviz.models.checkpoint import WEIGHTS, digests_of, load_weights, save_weights, shared_files
+from areaviz.models.checkpoint import (
+    WEIGHTS,
+    compute_digests,
+    list_shared_files,
+    load_weights,
+    save_weights,
+)
 from areaviz.trace.errors import BackendError
 from tests.models.test_efficientnet import OPTIONS
 
@@ -41,23 +47,23 @@ def folder(tmp_path: Path) -> Path:
 def test_shared_encoder_is_stored_once(folder: Path) -> None:
     assert [path.name for path in (folder.parent / "shared").iterdir()] == [Path(NAME).name]
     assert not [name for name in load_file(folder / WEIGHTS) if name.startswith("pictures.")]
-    assert shared_files(folder) == [NAME]
-    assert digests_of(folder).keys() == {WEIGHTS, NAME}
+    assert list_shared_files(folder) == [NAME]
+    assert compute_digests(folder).keys() == {WEIGHTS, NAME}
     other = folder.parent / "model-2"
-    assert digests_of(folder)[NAME] == digests_of(other)[NAME]
-    assert digests_of(folder)[WEIGHTS] != digests_of(other)[WEIGHTS]
+    assert compute_digests(folder)[NAME] == compute_digests(other)[NAME]
+    assert compute_digests(folder)[WEIGHTS] != compute_digests(other)[WEIGHTS]
 
 
 def test_model_is_loaded_from_both_files(folder: Path) -> None:
     loaded = network(3)
-    load_weights(loaded, folder, digests_of(folder))
+    load_weights(loaded, folder, compute_digests(folder))
     for name, value in network(1).state_dict().items():
         torch.testing.assert_close(loaded.state_dict()[name], value.half().to(value.dtype))
 
 
 @pytest.mark.parametrize("spoil", ["changed", "missing"])
 def test_encoder_not_on_the_card_is_refused(folder: Path, spoil: str) -> None:
-    files, path = digests_of(folder), folder.parent / NAME
+    files, path = compute_digests(folder), folder.parent / NAME
     if spoil == "missing":
         path.unlink()
     else:
@@ -72,6 +78,6 @@ def test_encoder_not_on_the_card_is_refused(folder: Path, spoil: str) -> None:
 def test_model_with_own_encoder_names_no_shared_one(tmp_path: Path) -> None:
     own = CaptionTransformer(replace(CONFIG, encoder={"side": 32, "channels": 2}))
     save_weights(own, tmp_path)
-    assert shared_files(tmp_path) == [] and not (tmp_path.parent / "shared").exists()
+    assert list_shared_files(tmp_path) == [] and not (tmp_path.parent / "shared").exists()
     shutil.rmtree(tmp_path)
-    assert shared_files(tmp_path) == []
+    assert list_shared_files(tmp_path) == []

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from areaviz.data.batches import pad_rows
-from areaviz.models.decoder import token_log_probabilities
+from areaviz.models.decoder import compute_token_log_probabilities
 from areaviz.models.transformer import SIZES, Transformer, TransformerConfig
 from tests.tiny import FORMS, network
 
@@ -41,7 +41,7 @@ def test_mean_and_sum_areas_have_no_parameters() -> None:
 @pytest.mark.parametrize("area_layers", [0, 1, 2])
 def test_steps_equal_the_whole_pass(form: dict[str, Any], area_layers: int) -> None:
     model = network(VOCABULARY, **form, area_layers=area_layers)
-    whole_TV = token_log_probabilities(model(SOURCE, TARGET))[0]
+    whole_TV = compute_token_log_probabilities(model(SOURCE, TARGET))[0]
     stepper = model.write(SOURCE)
     for t, token in enumerate(TARGET[0]):
         torch.testing.assert_close(stepper.step(token[None])[0], whole_TV[t], atol=1e-5, rtol=1e-4)
@@ -75,7 +75,7 @@ def test_beams_share_source_and_reorder_their_past(form: dict[str, Any]) -> None
     pasts = [(0, [2, 9, 5]), (0, [2, 9, 6]), (1, [2, 6, 7]), (1, [2, 4, 8])]
     for row, (sentence, past) in enumerate(pasts):
         source = sources[sentence][sources[sentence] != 0][None]
-        expected = token_log_probabilities(model(source, torch.tensor([past])))[0, -1]
+        expected = compute_token_log_probabilities(model(source, torch.tensor([past])))[0, -1]
         torch.testing.assert_close(found[row], expected, atol=1e-5, rtol=1e-4)
 
 
@@ -90,6 +90,6 @@ def test_weights_are_distributions_of_one_pass() -> None:
 
 
 def test_control_symbols_are_never_written() -> None:
-    likely = token_log_probabilities(torch.zeros(1, 6)).exp()
+    likely = compute_token_log_probabilities(torch.zeros(1, 6)).exp()
     assert likely[0, :3].tolist() == [0, 0, 0]
     assert likely.sum() == pytest.approx(1)

@@ -13,9 +13,9 @@ from torch import Tensor
 
 from areaviz.attention.interventions import UNCHANGED, NetworkInterventions
 from areaviz.data.tokenizer import START
-from areaviz.models.attribution import Asked, of_writer
-from areaviz.models.decoder import token_log_probabilities
-from areaviz.models.inputs import clip_field
+from areaviz.models.attribution import AttributedRun, compute_attribution
+from areaviz.models.decoder import compute_token_log_probabilities
+from areaviz.models.inputs import make_clip_field
 from areaviz.models.recurrent import SITE
 from areaviz.models.watcher import ENCODERS, VideoCaptioner, WatcherConfig
 from areaviz.models.writing import GenerationModel
@@ -90,14 +90,16 @@ def holds(network: VideoCaptioner, frame: int) -> Tensor:
 @pytest.mark.parametrize("form", ["frames", "both", "boundary keys"])
 def test_frame_gradients_match_brightness_differences(form: str) -> None:
     network, ids, step = watcher(form), [5, 6, 7], 1e-2
-    products = of_writer(Asked(network, {"clip": clips(1)}, TARGET[:1, :3], ids, UNCHANGED))
+    products = compute_attribution(
+        AttributedRun(network, {"clip": clips(1)}, TARGET[:1, :3], ids, UNCHANGED)
+    )
     assert list(products) == ["clip", "history"]
     for frame in range(FRAMES):
         likely = []
         for factor in (1 + step, 1 - step):
             scaled = clips(1).float()
             scaled[:, frame] *= factor
-            run = token_log_probabilities(network.attend(scaled, TARGET[:1, :3]).logits[0])
+            run = compute_token_log_probabilities(network.attend(scaled, TARGET[:1, :3]).logits[0])
             likely.append(run[torch.arange(3), torch.tensor(ids)].double())
         slopes = ((likely[0] - likely[1]) / (2 * step)).numpy()
         np.testing.assert_allclose(products["clip"][:, frame], slopes, rtol=0.02, atol=2e-3)
@@ -110,7 +112,7 @@ def test_steps_equal_the_whole_pass(form: str, changes: tuple[Change, ...]) -> N
     changed = change(network, changes)
     logits = network.attend(clips(), TARGET, changed=changed).logits
     assert logits.isfinite().all()
-    wanted = token_log_probabilities(logits)
+    wanted = compute_token_log_probabilities(logits)
     stepper = network.write(clips(), changed=changed)
     # Each sentence has two beams. The tokens of the second beam must not affect the first.
     for time in range(4):
@@ -330,7 +332,7 @@ def test_trace_has_the_watched_frames(tmp_path: Path, frames: int) -> None:
     assert field.labels == tuple(f"frame {number + 1}" for number in chosen)
     assert np.array_equal(field.anchors, np.stack([chosen, chosen + 1], 1))
     assert attention.weights.shape == (1, 1, 4, 2 * FRAMES - 1)
-    assert clip_field(fakes.clip(frames=frames), FRAMES).labels == field.labels
+    assert make_clip_field(fakes.clip(frames=frames), FRAMES).labels == field.labels
 
 
 def test_clip_is_described_greedily_and_by_beams(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from areaviz.cards.card import LengthLimit, read_card
 from areaviz.decoding.stepper import Hypothesis
 from areaviz.models import MODELS, writing
 from areaviz.models.checkpoint import load_weights
-from areaviz.models.output_notes import output_warnings
-from areaviz.models.recording import longest_length
+from areaviz.models.output_notes import list_output_warnings
+from areaviz.models.recording import find_longest_length
 from areaviz.models.writing import GenerationModel
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.check import validate
@@ -180,7 +180,7 @@ def test_only_texts_beyond_training_length_are_reported(model: GenerationModel) 
     text, found = "A dog runs.", Hypothesis((3,), 0.0, True)
     tokens = len(model.tokenizer.tokens(text))
     for trained, told in ((tokens, False), (tokens - 1, True)):
-        said = output_warnings(
+        said = list_output_warnings(
             replace(model.card, trained_length=trained), model.tokenizer, text, found
         )
         assert any("Longer than anything" in note for note in said) == told
@@ -210,4 +210,4 @@ def test_every_family_loads_and_traces() -> None:
 
 @pytest.mark.parametrize("most", [1, 2, 1000, 65_536])
 def test_longest_finds_the_largest_valid_count(most: int) -> None:
-    assert longest_length(lambda count: count <= most) == most
+    assert find_longest_length(lambda count: count <= most) == most

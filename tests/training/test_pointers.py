@@ -15,7 +15,7 @@ from areaviz.data import points
 from areaviz.data.points import draw_point_sets, solve_exactly
 from areaviz.evaluation.measure import Options, evaluate_checkpoint
 from areaviz.evaluation.points import compare_answers
-from areaviz.models.point_batches import as_read
+from areaviz.models.point_batches import arrange_for_reading
 from areaviz.trace import codec
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
@@ -70,7 +70,7 @@ def test_rotated_and_mirrored_sets_keep_exact_answers(kind: str) -> None:
 
 def test_normalised_sets_have_closed_ordered_answers() -> None:
     sets = draw_point_sets("hull", 5, 8, np.random.default_rng(0))
-    read, answers = as_read(sets)
+    read, answers = arrange_for_reading(sets)
     for row, answer in enumerate(answers):
         places = [one for one in answer if one >= 0]
         assert places[0] == places[-1] == 0 and places[:-1] == sorted(places[:-1])

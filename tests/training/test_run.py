@@ -11,7 +11,7 @@ import pytest
 
 from areaviz.cards.card import read_card
 from areaviz.evaluation.measure import Options, evaluate_checkpoint
-from areaviz.models.checkpoint import digests_of
+from areaviz.models.checkpoint import compute_digests
 from areaviz.models.device import choose_device
 from areaviz.models.writing import GenerationModel
 from areaviz.trace.errors import InputError
@@ -62,7 +62,7 @@ def test_recipe_becomes_a_measured_checkpoint(
         3,
         1,
     )
-    assert card.files == digests_of(folder) and len(card.files) == 2
+    assert card.files == compute_digests(folder) and len(card.files) == 2
     words = GenerationModel.load(folder, card, choose_device("cpu")).tokenizer
     assert card.trained_length == max(len(words.tokens(source)) for source, _ in PAIRS)
     with pytest.raises(InputError, match='Measure the split "val" first'):

@@ -10,7 +10,7 @@ import pytest
 from areaviz.drawing.base import figure_caption
 from areaviz.drawing.theme import HEAD_COLOURS
 from areaviz.drawing.watching import GOLD, FrameAttention, watching
-from areaviz.models.inputs import clip_field
+from areaviz.models.inputs import make_clip_field
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Focus, Request
@@ -30,7 +30,7 @@ def trace(words: tuple[str, ...] = WORDS, items: int = 4, frames: int = 6) -> Tr
     The end symbol attends to no frame.
     """
     seen = fakes.clip(frames=frames)
-    field = clip_field(seen, items)
+    field = make_clip_field(seen, items)
     anchors = np.zeros((len(words), 2), np.int64)
     target = Field("target", "text", " ".join(words[:-1]), words, anchors)
     grid = AreaGrid(1, items, 1, 2)

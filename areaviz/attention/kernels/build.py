@@ -29,7 +29,7 @@ VECTORS = {
 }
 """Compiler flags by the capability that torch reports; any other processor gets plain C."""
 # Longer than the compiler ever took, even on a busy machine.
-PATIENCE_S = 240
+COMPILER_TIMEOUT_S = 240
 
 
 @cache
@@ -55,24 +55,24 @@ def load_library(capability: str) -> ctypes.CDLL | None:
 
 def _compile_once(compiler: str, flags: tuple[str, ...]) -> ctypes.CDLL:
     """Return the library for these flags, from the cache or compiled into it."""
-    folder = _own_folder()
+    folder = _get_cache_folder()
     if folder is None:
         with tempfile.TemporaryDirectory(prefix="areaviz-") as passing:
             path = Path(passing) / "areas.so"
-            _compile(compiler, flags, path)
+            _compile_library(compiler, flags, path)
             return ctypes.CDLL(str(path))
     path = folder / f"areas-{_hash_source(compiler, flags)}.so"
     if not path.exists():
         # The finished file is moved into place, so that no process loads half of it.
         with tempfile.TemporaryDirectory(dir=folder) as passing:
-            _compile(compiler, flags, Path(passing) / path.name)
+            _compile_library(compiler, flags, Path(passing) / path.name)
             os.replace(Path(passing) / path.name, path)
     return ctypes.CDLL(str(path))
 
 
-def _compile(compiler: str, flags: tuple[str, ...], path: Path) -> None:
+def _compile_library(compiler: str, flags: tuple[str, ...], path: Path) -> None:
     command = [compiler, *flags, "-shared", str(HOME / SOURCES[0]), "-o", str(path), "-lm"]
-    subprocess.run(command, capture_output=True, check=True, timeout=PATIENCE_S)
+    subprocess.run(command, capture_output=True, check=True, timeout=COMPILER_TIMEOUT_S)
 
 
 def _hash_source(compiler: str, flags: tuple[str, ...]) -> str:
@@ -84,7 +84,7 @@ def _hash_source(compiler: str, flags: tuple[str, ...]) -> str:
     return digest.hexdigest()[:16]
 
 
-def _own_folder() -> Path | None:
+def _get_cache_folder() -> Path | None:
     """Return a folder that only this user may write to, or None if there is none."""
     home = os.environ.get("XDG_CACHE_HOME")
     folder = (Path(home) if home else Path.home() / ".cache") / "areaviz" / "kernels"

@@ -20,17 +20,17 @@ from areaviz.attention.pooled import compute_pooled, list_area_biases
 from areaviz.attention.spec import AreaResult, AreaSpec
 
 TYPES = (torch.float32, torch.bfloat16, torch.float16)
-NARROWEST = 16
+MIN_WIDTH = 16
 """Smallest width of a key or value for which torch compiles FlexAttention."""
 # Number of logits from which compiling, which takes seconds, pays off in training. By the bound of
 # benchmarks/README.md, this many logits take 0.1 ms on an H100 and 0.2 ms on an A100. This is not
 # measured.
-WORTH = 1 << 28
+MIN_LOGITS = 1 << 28
 # Largest accepted difference, as a fraction of a result's largest number: products are rounded to
 # ten bits (TF32) or eight (bfloat16).
-DIFFERENCE = 0.03
+MAX_DIFFERENCE = 0.03
 # Number of kinds to keep compiled.
-KINDS = 256
+MAX_KINDS = 256
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Trial:
     refusal: str | None = None
 
 
-@lru_cache(maxsize=KINDS)
+@lru_cache(maxsize=MAX_KINDS)
 def run_trial(kind: Kind) -> Trial:
     """Return the trial of a kind, which is cached for this process."""
     return Trial()
@@ -98,7 +98,7 @@ def supports(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> bool:
         return False
     if spec.need_weights or spec.top_k is not None or spec.dropout_p > 0:
         return False
-    return min(key.shape[-1], value.shape[-1]) >= NARROWEST
+    return min(key.shape[-1], value.shape[-1]) >= MIN_WIDTH
 
 
 def is_worthwhile(query: Tensor, spec: AreaSpec) -> bool:
@@ -112,7 +112,7 @@ def is_worthwhile(query: Tensor, spec: AreaSpec) -> bool:
     changed = bool(spec.mask) or spec.size_bias is not None or spec.multipliers is not None
     if not changed or not torch.is_grad_enabled():
         return False
-    return query.shape[:-1].numel() * spec.grid.count >= WORTH
+    return query.shape[:-1].numel() * spec.grid.count >= MIN_LOGITS
 
 
 def compute_fused(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult | None:
@@ -132,12 +132,18 @@ def compute_fused(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> 
                 RuntimeWarning,
                 stacklevel=2,
             )
-    return None if one.refusal is not None else _run(query, key, value, spec, get_compiled_tools())
+    return (
+        None
+        if one.refusal is not None
+        else _run_flex(query, key, value, spec, get_compiled_tools())
+    )
 
 
-def _run(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec, tools: Tools) -> AreaResult:
+def _run_flex(
+    query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec, tools: Tools
+) -> AreaResult:
     # By default, torch compiles eight variants of one function and refuses the ninth.
-    with torch._dynamo.config.patch(recompile_limit=KINDS):
+    with torch._dynamo.config.patch(recompile_limit=MAX_KINDS):
         return compute_with_flex(query, key, value, spec, tools)
 
 
@@ -155,7 +161,7 @@ def compare_with_pooled(
         x.requires_grad_(torch.is_grad_enabled())
     few = _keep_first_two(spec)
     try:
-        found = _collect_outcome(_run(query, key, value, few, tools), inputs)
+        found = _collect_outcome(_run_flex(query, key, value, few, tools), inputs)
     except torch.OutOfMemoryError:
         raise
     except Exception as error:  # a compiler may raise any exception
@@ -163,7 +169,7 @@ def compare_with_pooled(
     expected = _collect_outcome(compute_pooled(query, key, value, few), inputs)
     for own, other in zip(found, expected, strict=True):
         # Written with `not`, so that NaN counts as a difference.
-        if not (own - other).abs().max() <= DIFFERENCE * other.abs().max():
+        if not (own - other).abs().max() <= MAX_DIFFERENCE * other.abs().max():
             return "its results differ from those of the pooled form."
     return None
 

@@ -25,7 +25,7 @@ def test_kernel_is_compiled_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -
     assert build.load_library("plain C") is not None
     (kept,) = cache.iterdir()
     written = kept.stat().st_mtime_ns
-    monkeypatch.setattr(build, "_compile", lambda *parts: pytest.fail("compiled again"))
+    monkeypatch.setattr(build, "_compile_library", lambda *parts: pytest.fail("compiled again"))
     assert build.load_library("plain C") is not None
     assert kept.stat().st_mtime_ns == written and not cache.stat().st_mode & 0o077
 

@@ -145,7 +145,7 @@ def test_torch_recompile_limit_covers_all_kinds(monkeypatch: pytest.MonkeyPatch)
 
     a_gpu(monkeypatch, SLOW._replace(attention=attention))
     attended(*inputs(), area_size=3, impl="fused")
-    assert limits == [cuda.KINDS, cuda.KINDS]
+    assert limits == [cuda.MAX_KINDS, cuda.MAX_KINDS]
 
 
 def kind(spec: AreaSpec, given: Inputs | None = None) -> cuda.Kind:
