@@ -126,7 +126,7 @@ class Decoding:
         encoded, _ = network.encode(source, padding)
         self.layers: list[tuple[BaseDecoderLayer, AreaMemory | None, CachedMemory]] = []
         for layer in network.layers:
-            memory = layer.cross_attention.remember(encoded, padding)
+            memory = layer.cross_attention.build_memory(encoded, padding)
             history: AreaMemory | None = None
             for x in torch.randn(written, 8, 1, config.width).to(device):
                 _, history = layer.step(x, history, memory)

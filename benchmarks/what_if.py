@@ -64,9 +64,12 @@ def attend(
     interventions: None = None,
 ) -> tuple[Tensor, Tensor | None]:
     """Attend as `KeysAndValues.attend` does, without interventions."""
-    key_BHMD, value_BHMD = self.split(self.key(memory_BMW)), self.split(self.value(memory_BMW))
+    key_BHMD, value_BHMD = (
+        self.split_heads(self.key(memory_BMW)),
+        self.split_heads(self.value(memory_BMW)),
+    )
     spec = AreaSpec(
-        self.areas.grid(memory_BMW.shape[1]),
+        self.areas.make_grid(memory_BMW.shape[1]),
         query_BHQD.shape[-1] ** -0.5,
         combine_masks(query_BHQD, key_BHMD, None, key_padding_mask, is_causal),
         self.areas.key_mode,
@@ -78,8 +81,8 @@ def attend(
     return context, weights
 
 
-def ask(self: AreaMemory, query_BHQD: Tensor) -> Tensor:
-    """Attend as `AreaMemory.ask` does, without interventions."""
+def attend_without_changes(self: AreaMemory, query_BHQD: Tensor) -> Tensor:
+    """Attend as `AreaMemory.attend` does, without interventions."""
     return F.scaled_dot_product_attention(query_BHQD, self.key, self.value, attn_mask=self.allowed)
 
 
@@ -88,9 +91,9 @@ def plain() -> Iterator[None]:
     """Remove support for changed runs within the block."""
     with ExitStack() as patches:
         patches.enter_context(patch.object(KeysAndValues, "attend", attend))
-        patches.enter_context(patch.object(AreaMemory, "ask", ask))
+        patches.enter_context(patch.object(AreaMemory, "attend", attend_without_changes))
         patches.enter_context(
-            patch.object(NetworkInterventions, "at", lambda self, site, layer: None)
+            patch.object(NetworkInterventions, "get_layer_changes", lambda self, site, layer: None)
         )
         yield
 

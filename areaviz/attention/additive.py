@@ -30,7 +30,8 @@ class ItemMemory:
     Args:
         value: the items, [B, M, C].
         key: the items' part of the scores, [B, M, D]; None if the scores do not depend on them.
-        readable: bool, whether an item may be attended to, [B, M]. None if all may.
+        readable: bool, whether an item may be attended to, [B, M]. None if every item may be
+            attended to.
         factors: factors on the weights, [T or 1, M]. None for no factors.
         gate: factor on the context.
     """
@@ -42,7 +43,7 @@ class ItemMemory:
     gate: float = 1.0
 
     @classmethod
-    def of(
+    def with_changes(
         cls,
         value: Tensor,
         key: Tensor | None,
@@ -54,9 +55,9 @@ class ItemMemory:
         """Return a memory with the changes to the attention for `times` steps.
 
         Args:
-            value: as in the class, like `key` and `readable`.
-            key: see above.
-            readable: see above.
+            value: the items, [B, M, C].
+            key: the items' part of the scores, or None; see the class.
+            readable: whether an item may be attended to, or None; see the class.
             interventions: changes to this attention, or None.
             times: number of queries per example, one per time step.
             grid: the areas of one item; None if the items are a sequence.
@@ -64,21 +65,21 @@ class ItemMemory:
         if interventions is None:
             return cls(value, key, readable)
         areas = AreaGrid(1, value.shape[1], 1, 1) if grid is None else grid
-        factors_1TM = interventions.multipliers(areas, times, value.device)
+        factors_1TM = interventions.compute_multipliers(areas, times, value.device)
         factors_TM = None if factors_1TM is None else factors_1TM[0].to(value.dtype)
-        gate = float(interventions.gated(torch.ones(1, 1, 1)))
+        gate = float(interventions.apply_gates(torch.ones(1, 1, 1)))
         return cls(value, key, readable, factors_TM, gate)
 
-    def factors_at(self, time: int) -> Tensor | None:
+    def get_factors(self, time: int) -> Tensor | None:
         """Return the factors of one step, [M]; the last stored step applies to all later steps."""
         return None if self.factors is None else self.factors[min(time, len(self.factors) - 1)]
 
-    def weights(self, score_BKM: Tensor, time: int = 0) -> Tensor:
+    def compute_weights(self, score_BKM: Tensor, time: int = 0) -> Tensor:
         """Return the softmax of the scores of one step times its factors, [B, K, M].
 
         The weights are zeros for a query that may attend to no item.
         """
-        factors_M = self.factors_at(time)
+        factors_M = self.get_factors(time)
         if self.readable is None and factors_M is None:
             return score_BKM.softmax(2)
         bias_B1M = (
@@ -90,7 +91,7 @@ class ItemMemory:
         biased_BKM = (score_BKM + bias_B1M).masked_fill(nothing_B11, 0.0)
         return biased_BKM.softmax(2).masked_fill(nothing_B11, 0.0)
 
-    def gated(self, context: Tensor) -> Tensor:
+    def apply_gate(self, context: Tensor) -> Tensor:
         """Return a context times the gate."""
         return context if self.gate == 1.0 else context * self.gate
 
@@ -127,7 +128,7 @@ class AdditiveAttention(nn.Module):
         self.key = nn.Linear(item_width, hidden, bias=False)
         self.score = nn.Linear(hidden, 1, bias=False)
 
-    def remember(
+    def build_memory(
         self,
         items_BMC: Tensor,
         padding_BM: Tensor | None = None,
@@ -143,9 +144,13 @@ class AdditiveAttention(nn.Module):
             times: number of queries per example, one per time step.
         """
         readable_BM = None if padding_BM is None else ~padding_BM
-        return ItemMemory.of(items_BMC, self.key(items_BMC), readable_BM, interventions, times)
+        return ItemMemory.with_changes(
+            items_BMC, self.key(items_BMC), readable_BM, interventions, times
+        )
 
-    def ask(self, query_BKW: Tensor, memory: ItemMemory, time: int = 0) -> tuple[Tensor, Tensor]:
+    def attend_to_memory(
+        self, query_BKW: Tensor, memory: ItemMemory, time: int = 0
+    ) -> tuple[Tensor, Tensor]:
         """Attend with the queries of one time step.
 
         Returns:
@@ -153,5 +158,5 @@ class AdditiveAttention(nn.Module):
             no item.
         """
         score_BKM = compute_additive_scores(self.query, self.score, query_BKW, memory)
-        weights_BKM = memory.weights(score_BKM, time)
-        return memory.gated(weights_BKM @ memory.value), weights_BKM
+        weights_BKM = memory.compute_weights(score_BKM, time)
+        return memory.apply_gate(weights_BKM @ memory.value), weights_BKM

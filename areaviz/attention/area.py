@@ -51,7 +51,7 @@ class AreaOptions:
         """The largest number of rows and columns that learned keys and biases cover."""
         return _pair_of_sizes(self.known_size or self.size)
 
-    def grid(self, items: int) -> AreaGrid:
+    def make_grid(self, items: int) -> AreaGrid:
         """Return the areas of a memory with `items` items.
 
         Areas are clamped to the size of the memory.
@@ -96,7 +96,7 @@ def area_attention(
         ValueError: if shapes do not fit, or if `impl` does not support the options.
     """
     _check_shapes(query, key, value, spec)
-    spec = spec.tempered()
+    spec = spec.fold_temperature()
     if 0 in query.shape[:-1]:
         return _make_empty_result(query, value, spec)
     key, value, spoiled = zero_nonfinite_items(key, value, query.shape[-2], spec.mask)

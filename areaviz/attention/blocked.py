@@ -38,12 +38,12 @@ class AreaTerms:
     bias: Tensor | None
 
     @classmethod
-    def of(cls, key: Tensor, spec: AreaSpec) -> AreaTerms:
+    def from_spec(cls, key: Tensor, spec: AreaSpec) -> AreaTerms:
         """Compute the terms that a spec defines; key: [..., M, E]."""
         first = last = shape = bias = None
         if isinstance(spec.features, BoundaryKeys):
-            first, last = (x.flatten(0, -3) for x in spec.features.edges(key))
-            shape = spec.features.per_shape(spec.grid)
+            first, last = (x.flatten(0, -3) for x in spec.features.compute_edge_keys(key))
+            shape = spec.features.embed_shapes(spec.grid)
         if spec.size_bias is not None:
             bias = spec.size_bias.expand(*key.shape[:-2], -1).flatten(0, -2)
         return cls(first, last, shape, bias)
@@ -57,9 +57,11 @@ class TermBlocks(Blocks):
         super().__init__(problem, like, live=(areas + 3) * (3 if gradient else 1))
         self.terms = terms
 
-    def coverage(self, block: Block, query: Tensor, key: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def compute_coverage(
+        self, block: Block, query: Tensor, key: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """Compute the coverage of a block; see `Blocks`."""
-        grid, logits_1RK = self._area_logits(block, query, key)
+        grid, logits_1RK = self._compute_area_logits(block, query, key)
         most_K = logits_1RK.amax(1)
         weights_1RK = logits_1RK.sub_(most_K).exp2_()
         sum_K = weights_1RK.sum(1)
@@ -68,16 +70,16 @@ class TermBlocks(Blocks):
         cover_nqM = _split_rows(box_scatter_(weights_1RK, grid), block).permute(1, 2, 0)
         return cover_nqM, most_K.view(block.size), sum_K.view(block.size)
 
-    def slopes(
+    def compute_gradients(
         self, block: Block, query: Tensor, key: Tensor, value_nMV: Tensor, outer: Outer
     ) -> list[Tensor]:
         """Compute the gradients of a block; see `Blocks`.
 
-        Two more results hold the gradients of the scores of first and of last items [n, M, q], and
-        a third one those of the shapes [n, S, q].
+        Three more results are returned: the gradients of the scores of first items and of last
+        items [n, M, q], and the gradients of the scores of the shapes [n, S, q].
         """
         grad_nqV, delta_nq, total_nq = outer
-        grid, logits_1RK = self._area_logits(block, query, key)
+        grid, logits_1RK = self._compute_area_logits(block, query, key)
         weights_1RK = logits_1RK.sub_(total_nq.flatten()).exp2_()
         pull_nMq = torch.bmm(value_nMV, grad_nqV.transpose(1, 2))
         pull_1RK = torch.empty_like(weights_1RK)
@@ -91,20 +93,22 @@ class TermBlocks(Blocks):
         parts = (box_scatter_(weights_1RK, grid), *compute_area_logit_gradients(slope_1RK, grid))
         return [_split_rows(part, block).transpose(0, 1) for part in parts]
 
-    def _area_logits(self, block: Block, query: Tensor, key: Tensor) -> tuple[AreaGrid, Tensor]:
+    def _compute_area_logits(
+        self, block: Block, query: Tensor, key: Tensor
+    ) -> tuple[AreaGrid, Tensor]:
         """Return the areas of a block's items and their masked logits [1, R, K], in log-2 units."""
         rows, queries, items = block
         terms = self.terms
         n, q = block.size
         query_nEq = query[rows, queries].to(self.dtype).transpose(1, 2)
         mean_Mnq = query.new_empty(items, n, q, dtype=self.dtype)
-        self.scores(block, query, key, mean_Mnq)
+        self.write_scores(block, query, key, mean_Mnq)
 
         def scored(key_nME: Tensor) -> Tensor:
             scores_nMq = torch.bmm(key_nME.to(self.dtype), query_nEq)
             return scores_nMq.mul_(self.problem.scale * LOG2_E).transpose(0, 1).flatten(1)[None]
 
-        grid = self.cut(items)
+        grid = self.cut_grid(items)
         shapes = grid.max_height * grid.max_width
         first = None if terms.first is None else scored(terms.first[rows, :items])
         last = None if terms.last is None else scored(terms.last[rows, :items])

@@ -37,7 +37,7 @@ class RowMask(NamedTuple):
     rows: list[int]
     index_N: Tensor
 
-    def block(self, rows: slice, queries: slice, items: int) -> Tensor:
+    def select_block(self, rows: slice, queries: slice, items: int) -> Tensor:
         """Return the part that applies to a block: [items, n or 1, q or 1]."""
         data = self.data[:, :items]
         if data.shape[2] > 1:
@@ -125,13 +125,15 @@ class Blocks:
         # number of items, and the number of queries.
         self.later: dict[tuple[int, int, int], Tensor] = {}
 
-    def cut(self, items: int) -> AreaGrid:
+    def cut_grid(self, items: int) -> AreaGrid:
         """Return the areas of the first `items` items, which must be whole rows of the memory."""
         grid = self.problem.grid
         rows = items // grid.width
         return AreaGrid(rows, grid.width, min(grid.max_height, rows), grid.max_width)
 
-    def scores(self, block: Block, query_NQE: Tensor, key_NME: Tensor, out_MNQ: Tensor) -> None:
+    def write_scores(
+        self, block: Block, query_NQE: Tensor, key_NME: Tensor, out_MNQ: Tensor
+    ) -> None:
         """Write the masked, scaled item scores of a block, in units of log 2, to `out_MNQ`."""
         out, problem = out_MNQ.transpose(0, 1), self.problem
         key = key_NME[block.rows, : block.items].to(out.dtype)
@@ -140,7 +142,7 @@ class Blocks:
             out, key, query.transpose(1, 2), beta=0, alpha=problem.scale * LOG2_E, out=out
         )
         if problem.bias is not None:
-            out_MNQ.add_(problem.bias.block(*block), alpha=LOG2_E)
+            out_MNQ.add_(problem.bias.select_block(*block), alpha=LOG2_E)
         # Adding takes a fifth of the time of `masked_fill_` on a CPU.
         for mask in problem.blocked:
             out_MNQ.add_(mask.block(*block).to(out.dtype), alpha=MASKED)
@@ -151,7 +153,8 @@ class Blocks:
         """Mask the items that causality hides from the queries from number `start` on."""
         items, _, columns = scores_MNQ.shape
         first = self.problem.grid.items - self.queries + start
-        begin = min(max(first, 0), items)  # padding may hide all items that causality would
+        # Padding may already hide all items that causality would hide.
+        begin = min(max(first, 0), items)
         place = (begin - first, items - begin, columns)
         if place not in self.later:
             item = torch.arange(begin - first, items - first, device=scores_MNQ.device)
@@ -163,8 +166,8 @@ class Blocks:
         """Yield blocks that cover rows x queries; skip blocks in which every item is masked."""
         problem, items = self.problem, self.problem.grid.items
         seen = self._find_last_seen()
-        # Lengths are whole rows of the memory, and only a few different ones: each length needs a
-        # filter of its own.
+        # Each length of a block needs its own filter, so there are only a few lengths. They are
+        # whole rows of the memory.
         step = problem.grid.width * -(-problem.grid.height // 4)
         for j in range(0, self.queries, self.queries_per_block):
             end = min(self.queries, j + self.queries_per_block)
@@ -178,8 +181,8 @@ class Blocks:
     def _find_last_seen(self) -> list[int]:
         """Return the number of items up to the last one that any query may attend to, per row.
 
-        Only on a CPU does padding make blocks shorter: on other devices the host would wait for the
-        result.
+        Padding makes blocks shorter on a CPU only. On other devices the host would have to wait for
+        the result.
         """
         items = self.problem.grid.items
         seen = [items] * self.rows

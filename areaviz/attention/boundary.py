@@ -49,12 +49,12 @@ class BoundaryKeys(ShapeEmbedding):
         """Compute the key of every area: [..., M, E] -> [..., R, E]."""
         key_NME = key.to(self.start.weight.dtype).flatten(0, -3)
         first, last = self.start(key_NME), self.end(key_NME)
-        shapes_SE = self.per_shape(grid).expand(key_NME.shape[0], -1, -1)
+        shapes_SE = self.embed_shapes(grid).expand(key_NME.shape[0], -1, -1)
         area_key = compute_area_logits(AreaScores(key_NME, first, last, shapes_SE), grid)
         result: Tensor = area_key.unflatten(0, key.shape[:-2]).to(key.dtype)
         return result
 
-    def edges(self, key: Tensor) -> tuple[Tensor, Tensor]:
+    def compute_edge_keys(self, key: Tensor) -> tuple[Tensor, Tensor]:
         """Compute each item's keys as the first and as the last of an area: two of [..., M, E]."""
         own = key.to(self.start.weight.dtype)
         return self.start(own).to(key.dtype), self.end(own).to(key.dtype)

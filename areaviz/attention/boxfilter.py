@@ -48,7 +48,9 @@ class BoxFilter:
         self._talls = others[grid.max_width : grid.max_width + grid.max_height - 1]
         self._total_K, self._delta_K = scratch.new_zeros(2, columns)
         self._steps: list[Callable[[], object]] = []
-        cover = [self._strip(width, buffer) for width, buffer in enumerate(covers, start=1)]
+        cover = [
+            self._add_strip_steps(width, buffer) for width, buffer in enumerate(covers, start=1)
+        ]
         for w in range(grid.max_width - 1, 0, -1):
             self._add_step(cover[w - 1][:, :-1].add_, cover[w])
         for w in range(1, grid.max_width):
@@ -72,11 +74,11 @@ class BoxFilter:
             step()
         return self._cover, self._total_K
 
-    def _strip(self, width: int, buffer: Tensor) -> Tensor:
+    def _add_strip_steps(self, width: int, buffer: Tensor) -> Tensor:
         """List the steps for the areas of one width and return the view of the areas of one row."""
         k, height, places = self.columns, self.grid.height, self.grid.width - width + 1
-        items = self._view(self.items, height, self.grid.width)
-        means = self._view(self._means, height, self.grid.width)
+        items = self._view_buffer(self.items, height, self.grid.width)
+        means = self._view_buffer(self._means, height, self.grid.width)
         row = (items if width == 1 else means)[:, :places]
         if width > 1:
             narrower = (items if width == 2 else means)[:, :places]
@@ -87,44 +89,44 @@ class BoxFilter:
             shifted = self._shifted[: height * places * k].view(height, places, k)
             self._add_step(torch.sub, pull, self._delta_K, alpha=1 / width, out=shifted)
             pull = shifted
-        areas = [self._view(buffer, height, places)]
-        self._weigh(row, pull, areas[0], width)
+        areas = [self._view_buffer(buffer, height, places)]
+        self._add_weight_steps(row, pull, areas[0], width)
         for h, tall in enumerate(self._talls, start=2):
-            mean = self._view(self._run, height - h + 1, places)
+            mean = self._view_buffer(self._run, height - h + 1, places)
             if h > 2:
                 self._add_step(torch.lerp, mean, row[h - 1 :], 1 / h, out=mean)
             else:
                 self._add_step(torch.lerp, row[:-1, :, :k], row[1:, :, :k], 0.5, out=mean[..., :k])
                 if self.gradient:
                     self._add_step(torch.lerp, pull[:-1], row[1:, :, k:], 0.5, out=mean[..., k:])
-            areas.append(self._view(tall, height - h + 1, places))
-            self._weigh(mean, mean[..., k:], areas[-1], h * width)
+            areas.append(self._view_buffer(tall, height - h + 1, places))
+            self._add_weight_steps(mean, mean[..., k:], areas[-1], h * width)
         for h in range(len(areas) - 1, 0, -1):
             self._add_step(areas[h - 1][:-1].add_, areas[h])
         if not self.gradient and not self.average:
-            self._add_step(self._count, areas[0])
+            self._add_step(self._add_to_total, areas[0])
         for h in range(1, len(areas)):
             self._add_step(areas[0][h:].add_, areas[h])
         return areas[0]
 
-    def _weigh(self, mean: Tensor, pull: Tensor, area: Tensor, size: int) -> None:
+    def _add_weight_steps(self, mean: Tensor, pull: Tensor, area: Tensor, size: int) -> None:
         """List the steps from the means of the areas of one shape to their weights."""
         weight = area[..., : self.columns]
         self._add_step(torch.exp2, mean[..., : self.columns], out=weight)
         if self.average:
             if not self.gradient:
-                self._add_step(self._count, weight)
+                self._add_step(self._add_to_total, weight)
             self._add_step(weight.mul_, 1 / size)
         if self.gradient:
             self._add_step(torch.mul, pull, weight, out=area[..., self.columns :])
 
-    def _count(self, weight: Tensor) -> None:
+    def _add_to_total(self, weight: Tensor) -> None:
         self._total_K.add_(weight.sum((0, 1)))
 
     def _add_step(self, step: Callable[..., object], *inputs: object, **options: Any) -> None:
         self._steps.append(partial(step, *inputs, **options))
 
-    def _view(self, buffer: Tensor, rows: int, places: int) -> Tensor:
+    def _view_buffer(self, buffer: Tensor, rows: int, places: int) -> Tensor:
         columns = self.columns * (2 if self.gradient else 1)
         return buffer[: rows * places * columns].view(rows, places, columns)
 
@@ -142,12 +144,14 @@ class MeanBlocks(Blocks):
         self.scratch = torch.empty(buffers, room, dtype=self.dtype, device=like.device)
         self.filters: dict[tuple[int, int], BoxFilter] = {}
 
-    def coverage(self, block: Block, query: Tensor, key: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def compute_coverage(
+        self, block: Block, query: Tensor, key: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """Compute the coverage of a block; see `Blocks`."""
         n, q = block.size
-        boxes = self._filter(block.items, n * q)
+        boxes = self._get_filter(block.items, n * q)
         scores_Mnq = boxes.items[: block.items * n * q].view(block.items, n, q)
-        self.scores(block, query, key, scores_Mnq)
+        self.write_scores(block, query, key, scores_Mnq)
         # Every single item is an area, and a mean never exceeds the largest item, so this is the
         # largest area logit.
         most_nq = scores_Mnq.amax(0)
@@ -155,16 +159,16 @@ class MeanBlocks(Blocks):
         coverage, weight_K = boxes.run()
         return coverage.view(block.items, n, q).permute(1, 2, 0), most_nq, weight_K.view(n, q)
 
-    def slopes(
+    def compute_gradients(
         self, block: Block, query: Tensor, key: Tensor, value_nMV: Tensor, outer: Outer
     ) -> list[Tensor]:
         """Compute the gradients of a block; see `Blocks`."""
         grad_nqV, delta_nq, total_nq = outer
         items, (n, q) = block.items, block.size
-        boxes = self._filter(items, n * q)
+        boxes = self._get_filter(items, n * q)
         both = boxes.items[: items * 2 * n * q].view(items, 2, n, q)
         scores_Mnq, pull_Mnq = both[:, 0], both[:, 1]
-        self.scores(block, query, key, scores_Mnq)
+        self.write_scores(block, query, key, scores_Mnq)
         scores_Mnq.sub_(total_nq)
         torch.bmm(value_nMV, grad_nqV.transpose(1, 2), out=pull_Mnq.transpose(0, 1))
         if self.problem.average:
@@ -172,10 +176,10 @@ class MeanBlocks(Blocks):
         result, _ = boxes.run(delta_nq.reshape(-1))
         return list(result.view(items, 2, n, q).permute(1, 2, 0, 3))
 
-    def _filter(self, items: int, columns: int) -> BoxFilter:
+    def _get_filter(self, items: int, columns: int) -> BoxFilter:
         """Return the filter for this number of items and columns; create it on first use."""
         if (items, columns) not in self.filters:
             self.filters[items, columns] = BoxFilter(
-                self.cut(items), columns, self.scratch, self.gradient, self.problem.average
+                self.cut_grid(items), columns, self.scratch, self.gradient, self.problem.average
             )
         return self.filters[items, columns]

@@ -28,7 +28,7 @@ class ShapeEmbedding(nn.Module):
         self.width_embedding = nn.Embedding(max_area[1], depth)
         self.shape = nn.Linear(2 * depth, width, bias=False)
 
-    def per_shape(self, grid: AreaGrid) -> Tensor:
+    def embed_shapes(self, grid: AreaGrid) -> Tensor:
         """Return one vector per area shape of the grid, in the order of the shapes: [shapes, D].
 
         Raises:
@@ -68,10 +68,10 @@ class AreaFeatures(ShapeEmbedding):
 
     def forward(self, key: Tensor, grid: AreaGrid) -> Tensor:
         """Compute the key of every area (Eq. 9): [..., M, D] -> [..., R, D]."""
-        area_key: Tensor = self.down(self.hidden(key, grid).to(self.down.weight.dtype))
+        area_key: Tensor = self.down(self.compute_hidden_keys(key, grid).to(self.down.weight.dtype))
         return area_key.to(key.dtype)
 
-    def hidden(self, key: Tensor, grid: AreaGrid) -> Tensor:
+    def compute_hidden_keys(self, key: Tensor, grid: AreaGrid) -> Tensor:
         """Compute the area keys before W_d: [..., M, D] -> [..., R, D].
 
         The projection of the mean is linear, so it is applied to the items before pooling: there
@@ -83,7 +83,7 @@ class AreaFeatures(ShapeEmbedding):
         own = self.mean.weight.dtype
         mean_RD = box_mean(_flatten_rows(self.mean(key.to(own))), grid).unflatten(0, key.shape[:-2])
         std_RD = compute_area_std(key, grid).to(own)
-        shape_RD = expand_to_areas(self.per_shape(grid).T, grid).T
+        shape_RD = expand_to_areas(self.embed_shapes(grid).T, grid).T
         return torch.relu(mean_RD.to(own) + self.std(std_RD) + shape_RD).to(key.dtype)
 
     def fold_query(self, query: Tensor) -> Tensor:

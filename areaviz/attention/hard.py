@@ -77,7 +77,7 @@ class Retina:
         sums = pictures_BHW.to(choose_exact_dtype(pictures_BHW.device)).cumsum(1).cumsum(2)
         self._table = F.pad(sums, (1, 0, 1, 0)).flatten(1)
 
-    def read(self, centre_B2: Tensor) -> tuple[Tensor, Tensor]:
+    def read_patches(self, centre_B2: Tensor) -> tuple[Tensor, Tensor]:
         """Read the patches around a place in each picture.
 
         Returns:

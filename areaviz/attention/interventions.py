@@ -32,7 +32,8 @@ from areaviz.trace.logits import Logits
 def to_device_async(values: npt.NDArray[Any], device: torch.device) -> Tensor:
     """Copy numbers from the host to a device without waiting for the copy where that is safe.
 
-    CUDA has read the host's array when the call returns; MPS may not have.
+    CUDA has read the host's array when the call returns. MPS may still be reading it, so the copy
+    waits there.
     """
     return torch.from_numpy(values).to(device, non_blocking=device.type != "mps")
 
@@ -63,14 +64,16 @@ class LayerInterventions:
     # Called with the terms of the logits.
     note: Note | None = None
 
-    def multipliers(self, grid: AreaGrid, queries: int, device: torch.device) -> Tensor | None:
+    def compute_multipliers(
+        self, grid: AreaGrid, queries: int, device: torch.device
+    ) -> Tensor | None:
         """Return the factors on the area weights, [H, Q or 1, R]; None if no area is reweighted."""
         if not self.weighs:
             return None
         factors_HQR = area_factors(self.weighs, grid.table(), grid.width, self.heads, queries)
         return to_device_async(factors_HQR, device)
 
-    def multipliers_at_end(self, items: int, most: int, device: torch.device) -> Tensor:
+    def compute_ending_multipliers(self, items: int, most: int, device: torch.device) -> Tensor:
         """Return the factors for the spans that end at the last item, shortest first: [H, 1, R]."""
         widths = np.arange(1, min(most, items) + 1)
         ones = np.ones_like(widths)
@@ -78,7 +81,7 @@ class LayerInterventions:
         factors_H1R = area_factors(self.weighs, table_R4, items, self.heads, 1)
         return to_device_async(factors_H1R, device)
 
-    def gated(self, context_BHQD: Tensor) -> Tensor:
+    def apply_gates(self, context_BHQD: Tensor) -> Tensor:
         """Multiply the contexts of the heads by the factors of their gates.
 
         Raises:
@@ -112,7 +115,7 @@ class NetworkInterventions:
     noting: LogitRecorder | None = None
 
     @classmethod
-    def of(
+    def from_changes(
         cls, changes: Sequence[Change], sites: Mapping[str, tuple[str, str]], heads: int
     ) -> Self:
         """Collect the changes of a request.
@@ -127,11 +130,11 @@ class NetworkInterventions:
         shares = tuple(one for one in changes if isinstance(one, Share))
         return cls(tuple(changes_by_site(changes, sites)), heads, hides, memories, shares)
 
-    def share(self, site: str) -> Share:
-        """Return how scores become weights at a site, as the last change says or by default."""
+    def get_share(self, site: str) -> Share:
+        """Return how scores become weights at a site: by its last change, or else by default."""
         return next((one for one in reversed(self.shares) if one.site == site), Share(site))
 
-    def hidden(self, field: str) -> list[int]:
+    def list_hidden(self, field: str) -> list[int]:
         """Return the hidden items of an input, for network parts that read it without attention."""
         items: set[int] = set()
         for hide in self.hides:
@@ -139,7 +142,7 @@ class NetworkInterventions:
                 items.update(hide.items)
         return sorted(items)
 
-    def at(self, site: str, layer: int) -> LayerInterventions | None:
+    def get_layer_changes(self, site: str, layer: int) -> LayerInterventions | None:
         """Return the changes to one layer (0-based) of a site, or None."""
         weighs, gates = [], []
         for change in self.changes:
@@ -154,7 +157,7 @@ class NetworkInterventions:
         if not weighs and not gates and note is None:
             return None
         memory = dict(self.memories).get(site)
-        hidden = tuple(self.hidden(memory)) if memory else ()
+        hidden = tuple(self.list_hidden(memory)) if memory else ()
         return LayerInterventions(self.heads, tuple(weighs), tuple(gates), hidden, note)
 
 

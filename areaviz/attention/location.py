@@ -52,7 +52,7 @@ class LocationAttention(nn.Module):
             self.filters = nn.Conv1d(1, filters, 2 * reach + 1, padding=reach, bias=False)
             self.place = nn.Linear(filters, hidden, bias=False)
 
-    def keys(self, items_BMC: Tensor) -> Tensor | None:
+    def compute_keys(self, items_BMC: Tensor) -> Tensor | None:
         """Compute the items' part of the scores, [B, M, D], which does not depend on the query.
 
         Returns:
@@ -60,12 +60,14 @@ class LocationAttention(nn.Module):
         """
         return None if self.key is None else self.key(items_BMC)
 
-    def scores(self, query_NW: Tensor, keys_NMD: Tensor | None, before_NM: Tensor) -> Tensor:
+    def compute_scores(
+        self, query_NW: Tensor, keys_NMD: Tensor | None, before_NM: Tensor
+    ) -> Tensor:
         """Compute the scores [N, M] of the items for the queries.
 
         Args:
             query_NW: the queries.
-            keys_NMD: the result of `keys`, for each row.
+            keys_NMD: the result of `compute_keys`, for each row.
             before_NM: the weights of the previous query.
         """
         hidden_NMD = self.query(query_NW)[:, None]

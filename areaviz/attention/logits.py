@@ -16,7 +16,7 @@ from areaviz.trace.logits import Logits
 def has_parts(spec: AreaSpec) -> bool:
     """Return whether the logits are sums of terms per item and per shape.
 
-    They are not for max keys or the keys of Eq. 9, which combine all items of an area.
+    This is not the case for max keys and for the keys of Eq. 9, which combine all items of an area.
     """
     grid = spec.grid
     return spec.key_mode in ("mean", "boundary") or grid.max_height * grid.max_width == 1
@@ -41,8 +41,8 @@ def compute_logit_terms(query_1HQD: Tensor, key_1HMD: Tensor, spec: AreaSpec) ->
     size_H1S = None if spec.size_bias is None else _convert_to_numpy(spec.size_bias[:, None])
     if not isinstance(spec.features, BoundaryKeys):
         return Logits(spec.grid, item_HQM, size=size_H1S)
-    first, last = (products(edge[0]) for edge in spec.features.edges(key_1HMD))
-    shape_HQS = products(spec.features.per_shape(spec.grid).expand(len(query_HQD), -1, -1))
+    first, last = (products(edge[0]) for edge in spec.features.compute_edge_keys(key_1HMD))
+    shape_HQS = products(spec.features.embed_shapes(spec.grid).expand(len(query_HQD), -1, -1))
     return Logits(spec.grid, item_HQM, first, last, shape_HQS, size_H1S)
 
 

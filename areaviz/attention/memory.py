@@ -22,7 +22,7 @@ class CachedMemory(Protocol):
     def batch(self) -> int:
         """The number of examples B."""
 
-    def ask(self, query_BHQD: Tensor) -> Tensor:
+    def attend(self, query_BHQD: Tensor) -> Tensor:
         """Return the contexts [B, H, Q, D] of the queries."""
 
 
@@ -67,7 +67,7 @@ class AreaMemory:
             recent_item=self.recent_item.index_select(0, rows),
         )
 
-    def ask(self, query_BHQD: Tensor) -> Tensor:
+    def attend(self, query_BHQD: Tensor) -> Tensor:
         """Return the contexts [B, H, Q, D] of queries that may attend to every allowed area.
 
         Contexts are zeros if interventions ban every area.
@@ -91,4 +91,4 @@ class AreaMemory:
             context_BHQD = context_BHQD.masked_fill(nothing, 0.0)
         if self.interventions is None:
             return context_BHQD
-        return self.interventions.gated(context_BHQD)
+        return self.interventions.apply_gates(context_BHQD)

@@ -40,12 +40,12 @@ class KeysAndValues(nn.Module):
         taps = areas.convolution
         self.convolution = NeighbourConvolution(2 * width, taps, areas.shape) if taps > 1 else None
 
-    def split(self, x_BMW: Tensor) -> Tensor:
+    def split_heads(self, x_BMW: Tensor) -> Tensor:
         """Split vectors into heads: [B, M, W] -> [B, H, M, D]."""
         result: Tensor = x_BMW.unflatten(-1, (self.heads, -1)).transpose(1, 2)
         return result
 
-    def project(
+    def project_items(
         self,
         memory_BMW: Tensor,
         padding_BM: Tensor | None = None,
@@ -65,7 +65,7 @@ class KeysAndValues(nn.Module):
                 hidden = to_device_async(np.array(interventions.hidden), both.device)
                 both = both.index_fill(1, hidden, 0.0)
             key_BMW, value_BMW = self.convolution(both, is_causal).chunk(2, -1)
-        return self.split(key_BMW), self.split(value_BMW)
+        return self.split_heads(key_BMW), self.split_heads(value_BMW)
 
     def attend(
         self,
@@ -90,11 +90,15 @@ class KeysAndValues(nn.Module):
             Contexts [B, H, Q, D] and, with `need_weights`, the area weights [B, H, Q, R] of this
             pass.
         """
-        key_BHMD, value_BHMD = self.project(memory_BMW, key_padding_mask, is_causal, interventions)
-        grid = self.areas.grid(memory_BMW.shape[1])
+        key_BHMD, value_BHMD = self.project_items(
+            memory_BMW, key_padding_mask, is_causal, interventions
+        )
+        grid = self.areas.make_grid(memory_BMW.shape[1])
         multipliers = None
         if interventions is not None:
-            multipliers = interventions.multipliers(grid, query_BHQD.shape[2], query_BHQD.device)
+            multipliers = interventions.compute_multipliers(
+                grid, query_BHQD.shape[2], query_BHQD.device
+            )
         spec = AreaSpec(
             grid,
             query_BHQD.shape[-1] ** -0.5,
@@ -109,17 +113,17 @@ class KeysAndValues(nn.Module):
         if interventions is not None and interventions.note and has_parts(spec):
             interventions.note(compute_logit_terms(query_BHQD, key_BHMD, spec))
         context, weights, _ = area_attention(query_BHQD, key_BHMD, value_BHMD, spec, self.impl)
-        return context if interventions is None else interventions.gated(context), weights
+        return context if interventions is None else interventions.apply_gates(context), weights
 
-    def remember(
+    def build_memory(
         self,
         memory_BMW: Tensor,
         key_padding_mask: Tensor | None = None,
         interventions: LayerInterventions | None = None,
     ) -> AreaMemory:
         """Pool the keys and values of every area of a finished memory once."""
-        key, value = self.project(memory_BMW, key_padding_mask, interventions=interventions)
-        grid = self.areas.grid(memory_BMW.shape[1])
+        key, value = self.project_items(memory_BMW, key_padding_mask, interventions=interventions)
+        grid = self.areas.make_grid(memory_BMW.shape[1])
         allowed = bias = multipliers = None
         if key_padding_mask is not None:
             allowed = make_area_mask(~key_padding_mask, grid)[:, None, None]
@@ -127,7 +131,7 @@ class KeysAndValues(nn.Module):
         if bias_HS is not None:
             bias = expand_to_areas(bias_HS, grid).unsqueeze(1)
         if interventions is not None:
-            multipliers = interventions.multipliers(grid, 1, memory_BMW.device)
+            multipliers = interventions.compute_multipliers(grid, 1, memory_BMW.device)
         keys, values = (
             self._compute_area_keys(key, grid),
             pool_areas(value, grid, self.areas.value_mode),
@@ -136,7 +140,7 @@ class KeysAndValues(nn.Module):
         recent = (key[:, :, :0], value[:, :, :0], memory_BMW[:, :0])
         return AreaMemory(keys, values, allowed, *recent, bias, interventions, multipliers)
 
-    def extend(
+    def append_item(
         self,
         memory: AreaMemory | None,
         item_B1W: Tensor,
@@ -162,7 +166,7 @@ class KeysAndValues(nn.Module):
         if self.size_bias is not None:
             bias = _append_values(memory.bias, self.size_bias[:, :1, : recent_value.shape[2]])
         if memory.interventions is not None and memory.interventions.weighs:
-            newest = memory.interventions.multipliers_at_end(items, most, key.device)
+            newest = memory.interventions.compute_ending_multipliers(items, most, key.device)
             multipliers = _append_values(memory.multipliers, newest)
         return AreaMemory(
             torch.cat([memory.key, keys], 2),
@@ -194,7 +198,7 @@ class KeysAndValues(nn.Module):
             recent = window[:, max(0, window.shape[1] + 1 - self.convolution.taps) :]
             both = self.convolution(window, is_causal=True)[:, -1:]
         key_B1W, value_B1W = both.chunk(2, -1)
-        return self.split(key_B1W), self.split(value_B1W), recent
+        return self.split_heads(key_B1W), self.split_heads(value_B1W), recent
 
     def _compute_area_keys(self, key_BHMD: Tensor, grid: AreaGrid) -> Tensor:
         if self.features is None:
@@ -210,7 +214,7 @@ class KeysAndValues(nn.Module):
             keys = pool_ending_areas(before_BHAD, key_BH1D, self.areas.key_mode, most)
             return keys.to(key_BH1D.dtype), keys
         recent = torch.cat([before_BHAD, key_BH1D], 2)
-        grid = self.areas.grid(recent.shape[2])
+        grid = self.areas.make_grid(recent.shape[2])
         keys, ends = self._compute_area_keys(recent, grid), []
         for width in range(1, grid.max_width + 1):
             # A slice is used because a GPU would have to wait for a list of indices.
@@ -237,17 +241,17 @@ class MultiHeadAttention(KeysAndValues):
         interventions: LayerInterventions | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Return the context [B, Q, W] and, if requested, weights [B, H, Q, R]; see `attend`."""
-        query_BHQD = self.split(self.query(query_BQW))
+        query_BHQD = self.split_heads(self.query(query_BQW))
         context_BHQD, weights = self.attend(
             query_BHQD, memory_BMW, key_padding_mask, is_causal, need_weights, interventions
         )
-        return self.merge(context_BHQD), weights
+        return self.merge_heads(context_BHQD), weights
 
-    def ask(self, query_BQW: Tensor, memory: CachedMemory) -> Tensor:
+    def attend_to_memory(self, query_BQW: Tensor, memory: CachedMemory) -> Tensor:
         """Return the context [B, Q, W] of queries that may attend to every allowed area."""
-        return self.merge(memory.ask(self.split(self.query(query_BQW))))
+        return self.merge_heads(memory.attend(self.split_heads(self.query(query_BQW))))
 
-    def merge(self, x_BHQD: Tensor) -> Tensor:
+    def merge_heads(self, x_BHQD: Tensor) -> Tensor:
         """Concatenate the heads and apply the output projection: [B, H, Q, D] -> [B, Q, W]."""
         out: Tensor = self.out(x_BHQD.transpose(1, 2).flatten(2))
         return out

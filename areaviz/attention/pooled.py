@@ -40,7 +40,10 @@ def pool_keys_and_values(
         W_d.
     """
     if isinstance(spec.features, AreaFeatures):
-        query, area_key = spec.features.fold_query(query), spec.features.hidden(key, spec.grid)
+        query, area_key = (
+            spec.features.fold_query(query),
+            spec.features.compute_hidden_keys(key, spec.grid),
+        )
     elif spec.features is not None:
         area_key = spec.features(key, spec.grid)
     else:

@@ -43,7 +43,7 @@ class AreaSpec:
     # Factors on the area weights, [..., Q or 1, R], finite and at least 0. The products are then
     # divided by their sum. 0 bans the area.
     multipliers: Tensor | None = None
-    # Divides the logits, including mask and size biases; above 0.
+    # Number above 0 that divides the logits, including the mask bias and the size bias.
     temperature: float = 1.0
     # Number of areas with the largest weights that a query keeps. Their weights are normalised to a
     # sum of one.
@@ -92,7 +92,7 @@ class AreaSpec:
         changed = self.top_k is not None or self.dropout_p > 0 or self.multipliers is not None
         return not self.need_weights and not changed
 
-    def tempered(self) -> AreaSpec:
+    def fold_temperature(self) -> AreaSpec:
         """Return an equivalent spec with a temperature of 1.
 
         The temperature is divided into the scale, the mask bias and the size bias.

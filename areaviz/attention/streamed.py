@@ -49,7 +49,7 @@ def compute_streamed(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) 
         spec.mask.causal,
     )
     rows = [x.flatten(0, -3) for x in (query, key, value)]
-    terms = AreaTerms.of(key, spec)
+    terms = AreaTerms.from_spec(key, spec)
     parts = (terms.first, terms.last, terms.shape, terms.bias)
     output_NQV: Tensor = _Streamed.apply(*rows, *parts, problem)  # type: ignore[no-untyped-call]
     return AreaResult(output_NQV.unflatten(0, lead))
@@ -88,7 +88,7 @@ def compute_with_weights(query: Tensor, key: Tensor, value: Tensor, spec: AreaSp
 
 def _make_scores(mean_NMQ: Tensor, query_NQE: Tensor, key: Tensor, spec: AreaSpec) -> AreaScores:
     """Return the terms of the area logits, given the scores of the items."""
-    terms = AreaTerms.of(key, spec)
+    terms = AreaTerms.from_spec(key, spec)
     query_NEQ = query_NQE.transpose(1, 2) * spec.scale
     parts = []
     for keys in (terms.first, terms.last, terms.shape):
@@ -118,7 +118,7 @@ class _Streamed(torch.autograd.Function):
         total_NQ = query.new_full(shape, -MASKED, dtype=blocks.dtype)
         for block in blocks:
             rows, queries, items = block
-            cover_nqM, most_nq, sum_nq = blocks.coverage(block, query, key)
+            cover_nqM, most_nq, sum_nq = blocks.compute_coverage(block, query, key)
             found_nqV = torch.bmm(cover_nqM, value[rows, :items].to(blocks.dtype))
             log_total, share_nq = most_nq + sum_nq.log2(), sum_nq.reciprocal()
             if problem.masked:
@@ -150,7 +150,9 @@ class _Streamed(torch.autograd.Function):
             grad_nqV, query_nqE = grad_NQV[rows, queries].to(dtype), query[rows, queries].to(dtype)
             outer = (grad_nqV, delta_NQ[rows, queries], total_NQ[rows, queries])
             value_nMV = value[rows, :items].to(dtype)
-            cover_nMq, slope_nMq, *more = blocks.slopes(block, query, key, value_nMV, outer)
+            cover_nMq, slope_nMq, *more = blocks.compute_gradients(
+                block, query, key, value_nMV, outer
+            )
             found_nqE = torch.bmm(slope_nMq.transpose(1, 2), key[rows, :items].to(dtype))
             d_key[rows, :items].baddbmm_(slope_nMq, query_nqE, alpha=scale)
             d_value[rows, :items].baddbmm_(cover_nMq, grad_nqV)

@@ -57,9 +57,9 @@ class TwoAreaMemories:
         """The number of examples."""
         return self.present[0].batch
 
-    def ask(self, query_BHQD: Tensor) -> Tensor:
+    def attend(self, query_BHQD: Tensor) -> Tensor:
         """Return the sum of the contexts [B, H, Q, D] from all memories."""
-        return torch.stack([memory.ask(query_BHQD) for memory in self.present]).sum(0)
+        return torch.stack([memory.attend(query_BHQD) for memory in self.present]).sum(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class DoublyAttention(MultiHeadAttention):
             The context [B, Q, W] and, with `need_weights`, the contributions of "text" and
             "picture".
         """
-        query_BHQD = self.split(self.query(query_BQW))
+        query_BHQD = self.split_heads(self.query(query_BQW))
         contexts, shares = [], {}
         if memories.text is not None:
             context, weights = self.attend(
@@ -126,16 +126,18 @@ class DoublyAttention(MultiHeadAttention):
             contexts.append(context)
             if weights is not None:
                 shares["picture"] = Share(weights, context.norm(dim=-1))
-        return self.merge(torch.stack(contexts).sum(0)), shares
+        return self.merge_heads(torch.stack(contexts).sum(0)), shares
 
-    def remember_both(
+    def build_memories(
         self, memories: Memories, interventions: TwoInterventions = NO_INTERVENTIONS
     ) -> TwoAreaMemories:
         """Pool the keys and values of both memories once."""
         present = []
         if memories.text is not None:
-            present.append(self.remember(memories.text, memories.padding, interventions.text))
+            present.append(self.build_memory(memories.text, memories.padding, interventions.text))
         if memories.picture is not None:
-            picture = self.picture.remember(memories.picture, interventions=interventions.picture)
+            picture = self.picture.build_memory(
+                memories.picture, interventions=interventions.picture
+            )
             present.append(picture)
         return TwoAreaMemories(tuple(present))

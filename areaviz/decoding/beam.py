@@ -84,10 +84,10 @@ def search_by_alpha(
         # these are copied from the device.
         values, choices = log_probabilities.topk(min(width, log_probabilities.shape[-1]), dim=-1)
         rows = _advance_beams(beams, values.tolist(), choices.tolist())
-        tokens = [token for beam in beams for token in beam.last_tokens()]
+        tokens = [token for beam in beams for token in beam.list_last_tokens()]
         if rows != list(range(len(rows))):
             stepper.select(torch.tensor(rows))
-    return [[beam.best(place) for beam in beams] for place in range(len(alphas))]
+    return [[beam.rank_hypotheses(place) for beam in beams] for place in range(len(alphas))]
 
 
 def _advance_beams(
@@ -101,7 +101,7 @@ def _advance_beams(
             rows += range(first, after)
         else:
             beam.extend(values[first:after], choices[first:after])
-            rows += [first + parent for parent in beam.parents()]
+            rows += [first + parent for parent in beam.list_parents()]
     return rows
 
 
@@ -160,17 +160,17 @@ class _Beam:
             self.kept[place] = ranked[: self.width]
         self.done = all(self._is_done(place) for place in range(len(self.alphas)))
 
-    def parents(self) -> list[int]:
+    def list_parents(self) -> list[int]:
         """Return the ranks that the rows continue; unused rows continue themselves."""
         return [new.parent for new in self.open] + list(range(len(self.open), self.width))
 
-    def last_tokens(self) -> list[int]:
+    def list_last_tokens(self) -> list[int]:
         """Return the next inputs of the rows: the end symbol for rows without a hypothesis."""
         unused = self.width - len(self.open)
         return [old.ids[-1] for old in self.open] + [self.end] * unused
 
-    def best(self, place: int) -> list[Hypothesis]:
-        """Return the result under one alpha: finished hypotheses, then those cut off."""
+    def rank_hypotheses(self, place: int) -> list[Hypothesis]:
+        """Return the result under one alpha: those that ended, then those that were cut off."""
         cut = [Hypothesis(old.ids, old.log_probability, False) for old in self.open]
         return [*self.kept[place], *cut][: self.width]
 

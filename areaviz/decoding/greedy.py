@@ -33,7 +33,7 @@ def greedy_search(
     open_rows = list(range(len(limits)))
     while open_rows:
         log_probabilities = stepper.step(torch.tensor(tokens))
-        # topk, as in beam search, so that a beam of one breaks ties in the same way
+        # Beam search also uses `topk`, so a beam of one breaks ties in the same way.
         best, choice = log_probabilities.topk(1, dim=-1)
         values, tokens = best[:, 0].tolist(), choice[:, 0].tolist()
         for row in open_rows:

@@ -14,10 +14,10 @@ from areaviz.decoding.stepper import Stepper
 class State(Protocol):
     """The state of a hypothesis in a grammar. States are immutable, so beams can share them."""
 
-    def after(self, token: int) -> Self:
+    def advance(self, token: int) -> Self:
         """Return the state after `token`."""
 
-    def allowed(self) -> Tensor:
+    def find_allowed_tokens(self) -> Tensor:
         """Return which tokens can follow: bool [vocabulary], true for at least one."""
 
 
@@ -52,8 +52,8 @@ class MaskedStepper:
             self._states = [state for state in self._first for _ in range(width)]
         else:
             written = zip(self._states, tokens.tolist(), strict=True)
-            self._states = [state.after(token) for state, token in written]
-        allowed_NV = torch.stack([state.allowed() for state in self._states])
+            self._states = [state.advance(token) for state, token in written]
+        allowed_NV = torch.stack([state.find_allowed_tokens() for state in self._states])
         forbidden_NV = ~allowed_NV.to(log_probabilities_NV.device)
         return log_probabilities_NV.masked_fill(forbidden_NV, -torch.inf)
 

@@ -32,7 +32,7 @@ class TreeTokens:
     closing: dict[int, int]
 
     @classmethod
-    def of(cls, labels: Sequence[str], end: int) -> Self:
+    def from_labels(cls, labels: Sequence[str], end: int) -> Self:
         """Find the roles from the labels of all tokens.
 
         Opening brackets without a closing token are left out.
@@ -49,12 +49,15 @@ class TreeTokens:
             raise ValueError(f"A vocabulary of trees needs the token {WORD}, which this one lacks.")
         return cls(len(labels), end, places[WORD], closing)
 
-    def begin(self, words: int, limit: int) -> TreeState:
-        """Return the state before a tree of `words` words; `limit` counts tokens with the end."""
-        return TreeState(self, words, self.enough(words, limit))
+    def make_first_state(self, words: int, limit: int) -> TreeState:
+        """Return the state before a tree of `words` words.
+
+        The tree may have `limit` tokens, including the end symbol.
+        """
+        return TreeState(self, words, self.raise_limit(words, limit))
 
     @staticmethod
-    def enough(words: int, limit: int) -> int:
+    def raise_limit(words: int, limit: int) -> int:
         """Return the limit, raised to the size of the smallest tree: one bracket and the end."""
         return max(limit, words + 3)
 
@@ -77,7 +80,7 @@ class TreeState:
     open: tuple[int, ...] = ()
     is_empty: bool = True
 
-    def after(self, token: int) -> TreeState:
+    def advance(self, token: int) -> TreeState:
         """Return the state after `token`.
 
         A token that is not part of a tree changes only the length.
@@ -92,7 +95,7 @@ class TreeState:
             return replace(self, left=left, open=self.open[:-1], is_empty=False)
         return replace(self, left=left)
 
-    def allowed(self) -> Tensor:
+    def find_allowed_tokens(self) -> Tensor:
         """Return which tokens can follow: bool [vocabulary]."""
         allowed_V = torch.zeros(self.tokens.count, dtype=torch.bool)
         if not self.words and not self.open:

@@ -61,7 +61,7 @@ def measure_best_alignment(
     maps = collect_linked_maps(model, reported_on)
     counts = [one.counts(best.heads) for one in maps]
     low, high = bootstrap_interval(counts)
-    blind = model.untrained()
+    blind = model.make_untrained()
     untrained = _choose_heads(collect_linked_maps(blind, chosen_on))
     return {
         "best": _add_counts(counts).error_rate,

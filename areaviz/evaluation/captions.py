@@ -106,7 +106,7 @@ def _write_captions(model: GenerationModel, held: Held, options: Options) -> Mea
         Request(model.card.name, "", options.method, options.beam, picture=picture)
         for picture in held.pictures
     ]
-    captions = model.outputs(requests)
+    captions = model.generate_outputs(requests)
     figures: dict[str, Any] = {**score_captions(captions, held.references), "beam": options.beam}
     if held.true:
         is_true = [text in true for text, true in zip(captions, held.true, strict=True)]
@@ -140,7 +140,7 @@ def _measure_attention(
         for head in range(config.heads):
             measured[layer, head] = compute_pointing_figures(_iterate_rows(given, layer, head))
     place = choose_pointing_head(model.card, split, measured)
-    blank = _read_attention(model.untrained(), given.pictures, given.sentences)
+    blank = _read_attention(model.make_untrained(), given.pictures, given.sentences)
     untrained = compute_pointing_figures(_iterate_rows(blank, *place))
     words, blank_words = _collect_pointed_words(given), _collect_pointed_words(blank)
     first = choose_pointing_opening(model.card, SITE, place, words, split)
@@ -195,8 +195,8 @@ def _read_attention(
         )
         layers = [layer.float().cpu().numpy() for layer in run.weights[SITE]]
         weights += zip(*layers, strict=True)
-    cells = network.areas("picture").grid(0).items
-    grids = [network.config.areas(layer).grid(cells) for layer in range(network.config.layers)]
+    cells = network.areas("picture").make_grid(0).items
+    grids = [network.config.areas(layer).make_grid(cells) for layer in range(network.config.layers)]
     tokens = [model.tokenizer.of_words(one.text) for one in sentences]
     return Read(pictures, sentences, weights, tokens, grids)
 

@@ -29,9 +29,9 @@ def evaluate_digits(model: DigitReader, data: Path, split: str, options: Options
     digits, labels = read_digits(data, split)
     rng = np.random.default_rng(SEED)
     scenes = compose_scenes(str(model.card.config["kind"]), digits, labels, rng)
-    looks, untrained = model.figures(scenes), model.untrained().figures(scenes)
+    looks, untrained = model.measure(scenes), model.make_untrained().measure(scenes)
     figures = {"loss": looks.pop("loss"), "error": looks.pop("error")}
-    blind = model.blind_figures(scenes)
+    blind = model.measure_baselines(scenes)
     before = {f"{name}_untrained": untrained[name] for name in looks}
     attention = {f"looks, {split}": {**looks, **blind, **before}} if looks else {}
     heads: Mapping[str, Mapping[str, Any]] = {}

@@ -46,7 +46,7 @@ def evaluate_films(model: GenerationModel, data: Path, split: str, options: Opti
     films = read_films(data, split)
     clips = [Clip.of("film", pixels) for pixels in read_frames(data, films)]
     name, how = model.card.name, (options.method, options.beam)
-    written = model.outputs([Request(name, "", *how, clip=clip) for clip in clips])
+    written = model.generate_outputs([Request(name, "", *how, clip=clip) for clip in clips])
     trained = read_films(data, "train")
     told = ToldActions([film.text for film in trained], [film.action for film in trained])
     common = Counter(film.text for film in trained).most_common(1)[0][0]

@@ -54,7 +54,7 @@ class Traced(Protocol):
     def trace(self, requests: Sequence[Request]) -> Sequence[Trace]:
         """Return one trace per request."""
 
-    def untrained(self) -> Traced:
+    def make_untrained(self) -> Traced:
         """Return the network before training."""
 
 
@@ -83,7 +83,7 @@ def measure_heads_for_card(model: Traced, requests: Sequence[Request]) -> dict[s
     nothing can depend on a single query.
     """
     trained = measure_heads(model, requests)
-    untrained = measure_heads(model.untrained(), requests) if trained else {}
+    untrained = measure_heads(model.make_untrained(), requests) if trained else {}
     found: dict[str, dict[str, Any]] = {}
     for site, counts in trained.items():
         figures = convert_figures(counts)
@@ -141,7 +141,7 @@ def make_table_entry(
     model = GenerationModel.load(folder, card, choose_device(device))
     pairs = read_pairs(card, data, "val")[:examples]
     heads = {}
-    for name, one in (("heads", model), ("untrained", model.untrained())):
+    for name, one in (("heads", model), ("untrained", model.make_untrained())):
         counts = measure_heads(one, make_requests_of_pairs(card, pairs))
         heads[name] = {site: convert_figures(found) for site, found in counts.items()}
     rates = compute_error_rates(model, read_linked(data, "val"))

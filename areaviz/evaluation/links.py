@@ -45,7 +45,7 @@ def link_figures(model: GenerationModel, data: Path, test: str = TEST) -> dict[s
     """
     chosen_on, reported_on = read_linked(data, "val"), read_linked(data, test)
     found: dict[str, float] = {"sentences": len(reported_on.examples)}
-    for name, one in (("aer", model), ("aer_untrained", model.untrained())):
+    for name, one in (("aer", model), ("aer_untrained", model.make_untrained())):
         rates = compute_error_rates(one, chosen_on)
         layer, head = min(rates, key=lambda place: rates[place])
         found[name] = compute_error_rates(one, reported_on)[layer, head]
@@ -102,7 +102,7 @@ def measure_word_spans(
     for name, values_LH in after.items():
         if np.isfinite(values_LH[place]):
             found[name] = float(values_LH[place])
-    blind = count_linked(model.untrained(), read_linked(data, test)).figures()
+    blind = count_linked(model.make_untrained(), read_linked(data, test)).figures()
     for name in ("span", "linked_span_share"):
         if np.isfinite(blind[name][place]):
             found[f"{name}_untrained"] = float(blind[name][place])

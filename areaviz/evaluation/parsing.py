@@ -89,8 +89,8 @@ def _choose_outputs(
     On "val", this chooses the length penalty with the best F1.
     """
     if split != "val" or options.beam == 1:
-        return model.outputs(requests), {}
-    texts = model.outputs_by_penalty(requests, PENALTIES)
+        return model.generate_outputs(requests), {}
+    texts = model.generate_outputs_by_penalty(requests, PENALTIES)
     scores = [score_brackets(one, gold).f1 for one in texts]
     best = scores.index(max(scores))
     return texts[best], {LENGTH_PENALTY: PENALTIES[best]}
@@ -136,7 +136,7 @@ def measure_bracket_spans(
     chosen, _ = _count_hits(model, known)
     head = int(chosen.exact_H.argmax())
     hits, bits_H = _count_hits(model, sentences)
-    raw, raw_bits_H = _count_hits(model.untrained(), sentences)
+    raw, raw_bits_H = _count_hits(model.make_untrained(), sentences)
     return {
         **hits.of_head(head),
         "span_untrained": float(raw.exact_H.max()) / max(raw.openings, 1),

@@ -129,7 +129,7 @@ def translate_texts(
         Request(model.card.name, source, options.method, options.beam, picture=picture)
         for source, picture in zip(sources, pictures, strict=True)
     ]
-    return model.outputs(requests)
+    return model.generate_outputs(requests)
 
 
 def make_conditions(pictures: Sequence[Picture]) -> Mapping[str, Seen]:
@@ -184,14 +184,14 @@ def _measure_attention(
     if not held.scenes:
         return None, figures
     config, areas = model.network.config, model.network.areas("picture")
-    grid = areas.grid(0)
+    grid = areas.make_grid(0)
     measured: dict[Place, dict[str, float]] = {}
     for layer in range(config.layers):
         for head in range(config.heads):
             rows = _iterate_rows(looked, held.scenes, grid, layer, head)
             measured[layer, head] = compute_pointing_figures(rows)
     place = choose_pointing_head(model.card, split, measured)
-    blank = list(iterate_passes(model.untrained(), held))
+    blank = list(iterate_passes(model.make_untrained(), held))
     untrained = compute_pointing_figures(_iterate_rows(blank, held.scenes, grid, *place))
     words = _collect_pointed_words(looked, held.scenes, grid)
     first = choose_pointing_opening(model.card, SITES["picture"], place, words, split)

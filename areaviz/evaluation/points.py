@@ -96,7 +96,7 @@ def measure_attention(model: PointingModel, known: PointSets, sets: PointSets) -
     batch = make_point_batch(sets, model.device)
     free_BT, share_BT = _find_free_steps(model.network, batch)
     hit_BT, weights_BTN = _find_hits(model.network, batch)
-    before_BT, _ = _find_hits(model.untrained().network, batch)
+    before_BT, _ = _find_hits(model.make_untrained().network, batch)
     position_T = _find_commonest_places(make_point_batch(known, model.device))
     position_BT = batch.answers_BT == position_T
     apart_BT = (weights_BTN - weights_BTN.roll(1, 0)).abs().sum(2) / 2

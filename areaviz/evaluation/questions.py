@@ -50,7 +50,7 @@ def answer_questions(
     network: MemoryNetwork, questions: Sequence[Question], device: torch.device
 ) -> Readings:
     """Answer questions, and return the results."""
-    library, found = Library.of(questions, network.config), Readings()
+    library, found = Library.from_questions(questions, network.config), Readings()
     for chosen, batch in iterate_batches(library, device):
         run = network(batch.facts_BM2V, batch.age_BM, batch.question_B2V)
         right_B = (run.logits_BA.argmax(1) == batch.answer_B).tolist()
@@ -78,7 +78,7 @@ def measure_attention(
     """
     hops, device = model.network.config.hops, model.device
     gold = [_find_latest_gold_facts(one, model.network.config.most_facts) for one in questions]
-    before = answer_questions(model.untrained().network, questions, device)
+    before = answer_questions(model.make_untrained().network, questions, device)
     ages_KM = _average_weight_by_age(
         answer_questions(model.network, known, device), model.network.config.most_facts
     )

@@ -82,7 +82,7 @@ def measure_texts(
     for name, order in COUNTED.items():
         counted = NGrams.count(known, order, len(model.tokenizer), START)
         found[name] = math.exp(counted.nats(rows) / pieces)
-    found["untrained"] = math.exp(_compute_loss_nats(model.untrained(), rows) / pieces)
+    found["untrained"] = math.exp(_compute_loss_nats(model.make_untrained(), rows) / pieces)
     found["of_bigram"] = found["perplexity"] / found["bigram"]
     return {**found, "captions": len(texts), "pieces": pieces}
 

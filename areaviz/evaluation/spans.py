@@ -45,7 +45,7 @@ def compare_spans(model: Traced, requests: Sequence[Request]) -> dict[str, dict[
             yield trace
 
     trained = measure_spans(written())
-    blind = model.untrained()
+    blind = model.make_untrained()
     untrained = measure_spans(blind.trace([request])[0] for request in given)
     found = {}
     for site, figures in trained.items():
@@ -75,7 +75,7 @@ def measure_heads_at_places(
         places: The head of each site, or None for a site without one.
     """
     trained = measure_heads(model, requests)
-    untrained = measure_heads(model.untrained(), requests) if any(places.values()) else {}
+    untrained = measure_heads(model.make_untrained(), requests) if any(places.values()) else {}
     found: dict[str, dict[str, Any]] = {}
     for site, place in places.items():
         if place is None:

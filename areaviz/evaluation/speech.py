@@ -54,7 +54,7 @@ def evaluate_speech(model: GenerationModel, data: Path, split: str, options: Opt
     words = collect_pointed_words(weights, strings)
     opening = choose_moment_opening(model.card, SITE, words, split, "digits of validation strings")
     if SITE in opening:
-        blank = collect_pointed_words(trace_weights(model.untrained(), strings), strings)
+        blank = collect_pointed_words(trace_weights(model.make_untrained(), strings), strings)
         attention |= measure_best_pointing(
             "hit", words, blank, opening[SITE].best, attention, MOMENTS
         )
@@ -100,7 +100,7 @@ def transcribe_strings(
     for one in strings:
         request = Request(model.card.name, "", options.method, options.beam, sound=make_sound(one))
         requests.append(request)
-    return [text.strip() for text in model.outputs(requests)]
+    return [text.strip() for text in model.generate_outputs(requests)]
 
 
 def make_sound(utterance: Utterance) -> Sound:
@@ -154,7 +154,7 @@ def measure_attention(
     network. "dependence" is the bits of information that the item gives about the query, and
     "dependence_diagonal" the bits for digits at equal distances.
     """
-    untrained = trace_weights(model.untrained(), strings)
+    untrained = trace_weights(model.make_untrained(), strings)
     mean_T = mean_times(known)
     digits = [rows_TM[: len(one.text)] for rows_TM, one in zip(weights, strings, strict=True)]
     bits = [query_dependence(weights_TM)[0] for weights_TM in digits]

@@ -100,12 +100,12 @@ def _write_translations(
     requests = [Request(model.card.name, text, options.method, options.beam) for text in sources]
     penalty = model.length_penalty
     if split == "val" and options.beam > 1:
-        texts = model.outputs_by_penalty(requests, PENALTIES)
+        texts = model.generate_outputs_by_penalty(requests, PENALTIES)
         scores = [compute_bleu_and_chrf(one, references)[0] for one in texts]
         best = scores.index(max(scores))
         penalty, outputs = PENALTIES[best], texts[best]
     else:
-        outputs = model.outputs(requests)
+        outputs = model.generate_outputs(requests)
     figures: dict[str, Any] = {**score_translations(outputs, references), "beam": options.beam}
     figures |= compute_bleu_by_length(outputs, references, sources)
     if options.beam == 1:

@@ -49,7 +49,7 @@ def evaluate_video(model: GenerationModel, data: Path, split: str, options: Opti
     clips = clips[: options.traces]
     traced, raw = (
         trace_given_sentences(model, clips),
-        trace_given_sentences(model.untrained(), clips),
+        trace_given_sentences(model.make_untrained(), clips),
     )
     attention = measure_attention(clips, traced, raw)
     words = collect_pointed_words(traced)
@@ -68,7 +68,7 @@ def _write_sentences(
     for clip in clips:
         given = clip_of("drawn", clip)
         requests.append(Request(model.card.name, "", options.method, options.beam, clip=given))
-    written = model.outputs(requests)
+    written = model.generate_outputs(requests)
     figures = {
         "words": compute_word_accuracy(written, clips),
         "right": float(np.mean([text == c.text for text, c in zip(written, clips, strict=True)])),

@@ -65,7 +65,7 @@ class AnsweringModel:
         load_weights(network, folder, card.files)
         return cls(card, network)
 
-    def untrained(self) -> Self:
+    def make_untrained(self) -> Self:
         """Return this network with initial weights, as a baseline."""
         return replace(
             self, network=build_untrained(MemoryNetwork, self.network.config, self.device)
@@ -86,14 +86,14 @@ class AnsweringModel:
 
     def _trace(self, request: Request) -> Trace:
         facts, question = facts_field(request.text), question_field(request.text)
-        self._check(facts, request)
-        unknown = self.unknown([*facts.labels, *question.labels])
+        self._check_request(facts, request)
+        unknown = self.list_unknown_words([*facts.labels, *question.labels])
         run = self.answer(facts.labels, question.labels[0], request)
         likely_A = run.logits_BA[0].float().softmax(0).cpu().numpy()
         answers = list(self.network.config.answers)
         chosen = int(likely_A.argmax())
         if request.target is not None:
-            chosen = self._given(request.target)
+            chosen = self._find_answer(request.target)
         best = (-likely_A).argsort(kind="stable")[:ALTERNATIVES]
         options = tuple((answers[one], float(likely_A[one])) for one in best)
         label = answers[chosen]
@@ -112,15 +112,15 @@ class AnsweringModel:
     def answer(self, facts: Sequence[str], question: str, request: Request) -> Hops:
         """Run one pass over a story and its question, with the changes of a request."""
         device, words = self.device, len(self.network.config.words)
-        bags_N2V = bag_sentences([self._numbers(one) for one in (*facts, question)], words).to(
+        bags_N2V = bag_sentences([self._index_words(one) for one in (*facts, question)], words).to(
             device
         )
         age_1M = torch.arange(len(facts) - 1, -1, -1, device=device)[None]
-        changed = NetworkInterventions.of(request.changes, SITES, 1)
+        changed = NetworkInterventions.from_changes(request.changes, SITES, 1)
         found: Hops = self.network(bags_N2V[None, :-1], age_1M, bags_N2V[-1:], changed=changed)
         return found
 
-    def unknown(self, sentences: Sequence[str]) -> list[str]:
+    def list_unknown_words(self, sentences: Sequence[str]) -> list[str]:
         """Return the words that the network does not know, without repetition, in order."""
         known = set(self.network.config.words)
         found: dict[str, None] = {}
@@ -130,12 +130,12 @@ class AnsweringModel:
                     found[word] = None
         return list(found)
 
-    def _numbers(self, sentence: str) -> list[int]:
+    def _index_words(self, sentence: str) -> list[int]:
         """Return the indices of the known words of a sentence."""
         number = {word: number for number, word in enumerate(self.network.config.words)}
         return [number[word] for word in split_sentence(sentence) if word in number]
 
-    def _given(self, target: str) -> int:
+    def _find_answer(self, target: str) -> int:
         """Return the index of a given answer.
 
         Raises:
@@ -149,7 +149,7 @@ class AnsweringModel:
             )
         return answers.index(target.strip().lower())
 
-    def _check(self, facts: Field, request: Request) -> None:
+    def _check_request(self, facts: Field, request: Request) -> None:
         """Check a request before the model runs.
 
         Raises:

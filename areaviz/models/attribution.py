@@ -87,7 +87,8 @@ def compute_attribution(
     # copied.
     with torch.inference_mode(False), torch.enable_grad():
         scores_T, leaves = _compute_scores_and_leaves(asked)
-        # The hooks on the embeddings are gone by now, because other requests may run in between.
+        # The hooks on the embeddings are removed before the backward passes, because other requests
+        # may run between these passes.
         rows = compute_gradient_times_input(scores_T, list(leaves.values()), on_step)
     return dict(zip(leaves, rows, strict=True))
 

@@ -2,8 +2,8 @@
 
 A bidirectional GRU reads the source. Another GRU writes, and before each token it attends to the
 source items (survey Eq. 9-14, multimedia paper Figs 2 and 3). The variant without attention is the
-control and differs in nothing else: it gets one vector of the source before each token, which
-consists of the last states of both directions (Cho et al. 2014; survey Eq. 4-8).
+control. It differs only in its context: before each token it gets one fixed vector of the source,
+which consists of the last states of both directions (Cho et al. 2014; survey Eq. 4-8).
 
 Shapes: B sentences, N = B * K rows of K beams per sentence, M source items, T target items, W
 width, C = 2 W channels of a source item, G = 3 W of the gates, V vocabulary.
@@ -113,12 +113,12 @@ class Birnn(RecurrentWriter):
         changed: NetworkInterventions = UNCHANGED,
     ) -> Pass:
         """Process all tokens one after the other; without attention there are no weights."""
-        reading, (hidden_BW,) = self.read(source_BM, changed, target_BT.shape[1])
-        words_BTW = self.words(target_BT)
+        reading, (hidden_BW,) = self.encode(source_BM, changed, target_BT.shape[1])
+        words_BTW = self.embed_words(target_BT)
         hiddens, contexts, weights = [], [], []
         for time, word_BG in enumerate(self.word_gates(words_BTW).unbind(1)):
-            context_BC, weights_BM = self.look(hidden_BW, reading, time)
-            hidden_BW = self.next(word_BG, context_BC, hidden_BW)
+            context_BC, weights_BM = self.attend_to_source(hidden_BW, reading, time)
+            hidden_BW = self.update_state(word_BG, context_BC, hidden_BW)
             hiddens.append(hidden_BW)
             contexts.append(context_BC)
             weights.append(weights_BM)
@@ -128,7 +128,7 @@ class Birnn(RecurrentWriter):
         weights_B1TM = torch.stack([one for one in weights if one is not None], 1)[:, None]
         return Pass(logits, {SITE: [weights_B1TM]})
 
-    def read(
+    def encode(
         self, source_BM: Tensor, changed: NetworkInterventions = UNCHANGED, times: int = 1
     ) -> tuple[EncoderStates, State]:
         """Encode sentences.
@@ -141,16 +141,16 @@ class Birnn(RecurrentWriter):
         Returns:
             The encoder output and the decoder's first state.
         """
-        words_BMW = self.words(source_BM)
-        seen_BM = find_items_to_read(source_BM, changed.hidden("source"))
+        words_BMW = self.embed_words(source_BM)
+        seen_BM = find_items_to_read(source_BM, changed.list_hidden("source"))
         items_BMC, ends_BC = read_both_ways(self.forwards, self.backwards, words_BMW, seen_BM)
         items = None
         if self.attention is not None:
-            interventions = changed.at(SITE, 0)
-            items = self.attention.remember(items_BMC, source_BM == PAD, interventions, times)
+            interventions = changed.get_layer_changes(SITE, 0)
+            items = self.attention.build_memory(items_BMC, source_BM == PAD, interventions, times)
         return EncoderStates(ends_BC, items), (torch.tanh(self.start(ends_BC)),)
 
-    def look(
+    def attend_to_source(
         self, hidden_NW: Tensor, reading: EncoderStates, time: int = 0
     ) -> tuple[Tensor, Tensor | None]:
         """Return the context of each row before its next token, [N, C], and its weights [N, M]."""
@@ -158,10 +158,10 @@ class Birnn(RecurrentWriter):
         if self.attention is None or reading.items is None:
             return reading.ends.repeat_interleave(len(hidden_NW) // sentences, 0), None
         query_BKW = hidden_NW.unflatten(0, (sentences, -1))
-        context_BKC, weights_BKM = self.attention.ask(query_BKW, reading.items, time)
+        context_BKC, weights_BKM = self.attention.attend_to_memory(query_BKW, reading.items, time)
         return context_BKC.flatten(0, 1), weights_BKM.flatten(0, 1)
 
-    def next(self, word_NG: Tensor, context_NC: Tensor, hidden_NW: Tensor) -> Tensor:
+    def update_state(self, word_NG: Tensor, context_NC: Tensor, hidden_NW: Tensor) -> Tensor:
         """Return the state [N, W] after one more token and its context.
 
         Args:
@@ -178,17 +178,17 @@ class Birnn(RecurrentWriter):
     def read_out(self, words: Tensor, hidden: Tensor, context: Tensor) -> Tensor:
         """Compute logits [..., V] from the last token, the state and the context."""
         mixed = words + self.hidden_out(hidden) + self.context_out(context)
-        return self.logits(torch.tanh(mixed))
+        return self.compute_logits(torch.tanh(mixed))
 
     def advance(self, ids_N: Tensor, state: State, memory: EncoderStates) -> tuple[Tensor, State]:
         """Return the logits [N, V] after one more token of every row, and the new state."""
-        (hidden_NW,), words_NW = state, self.words(ids_N)
-        context_NC, _ = self.look(hidden_NW, memory)
-        hidden_NW = self.next(self.word_gates(words_NW), context_NC, hidden_NW)
+        (hidden_NW,), words_NW = state, self.embed_words(ids_N)
+        context_NC, _ = self.attend_to_source(hidden_NW, memory)
+        hidden_NW = self.update_state(self.word_gates(words_NW), context_NC, hidden_NW)
         return self.read_out(words_NW, hidden_NW, context_NC), (hidden_NW,)
 
     def write(
         self, source_BM: Tensor, changed: NetworkInterventions = UNCHANGED
     ) -> RecurrentStepper:
         """Return the decoder over these sources, which writes one token at a time."""
-        return RecurrentStepper(self, *self.read(source_BM, changed))
+        return RecurrentStepper(self, *self.encode(source_BM, changed))

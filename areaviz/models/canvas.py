@@ -35,7 +35,7 @@ class Canvas:
     scale: tuple[float, float]
     offset: tuple[float, float]
 
-    def in_picture(self, places: FloatArray) -> npt.NDArray[np.float32]:
+    def convert_to_picture(self, places: FloatArray) -> npt.NDArray[np.float32]:
         """Convert places (x, y) [..., 2] in the square to pixels of the picture, float32."""
         from_corner = places - np.array(self.offset)
         moved: npt.NDArray[np.float32] = (from_corner / np.array(self.scale)).astype(np.float32)
@@ -50,9 +50,9 @@ def resize_to_square(picture: Picture, side: int) -> Tensor:
 def fit_picture(picture: Picture, side: int) -> tuple[Tensor, Canvas, bool]:
     """Fit a picture into a square in grey, as light ink on a dark ground: float32 [S, S], 0..1.
 
-    The proportions are kept. A picture is inverted if most of what differs from its border, the
-    ground, is darker than the border. A photograph of paper in dim light is therefore inverted,
-    too.
+    The proportions are kept. The border of the picture shows its ground. If the pixels that differ
+    from the ground are mostly darker, the picture is inverted. This also works for a photograph of
+    paper in dim light.
 
     Returns:
         The square, the picture's place in it, and whether the picture was inverted.
@@ -70,7 +70,7 @@ def fit_picture(picture: Picture, side: int) -> tuple[Tensor, Canvas, bool]:
     inverted = excess > 0 or (excess == 0 and bool(ground >= _DARK))
     ink = grey / 255
     if inverted:
-        # Shadows on the paper, as the border shows them, do not count as ink.
+        # Shadows on the paper do not count as ink. The border shows how dark they are.
         deepest = float(darker.max())
         shadow = min(float(ground - border.quantile(0.05)), deepest / 2)
         ink = (darker - shadow).clamp(min=0) / max(deepest - shadow, 1.0)
@@ -91,8 +91,10 @@ def make_cell_field(
     place = canvas or Canvas(1, (1 / picture.width, 1 / picture.height), (0, 0))
     x = np.arange(columns + 1) / columns * place.side
     y = np.arange(rows + 1) / rows * place.side
-    across = _round_to_pixels(place.in_picture(np.stack([x, 0 * x], 1))[:, 0], picture.width)
-    down = _round_to_pixels(place.in_picture(np.stack([0 * y, y], 1))[:, 1], picture.height)
+    across = _round_to_pixels(
+        place.convert_to_picture(np.stack([x, 0 * x], 1))[:, 0], picture.width
+    )
+    down = _round_to_pixels(place.convert_to_picture(np.stack([0 * y, y], 1))[:, 1], picture.height)
     labels, anchors = [], []
     for row in range(rows):
         for column in range(columns):

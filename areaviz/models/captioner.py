@@ -47,11 +47,11 @@ class CaptionerConfig(TransformerOptions):
     @property
     def about(self) -> str:
         """The kind of attention in words."""
-        return self.form_over((self.grid, self.grid))
+        return self.describe_attention((self.grid, self.grid))
 
     def areas(self, layer: int) -> AreaOptions:
         """Return the areas that the given layer (0-based) forms on the grid."""
-        return self.area_options(layer, (self.grid, self.grid))
+        return self.make_layer_options(layer, (self.grid, self.grid))
 
 
 class CaptionTransformer(TransformerBase, PictureNetwork):
@@ -122,9 +122,9 @@ class CaptionTransformer(TransformerBase, PictureNetwork):
     ) -> TransformerStepper:
         """Return a decoder that reads these pictures and writes one word at a time."""
         memory_BMW, _ = self.encode(features_BMC, changed=changed)
-        return self.stepper(memory_BMW, None, changed)
+        return self.make_stepper(memory_BMW, None, changed)
 
-    def normed(self, x_BTW: Tensor) -> Tensor:
+    def normalise_output(self, x_BTW: Tensor) -> Tensor:
         """Apply the decoder's last normalisation."""
         normed: Tensor = self.norms[2](x_BTW)
         return normed

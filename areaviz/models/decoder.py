@@ -42,7 +42,7 @@ class TransformerBase(GenerationNetwork):
         """The decoder's layers, first to last."""
         return [layer for layer in self.decoder if isinstance(layer, BaseDecoderLayer)]
 
-    def normed(self, x_BTW: Tensor) -> Tensor:
+    def normalise_output(self, x_BTW: Tensor) -> Tensor:
         """Apply the decoder's last normalisation."""
         raise NotImplementedError
 
@@ -54,9 +54,9 @@ class TransformerBase(GenerationNetwork):
         embedded: Tensor = self.dropout(x_BMW + places_MW)
         return embedded
 
-    def logits(self, x_BTW: Tensor) -> Tensor:
+    def compute_logits(self, x_BTW: Tensor) -> Tensor:
         """Compute logits [B, T, V]: the decoder's output times the shared embeddings."""
-        return F.linear(self.normed(x_BTW), self.embedding.weight)
+        return F.linear(self.normalise_output(x_BTW), self.embedding.weight)
 
     def decode(
         self,
@@ -70,20 +70,20 @@ class TransformerBase(GenerationNetwork):
         y = self.embed(target_NT)
         weights: dict[str, list[Tensor]] = {"decoder self": [], "encoder-decoder": []}
         for number, layer in enumerate(self.decoder):
-            own, across = (changed.at(site, number) for site in weights)
+            own, across = (changed.get_layer_changes(site, number) for site in weights)
             y, *layer_weights = layer(y, memory_BMW, padding_BM, need_weights, own, across)
             for site, found in zip(weights, layer_weights, strict=True):
                 weights[site].append(found)
-        return Pass(self.logits(y), weights if need_weights else {})
+        return Pass(self.compute_logits(y), weights if need_weights else {})
 
-    def stepper(
+    def make_stepper(
         self, memory_BMW: Tensor, padding_BM: Tensor | None, changed: NetworkInterventions
     ) -> TransformerStepper:
         """Return the decoder over one memory, which writes one token at a time."""
         memories = []
         for number, layer in enumerate(self.layers):
-            across = changed.at("encoder-decoder", number)
-            memories.append(layer.cross_attention.remember(memory_BMW, padding_BM, across))
+            across = changed.get_layer_changes("encoder-decoder", number)
+            memories.append(layer.cross_attention.build_memory(memory_BMW, padding_BM, across))
         return TransformerStepper(self, memories, memory_BMW.device, changed)
 
 
@@ -102,7 +102,9 @@ class TransformerStepper:
         changed: NetworkInterventions = UNCHANGED,
     ) -> None:
         self._network, self._memories = network, memories
-        self._own = [changed.at("decoder self", layer) for layer in range(len(memories))]
+        self._own = [
+            changed.get_layer_changes("decoder self", layer) for layer in range(len(memories))
+        ]
         self._histories: list[AreaMemory | None] = [None] * len(memories)
         self._position = 0
         self._device = device
@@ -118,7 +120,7 @@ class TransformerStepper:
             memory, own = self._memories[index], self._own[index]
             x_N1W, self._histories[index] = layer.step(x_N1W, self._histories[index], memory, own)
         self._position += 1
-        return compute_token_log_probabilities(self._network.logits(x_N1W)[:, 0])
+        return compute_token_log_probabilities(self._network.compute_logits(x_N1W)[:, 0])
 
     def select(self, rows: Tensor) -> None:
         """Keep and reorder rows. The memories stay, because rows never leave their example."""

@@ -86,7 +86,7 @@ class DigitReader:
         side = KINDS[config.kind]
         return cls(card, network, side, _count_multiply_adds(network, side, device))
 
-    def untrained(self) -> DigitReader:
+    def make_untrained(self) -> DigitReader:
         """Return this network with initial weights, as a baseline."""
         options, build = NETWORKS[self.card.family]
         return replace(
@@ -98,12 +98,12 @@ class DigitReader:
         """The device of the network."""
         return next(self.network.parameters()).device
 
-    def figures(self, scenes: DigitScenes) -> dict[str, float]:
-        """Measure the network on pictures with known digits, see `reading_figures`."""
+    def measure(self, scenes: DigitScenes) -> dict[str, float]:
+        """Measure the network on pictures with known digits, see `measure_reading`."""
         return measure_reading(self.network, scenes, self.device)
 
-    def blind_figures(self, scenes: DigitScenes) -> dict[str, float]:
-        """Measure looks that ignore the picture, as a baseline, see `baseline_figures`."""
+    def measure_baselines(self, scenes: DigitScenes) -> dict[str, float]:
+        """Measure looks that ignore the picture, as a baseline, see `measure_baselines`."""
         return measure_baselines(self.network, scenes, self.device)
 
     def trace(self, requests: Sequence[Request], on_step: OnStep | None = None) -> list[Trace]:
@@ -133,13 +133,13 @@ class DigitReader:
         details = {
             "device": self.device.type,
             "answer": "".join(str(digit) for digit in reading.answers[0].argmax(1).tolist()),
-            **self._costs(reading, request.sample),
+            **self._describe_costs(reading, request.sample),
         }
         if inverted:
             details["warning"] = "The picture was inverted: this model reads light digits on dark."
         return Trace(request, fields, output, maps, details, gazes=gazes)
 
-    def _costs(self, reading: ClassifierPass, sample: bool) -> dict[str, str]:
+    def _describe_costs(self, reading: ClassifierPass, sample: bool) -> dict[str, str]:
         """Return the costs of one reading: input values, multiply-adds and random draws."""
         entering, draws = 0, 0
         if reading.log_probability is not None:
@@ -226,7 +226,7 @@ def _make_gazes(reading: ClassifierPass, canvas: Canvas) -> dict[str, Gaze]:
     if reading.corners is None or reading.seen is None:
         return {}
     site = "glimpses" if reading.log_probability is not None else "transformer"
-    corners = canvas.in_picture(reading.corners[0].cpu().numpy())
+    corners = canvas.convert_to_picture(reading.corners[0].cpu().numpy())
     return {site: Gaze(site, "target", "picture", corners, _convert_to_bytes(reading.seen[0]))}
 
 
@@ -251,7 +251,9 @@ def _make_context_gazes(
 def _make_canvas_gaze(site: str, canvas: Canvas, seen: npt.NDArray[np.uint8]) -> Gaze:
     """Return a look at the whole canvas; `seen` is [T, 1, S, S], one picture per step."""
     side = canvas.side
-    corners = canvas.in_picture(np.array([[0, 0], [side, 0], [side, side], [0, side]], np.float32))
+    corners = canvas.convert_to_picture(
+        np.array([[0, 0], [side, 0], [side, side], [0, side]], np.float32)
+    )
     return Gaze(
         site, "target", "picture", np.broadcast_to(corners, (len(seen), 1, 4, 2)).copy(), seen
     )

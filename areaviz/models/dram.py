@@ -78,14 +78,14 @@ class Dram(nn.Module):
         retina = Retina(pictures_BHW, config.side, config.scales)
         looks_first = self.context is not None and not blind
         coarse = make_coarse_view(pictures_BHW, config.coarse) if looks_first else None
-        mover = (zeros if coarse is None else self._begin(coarse), zeros)
+        mover = (zeros if coarse is None else self._make_first_state(coarse), zeros)
         reader = (zeros, zeros)
         glimpses, means = [], []
         for _ in range(config.digits * config.glimpses):
             mean = torch.tanh(self.locator(mover[0]))
             place, log_probability = sample_place(mean, config.std, sample)
             baseline = self.baseline(mover[0].detach())[:, 0]
-            patches, boxes = retina.read(place)
+            patches, boxes = retina.read_patches(place)
             glimpse = self.what(patches) * F.relu(self.where(place))
             reader = self.reader(glimpse, reader)
             # Detached, so that the layer that names digits is not trained by the layer that moves.
@@ -96,7 +96,7 @@ class Dram(nn.Module):
         reading = combine_glimpses(glimpses, config.digits, coarse)
         return replace(reading, aims=torch.stack(means[:: config.glimpses], 1)[:, :, None])
 
-    def _begin(self, coarse_BGG: Tensor) -> Tensor:
+    def _make_first_state(self, coarse_BGG: Tensor) -> Tensor:
         """Compute the first state of the mover: [B, N]."""
         assert self.context is not None
         return torch.tanh(self.context(add_coordinates(coarse_BGG)))

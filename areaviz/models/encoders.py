@@ -1,10 +1,10 @@
 """Picture encoders that turn pixels into grids of features.
 
-One is small and trained here. Another is ResNet-152 (He et al. 2016) up to its stage res4, which
-the successors of Show, attend and tell use (Arslan et al. 2018, section 4). It turns 224 x 224
-pixels into 14 x 14 cells of 1024 features. Its weights have the names of torchvision's file
-resnet152-*.pth, which this module reads without torchvision. The third encoder is in
-`efficientnet`.
+The first encoder is small and trained here. The second one is ResNet-152 (He et al. 2016) up to its
+stage res4, which the successors of Show, attend and tell use (Arslan et al. 2018, section 4). It
+turns 224 x 224 pixels into 14 x 14 cells of 1024 features. Its weights have the names of
+torchvision's file resnet152-*.pth, which this module reads without torchvision. The third encoder
+is in `efficientnet`.
 
 Shapes: B pictures, H = W their side in pixels, C channels, G side of the grid, M = G * G cells.
 """
@@ -139,7 +139,7 @@ class ResNet152(GridEncoder):
         features_BCHW = self.layer3(self.layer2(self.layer1(x_BCHW)))
         return {grid: average_cells(features_BCHW, grid) for grid in self.config.grids}
 
-    def read(self, folder: Path) -> None:
+    def read_weights(self, folder: Path) -> None:
         """Load the weights from `folder`/resnet152.pth, without res5 and the classifier.
 
         Raises:
@@ -182,7 +182,7 @@ ENCODERS: Mapping[str, Callable[[EncoderConfig], GridEncoder]] = {
     "resnet152": ResNet152,
     "efficientnet-lite0": EfficientNetLite0,
 }
-"""All encoders by kind. To add one, write a class like these and add a line here."""
+"""All encoders by kind. To add one, write a subclass of `GridEncoder` and add a line here."""
 
 
 def build_picture_encoder(options: Mapping[str, Any], grid: int) -> GridEncoder:

@@ -35,6 +35,6 @@ def constrain_to_grammar(
         return stepper, limits
     grammar = GRAMMARS[card.grammar](tokenizer.labels(), END)
     words = [len(request.text.split()) for request in requests]
-    limits = [grammar.enough(*one) for one in zip(words, limits, strict=True)]
-    states = [grammar.begin(*one) for one in zip(words, limits, strict=True)]
+    limits = [grammar.raise_limit(*one) for one in zip(words, limits, strict=True)]
+    states = [grammar.make_first_state(*one) for one in zip(words, limits, strict=True)]
     return MaskedStepper(stepper, states), limits

@@ -1,6 +1,6 @@
 """The inputs of generating networks, each of which reads its part of a request.
 
-To add an input, write a class like these and add a line to `INPUTS`.
+To add an input, write a class with the members of `Input` and add a line to `INPUTS`.
 
 Shapes: S source items with the end symbol, P = G * G cells, C channels, F frames, of E bands in a
 sound and of side S in a clip, M items of a sound.
@@ -41,16 +41,16 @@ class Input(Protocol):
     def missing(self) -> str:
         """The message for a request that lacks the only input of a network."""
 
-    def items(self, request: Request) -> int:
+    def count_items(self, request: Request) -> int:
         """Return the number of items that a request has for this input, 0 for none."""
 
-    def field(self, request: Request) -> Field:
+    def make_field(self, request: Request) -> Field:
         """Return the items as a field of the trace."""
 
-    def read(self, requests: Sequence[Request]) -> list[Tensor]:
+    def read_parts(self, requests: Sequence[Request]) -> list[Tensor]:
         """Return what the network reads of each request."""
 
-    def batch(self, parts: Sequence[Tensor]) -> Tensor:
+    def make_batch(self, parts: Sequence[Tensor]) -> Tensor:
         """Combine the parts of several requests into a batch on the network's device."""
 
 
@@ -64,24 +64,24 @@ class TextInput:
     network: Any
     tokenizer: Tokenizer
 
-    def items(self, request: Request) -> int:
+    def count_items(self, request: Request) -> int:
         """Return the number of tokens with the end symbol, 0 for a text that is not visible."""
         tokens = self.tokenizer.tokens(request.text)
         # A text of spaces has tokens, but nothing to translate.
         is_visible = any(token.text.strip() for token in tokens)
         return len(tokens) + 1 if is_visible else 0
 
-    def field(self, request: Request) -> Field:
+    def make_field(self, request: Request) -> Field:
         """Return the tokens of the text."""
         return make_text_field(
             "source", request.text, self.tokenizer.tokens(request.text), end=True
         )
 
-    def read(self, requests: Sequence[Request]) -> list[Tensor]:
+    def read_parts(self, requests: Sequence[Request]) -> list[Tensor]:
         """Tokenise the text of each request."""
         return [torch.tensor(self.tokenizer.ids(request.text)) for request in requests]
 
-    def batch(self, parts: Sequence[Tensor]) -> Tensor:
+    def make_batch(self, parts: Sequence[Tensor]) -> Tensor:
         """Pad the token ids to the length of the longest text."""
         # Padding is masked, so a sentence's result does not depend on the rest of the batch.
         padded_BS = pad_sequence(list(parts), batch_first=True, padding_value=PAD)
@@ -98,25 +98,25 @@ class PictureInput:
     network: Any
     tokenizer: Tokenizer
 
-    def items(self, request: Request) -> int:
+    def count_items(self, request: Request) -> int:
         """Return the number of cells, 0 without a picture."""
         return 0 if request.picture is None else int(self.network.grid) ** 2
 
-    def field(self, request: Request) -> Field:
+    def make_field(self, request: Request) -> Field:
         """Return the cells of the grid."""
         assert request.picture is not None
         return make_cell_field(request.picture, self.network.grid, self.network.grid)
 
-    def read(self, requests: Sequence[Request]) -> list[Tensor]:
+    def read_parts(self, requests: Sequence[Request]) -> list[Tensor]:
         """Encode the pictures of the requests."""
         side = self.network.encoder_config.side
         squares = [
             resize_to_square(one.picture, side) for one in requests if one.picture is not None
         ]
         pixels = torch.stack(squares).to(self.network.embedding.weight.device)
-        return list(self.network.look(pixels))
+        return list(self.network.encode_pictures(pixels))
 
-    def batch(self, parts: Sequence[Tensor]) -> Tensor:
+    def make_batch(self, parts: Sequence[Tensor]) -> Tensor:
         """Stack the features."""
         return torch.stack(list(parts))
 
@@ -131,18 +131,18 @@ class SoundInput:
     network: Any
     tokenizer: Tokenizer
 
-    def items(self, request: Request) -> int:
+    def count_items(self, request: Request) -> int:
         """Return the number of items, 0 without a sound."""
         if request.sound is None:
             return 0
         return -(-count_frames(len(request.sound.samples)) // FRAMES_PER_ITEM)
 
-    def field(self, request: Request) -> Field:
+    def make_field(self, request: Request) -> Field:
         """Return the items of the sound."""
         assert request.sound is not None
-        return make_sound_field(request.sound, self.items(request))
+        return make_sound_field(request.sound, self.count_items(request))
 
-    def read(self, requests: Sequence[Request]) -> list[Tensor]:
+    def read_parts(self, requests: Sequence[Request]) -> list[Tensor]:
         """Compute the spectrogram of each sound."""
         sounds = [request.sound for request in requests if request.sound is not None]
         return [
@@ -150,7 +150,7 @@ class SoundInput:
             for sound in sounds
         ]
 
-    def batch(self, parts: Sequence[Tensor]) -> Tensor:
+    def make_batch(self, parts: Sequence[Tensor]) -> Tensor:
         """Pad the spectrograms to the length of the longest sound."""
         # The network treats frames of NaN as padding.
         padded_BFE = pad_sequence(list(parts), batch_first=True, padding_value=torch.nan)
@@ -181,23 +181,23 @@ class ClipInput:
     network: Any
     tokenizer: Tokenizer
 
-    def items(self, request: Request) -> int:
+    def count_items(self, request: Request) -> int:
         """Return the number of frames, 0 without a clip."""
         return 0 if request.clip is None else int(self.network.config.frames)
 
-    def field(self, request: Request) -> Field:
+    def make_field(self, request: Request) -> Field:
         """Return the watched frames."""
         assert request.clip is not None
-        return make_clip_field(request.clip, self.items(request))
+        return make_clip_field(request.clip, self.count_items(request))
 
-    def read(self, requests: Sequence[Request]) -> list[Tensor]:
+    def read_parts(self, requests: Sequence[Request]) -> list[Tensor]:
         """Choose and scale the frames of each clip."""
         config = self.network.config
         clips = [request.clip for request in requests if request.clip is not None]
         how = config.frames, config.side, config.colour
         return [torch.from_numpy(prepare_frames(clip.pixels, *how)) for clip in clips]
 
-    def batch(self, parts: Sequence[Tensor]) -> Tensor:
+    def make_batch(self, parts: Sequence[Tensor]) -> Tensor:
         """Stack the clips."""
         return torch.stack(list(parts)).to(self.network.embedding.weight.device)
 

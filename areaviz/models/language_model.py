@@ -46,7 +46,7 @@ class LanguageModel(GenerationModel):
         ids = pad_rows([self.tokenizer.ids(_get_given_text(request)) for request in requests])
         return self.network.attend(shift_targets(ids.to(self.device)))
 
-    def _found(
+    def _find_outputs(
         self,
         requests: Sequence[Request],
         parts: Sequence[Mapping[str, Tensor]],
@@ -54,27 +54,29 @@ class LanguageModel(GenerationModel):
     ) -> list[Hypothesis]:
         """Return the whole texts: as given, or the request's text with the model's continuation."""
         if requests[0].target is None:
-            return [self._continued(request, on_step) for request in requests]
+            return [self._continue_text(request, on_step) for request in requests]
         return [
             make_teacher_forced_output(self.tokenizer, _get_given_text(request))
             for request in requests
         ]
 
     @torch.inference_mode()
-    def _continued(self, request: Request, on_step: OnStep | None) -> Hypothesis:
+    def _continue_text(self, request: Request, on_step: OnStep | None) -> Hypothesis:
         """Return a text with the model's continuation."""
         begin = self.tokenizer.ids(request.text)[:-1]
-        stepper = PrefixStepper(self.network.write(changed=self._changed(request)), begin)
+        stepper = PrefixStepper(
+            self.network.write(changed=self._make_interventions(request)), begin
+        )
         limits, penalties = [self.network.longest], (self.length_penalty,)
         [[found]] = search_outputs(
             stepper, limits, request.method, request.beam, on_step, penalties
         )
-        # The probability of the whole text is taken from the pass over it; the search knows only
-        # that of the continuation.
+        # The search knows only the probability of the continuation. The probability of the whole
+        # text is taken from the pass over it.
         return replace(found, ids=(*begin, *found.ids), log_probability=math.nan)
 
-    def _written_fields(self, request: Request, ids: Sequence[int]) -> dict[str, Field]:
-        """Return the fields of the whole text; its beginning is kept as it was typed."""
+    def _make_output_fields(self, request: Request, ids: Sequence[int]) -> dict[str, Field]:
+        """Return the fields of the whole text. It begins exactly as the user typed it."""
         text = _get_given_text(request)
         tokens = self.tokenizer.tokens(text)
         whole, placed = self.tokenizer.decode(ids)
@@ -84,7 +86,7 @@ class LanguageModel(GenerationModel):
             tokens.append(Token(token.id, token.text, token.start + shift, token.end + shift))
         return make_written_fields(text + whole[len(before) :], tokens, ids[-1] == END)
 
-    def _notes(
+    def _list_warnings(
         self, request: Request, part: Mapping[str, Tensor], found: Hypothesis
     ) -> Sequence[str]:
         """Return notes on the given text and on the continuation."""
@@ -92,8 +94,8 @@ class LanguageModel(GenerationModel):
         written = found.ids[len(self.tokenizer.tokens(text)) :]
         return list_output_warnings(self.card, self.tokenizer, text, replace(found, ids=written))
 
-    def _check(self, request: Request) -> None:
-        """Check a request, see `GenerationModel`; a continuation counts with its largest length."""
+    def _check_request(self, request: Request) -> None:
+        """Check a request, see `GenerationModel`. A continuation counts with its largest length."""
         tokens = self.tokenizer.tokens(_get_given_text(request))
         if not any(token.text.strip() for token in tokens):
             raise InputError(TextInput.missing)

@@ -50,9 +50,9 @@ class AreaChoices:
 
     def areas(self, layer: int) -> AreaOptions:
         """Return the areas that the given layer (0-based) forms in its memory."""
-        return self.memory_options()
+        return self.make_area_options()
 
-    def resized(self, area_size: int | None) -> Self:
+    def with_area_size(self, area_size: int | None) -> Self:
         """Return the options with a different largest area.
 
         Raises:
@@ -60,7 +60,7 @@ class AreaChoices:
         """
         if area_size is None or area_size == self.area_size:
             return self
-        return replace(self, area_size=area_size, known_size=self.known_for(area_size))
+        return replace(self, area_size=area_size, known_size=self.get_known_size(area_size))
 
     @property
     def mechanism(self) -> str:
@@ -70,9 +70,9 @@ class AreaChoices:
     @property
     def form(self) -> str:
         """The kind of attention over a sequence in words, with its special options."""
-        return self.form_over(None)
+        return self.describe_attention(None)
 
-    def form_over(self, shape: tuple[int, int] | None) -> str:
+    def describe_attention(self, shape: tuple[int, int] | None) -> str:
         """Describe the attention over a grid of rows and columns in words; None for a sequence."""
         size, taps = str(self.area_size), str(self.convolution)
         if shape is not None:
@@ -83,7 +83,7 @@ class AreaChoices:
             words = f"areas up to {size}{keys}"
         return words + (f", convolution of {taps}" if self.convolution > 1 else "")
 
-    def known_for(self, area_size: int) -> int:
+    def get_known_size(self, area_size: int) -> int:
         """Return the largest area that the network's parameters cover, 0 if none depend on areas.
 
         Args:
@@ -102,7 +102,7 @@ class AreaChoices:
             )
         return known
 
-    def memory_options(
+    def make_area_options(
         self, shape: tuple[int, int] | None = None, has_areas: bool = True
     ) -> AreaOptions:
         """Return the areas that a layer forms in a memory; shape: rows and columns of a grid."""
@@ -152,23 +152,25 @@ class TransformerOptions(AreaChoices):
 
     def areas(self, layer: int) -> AreaOptions:
         """Return the areas that the given layer (0-based) forms in its memory."""
-        return self.area_options(layer)
+        return self.make_layer_options(layer)
 
-    def resized(self, area_size: int | None) -> Self:
-        """Return the options as `AreaChoices.resized`; if no layer had areas, all layers get them.
+    def with_area_size(self, area_size: int | None) -> Self:
+        """Return the options with a different largest area.
+
+        If no layer had areas, all layers get them.
 
         Raises:
             InputError: if the parameters cover only smaller areas.
         """
-        found = AreaChoices.resized(self, area_size)
+        found = AreaChoices.with_area_size(self, area_size)
         # A model without areas has `area_layers` 0.
         return (
             found if found is self else replace(found, area_layers=self.area_layers or self.layers)
         )
 
-    def area_options(self, layer: int, shape: tuple[int, int] | None = None) -> AreaOptions:
+    def make_layer_options(self, layer: int, shape: tuple[int, int] | None = None) -> AreaOptions:
         """Return the areas of the given layer (0-based); shape: rows and columns of a grid."""
-        return self.memory_options(shape, has_areas=layer < self.area_layers)
+        return self.make_area_options(shape, has_areas=layer < self.area_layers)
 
 
 def make_sinusoidal_positions(first: int, count: int, width: int, device: torch.device) -> Tensor:
@@ -229,7 +231,7 @@ def run_encoder(
     weights = []
     for number, layer in enumerate(layers):
         x_BMW, layer_weights = layer(
-            x_BMW, padding_BM, need_weights, changed.at("encoder self", number)
+            x_BMW, padding_BM, need_weights, changed.get_layer_changes("encoder self", number)
         )
         weights.append(layer_weights)
     return x_BMW, weights
@@ -248,7 +250,7 @@ class BaseDecoderLayer(nn.Module):
         self.norms = nn.ModuleList(nn.LayerNorm(sizes.width) for _ in range(3))
         self.dropout = nn.Dropout(sizes.dropout)
 
-    def look_back(
+    def attend_to_history(
         self, x_NTW: Tensor, need_weights: bool, own: LayerInterventions | None
     ) -> tuple[Tensor, Tensor | None]:
         """Apply self-attention: [N, T, W], with its weights if requested.
@@ -274,18 +276,18 @@ class BaseDecoderLayer(nn.Module):
         """Process one more position.
 
         Args:
-            x_N1W: the input of N = B * beams rows, example by example; they share the memories of B
-                examples.
+            x_N1W: the input of N = B * beams rows, example by example. The rows of an example share
+                its memory.
             history: the layer's history; None at the beginning.
             memory: the memory of the cross-attention.
             own: changes to the attention to the history; used only at the beginning.
         """
         y = self.norms[0](x_N1W)
-        history = self.self_attention.extend(history, y, own)
-        x = x_N1W + self.self_attention.ask(y, history)
+        history = self.self_attention.append_item(history, y, own)
+        x = x_N1W + self.self_attention.attend_to_memory(y, history)
         # The beams of an example attend to its memory together, so the memory is stored once.
         beams_BKW = self.norms[1](x).unflatten(0, (memory.batch, -1)).squeeze(2)
-        x = x + self.cross_attention.ask(beams_BKW, memory).flatten(0, 1).unsqueeze(1)
+        x = x + self.cross_attention.attend_to_memory(beams_BKW, memory).flatten(0, 1).unsqueeze(1)
         return x + self.feed_forward(self.norms[2](x)), history
 
 
@@ -318,7 +320,7 @@ class DecoderLayer(BaseDecoderLayer):
             own: changes to the attention to the history.
             across: changes to the attention to the memory.
         """
-        x, self_weights = self.look_back(x_NTW, need_weights, own)
+        x, self_weights = self.attend_to_history(x_NTW, need_weights, own)
         # All captions of a picture attend to its memory together, so the memory is projected once.
         query_BQW = self.norms[1](x).unflatten(0, (len(memory_BMW), -1)).flatten(1, 2)
         context, weights = self.cross_attention(

@@ -2,7 +2,7 @@
 
 Chorowski et al. 2015; multimedia paper Fig. 8. Two convolutions turn every four frames of the
 spectrogram into one item, a bidirectional GRU reads the items, and another GRU writes. Before each
-digit it attends to the items by their content, by the previous location, or by both
+digit it attends to the items by their content, by the previous location or by both
 (`areaviz.attention.location`).
 
 Shapes: B recordings, N = B * K rows of K beams per recording, F frames, H = F / 2, E bands, M
@@ -123,8 +123,8 @@ class SpeechRecognizer(RecurrentWriter):
         changed: NetworkInterventions = UNCHANGED,
     ) -> Pass:
         """Process all tokens one after the other; frames of NaN are padding."""
-        heard = self.listen(frames_BFE, changed, target_BT.shape[1])
-        state, logits, weights = self.start(heard), [], []
+        heard = self.encode(frames_BFE, changed, target_BT.shape[1])
+        state, logits, weights = self.make_first_state(heard), [], []
         for time, ids_B in enumerate(target_BT.unbind(1)):
             logits_BV, state = self.advance(ids_B, state, heard, time)
             logits.append(logits_BV)
@@ -132,7 +132,7 @@ class SpeechRecognizer(RecurrentWriter):
         found = {SITE: [torch.stack(weights, 1)[:, None]]} if need_weights else {}
         return Pass(torch.stack(logits, 1), found)
 
-    def listen(
+    def encode(
         self,
         frames_BFE: Tensor,
         changed: NetworkInterventions = UNCHANGED,
@@ -148,21 +148,23 @@ class SpeechRecognizer(RecurrentWriter):
         is_padding_BF = frames_BFE.isnan().any(2)
         frames_BEF = frames_BFE.masked_fill(is_padding_BF[:, :, None], 0.0).transpose(1, 2)
         half_BWH = F.relu(self.narrow(frames_BEF))
-        # A recording on its own has zeros behind its end in the second convolution, so a padded one
-        # needs zeros, too.
+        # The second convolution pads an unpadded recording with zeros. A padded recording therefore
+        # needs zeros after its end, too.
         half_BWH = half_BWH.masked_fill(is_padding_BF[:, None, ::2], 0.0)
         items_BWM = F.relu(self.narrower(half_BWH))
         # An item is readable if it contains at least one frame of the recording.
         readable_BM = ~is_padding_BF[:, ::FRAMES_PER_ITEM]
-        readable_BM[:, list(changed.hidden("sound"))] = False
+        readable_BM[:, list(changed.list_hidden("sound"))] = False
         items_BMW = self.dropout(items_BWM.transpose(1, 2))
         read_BMC, _ = read_both_ways(self.forwards, self.backwards, items_BMW, readable_BM)
         items_BMC = self.dropout(read_BMC)
-        keys_BMD = self.attention.keys(items_BMC)
-        memory = ItemMemory.of(items_BMC, keys_BMD, readable_BM, changed.at(SITE, 0), times)
-        return EncodedSpeech(memory, readable_BM, changed.share(SITE))
+        keys_BMD = self.attention.compute_keys(items_BMC)
+        memory = ItemMemory.with_changes(
+            items_BMC, keys_BMD, readable_BM, changed.get_layer_changes(SITE, 0), times
+        )
+        return EncodedSpeech(memory, readable_BM, changed.get_share(SITE))
 
-    def start(self, heard: EncodedSpeech) -> State:
+    def make_first_state(self, heard: EncodedSpeech) -> State:
         """Return the decoder's first state: zeros, and all previous weight on the first item."""
         hidden_BW = heard.items.value.new_zeros(len(heard.readable), self.config.width)
         return hidden_BW, make_first_weights(heard.readable).to(hidden_BW.dtype)
@@ -179,21 +181,21 @@ class SpeechRecognizer(RecurrentWriter):
         items_NMC = items.value.repeat_interleave(beams, 0)
         readable_NM = memory.readable.repeat_interleave(beams, 0)
         keys_NMD = None if items.key is None else items.key.repeat_interleave(beams, 0)
-        scores_NM = self.attention.scores(hidden_NW, keys_NMD, before_NM)
+        scores_NM = self.attention.compute_scores(hidden_NW, keys_NMD, before_NM)
         weights_NM = compute_weights(scores_NM, readable_NM, before_NM, memory.share)
-        factors_M = items.factors_at(time)
+        factors_M = items.get_factors(time)
         if factors_M is not None:
             weights_NM = weights_NM * factors_M
             weights_NM = weights_NM / weights_NM.sum(1, keepdim=True).clamp_min(1e-20)
-        context_NC = items.gated((weights_NM[:, None] @ items_NMC).squeeze(1))
-        words_NW = self.words(ids_N)
+        context_NC = items.apply_gate((weights_NM[:, None] @ items_NMC).squeeze(1))
+        words_NW = self.embed_words(ids_N)
         hidden_NW = self.cell(torch.cat([words_NW, context_NC], 1), hidden_NW)
         mixed_NW = torch.tanh(self.hidden_out(hidden_NW) + self.context_out(context_NC))
-        return self.logits(mixed_NW), (hidden_NW, weights_NM)
+        return self.compute_logits(mixed_NW), (hidden_NW, weights_NM)
 
     def write(
         self, frames_BFE: Tensor, changed: NetworkInterventions = UNCHANGED
     ) -> RecurrentStepper:
         """Return the decoder over these recordings, which writes one token at a time."""
-        heard = self.listen(frames_BFE, changed)
-        return RecurrentStepper(self, heard, self.start(heard))
+        heard = self.encode(frames_BFE, changed)
+        return RecurrentStepper(self, heard, self.make_first_state(heard))

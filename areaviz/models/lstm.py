@@ -1,7 +1,8 @@
 """The LSTM translator with dot-product attention (Luong et al. 2015) to areas (Li et al. 2019).
 
-A multi-layer LSTM reads the source and another one writes. The top layer of the decoder attends to
-the top layer of the encoder, item by item or area by area (section 4.1.2 of the latter paper).
+One multi-layer LSTM reads the source, and another one writes the translation. The top layer of the
+decoder attends to the top layer of the encoder, item by item or area by area (section 4.1.2 of Li
+et al.).
 
 Shapes: B sentences, N = B * K rows of K beams per sentence, M source items, T target items, L
 layers of each LSTM, W width, V vocabulary.
@@ -49,7 +50,7 @@ class LstmConfig(AreaChoices):
     dropout: float = 0.2
 
     @classmethod
-    def sized(cls, size: str, vocabulary: int, **options: Any) -> LstmConfig:
+    def from_size(cls, size: str, vocabulary: int, **options: Any) -> LstmConfig:
         """Return the options of a size, such as "256 cells, 4 heads".
 
         Raises:
@@ -95,7 +96,7 @@ class LstmTranslator(LstmWriter):
 
         The decoder's first states are computed from the encoder's state after its last item.
         """
-        seen_BM = find_items_to_read(seen, changed.hidden("source"))
-        items_BMW, last_BW = read_items(self.encoder, self.words(seen), seen_BM)
+        seen_BM = find_items_to_read(seen, changed.list_hidden("source"))
+        items_BMW, last_BW = read_items(self.encoder, self.embed_words(seen), seen_BM)
         start_B2LW = torch.tanh(self.start(last_BW)).unflatten(1, (2, self.config.depth, -1))
         return EncodedItems(items_BMW, find_padding(seen), (start_B2LW[:, 0], start_B2LW[:, 1]))

@@ -27,7 +27,8 @@ class EncodedItems:
 
     Args:
         items: the items to attend to, [B, M, W].
-        padding: bool [B, M], True where an item must not be attended to; None if all may be.
+        padding: bool [B, M], True where an item must not be attended to. None if every item may be
+            attended to.
         state: the decoder's first hidden and cell states, [B, L, W] each.
     """
 
@@ -35,7 +36,7 @@ class EncodedItems:
     padding: Tensor | None
     state: State
 
-    def mean(self) -> Tensor:
+    def average_items(self) -> Tensor:
         """Return the mean of the items that may be attended to, [B, W], or zeros without any."""
         padding_BM = torch.zeros_like(self.items[..., 0], dtype=torch.bool)
         if self.padding is not None:
@@ -67,22 +68,22 @@ class LstmWriter(RecurrentWriter):
     ) -> Pass:
         """Process all tokens at once; with `need_weights` return this pass's area weights."""
         read = self.encode(seen, changed)
-        top_BTW, _ = self.decoder(self.words(target_BT), _move_layers_first(read.state))
+        top_BTW, _ = self.decoder(self.embed_words(target_BT), _move_layers_first(read.state))
         if self.cross is None:
-            return Pass(self.read_out(top_BTW, read.mean()[:, None]), {})
+            return Pass(self.read_out(top_BTW, read.average_items()[:, None]), {})
         context_BTW, weights = self.cross(
             top_BTW,
             read.items,
             read.padding,
             need_weights=need_weights,
-            interventions=changed.at(SITE, 0),
+            interventions=changed.get_layer_changes(SITE, 0),
         )
         logits = self.read_out(top_BTW, context_BTW)
         return Pass(logits, {} if weights is None else {SITE: [weights]})
 
     def read_out(self, top: Tensor, context: Tensor) -> Tensor:
         """Compute logits [..., V] from the decoder's top layer and the context."""
-        return self.logits(torch.tanh(self.hidden_out(top) + context))
+        return self.compute_logits(torch.tanh(self.hidden_out(top) + context))
 
     def advance(
         self, ids_N: Tensor, state: State, memory: AreaMemory | Tensor
@@ -91,22 +92,24 @@ class LstmWriter(RecurrentWriter):
 
         The memory is the mean of the items, [B, W], if the network has no attention.
         """
-        top_N1W, after = self.decoder(self.words(ids_N)[:, None], _move_layers_first(state))
+        top_N1W, after = self.decoder(self.embed_words(ids_N)[:, None], _move_layers_first(state))
         top_NW = top_N1W[:, 0]
         if isinstance(memory, Tensor):
             context_NW = memory.repeat_interleave(len(top_NW) // len(memory), 0)
         else:
             assert self.cross is not None
             query_BKW = top_NW.unflatten(0, (memory.batch, -1))
-            context_NW = self.cross.ask(query_BKW, memory).flatten(0, 1)
+            context_NW = self.cross.attend_to_memory(query_BKW, memory).flatten(0, 1)
         return self.read_out(top_NW, context_NW), tuple(part.transpose(0, 1) for part in after)
 
     def write(self, seen: Tensor, changed: NetworkInterventions = UNCHANGED) -> RecurrentStepper:
         """Return the decoder over these inputs, which writes one token at a time."""
         read = self.encode(seen, changed)
         if self.cross is None:
-            return RecurrentStepper(self, read.mean(), read.state)
-        memory = self.cross.remember(read.items, read.padding, changed.at(SITE, 0))
+            return RecurrentStepper(self, read.average_items(), read.state)
+        memory = self.cross.build_memory(
+            read.items, read.padding, changed.get_layer_changes(SITE, 0)
+        )
         return RecurrentStepper(self, memory, read.state)
 
 

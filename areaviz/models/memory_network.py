@@ -109,32 +109,32 @@ class MemoryNetwork(nn.Module):
         state_BW = self.embed(question_B2V, 0)
         weights = []
         for hop in range(self.config.hops):
-            memory_BMW = self.remembered(facts_BM2V, age_BM, hop)
-            output_BMW = self.remembered(facts_BM2V, age_BM, hop + 1)
+            memory_BMW = self.embed_facts(facts_BM2V, age_BM, hop)
+            output_BMW = self.embed_facts(facts_BM2V, age_BM, hop + 1)
             match_BM = (memory_BMW @ state_BW[..., None])[..., 0]
             if linear:
                 weights_BM = match_BM.masked_fill(age_BM < 0, 0)
             else:
-                weights_BM = self.shares(match_BM, age_BM < 0, hop, changed)
+                weights_BM = self.compute_weights(match_BM, age_BM < 0, hop, changed)
             read_BW = (weights_BM[:, None] @ output_BMW)[:, 0]
             state_BW = state_BW + apply_gate(read_BW, hop, changed)
             weights.append(weights_BM)
         return Hops(state_BW @ self.answer.T, weights)
 
-    def remembered(self, facts_BM2V: Tensor, age_BM: Tensor, number: int) -> Tensor:
+    def embed_facts(self, facts_BM2V: Tensor, age_BM: Tensor, number: int) -> Tensor:
         """Embed facts by one embedding, with their ages: [B, M, W]."""
         oldest = self.config.most_facts - 1
         return self.embed(facts_BM2V, number) + self.ages[number][age_BM.clamp(0, oldest)]
 
-    def shares(
+    def compute_weights(
         self, match_BM: Tensor, absent_BM: Tensor, hop: int, changed: NetworkInterventions
     ) -> Tensor:
         """Return the weights of one hop [B, M], with a request's changes."""
         weights_BM = match_BM.masked_fill(absent_BM, -torch.inf).softmax(1)
         weights_BM = weights_BM.nan_to_num()
-        own = changed.at(SITE, hop)
+        own = changed.get_layer_changes(SITE, hop)
         grid = AreaGrid(1, match_BM.shape[1], 1, 1)
-        factor_11M = own.multipliers(grid, 1, match_BM.device) if own else None
+        factor_11M = own.compute_multipliers(grid, 1, match_BM.device) if own else None
         if factor_11M is None:
             return weights_BM
         weighed_BM = weights_BM * factor_11M[0]
@@ -143,8 +143,8 @@ class MemoryNetwork(nn.Module):
 
 def apply_gate(read_BW: Tensor, hop: int, changed: NetworkInterventions) -> Tensor:
     """Multiply the output of a hop by the factor of its gates."""
-    own = changed.at(SITE, hop)
+    own = changed.get_layer_changes(SITE, hop)
     if own is None:
         return read_BW
-    gated_BW: Tensor = own.gated(read_BW[:, None, None])[:, 0, 0]
+    gated_BW: Tensor = own.apply_gates(read_BW[:, None, None])[:, 0, 0]
     return gated_BW

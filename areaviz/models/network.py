@@ -63,7 +63,7 @@ class NetworkOptions(Protocol):
     def areas(self, layer: int) -> AreaOptions:
         """Return the areas of the cross-attention in the given layer (0-based)."""
 
-    def resized(self, area_size: int | None) -> Self:
+    def with_area_size(self, area_size: int | None) -> Self:
         """Return the options with a different largest area.
 
         Raises:
@@ -93,7 +93,7 @@ class SingleItemOptions:
         """Return the options of areas with one item each."""
         return AreaOptions()
 
-    def resized(self, area_size: int | None) -> Self:
+    def with_area_size(self, area_size: int | None) -> Self:
         """Return the options unchanged.
 
         Raises:
@@ -163,7 +163,7 @@ class PictureNetwork(GenerationNetwork):
         self.encoder_config = self.pictures.config
         self.grid = grid
 
-    def look(self, pixels_BHWC: Tensor) -> Tensor:
+    def encode_pictures(self, pixels_BHWC: Tensor) -> Tensor:
         """Return the features [B, M, C] of uint8 pixels [B, side, side, 3], row by row."""
         features: Tensor = self.pictures(pixels_BHWC)[self.grid]
         return features

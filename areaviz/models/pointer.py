@@ -1,13 +1,13 @@
 """A pointer network, whose output is its attention to the points.
 
-Vinyals, Fortunato and Jaitly 2015, Eq. 3. An LSTM reads the points in both directions, another one
-writes and scores every point:
+Vinyals, Fortunato and Jaitly 2015, Eq. 3. One LSTM reads the points in both directions. Another
+LSTM writes, and at each step the network scores every point:
 
     u_j = v . tanh(W1 e_j + W2 d_i),    p(C_i = j) = softmax(u)_j
 
-Their networks end with a symbol. This one ends by pointing at its first point again, which closes a
-hull or a tour. Choices that cannot follow are masked: points that were passed, and the first point
-before the end.
+The networks of the paper end an answer with a symbol. This network ends it by pointing at the first
+point again, which closes a hull or a tour. Choices that cannot follow are masked: points that were
+already passed, and the first point while the answer is too short to close.
 
 Shapes: B sets, N points, T steps with the closing one, W width, K beams, R = B * K rows.
 """
@@ -42,7 +42,7 @@ class PointerConfig:
     kind: str
     width: int = 128
 
-    def least(self, points: int) -> int:
+    def count_required_points(self, points: int) -> int:
         """Return the number of points to pass before the answer may close."""
         return points if self.kind == "tour" else min(points, MIN_HULL_POINTS)
 
@@ -72,7 +72,7 @@ class PointerNetwork(nn.Module):
         self.query = nn.Linear(width, width, bias=False)
         self.score = nn.Linear(width, 1, bias=False)
 
-    def read(self, points_BN2: Tensor) -> EncodedPoints:
+    def encode(self, points_BN2: Tensor) -> EncodedPoints:
         """Encode sets with equal numbers of points."""
         items_BNW, (hidden_2BW, cell_2BW) = self.reader(points_BN2)
         hidden_BW = torch.tanh(self.hidden(hidden_2BW.transpose(0, 1).flatten(1)))
@@ -87,15 +87,15 @@ class PointerNetwork(nn.Module):
         An answer ends with its first point. The entries after it are -1, and the results there have
         no meaning.
         """
-        read = self.read(points_BN2)
+        read = self.encode(points_BN2)
         given_BT = answers_BT.clamp_min(0)
         taken_BT2 = points_BN2.gather(1, given_BT[..., None].expand(-1, -1, 2))
         begin_B12 = self.begin.expand(len(points_BN2), 1, 2)
         written_BTW, _ = self.writer(torch.cat([begin_B12, taken_BT2[:, :-1]], 1), read.state)
         banned_BTN = make_invalid_choices_mask(given_BT, points_BN2.shape[1], self.config)
-        return self.pointed(written_BTW, read.keys_BNW, banned_BTN, changed)
+        return self.compute_log_probabilities(written_BTW, read.keys_BNW, banned_BTN, changed)
 
-    def pointed(
+    def compute_log_probabilities(
         self,
         written_BTW: Tensor,
         keys_BNW: Tensor,
@@ -118,10 +118,10 @@ def reweight_logits(
     w' = f w / sum f w adds log f to each logit. If the changes ban every item that is left, they
     are ignored for that step, because an output has to be chosen.
     """
-    own = changed.at(site, layer)
+    own = changed.get_layer_changes(site, layer)
     steps, items = logits_BTN.shape[1:]
     grid = AreaGrid(1, items, 1, 1)
-    factor_1TN = own.multipliers(grid, steps, logits_BTN.device) if own else None
+    factor_1TN = own.compute_multipliers(grid, steps, logits_BTN.device) if own else None
     if factor_1TN is None:
         return logits_BTN
     found_BTN = logits_BTN + factor_1TN.log()
@@ -135,7 +135,7 @@ def make_invalid_choices_mask(answers_BT: Tensor, points: int, config: PointerCo
     banned_BTN = torch.zeros_like(passed_BTN)
     banned_BTN[:, 1:] = passed_BTN[:, :-1]
     # The first point closes the answer as soon as enough points are passed.
-    least = config.least(points)
+    least = config.count_required_points(points)
     first_B1N = F.one_hot(answers_BT[:, :1], points).bool()
     banned_BTN[:, least:] &= ~first_B1N
     return banned_BTN
@@ -171,9 +171,11 @@ class PointerStepper:
             self.passed_RT = torch.cat([self.passed_RT, tokens_R1], 1)
             fed_R12 = self.points_RN2.gather(1, tokens_R1[..., None].expand(-1, -1, 2))
         written_R1W, self.state = self.network.writer(fed_R12, self.state)
-        banned_R1N = self._barred(rows, points)
-        log_R1N = self.network.pointed(written_R1W, self.keys_RNW, banned_R1N, self.changed)
-        return self._with_end(log_R1N[:, 0])
+        banned_R1N = self._find_invalid_choices(rows, points)
+        log_R1N = self.network.compute_log_probabilities(
+            written_R1W, self.keys_RNW, banned_R1N, self.changed
+        )
+        return self._append_end(log_R1N[:, 0])
 
     def select(self, rows: Tensor) -> None:
         """Keep and reorder rows."""
@@ -182,13 +184,13 @@ class PointerStepper:
         hidden, cell = self.state
         self.state = (hidden[:, chosen].contiguous(), cell[:, chosen].contiguous())
 
-    def _barred(self, rows: int, points: int) -> Tensor:
+    def _find_invalid_choices(self, rows: int, points: int) -> Tensor:
         """Return which points cannot follow the passed ones: bool [R, 1, N]."""
         next_R1 = torch.zeros_like(self.points_RN2[:, :1, 0], dtype=torch.int64)
         answers_RT = torch.cat([self.passed_RT, next_R1], 1)
         return make_invalid_choices_mask(answers_RT, points, self.network.config)[:, -1:]
 
-    def _with_end(self, log_RN: Tensor) -> Tensor:
+    def _append_end(self, log_RN: Tensor) -> Tensor:
         """Append a column for closing the answer, which is pointing at the first point again."""
         end_R1 = torch.full_like(log_RN[:, :1], -torch.inf)
         if self.passed_RT.shape[1]:

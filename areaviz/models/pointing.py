@@ -68,7 +68,7 @@ class PointingModel:
         load_weights(network, folder, card.files)
         return cls(card, network)
 
-    def untrained(self) -> Self:
+    def make_untrained(self) -> Self:
         """Return this network with initial weights, as a baseline."""
         return replace(
             self, network=build_untrained(PointerNetwork, self.network.config, self.device)
@@ -93,15 +93,15 @@ class PointingModel:
     ) -> list[Hypothesis]:
         """Return the most probable answers for sets in reading order, as indices in that order."""
         points = torch.from_numpy(points_BN2.astype(np.float32)).to(self.device)
-        stepper = PointerStepper(self.network, self.network.read(points), beam, changed)
+        stepper = PointerStepper(self.network, self.network.encode(points), beam, changed)
         end = points_BN2.shape[1]
         limits = [end + 1] * len(points_BN2)
         return [found[0] for found in beam_search(stepper, end, end, limits, beam, alpha=0)]
 
     def _trace(self, request: Request) -> Trace:
         points_N2 = points_of(request.text)
-        self._check(points_N2, request)
-        changed = NetworkInterventions.of(request.changes, SITES, 1)
+        self._check_request(points_N2, request)
+        changed = NetworkInterventions.from_changes(request.changes, SITES, 1)
         points_1N2 = points_N2[None] / EXTENT
         order_N = order_around_mean(points_1N2)[0]
         # Changes and given outputs refer to the points in the order of the request.
@@ -114,13 +114,13 @@ class PointingModel:
             places = [*passed, passed[0]]
         else:
             places = _parse_answer(request.target, order_N, self.network.config)
-        log_TN = self._log_weights(read_1N2, places, changed)
+        log_TN = self._compute_log_weights(read_1N2, places, changed)
         weights_TN = log_TN.exp().cpu().numpy().astype(np.float32)[:, order_N.argsort()]
         chosen = [int(order_N[place]) for place in places]
-        return self._record(request, points_1N2[0], chosen, weights_TN)
+        return self._record_trace(request, points_1N2[0], chosen, weights_TN)
 
     @torch.inference_mode()
-    def _log_weights(
+    def _compute_log_weights(
         self,
         read_1N2: npt.NDArray[np.float64],
         places: Sequence[int],
@@ -131,7 +131,7 @@ class PointingModel:
         log_1TN: Tensor = self.network(points, answers_1T, changed)
         return log_1TN[0]
 
-    def _record(
+    def _record_trace(
         self,
         request: Request,
         points_N2: npt.NDArray[np.float64],
@@ -149,7 +149,7 @@ class PointingModel:
             alternatives.append(tuple((str(one + 1), float(weights_N[one])) for one in best))
         likely_T = weights_TN[np.arange(len(chosen)), chosen]
         output = Output("target", likely_T, tuple(alternatives))
-        details = {"device": self.device.type, **self._compared(points_N2, chosen[:-1])}
+        details = {"device": self.device.type, **self._compare_with_exact(points_N2, chosen[:-1])}
         if len(points_N2) > self.card.trained_length:
             details["warning"] = (
                 f"More points than in any set this model was trained on"
@@ -157,7 +157,7 @@ class PointingModel:
             )
         return Trace(request, fields, output, {SITE: pointer}, details)
 
-    def _compared(
+    def _compare_with_exact(
         self, points_N2: npt.NDArray[np.float64], chosen: Sequence[int]
     ) -> dict[str, str]:
         """Compare the answer with the exact one; lengths and areas are in units of the points."""
@@ -172,7 +172,7 @@ class PointingModel:
         found["area"], found["exact area"] = (f"{one * EXTENT**2:.0f}" for one in (own, whole))
         return found
 
-    def _check(self, points_N2: npt.NDArray[np.int64], request: Request) -> None:
+    def _check_request(self, points_N2: npt.NDArray[np.int64], request: Request) -> None:
         """Check a request before the model runs.
 
         Raises:
@@ -239,7 +239,7 @@ def _parse_answer(target: str, order_N: npt.NDArray[np.int64], config: PointerCo
     place_of, count = order_N.argsort(), len(order_N)
     numbers = [int(part) if part.isdecimal() else 0 for part in target.split()]
     inner = numbers[:-1]
-    is_answer = len(inner) >= config.least(count) and numbers[-1] == inner[0]
+    is_answer = len(inner) >= config.count_required_points(count) and numbers[-1] == inner[0]
     if not is_answer or len(set(inner)) < len(inner) or not 1 <= min(inner) <= max(inner) <= count:
         raise InputError(
             f"The given output is not a {KINDS[config.kind]} of these points. Give each of"

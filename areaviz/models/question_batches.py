@@ -38,7 +38,7 @@ class Library:
     answers: list[int]
 
     @classmethod
-    def of(cls, questions: Sequence[Question], config: MemoryConfig) -> Self:
+    def from_questions(cls, questions: Sequence[Question], config: MemoryConfig) -> Self:
         """Collect the latest facts of each question; leave out unknown words and answers."""
         word_number = {word: number for number, word in enumerate(config.words)}
         answer_number = {answer: number for number, answer in enumerate(config.answers)}
@@ -55,7 +55,7 @@ class Library:
             sentences.append([word_number[word] for word in words if word in word_number])
         return cls(bag_sentences(sentences, len(config.words)), facts, asked, answers)
 
-    def batch(self, chosen: Sequence[int], ages: Sequence[Sequence[int]]) -> QuestionBatch:
+    def make_batch(self, chosen: Sequence[int], ages: Sequence[Sequence[int]]) -> QuestionBatch:
         """Combine questions into a batch, with the ages of their facts."""
         most = max(len(self.facts[index]) for index in chosen)
         places_BM = torch.zeros(len(chosen), most, dtype=torch.int64)
@@ -93,7 +93,7 @@ def iterate_batches(
             add_random_time_gaps(len(library.facts[index]), 0, np.random.default_rng(0))
             for index in chosen
         ]
-        yield chosen, move_to_device(library.batch(chosen, ages), device, linear)
+        yield chosen, move_to_device(library.make_batch(chosen, ages), device, linear)
 
 
 def move_to_device(batch: QuestionBatch, device: torch.device, linear: bool) -> QuestionBatch:

@@ -74,9 +74,10 @@ class Ram(nn.Module):
         glimpses, states = [], []
         for _ in range(self.config.digits * self.config.glimpses):
             place, log_probability = sample_place(mean, self.config.std, sample)
-            # Detached here and below: the locations are trained by rewards alone (section 3.2).
+            # The state is detached here and below because only rewards train the locations
+            # (section 3.2).
             baseline = self.baseline(hidden.detach())[:, 0]
-            patches, boxes = retina.read(place)
+            patches, boxes = retina.read_patches(place)
             what, where = F.relu(self.what(patches.flatten(1))), F.relu(self.where(place))
             glimpse = F.relu(self.glimpse(torch.cat([what, where], 1)))
             hidden = F.relu(self.core(torch.cat([hidden, glimpse], 1)))
@@ -84,13 +85,16 @@ class Ram(nn.Module):
             mean = torch.tanh(self.locator(hidden.detach()))
             logits = self.classifier(hidden)
             glimpses.append((boxes, patches, logits, log_probability, baseline))
-        return replace(combine_glimpses(glimpses, self.config.digits), aims=self._aims(states))
+        return replace(
+            combine_glimpses(glimpses, self.config.digits), aims=self._compute_aims(states)
+        )
 
-    def _aims(self, states: Sequence[Tensor]) -> Tensor:
+    def _compute_aims(self, states: Sequence[Tensor]) -> Tensor:
         """Return the mean locations of the glimpses at each digit: [B, D, T / D - 1, 2].
 
-        The first glimpse at the first digit is left out because it is always at the middle. For the
-        other digits, the last glimpse is left out, so that all digits have equally many.
+        The first glimpse at the first digit is left out because it is always at the middle. For
+        every other digit, the last glimpse is left out, so that all digits have equally many
+        locations.
         """
         each, aims_DBA2 = self.config.glimpses, []
         for digit in range(self.config.digits):

@@ -73,9 +73,8 @@ def compute_reading_loss(
         early: weight of the cross-entropy after every look, which makes early predictions
             meaningful.
         reward: the reward of a look, counted from that look on. "answers" counts correct digits.
-            "looks" counts the share of a digit's looks after which the prediction is correct. The
-            second one rewards a first look for what it shows, even if later looks could compensate
-            for it.
+            "looks" counts the share of a digit's looks after which the prediction is correct. This
+            rewards a good first look, even if later looks alone would lead to the correct digit.
     """
     answers_BDC, each = reading.answers, reading.logits.shape[1] // reading.digits
     loss = F.cross_entropy(answers_BDC.flatten(0, 1), labels_BD.flatten())

@@ -42,7 +42,7 @@ class Looks:
     # corners of the finest patches [B, T, 4, 2]; None for attention to cells
     corners: FloatArray | None
 
-    def elsewhere(self, shift_BT2: FloatArray) -> Looks:
+    def shift(self, shift_BT2: FloatArray) -> Looks:
         """Return these looks, each moved by (x, y) pixels."""
         corners = None if self.corners is None else self.corners + shift_BT2[:, :, None]
         return Looks(self.middles + shift_BT2, corners)
@@ -141,7 +141,7 @@ def _measure_batch_baselines(
     if looks is None:
         return {}
     anywhere = np.random.default_rng((SEED, part.start)).uniform(0, side, looks.middles.shape)
-    uniform = measure_looks(looks.elsewhere(anywhere - looks.middles), boxes, side)
+    uniform = measure_looks(looks.shift(anywhere - looks.middles), boxes, side)
     # The looks at one picture are compared with the digits of the next one.
     position = measure_looks(looks, np.roll(boxes, 1, 0), side)
     found = {f"{name}_uniform": values for name, values in uniform.items()}

@@ -32,7 +32,10 @@ END_LABEL, START_LABEL = "⟨end⟩", "⟨start⟩"
 
 
 def make_teacher_forced_output(tokenizer: Tokenizer, target: str) -> Hypothesis:
-    """Return a given output as a hypothesis; its probability is taken from the pass over it."""
+    """Return a given output as a hypothesis.
+
+    Its probability is unknown here. It is taken from the pass over the output.
+    """
     return Hypothesis(tuple(tokenizer.ids(target)), math.nan, True)
 
 
@@ -79,7 +82,7 @@ def find_longest_length(holds: Callable[[int], bool]) -> int:
 
 
 def weights_fit_in_memory(places: Places) -> bool:
-    """Return whether the weights of a trace fit in memory; this is known before a model runs."""
+    """Return whether the weights of a trace fit in memory. No model has to run to know this."""
     return compute_weights_bytes(places) <= MAX_TRACE_BYTES
 
 
@@ -110,7 +113,7 @@ def make_written_fields(text: str, tokens: list[Token], finished: bool) -> dict[
         tokens: its tokens.
         finished: whether the end symbol follows them.
     """
-    # The last item was written but never read. If it is the end symbol, it is not among the tokens.
+    # The network never reads the last item that it writes. The end symbol is not among the tokens.
     read = tokens if finished else tokens[:-1]
     target = make_text_field("target", text, tokens, end=finished)
     return {"target": target, "history": make_text_field("history", text, read, start=True)}
@@ -149,10 +152,10 @@ def make_attention_maps(
     for site, layers in run.weights.items():
         query, memory = network.sites[site]
         areas = network.areas(memory)
-        whole = areas.grid(max(len(own[memory]) for own in fields))
+        whole = areas.make_grid(max(len(own[memory]) for own in fields))
         layers_BHQR = [layer.float().cpu().numpy() for layer in layers]
         for place, own in enumerate(fields):
-            grid, queries = areas.grid(len(own[memory])), len(own[query])
+            grid, queries = areas.make_grid(len(own[memory])), len(own[query])
             cut = []
             for weights_BHQR in layers_BHQR:
                 cut.append(_select_own_areas(weights_BHQR[place, :, :queries], whole, grid))
@@ -232,5 +235,5 @@ def list_changeable_places(
         lengths |= {"target": target, "history": target}
     known = {*inputs, "target", "history"}
     sites = {site: ends for site, ends in network.sites.items() if known.issuperset(ends)}
-    grids = {name: network.areas(name).grid(count) for name, count in lengths.items()}
+    grids = {name: network.areas(name).make_grid(count) for name, count in lengths.items()}
     return Places(sites, network.config.layers, network.config.heads, lengths, grids)

@@ -31,12 +31,12 @@ class TiedWords:
     embedding: nn.Embedding
     dropout: nn.Dropout
 
-    def words(self, ids: Tensor) -> Tensor:
+    def embed_words(self, ids: Tensor) -> Tensor:
         """Embed tokens: [..., W]."""
         words: Tensor = self.dropout(self.embedding(ids) * self.embedding.embedding_dim**0.5)
         return words
 
-    def logits(self, mixed: Tensor) -> Tensor:
+    def compute_logits(self, mixed: Tensor) -> Tensor:
         """Compute logits [..., V] from the decoder's output [..., W]."""
         return F.linear(self.dropout(mixed), self.embedding.weight)
 

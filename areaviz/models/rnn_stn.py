@@ -1,8 +1,8 @@
 """A spatial transformer that reads several digits, one look each (Sønderby et al. 2015, RNN-SPN).
 
 Before every look, a recurrent core gets the features of the whole picture, which do not change, and
-decides where to look next. A look has a fixed size, as in Jaderberg et al. (2015, section 4.3):
-looks that can be scaled grow until they show half the picture.
+decides where to look next. A look has a fixed size, as in Jaderberg et al. (2015, section 4.3). If
+the network learns the size too, looks grow until they show half the picture.
 
 Shapes: B batch, H, W of the picture, D digits, one look each, F features, N hidden width, S side of
 a look.

@@ -187,13 +187,13 @@ class ShowAttendTell(TiedWords, PictureNetwork):
             sample: whether hard attention samples its cells. Otherwise it picks the heaviest ones.
             changed: changes to the attention.
         """
-        cells, state = self.remember(features_BMC, changed, target_NT.shape[1])
+        cells, state = self.build_memory(features_BMC, changed, target_NT.shape[1])
         state = State(*repeat_states(state, len(target_NT)))
-        words_NTW = self.words(target_NT)
+        words_NTW = self.embed_words(target_NT)
         states, looks = [], []
         for step, word_NW in enumerate(words_NTW.unbind(1)):
-            look = self.look_at(cells, state, sample, step)
-            state = self.next(word_NW, look, state)
+            look = self.attend_to_cells(cells, state, sample, step)
+            state = self.update_state(word_NW, look, state)
             states.append(state.hidden)
             looks.append(look)
         contexts = torch.stack([look.context for look in looks], 1)
@@ -204,25 +204,27 @@ class ShowAttendTell(TiedWords, PictureNetwork):
             torch.stack([look.log_probability for look in looks], 1),
         )
 
-    def remember(
+    def build_memory(
         self, features_BMC: Tensor, changed: NetworkInterventions = UNCHANGED, steps: int = 1
     ) -> tuple[ItemMemory, State]:
         """Return the cells of pictures with the changes for `steps` steps, and the first state."""
         value_BMC = self.norm(features_BMC)
-        state = self._begin(_average_visible_cells(value_BMC, changed.hidden("picture")))
+        state = self._make_first_state(
+            _average_visible_cells(value_BMC, changed.list_hidden("picture"))
+        )
         value_BMC = value_BMC + self.place
-        grid = self.config.areas(0).grid(value_BMC.shape[1])
-        interventions, key_BMD = changed.at(SITE, 0), self.key(value_BMC)
-        return ItemMemory.of(value_BMC, key_BMD, None, interventions, steps, grid), state
+        grid = self.config.areas(0).make_grid(value_BMC.shape[1])
+        interventions, key_BMD = changed.get_layer_changes(SITE, 0), self.key(value_BMC)
+        return ItemMemory.with_changes(value_BMC, key_BMD, None, interventions, steps, grid), state
 
-    def _begin(self, mean_BC: Tensor) -> State:
+    def _make_first_state(self, mean_BC: Tensor) -> State:
         if self.start is None:
             nothing_BW = mean_BC.new_zeros(len(mean_BC), self.config.width)
             return State(nothing_BW, nothing_BW)
         hidden_BW, cell_BW = torch.tanh(self.start(mean_BC)).chunk(2, 1)
         return State(hidden_BW, cell_BW)
 
-    def look_at(self, cells: ItemMemory, state: State, sample: bool, step: int = 0) -> Look:
+    def attend_to_cells(self, cells: ItemMemory, state: State, sample: bool, step: int = 0) -> Look:
         """Attend to the cells with K sentences per picture.
 
         The scores are additive. The context is the weighted sum of all cells or one cell.
@@ -231,7 +233,7 @@ class ShowAttendTell(TiedWords, PictureNetwork):
             return _make_empty_look(cells, state)
         query_BKW = state.hidden.unflatten(0, (len(cells.value), -1))
         score_BKM = compute_additive_scores(self.query, self.score, query_BKW, cells)
-        weights_BKM = cells.weights(score_BKM, step)
+        weights_BKM = cells.compute_weights(score_BKM, step)
         weights_NM = weights_BKM.flatten(0, 1)
         chosen_N, log_N = choose_item(weights_NM, sample)
         read_BKM = weights_BKM
@@ -239,13 +241,13 @@ class ShowAttendTell(TiedWords, PictureNetwork):
             one_BKM = F.one_hot(chosen_N, weights_BKM.shape[2]).to(weights_BKM)
             # If every cell is banned, the context is zero.
             read_BKM = one_BKM.view_as(weights_BKM) * (weights_BKM > 0)
-        context_NC = cells.gated((read_BKM @ cells.value).flatten(0, 1))
+        context_NC = cells.apply_gate((read_BKM @ cells.value).flatten(0, 1))
         # A gate scales the context by its importance for the next word (Xu et al. 2015, section
         # 4.2.1).
         gate_N1 = self.gate(state.hidden).sigmoid()
         return Look(gate_N1 * context_NC, weights_NM, chosen_N, log_N)
 
-    def next(self, word_NW: Tensor, look: Look, state: State) -> State:
+    def update_state(self, word_NW: Tensor, look: Look, state: State) -> State:
         """Return the state after one more word and the attention before it."""
         seen_NC = look.context
         if self.training and self.config.forgetting:
@@ -255,21 +257,21 @@ class ShowAttendTell(TiedWords, PictureNetwork):
     def read_out(self, words: Tensor, hidden: Tensor, context: Tensor) -> Tensor:
         """Compute logits [..., V] from the last word, the state and the context."""
         mixed = torch.tanh(words + self.from_hidden(hidden) + self.from_context(context))
-        return self.logits(mixed)
+        return self.compute_logits(mixed)
 
     def write(
         self, features_BMC: Tensor, changed: NetworkInterventions = UNCHANGED
     ) -> RecurrentStepper:
         """Return the decoder over these pictures, which writes one word at a time."""
-        return RecurrentStepper(self, *self.remember(features_BMC, changed))
+        return RecurrentStepper(self, *self.build_memory(features_BMC, changed))
 
     def advance(
         self, ids_N: Tensor, state: tuple[Tensor, ...], memory: ItemMemory
     ) -> tuple[Tensor, State]:
         """Return the logits [N, V] after one more word of every row, and the new state."""
-        word_NW = self.words(ids_N)
-        look = self.look_at(memory, State(*state), sample=False)
-        after = self.next(word_NW, look, State(*state))
+        word_NW = self.embed_words(ids_N)
+        look = self.attend_to_cells(memory, State(*state), sample=False)
+        after = self.update_state(word_NW, look, State(*state))
         return self.read_out(word_NW, after.hidden, look.context), after
 
 

@@ -42,8 +42,8 @@ class CausalLayer(EncoderLayer):
             own: changes to the attention; used only at the beginning.
         """
         y = self.norms[0](x_N1W)
-        history = self.self_attention.extend(history, y, own)
-        x = x_N1W + self.self_attention.ask(y, history)
+        history = self.self_attention.append_item(history, y, own)
+        x = x_N1W + self.self_attention.attend_to_memory(y, history)
         return x + self.feed_forward(self.norms[1](x)), history
 
 
@@ -73,15 +73,15 @@ class TextDecoder(TransformerBase):
         """Return the logits with the area weights from this pass."""
         x_BTW, weights = self.embed(target_BT), []
         for number, layer in enumerate(self.decoder):
-            x_BTW, found = layer(x_BTW, None, need_weights, changed.at(SITE, number))
+            x_BTW, found = layer(x_BTW, None, need_weights, changed.get_layer_changes(SITE, number))
             weights.append(found)
-        return Pass(self.logits(x_BTW), {SITE: weights} if need_weights else {})
+        return Pass(self.compute_logits(x_BTW), {SITE: weights} if need_weights else {})
 
     def write(self, changed: NetworkInterventions = UNCHANGED) -> TextStepper:
         """Return the network as a decoder that writes one token at a time."""
         return TextStepper(self, changed)
 
-    def normed(self, x_BTW: Tensor) -> Tensor:
+    def normalise_output(self, x_BTW: Tensor) -> Tensor:
         """Apply the last normalisation."""
         normed: Tensor = self.norm(x_BTW)
         return normed
@@ -92,7 +92,9 @@ class TextStepper:
 
     def __init__(self, network: TextDecoder, changed: NetworkInterventions = UNCHANGED) -> None:
         self._network = network
-        self._own = [changed.at(SITE, layer) for layer in range(network.config.layers)]
+        self._own = [
+            changed.get_layer_changes(SITE, layer) for layer in range(network.config.layers)
+        ]
         self._histories: list[AreaMemory | None] = [None] * network.config.layers
         self._device = network.embedding.weight.device
         self._position = 0
@@ -109,7 +111,7 @@ class TextStepper:
             history = self._histories[index]
             x_N1W, self._histories[index] = layer.step(x_N1W, history, self._own[index])
         self._position += 1
-        return compute_token_log_probabilities(self._network.logits(x_N1W)[:, 0])
+        return compute_token_log_probabilities(self._network.compute_logits(x_N1W)[:, 0])
 
     def select(self, rows: Tensor) -> None:
         """Keep and reorder rows."""

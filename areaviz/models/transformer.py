@@ -47,7 +47,7 @@ class TransformerConfig(TransformerOptions):
     """The options of the network; all three kinds of attention have areas."""
 
     @classmethod
-    def sized(cls, size: str, vocabulary: int, **options: Any) -> TransformerConfig:
+    def from_size(cls, size: str, vocabulary: int, **options: Any) -> TransformerConfig:
         """Return the options of the paper's "Tiny", "Small", "Base" or "Big".
 
         Raises:
@@ -126,9 +126,9 @@ class Transformer(TransformerBase):
         """Return the decoder over these sources, which writes one token at a time."""
         padding = find_padding(source_BM)
         memory_BMW, _ = self.encode(source_BM, padding, changed=changed)
-        return self.stepper(memory_BMW, padding, changed)
+        return self.make_stepper(memory_BMW, padding, changed)
 
-    def normed(self, x_BTW: Tensor) -> Tensor:
+    def normalise_output(self, x_BTW: Tensor) -> Tensor:
         """Apply the decoder's last normalisation."""
         normed: Tensor = self.decoder_norm(x_BTW)
         return normed

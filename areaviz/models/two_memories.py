@@ -38,7 +38,9 @@ SITES = {"text": "encoder-decoder", "picture": "encoder-decoder picture"}
 
 def get_interventions(changed: NetworkInterventions, layer: int) -> TwoInterventions:
     """Return the changes to both attentions of a layer."""
-    return TwoInterventions(**{name: changed.at(site, layer) for name, site in SITES.items()})
+    return TwoInterventions(
+        **{name: changed.get_layer_changes(site, layer) for name, site in SITES.items()}
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +93,15 @@ class TwoMemoriesConfig:
         size = self.picture_size if layer < self.transformer.area_layers else 1
         return AreaOptions((size, size), shape=(self.grid, self.grid))
 
-    def resized(self, area_size: int | None) -> Self:
+    def with_area_size(self, area_size: int | None) -> Self:
         """Return the options with a different largest area for text and picture.
 
         Raises:
-            InputError: as for `TransformerConfig.resized`.
+            InputError: as for `TransformerConfig.with_area_size`.
         """
         if area_size is None:
             return self
-        text = self.transformer.resized(area_size)
+        text = self.transformer.with_area_size(area_size)
         areas = {name: getattr(text, name) for name in ("area_size", "area_layers", "known_size")}
         return replace(self, text={**self.text, **areas}, picture_size=area_size)
 
@@ -132,7 +134,7 @@ class TwoMemoriesLayer(BaseDecoderLayer):
             own: changes to the attention to the history.
             across: changes to the attention to the text and the picture.
         """
-        x, self_weights = self.look_back(x_BTW, need_weights, own)
+        x, self_weights = self.attend_to_history(x_BTW, need_weights, own)
         context, shares = self.cross_attention.attend_both(
             self.norms[1](x), memories, need_weights, across
         )
@@ -189,21 +191,24 @@ class DoublyAttentiveTransformer(TransformerBase, PictureNetwork):
         changed: NetworkInterventions = UNCHANGED,
     ) -> Pass:
         """Return the logits with the weights and strengths of every site from this pass."""
-        memories, encoder_self = self.remember(source_BM, features_BPC, need_weights, changed)
+        memories, encoder_self = self.build_memories(source_BM, features_BPC, need_weights, changed)
         y = self.embed(target_BT)
         weights = {"encoder self": encoder_self} if encoder_self else {}
         weights["decoder self"] = []
         strength: dict[str, list[Tensor]] = {}
         for number, layer in enumerate(self.decoder):
-            own, across = changed.at("decoder self", number), get_interventions(changed, number)
+            own, across = (
+                changed.get_layer_changes("decoder self", number),
+                get_interventions(changed, number),
+            )
             y, self_weights, shares = layer(y, memories, need_weights, own, across)
             weights["decoder self"].append(self_weights)
             for name, share in shares.items():
                 weights.setdefault(SITES[name], []).append(share.weights)
                 strength.setdefault(SITES[name], []).append(share.strength)
-        return Pass(self.logits(y), weights if need_weights else {}, strength=strength)
+        return Pass(self.compute_logits(y), weights if need_weights else {}, strength=strength)
 
-    def remember(
+    def build_memories(
         self,
         source_BM: Tensor | None,
         features_BPC: Tensor | None,
@@ -227,16 +232,16 @@ class DoublyAttentiveTransformer(TransformerBase, PictureNetwork):
         changed: NetworkInterventions = UNCHANGED,
     ) -> TransformerStepper:
         """Return the decoder over these sources and pictures, which writes one token at a time."""
-        memories, _ = self.remember(source_BM, features_BPC, changed=changed)
+        memories, _ = self.build_memories(source_BM, features_BPC, changed=changed)
         pooled = []
         for number, layer in enumerate(self.decoder):
             assert isinstance(layer, TwoMemoriesLayer)
             pooled.append(
-                layer.cross_attention.remember_both(memories, get_interventions(changed, number))
+                layer.cross_attention.build_memories(memories, get_interventions(changed, number))
             )
         return TransformerStepper(self, pooled, self.place.device, changed)
 
-    def normed(self, x_BTW: Tensor) -> Tensor:
+    def normalise_output(self, x_BTW: Tensor) -> Tensor:
         """Apply the decoder's last normalisation."""
         normed: Tensor = self.decoder_norm(x_BTW)
         return normed

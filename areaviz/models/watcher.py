@@ -36,11 +36,11 @@ class WatcherConfig(AreaChoices):
 
     Args:
         encoder: one of `ENCODERS`.
-        attends: whether to attend to frames; if not, their mean is read.
+        attends: whether to attend to frames. Otherwise the network reads their mean.
         frames: number of frames of a clip.
         side: side of a frame in pixels, a multiple of 8.
-        colour: whether frames are seen in colour, as for recordings; if not, in grey, light on
-            dark, as for drawings.
+        colour: whether frames are in colour, which suits recordings. Otherwise they are in grey,
+            light on dark, which suits drawings.
         width: width of an item, and cells of the decoder.
         heads: heads of the attention.
         dropout: dropout on frames, words and the decoder's output, 0..1.
@@ -109,7 +109,7 @@ class VideoCaptioner(LstmWriter):
         too.
         """
         clip_BFSS = seen
-        hidden = set(changed.hidden("clip"))
+        hidden = set(changed.list_hidden("clip"))
         shown: list[int] = []
         visible = [frame for frame in range(clip_BFSS.shape[1]) if frame not in hidden]
         for frame in range(clip_BFSS.shape[1]):
@@ -156,8 +156,8 @@ class FrameEncoder(nn.Module):
 class MotionEncoder(nn.Module):
     """Convolutions in space and time over the changes from frame to frame, at half the size.
 
-    They see motion and not appearance, like those of Yao et al., which read statistics of local
-    motion. An item depends on two frames before and after it, and on the frame before those.
+    They see motion and not appearance. The motion features of Yao et al. serve this purpose, too.
+    An item depends on its own frame, the three frames before it and the two frames after it.
     """
 
     def __init__(self, side: int, width: int, channels: int = 1) -> None:

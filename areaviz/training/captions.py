@@ -165,7 +165,7 @@ class Captions:
 
     def _told_grid(self) -> AreaGrid:
         layer, _ = self.config.told_head
-        return self.network.config.areas(layer).grid(self.network.grid**2)
+        return self.network.config.areas(layer).make_grid(self.network.grid**2)
 
     def loss(self, batch: CaptionBatch) -> Tensor:
         """Compute the loss of a batch.
@@ -241,7 +241,11 @@ class Captions:
 
     def _features(self, pictures: Tensor) -> Tensor:
         """Return the features of pictures; features are returned as float32."""
-        return self.network.look(pictures) if pictures.dtype == torch.uint8 else pictures.float()
+        return (
+            self.network.encode_pictures(pictures)
+            if pictures.dtype == torch.uint8
+            else pictures.float()
+        )
 
     def _points(self, features_BMC: Tensor, chosen: IntArray) -> list[bool]:
         """Return whether attention points into the box of each boxed word in the first captions."""
@@ -257,7 +261,7 @@ class Captions:
         if self.config.told:
             layer, told = self.config.told_head
             heads = slice(told, told + 1)
-        areas = config.areas(layer).grid(features_BMC.shape[1])
+        areas = config.areas(layer).make_grid(features_BMC.shape[1])
         weights_BQA = run.weights["encoder-decoder"][layer][:, heads].mean(1).cpu().numpy()
         sentences = [(sentence.text, sentence.boxes) for sentence in grounded]
         return find_words_pointed_right(weights_BQA, areas, self.tokenizer, sentences)

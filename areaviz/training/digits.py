@@ -57,7 +57,7 @@ class DigitsConfig(TrainConfig):
         batch: Pictures per update.
         drawn: Number of digits drawn by our own code and mixed into MNIST's.
         early: Weight of the cross-entropy before the last look.
-        reward: Reward of a look, see `reading_loss`.
+        reward: Reward of a look, see `compute_reading_loss`.
         start_run: Name of a run whose best weights this run starts from, "" for none. Hard
             attention starts from soft attention, and pairs start from single digits.
         told: Number of updates at the start with location supervision, see `Reading.aims`. Without
@@ -86,7 +86,7 @@ CAN_BE_TOLD = ("ram", "dram", "rnn-stn")
 """Networks whose readings have aims, so they support location supervision."""
 
 TOLD_WEIGHT = 10.0
-"""Weight of the squared distance from an aim to its digit, added to `reading_loss`."""
+"""Weight of the squared distance from an aim to its digit, added to `compute_reading_loss`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ class Digits:
             yield DigitBatch(scenes, step < self.config.told)
 
     def loss(self, batch: DigitBatch) -> Tensor:
-        """Compute `reading_loss`, plus the loss of the aims in updates with location supervision.
+        """Compute `compute_reading_loss`, plus the loss of the aims in updates with location supervision.
 
         The loss of the aims is the squared distance to the centres of the digits.
         """
@@ -154,7 +154,7 @@ class Digits:
         return loss + TOLD_WEIGHT * F.mse_loss(reading.aims, middles_BDA2)
 
     def validate(self, step: int) -> dict[str, float]:
-        """Measure the error and how well the looks are placed, see `reading_figures`.
+        """Measure the error and how well the looks are placed, see `measure_reading`.
 
         The score weighs both.
         """

@@ -35,7 +35,7 @@ def load_encoder(encoder: GridEncoder, run: Path) -> None:
         run: Folder of the run or of the published file.
     """
     if isinstance(encoder, (ResNet152, EfficientNetLite0)):
-        encoder.read(run)
+        encoder.read_weights(run)
         return
     weights: dict[str, Any] = torch.load(run / "best.pt", map_location="cpu", weights_only=True)
     start = "captioner.pictures."

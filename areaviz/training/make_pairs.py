@@ -54,7 +54,7 @@ def make_pairs(
         for first in range(len(done), len(sentences), TOGETHER):
             some = sentences[first : first + TOGETHER]
             requests = [Request(model.card.name, text, "beam", beam) for text in some]
-            outputs = [" ".join(text.split()) for text in model.outputs(requests)]
+            outputs = [" ".join(text.split()) for text in model.generate_outputs(requests)]
             lines.writelines(f"{text}\n" for text in outputs)
             lines.flush()
             done += outputs

@@ -174,7 +174,7 @@ class PictureTranslation:
 
     def _measure_pointing(self, examples: Sequence[Example]) -> float:
         """Return the share of boxed words whose box is hit by the best head of any layer."""
-        areas = self.network.areas("picture").grid(0)
+        areas = self.network.areas("picture").make_grid(0)
         right: dict[int, list[bool]] = {}
         for part, batch in self._batches("triple", examples, 0.0):
             run = self.network.attend(batch.source, batch.pictures, batch.target_in)

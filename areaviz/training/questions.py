@@ -73,7 +73,10 @@ class Questions:
         options = MemoryConfig(*list_words_and_answers(questions), **config.model)
         torch.manual_seed(config.seed)
         network = MemoryNetwork(options).to(device)
-        train, held_out = Library.of(questions, options), Library.of(valid, options)
+        train, held_out = (
+            Library.from_questions(questions, options),
+            Library.from_questions(valid, options),
+        )
         return cls(config, network, train, held_out, [one.task for one in valid], device)
 
     def batches(self, first_step: int) -> Iterator[QuestionBatch]:
@@ -94,7 +97,7 @@ class Questions:
                     add_random_time_gaps(len(self.train.facts[i]), self.config.gaps, rng)
                     for i in chosen
                 ]
-                batch = self.train.batch(chosen, ages)
+                batch = self.train.make_batch(chosen, ages)
                 yield move_to_device(batch, self.device, step < self.config.linear)
                 step += 1
 

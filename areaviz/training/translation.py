@@ -189,7 +189,7 @@ def make_network_options(config: TranslationConfig, vocabulary: int) -> Any:
     """
     options = GENERATION_NETWORKS[config.network][0]
     if config.size:
-        return options.sized(config.size, vocabulary, **config.model)
+        return options.from_size(config.size, vocabulary, **config.model)
     return options(vocabulary, **config.model)
 
 

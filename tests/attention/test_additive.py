@@ -56,7 +56,7 @@ def slowly(
 
 def test_context_is_weighted_sum_of_readable_items() -> None:
     made, (query, items) = attention(), inputs()
-    contexts, weights = made.ask(query, made.remember(items, PADDING))
+    contexts, weights = made.attend_to_memory(query, made.build_memory(items, PADDING))
     for example, query_KW in enumerate(query):
         factors = [float(not padded) for padded in PADDING[example]]
         for place, query_W in enumerate(query_KW):
@@ -70,7 +70,9 @@ def test_changes_multiply_weights_and_gate_contexts() -> None:
     changed = LayerInterventions(
         1, (Weigh("s", (1,), factor=3.0), Weigh("s", (0,))), (Gate("s", factor=0.5),)
     )
-    contexts, weights = made.ask(query, made.remember(items, interventions=changed))
+    contexts, weights = made.attend_to_memory(
+        query, made.build_memory(items, interventions=changed)
+    )
     context, slow = slowly(made, query[1, 0], items[1], [0.0, 3.0, 1.0, 1.0, 1.0])
     assert weights[1, 0].tolist() == pytest.approx(slow)
     assert contexts[1, 0].tolist() == pytest.approx([0.5 * number for number in context])
@@ -79,23 +81,23 @@ def test_changes_multiply_weights_and_gate_contexts() -> None:
 def test_query_with_every_item_banned_reads_nothing() -> None:
     made, (query, items) = attention(), inputs()
     changed = LayerInterventions(1, (Weigh("s", tuple(range(5))),))
-    for part in made.ask(query, made.remember(items, PADDING, changed)):
+    for part in made.attend_to_memory(query, made.build_memory(items, PADDING, changed)):
         assert not part.any()
 
 
 def test_change_of_one_query_affects_only_it() -> None:
     made, (query, items) = attention(), inputs()
     changed = LayerInterventions(1, (Weigh("s", (2,), query=1),))
-    memory = made.remember(items, interventions=changed, times=3)
-    banned = [float(made.ask(query, memory, time)[1][0, 0, 2]) for time in range(3)]
+    memory = made.build_memory(items, interventions=changed, times=3)
+    banned = [float(made.attend_to_memory(query, memory, time)[1][0, 0, 2]) for time in range(3)]
     assert banned[0] == banned[2] > 0 == banned[1]
 
 
 @given(st.permutations(range(5)))
 def test_order_of_items_does_not_matter(order: list[int]) -> None:
     made, (query, items) = attention(), inputs()
-    plain, weights = made.ask(query, made.remember(items))
-    other, moved = made.ask(query, made.remember(items[:, order]))
+    plain, weights = made.attend_to_memory(query, made.build_memory(items))
+    other, moved = made.attend_to_memory(query, made.build_memory(items[:, order]))
     torch.testing.assert_close(other, plain)
     torch.testing.assert_close(moved, weights[..., order])
 
@@ -104,6 +106,6 @@ def test_gradients_match_finite_differences() -> None:
     made, (query, items) = attention(), inputs()
 
     def read(query: Tensor, items: Tensor) -> tuple[Tensor, Tensor]:
-        return made.ask(query, made.remember(items, PADDING))
+        return made.attend_to_memory(query, made.build_memory(items, PADDING))
 
     assert torch.autograd.gradcheck(read, (query.requires_grad_(), items.requires_grad_()))

@@ -198,7 +198,7 @@ def test_every_scale_is_the_mean_of_its_box(
     height: int, width: int, side: int, scales: int, places: list[tuple[float, float]]
 ) -> None:
     pictures = random_pictures(len(places), height, width)
-    patches, boxes = Retina(pictures, side, scales).read(torch.tensor(places))
+    patches, boxes = Retina(pictures, side, scales).read_patches(torch.tensor(places))
     assert patches.shape == (len(places), scales, side, side)
     assert patches.dtype == torch.float32
     assert boxes.dtype == torch.int64
@@ -215,7 +215,7 @@ def test_every_scale_is_the_mean_of_its_box(
 
 def test_crops_by_hand() -> None:
     picture = torch.arange(16.0).view(1, 4, 4)
-    patches, boxes = Retina(picture, 2, 2).read(torch.tensor([[0.0, 0.0]]))
+    patches, boxes = Retina(picture, 2, 2).read_patches(torch.tensor([[0.0, 0.0]]))
     assert boxes.tolist() == [[[1, 1, 3, 3], [0, 0, 4, 4]]]
     assert patches.tolist() == [[[[5, 6], [9, 10]], [[2.5, 4.5], [10.5, 12.5]]]]
 
@@ -224,13 +224,13 @@ def test_places_are_x_then_y() -> None:
     picture = torch.zeros(1, 4, 8)
     picture[0, 1, 6] = 1
     # The place is the middle of column 6 of 8 and of row 1 of 4.
-    patches, boxes = Retina(picture, 1, 1).read(torch.tensor([[13 / 8 - 1, 3 / 4 - 1]]))
+    patches, boxes = Retina(picture, 1, 1).read_patches(torch.tensor([[13 / 8 - 1, 3 / 4 - 1]]))
     assert boxes.tolist() == [[[6, 1, 7, 2]]]
     assert patches.item() == 1
 
 
 def test_glimpse_outside_the_picture_is_zero() -> None:
-    patches, boxes = Retina(torch.ones(1, 4, 4), 2, 2).read(torch.tensor([[-1.0, 1.0]]))
+    patches, boxes = Retina(torch.ones(1, 4, 4), 2, 2).read_patches(torch.tensor([[-1.0, 1.0]]))
     assert boxes.tolist() == [[[-1, 3, 1, 5], [-2, 2, 2, 6]]]
     assert patches.tolist() == [[[[0, 1], [0, 0]], [[0, 1], [0, 0]]]]
 
@@ -239,7 +239,9 @@ def test_places_beyond_the_edge_are_clamped() -> None:
     retina = Retina(random_pictures(1, 5, 5), 3, 2)
     for beyond, edge in (((-7.0, 3.0), (-1.0, 1.0)), ((1.01, -1.01), (1.0, -1.0))):
         for found, wanted in zip(
-            retina.read(torch.tensor([beyond])), retina.read(torch.tensor([edge])), strict=True
+            retina.read_patches(torch.tensor([beyond])),
+            retina.read_patches(torch.tensor([edge])),
+            strict=True,
         ):
             assert torch.equal(found, wanted)
 
@@ -249,8 +251,8 @@ def test_each_picture_is_read_at_its_own_place() -> None:
         random_pictures(3, 6, 7),
         torch.tensor([[0.0, 0.5], [-1.0, 0.2], [0.7, -0.9]]),
     )
-    together, _ = Retina(pictures, 2, 2).read(places)
-    alone = [Retina(pictures[i : i + 1], 2, 2).read(places[i : i + 1])[0] for i in range(3)]
+    together, _ = Retina(pictures, 2, 2).read_patches(places)
+    alone = [Retina(pictures[i : i + 1], 2, 2).read_patches(places[i : i + 1])[0] for i in range(3)]
     assert torch.equal(together, torch.cat(alone))
 
 
@@ -267,5 +269,7 @@ def test_small_means_survive_next_to_large_sums() -> None:
     # Area sums in single precision would be wrong by whole units here.
     picture = torch.full((1, 512, 512), 255.0)
     picture[0, -1, -1] = 0.125
-    patches, _ = Retina(picture, 1, 1).read(torch.tensor([[511.5 / 256 - 1, 511.5 / 256 - 1]]))
+    patches, _ = Retina(picture, 1, 1).read_patches(
+        torch.tensor([[511.5 / 256 - 1, 511.5 / 256 - 1]])
+    )
     assert patches.item() == 0.125

@@ -65,7 +65,7 @@ CHANGES = [
 @pytest.mark.parametrize("changes", CHANGES)
 def test_weights_are_multiplied_and_sum_to_one_again(impl: str, changes: tuple[Weigh, ...]) -> None:
     query, key, value = inputs()
-    factors = interventions(*changes).multipliers(GRID, 4, torch.device("cpu"))
+    factors = interventions(*changes).compute_multipliers(GRID, 4, torch.device("cpu"))
     assert factors is not None
     plain = attend(query, key, value, area_size=3, need_weights=True, impl="direct")
     assert plain.weights is not None
@@ -91,7 +91,7 @@ def test_masked_areas_stay_masked_and_bans_read_nothing() -> None:
     query, key, value = inputs()
     padding = torch.tensor([[False] * 4 + [True] * 2] * 2)
     change = interventions(Weigh("s", (5,), factor=100.0), Weigh("s", (0, 1, 2, 3), head=1))
-    factors = change.multipliers(GRID, 4, torch.device("cpu"))
+    factors = change.compute_multipliers(GRID, 4, torch.device("cpu"))
     found = attend(
         query,
         key,
@@ -151,29 +151,34 @@ def test_remembered_memory_equals_whole_pass(
     made, x = module(key_mode=modes[0], value_mode=modes[1]), torch.randn(2, 6, 16)
     padding, change = torch.tensor([[False] * 6, [False] * 4 + [True] * 2]), interventions(*changes)
     whole, _ = made(x, x, padding, interventions=change)
-    kept = made.remember(x, padding, change)
-    torch.testing.assert_close(made.ask(x, kept), whole, atol=1e-5, rtol=1e-4)
+    kept = made.build_memory(x, padding, change)
+    torch.testing.assert_close(made.attend_to_memory(x, kept), whole, atol=1e-5, rtol=1e-4)
     causal, _ = made(x, x, is_causal=True, interventions=change)
     history = None
     for place in range(6):
         item = x[:, place : place + 1]
-        history = made.extend(history, item, change)
+        history = made.append_item(history, item, change)
         torch.testing.assert_close(
-            made.ask(item, history), causal[:, place : place + 1], atol=1e-5, rtol=1e-4
+            made.attend_to_memory(item, history), causal[:, place : place + 1], atol=1e-5, rtol=1e-4
         )
 
 
 def test_change_applies_only_at_its_site_and_layer() -> None:
     changes: list[Change] = [Gate("encoder self", layer=1), Weigh("encoder-decoder", (0,))]
-    changed = NetworkInterventions.of(changes, SITES, 2)
-    assert changed.at("encoder self", 0) is None and changed.at("encoder self", 1) is not None
-    assert [changed.at("encoder-decoder", layer) is not None for layer in (0, 1)] == [True, True]
-    assert UNCHANGED.at("encoder-decoder", 0) is None
+    changed = NetworkInterventions.from_changes(changes, SITES, 2)
+    assert (
+        changed.get_layer_changes("encoder self", 0) is None
+        and changed.get_layer_changes("encoder self", 1) is not None
+    )
+    assert [
+        changed.get_layer_changes("encoder-decoder", layer) is not None for layer in (0, 1)
+    ] == [True, True]
+    assert UNCHANGED.get_layer_changes("encoder-decoder", 0) is None
 
 
 def test_gates_multiply_and_too_large_products_are_refused() -> None:
     context = torch.ones(1, 2, 3, 4)
     changed = interventions(Gate("s", factor=2), Gate("s", head=1, factor=5))
-    assert changed.gated(context)[0, :, 0, 0].tolist() == [2, 10]
+    assert changed.apply_gates(context)[0, :, 0, 0].tolist() == [2, 10]
     with pytest.raises(InputError, match="multiply one weight or head by"):
-        interventions(*[Gate("s", factor=100)] * 1024).gated(context)
+        interventions(*[Gate("s", factor=100)] * 1024).apply_gates(context)

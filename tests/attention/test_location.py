@@ -47,7 +47,7 @@ def test_scores_follow_their_equation(scoring: str) -> None:
     query, items = torch.randn(2, WIDTH), torch.randn(2, ITEMS, CHANNELS)
     before = torch.rand(2, ITEMS).softmax(1)
     with torch.no_grad():
-        found = attention.scores(query, attention.keys(items), before)
+        found = attention.compute_scores(query, attention.compute_keys(items), before)
         for row in range(2):
             for item in range(ITEMS):
                 wanted = slow_score(attention, query[row], items[row], before[row], item)
@@ -65,9 +65,9 @@ def test_only_location_scoring_uses_previous_weights(
     attention = LocationAttention(WIDTH, CHANNELS, HIDDEN, scoring)
     query, items = torch.randn(1, WIDTH), torch.randn(1, ITEMS, CHANNELS)
     one, other = torch.eye(ITEMS)[:1], torch.eye(ITEMS)[4:5]
-    scores = attention.scores(query, attention.keys(items), one)
-    moved = attention.scores(query, attention.keys(items), other)
-    changed = attention.scores(query, attention.keys(items + 1), one)
+    scores = attention.compute_scores(query, attention.compute_keys(items), one)
+    moved = attention.compute_scores(query, attention.compute_keys(items), other)
+    changed = attention.compute_scores(query, attention.compute_keys(items + 1), one)
     assert torch.equal(scores, moved) != by_place
     assert torch.equal(scores, changed) != by_items
 

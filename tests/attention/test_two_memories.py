@@ -105,6 +105,8 @@ def test_remembered_memories_give_equal_answers(areas: int, lacks: str) -> None:
     elif lacks == "picture":
         seen = Memories(seen.text, seen.padding)
     queries = torch.randn(2, 3, WIDTH)
-    kept = made.remember_both(seen)
+    kept = made.build_memories(seen)
     assert kept.batch == 2
-    torch.testing.assert_close(made.ask(queries, kept), made.attend_both(queries, seen)[0])
+    torch.testing.assert_close(
+        made.attend_to_memory(queries, kept), made.attend_both(queries, seen)[0]
+    )

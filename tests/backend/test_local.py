@@ -92,7 +92,7 @@ def test_request_after_out_of_memory_works(
     backend: LocalBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(GenerationModel, "decode", _no_memory)
+        patch.setattr(GenerationModel, "generate", _no_memory)
         with pytest.raises(BackendError, match="ran out of memory. Shorten"):
             backend.trace(Request("tiny-area", "A dog"))
     validate(backend.trace(Request("tiny-area", "A dog")))

@@ -19,7 +19,7 @@ from tests.decoding.fake import END, START, FakeStepper, TableStepper
 
 LABELS = ["<s>", "</s>", "XX", "(S", ")S", "(NP", ")NP", "(X", "dog", "(", ")"]
 """A vocabulary with an opening bracket that has no closing one, a word and two parentheses."""
-TOKENS = TreeTokens.of(LABELS, END)
+TOKENS = TreeTokens.from_labels(LABELS, END)
 WORDS = st.lists(st.integers(1, 6), min_size=1, max_size=3)
 
 
@@ -32,7 +32,7 @@ def test_every_output_is_a_complete_tree_within_limit(
     words: list[int], spare: int, width: int, seed: int
 ) -> None:
     limits = [count + 3 + spare for count in words]
-    states = [TOKENS.begin(*one) for one in zip(words, limits, strict=True)]
+    states = [TOKENS.make_first_state(*one) for one in zip(words, limits, strict=True)]
     numbers = [seed + place for place in range(len(words))]
     fake = FakeStepper(numbers, len(LABELS), width)
     # The fake forbids some tokens at random, but the grammar needs all of them.
@@ -67,7 +67,10 @@ def test_grammar_keeps_probability_of_valid_tree() -> None:
     table[2, 2], table[2, 4] = 0.6, 0.4
     free = greedy_search(TableStepper(table.tolist()), START, END, [9])[0]
     held = greedy_search(
-        MaskedStepper(TableStepper(table.tolist()), [TOKENS.begin(2, 9)]), START, END, [9]
+        MaskedStepper(TableStepper(table.tolist()), [TOKENS.make_first_state(2, 9)]),
+        START,
+        END,
+        [9],
     )
     assert shown(held[0].ids) == ["(S", "XX", "XX", ")S"]
     assert held[0].log_probability == pytest.approx(2 * torch.tensor([0.6, 0.4]).log().sum() / 2)
@@ -76,31 +79,35 @@ def test_grammar_keeps_probability_of_valid_tree() -> None:
 
 
 def test_first_token_opens_and_last_closes_root() -> None:
-    begin = TOKENS.begin(1, 20)
+    begin = TOKENS.make_first_state(1, 20)
     assert allowed(begin) == {"(S", "(NP"}
-    inside = begin.after(3)
+    inside = begin.advance(3)
     assert allowed(inside) == {"XX", "(S", "(NP"}
-    said = inside.after(2)
+    said = inside.advance(2)
     assert allowed(said) == {")S"}
-    assert allowed(said.after(4)) == {"</s>"}
+    assert allowed(said.advance(4)) == {"</s>"}
 
 
 def test_root_stays_open_for_remaining_words() -> None:
-    state = TOKENS.begin(2, 20).after(3).after(2)
+    state = TOKENS.make_first_state(2, 20).advance(3).advance(2)
     assert ")S" not in allowed(state)
-    nested = TOKENS.begin(2, 20).after(3).after(5).after(2)
+    nested = TOKENS.make_first_state(2, 20).advance(3).advance(5).advance(2)
     assert allowed(nested) == {")NP", "XX", "(S", "(NP"}
 
 
 def test_short_limit_leaves_room_for_smallest_tree() -> None:
-    assert TOKENS.enough(4, 2) == 7 and TOKENS.enough(4, 30) == 30
-    assert allowed(TOKENS.begin(1, 1).after(3)) == {"XX"}
+    assert TOKENS.raise_limit(4, 2) == 7 and TOKENS.raise_limit(4, 30) == 30
+    assert allowed(TOKENS.make_first_state(1, 1).advance(3)) == {"XX"}
 
 
 def test_vocabulary_without_words_is_refused() -> None:
     with pytest.raises(ValueError, match="needs the token XX"):
-        TreeTokens.of(["(S", ")S"], 0)
+        TreeTokens.from_labels(["(S", ")S"], 0)
 
 
 def allowed(state: TreeState) -> set[str]:
-    return {label for label, may in zip(LABELS, state.allowed().tolist(), strict=True) if may}
+    return {
+        label
+        for label, may in zip(LABELS, state.find_allowed_tokens().tolist(), strict=True)
+        if may
+    }

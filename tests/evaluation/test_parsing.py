@@ -140,18 +140,18 @@ class Seer:
         self.is_trained = is_trained
         self.asked: list[Request] = []
 
-    def untrained(self) -> Seer:
+    def make_untrained(self) -> Seer:
         return Seer(is_trained=False)
 
-    def outputs(self, requests: Sequence[Request]) -> list[str]:
+    def generate_outputs(self, requests: Sequence[Request]) -> list[str]:
         self.asked += requests
         return [TREES[one.text] for one in requests]
 
-    def outputs_by_penalty(
+    def generate_outputs_by_penalty(
         self, requests: Sequence[Request], penalties: Sequence[float]
     ) -> list[list[str]]:
         flat = [make_flat_tree(len(one.text.split())) for one in requests]
-        return [self.outputs(requests) if one == 0.4 else flat for one in penalties]
+        return [self.generate_outputs(requests) if one == 0.4 else flat for one in penalties]
 
     def trace(self, requests: Sequence[Request]) -> list[Trace]:
         return [self.seen(one) for one in requests]

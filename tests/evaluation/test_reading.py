@@ -62,7 +62,7 @@ def test_longer_ngrams_predict_counted_texts_better(
 def test_uniform_model_has_vocabulary_size_as_perplexity(
     model: LanguageModel,
 ) -> None:
-    flat = model.untrained()
+    flat = model.make_untrained()
     torch.nn.init.zeros_(flat.network.get_parameter("embedding.weight"))
     figures = measure_texts(flat, TEXTS, TEXTS)
     assert figures["perplexity"] == pytest.approx(len(model.tokenizer), rel=1e-4)

@@ -39,7 +39,7 @@ def test_untrained_network_reads_what_the_trained_one_wrote(trained: GenerationM
         Request(trained.card.name, text, target=output)
         for text, output in zip(SENTENCES[:2], outputs, strict=True)
     ]
-    blind = trained.untrained()
+    blind = trained.make_untrained()
     before = measure_spans(blind.trace([request])[0] for request in given)
     own = measure_spans(trained.trace([request])[0] for request in requests)
     for site, figures in own.items():
@@ -53,7 +53,7 @@ def test_language_model_reads_its_text_in_both_networks() -> None:
     reader = language_model()
     requests = [Request(reader.card.name, "A small dog runs.", target="")]
     found = compare_spans(reader, requests)
-    before = measure_spans(reader.untrained().trace(requests))
+    before = measure_spans(reader.make_untrained().trace(requests))
     for site, figures in before.items():
         assert found[site]["multi_share_untrained"] == figures["multi_share"]
 
@@ -65,6 +65,6 @@ def test_same_head_before_training_stands_beside_it(trained: GenerationModel) ->
     assert found["encoder self"] == {"multi_share": 0.0}
     of_head = found[SITE]
     assert (of_head["layer"], of_head["head"]) == (0, 1)
-    same = measure_heads_at_places(trained.untrained(), requests, places)[SITE]
+    same = measure_heads_at_places(trained.make_untrained(), requests, places)[SITE]
     for name in BESIDE_OF_HEAD:
         assert of_head.get(f"{name}_untrained") == same.get(name)

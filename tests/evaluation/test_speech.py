@@ -48,7 +48,7 @@ class Ear:
     def __init__(self, strings: Sequence[Utterance]) -> None:
         self.strings = strings
 
-    def untrained(self) -> Ear:
+    def make_untrained(self) -> Ear:
         return self
 
 
@@ -136,7 +136,7 @@ def test_requests_have_the_sound_and_the_decoding() -> None:
     class Writer:
         card = type("Card", (), {"name": "listener"})
 
-        def outputs(self, requests: Sequence[Request]) -> list[str]:
+        def generate_outputs(self, requests: Sequence[Request]) -> list[str]:
             asked.extend(requests)
             return [" 12 "] * len(requests)
 

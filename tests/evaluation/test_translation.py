@@ -70,7 +70,7 @@ def test_best_validation_penalty_is_used_for_decoding(
         return [good if penalty == 1.4 else ["ein", "zwei"] for penalty in penalties]
 
     with monkeypatch.context() as patched:
-        patched.setattr(GenerationModel, "outputs_by_penalty", outputs_by_penalty)
+        patched.setattr(GenerationModel, "generate_outputs_by_penalty", outputs_by_penalty)
         card = measured(run, "val", beam=2, traces=0)
     assert card.length_penalty == card.figures["val"]["length_penalty"] == 1.4
     assert card.figures["val"]["bleu"] == pytest.approx(100)

@@ -63,7 +63,7 @@ class Eye:
         self.clips = {clip.text: clip for clip in clips}
         self.asked: list[Request] = []
 
-    def untrained(self) -> Eye:
+    def make_untrained(self) -> Eye:
         return self._untrained
 
     def trace(self, requests: Sequence[Request]) -> list[Trace]:
@@ -100,7 +100,10 @@ def beginning(window: Window) -> Window:
 
 
 def figures(eye: Eye, clips: Sequence[MovingDigit] = CLIPS) -> dict[str, float]:
-    traced, raw = trace_given_sentences(eye, clips), trace_given_sentences(eye.untrained(), clips)  # type: ignore[arg-type]
+    traced, raw = (
+        trace_given_sentences(eye, clips),
+        trace_given_sentences(eye.make_untrained(), clips),
+    )  # type: ignore[arg-type]
     return measure_attention(clips, traced, raw)
 
 
@@ -206,7 +209,7 @@ def test_untrained_model_is_measured_all_the_same(tmp_path: Path) -> None:
     assert set(found.figures) == {"words", "right", "clips"} and found.figures["clips"] == 5
     clips = draw_clips("test", 5)
     requests = [Request("watcher", "", "beam", 2, clip=clip_of("drawn", c)) for c in clips]
-    assert list(found.outputs) == model.outputs(requests)
+    assert list(found.outputs) == model.generate_outputs(requests)
     assert found.figures["words"] == compute_word_accuracy(found.outputs, clips) < 0.5
     assert found.figures["right"] == 0.0
     measured = found.attention[f"{SITE}, test"]
@@ -231,7 +234,7 @@ def test_accuracy_is_the_share_of_whole_sentences(tmp_path: Path) -> None:
         card = folder.card("watcher", "none")
         network = type("Network", (), {"config": type("Config", (), {"layers": 0})})
 
-        def outputs(self, requests: Sequence[Request]) -> list[str]:
+        def generate_outputs(self, requests: Sequence[Request]) -> list[str]:
             texts = [clip.text for clip in draw_clips("val", 5)]
             return [*texts[:3], f"{texts[3]} and", ""]
 

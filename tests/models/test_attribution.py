@@ -66,7 +66,7 @@ def scaled(model: GenerationModel, call: int, item: int, factor: float, ids: lis
 
     handle = model.network.embedding.register_forward_hook(hook)
     try:
-        (parts,) = model.read([ASKED])
+        (parts,) = model.read_inputs([ASKED])
         target = torch.tensor([[START, *ids[:-1]]])
         with torch.no_grad():
             run = model.network.attend(parts["source"][None].clone(), target)
@@ -81,8 +81,8 @@ def test_translator_attribution_matches_finite_differences(
     model: GenerationModel,
 ) -> None:
     (found,) = model.trace([ASKED])
-    parts = model.read([ASKED])
-    (written,) = model.decode([ASKED], parts)
+    parts = model.read_inputs([ASKED])
+    (written,) = model.generate([ASKED], parts)
     ids = list(written.ids)
     step = 2e-3
     for call, site in enumerate(["encoder-decoder gradient", "decoder self gradient"]):

@@ -65,7 +65,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> GenerationModel:
 
 def features_of(model: GenerationModel, *pictures: Picture) -> torch.Tensor:
     requests = [Request("captioner", "", picture=picture) for picture in pictures]
-    return torch.stack([parts["picture"] for parts in model.read(requests)])
+    return torch.stack([parts["picture"] for parts in model.read_inputs(requests)])
 
 
 def test_words_are_separate_tokens() -> None:
@@ -151,7 +151,7 @@ def test_grid_areas_decode_as_they_were_trained(model: GenerationModel) -> None:
     """Beams share the picture's pooled areas. A beam search of width 1 equals greedy decoding."""
     asked = Request("captioner", "", picture=fakes.picture())
     features = features_of(model, fakes.picture())
-    greedy = model.decode([asked], model.read([asked]))[0]
+    greedy = model.generate([asked], model.read_inputs([asked]))[0]
     found = beam_search(model.network.write(features), START, 3, [30], 1, 0.0)[0][0]
     assert found.ids == greedy.ids
 
@@ -168,7 +168,7 @@ def test_other_keys_and_values_can_be_trained(mode: tuple[str, str]) -> None:
     torch.manual_seed(0)
     network = CaptionTransformer(config(20, key_mode=mode[0], value_mode=mode[1]))
     pixels = torch.randint(0, 255, (2, 32, 32, 3), dtype=torch.uint8)
-    network(network.look(pixels), torch.randint(4, 20, (4, 5))).sum().backward()
+    network(network.encode_pictures(pixels), torch.randint(4, 20, (4, 5))).sum().backward()
     assert all(value.grad is not None for value in network.parameters())
 
 
@@ -231,7 +231,7 @@ def test_too_large_maps_are_refused_before_running(
     monkeypatch.setattr(recording, "MAX_TRACE_BYTES", taken)
     assert model.trace([replace(asked, target=LINES[0])])
     monkeypatch.setattr(recording, "MAX_TRACE_BYTES", taken - 1)
-    monkeypatch.setattr(CaptionTransformer, "look", lambda *_: pytest.fail("it ran"))
+    monkeypatch.setattr(CaptionTransformer, "encode_pictures", lambda *_: pytest.fail("it ran"))
     for request in (asked, replace(asked, target=LINES[0])):
         with pytest.raises(InputError, match="the limit is .* MiB. Choose a smaller largest area"):
             model.trace([request])

@@ -54,7 +54,7 @@ def test_steps_equal_the_whole_pass_under_a_change(
     changes: tuple[Change, ...], form: dict[str, Any]
 ) -> None:
     made = network(20, **form, area_layers=1)
-    changed = NetworkInterventions.of(changes, SITES, 2)
+    changed = NetworkInterventions.from_changes(changes, SITES, 2)
     run = made.attend(SOURCE, TARGET, changed=changed)
     whole_TV = compute_token_log_probabilities(run.logits)[0]
     stepper = made.write(SOURCE, changed)
@@ -66,7 +66,7 @@ def test_steps_equal_the_whole_pass_under_a_change(
 
 def test_numbers_without_a_change_are_bit_identical() -> None:
     made = network(20)
-    none = NetworkInterventions.of((), SITES, 2)
+    none = NetworkInterventions.from_changes((), SITES, 2)
     one, two = made.attend(SOURCE, TARGET), made.attend(SOURCE, TARGET, changed=none)
     torch.testing.assert_close(one.logits, two.logits, rtol=0, atol=0)
     for site, layers in one.weights.items():
@@ -81,7 +81,9 @@ def test_numbers_without_a_change_are_bit_identical() -> None:
 def test_hidden_items_act_as_padding(form: dict[str, Any]) -> None:
     made = network(20, **form)
     hidden = made.attend(
-        SOURCE, TARGET, changed=NetworkInterventions.of((Hide("source", (5, 6)),), SITES, 2)
+        SOURCE,
+        TARGET,
+        changed=NetworkInterventions.from_changes((Hide("source", (5, 6)),), SITES, 2),
     )
     padded = SOURCE.clone()
     padded[0, 5:] = 0
@@ -126,7 +128,7 @@ def test_given_output_keeps_its_decoding_probabilities(tmp_path: Path) -> None:
 def test_run_probability_equals_that_of_its_pass(model: GenerationModel) -> None:
     changed = replace(ASKED, changes=(Gate("encoder-decoder", 0), Hide("source", (1,))))
     (trace,) = model.trace([changed])
-    (hypothesis,) = model.decode([changed], model.read([changed]))
+    (hypothesis,) = model.generate([changed], model.read_inputs([changed]))
     assert np.log(trace.output.probabilities).sum() == pytest.approx(
         hypothesis.log_probability, abs=1e-3
     )

@@ -299,7 +299,7 @@ def test_figures_are_shares(name: str, tmp_path: Path) -> None:
     patches[:, 4:24, 10:18] = 200
     scenes = compose_scenes(kind, patches, np.arange(8) % 10, rng)
     assert scenes.pictures.shape[1] == KINDS[kind]
-    figures = model.figures(scenes)
+    figures = model.measure(scenes)
     assert figures.pop("loss") > 0 and all(0 <= value <= 1 for value in figures.values())
     expected = {
         "stn": {"overlap"},
@@ -309,7 +309,7 @@ def test_figures_are_shares(name: str, tmp_path: Path) -> None:
         "hard": set(),
     }.get(name, {"coverage"})
     assert expected <= figures.keys() and ("hit" in figures) == (name != "no attention")
-    assert model.untrained().figures(scenes) == model.untrained().figures(scenes)
+    assert model.make_untrained().measure(scenes) == model.make_untrained().measure(scenes)
 
 
 @pytest.mark.parametrize("size", [(60, 60), (301, 200)])

@@ -94,7 +94,7 @@ CHANGES: list[Change] = [
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: type(change).__name__)
 def test_steps_equal_the_whole_pass_under_a_change(model: LanguageModel, change: Change) -> None:
     network = model.network
-    changed = NetworkInterventions.of([change], network.sites, network.config.heads)
+    changed = NetworkInterventions.from_changes([change], network.sites, network.config.heads)
     ids = torch.tensor([[START, 5, 6, 7, 8]])
     stepper = network.write(changed=changed)
     steps = torch.stack([stepper.step(ids[:, step]) for step in range(5)], 1)

@@ -43,7 +43,7 @@ TARGET = torch.tensor([[START, 5, 6, 7]])
 @pytest.mark.parametrize("changes", [(), (Share(SITE, 2.0, True, 2),)])
 def test_steps_equal_the_whole_pass(scoring: str, changes: tuple[Share, ...]) -> None:
     network = listener(scoring)
-    changed = NetworkInterventions.of(changes, network.sites, 1)
+    changed = NetworkInterventions.from_changes(changes, network.sites, 1)
     with torch.no_grad():
         logits = network.attend(sound(), TARGET, changed=changed).logits
         wanted = compute_token_log_probabilities(logits)
@@ -87,10 +87,14 @@ def test_hidden_banned_and_gated_items_have_no_effect() -> None:
     with torch.no_grad():
         plain = network.attend(sound(), TARGET)
         hidden = network.attend(
-            sound(), TARGET, changed=NetworkInterventions.of([Hide("sound", (1, 2))], sites, 1)
+            sound(),
+            TARGET,
+            changed=NetworkInterventions.from_changes([Hide("sound", (1, 2))], sites, 1),
         )
         closed = network.attend(
-            sound(), TARGET, changed=NetworkInterventions.of([Gate(SITE, 0, None, 0.0)], sites, 1)
+            sound(),
+            TARGET,
+            changed=NetworkInterventions.from_changes([Gate(SITE, 0, None, 0.0)], sites, 1),
         )
     assert hidden.weights[SITE][0][..., 1:3].abs().max() == 0
     torch.testing.assert_close(hidden.weights[SITE][0].sum(-1), torch.ones(1, 1, 4))
@@ -109,6 +113,6 @@ def test_unknown_scoring_and_areas_are_refused() -> None:
     with pytest.raises(InputError, match='"scoring" is "guess"'):
         ListenerConfig(VOCABULARY, "guess")
     config = ListenerConfig(VOCABULARY)
-    assert config.resized(1) is config
+    assert config.with_area_size(1) is config
     with pytest.raises(InputError, match="single items"):
-        config.resized(2)
+        config.with_area_size(2)

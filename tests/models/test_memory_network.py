@@ -78,14 +78,14 @@ def test_network_follows_its_equations(hops: int, linear: bool) -> None:
 def test_facts_of_more_than_the_largest_age_are_as_old_as_the_oldest() -> None:
     net = network()
     facts = bag_sentences([FACTS[0]] * 3, 6)[None]
-    found = net.remembered(facts, torch.tensor([[9, 5, 4]]), 0)[0].detach()
+    found = net.embed_facts(facts, torch.tensor([[9, 5, 4]]), 0)[0].detach()
     assert torch.equal(found[0], found[1]) and not torch.equal(found[1], found[2])
 
 
 def test_hidden_fact_is_read_in_no_hop() -> None:
     net = network()
     _, before = run(net)
-    _, after = run(net, changed=NetworkInterventions.of([Hide("facts", (1,))], SITES, 1))
+    _, after = run(net, changed=NetworkInterventions.from_changes([Hide("facts", (1,))], SITES, 1))
     assert all(one[1] == 0 for one in after)
     expected = before[0] * [1, 0, 1, 1]
     np.testing.assert_allclose(after[0], expected / expected.sum(), rtol=1e-5)
@@ -96,9 +96,9 @@ def test_question_alone_answers_without_readable_facts() -> None:
     alone = slow_sentence(net.embeddings[0].detach().numpy(), QUESTION)
     expected = net.answer.detach().numpy() @ alone
     hidden, weights = run(
-        net, changed=NetworkInterventions.of([Hide("facts", (0, 1, 2, 3))], SITES, 1)
+        net, changed=NetworkInterventions.from_changes([Hide("facts", (0, 1, 2, 3))], SITES, 1)
     )
-    gated, _ = run(net, changed=NetworkInterventions.of([Gate("hops")], SITES, 1))
+    gated, _ = run(net, changed=NetworkInterventions.from_changes([Gate("hops")], SITES, 1))
     np.testing.assert_allclose(hidden, expected, rtol=1e-4)
     np.testing.assert_allclose(gated, expected, rtol=1e-4)
     assert not np.any(weights)
@@ -107,7 +107,9 @@ def test_question_alone_answers_without_readable_facts() -> None:
 def test_change_of_one_hop_keeps_earlier_hops() -> None:
     net = network()
     _, before = run(net)
-    changed = NetworkInterventions.of([Weigh("hops", (0,), factor=3.0, layer=1)], SITES, 1)
+    changed = NetworkInterventions.from_changes(
+        [Weigh("hops", (0,), factor=3.0, layer=1)], SITES, 1
+    )
     _, after = run(net, changed=changed)
     np.testing.assert_allclose(after[0], before[0])
     expected = before[1] * [3, 1, 1, 1]

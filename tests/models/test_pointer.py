@@ -39,7 +39,7 @@ def slow_weights(net: PointerNetwork, points: torch.Tensor, answer: list[int]) -
         scores = torch.full((len(points),), -torch.inf)
         for j in range(len(points)):
             closes = bool(passed) and j == passed[0]
-            may_close = len(passed) >= net.config.least(len(points))
+            may_close = len(passed) >= net.config.count_required_points(len(points))
             if j not in passed or (closes and may_close):
                 mixed = torch.tanh(net.key(items[0, j]) + net.query(out[0, 0]))
                 scores[j] = net.score(mixed)[0]
@@ -59,11 +59,11 @@ def test_weights_follow_the_equations(kind: str, answer: list[int]) -> None:
 @pytest.mark.parametrize("kind", ["hull", "tour"])
 def test_decoding_chooses_by_the_weights_of_the_pass(kind: str) -> None:
     net, points = network(kind, 3), torch.rand(4, 6, 2)
-    found = greedy_search(PointerStepper(net, net.read(points), 1), 6, 6, [7] * 4)
+    found = greedy_search(PointerStepper(net, net.encode(points), 1), 6, 6, [7] * 4)
     for row, one in enumerate(found):
         assert one.finished
         passed = [place for place in one.ids if place < 6]
-        assert len(set(passed)) == len(passed) >= net.config.least(6)
+        assert len(set(passed)) == len(passed) >= net.config.count_required_points(6)
         answer = torch.tensor([[*passed, passed[0]]])
         log = net(points[row : row + 1], answer)[0]
         assert log.argmax(1).tolist() == answer[0].tolist()
@@ -84,10 +84,10 @@ def test_changes_multiply_weights_and_hidden_points_get_none() -> None:
     net, points = network("hull"), torch.rand(1, 5, 2)
     answer = torch.tensor([[0, 1, 2, 0]])
     before = net(points, answer).exp()[0]
-    changed = NetworkInterventions.of([Weigh("pointer", (3,), factor=2.0)], SITES, 1)
+    changed = NetworkInterventions.from_changes([Weigh("pointer", (3,), factor=2.0)], SITES, 1)
     expected = before * torch.tensor([1.0, 1, 1, 2, 1])
     torch.testing.assert_close(
         net(points, answer, changed).exp()[0], expected / expected.sum(1, keepdim=True)
     )
-    hidden = NetworkInterventions.of([Hide("points", (3,))], SITES, 1)
+    hidden = NetworkInterventions.from_changes([Hide("points", (3,))], SITES, 1)
     assert (net(points, answer, hidden).exp()[0, :, 3] == 0).all()

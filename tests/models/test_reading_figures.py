@@ -94,7 +94,7 @@ def test_single_quadrilateral_has_overlap_instead_of_coverage() -> None:
 
 def test_looks_move_with_their_corners() -> None:
     middle = np.array([[[10.0, 20.0]]])
-    moved = Looks(middle, square(middle, 2)).elsewhere(np.array([[[5.0, -5.0]]]))
+    moved = Looks(middle, square(middle, 2)).shift(np.array([[[5.0, -5.0]]]))
     np.testing.assert_array_equal(moved.middles, [[[15, 15]]])
     np.testing.assert_array_equal(moved.corners, square(np.array([[[15.0, 15.0]]]), 2))
 

@@ -187,7 +187,7 @@ def test_decoder_without_attention_gets_both_final_states() -> None:
     assert run.weights == {}
     for time, token in enumerate(TARGET[0]):
         word = (made.embedding.weight[token] * 8**0.5)[None]
-        hidden = made.next(made.word_gates(word), ends[None], hidden)
+        hidden = made.update_state(made.word_gates(word), ends[None], hidden)
         torch.testing.assert_close(run.logits[0, time], made.read_out(word, hidden, ends[None])[0])
 
 
@@ -197,9 +197,12 @@ def test_lstm_attends_by_dot_products_from_top_layer(form: str) -> None:
     made = network(form)
     assert isinstance(made, LstmTranslator)
     source, target = SOURCE[1:, :3], TARGET[1:]
-    items, last = made.encoder(made.words(source))[0][0], made.encoder(made.words(source))[1][0][-1]
+    items, last = (
+        made.encoder(made.embed_words(source))[0][0],
+        made.encoder(made.embed_words(source))[1][0][-1],
+    )
     start = torch.tanh(made.start(last)).reshape(2, 2, 1, 8)
-    top = made.decoder(made.words(target), (start[0], start[1]))[0][0]
+    top = made.decoder(made.embed_words(target), (start[0], start[1]))[0][0]
     run = made.attend(source, target)
     memory = reference.areas(1, 3, 1, made.config.area_size)
     contexts = []
@@ -225,7 +228,7 @@ def test_lstm_attends_by_dot_products_from_top_layer(form: str) -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_steps_equal_the_whole_pass(form: str, changes: tuple[Change, ...]) -> None:
     made = network(form)
-    changed = NetworkInterventions.of(changes, made.sites, made.config.heads)
+    changed = NetworkInterventions.from_changes(changes, made.sites, made.config.heads)
     whole = compute_token_log_probabilities(made.attend(SOURCE, TARGET, changed=changed).logits)
     stepper = made.write(SOURCE, changed)
     for time in range(TARGET.shape[1]):
@@ -274,7 +277,9 @@ def test_padding_changes_nothing(form: str) -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_hidden_items_end_the_sentence_earlier(form: str) -> None:
     made = network(form)
-    changed = NetworkInterventions.of((Hide("source", (5, 6)),), made.sites, made.config.heads)
+    changed = NetworkInterventions.from_changes(
+        (Hide("source", (5, 6)),), made.sites, made.config.heads
+    )
     hidden = made.attend(SOURCE[:1], TARGET[:1], changed=changed).logits
     torch.testing.assert_close(hidden, made(SOURCE[:1, :5], TARGET[:1]), atol=1e-5, rtol=1e-4)
 
@@ -299,7 +304,9 @@ def test_batch_neighbours_change_nothing(form: str, tmp_path: Path) -> None:
     made = model(form, tmp_path)
     texts = ["A dog", "Two old friends drink tea", "x"]
     requests = [Request("recurrent", text, "beam", 3) for text in texts]
-    assert made.outputs(requests) == [made.outputs([request])[0] for request in requests]
+    assert made.generate_outputs(requests) == [
+        made.generate_outputs([request])[0] for request in requests
+    ]
 
 
 @pytest.mark.parametrize("form", ATTENDING)
@@ -329,25 +336,25 @@ def test_unknown_attention_and_area_sizes_are_refused() -> None:
     with pytest.raises(InputError, match='"attention" is "dot"'):
         BirnnConfig(20, "dot")
     with pytest.raises(InputError, match="single items"):
-        BirnnConfig(20).resized(2)
-    assert BirnnConfig(20).resized(1) == BirnnConfig(20)
+        BirnnConfig(20).with_area_size(2)
+    assert BirnnConfig(20).with_area_size(1) == BirnnConfig(20)
 
 
 def test_sizes_match_the_paper() -> None:
-    made = LstmConfig.sized("512 cells, 4 heads", 20, depth=1)
+    made = LstmConfig.from_size("512 cells, 4 heads", 20, depth=1)
     assert (made.width, made.heads, made.depth) == (512, 4, 1)
     assert set(SIZES) == {size for _, size in LSTMS}
     with pytest.raises(InputError, match="Size .* does not exist"):
-        LstmConfig.sized("Tiny", 20)
+        LstmConfig.from_size("Tiny", 20)
 
 
 def test_areas_resize_without_training_unless_keys_learned() -> None:
-    assert LstmConfig(20).resized(3).areas(0).size == 3
-    assert LstmConfig(20, area_size=2).resized(2) == LstmConfig(20, area_size=2)
+    assert LstmConfig(20).with_area_size(3).areas(0).size == 3
+    assert LstmConfig(20, area_size=2).with_area_size(2) == LstmConfig(20, area_size=2)
     learned = LstmConfig(20, area_size=2, key_mode="boundary")
-    assert learned.resized(1).areas(0).known_extent == (1, 2)
+    assert learned.with_area_size(1).areas(0).known_extent == (1, 2)
     with pytest.raises(InputError, match="Choose a size from 1 to 2"):
-        learned.resized(3)
+        learned.with_area_size(3)
 
 
 MARK = 12
@@ -421,7 +428,7 @@ def test_trace_can_be_replayed_linked_exported_and_drawn(form: str, tmp_path: Pa
 @pytest.mark.parametrize("form", FORMS)
 def test_untrained_network_has_equal_form_and_other_weights(form: str, tmp_path: Path) -> None:
     made = model(form, tmp_path)
-    other = made.untrained()
+    other = made.make_untrained()
     (trace,) = other.trace([Request("recurrent", "Two dogs", target="Zwei")])
     assert set(trace.maps) == set(made.network.sites)
     # The weights of the untrained network are random too, but drawn differently.

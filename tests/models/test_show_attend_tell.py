@@ -73,7 +73,7 @@ def test_unknown_attention_is_refused() -> None:
 def test_each_look_reads_weighted_cells_or_one(kind: str) -> None:
     made, features, words = network(kind), torch.randn(1, 16, 16), torch.tensor([[START, 5, 9, 7]])
     run = made.run(features, words)
-    cells, state = made.remember(features)
+    cells, state = made.build_memory(features)
     hidden, cell = state.hidden, state.cell
     for step, word in enumerate(words[0]):
         seen, weights = read(made, cells.value[0], hidden[0])
@@ -126,7 +126,7 @@ def test_model_without_overview_starts_without_the_picture() -> None:
     torch.manual_seed(0)
     config = TellerConfig(20, "soft", {"side": 32, "channels": 2}, 4, 8, 6, 0.0, overview=False)
     made = ShowAttendTell(config).eval()
-    _, state = made.remember(torch.randn(2, 16, 16))
+    _, state = made.build_memory(torch.randn(2, 16, 16))
     assert not state.hidden.any() and not state.cell.any()
     assert not [name for name in made.state_dict() if name.startswith("start")]
 
@@ -138,11 +138,11 @@ def test_looks_are_forgotten_only_in_training() -> None:
     torch.manual_seed(0)
     made = ShowAttendTell(config).requires_grad_(False)
     words, pictures = torch.tensor([[START, 5, 9]] * 2), torch.randn(2, 16, 16)
-    (cells, state), word = made.remember(pictures), made.words(words[:, 0])
-    look = made.look_at(cells, state, sample=False)
-    after = made.train().next(word, look, state).hidden
+    (cells, state), word = made.build_memory(pictures), made.embed_words(words[:, 0])
+    look = made.attend_to_cells(cells, state, sample=False)
+    after = made.train().update_state(word, look, state).hidden
     torch.testing.assert_close(after[0], after[1])
-    assert not torch.allclose(*made.eval().next(word, look, state).hidden)
+    assert not torch.allclose(*made.eval().update_state(word, look, state).hidden)
     assert not torch.allclose(*made.train().run(pictures, words).logits)
 
 
@@ -167,9 +167,9 @@ def test_picture_gives_a_valid_trace(kind: str, method: str, tmp_path: Path) -> 
 def test_trace_records_the_pass_that_wrote_sentence(tmp_path: Path) -> None:
     loaded = model("soft", tmp_path)
     request = Request("teller", "", picture=fakes.picture())
-    parts = loaded.read([request])
-    (found,) = loaded.decode([request], parts)
-    (trace,) = loaded.record([request], parts, [found])
+    parts = loaded.read_inputs([request])
+    (found,) = loaded.generate([request], parts)
+    (trace,) = loaded.record_traces([request], parts, [found])
     assert np.log(trace.output.probabilities).sum() == pytest.approx(
         found.log_probability, abs=1e-3
     )
@@ -199,7 +199,7 @@ def test_steps_equal_the_whole_pass_under_a_change(kind: str, changes: tuple[Cha
     made = network(kind)
     features = torch.randn(2, 16, made.encoder_config.width)
     target = torch.tensor([[START, 5, 6, 7], [START, 9, 4, 4]])
-    changed = NetworkInterventions.of(changes, SITES, 1)
+    changed = NetworkInterventions.from_changes(changes, SITES, 1)
     run, stepper = made.attend(features, target, changed), made.write(features, changed)
     for step in range(4):
         likely = stepper.step(target[:, step])
@@ -213,9 +213,9 @@ def test_banned_cells_are_skipped_and_weights_renormalised() -> None:
     made, target = network("soft"), torch.tensor([[START, 5]])
     features = torch.randn(1, 16, made.encoder_config.width)
     plain, banned = (
-        made.attend(features, target, NetworkInterventions.of(changes, SITES, 1)).weights[SITE][0][
-            0, 0, 0
-        ]
+        made.attend(features, target, NetworkInterventions.from_changes(changes, SITES, 1)).weights[
+            SITE
+        ][0][0, 0, 0]
         for changes in ((), (Weigh(SITE, (2, 9)),))
     )
     kept = plain.clone()
@@ -228,7 +228,7 @@ def test_content_of_hidden_cell_changes_nothing() -> None:
     features = torch.randn(1, 16, made.encoder_config.width)
     other = features.clone()
     other[:, 3] = torch.randn(made.encoder_config.width)
-    changed = NetworkInterventions.of((Hide("picture", (3,)),), SITES, 1)
+    changed = NetworkInterventions.from_changes((Hide("picture", (3,)),), SITES, 1)
     one, two = (made.attend(x, target, changed).logits for x in (features, other))
     torch.testing.assert_close(one, two)
     assert not torch.allclose(made(features, target), made(other, target))
@@ -244,5 +244,5 @@ def test_nan_scores_stay_nan_under_a_change() -> None:
     """A damaged network must not look like one that has no attention to change."""
     made, features, words = network("soft"), torch.randn(1, 16, 16), torch.tensor([[START, 5]])
     made.score.bias.fill_(torch.nan)
-    changed = NetworkInterventions.of((Weigh(SITE, (1,)),), made.sites, 1)
+    changed = NetworkInterventions.from_changes((Weigh(SITE, (1,)),), made.sites, 1)
     assert made.run(features, words, changed=changed).weights.isnan().all()

@@ -20,14 +20,14 @@ VOCABULARY = 20
 @pytest.mark.parametrize("size", SIZES)
 def test_sizes_match_the_paper(size: str) -> None:
     with torch.device("meta"):
-        model = Transformer(TransformerConfig.sized(size, 100))
+        model = Transformer(TransformerConfig.from_size(size, 100))
     assert len(model.encoder) == len(model.decoder) == SIZES[size]["layers"]
     assert model.embedding.weight.shape[1] == SIZES[size]["width"]
 
 
 def test_unknown_size_is_named() -> None:
     with pytest.raises(ValueError, match="Huge.*Tiny, Small, Base, Big"):
-        TransformerConfig.sized("Huge", 100)
+        TransformerConfig.from_size("Huge", 100)
 
 
 def test_mean_and_sum_areas_have_no_parameters() -> None:

@@ -95,7 +95,7 @@ def test_steps_equal_the_whole_pass(given: str, size: int) -> None:
 )
 def test_steps_equal_the_whole_pass_under_a_change(changes: tuple[Change, ...]) -> None:
     made, (source, features, target) = network(picture_size=2), examples()
-    changed = NetworkInterventions.of(changes, SITES, 2)
+    changed = NetworkInterventions.from_changes(changes, SITES, 2)
     run, stepper = (
         made.attend(source, features, target, changed=changed),
         made.write(source, features, changed),
@@ -115,7 +115,7 @@ def test_hidden_picture_adds_nothing() -> None:
         source,
         features,
         target,
-        changed=NetworkInterventions.of((Hide("picture", tuple(range(16))),), SITES, 2),
+        changed=NetworkInterventions.from_changes((Hide("picture", tuple(range(16))),), SITES, 2),
     )
     torch.testing.assert_close(hidden.logits, made(source, None, target), rtol=1e-5, atol=1e-5)
     assert not any(strength.any() for strength in hidden.strength["encoder-decoder picture"])
@@ -193,13 +193,15 @@ def test_text_beyond_the_limit_is_refused(model: GenerationModel) -> None:
 
 def test_areas_resize_only_to_learned_sizes() -> None:
     plain = network(picture_size=1).config
-    assert plain.resized(None) == plain
+    assert plain.with_area_size(None) == plain
     none = replace(plain, text={**TEXT, "area_layers": 0})
-    assert none.resized(3).transformer.area_layers == 2 and none.resized(3).areas(1).size == (3, 3)
+    assert none.with_area_size(3).transformer.area_layers == 2 and none.with_area_size(3).areas(
+        1
+    ).size == (3, 3)
     learned = replace(plain, text={**TEXT, "area_size": 2, "key_mode": "features"})
     with pytest.raises(InputError, match="Choose a size from 1 to 2"):
-        learned.resized(3)
-    assert learned.resized(2).picture_size == 2, "the text's areas stay as they were learned"
+        learned.with_area_size(3)
+    assert learned.with_area_size(2).picture_size == 2, "the text's areas stay as they were learned"
 
 
 def test_larger_areas_need_no_training(model: GenerationModel, tmp_path: Path) -> None:
@@ -220,7 +222,9 @@ def test_too_large_maps_are_refused_before_running(
     monkeypatch.setattr(recording, "MAX_TRACE_BYTES", taken)
     assert model.trace([asked])
     monkeypatch.setattr(recording, "MAX_TRACE_BYTES", taken - 1)
-    monkeypatch.setattr(DoublyAttentiveTransformer, "look", lambda *_: pytest.fail("it ran"))
+    monkeypatch.setattr(
+        DoublyAttentiveTransformer, "encode_pictures", lambda *_: pytest.fail("it ran")
+    )
     for request in (asked, replace(asked, target=None)):
         with pytest.raises(InputError, match="the limit is .* MiB. Choose a smaller largest area"):
             model.trace([request])

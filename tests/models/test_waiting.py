@@ -93,9 +93,9 @@ def test_decoder_step_never_waits(form: dict[str, Any]) -> None:
     items = torch.zeros(2, 1, 16)
     padding = torch.zeros(2, 6, dtype=torch.bool)
     with NoWaiting(), torch.no_grad():  # type: ignore[no-untyped-call]
-        memory = layer.remember(torch.zeros(2, 6, 16), padding)
-        history = layer.extend(layer.extend(None, items), items)
-        read = layer.ask(items, memory), layer.ask(items, history)
+        memory = layer.build_memory(torch.zeros(2, 6, 16), padding)
+        history = layer.append_item(layer.append_item(None, items), items)
+        read = layer.attend_to_memory(items, memory), layer.attend_to_memory(items, history)
     assert all(one.shape == (2, 1, 16) for one in read)
 
 
@@ -112,7 +112,7 @@ CHANGES: list[Change] = [
 def test_changed_pass_never_waits(form: dict[str, Any]) -> None:
     model = network(20, **form)
     source, target = (torch.ones(1, n, dtype=torch.long) for n in (6, 4))
-    changed = NetworkInterventions.of(CHANGES, model.sites, 2)
+    changed = NetworkInterventions.from_changes(CHANGES, model.sites, 2)
     with NoWaiting(), torch.no_grad():  # type: ignore[no-untyped-call]
         run = model.attend(source, target, changed=changed)
     assert run.logits.shape == (1, 4, 20) and run.logits.is_meta
@@ -125,9 +125,9 @@ def test_changed_decoder_step_never_waits(form: dict[str, Any]) -> None:
     items = torch.zeros(2, 1, 16)
     done = LayerInterventions(2, (Weigh("", items=(1,)),), (Gate("", head=1),), (2,))
     with NoWaiting(), torch.no_grad():  # type: ignore[no-untyped-call]
-        memory = layer.remember(torch.zeros(2, 6, 16), None, done)
-        history = layer.extend(layer.extend(None, items, done), items)
-        read = layer.ask(items, memory), layer.ask(items, history)
+        memory = layer.build_memory(torch.zeros(2, 6, 16), None, done)
+        history = layer.append_item(layer.append_item(None, items, done), items)
+        read = layer.attend_to_memory(items, memory), layer.attend_to_memory(items, history)
     assert all(one.shape == (2, 1, 16) for one in read)
 
 

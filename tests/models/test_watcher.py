@@ -77,12 +77,12 @@ def clips(count: int = 2, frames: int = FRAMES, seed: int = 1) -> Tensor:
 
 
 def change(network: VideoCaptioner, changes: tuple[Change, ...]) -> NetworkInterventions:
-    return NetworkInterventions.of(changes, network.sites, network.config.heads)
+    return NetworkInterventions.from_changes(changes, network.sites, network.config.heads)
 
 
 def holds(network: VideoCaptioner, frame: int) -> Tensor:
     """Return which areas contain a frame, bool [A]."""
-    _, left, _, width = torch.from_numpy(network.areas("clip").grid(FRAMES).table()).T
+    _, left, _, width = torch.from_numpy(network.areas("clip").make_grid(FRAMES).table()).T
     held: Tensor = (left <= frame) & (frame < left + width)
     return held
 
@@ -164,7 +164,7 @@ def test_weights_sum_to_one_and_depend_on_frames(form: str) -> None:
     network = watcher(form)
     one, other = (network.attend(clip, TARGET).weights[SITE] for clip in (clips(), clips(seed=9)))
     assert len(one) == 1
-    areas = network.areas("clip").grid(FRAMES).count
+    areas = network.areas("clip").make_grid(FRAMES).count
     assert one[0].shape == (2, network.config.heads, 4, areas)
     assert one[0].min() >= 0
     torch.testing.assert_close(one[0].sum(-1), torch.ones(one[0].shape[:3]))
@@ -278,19 +278,19 @@ def test_equal_frames_differ_by_time() -> None:
 def test_areas_shrink_but_do_not_grow_after_training() -> None:
     network = watcher("boundary keys")
     config = network.config
-    assert config.resized(None) is config and config.resized(3) is config
+    assert config.with_area_size(None) is config and config.with_area_size(3) is config
     for size in (1, 2):
-        smaller = config.resized(size)
+        smaller = config.with_area_size(size)
         assert (smaller.area_size, smaller.known_size) == (size, 3)
         other = VideoCaptioner(smaller).eval()
         other.load_state_dict(network.state_dict())
         weights = other.attend(clips(), TARGET).weights[SITE][0]
         grid = other.areas("clip").grid(FRAMES)
-        assert weights.shape[-1] == grid.count < network.areas("clip").grid(FRAMES).count
-        assert smaller.resized(3).area_size == 3
+        assert weights.shape[-1] == grid.count < network.areas("clip").make_grid(FRAMES).count
+        assert smaller.with_area_size(3).area_size == 3
     with pytest.raises(InputError, match="largest area cannot be 4. Choose a size from 1 to 3"):
-        config.resized(4)
-    assert watcher("mean keys").config.resized(4).area_size == 4
+        config.with_area_size(4)
+    assert watcher("mean keys").config.with_area_size(4).area_size == 4
 
 
 def test_options_describe_themselves() -> None:
@@ -342,7 +342,7 @@ def test_clip_is_described_greedily_and_by_beams(tmp_path: Path) -> None:
             Request("watcher", "", method, 3, clip=fakes.clip(seed=seed)) for seed in (0, 1)
         ]
         traces = run.trace(requests)
-        assert run.outputs(requests) == [trace.fields["target"].raw for trace in traces]
+        assert run.generate_outputs(requests) == [trace.fields["target"].raw for trace in traces]
         for trace in traces:
             validate(trace)
     mean = model(tmp_path, attends=False)

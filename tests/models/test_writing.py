@@ -60,9 +60,9 @@ def test_history_is_the_decoder_input(model: GenerationModel) -> None:
 
 def test_probabilities_are_those_of_the_decoding(model: GenerationModel) -> None:
     asked = Request("tiny-area", "A small dog")
-    parts = model.read([asked])
-    (hypothesis,) = model.decode([asked], parts)
-    (trace,) = model.record([asked], parts, [hypothesis])
+    parts = model.read_inputs([asked])
+    (hypothesis,) = model.generate([asked], parts)
+    (trace,) = model.record_traces([asked], parts, [hypothesis])
     assert np.log(trace.output.probabilities).sum() == pytest.approx(
         hypothesis.log_probability, abs=1e-3
     )
@@ -72,8 +72,8 @@ def test_probabilities_are_those_of_the_decoding(model: GenerationModel) -> None
 def test_batch_neighbours_change_nothing(model: GenerationModel, method: str) -> None:
     texts = ["A dog", "Two old friends drink tea", "x"]
     requests = [Request("tiny-area", text, method, 3) for text in texts]
-    alone = [model.outputs([request])[0] for request in requests]
-    assert model.outputs(requests) == alone
+    alone = [model.generate_outputs([request])[0] for request in requests]
+    assert model.generate_outputs(requests) == alone
 
 
 def same(trace: Trace, other: Trace) -> None:
@@ -111,7 +111,7 @@ def test_too_large_batch_is_read_in_parts(
 ) -> None:
     requests = [Request("tiny-area", text) for text in ("A dog", "Two old friends drink tea", "x")]
     whole = model.trace(requests)
-    monkeypatch.setattr(writing, "TOGETHER_BYTES", 1)
+    monkeypatch.setattr(writing, "MAX_PASS_BYTES", 1)
     for trace, other in zip(model.trace(requests), whole, strict=True):
         same(trace, other)
 
@@ -166,7 +166,7 @@ def test_invisible_text_is_refused(model: GenerationModel) -> None:
 def test_too_large_trace_is_refused_with_the_limit(
     model: GenerationModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(GenerationModel, "decode", lambda *_: pytest.fail("it ran"))
+    monkeypatch.setattr(GenerationModel, "generate", lambda *_: pytest.fail("it ran"))
     with pytest.raises(InputError, match="at most [0-9]+. Shorten"):
         model.trace([Request("tiny-area", "ab " * 1365)])
 

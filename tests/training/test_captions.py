@@ -108,7 +108,7 @@ def test_own_words_are_measured_in_true_captions(
     true = [make_scene("test", number).true_sentences() for number in range(4)]
     said = ["a bird", *(list(sentences)[-1] for sentences in true[1:])]
     evaluate_checkpoint(folder, tmp_path, "val", Options(1), "cpu")  # chooses the head
-    monkeypatch.setattr(GenerationModel, "outputs", lambda *_: said)
+    monkeypatch.setattr(GenerationModel, "generate_outputs", lambda *_: said)
     measured, _ = evaluate_checkpoint(folder, tmp_path, "test", Options(1), "cpu")
     boxed = [len(sentences[text].boxes) for sentences, text in zip(true[1:], said[1:], strict=True)]
     quality = measured.attention["encoder-decoder, test"]
@@ -229,7 +229,7 @@ def test_supervised_captioner_card_names_its_head(tmp_path: Path) -> None:
     task = Captions.build(plan, tmp_path, tmp_path / "runs" / "told", choose_device("cpu"))
     batch = next(task.batches(0))
     assert batch.told is not None and len(batch.captions) == 4
-    assert batch.told.overlap.shape[1] == task.network.config.areas(0).grid(64).count
+    assert batch.told.overlap.shape[1] == task.network.config.areas(0).make_grid(64).count
     assert set(batch.told.sentence.tolist()) == {0, 1, 2, 3}
 
 

@@ -76,7 +76,7 @@ def test_recipe_becomes_a_measured_checkpoint(
     assert "encoder self" in measured.attention
     model = GenerationModel.load(folder, measured, choose_device("cpu"))
     requests = [Request("tiny", source, "beam", 2) for source, _ in PAIRS]
-    assert model.outputs(requests) == hypotheses
+    assert model.generate_outputs(requests) == hypotheses
 
 
 def test_no_reference_exceeds_the_length_limit() -> None:

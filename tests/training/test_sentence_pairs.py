@@ -29,7 +29,7 @@ class Shouter:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    def outputs(self, requests: Any) -> list[str]:
+    def generate_outputs(self, requests: Any) -> list[str]:
         self.asked += [request.text for request in requests]
         return [request.text.upper() for request in requests]
 

@@ -28,7 +28,7 @@ VECTORS = {
     "AVX2": ("-mavx2", "-mfma"),
 }
 """Compiler flags by the capability that torch reports; any other processor gets plain C."""
-# Longer than the compiler ever took, even on a busy machine.
+# The compiler has never taken this long, even on a busy machine.
 COMPILER_TIMEOUT_S = 240
 
 

@@ -60,7 +60,7 @@ class Rows(NamedTuple):
     own: Tensor
 
     @classmethod
-    def of(cls, data: Tensor, lead: torch.Size, axes: int) -> Rows:
+    def from_tensor(cls, data: Tensor, lead: torch.Size, axes: int) -> Rows:
         """Create rows from a tensor whose leading axes broadcast to `lead`.
 
         The last `axes` axes are kept.
@@ -102,7 +102,7 @@ def compute_fused(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> 
     if kernel is None:
         raise RuntimeError("The CPU kernel could not be compiled here.")
     lead, lanes = key.shape[:-2], kernel.lanes()
-    terms = AreaTerms.of(key, spec)
+    terms = AreaTerms.from_spec(key, spec)
     keys = key.flatten(0, -3)
     if terms.first is not None and terms.last is not None and terms.shape is not None:
         shapes = terms.shape.to(key.dtype).expand(keys.shape[0], -1, -1)
@@ -138,7 +138,7 @@ def _make_call(spec: AreaSpec, query: Tensor, lead: torch.Size) -> Call:
     extra = None
     if spec.multipliers is not None:
         logs = spec.multipliers.float().log2()
-        extra = Rows.of(logs.clamp_min(2 * MASKED), lead, axes=2)
+        extra = Rows.from_tensor(logs.clamp_min(2 * MASKED), lead, axes=2)
     return Call(
         spec.grid,
         spec.scale,
@@ -167,10 +167,10 @@ def _express_mask(
     padding = bias = None
     if shared:
         total = sum(shared[1:], shared[0])
-        padding = Rows.of(total.expand(*total.shape[:-1], items).squeeze(-2), lead, axes=1)
+        padding = Rows.from_tensor(total.expand(*total.shape[:-1], items).squeeze(-2), lead, axes=1)
     if others:
         total = sum(others[1:], others[0])
-        bias = Rows.of(total.expand(*total.shape[:-2], queries, items), lead, axes=2)
+        bias = Rows.from_tensor(total.expand(*total.shape[:-2], queries, items), lead, axes=2)
     return padding, bias
 
 

@@ -50,7 +50,7 @@ class Kind:
     gradients: bool
 
     @classmethod
-    def of(cls, query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> Kind:
+    def from_call(cls, query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> Kind:
         """Return the kind of a call."""
         biases = list_area_biases(spec)
         if spec.multipliers is not None:
@@ -104,10 +104,10 @@ def supports(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> bool:
 def is_worthwhile(query: Tensor, spec: AreaSpec) -> bool:
     """Return whether FlexAttention is the fastest implementation.
 
-    It is in training with masks or biases and enough logits. Without masks and biases, torch's own
-    attention gives the same result and needs no compilation. With them, torch's own attention reads
-    a mask matrix, computes masked logits and, if a bias is learned, writes its gradient for every
-    logit.
+    This is the case in training, with masks or biases and enough logits. Without masks and biases,
+    torch's own attention gives the same result and needs no compilation. With masks or biases,
+    torch's own attention reads a mask matrix and computes masked logits. If a bias is learned, it
+    also writes the gradient of every logit.
     """
     changed = bool(spec.mask) or spec.size_bias is not None or spec.multipliers is not None
     if not changed or not torch.is_grad_enabled():
@@ -120,7 +120,7 @@ def compute_fused(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> 
 
     [B, H, Q, E], [B, H, M, E], [B, H, M, V] -> [B, H, Q, V].
     """
-    one = run_trial(Kind.of(query, key, value, spec))
+    one = run_trial(Kind.from_call(query, key, value, spec))
     if not one.done:
         one.done, one.refusal = (
             True,

@@ -149,7 +149,7 @@ def test_torch_recompile_limit_covers_all_kinds(monkeypatch: pytest.MonkeyPatch)
 
 
 def kind(spec: AreaSpec, given: Inputs | None = None) -> cuda.Kind:
-    return cuda.Kind.of(*(given or inputs()), spec)
+    return cuda.Kind.from_call(*(given or inputs()), spec)
 
 
 def test_calls_of_a_kind_differ_only_in_lengths() -> None:
