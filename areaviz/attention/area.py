@@ -44,12 +44,12 @@ class AreaOptions:
     @property
     def extent(self) -> tuple[int, int]:
         """The largest number of rows and columns of an area."""
-        return _pair_of_sizes(self.size)
+        return _expand_to_pair(self.size)
 
     @property
     def known_extent(self) -> tuple[int, int]:
         """The largest number of rows and columns that learned keys and biases cover."""
-        return _pair_of_sizes(self.known_size or self.size)
+        return _expand_to_pair(self.known_size or self.size)
 
     def make_grid(self, items: int) -> AreaGrid:
         """Return the areas of a memory with `items` items.
@@ -59,7 +59,7 @@ class AreaOptions:
         return AreaGrid.clamped(self.shape or (1, items), self.extent)
 
 
-def _pair_of_sizes(size: int | tuple[int, int]) -> tuple[int, int]:
+def _expand_to_pair(size: int | tuple[int, int]) -> tuple[int, int]:
     return (1, size) if isinstance(size, int) else size
 
 

@@ -104,15 +104,15 @@ class TermBlocks(Blocks):
         mean_Mnq = query.new_empty(items, n, q, dtype=self.dtype)
         self.write_scores(block, query, key, mean_Mnq)
 
-        def scored(key_nME: Tensor) -> Tensor:
+        def score_keys(key_nME: Tensor) -> Tensor:
             scores_nMq = torch.bmm(key_nME.to(self.dtype), query_nEq)
             return scores_nMq.mul_(self.problem.scale * LOG2_E).transpose(0, 1).flatten(1)[None]
 
         grid = self.cut_grid(items)
         shapes = grid.max_height * grid.max_width
-        first = None if terms.first is None else scored(terms.first[rows, :items])
-        last = None if terms.last is None else scored(terms.last[rows, :items])
-        shape = None if terms.shape is None else scored(terms.shape[:shapes].expand(n, -1, -1))
+        first = None if terms.first is None else score_keys(terms.first[rows, :items])
+        last = None if terms.last is None else score_keys(terms.last[rows, :items])
+        shape = None if terms.shape is None else score_keys(terms.shape[:shapes].expand(n, -1, -1))
         if terms.bias is not None:
             bias_Sn1 = terms.bias[rows, :shapes].to(self.dtype).T.unsqueeze(-1) * LOG2_E
             bias_1SK = bias_Sn1.expand(-1, -1, q).flatten(1)[None]

@@ -56,14 +56,14 @@ def collect_embeddings(modules: Iterable[nn.Module]) -> Iterator[list[tuple[Tens
     """
     seen: list[tuple[Tensor, Tensor]] = []
 
-    def leaf(module: nn.Module, given: tuple[Any, ...], output: Tensor) -> Tensor:
+    def replace_by_leaf(module: nn.Module, given: tuple[Any, ...], output: Tensor) -> Tensor:
         cut = output.detach().requires_grad_()
         seen.append((given[0], cut))
         # Return a copy because some models scale their embeddings in place, which is not allowed on
         # a leaf.
         return cut.clone()
 
-    hooks = [module.register_forward_hook(leaf) for module in modules]
+    hooks = [module.register_forward_hook(replace_by_leaf) for module in modules]
     try:
         yield seen
     finally:

@@ -30,19 +30,21 @@ def compute_logit_terms(query_1HQD: Tensor, key_1HMD: Tensor, spec: AreaSpec) ->
     """
     query_HQD = query_1HQD[0].double() * spec.scale
 
-    def products(key_HMD: Tensor) -> FloatArray:
+    def compute_products(key_HMD: Tensor) -> FloatArray:
         return _convert_to_numpy(query_HQD @ key_HMD.double().transpose(-1, -2))
 
-    allowed = spec.mask.allowed_items(query_1HQD.shape[2], key_1HMD.shape[2], key_1HMD.device)
-    item_HQM = products(key_1HMD[0])
+    allowed = spec.mask.find_allowed_items(query_1HQD.shape[2], key_1HMD.shape[2], key_1HMD.device)
+    item_HQM = compute_products(key_1HMD[0])
     if allowed is not None:
         seen = allowed.expand(query_1HQD.shape[:3] + key_1HMD.shape[2:3])[0]
         item_HQM[~seen.cpu().numpy()] = -float("inf")
     size_H1S = None if spec.size_bias is None else _convert_to_numpy(spec.size_bias[:, None])
     if not isinstance(spec.features, BoundaryKeys):
         return Logits(spec.grid, item_HQM, size=size_H1S)
-    first, last = (products(edge[0]) for edge in spec.features.compute_edge_keys(key_1HMD))
-    shape_HQS = products(spec.features.embed_shapes(spec.grid).expand(len(query_HQD), -1, -1))
+    first, last = (compute_products(edge[0]) for edge in spec.features.compute_edge_keys(key_1HMD))
+    shape_HQS = compute_products(
+        spec.features.embed_shapes(spec.grid).expand(len(query_HQD), -1, -1)
+    )
     return Logits(spec.grid, item_HQM, first, last, shape_HQS, size_H1S)
 
 

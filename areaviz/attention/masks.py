@@ -58,11 +58,13 @@ class ItemMask:
     def __bool__(self) -> bool:
         return bool(self.blocked) or self.bias is not None or self.causal
 
-    def allowed_items(self, queries: int, items: int, device: torch.device) -> Tensor | None:
+    def find_allowed_items(self, queries: int, items: int, device: torch.device) -> Tensor | None:
         """Return the allowed items, a bool that broadcasts to [..., Q, M]; None without a mask."""
-        return self.allowed_areas(AreaGrid(1, items, 1, 1), queries, device)
+        return self.find_allowed_areas(AreaGrid(1, items, 1, 1), queries, device)
 
-    def allowed_areas(self, grid: AreaGrid, queries: int, device: torch.device) -> Tensor | None:
+    def find_allowed_areas(
+        self, grid: AreaGrid, queries: int, device: torch.device
+    ) -> Tensor | None:
         """Return the allowed areas, a bool that broadcasts to [..., Q, R]; None without a mask."""
         allowed = find_causal_areas(queries, grid, device) if self.causal else None
         for blocked in self.blocked:
@@ -125,7 +127,7 @@ def zero_nonfinite_items(
     if not mask or (key.device.type == "cpu" and _is_finite(key) and _is_finite(value)):
         return key, value, None
     bad = ~(key.isfinite().all(-1) & value.isfinite().all(-1))
-    allowed = mask.allowed_items(queries, key.shape[-2], key.device)
+    allowed = mask.find_allowed_items(queries, key.shape[-2], key.device)
     seen = bad.unsqueeze(-2) if allowed is None else bad.unsqueeze(-2) & allowed
     spoiled = seen.any(-1).expand(*key.shape[:-2], queries)
     bad = bad.unsqueeze(-1)

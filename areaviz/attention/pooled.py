@@ -60,7 +60,7 @@ def attend_to_areas(
     masked = torch.finfo(dtype).min / 2
     for bias in list_area_biases(spec):
         logits = logits + bias
-    allowed = spec.mask.allowed_areas(spec.grid, query.shape[-2], query.device)
+    allowed = spec.mask.find_allowed_areas(spec.grid, query.shape[-2], query.device)
     if allowed is not None:
         logits = logits.masked_fill(~allowed, 2 * masked)
     if spec.multipliers is not None:
@@ -112,7 +112,7 @@ def _attend_with_torch(
     query: Tensor, area_key: Tensor, area_value: Tensor, spec: AreaSpec
 ) -> Tensor:
     """Run `scaled_dot_product_attention` with the area mask; return zeros if all is masked."""
-    mask = spec.mask.allowed_areas(spec.grid, query.shape[-2], query.device)
+    mask = spec.mask.find_allowed_areas(spec.grid, query.shape[-2], query.device)
     nothing = None
     if mask is not None:
         # Some kernels leave a row without areas undefined, so such a row attends to all areas and

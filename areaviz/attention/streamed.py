@@ -63,7 +63,7 @@ def compute_with_weights(query: Tensor, key: Tensor, value: Tensor, spec: AreaSp
     scores = scores_NMQ.unflatten(0, lead)
     if spec.mask.bias is not None:
         scores = scores + spec.mask.bias.transpose(-1, -2).to(dtype)
-    allowed = spec.mask.allowed_items(query.shape[-2], key.shape[-2], key.device)
+    allowed = spec.mask.find_allowed_items(query.shape[-2], key.shape[-2], key.device)
     if allowed is not None:
         scores = scores.masked_fill(~allowed.transpose(-1, -2), MASKED)
     logits_NRQ = compute_area_logits(

@@ -17,7 +17,7 @@ from areaviz.data.babi import Question, read_questions
 from areaviz.evaluation.measure import Measured, Options
 from areaviz.models.answering import AnsweringModel
 from areaviz.models.memory_network import MemoryNetwork
-from areaviz.models.question_batches import Library, iterate_batches
+from areaviz.models.question_batches import QuestionLibrary, iterate_batches
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ def answer_questions(
     network: MemoryNetwork, questions: Sequence[Question], device: torch.device
 ) -> Readings:
     """Answer questions, and return the results."""
-    library, found = Library.from_questions(questions, network.config), Readings()
+    library, found = QuestionLibrary.from_questions(questions, network.config), Readings()
     for chosen, batch in iterate_batches(library, device):
         run = network(batch.facts_BM2V, batch.age_BM, batch.question_B2V)
         right_B = (run.logits_BA.argmax(1) == batch.answer_B).tolist()

@@ -47,37 +47,35 @@ class AttributedRun:
     changed: NetworkInterventions
 
 
-def add_attribution(trace: Trace, asked: AttributedRun, on_step: OnStep | None = None) -> Trace:
+def add_attribution(trace: Trace, run: AttributedRun, on_step: OnStep | None = None) -> Trace:
     """Return a trace with rollout and gradient times input in addition to its attention.
 
     Args:
         trace: the trace of the run.
-        asked: the run.
+        run: the run.
         on_step: called for each output.
 
     Raises:
         InputError: if the maps would take too much memory.
     """
     found, details = rollout_maps(trace.maps), dict(trace.details)
-    if why := describe_too_many(len(asked.ids)):
+    if why := describe_too_many(len(run.ids)):
         details[WAYS[GRADIENT]] = why
     else:
-        rows = compute_attribution(asked, on_step)
+        rows = compute_attribution(run, on_step)
         found += gradient_maps(trace.maps, trace.output.field, rows)
     maps = {**trace.maps, **{one.site: one for one in found}}
     return replace(trace, maps=maps, details=details)
 
 
-def compute_attribution(
-    asked: AttributedRun, on_step: OnStep | None = None
-) -> dict[str, FloatArray]:
+def compute_attribution(run: AttributedRun, on_step: OnStep | None = None) -> dict[str, FloatArray]:
     """Return gradient times input of the log-probability of each output item.
 
     The items of a text are its embeddings without positions, those of a picture the features of a
     cell, and those of a clip the pixels of a frame.
 
     Args:
-        asked: the run.
+        run: the run.
         on_step: called for each output.
 
     Returns:
@@ -86,29 +84,29 @@ def compute_attribution(
     # Callers may be in `inference_mode`, whose tensors keep no graph. The inputs are therefore
     # copied.
     with torch.inference_mode(False), torch.enable_grad():
-        scores_T, leaves = _compute_scores_and_leaves(asked)
+        scores_T, leaves = _compute_scores_and_leaves(run)
         # The hooks on the embeddings are removed before the backward passes, because other requests
         # may run between these passes.
         rows = compute_gradient_times_input(scores_T, list(leaves.values()), on_step)
     return dict(zip(leaves, rows, strict=True))
 
 
-def _compute_scores_and_leaves(asked: AttributedRun) -> tuple[Tensor, dict[str, Tensor]]:
+def _compute_scores_and_leaves(run: AttributedRun) -> tuple[Tensor, dict[str, Tensor]]:
     """Return the log-probabilities [T] of the output, and the leaves they depend on, by field."""
     leaves, texts, batch = dict[str, Tensor](), list[str](), list[Tensor | None]()
-    for name, one in asked.inputs.items():
+    for name, one in run.inputs.items():
         copied = None if one is None else _copy_as_leaf(one)
         batch.append(copied)
         if copied is not None and copied.is_floating_point():
             leaves[name] = copied.requires_grad_()
         elif copied is not None:
             texts.append(name)
-    with collect_embeddings([asked.network.get_submodule("embedding")]) as seen:
-        run = asked.network.attend(*batch, asked.target_1T.clone(), changed=asked.changed)
+    with collect_embeddings([run.network.get_submodule("embedding")]) as seen:
+        result = run.network.attend(*batch, run.target_1T.clone(), changed=run.changed)
     for name, (_, embeddings) in zip([*texts, "history"], seen, strict=True):
         leaves[name] = embeddings
-    likely_TV = compute_token_log_probabilities(run.logits[0])
-    return likely_TV[torch.arange(len(asked.ids)), torch.tensor(asked.ids)], leaves
+    likely_TV = compute_token_log_probabilities(result.logits[0])
+    return likely_TV[torch.arange(len(run.ids)), torch.tensor(run.ids)], leaves
 
 
 def _copy_as_leaf(values: Tensor) -> Tensor:

@@ -162,7 +162,7 @@ def _count_multiply_adds(network: nn.Module, side: int, device: torch.device) ->
     return counter.operations // 2
 
 
-class _Counting:
+class _CountingDispatch:
     """Add up the floating-point operations of all operators that torch has a formula for.
 
     We do not use torch's `FlopCounterMode`, because it defines `__torch_dispatch__` itself. Torch
@@ -187,7 +187,7 @@ class _Counting:
         return result
 
 
-class _OperationCounter(_Counting, TorchDispatchMode):
+class _OperationCounter(_CountingDispatch, TorchDispatchMode):
     """A mode that counts the operations in its `with` block."""
 
     def __init__(self) -> None:

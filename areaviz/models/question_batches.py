@@ -29,7 +29,7 @@ class QuestionBatch:
 
 
 @dataclass(slots=True)
-class Library:
+class QuestionLibrary:
     """The distinct sentences of questions as bags, and the questions as indices into them."""
 
     bags_N2V: Tensor
@@ -83,7 +83,7 @@ def add_random_time_gaps(count: int, share: float, rng: np.random.Generator) -> 
 
 
 def iterate_batches(
-    library: Library, device: torch.device, linear: bool = False, size: int = 250
+    library: QuestionLibrary, device: torch.device, linear: bool = False, size: int = 250
 ) -> Iterator[tuple[list[int], QuestionBatch]]:
     """Yield all questions in batches of similar length, with their indices, without gaps."""
     order = sorted(range(len(library.questions)), key=lambda index: len(library.facts[index]))

@@ -107,7 +107,7 @@ def combine_glimpses(
     return ClassifierPass(
         logits,
         digits,
-        find_box_corners(boxes.float()),
+        convert_boxes_to_corners(boxes.float()),
         seen,
         log_probability=chance,
         baseline=baseline,
@@ -120,7 +120,7 @@ def stack_looks(looks: Sequence[tuple[Tensor, ...]]) -> list[Tensor]:
     return [torch.stack(part, 1) for part in zip(*looks, strict=True)]
 
 
-def find_box_corners(boxes: Tensor) -> Tensor:
+def convert_boxes_to_corners(boxes: Tensor) -> Tensor:
     """Convert boxes [..., 4] (left, top, right, bottom) to corners [..., 4, 2], clockwise."""
     left, top, right, bottom = boxes.unbind(-1)
     x = torch.stack([left, right, right, left], -1)

@@ -138,9 +138,10 @@ class Digits:
             yield DigitBatch(scenes, step < self.config.told)
 
     def loss(self, batch: DigitBatch) -> Tensor:
-        """Compute `compute_reading_loss`, plus the loss of the aims in updates with location supervision.
+        """Compute the loss of a batch: `compute_reading_loss`, and the loss of the aims.
 
-        The loss of the aims is the squared distance to the centres of the digits.
+        The loss of the aims is added in updates with location supervision. It is the squared
+        distance to the centres of the digits.
         """
         scenes = batch.scenes
         reading: ClassifierPass = self.network(

@@ -19,8 +19,8 @@ from areaviz.cards.tasks import TASKS
 from areaviz.data.babi import Question, read_questions, split_sentence
 from areaviz.models.memory_network import MemoryConfig, MemoryNetwork
 from areaviz.models.question_batches import (
-    Library,
     QuestionBatch,
+    QuestionLibrary,
     add_random_time_gaps,
     iterate_batches,
     move_to_device,
@@ -56,8 +56,8 @@ class Questions:
 
     config: QuestionsConfig
     network: MemoryNetwork
-    train: Library
-    valid: Library
+    train: QuestionLibrary
+    valid: QuestionLibrary
     # Task of each question of `valid`.
     valid_tasks: Sequence[int]
     device: torch.device
@@ -74,8 +74,8 @@ class Questions:
         torch.manual_seed(config.seed)
         network = MemoryNetwork(options).to(device)
         train, held_out = (
-            Library.from_questions(questions, options),
-            Library.from_questions(valid, options),
+            QuestionLibrary.from_questions(questions, options),
+            QuestionLibrary.from_questions(valid, options),
         )
         return cls(config, network, train, held_out, [one.task for one in valid], device)
 

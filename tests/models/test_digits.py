@@ -23,7 +23,7 @@ from areaviz.models.reading import (
     ClassifierPass,
     add_coordinates,
     compute_reading_loss,
-    find_box_corners,
+    convert_boxes_to_corners,
 )
 from areaviz.models.rnn_stn import RnnStn, RnnStnConfig
 from areaviz.models.stn import StnConfig
@@ -287,7 +287,12 @@ def test_answers_follow_each_digits_last_look() -> None:
 
 
 def test_corners_run_clockwise_from_the_top_left() -> None:
-    assert find_box_corners(torch.tensor([1, 2, 5, 9])).tolist() == [[1, 2], [5, 2], [5, 9], [1, 9]]
+    assert convert_boxes_to_corners(torch.tensor([1, 2, 5, 9])).tolist() == [
+        [1, 2],
+        [5, 2],
+        [5, 9],
+        [1, 9],
+    ]
 
 
 @pytest.mark.parametrize("name", OPTIONS)

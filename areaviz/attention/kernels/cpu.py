@@ -191,7 +191,7 @@ class _Problem(ctypes.Structure):
     ]
 
 
-def _run(name: str, call: Call, parts: int, tensors: dict[str, Tensor | None]) -> None:
+def _run_kernel(name: str, call: Call, parts: int, tensors: dict[str, Tensor | None]) -> None:
     """Call a function of the kernel with tensors named after its fields."""
     grid = call.grid
     for kind in ("padding", "bias", "extra"):
@@ -244,7 +244,7 @@ class _Areas(torch.autograd.Function):
         )
         tensors |= {"shape": logs, "output": output, "bound": bound, "log_sum": log_sum}
         tensors |= dict(zip(("weights", "coverage"), asked, strict=False))
-        _run("areas_forward", call, 1, tensors)
+        _run_kernel("areas_forward", call, 1, tensors)
         ctx.call = call
         ctx.save_for_backward(*inputs, logs, output, bound, log_sum)
         return output, *asked
@@ -263,7 +263,7 @@ class _Areas(torch.autograd.Function):
         tensors = {"query": query, "key": key, "value": value, "shape": logs, "output": output}
         tensors |= {"bound": bound, "log_sum": log_sum, "grad": grads[0].contiguous()}
         tensors |= {"d_query": d_query, "d_key": d_key, "d_value": d_value, "d_shape": d_shape}
-        _run("areas_backward", call, parts, tensors)
+        _run_kernel("areas_backward", call, parts, tensors)
         d_key, d_value = (x[:, 0] if parts == 1 else x.sum(1) for x in (d_key, d_value))
         if d_shape is not None:
             d_shape = d_shape.sum(1)

@@ -90,12 +90,12 @@ def _make_logit_change(spec: AreaSpec) -> Added | None:
         return None
     terms = [_make_reader(bias) for bias in biases]
 
-    def added(score: Tensor, b: Tensor, h: Tensor, q: Tensor, r: Tensor) -> Tensor:
+    def add_terms(score: Tensor, b: Tensor, h: Tensor, q: Tensor, r: Tensor) -> Tensor:
         for term in terms:
             score = score + term(b, h, q, r)
         return score
 
-    return added
+    return add_terms
 
 
 def _make_causal_rule(last_R: Tensor, newest_Q: Tensor) -> At:
@@ -115,8 +115,8 @@ def _make_reader(x: Tensor) -> At:
     x_BHQR = x.reshape((1,) * (4 - x.dim()) + x.shape)
     by_example, by_head, by_query = (size > 1 for size in x_BHQR.shape[:3])
 
-    def at(b: Tensor, h: Tensor, q: Tensor, r: Tensor) -> Tensor:
+    def read_value(b: Tensor, h: Tensor, q: Tensor, r: Tensor) -> Tensor:
         place = (b if by_example else 0, h if by_head else 0, q if by_query else 0, r)
         return x_BHQR[place]
 
-    return at
+    return read_value
