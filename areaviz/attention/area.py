@@ -65,7 +65,7 @@ def _expand_to_pair(size: int | tuple[int, int]) -> tuple[int, int]:
 
 Form = Callable[[Tensor, Tensor, Tensor, AreaSpec], AreaResult]
 FORMS: Mapping[str, Form] = {"pooled": compute_pooled, "streamed": compute_streamed}
-"""The implementations in torch, by name; all compute the same attention.
+"""The implementations in torch, by name. Their results are equal.
 
 `choose_impl` picks one of them when no compiled kernel applies.
 """

@@ -99,14 +99,15 @@ logarithm to base 2 of the summed exponentials [n, q].
 class Blocks:
     """The blocks that cover rows x queries, and their masked scores.
 
-    A subclass defines two methods. For a block, `coverage` returns the unscaled coverage [n, q, M]
-    of its items, the largest logit [n, q], by which all logits were shifted, and the sum of the
-    weights [n, q]. `slopes` returns the scaled coverage [n, M, q] and the gradient of the item
-    scores [n, M, q].
+    A subclass defines two methods. `compute_coverage` returns three tensors for a block: the
+    unscaled coverage [n, q, M] of its items, the largest logit [n, q], and the sum of the weights
+    [n, q]. All logits were shifted by the largest one. `compute_gradients` returns the scaled
+    coverage [n, M, q] and the gradient of the item scores [n, M, q].
 
     Args:
         problem: the parameters that all blocks share.
-        like: a tensor of the rows [N, Q, ...]; its number of rows, type and device are used.
+        like: a tensor of the rows [N, Q, ...], which gives the number of rows, the type and the
+            device.
         live: number of values that a block holds at once per item and column.
     """
 
@@ -145,7 +146,7 @@ class Blocks:
             out_MNQ.add_(problem.bias.select_block(*block), alpha=LOG2_E)
         # Adding takes a fifth of the time of `masked_fill_` on a CPU.
         for mask in problem.blocked:
-            out_MNQ.add_(mask.block(*block).to(out.dtype), alpha=MASKED)
+            out_MNQ.add_(mask.select_block(*block).to(out.dtype), alpha=MASKED)
         if problem.causal:
             self._hide_later(out_MNQ, block.queries.start)
 

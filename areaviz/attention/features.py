@@ -40,7 +40,7 @@ class ShapeEmbedding(nn.Module):
                 f"Areas go up to {grid.max_height}x{grid.max_width} but these keys know"
                 f" shapes up to {height}x{width}. Choose a smaller area size."
             )
-        # The order is that of `AreaGrid.shapes`: widths innermost.
+        # This is the order of `AreaGrid.shapes`, in which the width changes fastest.
         device = self.shape.weight.device
         height_S = torch.arange(grid.max_height, device=device).repeat_interleave(grid.max_width)
         width_S = torch.arange(grid.max_width, device=device).repeat(grid.max_height)

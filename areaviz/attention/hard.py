@@ -16,8 +16,8 @@ from torch.nn import functional as F
 def sample_place(mean_B2: Tensor, std: float, sample: bool) -> tuple[Tensor, Tensor]:
     """Sample a place around its mean.
 
-    The draw is Gaussian with standard deviation `std`. The log-probability is that of the draw
-    before clamping to the picture, and no gradient flows through the draw. Without `sample`, the
+    The draw is Gaussian with standard deviation `std`. Its log-probability is computed before the
+    place is clamped to the picture, and no gradient flows through the draw. Without `sample`, the
     mean itself is used.
 
     Returns:
@@ -46,7 +46,7 @@ def compute_reinforce_loss(
     """Compute the REINFORCE loss plus the squared error of the baseline.
 
     The first term is -sum_t log p_t (R_t - b_t), summed over the choices and averaged over the
-    batch (survey Eq. 50); its gradient is the REINFORCE estimate. The advantage R - b is treated as
+    batch (survey Eq. 50). Its gradient is the REINFORCE estimate. The advantage R - b is treated as
     a constant, so the first term does not train the baseline, and the second does not train the
     choices.
     """

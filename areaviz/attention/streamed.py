@@ -37,8 +37,8 @@ def compute_streamed(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) 
     lead = key.shape[:-2]
     grid = spec.grid
     if grid.height == 1:
-        # A sequence is treated as one column because areas grow downwards; the order of items is
-        # unchanged.
+        # A sequence is treated as one column because areas grow downwards. This does not change the
+        # order of its items.
         grid = AreaGrid(grid.width, 1, grid.max_width, 1)
     problem = Problem(
         grid,

@@ -75,8 +75,9 @@ class Share:
 class DoublyAttention(MultiHeadAttention):
     """Attention to a text and a picture, with separate keys and values for each.
 
-    `key` and `value` belong to the text, as in a model without pictures; `picture` has its own. A
-    checkpoint of a text-only model therefore fits the text's part.
+    `key` and `value` belong to the text and have the names that they have in a model without
+    pictures. A checkpoint of a text-only model therefore fits the text's part. `picture` has its
+    own keys and values.
     """
 
     def __init__(

@@ -26,10 +26,10 @@ def _describe_family_problem(thing: object) -> str:
 
 
 def _describe_folder_problem(thing: object) -> str:
-    return "" if isinstance(thing, Path) and thing.is_dir() else "is no folder"
+    return "" if isinstance(thing, Path) and thing.is_dir() else "is not a folder"
 
 
 MODELS: Mapping[str, Family] = ExtensibleRegistry("models", _OURS, _describe_family_problem)
-"""All families by name: those of this package, then those of other packages."""
+"""All families by name: first the families of this package, then those of other packages."""
 FOLDERS: Mapping[str, Path] = ExtensibleRegistry("checkpoints", {}, _describe_folder_problem)
 """Folders of checkpoints that other packages provide, by the name of the entry."""

@@ -71,8 +71,8 @@ def add_attribution(trace: Trace, run: AttributedRun, on_step: OnStep | None = N
 def compute_attribution(run: AttributedRun, on_step: OnStep | None = None) -> dict[str, FloatArray]:
     """Return gradient times input of the log-probability of each output item.
 
-    The items of a text are its embeddings without positions, those of a picture the features of a
-    cell, and those of a clip the pixels of a frame.
+    The items of a text are its embeddings without positions. The items of a picture are the
+    features of its cells, and the items of a clip are the pixels of its frames.
 
     Args:
         run: the run.

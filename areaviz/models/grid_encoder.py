@@ -19,7 +19,7 @@ class EncoderConfig:
 
     Args:
         side: side of the pictures it reads, in pixels, a multiple of 16.
-        channels: channels of the first stage; the last stage has eight times as many. Larger
+        channels: channels of the first stage. The last stage has eight times as many. Larger
             encoders have a fixed number: "resnet152" has 128, "efficientnet-lite0" 160.
         grids: sides of the grids it returns.
         kind: a key of `ENCODERS`.

@@ -105,7 +105,12 @@ class AreaChoices:
     def make_area_options(
         self, shape: tuple[int, int] | None = None, has_areas: bool = True
     ) -> AreaOptions:
-        """Return the areas that a layer forms in a memory; shape: rows and columns of a grid."""
+        """Return the areas that a layer forms in a memory.
+
+        Args:
+            shape: rows and columns of a memory that is a grid; None for a sequence.
+            has_areas: whether the layer has areas of more than one item.
+        """
         size, known = self.area_size, self.known_size or self.area_size
         if not has_areas or (size == 1 and not self._learns_areas):
             return AreaOptions(shape=shape, convolution=self.convolution)
@@ -169,7 +174,12 @@ class TransformerOptions(AreaChoices):
         )
 
     def make_layer_options(self, layer: int, shape: tuple[int, int] | None = None) -> AreaOptions:
-        """Return the areas of the given layer (0-based); shape: rows and columns of a grid."""
+        """Return the areas of the given layer (0-based).
+
+        Args:
+            layer: the layer.
+            shape: rows and columns of a memory that is a grid; None for a sequence.
+        """
         return self.make_area_options(shape, has_areas=layer < self.area_layers)
 
 
@@ -313,7 +323,7 @@ class DecoderLayer(BaseDecoderLayer):
         """Return outputs [N, T, W] and the weights of both attentions.
 
         Args:
-            x_NTW: the input; its N rows share B memories, as in `step`.
+            x_NTW: the input. Its N rows share B memories, see `step`.
             memory_BMW: the encoder's output.
             padding_BM: True where an item is padding; None if there is no padding.
             need_weights: whether to return the weights.

@@ -60,7 +60,7 @@ def bag_sentences(sentences: Sequence[Sequence[int]], words: int) -> Tensor:
 
     Position encoding multiplies the embedding of word j of J (from 1), entry k of W, by (1 - j/J) -
     (k/W) (1 - 2j/J). This is linear in k, so the sums of 1 - j/J and of 1 - 2j/J per word describe
-    a sentence completely for any width; see `MemoryNetwork.embed`.
+    a sentence completely, for any width. `MemoryNetwork.embed` uses them.
     """
     bags_M2V = torch.zeros(len(sentences), 2, words)
     for row, sentence in enumerate(sentences):

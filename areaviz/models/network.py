@@ -137,17 +137,17 @@ class GenerationNetwork(nn.Module):
         Args:
             *inputs: the inputs, with None for a missing one. The last argument is a target that
                 begins with the start symbol.
-            **options: options of the network. `changed` holds the interventions.
+            **options: options of the network. `changed` contains the interventions.
 
         Returns:
-            The logits and the weights of the same pass.
+            The logits and the weights that belong to them.
         """
         raise NotImplementedError
 
     def write(self, *inputs: Any, **options: Any) -> Stepper:
         """Return a decoder that reads the inputs and writes one token at a time.
 
-        The option `changed` holds the interventions, as in `attend`.
+        The option `changed` contains the interventions, see `attend`.
         """
         raise NotImplementedError
 

@@ -19,9 +19,9 @@ from areaviz.data.points import PointSets, normalise_points, order_around_mean
 class PointBatch:
     """A batch of point sets in the form that the network reads."""
 
-    # [B, N, 2], in reading order
+    # [B, N, 2], in reading order.
     points_BN2: Tensor
-    # int64 [B, T]; each answer ends with its first point, followed by -1
+    # int64 [B, T]. Each answer ends with its first point, and the entries after it are -1.
     answers_BT: Tensor
 
 

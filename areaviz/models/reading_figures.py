@@ -37,9 +37,9 @@ def to_unit_range(pictures: Images, device: torch.device) -> Tensor:
 class Looks:
     """The places where a network looked."""
 
-    # (x, y) in pixels [B, T, 2]; for soft attention, the middles of the heaviest cells
+    # (x, y) in pixels [B, T, 2]. For soft attention, the middles of the heaviest cells.
     middles: FloatArray
-    # corners of the finest patches [B, T, 4, 2]; None for attention to cells
+    # Corners of the finest patches [B, T, 4, 2]. None for attention to cells.
     corners: FloatArray | None
 
     def shift(self, shift_BT2: FloatArray) -> Looks:

@@ -168,7 +168,7 @@ def make_attention_maps(
 
 
 def _select_own_areas(weights_HQR: FloatArray, whole: AreaGrid, own: AreaGrid) -> FloatArray:
-    """Select a layer's weights of the example's own areas from those of the whole grid.
+    """Select the weights of an example's own areas from the weights of the whole grid.
 
     Areas that are too large for the layer get zeros.
     """
@@ -204,8 +204,8 @@ def make_output(
     labels: dict[int, str] = {END: END_LABEL}
     outputs = []
     for place, ids in enumerate(targets):
-        # The probabilities are those of the pass that gave the weights, not of the search that
-        # found the output.
+        # The probabilities come from the pass that gave the weights, not from the search that found
+        # the output.
         chosen_T = likely_BTV[place, torch.arange(len(ids)), torch.tensor(ids)]
         alternatives = []
         for step in range(len(ids)):

@@ -1,7 +1,7 @@
 """A spatial transformer that reads several digits, one look each (Sønderby et al. 2015, RNN-SPN).
 
-Before every look, a recurrent core gets the features of the whole picture, which do not change, and
-decides where to look next. A look has a fixed size, as in Jaderberg et al. (2015, section 4.3). If
+Before every look, a recurrent core decides where to look next. Its input is always the features of
+the whole picture. A look has a fixed size, as in Jaderberg et al. (2015, section 4.3). If
 the network learns the size too, looks grow until they show half the picture.
 
 Shapes: B batch, H, W of the picture, D digits, one look each, F features, N hidden width, S side of

@@ -87,7 +87,7 @@ class TellerConfig(SingleItemOptions):
 
 
 class State(NamedTuple):
-    """The recurrent state after some words of N sentences: both [N, W]."""
+    """The recurrent state of N sentences. Both tensors are [N, W]."""
 
     hidden: Tensor
     cell: Tensor

@@ -20,7 +20,7 @@ class StnConfig:
 
     Args:
         kind: the pictures it reads, a key of `digit_scenes.KINDS`.
-        attends: whether a spatial transformer precedes the reader; without it the reader sees the
+        attends: whether a spatial transformer precedes the reader. Without it, the reader gets the
             whole picture.
         side: side of the transformer's output, in pixels.
         width: channels of the reader's convolutions.
@@ -66,7 +66,7 @@ def build_convolutional_reader(
     Args:
         width: channels of the first convolutions.
         classes: number of labels.
-        cells: cells along a side; the classifier reads the maximum of each cell.
+        cells: number of cells along a side. The classifier reads the maximum of each cell.
         hidden: units of the last hidden layer.
     """
     return nn.Sequential(

@@ -1,7 +1,8 @@
 """The encoder-decoder Transformer (Vaswani et al. 2017) with area attention in its first layers.
 
-Area attention is that of Li et al. 2019. Layer normalisation comes before each sublayer. Source,
-target and output share their embeddings. Positions are sinusoids, so inputs can have any length.
+It uses the area attention of Li et al. 2019. Layer normalisation comes before each sublayer.
+Source, target and output share their embeddings. Positions are sinusoids, so inputs can have any
+length.
 
 Shapes: B batch, M source items, T target items, W model width, V vocabulary.
 """
@@ -58,10 +59,10 @@ class TransformerConfig(TransformerOptions):
 
 
 def find_padding(source_BM: Tensor) -> Tensor | None:
-    """Return where a batch of sentences is padding, bool [B, M]; None if it is known not to be.
+    """Return where a batch of sentences is padding, bool [B, M], or None for no padding.
 
-    Only a CPU is checked for padding. On other devices the host would have to wait for all pending
-    work.
+    The mask is returned for every batch on a GPU, because to look for padding there, the host would
+    have to wait for all pending work.
     """
     padding_BM = source_BM == PAD
     if padding_BM.device.type == "cpu" and not padding_BM.any():

@@ -24,7 +24,7 @@ GRID = AreaGrid(1, 6, 1, 3)
 
 
 def interventions(*changes: Weigh | Gate, heads: int = 2) -> LayerInterventions:
-    found = NetworkInterventions(changes, heads).at("s", 0)
+    found = NetworkInterventions(changes, heads).get_layer_changes("s", 0)
     assert found is not None
     return found
 
@@ -128,7 +128,10 @@ def test_switched_off_head_equals_zeroed_output_projection() -> None:
 def test_neutral_factor_and_unrelated_change_do_nothing(change: Weigh | Gate) -> None:
     made, x = module(), torch.randn(2, 6, 16)
     found, weights = made(
-        x, x, need_weights=True, interventions=NetworkInterventions((change,), 2).at("s", 0)
+        x,
+        x,
+        need_weights=True,
+        interventions=NetworkInterventions((change,), 2).get_layer_changes("s", 0),
     )
     plain, same = made(x, x, need_weights=True)
     torch.testing.assert_close(found, plain, atol=1e-6, rtol=1e-5)

@@ -285,7 +285,7 @@ def test_areas_shrink_but_do_not_grow_after_training() -> None:
         other = VideoCaptioner(smaller).eval()
         other.load_state_dict(network.state_dict())
         weights = other.attend(clips(), TARGET).weights[SITE][0]
-        grid = other.areas("clip").grid(FRAMES)
+        grid = other.areas("clip").make_grid(FRAMES)
         assert weights.shape[-1] == grid.count < network.areas("clip").make_grid(FRAMES).count
         assert smaller.with_area_size(3).area_size == 3
     with pytest.raises(InputError, match="largest area cannot be 4. Choose a size from 1 to 3"):

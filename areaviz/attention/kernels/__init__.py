@@ -1,8 +1,8 @@
 """Compiled implementations of area attention, with `compiled_area_attention` as their entry point.
 
 A kernel computes the same results as the implementations in torch, for the devices, types and
-options that it supports. On a CPU it is C code (`areas.c`); on a GPU it is FlexAttention over
-pooled keys (`flex.py`). Both are compiled on first use.
+options that it supports. On a CPU, the kernel is C code (`areas.c`). On a GPU, it is FlexAttention
+over pooled keys (`flex.py`). Both are compiled on first use.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Area attention by FlexAttention (Dong et al. 2024, arXiv:2412.05496) over pooled keys and values.
 
-As in `pooled`, each area has one key. Masks and biases, however, are functions of a logit's
-position instead of matrices [B, H, Q, R]. Fully masked blocks of logits are never computed. With
+Each area has one key, which `pooled` computes. Masks and biases are functions of a logit's position
+instead of matrices [B, H, Q, R]. Fully masked blocks of logits are never computed. With
 causality these are about half of all blocks: areas are sorted by shape, and the areas of one shape
 end one after the other.
 
