@@ -16,15 +16,15 @@ from tests.api_reference import PATH, SECTIONS, reference
 SOURCE = ast.parse(Path(areaviz.__file__).read_text(encoding="utf-8"))
 
 
-def test_the_reference_is_what_the_code_says() -> None:
+def test_reference_matches_the_code() -> None:
     assert PATH.read_text(encoding="utf-8") == reference(), "run: python -m tests.api_reference"
 
 
-def test_the_reference_has_every_public_name_once() -> None:
+def test_reference_has_every_public_name_once() -> None:
     assert sorted(sum(SECTIONS.values(), ())) == areaviz.__all__ == sorted(areaviz.EXPORTS)
 
 
-def test_editors_and_runs_import_the_same() -> None:
+def test_typed_and_lazy_imports_agree() -> None:
     """The imports under `TYPE_CHECKING` are those that `EXPORTS` names."""
     typed: dict[str, str | None] = {}
     for node in ast.walk(SOURCE):
@@ -34,7 +34,7 @@ def test_editors_and_runs_import_the_same() -> None:
 
 
 @pytest.mark.parametrize("name", areaviz.__all__)
-def test_a_public_name_is_described_and_typed(name: str) -> None:
+def test_public_name_has_docstring_and_types(name: str) -> None:
     thing = getattr(areaviz, name)
     assert inspect.getdoc(thing)
     if inspect.isfunction(thing):
@@ -43,13 +43,13 @@ def test_a_public_name_is_described_and_typed(name: str) -> None:
         assert not untyped and inspect.signature(thing).return_annotation
 
 
-def test_a_misspelt_name_is_an_attribute_error() -> None:
+def test_misspelt_name_raises_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'atend'"):
         areaviz.atend  # noqa: B018
     assert set(areaviz.__all__) <= set(dir(areaviz))
 
 
-def test_the_package_alone_brings_no_torch_along() -> None:
+def test_package_import_does_not_import_torch() -> None:
     """Traces can be read, queried, shown and exported without torch, Streamlit or transformers."""
     names = [name for name in areaviz.__all__ if name != "attend"]
     script = (

@@ -12,7 +12,7 @@ def test_module_keeps_the_rules(module: Module) -> None:
     assert breaches(module) == []
 
 
-def test_the_walk_sees_the_app() -> None:
+def test_walk_sees_the_app() -> None:
     names = {module.name for module in modules()}
     assert {
         "areaviz",
@@ -22,7 +22,7 @@ def test_the_walk_sees_the_app() -> None:
     } <= names
 
 
-def test_the_documents_name_the_same_layers() -> None:
+def test_documents_name_the_layers_of_the_code() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     rows = [
         line.split("|") for line in text.splitlines() if line.startswith("| ") and line[2].isdigit()
@@ -145,7 +145,7 @@ BROKEN = [
 @pytest.mark.parametrize(
     ("name", "source", "what"), BROKEN, ids=[f"{name}: {what}" for name, _, what in BROKEN]
 )
-def test_a_breach_is_caught(name: str, source: str, what: str) -> None:
+def test_upward_import_is_found(name: str, source: str, what: str) -> None:
     assert what in "\n".join(breaches(Module(name, source)))
 
 
@@ -189,5 +189,5 @@ SOUND = [
 
 
 @pytest.mark.parametrize(("name", "source"), SOUND)
-def test_what_is_sound_passes(name: str, source: str) -> None:
+def test_allowed_imports_pass(name: str, source: str) -> None:
     assert breaches(Module(name, source)) == []

@@ -124,7 +124,7 @@ def api(checkpoints: Path) -> Api:
 
 
 @EVERY
-def test_the_command_line_says_it_and_what_was_there_stays(
+def test_command_line_reports_bad_input_and_keeps_files(
     checkpoints: Path, bad: Bad, tmp_path: Path
 ) -> None:
     kept = tmp_path / "kept.npz"
@@ -145,7 +145,7 @@ def test_the_command_line_says_it_and_what_was_there_stays(
 
 
 @pytest.mark.parametrize("bad", [one for one in BAD.values() if one.text])
-def test_a_server_of_models_says_it(api: Api, bad: Bad) -> None:
+def test_model_server_reports_bad_input(api: Api, bad: Bad) -> None:
     assert_said(api, Request(bad.kind, bad.text), bad.says)
 
 
@@ -164,14 +164,12 @@ STILL = np.zeros((1, 4, 4, 3), np.uint8)
         (Request("picture", "a dog"), "picture"),
     ],
 )
-def test_a_server_of_models_checks_what_a_page_would_have(
-    api: Api, request_: Request, says: str
-) -> None:
+def test_model_server_checks_requests(api: Api, request_: Request, says: str) -> None:
     """A client of the server need not have used our decoders."""
     assert_said(api, request_, says)
 
 
-def test_each_kind_says_what_it_takes_where_it_gets_another(api: Api) -> None:
+def test_each_kind_names_its_input_when_refusing(api: Api) -> None:
     """Every model gets the input of every other, and answers or rejects it in a sentence."""
     for name in CASES:
         for other in CASES.values():

@@ -55,7 +55,7 @@ def test_commands_named_exist(document: str) -> None:
     assert set(re.findall(r"-m areaviz ([a-z]+)", code)) <= COMMANDS.keys()
 
 
-def test_the_links_of_the_findings_open_what_they_say() -> None:
+def test_findings_links_open_what_they_describe() -> None:
     links = re.findall(
         r"\]\(http://127\.0\.0\.1:8501/([a-z_]+)\?([^)]+)\)", text_of("docs/findings.md")
     )
@@ -70,7 +70,7 @@ def test_the_links_of_the_findings_open_what_they_say() -> None:
         ] in VIEWS
 
 
-def test_the_readme_names_every_page_and_both_commands() -> None:
+def test_readme_names_every_page_and_both_commands() -> None:
     readme = text_of("README.md")
     missing = [
         title
@@ -100,7 +100,7 @@ def test_every_phony_target_explains_itself() -> None:
     assert set(TARGET.findall(makefile)) == set(phony)
 
 
-def test_the_changelog_knows_the_version() -> None:
+def test_changelog_has_the_version() -> None:
     headings = re.findall(r"^## \[([^\]]+)\]", text_of("CHANGELOG.md"), re.MULTILINE)
     assert headings[0] == "Unreleased" or headings[0] == __version__
 

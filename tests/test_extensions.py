@@ -65,7 +65,7 @@ def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 
 
 @pytest.mark.long
-def test_the_example_brings_a_model_a_view_and_a_measure(installed: Path, tmp_path: Path) -> None:
+def test_example_adds_a_model_a_view_and_a_measure(installed: Path, tmp_path: Path) -> None:
     python = [sys.executable, "-c"]
     paths = {**os.environ, "PYTHONPATH": f"{installed}{os.pathsep}{ROOT}"}
     # `main` exits only on failure, but typer exits after every command.
@@ -102,7 +102,7 @@ def whole(thing: object) -> str:
     return "" if isinstance(thing, int) else "is not a whole number"
 
 
-def test_what_cannot_be_used_is_left_out_with_a_warning(
+def test_unusable_extension_is_left_out_with_a_warning(
     brought: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     numbers = ExtensibleRegistry("numbers", {"one": 1}, whole)
@@ -146,7 +146,7 @@ def test_slow_import_is_named_in_the_log(
     assert dict(ExtensibleRegistry("numbers", {}, whole)) == {"good": 3, "one": 3}
 
 
-def test_ours_are_there_while_others_are_imported(
+def test_built_in_entries_exist_while_extensions_are_imported(
     brought: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     numbers = ExtensibleRegistry("numbers", {"one": 1}, whole)
@@ -154,7 +154,7 @@ def test_ours_are_there_while_others_are_imported(
     assert numbers["one"] == 1
 
 
-def test_without_other_packages_the_table_is_ours() -> None:
+def test_table_without_extensions_has_built_in_entries() -> None:
     assert dict(ExtensibleRegistry("numbers", {"one": 1}, whole)) == {"one": 1}
 
 
@@ -166,7 +166,7 @@ def test_without_other_packages_the_table_is_ours() -> None:
         (OwnMeasure("A", "B.", "low", lambda trace, example: 1.0), ""),
     ],
 )
-def test_a_measure_is_checked(thing: object, said: str) -> None:
+def test_extension_measure_is_checked(thing: object, said: str) -> None:
     assert said in measure_problem(thing) and bool(said) == bool(measure_problem(thing))
 
 

@@ -29,7 +29,7 @@ def run(name: str) -> dict[str, object]:
     return runpy.run_path(str(FOLDER / name))
 
 
-def test_the_index_names_every_example() -> None:
+def test_index_names_every_example() -> None:
     named = re.findall(r"^\| \[([\w.]+)\]", (FOLDER / "README.md").read_text("utf-8"), re.MULTILINE)
     notebooks = [path.name for path in FOLDER.glob("*.ipynb")]
     assert sorted(named) == sorted([*SCRIPTS, *notebooks, "extension"])
@@ -49,7 +49,7 @@ def test_weights_are_read(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.long
-def test_a_notebook_shows_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_notebook_shows_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[Shown | AttentionWidget] = []
     monkeypatch.setattr(areaviz, "show", lambda *asked, **more: shown.append(show(*asked, **more)))
     run("in_a_notebook.py")
@@ -57,7 +57,7 @@ def test_a_notebook_shows_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     assert '"head":null' in first.html and '"head":1' in second.html and second.height == 700
 
 
-def test_a_translation_becomes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_translation_becomes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main = run("translate_and_export.py")["main"]
     assert callable(main)
     main(tmp_path)
@@ -65,7 +65,7 @@ def test_a_translation_becomes_a_page(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "translation.html" in capsys.readouterr().out
 
 
-def test_a_caption_becomes_a_page_and_a_film(
+def test_caption_becomes_a_page_and_a_film(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     main = run("caption_and_export.py")["main"]
@@ -88,7 +88,7 @@ def test_two_models_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("name", sampled(["arrays", "bert", "own_module", "vit"], "own_module"))
-def test_models_and_arrays_of_others_leave_a_trace(name: str, tmp_path: Path) -> None:
+def test_external_models_and_arrays_give_traces(name: str, tmp_path: Path) -> None:
     # Use a separate process as a user would, because other tests have prepared libraries.
     ran = subprocess.run(
         [sys.executable, str(FOLDER / f"{name}.py"), "trace.npz"],

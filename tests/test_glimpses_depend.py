@@ -62,9 +62,7 @@ def test_glimpses_depend_on_the_picture(backend: LocalBackend, name: str) -> Non
 
 
 @pytest.mark.parametrize("name", TRANSFORMING)
-def test_what_a_transformer_cuts_out_depends_on_the_picture(
-    backend: LocalBackend, name: str
-) -> None:
+def test_transformer_cut_depends_on_the_picture(backend: LocalBackend, name: str) -> None:
     traces = read(backend, TRANSFORMING[name])
     spread_T = np.std([centres(trace.gazes[TRANSFORMER]) for trace in traces], 0).max(-1)
     assert (spread_T > 1).all()

@@ -57,13 +57,13 @@ def circle(arrows: Mapping[str, set[str]]) -> list[str]:
     return []
 
 
-def test_no_module_imports_itself_by_way_of_others() -> None:
+def test_no_module_imports_itself_indirectly() -> None:
     names = {file.name.removesuffix(".__init__"): file for file in FILES}
     known = frozenset(names)
     assert circle({name: set(imports_at_start(file, known)) for name, file in names.items()}) == []
 
 
-def test_a_circle_is_found() -> None:
+def test_import_cycle_is_found() -> None:
     assert circle({"a": {"b"}, "b": {"c", "d"}, "c": set(), "d": {"b"}}) == ["b", "d"]
     assert circle({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
 
@@ -101,14 +101,14 @@ TABLE = [double(x) for x in range(3)]  # type: ignore
 '''
 
 
-def test_the_measure_counts_what_it_says() -> None:
+def test_measure_counts_known_source() -> None:
     file = Source("areaviz.room.small", SMALL)
     assert file.room == "room"
     assert code_line_count(file) == 3
     assert comment_count(file) == 2
 
 
-def test_the_report_is_of_the_folder_it_is_given(tmp_path: Path) -> None:
+def test_report_covers_the_given_folder(tmp_path: Path) -> None:
     room = tmp_path / "areaviz" / "room"
     room.mkdir(parents=True)
     (room / "small.py").write_text(SMALL, encoding="utf-8")

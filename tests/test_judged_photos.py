@@ -5,6 +5,6 @@ from __future__ import annotations
 from tests.judged_photos import PATH, document
 
 
-def test_captions_of_the_photos_are_what_the_models_say() -> None:
+def test_judged_captions_match_the_models() -> None:
     text = PATH.read_text(encoding="utf-8")
     assert document(text) == text, "run: python -m tests.judged_photos"

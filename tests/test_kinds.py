@@ -116,7 +116,9 @@ def test_every_kind_of_field_and_every_task_with_models_is_walked(backend: Local
 
 
 @EVERY
-def test_a_model_of_it_gives_a_valid_trace_with_views(traces: dict[str, Trace], case: Case) -> None:
+def test_model_of_every_kind_gives_valid_trace_with_views(
+    traces: dict[str, Trace], case: Case
+) -> None:
     trace = traces[case.name]
     validate(trace)
     read = [
@@ -235,7 +237,7 @@ def test_what_if(
     assert same(remote.trace(asked), changed)
 
 
-def test_what_cannot_be_changed_says_so(backend: LocalBackend) -> None:
+def test_unsupported_change_is_reported(backend: LocalBackend) -> None:
     case = CASES["digit"]
     with pytest.raises(InputError) as refused:
         backend.trace(replace(case.request, changes=(Hide("picture", (0,)),)))

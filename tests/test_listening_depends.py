@@ -36,9 +36,7 @@ def weights(trace: Trace) -> FloatArray:
 
 
 @pytest.mark.parametrize("name", [name for name in SAMPLES if name != "digits-long"])
-def test_it_hears_the_apps_recordings_where_they_are_said(
-    listener: GenerationModel, name: str
-) -> None:
+def test_sample_digits_are_heard_at_their_times(listener: GenerationModel, name: str) -> None:
     sample = SAMPLES[name]
     trace = heard(listener, get_sound_sample(name))
     assert count_edits(trace.fields["target"].raw.strip(), sample.text) <= 1
@@ -50,7 +48,7 @@ def test_it_hears_the_apps_recordings_where_they_are_said(
     assert sum(hits) >= len(hits) - 1
 
 
-def test_a_later_sound_is_looked_for_later(listener: GenerationModel) -> None:
+def test_delayed_sound_delays_the_attention(listener: GenerationModel) -> None:
     """After half a second of silence, attention to the digits moves by half a second."""
     sound = get_sound_sample("digits-fast")
     silence = np.zeros(RATE // 2, np.int16)
@@ -60,7 +58,7 @@ def test_a_later_sound_is_looked_for_later(listener: GenerationModel) -> None:
     assert np.abs(moved - RATE // 2 / SAMPLES_PER_ITEM).max() <= 3
 
 
-def test_what_is_hidden_is_not_read_and_switches_change_the_weights(
+def test_hidden_sound_is_unread_and_switches_change_weights(
     listener: GenerationModel,
 ) -> None:
     request = Request(NAME, "", sound=get_sound_sample("digits-plain"), target="3141592")

@@ -26,7 +26,7 @@ def test_area_with_its_middle_on_the_thing_is_right() -> None:
     assert (found.queries, found.right, found.middle, found.share) == (1, 1, 0, 1.0)
 
 
-def test_area_that_holds_a_small_thing_is_right() -> None:
+def test_area_containing_a_small_thing_is_right() -> None:
     box = (0.0, 0.0, 0.1, 0.1)
     assert lit_places(lit(CELLS, Area(0, 0, 3, 3)), 0, 0, {0: [box]}).right == 1
     assert lit_places(lit(CELLS, Area(0, 1, 3, 3)), 0, 0, {0: [box]}).right == 0

@@ -62,7 +62,7 @@ def test_every_package_is_in_one_lock() -> None:
     assert len(names) == len(set(names))
 
 
-def test_without_a_database_the_audit_says_so_and_fails_nothing(
+def test_audit_without_database_says_so_and_passes(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(audit, "KNOWN", "http://127.0.0.1:9/pypi/pip/json")
@@ -71,7 +71,7 @@ def test_without_a_database_the_audit_says_so_and_fails_nothing(
 
 
 @pytest.mark.parametrize("code", [0, 1])
-def test_with_one_every_lock_is_compared_and_what_is_known_fails(
+def test_audit_checks_every_lock_and_fails_on_known_flaws(
     monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
     asked: list[list[str]] = []

@@ -39,12 +39,12 @@ def without_sample(lengths: Mapping[str, Lengths]) -> list[str]:
     return found
 
 
-def test_every_file_with_long_tests_has_quick_ones_too(pytestconfig: pytest.Config) -> None:
+def test_every_file_with_long_tests_has_quick_tests(pytestconfig: pytest.Config) -> None:
     """Check the collected files: all of them in a run of all tests."""
     assert without_sample(pytestconfig.stash[LENGTHS]) == []
 
 
-def test_a_file_without_quick_tests_is_found() -> None:
+def test_file_without_quick_tests_is_found() -> None:
     ray, other = "tests/server/test_interrupt.py", "tests/test_other.py"
     assert without_sample({other: Lengths(long=2, quick=1)}) == []
     assert without_sample({other: Lengths(long=2, quick=0)}) == [other]
@@ -61,7 +61,7 @@ def test_files_of_the_table_exist(files: tuple[str, str]) -> None:
     assert all((ROOT / name).is_file() for name in files)
 
 
-def test_a_sample_is_quick_and_the_other_values_are_long() -> None:
+def test_sampled_value_is_quick_and_rest_are_long() -> None:
     quick, other = sampled(["light", "dark"], "light")
     assert quick == "light"
     assert other == pytest.param("dark", marks=pytest.mark.long)

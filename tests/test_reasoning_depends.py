@@ -24,7 +24,7 @@ def backend() -> LocalBackend:
 
 
 @pytest.mark.parametrize("name", ANSWERING)
-def test_another_question_reads_other_facts(backend: LocalBackend, name: str) -> None:
+def test_different_question_reads_different_facts(backend: LocalBackend, name: str) -> None:
     facts = "Mary went to the kitchen. John went to the garden. Sandra went to the office."
     found = {}
     for person in ("Mary", "John", "Sandra"):
@@ -36,7 +36,7 @@ def test_another_question_reads_other_facts(backend: LocalBackend, name: str) ->
 
 
 @pytest.mark.parametrize("name", ANSWERING)
-def test_the_samples_are_answered_and_known(backend: LocalBackend, name: str) -> None:
+def test_samples_are_answered_right(backend: LocalBackend, name: str) -> None:
     answers = []
     for story in STORIES:
         trace = backend.trace(Request(name, story.text))
@@ -53,7 +53,7 @@ PAIRS = {
 
 
 @pytest.mark.parametrize("name", REASONING)
-def test_another_input_moves_the_weights(backend: LocalBackend, name: str) -> None:
+def test_different_input_changes_the_weights(backend: LocalBackend, name: str) -> None:
     one, two = PAIRS[REASONING[name]]
     (first,) = backend.trace(Request(name, one)).maps.values()
     (second,) = backend.trace(Request(name, two)).maps.values()

@@ -102,16 +102,14 @@ def untrained_pointer() -> Trace:
     return model.trace([Request("tour", POINTS)])[0]
 
 
-def test_there_are_models_and_none_is_damaged(backend: LocalBackend) -> None:
+def test_shipped_models_exist_undamaged(backend: LocalBackend) -> None:
     assert NAMES
     assert backend.problems() == ()
     assert sorted(backend.models()) == NAMES
 
 
 @pytest.mark.parametrize("name", sampled(NAMES, *ONE_OF_EACH))
-def test_a_shipped_model_gives_a_valid_trace_and_every_view_shows_it(
-    traces: dict[str, Trace], name: str
-) -> None:
+def test_shipped_model_gives_valid_trace_with_views(traces: dict[str, Trace], name: str) -> None:
     trace = traces[name]
     validate(trace)
     assert trace.fields["target"].raw.strip()
@@ -173,7 +171,7 @@ def test_checkpoints_stay_small() -> None:
     assert sum(sizes.values()) <= LARGEST_FOLDER
 
 
-def test_the_models_of_a_pair_differ_in_their_attention_alone() -> None:
+def test_models_of_a_pair_differ_only_in_attention() -> None:
     """Recipe, seed, size and steps are equal. A model that stopped earlier belongs to no pair."""
     pairs: dict[str, list[tuple[object, ...]]] = {}
     for name in NAMES:
@@ -193,7 +191,7 @@ def test_the_models_of_a_pair_differ_in_their_attention_alone() -> None:
     assert all(one == members[0] for members in pairs.values() for one in members)
 
 
-def test_the_example_of_the_front_page_is_what_its_model_says() -> None:
+def test_front_page_example_matches_its_model() -> None:
     stored = codec.load(ROOT / "assets" / "home.npz")
     again = LocalBackend(CHECKPOINTS, "cpu").trace(stored.request)
     assert again.fields["target"].raw == stored.fields["target"].raw

@@ -22,32 +22,32 @@ def instructions(name: str) -> list[str]:
     return [line.removeprefix(name).strip() for line in text.splitlines() if line.startswith(name)]
 
 
-def test_the_citation_is_of_this_version() -> None:
+def test_citation_has_this_version() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert citation["version"] == __version__
     assert citation["license"] == "Apache-2.0"
 
 
-def test_the_workflow_runs_the_whole_check() -> None:
+def test_workflow_runs_the_whole_check() -> None:
     workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text("utf-8"))
     (job,) = workflow["jobs"].values()
     assert {"run": ".ci/run"} in job["steps"]
     assert workflow["permissions"] == {"contents": "read"}
 
 
-def test_the_container_does_not_run_as_root() -> None:
+def test_container_does_not_run_as_root() -> None:
     (user,) = instructions("USER")
     assert user.isdigit() and int(user) > 0
 
 
-def test_the_container_copies_files_that_exist_and_takes_the_python_of_the_locks() -> None:
+def test_container_copies_existing_files_and_locked_python() -> None:
     copied = [word for line in instructions("COPY") for word in line.split()[:-1]]
     assert "locks/run.txt" in copied
     assert [name for name in copied if not (ROOT / name).exists()] == []
     assert instructions("FROM")[0].startswith("python:3.11-")
 
 
-def test_the_container_starts_the_app_and_asks_it_how_it_is() -> None:
+def test_container_starts_the_app_and_checks_its_health() -> None:
     (check,) = instructions("HEALTHCHECK")
     assert f"http://localhost:8501{HEALTH}" in check
     # An instruction in JSON runs without a shell.

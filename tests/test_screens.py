@@ -43,7 +43,7 @@ def test_parts_that_moved_appeared_or_vanished_are_named() -> None:
     assert len(moved({"wide": {}, "narrow": {"lit": [0, 0, 9, 9]}}, LAYOUT)) == 2
 
 
-def test_pictures_of_another_version_are_not_compared_and_the_reason_is_told() -> None:
+def test_pictures_of_a_different_version_are_skipped_with_reason() -> None:
     assert "and this is 1.2.3" in not_compared("1.2.3")
 
 

@@ -59,7 +59,7 @@ def test_streamlit_knows_the_option(name: str) -> None:
     assert name in config.get_config_options()
 
 
-def test_the_collector_stays_off_between_reruns() -> None:
+def test_garbage_collector_stays_off_between_reruns() -> None:
     assert SETTINGS["runner"]["postScriptGC"] is False
     assert config.get_config_options()["runner.postScriptGC"].type is bool
 

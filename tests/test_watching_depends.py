@@ -50,7 +50,7 @@ def test_its_page_opens_with_it(watcher: GenerationModel) -> None:
     assert watcher.card.mechanism == "area"
 
 
-def test_it_says_what_happens_in_the_apps_clips(watcher: GenerationModel) -> None:
+def test_sample_clips_are_described_right(watcher: GenerationModel) -> None:
     right = [
         seen(watcher, clip_sample(name)).fields["target"].raw == sample.text
         for name, sample in SAMPLES.items()
@@ -74,7 +74,7 @@ def test_words_of_an_action_attend_to_its_frames(watcher: GenerationModel) -> No
     assert len(hits) == 5 and sum(hits) >= 3
 
 
-def test_another_clip_and_a_still_one_are_attended_to_otherwise(watcher: GenerationModel) -> None:
+def test_different_and_still_clips_change_the_attention(watcher: GenerationModel) -> None:
     clip = clip_sample("three-left-grows")
     plain = weights(seen(watcher, clip, SENTENCE))
     np.testing.assert_array_equal(weights(seen(watcher, clip, SENTENCE)), plain)
@@ -88,7 +88,7 @@ def test_another_clip_and_a_still_one_are_attended_to_otherwise(watcher: Generat
     assert seen(watcher, others[1]).fields["target"].raw != SENTENCE
 
 
-def test_what_happens_later_is_attended_to_later(watcher: GenerationModel) -> None:
+def test_delayed_action_delays_the_attention(watcher: GenerationModel) -> None:
     moved: list[float] = []
     for digit, actions in ((2, ("moves up", "shrinks")), (4, ("grows", "turns left"))):
         found = []
@@ -104,7 +104,7 @@ def test_what_happens_later_is_attended_to_later(watcher: GenerationModel) -> No
     assert min(moved) > 0 and np.median(moved) == pytest.approx(4, abs=1)
 
 
-def test_what_is_hidden_is_not_read_and_changes_what_is_said(watcher: GenerationModel) -> None:
+def test_hidden_frames_are_unread_and_change_the_text(watcher: GenerationModel) -> None:
     request = Request(NAME, "", clip=clip_sample("three-left-grows"), target=SENTENCE)
     first = tuple(range(1, 6))
     changed = replace(request, changes=(Hide("clip", first),))

@@ -71,7 +71,7 @@ def from_wheel(installed: Path, folder: Path, *command: str) -> subprocess.Compl
     )
 
 
-def test_the_app_its_pages_and_the_small_models_are_in_it(wheel: zipfile.Path) -> None:
+def test_wheel_contains_app_pages_and_small_models(wheel: zipfile.Path) -> None:
     bundle = wheel / "areaviz" / "bundle"
     for name in ("app.py", ".streamlit/config.toml", "assets/favicon.png"):
         assert (bundle / name).exists(), name
@@ -88,7 +88,7 @@ def test_its_models_are_about_twenty_megabytes_and_there() -> None:
     assert len(MODELS) * 2 <= len(sizes) and sum(sizes) < 26 * MEBIBYTE
 
 
-def test_every_page_that_runs_models_has_the_one_it_opens_with() -> None:
+def test_every_page_with_models_has_its_opening_model() -> None:
     tasks = {}
     for path in (ROOT / "pages").glob("*.py"):
         found = re.search(r'\btask="([a-z ]+)"', path.read_text("utf-8"))
@@ -101,7 +101,7 @@ def test_every_page_that_runs_models_has_the_one_it_opens_with() -> None:
     assert len(opens) >= 6 and opens <= {*MODELS}
 
 
-def test_it_asks_for_ranges_and_little(wheel: zipfile.Path) -> None:
+def test_wheel_requires_few_packages_by_ranges(wheel: zipfile.Path) -> None:
     folder = next(path for path in wheel.iterdir() if path.name.endswith(".dist-info"))
     lines = re.findall(r"^Requires-Dist: (.*)$", (folder / "METADATA").read_text("utf-8"), re.M)
     always = {re.split(r"[<>=!\[; ]", line)[0] for line in lines if "extra ==" not in line}
@@ -110,7 +110,7 @@ def test_it_asks_for_ranges_and_little(wheel: zipfile.Path) -> None:
     assert exact == {"streamlit"}
 
 
-def test_the_pins_are_within_the_ranges() -> None:
+def test_pins_are_within_the_ranges() -> None:
     from packaging.requirements import Requirement
 
     pins = {}
@@ -127,7 +127,7 @@ def test_the_pins_are_within_the_ranges() -> None:
 
 
 @pytest.mark.long
-def test_what_is_written_goes_to_the_readers_own_folder(installed: Path, tmp_path: Path) -> None:
+def test_written_files_go_to_the_users_own_folder(installed: Path, tmp_path: Path) -> None:
     script = (
         "from areaviz.analysis.rows import find_analyses_folder\n"
         "from areaviz.data.places import CHECKPOINTS, find_checkpoints_folder\n"
@@ -141,7 +141,7 @@ def test_what_is_written_goes_to_the_readers_own_folder(installed: Path, tmp_pat
 
 
 @pytest.mark.long
-def test_a_command_of_it_runs_in_an_empty_folder(installed: Path, tmp_path: Path) -> None:
+def test_installed_command_runs_in_an_empty_folder(installed: Path, tmp_path: Path) -> None:
     command = ["-m", "areaviz", "trace", "char-boundary", "A dog.", "dog.npz"]
     found = from_wheel(installed, tmp_path, *command)
     assert (found.returncode, found.stderr) == (0, "")
@@ -167,7 +167,7 @@ main(["serve"])
 
 
 @pytest.mark.long
-def test_without_extras_traces_are_shown_and_the_app_says_what_it_needs(
+def test_wheel_without_extras_shows_traces_and_names_requirements(
     installed: Path, tmp_path: Path
 ) -> None:
     extras: list[str] = sum(SETTINGS["project"]["optional-dependencies"].values(), [])
@@ -218,7 +218,7 @@ def address(tmp_path: Path) -> Iterator[str]:
         http.shutdown()
 
 
-def test_the_other_models_are_fetched_and_checked(
+def test_remaining_models_are_fetched_and_checked(
     bundle: Path, tmp_path: Path, address: str
 ) -> None:
     # Models in the package are not fetched.
@@ -230,7 +230,7 @@ def test_the_other_models_are_fetched_and_checked(
     assert (folder / "small" / "card.json").read_text() == "the card of small"
 
 
-def test_file_of_another_release_is_refused(bundle: Path, tmp_path: Path, address: str) -> None:
+def test_file_of_a_different_release_is_refused(bundle: Path, tmp_path: Path, address: str) -> None:
     (tmp_path / "origin" / "large" / "card.json").write_text("another")
     with pytest.raises(BackendError, match="large/card.json .* is not the expected file"):
         get_models(tmp_path / "own", address)
@@ -245,7 +245,7 @@ def test_missing_url_or_list_is_reported(bundle: Path, tmp_path: Path) -> None:
         get_models(tmp_path / "own", "http://127.0.0.1:9")
 
 
-def test_a_model_that_is_not_here_is_known_as_one_of_the_release(bundle: Path) -> None:
+def test_missing_model_is_known_from_the_release(bundle: Path) -> None:
     assert check_model_name("small", ["small"]) == "small"
     to_get = "is not here; fetch the models of this release: set AREAVIZ_MODELS_ADDRESS, then"
     with pytest.raises(InputError, match=f'The model "large" {to_get}'):
@@ -256,7 +256,7 @@ def test_a_model_that_is_not_here_is_known_as_one_of_the_release(bundle: Path) -
         check_model_name("larger", ["small"])
 
 
-def test_a_clone_has_them_all(tmp_path: Path) -> None:
+def test_clone_has_all_models(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="a clone of the repository"):
         get_models(tmp_path / "own", "http://127.0.0.1:9")
 

@@ -82,7 +82,7 @@ def uncovered(name: str, field: Field) -> list[str]:
 @given(text=TEXTS)
 @example(text="½ cup of 1 milk in 2 cups")
 @example(text="a   dog\n\n  👩\u200d👧 犬")
-def test_anchors_cover_what_the_model_saw(name: str, text: str) -> None:
+def test_anchors_cover_all_text_the_model_read(name: str, text: str) -> None:
     field = read(name, text)
     if field is None:
         return
@@ -117,13 +117,13 @@ def test_anchors_cover_what_the_model_saw(name: str, text: str) -> None:
         ("", ("</s>",), [""]),
     ],
 )
-def test_tokens_stand_where_they_are_spelled(
+def test_tokens_are_anchored_at_their_spelling(
     text: str, tokens: tuple[str, ...], found: Sequence[str]
 ) -> None:
     assert places(text, *tokens) == found
 
 
-def test_the_same_number_stands_at_its_own_place() -> None:
+def test_repeated_number_gets_its_own_position() -> None:
     """A greedy search assigned the second "1" to the "½"."""
     field = read("Marian", "½ cup of 1 cup")
     assert field is not None
@@ -157,16 +157,14 @@ CODES = st.lists(st.sampled_from([32, 97, 98, 99]), max_size=8)
 
 
 @given(st.lists(st.sampled_from([-1, 32, 97, 98]), max_size=8), CODES)
-def test_the_edit_path_costs_as_little_as_the_slow_table(
-    symbols: list[int], text: list[int]
-) -> None:
+def test_edit_path_costs_match_slow_table(symbols: list[int], text: list[int]) -> None:
     cost, path = edit_path(np.array(symbols, np.int64), np.array(text, np.int64), whole(text))
     assert cost == slow_cost(symbols, text)
     placed = [index for index in path if index >= 0]
     assert len(path) == len(symbols) and placed == sorted(set(placed))
 
 
-def test_a_window_keeps_only_symbols_whose_characters_it_holds() -> None:
+def test_window_keeps_only_symbols_with_all_characters() -> None:
     """Check wildcards of three characters each, so that 2,048 symbols need 4,096 characters."""
     letters = [0x4E00 + number for number in range(1200)]
     symbols = [code for letter in letters for code in (WILDCARD, letter)]

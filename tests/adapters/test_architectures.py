@@ -43,7 +43,7 @@ def test_every_architecture_is_right_or_refused(verdicts: dict[str, Verdict]) ->
 
 
 @pytest.mark.long
-def test_the_page_of_verified_models_is_what_was_found(verdicts: dict[str, Verdict]) -> None:
+def test_verified_models_page_matches_results(verdicts: dict[str, Verdict]) -> None:
     found = [verdicts[one.name] for one in EVERY]
     assert PAGE.read_text(encoding="utf-8") == page(found), (
         "python -m tests.adapters.verified_models writes it anew"

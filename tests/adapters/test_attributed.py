@@ -67,7 +67,7 @@ def gradient(trace: Trace, site: str) -> FloatArray:
     return weights
 
 
-def test_of_a_decoder_it_is_how_what_follows_changes_with_each_token() -> None:
+def test_decoder_gradients_match_next_token_change() -> None:
     model, ids = small.gpt2().double().eval(), [5, 6, 7, 8]
     found = areaviz.attend(model, ids, attribution=True)
     last = int(model(torch.tensor([ids])).logits[0, -1].argmax())
@@ -78,7 +78,7 @@ def test_of_a_decoder_it_is_how_what_follows_changes_with_each_token() -> None:
     assert found.maps["decoder self gradient"].query == "history"
 
 
-def test_of_an_encoder_decoder_both_what_it_reads_and_what_it_wrote() -> None:
+def test_encoder_decoder_gradients_cover_input_and_output() -> None:
     model, ids, target = small.marian().double().eval(), [5, 6, 7, 3], [8, 9, 3]
     found = areaviz.attend(model, ids, target=target, attribution=True)
     fed = torch.tensor([[0, *target[:-1]]])
@@ -91,7 +91,7 @@ def test_of_an_encoder_decoder_both_what_it_reads_and_what_it_wrote() -> None:
     np.testing.assert_allclose(gradient(found, "decoder self"), slopes(history, 3), atol=1e-5)
 
 
-def test_of_a_picture_it_is_how_the_class_changes_with_the_pixels_of_a_cell() -> None:
+def test_picture_gradients_match_class_change_by_cell() -> None:
     model = small.vit().double().eval()
     found = areaviz.attend(model, PIXELS.double(), attribution=True)
     chosen = int(model(PIXELS.double()).logits.argmax())
@@ -113,7 +113,7 @@ def test_captioner_gradients_cover_cells_and_words() -> None:
     assert gradient(found, "decoder self").shape == (3, 3)
 
 
-def test_the_rollout_is_that_of_its_own_attention() -> None:
+def test_rollout_matches_attention_of_the_model() -> None:
     model = small.bert("BertForSequenceClassification").eval()
     found = areaviz.attend(model, TEXT, tokenizer=small.tokenizer(), attribution=True)
     means = found.maps["encoder self"].weights.mean(1)
@@ -125,7 +125,7 @@ def test_the_rollout_is_that_of_its_own_attention() -> None:
     assert (beside.query, beside.weights.shape[2]) == ("target", 1)
 
 
-def test_nothing_of_the_model_is_changed() -> None:
+def test_attribution_leaves_model_unchanged() -> None:
     model = small.gpt2().train()
     plain = areaviz.attend(model, [5, 6, 7])
     found = areaviz.attend(model, [5, 6, 7], attribution=True)
@@ -135,7 +135,7 @@ def test_nothing_of_the_model_is_changed() -> None:
         np.testing.assert_array_equal(attention.weights, found.maps[site].weights)
 
 
-def test_what_cannot_be_had_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unavailable_attribution_is_left_out_with_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     some = areaviz.attend(small.gpt2(), [5, 6, 7], layers=[1], attribution=True)
     assert "every layer" in some.details["rollout"]
     assert "decoder self rollout" not in some.maps and "decoder self gradient" in some.maps
@@ -146,14 +146,14 @@ def test_what_cannot_be_had_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch
     assert "3 outputs; the limit is 2" in many.details["gradient × input"]
 
 
-def test_any_module_has_its_rollout() -> None:
+def test_custom_module_has_rollout() -> None:
     torch.manual_seed(0)
     model = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, batch_first=True), 2)
     found = areaviz.attend(model, torch.randn(1, 5, 8), attribution=True)
     assert "encoder self rollout" in found.maps and "gradient × input" in found.details
 
 
-def test_timm_says_what_its_class_depends_on() -> None:
+def test_timm_model_has_gradients_of_its_class() -> None:
     import timm
 
     torch.manual_seed(0)

@@ -86,14 +86,14 @@ def wrong(request: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[
     return spoil(folder), said
 
 
-def test_python_says_what_is_wrong(wrong: tuple[str, str]) -> None:
+def test_attend_reports_bad_folder(wrong: tuple[str, str]) -> None:
     place, said = wrong
     with pytest.raises(InputError, match=said):
         areaviz.attend(place, "a small dog")
 
 
 @pytest.mark.parametrize("command", ["show", "export", "trace"])
-def test_the_command_line_says_it_in_one_line(
+def test_command_line_reports_bad_folder_in_one_line(
     command: str, wrong: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place, said = wrong
@@ -142,7 +142,7 @@ def test_many_token_ids_are_refused_before_a_model_runs() -> None:
         areaviz.attend(endless, [5] * 4000)
 
 
-def test_a_picture_for_a_model_of_texts_is_refused(
+def test_text_model_refuses_picture(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model = small.bert()
@@ -153,7 +153,7 @@ def test_a_picture_for_a_model_of_texts_is_refused(
     assert "reads only texts. Leave the picture out" in refused(given, capsys)
 
 
-def test_a_tokenizer_may_have_fewer_tokens_than_the_model(tmp_path: Path) -> None:
+def test_tokenizer_with_fewer_tokens_is_accepted(tmp_path: Path) -> None:
     small.bert("BertForMaskedLM").save_pretrained(tmp_path)
     transformers.BertTokenizer(vocab={"[UNK]": 0, "a": 1}).save_pretrained(tmp_path)
     assert len(load_model(tmp_path).tokenizer) <= 13

@@ -30,7 +30,7 @@ def test_repeated_call_of_a_layer_is_filed_once() -> None:
     assert len(recorder.found["encoder self"]) == 2
 
 
-def test_calls_with_other_or_unknown_queries_are_all_filed() -> None:
+def test_calls_with_different_or_unknown_queries_are_filed() -> None:
     model = nn.Identity()
     recorder = recorder_of(model)
     for query in (torch.zeros(1, 2, 3, 4), torch.zeros(1, 2, 3, 4), None, None):

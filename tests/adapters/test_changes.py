@@ -34,7 +34,7 @@ def weights(trace: Trace, site: str) -> Any:
 
 
 @pytest.mark.parametrize("given", [TARGET, None], ids=["given", "written"])
-def test_a_banned_item_gets_nothing_and_the_others_its_share(given: Any) -> None:
+def test_banned_item_passes_its_share_to_remaining_items(given: Any) -> None:
     model = small.marian()
     plain = run(model, target=given)
     after = run(model, (Weigh(CROSS, (1,), layer=0),), given)
@@ -48,7 +48,7 @@ def test_a_banned_item_gets_nothing_and_the_others_its_share(given: Any) -> None
     assert not np.array_equal(plain.output.probabilities, after.output.probabilities)
 
 
-def test_it_writes_under_the_changes_as_it_reads_under_them() -> None:
+def test_changed_writing_agrees_with_changed_reading() -> None:
     model, changes = small.marian(), (Weigh(ENCODER, (1, 2), factor=50.0), Gate(CROSS))
     written = run(model, changes)
     ids = [int(label) for label in written.fields["target"].labels]
@@ -67,7 +67,7 @@ def test_hidden_items_are_banned_at_every_site() -> None:
     assert weights(after, DECODER)[..., 2].any()
 
 
-def test_one_query_alone_is_changed_where_the_output_is_given() -> None:
+def test_single_query_changes_with_given_output() -> None:
     model, change = small.marian(), Weigh(CROSS, (0,), query=2)
     after = weights(run(model, (change,), TARGET), CROSS)
     assert not after[:, :, 2, 0].any() and after[:, :, 1, 0].all()
@@ -84,7 +84,7 @@ def test_attend_leaves_model_unchanged() -> None:
     assert before[1] == after[1]
 
 
-def test_a_factor_of_one_changes_nothing() -> None:
+def test_factor_of_one_keeps_weights() -> None:
     model = small.marian()
     plain, after = run(model, target=TARGET), run(model, (Weigh(CROSS, (1,), factor=1),), TARGET)
     np.testing.assert_allclose(weights(after, CROSS), weights(plain, CROSS), atol=1e-6)
@@ -92,7 +92,7 @@ def test_a_factor_of_one_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("make", [small.gpt2, lambda: small.bert("BertForMaskedLM")])
-def test_decoders_and_encoders_are_changed_too(make: Any) -> None:
+def test_decoders_and_encoders_can_be_changed(make: Any) -> None:
     model = make()
     plain = transformers_models.attend(model, IDS, Options())
     [site] = [site for site in plain.maps if plain.maps[site].derived == ""]
@@ -112,7 +112,7 @@ def test_decoders_and_encoders_are_changed_too(make: Any) -> None:
         (Share(CROSS, 2.0), "does not allow a change of its scores"),
     ],
 )
-def test_what_is_not_there_cannot_be_changed(change: Change, sentence: str) -> None:
+def test_change_of_missing_part_is_refused(change: Change, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         run(small.marian(), (change,), TARGET)
 
@@ -159,7 +159,7 @@ def test_weights_and_output_follow_the_slow_reference() -> None:
     torch.testing.assert_close(after[0, 0], given[0, 0])
 
 
-def test_a_query_without_items_reads_nothing() -> None:
+def test_query_without_items_gets_zeros() -> None:
     _, _, found, after = changed((Weigh("s", (0, 1, 2, 3)),))
     assert not after.any() and not found.any()
 

@@ -22,7 +22,7 @@ from tests.adapters.library import AS_AREAS_OFF, eager, same
 TEXT = "a small dog runs"
 
 
-def test_gpt2_is_what_the_library_returns_and_looks_back_only() -> None:
+def test_gpt2_matches_library_and_is_causal() -> None:
     model, ids = small.gpt2(), torch.tensor([[5, 6, 7, 8]])
     trace = areaviz.attend(model, ids, labels=["a", "small", "dog", "run"])
     validate(trace)
@@ -47,7 +47,7 @@ def test_decoder_target_is_the_next_item() -> None:
     assert trace.fields["target"].raw == f"5 6 7 8 {following[-1]}"
 
 
-def test_what_follows_a_text_stands_behind_it_as_the_tokenizer_writes_it() -> None:
+def test_next_token_is_spelled_by_the_tokenizer() -> None:
     """A new word follows a space, and a suffix follows its word without a space."""
     tokenizer = small.tokenizer()
     words = tokenizer.convert_tokens_to_ids(["the", "dog", "run"])
@@ -62,7 +62,7 @@ def test_what_follows_a_text_stands_behind_it_as_the_tokenizer_writes_it() -> No
         assert raw[start:end] == token.removeprefix("##")
 
 
-def test_a_decoder_without_a_head_shows_its_text_alone() -> None:
+def test_decoder_without_head_shows_only_its_text() -> None:
     trace = areaviz.attend(small.gpt2("GPT2Model"), [5, 6, 7])
     assert trace.maps["decoder self"].query == trace.maps["decoder self"].memory == "history"
     assert not len(trace.output.probabilities)
@@ -86,7 +86,7 @@ def test_encoder_decoder_matches_library_attention(model: Any) -> None:
 
 
 @pytest.mark.parametrize("model", [small.marian(), small.t5()], ids=["marian", "t5"])
-def test_without_a_target_the_model_writes_one(model: Any) -> None:
+def test_model_writes_target_if_none_is_given(model: Any) -> None:
     trace = areaviz.attend(model, TEXT, tokenizer=small.tokenizer(), steps=5)
     ids = small.tokenizer()(TEXT, return_tensors="pt")["input_ids"]
     written = model.eval().generate(ids, max_new_tokens=5, do_sample=False)[0, 1:].tolist()
@@ -121,7 +121,7 @@ def test_t5_areas_have_the_mean_of_its_position_bias() -> None:
     )
 
 
-def test_a_model_with_an_attention_function_of_its_own_shows_what_it_returns() -> None:
+def test_custom_attention_function_shows_returned_weights() -> None:
     torch.manual_seed(0)
     model = small.sharp(
         transformers.DebertaModel(transformers.DebertaConfig(vocab_size=13, **small.SIZES))
@@ -139,7 +139,7 @@ def test_a_model_with_an_attention_function_of_its_own_shows_what_it_returns() -
         )
 
 
-def test_grouped_keys_are_those_of_every_head() -> None:
+def test_grouped_keys_are_repeated_for_every_head() -> None:
     torch.manual_seed(0)
     sizes = {**small.SIZES, "num_key_value_heads": 2, "max_position_embeddings": 32}
     model = small.sharp(
@@ -169,7 +169,7 @@ def test_capped_scores_have_no_area_distribution() -> None:
         (small.marian(), {"steps": 0}, "between 1 and 1024"),
     ],
 )
-def test_what_cannot_be_run_is_refused_in_a_sentence(
+def test_decoder_reports_invalid_input_in_one_sentence(
     model: Any, more: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(InputError, match=said):

@@ -20,7 +20,7 @@ TEXT = "A small dog runs."
 
 
 @pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16])
-def test_a_bert_in_half_precision_is_shown_as_areas_too(kind: torch.dtype) -> None:
+def test_half_precision_bert_has_area_maps(kind: torch.dtype) -> None:
     trace = areaviz.attend(small.bert().to(kind), TEXT, tokenizer=small.tokenizer())
     assert list(trace.maps) == ["encoder self", "encoder self as areas", "encoder self sums"]
     whole = areaviz.attend(small.bert(), TEXT, tokenizer=small.tokenizer())
@@ -28,7 +28,7 @@ def test_a_bert_in_half_precision_is_shown_as_areas_too(kind: torch.dtype) -> No
     np.testing.assert_allclose(trace.maps[site].weights, whole.maps[site].weights, atol=0.05)
 
 
-def test_a_text_through_bert_is_what_the_library_returns() -> None:
+def test_bert_weights_match_library() -> None:
     model = small.bert()
     trace = areaviz.attend(model, TEXT, tokenizer=small.tokenizer())
     validate(trace)
@@ -48,7 +48,7 @@ def test_a_text_through_bert_is_what_the_library_returns() -> None:
 @pytest.mark.parametrize(
     "implementation", sampled(["sdpa", "eager", "flex_attention"], "sdpa", "eager")
 )
-def test_any_attention_function_gives_the_same_and_stays(implementation: str) -> None:
+def test_attention_functions_give_equal_maps_and_stay_set(implementation: str) -> None:
     model, expected = small.bert(), areaviz.attend(small.bert(), TEXT, tokenizer=small.tokenizer())
     model.config._attn_implementation = implementation
     trace = areaviz.attend(model, TEXT, tokenizer=small.tokenizer())
@@ -58,7 +58,7 @@ def test_any_attention_function_gives_the_same_and_stays(implementation: str) ->
     )
 
 
-def test_the_areas_are_those_of_the_layers_own_queries_and_keys() -> None:
+def test_area_map_follows_queries_and_keys_of_layers() -> None:
     """The expected areas of the first layer are computed from its projections by hand."""
     model, tokens = small.bert().eval(), small.tokenizer()(TEXT, return_tensors="pt")
     layer = model.encoder.layer[0].attention.self
@@ -75,7 +75,7 @@ def test_the_areas_are_those_of_the_layers_own_queries_and_keys() -> None:
     np.testing.assert_allclose(found.weights[0], expected.numpy(), atol=AS_AREAS_OFF)
 
 
-def test_tokens_stand_where_they_are_in_the_text() -> None:
+def test_tokens_are_anchored_in_the_text() -> None:
     field = areaviz.attend(small.bert(), TEXT, tokenizer=small.tokenizer()).fields["source"]
     assert field.labels == ("[CLS]", "A", "small", "dog", "run", "s", ".", "[SEP]")
     assert field.anchors.tolist()[4:] == [[12, 15], [15, 16], [16, 17], [17, 17]]
@@ -88,7 +88,7 @@ def test_token_ids_need_no_tokenizer() -> None:
     assert areaviz.attend(small.bert(), [5, 6]).fields["source"].labels == ("5", "6")
 
 
-def test_masked_model_shows_its_predictions() -> None:
+def test_masked_language_model_target_is_its_predictions() -> None:
     model = small.bert("BertForMaskedLM")
     trace = areaviz.attend(model, "A [MASK] dog.", tokenizer=small.tokenizer())
     likely = (
@@ -100,7 +100,7 @@ def test_masked_model_shows_its_predictions() -> None:
     np.testing.assert_allclose(trace.output.probabilities, likely.max(-1).values.numpy(), rtol=1e-4)
 
 
-def test_a_classifier_says_its_class() -> None:
+def test_classifier_target_is_its_class() -> None:
     model = small.bert(
         "BertForSequenceClassification",
         id2label={0: "bad", 1: "good"},
@@ -111,7 +111,7 @@ def test_a_classifier_says_its_class() -> None:
     assert {label for label, _ in trace.output.alternatives[0]} == {"bad", "good"}
 
 
-def test_the_model_is_left_as_it_was() -> None:
+def test_attend_leaves_encoder_unchanged() -> None:
     model = small.bert()
     model.train()
     model.encoder.layer[1].eval()
@@ -124,7 +124,7 @@ def test_the_model_is_left_as_it_was() -> None:
     assert model.config._attn_implementation == "sdpa"
 
 
-def test_the_model_is_left_as_it_was_when_it_fails() -> None:
+def test_failed_attend_leaves_encoder_unchanged() -> None:
     model = small.bert()
     model.train()
     model.encoder.layer[1].register_forward_pre_hook(lambda *given: 1 / 0)
@@ -150,7 +150,7 @@ def test_the_model_is_left_as_it_was_when_it_fails() -> None:
         ("x" * 5000, {"tokenizer": small.tokenizer()}, "5,000 characters"),
     ],
 )
-def test_what_cannot_be_run_is_refused_in_a_sentence(
+def test_encoder_reports_invalid_input_in_one_sentence(
     inputs: object, more: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(InputError, match=said):

@@ -121,7 +121,7 @@ def test_damaged_json_gives_one_error(folder: Path, name: str, content: bytes) -
         check_limits(folder)
 
 
-def test_large_config_is_refused_before_it_is_read(folder: Path) -> None:
+def test_large_config_is_refused_unread(folder: Path) -> None:
     (folder / "config.json").write_bytes(b" " * (5 << 20))
     with pytest.raises(InputError, match="has 5 MB; the limit is 4 MB"):
         check_limits(folder)

@@ -49,7 +49,7 @@ def bert(tmp_path: Path) -> Path:
     return folder
 
 
-def test_the_card_is_made_of_the_configuration(marian_folder: Path) -> None:
+def test_card_describes_the_configuration(marian_folder: Path) -> None:
     card = read_folder(str(marian_folder), {"small-marian"}).card
     assert (card.name, card.family, card.task) == ("small-marian-2", "transformers", "translation")
     assert card.title == "small-marian (MarianMTModel)"
@@ -60,7 +60,7 @@ def test_the_card_is_made_of_the_configuration(marian_folder: Path) -> None:
     assert "target" in card.can and "areas" not in card.can
 
 
-def test_it_translates_and_its_trace_is_what_attend_records(
+def test_translation_trace_equals_trace_of_attend(
     translator: FolderModel, marian_folder: Path
 ) -> None:
     request = Request("small-marian", marian.SENTENCE)
@@ -74,13 +74,13 @@ def test_it_translates_and_its_trace_is_what_attend_records(
         np.testing.assert_array_equal(attention.weights[0], expected.maps[site].weights[0])
 
 
-def test_what_an_output_depends_on_is_attributed_on_demand(translator: FolderModel) -> None:
+def test_attribution_is_recorded_on_demand(translator: FolderModel) -> None:
     [trace] = translator.trace([Request("m", marian.SENTENCE, attribution=True)])
     shares = trace.maps["encoder-decoder gradient"].weights[0, 0]
     np.testing.assert_allclose(shares.sum(-1), 1, atol=1e-4)
 
 
-def test_a_given_output_is_read(translator: FolderModel) -> None:
+def test_given_output_is_read(translator: FolderModel) -> None:
     [trace] = translator.trace([Request("m", marian.SENTENCE, target="eine Katze singt.")])
     assert trace.fields["target"].raw == "eine Katze singt."
 
@@ -95,7 +95,7 @@ def test_beam_output_is_at_least_as_probable_as_greedy(translator: FolderModel) 
     assert likely[1] >= likely[0] - 1e-6
 
 
-def test_steps_are_told_and_can_end_the_run(translator: FolderModel) -> None:
+def test_progress_reports_steps_and_can_end_the_run(translator: FolderModel) -> None:
     told: list[tuple[int, int]] = []
     translator.trace([Request("m", marian.SENTENCE)], lambda *step: told.append(step))
     assert len(told) > 5 and told == sorted(told)
@@ -107,17 +107,17 @@ def test_steps_are_told_and_can_end_the_run(translator: FolderModel) -> None:
         translator.trace([Request("m", marian.SENTENCE)], stop)
 
 
-def test_an_encoder_is_a_reader(bert: Path) -> None:
+def test_encoder_card_has_reading_task(bert: Path) -> None:
     card = read_folder(str(bert)).card
     assert (card.name, card.task) == ("a-bert", "reading")
 
 
-def test_a_picture_for_a_model_of_texts_is_refused(translator: FolderModel) -> None:
+def test_text_model_refuses_picture(translator: FolderModel) -> None:
     with pytest.raises(InputError, match="reads only texts. Leave the picture out"):
         translator.trace([Request("m", marian.SENTENCE, picture=fakes.picture())])
 
 
-def test_the_wrong_kind_of_input_is_refused_before_anything_is_loaded(
+def test_wrong_kind_of_input_is_refused_before_loading(
     marian_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backend = LocalBackend(tmp_path, "cpu", [str(marian_folder)])
@@ -127,12 +127,12 @@ def test_the_wrong_kind_of_input_is_refused_before_anything_is_loaded(
 
 
 @pytest.mark.parametrize("place", ["/no/such folder", "../nothing/at/all"])
-def test_what_is_no_folder_is_refused(place: str) -> None:
+def test_path_without_folder_is_refused(place: str) -> None:
     with pytest.raises(InputError, match="is neither a folder nor"):
         read_folder(place)
 
 
-def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
+def test_folder_without_model_files_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"has no config\.json"):
         read_folder(str(tmp_path))
     (tmp_path / "config.json").write_text('{"model_type": "no such thing"}')
@@ -177,20 +177,20 @@ def test_weights_larger_than_the_memory_are_not_loaded(
         load(bert)
 
 
-def test_the_card_says_what_memory_it_needs(bert: Path) -> None:
+def test_card_states_required_memory(bert: Path) -> None:
     about = weights_module.weights_of(bert)
     whole, half = (weights_module.in_words(round(1.2 * about.parameters * n)) for n in (4, 2))
     assert about.kind == "float32"
     assert f"{whole} of memory in float32, {half} in bfloat16" in read_folder(str(bert)).card.limits
 
 
-def test_a_folder_without_a_tokenizer_is_refused(tmp_path: Path) -> None:
+def test_folder_without_tokenizer_is_refused(tmp_path: Path) -> None:
     small.bert().save_pretrained(tmp_path)
     with pytest.raises(InputError, match="has no tokenizer"):
         load(tmp_path)
 
 
-def test_another_models_tokenizer_is_refused(bert: Path, marian_folder: Path) -> None:
+def test_tokenizer_of_a_different_model_is_refused(bert: Path, marian_folder: Path) -> None:
     for name in ("tokenizer.json", "tokenizer_config.json", "vocab.txt"):
         (bert / name).unlink(missing_ok=True)
     for path in marian_folder.iterdir():
@@ -244,7 +244,7 @@ def test_cells_of_a_picture_are_banned_behind_the_class_token(describer: Path) -
         assert not hidden.maps[site].weights[0][..., cell].any()
 
 
-def test_a_classifier_of_pictures_names_their_class(tmp_path: Path) -> None:
+def test_picture_classifier_names_the_class(tmp_path: Path) -> None:
     small.vit(id2label={0: "cat", 1: "dog"}, label2id={"cat": 0, "dog": 1}).save_pretrained(
         tmp_path
     )
@@ -253,7 +253,7 @@ def test_a_classifier_of_pictures_names_their_class(tmp_path: Path) -> None:
     assert trace.fields["target"].raw in ("cat", "dog") and "target" not in model.card.can
 
 
-def test_a_vision_language_model_describes_a_picture_and_answers(tmp_path: Path) -> None:
+def test_vision_language_model_describes_and_answers(tmp_path: Path) -> None:
     model = load(seeing.folder(tmp_path / "seer"))
     assert model.card.question == "Describe the picture."
     assert model.card.task == "caption" and model.card.can == {"target", "attribution"}
@@ -270,7 +270,7 @@ def test_a_vision_language_model_describes_a_picture_and_answers(tmp_path: Path)
     assert answer.fields["history"].raw == "a dog small cat"
 
 
-def test_a_folder_without_a_processor_is_refused(tmp_path: Path) -> None:
+def test_folder_without_processor_is_refused(tmp_path: Path) -> None:
     folder = seeing.folder(tmp_path / "seer")
     for name in ("processor_config.json", "preprocessor_config.json"):
         (folder / name).unlink(missing_ok=True)

@@ -66,7 +66,7 @@ def test_from_generate_refuses_outputs_without_attentions() -> None:
         areaviz.from_generate(generated(small.gpt2(), 1), sequence=2)
 
 
-def test_from_arrays_names_what_to_do_with_generated_weights() -> None:
+def test_from_arrays_gives_advice_for_generated_weights() -> None:
     outputs = generated(small.marian(), 1)
     with pytest.raises(areaviz.InputError, match="areaviz.from_generate"):
         areaviz.from_arrays(outputs.cross_attentions)
@@ -79,6 +79,6 @@ def test_from_arrays_leaves_out_layers_without_weights() -> None:
 
 
 @pytest.mark.parametrize("given", [None, (), [], [None, None]])
-def test_from_arrays_refuses_nothing_truly(given: Any) -> None:
+def test_from_arrays_refuses_empty_weights(given: Any) -> None:
     with pytest.raises(areaviz.InputError, match="None|no weights"):
         areaviz.from_arrays(given)

@@ -39,9 +39,7 @@ def causal(count: int) -> Tensor:
 
 @pytest.mark.parametrize(("shape", "size"), [((1, 6), 3), ((2, 3), 2), ((3, 2), 3), ((1, 6), 1)])
 @pytest.mark.parametrize("masked", [False, True])
-def test_the_area_distribution_is_that_of_mean_keys(
-    shape: tuple[int, int], size: int, masked: bool
-) -> None:
+def test_area_distribution_uses_mean_keys(shape: tuple[int, int], size: int, masked: bool) -> None:
     bias = causal(6) if masked else None
     layer = heads(6, 6, bias)
     assert layer.query is not None and layer.key is not None
@@ -54,7 +52,7 @@ def test_the_area_distribution_is_that_of_mean_keys(
         np.testing.assert_allclose(found, expected.numpy(), atol=1e-5)
 
 
-def test_a_bias_is_averaged_over_an_area() -> None:
+def test_bias_is_averaged_over_an_area() -> None:
     bias = torch.randn(3, 4, 6, generator=torch.Generator().manual_seed(1))
     layer = heads(4, 6, bias)
     assert layer.query is not None and layer.key is not None
@@ -121,7 +119,7 @@ def test_scores_too_small_for_a_weight_still_count_in_areas() -> None:
     np.testing.assert_allclose(derived.weights[0], exact, rtol=0.02, atol=1e-8)
 
 
-def test_where_weights_have_no_room_their_logarithms_stand_for_them(
+def test_logarithms_replace_weights_that_exceed_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     layers = [heads(20, 20), heads(20, 20, seed=1)]
@@ -141,7 +139,7 @@ def test_where_weights_have_no_room_their_logarithms_stand_for_them(
 
 
 @pytest.mark.parametrize("explained", [True, False])
-def test_what_is_above_the_budget_is_read_a_layer_at_a_time(
+def test_weights_above_budget_are_read_layer_by_layer(
     explained: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bias = causal(20)[None]
@@ -162,7 +160,7 @@ def test_what_is_above_the_budget_is_read_a_layer_at_a_time(
     assert held_bytes(in_memory) == sum(layer.nbytes for layer in layers) > 0
 
 
-def test_a_layer_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_large_layer_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     layers = [heads(20, 20), heads(20, 20, seed=1)]
     monkeypatch.setattr(limits, "MAX_ATTENDED_BYTES", 4 * 3 * 20 * 57 - 1)
     with pytest.raises(InputError, match=r"3 heads, 20 queries, 57 areas.*\(area_size=\)"):
@@ -174,7 +172,7 @@ def test_a_layer_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -
     site_maps("x", "a", "a", (1, 20), layers[:1], 2)
 
 
-def test_a_site_has_its_items_then_both_ways_of_areas() -> None:
+def test_site_has_item_map_then_both_area_maps() -> None:
     maps = site_maps("encoder self", "source", "source", (1, 6), [heads(6), heads(6, seed=1)], 3)
     assert [one.site for one in maps] == [
         "encoder self",
@@ -210,7 +208,7 @@ def test_areas_are_not_made_of_queries_that_did_not_give_the_weights() -> None:
     assert Heads(layer.weights).logs() is None
 
 
-def test_queries_that_are_no_numbers_explain_nothing() -> None:
+def test_nan_queries_do_not_explain_weights() -> None:
     """NaN queries explain nothing, even if their weights are all 0 as in a masked row."""
     layer = heads(6)
     assert layer.query is not None and layer.key is not None
@@ -243,7 +241,7 @@ def test_weights_that_queries_and_keys_give_are_not_kept() -> None:
     assert not other.lean().are_given and not Heads(layer.weights).lean().are_given
 
 
-def test_masks_are_read_whatever_they_are_written_as() -> None:
+def test_masks_in_every_form_become_a_bias() -> None:
     expected = torch.tensor([[0.0, -torch.inf]])
     torch.testing.assert_close(mask_to_bias(torch.tensor([[True, False]])), expected)
     torch.testing.assert_close(
@@ -266,7 +264,7 @@ def test_maps_that_would_take_too_much_memory_are_refused_before_they_are_made()
         site_maps("encoder self", "a", "a", (1, 2048), [huge] * 12, 3)
 
 
-def test_lean_heads_keep_nothing_but_their_queries_and_keys() -> None:
+def test_lean_heads_keep_only_queries_and_keys() -> None:
     """A fused layer returns queries, keys and values as views of one tensor."""
     torch.manual_seed(0)
     query, key, _ = torch.randn(3, 2, 4, 5)

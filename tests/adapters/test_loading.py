@@ -30,7 +30,7 @@ def equal(one: Trace, other: Trace) -> None:
     [small.bert, lambda: small.bert("BertForMaskedLM"), small.gpt2],
     ids=["bare", "with a head", "decoder"],
 )
-def test_a_folder_is_its_model_and_its_tokenizer(make: Any, tmp_path: Path) -> None:
+def test_folder_gives_model_and_tokenizer(make: Any, tmp_path: Path) -> None:
     model, folder = make(), tmp_path / "my model"
     model.save_pretrained(folder)
     small.tokenizer().save_pretrained(folder)
@@ -40,7 +40,7 @@ def test_a_folder_is_its_model_and_its_tokenizer(make: Any, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("make", [small.marian, small.t5], ids=["marian", "t5"])
-def test_a_folder_without_a_tokenizer_takes_ids(make: Any, tmp_path: Path) -> None:
+def test_model_without_tokenizer_accepts_ids(make: Any, tmp_path: Path) -> None:
     model = make()
     model.save_pretrained(tmp_path)
     equal(
@@ -50,7 +50,7 @@ def test_a_folder_without_a_tokenizer_takes_ids(make: Any, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("make", [small.vit, small.captioner], ids=["vit", "describer"])
-def test_a_folder_of_a_model_of_pictures(make: Any, tmp_path: Path) -> None:
+def test_folder_of_picture_model_gives_processor(make: Any, tmp_path: Path) -> None:
     model = make()
     model.save_pretrained(tmp_path)
     target = [5, 6] if make is small.captioner else None
@@ -71,7 +71,7 @@ class Canary:
 
 
 @pytest.mark.parametrize("name", ["pytorch_model.bin", "model.pt"])
-def test_a_pickle_is_refused_and_never_opened(name: str, tmp_path: Path) -> None:
+def test_pickle_is_refused_unopened(name: str, tmp_path: Path) -> None:
     folder, canary = tmp_path / "pickled", tmp_path / "canary"
     small.bert().save_pretrained(folder)
     (folder / "model.safetensors").unlink()
@@ -83,7 +83,7 @@ def test_a_pickle_is_refused_and_never_opened(name: str, tmp_path: Path) -> None
     assert canary.exists(), "the canary does sing"
 
 
-def test_a_pickle_behind_an_index_is_refused_too(tmp_path: Path) -> None:
+def test_pickle_named_by_an_index_is_refused(tmp_path: Path) -> None:
     folder, canary = tmp_path / "split", tmp_path / "canary"
     small.bert().save_pretrained(folder)
     torch.save(Canary(canary), folder / "part.bin")
@@ -94,7 +94,7 @@ def test_a_pickle_behind_an_index_is_refused_too(tmp_path: Path) -> None:
     assert not canary.exists()
 
 
-def test_code_beside_a_model_is_never_run(tmp_path: Path) -> None:
+def test_code_in_a_model_folder_is_never_run(tmp_path: Path) -> None:
     folder, canary = tmp_path / "coded", tmp_path / "canary"
     small.bert().save_pretrained(folder)
     config = json.loads((folder / "config.json").read_text())
@@ -129,7 +129,7 @@ def test_folder_without_model_is_refused(make: Any, said: str, tmp_path: Path) -
         load_model(tmp_path)
 
 
-def test_what_can_be_no_model_is_refused_before_anything_is_asked_for() -> None:
+def test_impossible_model_name_is_refused_before_any_request() -> None:
     for place in ("../nowhere", "a/b/c", "https://example.org/x"):
         with pytest.raises(InputError, match="neither a folder nor"):
             load_model(place)

@@ -47,7 +47,7 @@ PADDED = torch.tensor([[False, False, False, True, True]])
     ],
     ids=["none", "float", "bool", "heads", "padding", "both"],
 )
-def test_torch_layer_shows_weights_it_would_return(masks: dict[str, Tensor]) -> None:
+def test_torch_layer_shows_weights_that_it_returns(masks: dict[str, Tensor]) -> None:
     layer, x = attention(), torch.randn(1, 5, 16)
     inputs = {"query": x, "key": x, "value": x, "need_weights": False, **masks}
     trace = areaviz.attend(layer, inputs, labels=list("abcde"))
@@ -60,7 +60,7 @@ def test_torch_layer_shows_weights_it_would_return(masks: dict[str, Tensor]) -> 
 
 
 @pytest.mark.parametrize("more", [{"bias": False}, {"kdim": 8, "vdim": 8}])
-def test_a_layer_that_attends_across_has_two_fields(more: dict[str, Any]) -> None:
+def test_cross_attention_layer_has_two_fields(more: dict[str, Any]) -> None:
     layer, query, memory = (
         attention(**more),
         torch.randn(1, 5, 16),
@@ -75,7 +75,7 @@ def test_a_layer_that_attends_across_has_two_fields(more: dict[str, Any]) -> Non
     assert trace.fields["source"].raw == "v w x y z" and trace.fields["target"].raw == "a b c d e"
 
 
-def test_a_whole_transformer_of_torch_shows_its_three_sites() -> None:
+def test_torch_transformer_shows_three_sites() -> None:
     torch.manual_seed(0)
     model = nn.Transformer(16, 4, 2, 3, 24, batch_first=True)
     mask = nn.Transformer.generate_square_subsequent_mask(4)
@@ -91,7 +91,7 @@ def test_a_whole_transformer_of_torch_shows_its_three_sites() -> None:
     }
 
 
-def test_the_fast_way_of_an_encoder_is_seen_too() -> None:
+def test_fast_path_of_torch_encoder_is_recorded() -> None:
     """In evaluation mode torch computes the whole layer at once and skips the attention module.
 
     It does so unless the module has hooks.
@@ -178,14 +178,14 @@ def test_hooks_are_taken_off_when_the_model_fails() -> None:
         (3, "a", {}, "must be a torch module"),
     ],
 )
-def test_what_cannot_be_seen_is_refused_in_a_sentence(
+def test_module_without_visible_attention_is_refused(
     model: Any, inputs: Any, more: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(InputError, match=said):
         areaviz.attend(model, inputs, **more)
 
 
-def test_the_package_brings_nothing_along_until_it_is_asked() -> None:
+def test_package_imports_adapters_on_demand() -> None:
     code = (
         "import sys, areaviz; assert 'attend' in dir(areaviz) and 'numpy' not in sys.modules;"
         " areaviz.Trace; assert 'torch' not in sys.modules; areaviz.attend; assert 'torch' in"
@@ -196,7 +196,7 @@ def test_the_package_brings_nothing_along_until_it_is_asked() -> None:
         _ = areaviz.nothing
 
 
-def test_what_is_not_a_number_is_refused_and_not_shown_as_no_attention() -> None:
+def test_nan_weights_are_refused() -> None:
     layer, inputs = attention(), torch.randn(1, 5, 16)
     with torch.no_grad():
         layer.in_proj_weight[3] = torch.nan

@@ -47,7 +47,7 @@ def test_padded_pair_shows_the_source_without_padding() -> None:
     assert len(trace.fields["source"]) == 2
 
 
-def test_gradients_of_a_padded_text_are_those_of_its_tokens() -> None:
+def test_gradients_of_padded_text_equal_those_without_padding() -> None:
     trace = areaviz.attend(small.gpt2(), RIGHT, example=1, area_size=1, attribution=True)
     alone = areaviz.attend(small.gpt2(), [9, 10], area_size=1, attribution=True)
     site = "decoder self gradient"
@@ -95,7 +95,7 @@ def test_given_decoder_tokens_are_the_target() -> None:
     assert trace.fields["history"].labels == ("⟨start⟩", "5", "6")
 
 
-def test_unknown_site_is_refused_with_those_there_are() -> None:
+def test_unknown_site_is_refused_with_known_sites() -> None:
     with pytest.raises(InputError, match='no site "hops".*"decoder self"'):
         areaviz.attend(small.gpt2(), [5, 6], sites=["hops"])
     seen = areaviz.attend(small.vit(), torch.rand(3, 24, 32), sites=["class token"], area_size=1)
@@ -115,7 +115,7 @@ def test_weights_without_values_are_refused() -> None:
         areaviz.attend(small.gpt2().to("meta"), [5, 6])
 
 
-def test_cache_of_another_run_is_refused() -> None:
+def test_cache_of_an_earlier_run_is_refused() -> None:
     with pytest.raises(InputError, match="past_key_values.*whole text"):
         areaviz.attend(small.gpt2(), {"input_ids": [[5, 6]], "past_key_values": object()})
 

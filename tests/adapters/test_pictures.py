@@ -27,7 +27,7 @@ def cells(weights: Any) -> Any:
     return inner / inner.sum(-1, keepdims=True)
 
 
-def test_vit_shows_its_cells_and_its_class_token() -> None:
+def test_vit_shows_cells_and_class_token() -> None:
     model, values = small.vit(), torch.rand(1, 3, 24, 32)
     trace = areaviz.attend(model, values)
     validate(trace)
@@ -42,7 +42,7 @@ def test_vit_shows_its_cells_and_its_class_token() -> None:
     assert (grid.height, grid.width, grid.max_height, grid.max_width) == (3, 4, 3, 3)
 
 
-def test_vit_says_its_class() -> None:
+def test_vit_target_is_its_class() -> None:
     model, values = (
         small.vit(id2label={0: "cat", 1: "dog"}, label2id={"cat": 0, "dog": 1}),
         torch.rand(1, 3, 24, 32),
@@ -81,7 +81,7 @@ def test_processor_determines_model_input() -> None:
     ) == (24, 32)
 
 
-def test_a_describer_of_pictures_shows_three_sites() -> None:
+def test_captioner_shows_three_sites() -> None:
     model, values = small.captioner(), torch.rand(1, 3, 24, 32)
     trace = areaviz.attend(model, values, target=[5, 6, 7, 3])
     validate(trace)
@@ -98,7 +98,7 @@ def test_a_describer_of_pictures_shows_three_sites() -> None:
     ]
 
 
-def test_a_describer_writes_by_itself() -> None:
+def test_captioner_writes_without_target() -> None:
     assert len(areaviz.attend(small.captioner(), fakes.picture(), steps=3).fields["target"]) == 3
 
 
@@ -128,7 +128,9 @@ def plain_weights(model: Any, values: torch.Tensor) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("fused", [True, False])
-def test_timm_is_what_its_projections_say_and_stays(timm_vit: Any, fused: bool) -> None:
+def test_timm_weights_match_projections_and_model_stays_unchanged(
+    timm_vit: Any, fused: bool
+) -> None:
     values = torch.rand(1, 3, 48, 48)
     for block in timm_vit.blocks:
         block.attn.fused_attn = fused
@@ -163,7 +165,7 @@ def test_timm_siglip_has_pooling_latents_and_no_class_token() -> None:
     np.testing.assert_allclose(trace.maps["pooling"].weights[0], own[0], atol=1e-5)
 
 
-def test_timm_without_a_class_token_shows_its_cells_alone() -> None:
+def test_timm_without_class_token_shows_only_cells() -> None:
     import timm
 
     model = timm.create_model(
@@ -182,7 +184,7 @@ def test_timm_without_a_class_token_shows_its_cells_alone() -> None:
 @pytest.mark.parametrize(
     "given", [b"text", torch.rand(2, 5, 24, 32), np.zeros((4, 4), np.uint8), torch.rand(5)]
 )
-def test_what_is_no_picture_is_refused_in_a_sentence(given: object) -> None:
+def test_invalid_picture_is_refused_in_one_sentence(given: object) -> None:
     with pytest.raises(InputError, match="one picture|must be a picture"):
         areaviz.attend(small.vit(), given)
 
@@ -193,7 +195,7 @@ def test_text_for_a_model_of_pictures_is_refused(given: object) -> None:
         areaviz.attend(small.vit(), given)
 
 
-def test_windows_and_merged_cells_are_refused_in_a_sentence() -> None:
+def test_windows_and_merged_cells_are_refused() -> None:
     import timm
     import transformers
 
@@ -227,7 +229,7 @@ SMALL: dict[str, Any] = {"img_size": 64, "embed_dim": 32, "num_heads": 4, "num_c
         ),
     ],
 )
-def test_other_families_of_timm_show_what_they_have(
+def test_timm_families_show_their_sites(
     name: str, more: dict[str, Any], sites: dict[str, int]
 ) -> None:
     import timm
@@ -272,7 +274,7 @@ def describer(encoder: Any, writer: Any) -> Any:
     return model
 
 
-def test_trocr_is_seen_in_two_ways_at_once() -> None:
+def test_trocr_is_recorded_in_two_ways() -> None:
     """TrOCR's encoder looks up an attention function, and its decoder computes its own softmax."""
     torch.manual_seed(0)
     writer = decoder("TrOCR", cross_attention_hidden_size=16)

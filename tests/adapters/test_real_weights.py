@@ -40,27 +40,27 @@ def test_attention_matches_library(folder: Path, trace: Trace) -> None:
     same(trace, "encoder self", own)
 
 
-def test_a_head_reads_the_token_before(trace: Trace) -> None:
+def test_some_head_reads_the_previous_token(trace: Trace) -> None:
     """Random weights show no such pattern: each of twelve tokens gets almost all the attention."""
     weights_QN = trace.maps["encoder self"].weights[0, 2]
     before = np.diagonal(weights_QN, -1)
     assert before.min() > 0.99
 
 
-def test_its_tokens_lie_in_the_text_without_padding(trace: Trace) -> None:
+def test_tokens_are_anchored_without_padding(trace: Trace) -> None:
     """The folder's tokenizer pads to 128 tokens, but a single text shows no padding."""
     field = trace.fields["source"]
     assert field.labels[1:5] == ("A", "small", "dog", "runs")
     assert len(field) == 13
 
 
-def test_the_example_writes_its_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_example_writes_its_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     real_weights.main(str(PACKAGE), str(tmp_path / "minilm.html"))
     assert "attends to the token before: 100%" in capsys.readouterr().out
     assert "MiniLM" in (tmp_path / "minilm.html").read_text(encoding="utf-8")
 
 
-def test_another_archive_is_not_unpacked(tmp_path: Path) -> None:
+def test_unknown_archive_is_not_unpacked(tmp_path: Path) -> None:
     place = tmp_path / real_weights.ARCHIVE
     place.parent.mkdir()
     place.write_bytes(b"PK")

@@ -96,7 +96,7 @@ def test_padding_of_a_processors_spectrum_is_left_out(whisper: Any) -> None:
 
 
 @pytest.mark.parametrize("axis", [0, 1])
-def test_stereo_is_no_batch(whisper: Any, axis: int) -> None:
+def test_stereo_is_not_read_as_a_batch(whisper: Any, axis: int) -> None:
     both = np.stack([sine(1), 0 * sine(1)], axis)
     trace = heard(whisper, both)
     assert trace.details["channels"] == "the mean of 2 channels is heard"
@@ -121,12 +121,12 @@ def test_files_rows_of_data_sets_and_whole_numbers_are_recordings(
     assert len(heard(whisper, str(tmp_path / "b.mp3")).fields["source"]) == 50
 
 
-def test_another_rate_is_brought_to_the_models() -> None:
+def test_recording_is_resampled_to_the_model_rate() -> None:
     found = samples_of({"array": sine(1, 8000), "sampling_rate": 8000}, RATE)
     assert len(found.values_N) == RATE and found.seconds == 1
 
 
-def test_a_batch_of_samples_is_asked_by_its_number() -> None:
+def test_batch_of_samples_is_read_by_number() -> None:
     torch.manual_seed(0)
     sizes: dict[str, Any] = {
         "conv_dim": (8,),
@@ -161,14 +161,14 @@ def test_a_batch_of_samples_is_asked_by_its_number() -> None:
         ({"array": [0.0] * 400, "sampling_rate": 10**12}, "between 1000 and 384000"),
     ],
 )
-def test_what_is_no_recording_is_refused(whisper: Any, given: object, says: str) -> None:
+def test_invalid_recording_is_refused(whisper: Any, given: object, says: str) -> None:
     with pytest.raises(InputError, match=says):
         heard(whisper, given)
 
 
 @pytest.mark.parametrize("family", ["Wav2Vec2Model", "HubertModel", "WavLMModel"])
 @pytest.mark.parametrize("more", [{}, {"sites": ["decoder self"]}])
-def test_a_recording_too_short_for_one_item_is_refused(family: str, more: Any) -> None:
+def test_too_short_recording_is_refused(family: str, more: Any) -> None:
     model = next(one for one in ARCHITECTURES if one.name == family).model()
     with pytest.raises(InputError, match="too short for this model"):
         areaviz.attend(model, np.zeros(1, np.float32), **more)

@@ -87,9 +87,7 @@ def same(one: Trace, other: Trace) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_trace_above_the_budget_is_read_by_layer(
-    kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_trace_above_budget_is_read_by_layer(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model = deep(kind)
     target: Any = {"target": [5, 6, 7]} if model.config.is_encoder_decoder else {}
     whole = areaviz.attend(model, IDS, area_size=2, **target)
@@ -109,7 +107,7 @@ def test_a_trace_above_the_budget_is_read_by_layer(
 
 
 @pytest.mark.long
-def test_a_trace_above_the_budget_is_saved_and_shown(
+def test_trace_above_budget_is_saved_and_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "MAX_ATTENDED_BYTES", 2 * LAYER)
@@ -120,7 +118,7 @@ def test_a_trace_above_the_budget_is_saved_and_shown(
     assert areaviz.show(found).html
 
 
-def test_weights_that_nothing_explains_lie_on_disk(
+def test_unexplained_weights_are_kept_on_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -165,9 +163,7 @@ def never_run(model: Any) -> Any:
 
 
 @pytest.mark.parametrize("make", [small.bert, small.gpt2, small.t5])
-def test_the_size_is_checked_before_a_model_runs(
-    make: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_size_is_checked_before_text_model_runs(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MAX_BY_LAYER_BYTES", LAYER)
     with pytest.raises(InputError, match=r"of 2 layers \(4 heads, 10 .* Keep fewer layers"):
         areaviz.attend(never_run(make()), IDS)
@@ -177,7 +173,7 @@ def test_the_size_is_checked_before_a_model_runs(
         areaviz.attend(never_run(make()), IDS, layers=[1])
 
 
-def test_a_long_target_is_refused_before_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_target_is_refused_unread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MAX_ATTENDED_BYTES", LAYER)
     with pytest.raises(InputError, match="4 heads, 40 queries, 40 areas"):
         areaviz.attend(never_run(small.t5()), IDS, target=[5] * 40, area_size=1)
@@ -211,7 +207,7 @@ BEFORE: dict[str, tuple[Callable[[], Any], Any, dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", BEFORE)
-def test_whatever_a_model_reads_is_checked_before_it_runs(
+def test_size_is_checked_for_every_kind_of_input(
     case: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make, given, options, said = BEFORE[case]
@@ -223,9 +219,7 @@ def test_whatever_a_model_reads_is_checked_before_it_runs(
 
 
 @pytest.mark.parametrize("kind", ["picture", "both", "sound", "speech"])
-def test_what_is_said_before_a_run_is_what_it_gives(
-    kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_predicted_size_equals_recorded_size(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[tuple[int, ...]] = []
     monkeypatch.setattr(sizes, "check_attended", lambda *counts: said.append(counts))
     for architecture in ARCHITECTURES:

@@ -73,7 +73,7 @@ def test_template_with_a_long_text_is_refused() -> None:
         _prompt(holder('{{ "x" * 200000 }}'), "What is this?")
 
 
-def test_template_that_refuses_a_chat_says_why() -> None:
+def test_template_refusal_gives_its_reason() -> None:
     with pytest.raises(InputError, match=r"refuses these messages \(Roles must alternate"):
         chat_text(CHAT, holder('{{ raise_exception("Roles must alternate") }}'))
 

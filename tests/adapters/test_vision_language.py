@@ -85,7 +85,7 @@ def without_values(model: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", sampled(PLACED, *PLACED[::5]))
-def test_every_grid_lies_where_its_pixels_are(name: str) -> None:
+def test_every_grid_covers_its_pixels(name: str) -> None:
     """If a patch of an image is painted over, only the weights of its cell change."""
     architecture = BY_NAME[name]
     assert architecture.make is not None

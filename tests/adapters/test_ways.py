@@ -35,7 +35,7 @@ def architecture(family: str) -> Any:
     return next(one for one in ARCHITECTURES if one.family == family).model()
 
 
-def test_falcon_as_it_is_loaded_looks_back_only() -> None:
+def test_falcon_is_causal_as_loaded() -> None:
     """Falcon computes other weights if attentions are requested.
 
     Recording the calls of torch's attention function avoids that.
@@ -66,7 +66,7 @@ def test_sink_takes_share_from_items() -> None:
     assert (shown.sum(-1) > 0.999).all() and "sinks" in trace.details
 
 
-def test_yolos_cells_stand_behind_the_class_token_alone() -> None:
+def test_yolos_cells_follow_the_class_token() -> None:
     model, values = architecture("YolosModel"), torch.rand(1, 3, 32, 32)
     trace = areaviz.attend(model, values)
     expected = torch.stack(list(eager(model, pixel_values=values).attentions))[:, 0, :, 1:17, 1:17]
@@ -78,7 +78,7 @@ def test_yolos_cells_stand_behind_the_class_token_alone() -> None:
     )
 
 
-def test_a_pair_has_its_segments() -> None:
+def test_text_pair_has_segments() -> None:
     model, tokenizer = small.bert(), small.tokenizer()
     trace = areaviz.attend(model, ("a small dog", "the cat runs"), tokenizer=tokenizer)
     read = tokenizer("a small dog", "the cat runs", return_tensors="pt")
@@ -90,7 +90,7 @@ def test_a_pair_has_its_segments() -> None:
     assert places["the"] == [12, 15] and places["run"] == [20, 23]
 
 
-def test_what_a_tokenizer_returns_is_taken_with_its_mask() -> None:
+def test_tokenizer_result_is_accepted_with_mask() -> None:
     model, tokenizer = small.bert(), small.tokenizer()
     batch = tokenizer(["a dog", TEXT], padding=True, return_tensors="pt")
     trace = areaviz.attend(model, batch, tokenizer=tokenizer)
@@ -102,7 +102,7 @@ def test_what_a_tokenizer_returns_is_taken_with_its_mask() -> None:
     same(second, "encoder self", [layer[1:] for layer in expected])
 
 
-def test_a_list_of_texts_is_a_batch() -> None:
+def test_list_of_texts_is_a_batch() -> None:
     one, other = (
         areaviz.attend(small.bert(), given, tokenizer=small.tokenizer(), example=1)
         for given in (TEXT, ["a dog", TEXT])
@@ -111,7 +111,7 @@ def test_a_list_of_texts_is_a_batch() -> None:
     assert other.details["example"] == "2 of a batch of 2"
 
 
-def test_a_tokenizer_of_the_tokenizers_library_will_do() -> None:
+def test_tokenizer_of_tokenizers_library_is_accepted() -> None:
     bare = small.tokenizer()._tokenizer
     trace = areaviz.attend(small.gpt2(), TEXT, tokenizer=bare)
     assert "small" in trace.fields["history"].labels
@@ -130,7 +130,7 @@ def test_batch_through_module_names_shown_example() -> None:
         areaviz.attend(layer, (x, x, x), example=3)
 
 
-def test_a_transformer_without_masks_keeps_its_sites_apart() -> None:
+def test_transformer_without_masks_has_separate_sites() -> None:
     model = nn.Transformer(16, 4, 2, 3, 24, batch_first=True)
     trace = areaviz.attend(model, (torch.randn(1, 6, 16), torch.randn(1, 6, 16)))
     shapes = {site: one.weights.shape[0] for site, one in trace.maps.items() if not one.derived}
@@ -138,13 +138,13 @@ def test_a_transformer_without_masks_keeps_its_sites_apart() -> None:
 
 
 @pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16])
-def test_half_precision_has_areas_too(kind: torch.dtype) -> None:
+def test_half_precision_model_has_area_maps(kind: torch.dtype) -> None:
     model = small.bert().to(kind)
     trace = areaviz.attend(model, [5, 6, 7, 8])
     assert "encoder self as areas" in trace.maps and "as areas" not in trace.details
 
 
-def test_what_is_not_derived_is_said() -> None:
+def test_missing_derived_map_is_explained() -> None:
     torch.manual_seed(0)
     model = transformers.DebertaModel(transformers.DebertaConfig(vocab_size=13, **small.SIZES))
     trace = areaviz.attend(model, [5, 6, 7])
@@ -167,7 +167,7 @@ def test_decoder_queries_are_attending_items() -> None:
     ],
     ids=["compiled", "parallel", "both"],
 )
-def test_a_wrapped_model_is_the_model(wrap: Any) -> None:
+def test_wrapped_model_gives_trace_of_inner_model(wrap: Any) -> None:
     ids = [5, 6, 7, 8]
     plain = areaviz.attend(small.bert(), ids)
     trace = areaviz.attend(wrap(small.bert()), ids)
@@ -177,7 +177,7 @@ def test_a_wrapped_model_is_the_model(wrap: Any) -> None:
     assert trace.request.model == "BertModel"
 
 
-def test_a_model_compiled_in_place_runs_as_it_is_written() -> None:
+def test_model_compiled_in_place_runs_uncompiled() -> None:
     model = small.bert()
     model.compile(backend="eager")
     trace = areaviz.attend(model, [5, 6, 7])
@@ -200,7 +200,7 @@ class Classifier(nn.Module):
         return logits
 
 
-def test_a_module_around_an_encoder_shows_the_encoder() -> None:
+def test_module_around_encoder_shows_the_encoder() -> None:
     model, read = Classifier(), small.tokenizer()(TEXT, return_tensors="pt")
     given = {name: read[name] for name in ("input_ids", "attention_mask")}
     trace = areaviz.attend(model, given)
@@ -227,7 +227,7 @@ class Own(nn.Module):
 
 
 @pytest.mark.parametrize(("causal", "site"), [(True, "decoder self"), (False, "encoder self")])
-def test_torchs_attention_function_is_seen_in_modules_of_ones_own(causal: bool, site: str) -> None:
+def test_torch_attention_function_is_recorded_in_custom_modules(causal: bool, site: str) -> None:
     model, x = Own(causal), torch.randn(2, 5, 16)
     trace = areaviz.attend(model, x, example=1)
     query, key, _ = model.split(x)
@@ -253,12 +253,12 @@ class Moody(nn.Module):
         return result * 2 if self.own._forward_hooks else result
 
 
-def test_a_map_of_another_computation_is_refused() -> None:
+def test_map_of_a_different_computation_is_refused() -> None:
     with pytest.raises(InputError, match="other outputs while its attention is recorded"):
         areaviz.attend(Moody(), torch.randn(1, 5, 16))
 
 
-def test_outputs_are_compared_whatever_holds_them() -> None:
+def test_outputs_in_any_container_are_compared() -> None:
     one = {"logits": torch.tensor([1.0, 2.0]), "attentions": (torch.ones(1),)}
     off = {"logits": torch.tensor([1.0, 2.1])}
     assert output_difference(one, {"logits": torch.tensor([1.0, 2.0])}) == 0
@@ -290,7 +290,7 @@ def test_layers_heads_and_sites_are_chosen() -> None:
         ({"sites": []}, "selects no layer, head or site"),
     ],
 )
-def test_what_is_not_there_cannot_be_chosen(chosen: Mapping[str, Any], said: str) -> None:
+def test_choice_of_missing_part_is_refused(chosen: Mapping[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         areaviz.attend(small.bert(), [5, 6, 7], **chosen)
 

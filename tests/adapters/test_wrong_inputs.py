@@ -78,7 +78,7 @@ def test_wrong_option_is_refused_by_its_name(options: dict[str, Any], said: str)
         areaviz.attend(small.bert(), [5, 6], **options)
 
 
-def test_problem_of_finds_what_is_no_sentence() -> None:
+def test_problem_of_finds_invalid_messages() -> None:
     def raises(error: Exception) -> Any:
         raise error
 

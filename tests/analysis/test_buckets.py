@@ -62,13 +62,13 @@ def test_every_example_is_in_one_bucket_and_buckets_rise(kind: str) -> None:
     assert starts == sorted(starts)
 
 
-def test_without_references_there_are_no_scores_but_means() -> None:
+def test_missing_references_leave_means_without_scores() -> None:
     made = table(["a", "b", "c", "d"], [""] * 4)
     row = bucket_table(made, BUCKETINGS["length"], "entropy", 1).to_dict("records")[0]
     assert np.isnan(row["corpus_bleu_0"]) and row["mean_0"] == 3.0
 
 
-def test_words_are_matched_by_how_often_references_have_them() -> None:
+def test_words_match_at_most_their_count_in_references() -> None:
     # Twice: der, hund. Once: rennt, schläft, im, haus, eine, katze. In the output but not in any
     # reference: maus.
     found = build_word_table(table(["Der Hund rennt.", "der Hund der Hund", "eine Maus", ""]), 1)
@@ -95,7 +95,7 @@ def test_buckets_name_the_examples_that_they_hold(references: list[str]) -> None
             assert (place in row["places"]) == has_one
 
 
-def test_buckets_by_a_measure_hold_as_many_examples_each() -> None:
+def test_buckets_by_metric_have_equal_sizes() -> None:
     made = table(["a"] * 4).iloc[:1]
     many = pd.concat([made] * 20, ignore_index=True).assign(comet_0=np.arange(20) / 20)
     how = bucket_by_values(many, "comet_0", "COMET")

@@ -10,7 +10,7 @@ from areaviz.analysis.cluster import connect_to_ray
 from areaviz.trace.errors import BackendError
 
 
-def test_without_ray_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_ray_is_reported_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(BackendError, match=r"pip install 'areaviz\[serve\]'"), connect_to_ray(None):
         pass

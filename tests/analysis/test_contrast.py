@@ -22,7 +22,7 @@ def table(first: list[str], second: list[str]) -> pd.DataFrame:
     return pd.DataFrame(columns, index=pd.Index([4, 7, 9], name="index"))
 
 
-def test_n_grams_are_told_on_the_side_that_has_them_right_with_where() -> None:
+def test_telling_n_grams_have_their_side_and_examples() -> None:
     made = table(
         ["der Hund rennt", "der Hund", "die Katze"],
         ["ein Hund rennt", "ein Hund schläft", "die Katze schläft"],
@@ -42,7 +42,7 @@ def test_n_grams_are_told_on_the_side_that_has_them_right_with_where() -> None:
     ]
 
 
-def test_a_word_counts_no_oftener_than_the_reference_has_it() -> None:
+def test_word_counts_at_most_its_count_in_reference() -> None:
     made = table(["der der der"] * 3, ["der"] * 3)
     assert find_distinguishing_ngrams(made, 1) == ([], [])
 
@@ -52,7 +52,7 @@ def test_wins_and_losses_know_which_way_is_better() -> None:
     assert count_wins(change, "high") == (2, 1, 1) and count_wins(change, "low") == (1, 1, 2)
 
 
-def test_the_interval_of_a_mean_holds_it_and_narrows_with_more_examples() -> None:
+def test_interval_contains_mean_and_narrows_with_examples() -> None:
     rng = np.random.default_rng(0)
     few, many = rng.normal(1, 1, 20), rng.normal(1, 1, 2000)
     for values in (few, many):
@@ -65,13 +65,13 @@ def test_the_interval_of_a_mean_holds_it_and_narrows_with_more_examples() -> Non
     assert mean_change(few) == mean_change(few[::-1])
 
 
-def test_the_corpus_is_compared_where_there_are_references() -> None:
+def test_corpus_is_compared_if_references_exist() -> None:
     same = compare_corpus_scores(table(REFERENCES, REFERENCES))
     assert same["bleu"].difference == 0 and same["bleu"].p_value == 1
     assert compare_corpus_scores(table(REFERENCES, REFERENCES).assign(reference="")) == {}
 
 
-def test_both_fail_where_both_are_among_the_worst_quarter_of_all_outputs() -> None:
+def test_both_fail_finds_worst_quarter_of_both_systems() -> None:
     made = pd.DataFrame(
         {"chrf_0": [10.0, 20, 90, 15, np.nan], "chrf_1": [30.0, 5, 10, 95, 1]},
         index=[2, 4, 6, 8, 9],
@@ -86,7 +86,7 @@ def test_both_fail_where_both_are_among_the_worst_quarter_of_all_outputs() -> No
     )
 
 
-def test_nobody_fails_where_all_are_alike_or_nothing_is_known() -> None:
+def test_both_fail_is_empty_for_equal_or_unknown_scores() -> None:
     alike = pd.DataFrame({"a_0": [1.0, 1], "a_1": [1.0, 1]})
     assert find_joint_failures(alike, "a", "high")[0] == ()
     places, limit = find_joint_failures(alike * np.nan, "a", "high")

@@ -24,14 +24,14 @@ def test_date_is_steady_after_a_day_of_checks(tmp_path: Path) -> None:
     assert (tmp_path / DATES).stat().st_mode & 0o777 == 0o600
 
 
-def test_pause_of_some_days_is_no_jump(tmp_path: Path) -> None:
+def test_pause_of_some_days_is_not_a_jump(tmp_path: Path) -> None:
     check_hourly(tmp_path, START, 25)
     assert is_date_steady(tmp_path, START + 7 * DAY)
     assert is_date_steady(tmp_path, START + 13 * DAY)
 
 
 @pytest.mark.parametrize("jump", [365 * DAY, 8 * DAY, -2 * DAY, -365 * DAY])
-def test_jump_of_the_date_needs_another_day(
+def test_date_jump_needs_a_second_day(
     tmp_path: Path, jump: timedelta, caplog: pytest.LogCaptureFixture
 ) -> None:
     now = START + 30 * HOUR

@@ -38,13 +38,13 @@ def running(jobs: Jobs, *owners: str) -> Iterator[list[Job]]:
             job.wait(10)
 
 
-def test_a_job_tells_how_far_it_is_and_ends() -> None:
+def test_job_reports_progress_and_ends() -> None:
     job = Jobs().start("a", lambda job: job.report(2, 3), "ada", "set, model")
     job.wait(10)
     assert not job.running and (job.done, job.total, job.problem) == (2, 3, "")
 
 
-def test_who_asks_for_the_same_gets_the_same_job_until_it_ends() -> None:
+def test_equal_request_joins_the_running_job() -> None:
     jobs, started = Jobs(), []
 
     def work(job: Job) -> None:
@@ -69,7 +69,7 @@ def test_who_asks_for_the_same_gets_the_same_job_until_it_ends() -> None:
         (RuntimeError("x"), "the app's log has the reason"),
     ],
 )
-def test_what_goes_wrong_is_one_sentence_and_stays_to_be_read(error: Exception, said: str) -> None:
+def test_job_failure_stays_as_one_sentence(error: Exception, said: str) -> None:
     def work(job: Job) -> None:
         raise error
 
@@ -98,7 +98,7 @@ def test_fresh_cookies_of_an_address_share_four_shares_of_jobs() -> None:
         assert jobs.start("his", until_stopped, "bob", "set", "203.0.113.2").running
 
 
-def test_jobs_refuses_more_than_a_reader_may_run_and_nobody_else() -> None:
+def test_jobs_refuses_only_the_user_above_the_limit() -> None:
     jobs = Jobs()
     with running(jobs, "ada", "ada"):
         with pytest.raises(OverLimit, match="may have 2 analyses running. Wait for one of your"):
@@ -110,7 +110,7 @@ def test_jobs_refuses_more_than_a_reader_may_run_and_nobody_else() -> None:
         assert jobs.start("one more", until_stopped, "ada", "set, model").running
 
 
-def test_the_operator_sees_all_and_stops_one() -> None:
+def test_operator_sees_all_jobs_and_stops_one() -> None:
     jobs = Jobs()
     with running(jobs, "ada", "bob") as (hers, his):
         his.report(300, 2000)
@@ -132,7 +132,7 @@ def test_the_operator_sees_all_and_stops_one() -> None:
                 jobs.stop(number)
 
 
-def test_a_job_is_watched_for_a_while_after_a_look(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_job_stays_watched_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr(jobs_module.time, "monotonic", lambda: now[0])
     with running(Jobs(), "ada") as (job,):
@@ -199,7 +199,7 @@ class Line:
             self.stopped.append(name)
 
 
-def test_watched_ones_go_first_and_each_kind_in_the_order_it_came() -> None:
+def test_watched_jobs_run_first_in_order_of_arrival() -> None:
     turns = FairScheduler(1)
     line = Line(turns)
     with turns.turn(lambda: True, threading.Event()):
@@ -231,7 +231,7 @@ def test_who_is_stopped_leaves_the_line_and_takes_no_turn_along() -> None:
     assert line.order == ["free again"]
 
 
-def test_a_turn_is_given_back_where_the_run_fails() -> None:
+def test_failed_run_gives_back_its_turn() -> None:
     turns = FairScheduler(1)
     for _ in range(2):
         with pytest.raises(RuntimeError), turns.turn(lambda: True, threading.Event()):

@@ -32,7 +32,7 @@ def test_only_outputs_as_they_are_now_count() -> None:
     assert {place: len(some) for place, some in found.items()} == {0: 2, 1: 2}
 
 
-def test_an_example_has_the_mean_of_its_raters() -> None:
+def test_example_score_is_mean_of_raters() -> None:
     found = average_ratings(group_by_example(ALL, "a", ROWS), 3)
     np.testing.assert_array_equal(found["mqm"], [5.5, 0, np.nan])
     np.testing.assert_array_equal(found["judged"], [50, np.nan, np.nan])
@@ -45,7 +45,7 @@ def test_errors_are_counted_by_kind() -> None:
     assert found == [("Accuracy", "major", (2, 0)), ("no category", "minor", (1, 0))]
 
 
-def test_raters_agree_on_what_two_of_them_said() -> None:
+def test_agreement_uses_examples_with_two_raters() -> None:
     # Cy shares no output with anybody, so Cy is not one of the raters who can agree.
     alone = replace(ADA, example=2, rater="Cy", id="5")
     scores, costs, characters = compute_agreement([*ALL, alone])

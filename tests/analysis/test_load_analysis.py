@@ -110,7 +110,7 @@ def test_load_analysis_takes_roles_of_columns(table: Path) -> None:
     assert set(frame["system"]) == {"a"} and "domain" not in frame
 
 
-def test_load_analysis_refuses_what_is_not_one_analysis(table: Path, tmp_path: Path) -> None:
+def test_load_analysis_refuses_several_analyses(table: Path, tmp_path: Path) -> None:
     other = analysis(tmp_path / "rows.jsonl", "d" * 64)
     with pytest.raises(
         InputError, match=r'"rows.jsonl" is an analysis of the set "set.csv", whose'
@@ -128,7 +128,7 @@ def test_load_analysis_refuses_what_is_not_one_analysis(table: Path, tmp_path: P
 
 
 @pytest.mark.parametrize("given", [None, 7, b"set.csv", [None], "\0", object()])
-def test_load_analysis_refuses_what_is_no_path(given: Any, table: Path) -> None:
+def test_load_analysis_refuses_invalid_path(given: Any, table: Path) -> None:
     with pytest.raises(InputError, match="A path is needed but this is"):
         load_analysis(given)
     if given is not None:
@@ -148,7 +148,7 @@ def test_load_analysis_names_a_missing_file(
 
 
 @pytest.mark.parametrize("columns", [7, "mt", ["mt"], {"mt": None}, {1: "output"}])
-def test_load_analysis_refuses_what_is_no_role(columns: Any, table: Path) -> None:
+def test_load_analysis_refuses_invalid_role(columns: Any, table: Path) -> None:
     with pytest.raises(InputError, match="The option columns= must give a role for each name"):
         load_analysis(table, columns=columns, errors=())
 

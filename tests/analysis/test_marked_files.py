@@ -143,7 +143,7 @@ def test_read_judgements_refuses_other_sets_and_files() -> None:
         read_judgements("x.jsonl", high, SET, ())
 
 
-def test_judgements_in_set_keep_what_was_changed_here() -> None:
+def test_judgements_in_set_keep_later_changes() -> None:
     files = {"x.jsonl": lines_of(WMT_2025)}
     found = read_judgements_of_set(files, SET, ("alpha", "beta"))
     assert found == read_judgements("x.jsonl", files["x.jsonl"], SET, ("alpha", "beta"))

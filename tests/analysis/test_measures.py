@@ -48,7 +48,7 @@ def looking(site: str, *cells: int, grid: int = 4) -> Trace:
     ("site", "words"),
     [("encoder-decoder", ("red", "star")), ("encoder-decoder picture", ("roter", "stern"))],
 )
-def test_words_point_right_where_their_boxes_are(site: str, words: tuple[str, str]) -> None:
+def test_words_point_right_inside_their_boxes(site: str, words: tuple[str, str]) -> None:
     trace, (colour, noun) = looking(site, 0, 3, 0), words
     for box_of_colour, box_of_noun, right in (
         (LEFT, RIGHT, 1),
@@ -64,7 +64,7 @@ def test_words_point_right_where_their_boxes_are(site: str, words: tuple[str, st
     assert compute_metrics(trace, several)["pointing"] == 1, "any of its boxes will do"
 
 
-def test_pointing_stands_beside_one_map_for_all_words() -> None:
+def test_pointing_is_compared_with_mean_map() -> None:
     """Check words of which all but one look at the first cell, so their mean map does as well."""
     trace = looking("encoder-decoder", 0, 3, 0)
     boxes = (("red", LEFT), ("star", RIGHT))
@@ -72,7 +72,7 @@ def test_pointing_stands_beside_one_map_for_all_words() -> None:
     assert found["pointing"] == 1 and found["pointing_blind"] == 0.5
 
 
-def test_alignment_stands_beside_the_diagonal_and_one_map_for_all_words() -> None:
+def test_alignment_is_compared_with_diagonal_and_mean_map() -> None:
     trace = fakes.trace("A dog", "Ein Hund")
     attention = trace.maps["encoder-decoder"]
     source = trace.fields[attention.memory]
@@ -87,7 +87,7 @@ def test_alignment_stands_beside_the_diagonal_and_one_map_for_all_words() -> Non
     assert found["alignment_error"] == found["alignment_blind"] == 0.5
 
 
-def test_without_boxes_for_its_words_or_without_a_picture_there_is_no_pointing() -> None:
+def test_pointing_needs_boxes_and_a_picture() -> None:
     boxes = (("circle", WHOLE),)
     assert "pointing" not in compute_metrics(
         looking("encoder-decoder", 0, 0, 0), Example("1", "", boxes=boxes)
@@ -98,7 +98,7 @@ def test_without_boxes_for_its_words_or_without_a_picture_there_is_no_pointing()
     )
 
 
-def test_every_measure_says_what_it_is_in_a_sentence() -> None:
+def test_every_measure_is_described_in_a_sentence() -> None:
     for one in MEASURES.values():
         assert one.title and one.about.endswith(".") and one.better in ("high", "low", "")
 
@@ -154,7 +154,7 @@ def test_facts_that_some_hop_weighs_most_are_read() -> None:
         ("hull", "1 2 3 1", {"right": 0, "hull_area": 0.5}),
     ],
 )
-def test_an_answer_to_points_is_compared_with_the_exact_one(
+def test_points_answer_is_compared_with_exact_answer(
     kind: str, answer: str, found: dict[str, float]
 ) -> None:
     text, trace = "0,0 100,0 100,100 0,100", fakes.trace("a")
@@ -166,7 +166,7 @@ def test_an_answer_to_points_is_compared_with_the_exact_one(
     assert score_points(trace, Example("1", text)) == pytest.approx(found)
 
 
-def test_digits_are_right_or_wrong_and_looks_hit_them_or_not() -> None:
+def test_digit_measures_count_right_labels_and_hits() -> None:
     trace = fakes.gaze_trace()
     middles = trace.gazes["glimpses"].corners[:, 0].mean(1) / 60
     first, second = (tuple(middles[look].tolist()) for look in (0, 1))
@@ -186,7 +186,7 @@ def test_digits_are_right_or_wrong_and_looks_hit_them_or_not() -> None:
     assert compute_glimpse_hit_rate(trace, replace(seen, references=("a dog",))) == {}
 
 
-def test_attention_to_cells_hits_a_digit_with_its_heaviest_cell() -> None:
+def test_attention_hits_digit_by_top_cell() -> None:
     trace = looking("encoder-decoder", 0, 3, 0)
     seen = Example("1", "", ("7",), "a.png", boxes=(("7", LEFT),))
     assert compute_glimpse_hit_rate(trace, seen) == {"pointing": pytest.approx(2 / 3)}

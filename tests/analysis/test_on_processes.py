@@ -71,7 +71,7 @@ def test_no_process_is_started_for_few_examples() -> None:
 
 
 @pytest.mark.parametrize("processes", sampled([1, 2], 2))
-def test_the_rows_are_those_of_one_after_the_other(tmp_path: Path, processes: int) -> None:
+def test_parallel_rows_equal_sequential_rows(tmp_path: Path, processes: int) -> None:
     found, told = dataset(), []
     far, near = opened(tmp_path, found), opened(tmp_path, found, "near")
     assert analyse_in_processes(
@@ -103,7 +103,7 @@ def check_alike(rows: Mapping[int, Row], others: Mapping[int, Row]) -> None:
 
 
 @pytest.mark.parametrize("processes", sampled([1, 2], 2))
-def test_stopped_it_goes_on_where_it_was(tmp_path: Path, processes: int) -> None:
+def test_stopped_run_continues_in_processes(tmp_path: Path, processes: int) -> None:
     found, stop = dataset(300, first=100), Event()
 
     def stopping(done: int, total: int) -> None:

@@ -49,7 +49,7 @@ def opened(path: Path, found: Dataset, name: str = "ray") -> RowFile:
     return RowFile.open(path / f"{name}.jsonl", make_header(found, REQUEST, CARD))
 
 
-def test_the_rows_are_those_of_the_local_engine(tmp_path: Path) -> None:
+def test_ray_rows_equal_local_rows(tmp_path: Path) -> None:
     found, told = dataset(), []
     far, near = opened(tmp_path, found), opened(tmp_path, found, "local")
     assert analyse_on_ray(
@@ -61,7 +61,7 @@ def test_the_rows_are_those_of_the_local_engine(tmp_path: Path) -> None:
     assert told == [(done, 70) for done in range(71)]
 
 
-def test_a_real_model_in_two_processes_says_what_it_says_here(tmp_path: Path) -> None:
+def test_real_model_gives_equal_rows_on_ray(tmp_path: Path) -> None:
     tiny.checkpoint(tmp_path / "models")
     lines = "\n".join(
         [*tiny.SENTENCES, *(f"A dog with {count} hats." for count in range(12))]
@@ -81,7 +81,7 @@ def test_a_real_model_in_two_processes_says_what_it_says_here(tmp_path: Path) ->
         )
 
 
-def test_stopped_and_gone_on_nothing_is_lost_or_doubled(tmp_path: Path) -> None:
+def test_stopped_run_continues_without_loss_or_duplicates(tmp_path: Path) -> None:
     found, stop = dataset(), Event()
 
     def told(done: int, _: int) -> None:

@@ -27,7 +27,7 @@ def test_outputs_are_measured_without_a_model() -> None:
     assert (whole["corpus_bleu"], whole["corpus_chrf"]) == wanted
 
 
-def test_a_model_s_output_has_the_same_scores_as_its_file() -> None:
+def test_model_output_and_its_file_have_equal_scores() -> None:
     trace = fakes.trace("A small dog.", "Ein kleiner Hund.")
     example = Example("1", "A small dog.", ("Ein kleiner Hund rennt.",))
     of_model, of_file = compute_metrics(trace, example), score_output("Ein kleiner Hund.", example)
@@ -39,12 +39,12 @@ def test_without_references_outputs_have_their_length() -> None:
     assert make_rows_from_outputs(bare, ["two words"])[0].measures == {"length": 2.0}
 
 
-def test_outputs_are_told_apart_by_all_their_lines() -> None:
+def test_outputs_digest_covers_all_lines() -> None:
     assert hash_outputs(["ab", "c"]) != hash_outputs(["a", "bc"]) != hash_outputs(["abc"])
     hash_outputs(["\ud800"])
 
 
-def test_a_table_opens_in_a_spreadsheet_as_it_is() -> None:
+def test_table_opens_in_a_spreadsheet() -> None:
     written = ("=1+1", "größer", "\ud800")
     table = build_table(SET, [make_rows_from_outputs(SET, written)])
     content = format_table_as_csv(table)
@@ -54,7 +54,7 @@ def test_a_table_opens_in_a_spreadsheet_as_it_is() -> None:
     assert np.isfinite(float(lines[1].rsplit(",", 1)[1]))
 
 
-def test_table_csv_says_which_runs_a_change_is_of() -> None:
+def test_table_csv_names_runs_of_a_change() -> None:
     runs = [make_rows_from_outputs(SET, [word] * 3) for word in ("ein", "Ein Hund", "größer")]
     table = with_changes(build_table(SET, runs), 2, 1)
     header = format_table_as_csv(table, (2, 1)).decode("utf-8-sig").partition("\r\n")[0].split(",")

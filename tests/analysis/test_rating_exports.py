@@ -43,7 +43,7 @@ def words(judgements: list[Judgement]) -> list[tuple[object, ...]]:
     return sorted((one.words() for one in judgements), key=repr)
 
 
-def test_to_wmt_comes_back_to_the_same_examples() -> None:
+def test_to_wmt_ratings_match_their_examples() -> None:
     data = to_wmt([BO, ADA, PROGRAM, STALE], SET, OUTPUTS)
     found = read_judgements("x.jsonl", data, SET, list(OUTPUTS))
     assert words(found) == words(
@@ -74,7 +74,7 @@ def campaign(**given: Any) -> dict[str, Any]:
     return found
 
 
-def test_to_campaign_has_documents_and_what_programs_marked() -> None:
+def test_to_campaign_has_documents_and_automatic_marks() -> None:
     made = campaign(raters=2)
     assert made["campaign_id"] == f"my_set_{SET.digest[:8]}"
     assert made["info"] == {"assignment": "task-based", "protocol": "ESA", "shuffle": False}
@@ -89,7 +89,7 @@ def test_to_campaign_has_documents_and_what_programs_marked() -> None:
     assert "error_spans" not in str(campaign(protocol="DA"))
 
 
-def test_campaign_comes_back_as_the_same_set() -> None:
+def test_imported_campaign_equals_exported_set() -> None:
     brought = read_set({"c.json": to_campaign(SET, OUTPUTS)})
     assert brought.dataset.digest == SET.digest
     assert brought.dataset.metadata == SET.metadata
@@ -108,7 +108,7 @@ def test_annotations_of_a_campaign_come_back_to_its_examples() -> None:
     assert found.marked_text(found.spans[0]) == "Ne"
 
 
-def test_to_campaign_refuses_what_pearmut_cannot_show() -> None:
+def test_to_campaign_refuses_sets_unsupported_by_pearmut() -> None:
     for given, said in (
         ({"protocol": "X"}, "X"),
         ({"raters": 0}, f"1 to {MAX_RATERS} raters"),
@@ -123,7 +123,7 @@ def test_to_campaign_refuses_what_pearmut_cannot_show() -> None:
         to_campaign(pictures, {"a": {0: "A dog."}})
 
 
-def test_counted_span_of_breaks_alone_is_none() -> None:
+def test_counted_span_ignores_line_breaks() -> None:
     assert find_counted_span("a\n🐕b", 1, 2) is None
     assert find_counted_span("a\n🐕b", 0, 3) == (0, 2)
     assert find_counted_span("a\n🐕b", 3, 4) == (3, 3)

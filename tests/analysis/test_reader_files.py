@@ -33,7 +33,7 @@ def test_dataset_is_stored_and_reopened_unchanged(tmp_path: Path) -> None:
     assert {path.name for path in kept} == {"0", "1", "roles.json"}, "no name of a reader's"
 
 
-def test_nobody_opens_what_is_another_s(tmp_path: Path) -> None:
+def test_files_of_a_different_user_stay_closed(tmp_path: Path) -> None:
     ReaderFiles(tmp_path, ADA).keep_set(SET, FILES, ROLES)
     ReaderFiles(tmp_path, ADA).note(ENTRY)
     bob = ReaderFiles(tmp_path, BOB)
@@ -47,7 +47,7 @@ def test_nobody_opens_what_is_another_s(tmp_path: Path) -> None:
         ReaderFiles(tmp_path, "../" + ADA[3:])
 
 
-def test_the_list_has_the_last_one_first_and_each_once(tmp_path: Path) -> None:
+def test_list_has_newest_analysis_first_without_duplicates(tmp_path: Path) -> None:
     own = ReaderFiles(tmp_path, ADA)
     for name in ("one", "two", "one"):
         own.note(Entry({"set": name}, name, 3, (), name))
@@ -56,7 +56,7 @@ def test_the_list_has_the_last_one_first_and_each_once(tmp_path: Path) -> None:
     assert own.entries()[0].opened > own.entries()[1].opened
 
 
-def test_the_list_ends_somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_list_of_analyses_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(ANALYSES_LISTED.setting, "2")
     own = ReaderFiles(tmp_path, ADA)
     for number in range(4):
@@ -65,7 +65,7 @@ def test_the_list_ends_somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert [entry.dataset for entry in own.entries()] == ["3", "2"]
 
 
-def test_what_is_damaged_is_left_out_or_told(tmp_path: Path) -> None:
+def test_damaged_files_are_left_out_or_reported(tmp_path: Path) -> None:
     own = ReaderFiles(tmp_path, ADA)
     own.note(ENTRY)
     folder = tmp_path / "readers" / ADA
@@ -78,7 +78,7 @@ def test_what_is_damaged_is_left_out_or_told(tmp_path: Path) -> None:
         own.open_set(set_id(SET))
 
 
-def test_a_set_and_its_analyses_go_together(tmp_path: Path) -> None:
+def test_deleting_a_set_deletes_its_analyses(tmp_path: Path) -> None:
     own, bob = ReaderFiles(tmp_path, ADA), ReaderFiles(tmp_path, BOB)
     for one in (own, bob):
         one.keep_set(SET, FILES, ROLES)
@@ -91,7 +91,7 @@ def test_a_set_and_its_analyses_go_together(tmp_path: Path) -> None:
     assert bob.entries() and bob.open_set(set_id(SET))
 
 
-def test_an_analysis_is_taken_off_the_list_and_its_set_stays(tmp_path: Path) -> None:
+def test_removed_analysis_leaves_its_set(tmp_path: Path) -> None:
     own = ReaderFiles(tmp_path, ADA)
     own.keep_set(SET, FILES, ROLES)
     own.note(ENTRY)
@@ -124,7 +124,7 @@ def small_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(ALL_KEPT_MEGABYTES.setting, "0.02")
 
 
-def test_reader_beyond_a_share_loses_own_sets_and_is_told(tmp_path: Path, small_room: None) -> None:
+def test_user_above_quota_loses_own_sets_with_notice(tmp_path: Path, small_room: None) -> None:
     ada, bob = ReaderFiles(tmp_path, ADA), ReaderFiles(tmp_path, BOB)
     theirs = keep(bob, "theirs.txt", 1)
     sets = [keep(ada, f"{number}.txt", 1.5) for number in range(2)]
@@ -154,7 +154,7 @@ def test_eviction_removes_from_largest_user(tmp_path: Path, small_room: None, ad
     assert len(set(kept)) == (2 if address else 1) and not any("203" in one[:3] for one in kept)
 
 
-def test_what_nobody_opened_goes_after_the_operator_s_days(tmp_path: Path) -> None:
+def test_unopened_files_expire_after_retention_period(tmp_path: Path) -> None:
     own = ReaderFiles(tmp_path, ADA)
     own.keep_set(SET, FILES, ROLES)
     own.note(ENTRY)

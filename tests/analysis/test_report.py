@@ -42,7 +42,7 @@ def report(outputs: tuple[tuple[str, ...], ...] = (FIRST, SECOND), **more: objec
     return replace(made, **more)  # type: ignore[arg-type]
 
 
-def test_it_holds_figures_buckets_wins_words_errors_and_examples() -> None:
+def test_report_contains_all_sections() -> None:
     html = report_page(report())
     text = read(html).text
     for part in (
@@ -79,7 +79,7 @@ def test_report_compares_every_further_system_with_the_baseline() -> None:
     assert "All fail" in text and "Both fail" not in text
 
 
-def test_it_fetches_nothing_and_runs_nothing() -> None:
+def test_report_loads_and_runs_nothing() -> None:
     html = report_page(report())
     policy = unescape(html.partition("<title>")[0])
     assert "default-src 'none'" in policy and "script-src 'none'" in policy
@@ -92,7 +92,7 @@ def test_it_fetches_nothing_and_runs_nothing() -> None:
             assert b"<svg" in base64.b64decode(one.partition(",")[2])
 
 
-def test_errors_are_marked_where_they_are_as_the_worst_that_overlap() -> None:
+def test_report_marks_worst_of_overlapping_errors() -> None:
     html = report_page(report((FIRST,)))
     marks = re.findall(r'<mark class="(\w+)" title="([^"]*)">([^<]*)</mark>', html)
     assert ("major", "major Accuracy", "&lt;scr") in marks
@@ -101,7 +101,7 @@ def test_errors_are_marked_where_they_are_as_the_worst_that_overlap() -> None:
     assert ("critical", "critical Style", "text") in marks
 
 
-def test_a_part_of_the_set_and_one_system_are_reported() -> None:
+def test_report_covers_chosen_examples_of_one_system() -> None:
     html = report_page(report((FIRST,), places=(0, 1), judgements=()))
     assert "2 examples of 4" in html and "Which is better" not in html
     assert "Errors that raters marked" not in html and "Worst by chrF" in html
@@ -112,7 +112,7 @@ def test_a_part_of_the_set_and_one_system_are_reported() -> None:
         report_page(report((FIRST,) * 9, systems="abcdefghi", titles="abcdefghi"))
 
 
-def test_examples_are_chosen_by_the_measure_that_is_asked_for() -> None:
+def test_report_orders_examples_by_requested_metric() -> None:
     assert "by COMET" not in report_page(report())
     low = {"TER": (0.9, 0.1, 0.2, 0.3)}
     made = report((FIRST,), measure="score:TER", scores=[score_columns(low)], judgements=())

@@ -24,7 +24,7 @@ def test_analyses_of_older_apps_become_private(tmp_path: Path) -> None:
     assert modes == {"a.jsonl": 0o600, "b.jsonl": 0o600, "other.txt": 0o644}
 
 
-def test_one_s_own_analyses_are_found_and_damaged_ones_passed_over(tmp_path: Path) -> None:
+def test_own_analyses_are_found_despite_damaged_files(tmp_path: Path) -> None:
     for name, reader in (("a", "me"), ("b", "her"), ("c", ""), ("d", "me")):
         RowFile.open(tmp_path / f"{name}.jsonl", replace(HEADER, model=name, reader=reader)).close()
     (tmp_path / "e.jsonl").write_bytes(b"\0" * 100)
@@ -34,7 +34,7 @@ def test_one_s_own_analyses_are_found_and_damaged_ones_passed_over(tmp_path: Pat
     assert not list(own_analyses(tmp_path, "")) and not list(own_analyses(tmp_path / "none", "me"))
 
 
-def test_notes_lie_beside_the_analyses_or_where_the_setting_says(
+def test_notes_path_follows_analyses_or_setting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(SETTING, str(tmp_path))

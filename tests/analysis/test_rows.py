@@ -46,7 +46,7 @@ def test_torn_line_is_dropped(tmp_path: Path) -> None:
     assert RowFile.read(path).rows == {0: ROWS[0], 1: ROWS[1]}
 
 
-def test_a_file_has_one_writer_and_any_number_of_readers(tmp_path: Path) -> None:
+def test_rows_file_has_one_writer_and_many_readers(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     with RowFile.open(path, HEADER) as file:
         with pytest.raises(InputError, match="already running.*Wait for its end or stop it there"):
@@ -86,7 +86,7 @@ def test_unwritable_place_is_named(tmp_path: Path) -> None:
         RowFile.open(tmp_path / "file" / "a.jsonl", HEADER)
 
 
-def test_a_full_disk_is_named_and_the_rows_before_are_kept(
+def test_full_disk_is_reported_and_earlier_rows_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(_: int) -> None:
@@ -159,7 +159,7 @@ def test_damaged_line_is_reported_by_number(tmp_path: Path, line: bytes) -> None
 @pytest.mark.parametrize(
     "head", [b"", b"\0\0\0", b"{}", b"[1]", b'{"version":"x"}', b'{"version":3,"reader":1}']
 )
-def test_a_file_whose_header_is_damaged_is_set_aside(tmp_path: Path, head: bytes) -> None:
+def test_file_with_damaged_header_is_set_aside(tmp_path: Path, head: bytes) -> None:
     path = tmp_path / "a.jsonl"
     with RowFile.open(path, HEADER) as file:
         file.add(ROWS[0])
@@ -216,7 +216,7 @@ def test_only_who_began_an_analysis_deletes_it(tmp_path: Path) -> None:
         remove_rows(path, "")
 
 
-def test_nobody_else_on_this_machine_reads_an_analysis(tmp_path: Path) -> None:
+def test_analysis_file_is_private_to_its_owner(tmp_path: Path) -> None:
     path, mask = tmp_path / "new" / "deep" / "a.jsonl", os.umask(0)
     try:
         RowFile.open(path, HEADER).close()
@@ -232,14 +232,14 @@ def test_nobody_else_on_this_machine_reads_an_analysis(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "change", [{"model": "other"}, {"digest": "e" * 64}, {"beam": 8}, {"card": "f" * 64}]
 )
-def test_another_analysis_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
+def test_file_of_a_different_analysis_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
     RowFile.open(tmp_path / "a.jsonl", HEADER)
     with pytest.raises(InputError, match="has the analysis of another set, model or option"):
         RowFile.open(tmp_path / "a.jsonl", replace(HEADER, **change))
 
 
 @pytest.mark.parametrize("content", [b"", b"x\n", b"{}\n", b'{"version":9}\n', b"[1]\n", b"\xff\n"])
-def test_a_file_of_another_kind_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_file_of_wrong_kind_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.jsonl").write_bytes(content)
     with pytest.raises(InputError, match="is not an analysis of this version"):
         RowFile.read(tmp_path / "a.jsonl")

@@ -57,7 +57,7 @@ def test_every_example_becomes_a_row_with_measures(tmp_path: Path) -> None:
     assert set(rows[3].measures) <= set(MEASURES) and not rows[3].error
 
 
-def test_stopped_and_gone_on_the_rows_are_the_same_and_nothing_runs_twice(tmp_path: Path) -> None:
+def test_stopped_run_continues_without_repetition(tmp_path: Path) -> None:
     found, stop, asked = dataset(), Event(), []
 
     def counting(request: Request) -> Trace:

@@ -20,7 +20,7 @@ ANALYSIS = SharedAnalysis(
 )
 
 
-def test_link_opens_what_was_shared(tmp_path: Path) -> None:
+def test_link_opens_the_shared_analysis(tmp_path: Path) -> None:
     links = SharedLinks(tmp_path)
     token = links.make(ADA, ANALYSIS)
     link = SharedLinks(tmp_path).open(token)
@@ -29,7 +29,7 @@ def test_link_opens_what_was_shared(tmp_path: Path) -> None:
     assert links.list_for(BOB) == []
 
 
-def test_no_file_holds_the_token(tmp_path: Path) -> None:
+def test_token_is_in_no_file(tmp_path: Path) -> None:
     links = SharedLinks(tmp_path)
     token = links.make(ADA, ANALYSIS)
     links.note_visit(links.open(token), BOB)
@@ -41,14 +41,14 @@ def test_no_file_holds_the_token(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("token", ["", "x", "a" * 32, "../" + "a" * 29, "ä" * 32, "*" * 32])
-def test_other_tokens_open_nothing(tmp_path: Path, token: str) -> None:
+def test_wrong_tokens_open_nothing(tmp_path: Path, token: str) -> None:
     links = SharedLinks(tmp_path)
     links.make(ADA, ANALYSIS)
     with pytest.raises(InputError, match="opens no analysis"):
         links.open(token)
 
 
-def test_withdrawn_link_opens_nothing_and_no_visit_revives_it(tmp_path: Path) -> None:
+def test_withdrawn_link_stays_closed_despite_visits(tmp_path: Path) -> None:
     links = SharedLinks(tmp_path)
     tokens = [links.make(ADA, ANALYSIS) for _ in range(2)]
     link = links.open(tokens[0])
@@ -125,7 +125,7 @@ def test_damaged_link_opens_nothing(tmp_path: Path, content: bytes) -> None:
     assert links.list_for(ADA) == []
 
 
-def test_old_links_are_removed_unless_somebody_opened_them(tmp_path: Path) -> None:
+def test_old_links_are_removed_unless_visited(tmp_path: Path) -> None:
     links = SharedLinks(tmp_path)
     tokens = [links.make(ADA, ANALYSIS) for _ in range(2)]
     for path in tmp_path.rglob("share.json"):

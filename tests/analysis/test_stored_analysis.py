@@ -20,7 +20,7 @@ TOLERANCE = 1e-3
 """Processors round sums differently."""
 
 
-def test_stored_rows_are_what_the_command_writes(tmp_path: Path) -> None:
+def test_stored_rows_equal_rows_of_the_command(tmp_path: Path) -> None:
     """Check the stored rows. If a model has changed, run `areaviz openings --only-analysis`."""
     backend = LocalBackend(CHECKPOINTS)
     written = store_analysis(tmp_path, backend.models(), backend.trace)

@@ -40,7 +40,7 @@ def test_two_models_share_the_examples_both_have() -> None:
     assert table["bleu_change"][0] == -100 and np.isnan(table["bleu_change"][1])
 
 
-def test_one_model_has_no_change_and_measures_nobody_took_stay_away() -> None:
+def test_single_model_table_has_no_change_or_unmeasured_columns() -> None:
     table = build_table(SET, [RIGHT])
     assert not any(str(column).endswith("_change") for column in table) and "purity_0" not in table
 
@@ -75,7 +75,7 @@ def test_summary_corpus_bleu_uses_all_references() -> None:
     assert found["corpus_chrf"] == pytest.approx(100)
 
 
-def test_the_whole_set_is_scored_as_a_corpus() -> None:
+def test_whole_set_is_scored_as_a_corpus() -> None:
     found = summarise_table(SET, RIGHT)
     assert (found["examples"], found["failed"]) == (3, 0) and found["corpus_bleu"] == pytest.approx(
         100

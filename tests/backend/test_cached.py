@@ -102,7 +102,7 @@ def test_cache_bounds_bytes() -> None:
     assert len(inner.runs) == 3
 
 
-def test_oversized_trace_pushes_no_other_trace_out() -> None:
+def test_oversized_trace_evicts_no_cached_trace() -> None:
     """Check the trace of a long text, which is larger than the whole cache."""
     short, long = Request("m", "A."), Request("m", "A long sentence about a small dog.")
     room = fakes.trace(short.text).nbytes + 1

@@ -55,7 +55,7 @@ def test_check_refuses_a_question_beyond_the_limit(monkeypatch: pytest.MonkeyPat
         assert part in str(caught.value)
 
 
-def test_check_passes_models_that_nobody_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_accepts_models_without_measured_costs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AREAVIZ_LIMIT_QUESTION_SECONDS", "0.001")
     costs({}).check(Request("m", "x" * 300))
 

@@ -25,7 +25,9 @@ def test_batch_is_full_without_readers(pace: BackgroundBudget) -> None:
     assert not pace.readers_active and pace.batch_size(KIND, 8) == 8
 
 
-def test_batch_fits_into_a_slice_beside_readers(pace: BackgroundBudget, now: list[float]) -> None:
+def test_batch_fits_a_slice_while_users_are_active(
+    pace: BackgroundBudget, now: list[float]
+) -> None:
     pace.reader_came()
     assert pace.batch_size(KIND, 8) == 1, "its time is not known yet"
     pace.add(KIND, 1, SLICE_SECONDS / 3.5)

@@ -54,7 +54,7 @@ def same(one: Trace, other: Trace) -> bool:
     return codec.to_bytes(one) == codec.to_bytes(other)
 
 
-def test_remote_backend_answers_as_local_one(backend: RemoteBackend, models: FakeModels) -> None:
+def test_remote_backend_matches_local_backend(backend: RemoteBackend, models: FakeModels) -> None:
     assert backend.models() == models.models()
     assert backend.problems() == models.problems()
     assert backend.device().startswith(models.device())
@@ -253,7 +253,7 @@ def test_descriptions_are_fetched_again_after_some_time(
     assert server.paths == [wire.MODELS]
 
 
-def test_slow_answer_delays_no_other_caller(
+def test_slow_answer_does_not_delay_other_callers(
     backend: RemoteBackend, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(remote, "ABOUT_SECONDS", 0.0)
@@ -335,7 +335,7 @@ def test_answer_is_read_up_to_its_limit(backend: RemoteBackend, server: Server) 
     assert fresh.models() == {} and "unknown format" in fresh.problems()[0]
 
 
-def test_the_token_follows_no_redirection(backend: RemoteBackend, server: Server) -> None:
+def test_token_is_not_sent_to_redirect_targets(backend: RemoteBackend, server: Server) -> None:
     backend.models()
     server.faults = [Reply(302, "text/plain", b"")]
     with pytest.raises(BackendError, match="unknown format"):
@@ -363,7 +363,7 @@ def test_invalid_address_is_refused(address: str) -> None:
         RemoteBackend(address, TOKEN)
 
 
-def test_the_token_is_never_logged(
+def test_token_is_never_logged(
     backend: RemoteBackend, server: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)

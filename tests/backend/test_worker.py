@@ -386,7 +386,7 @@ def costs_of(seconds: dict[str, float]) -> Costs:
     return Costs({}, {model: Cost(start=start, step=0) for model, start in seconds.items()})
 
 
-def test_readers_take_turns_however_much_one_asks() -> None:
+def test_users_take_turns_despite_many_requests_of_one() -> None:
     run, anna, boris = Recorder(), reader("anna"), reader("boris")
     requests = [Request(str(number), text) for number, text in enumerate("xaaab")]
     texts = [replace(one, text=f"{one.text}{number}") for number, one in enumerate(requests)]

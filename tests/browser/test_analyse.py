@@ -115,7 +115,7 @@ def chart(page: Page, key: str) -> Locator:
 
 
 @pytest.mark.long
-def test_two_measures_are_brushed_and_the_page_goes_on(analysed: Page) -> None:
+def test_brush_over_two_metrics_filters_examples(analysed: Page) -> None:
     choose(analysed, "Plot against", "chrF")
     drag(chart(analysed, "points"), (0.02, 0.02), (0.7, 0.98))
     expect(table(analysed).locator("tbody tr")).not_to_have_count(24)
@@ -125,7 +125,7 @@ def test_two_measures_are_brushed_and_the_page_goes_on(analysed: Page) -> None:
 
 
 @pytest.mark.long
-def test_a_click_on_a_bar_keeps_its_examples(analysed: Page) -> None:
+def test_bar_click_filters_the_table(analysed: Page) -> None:
     figure = chart(analysed, "bars")
     figure.scroll_into_view_if_needed()
     last = figure.locator(".bars .point path").last
@@ -142,7 +142,7 @@ def test_a_click_on_a_bar_keeps_its_examples(analysed: Page) -> None:
 
 
 @pytest.mark.long
-def test_a_row_opens_its_example_and_the_tick_follows_the_keys(analysed: Page) -> None:
+def test_row_click_opens_example_and_keys_move_the_tick(analysed: Page) -> None:
     table(analysed).get_by_role("button", name="Words", exact=True).click()
     settled(analysed)
     order = ids(analysed)
@@ -159,7 +159,7 @@ def test_a_row_opens_its_example_and_the_tick_follows_the_keys(analysed: Page) -
 
 
 @pytest.mark.long
-def test_a_bucket_keeps_its_examples_in_the_table(analysed: Page) -> None:
+def test_bucket_click_filters_the_table(analysed: Page) -> None:
     analysed.get_by_text("Scores by length and frequency", exact=True).click()
     buckets = table(analysed, "analyse_bucket_table")
     expect(buckets).to_be_visible()
@@ -268,7 +268,7 @@ def _again(page: Page, opened: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("width", [1280, 800])
-def test_a_result_fits_its_window_and_has_no_barrier(analysed: Page, width: int) -> None:
+def test_result_fits_the_window_and_is_accessible(analysed: Page, width: int) -> None:
     analysed.set_viewport_size({"width": width, "height": 900})
     settled(analysed)
     assert analysed.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0

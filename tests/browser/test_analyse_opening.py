@@ -21,7 +21,7 @@ def opened(app: App, page: Page) -> Page:
 
 
 @pytest.mark.long
-def test_a_click_on_a_bar_opens_its_sentence(app: App, page: Page) -> None:
+def test_bar_click_opens_its_sentence(app: App, page: Page) -> None:
     opened(app, page)
     expect(page).to_have_url(re.compile("example="))
     first = page.url
@@ -37,7 +37,7 @@ def test_a_click_on_a_bar_opens_its_sentence(app: App, page: Page) -> None:
 
 
 @pytest.mark.long
-def test_the_form_opens_and_back_returns(app: App, page: Page) -> None:
+def test_form_opens_and_back_returns(app: App, page: Page) -> None:
     opened(app, page)
     page.get_by_role("button", name="New analysis").click()
     expect(page.get_by_role("button", name="Run 24 examples")).to_be_visible()

@@ -66,7 +66,7 @@ def point(ribbon: Locator, item: str) -> None:
     ribbon.locator(f"#{item}").hover()
 
 
-def test_a_typed_sentence_is_translated_and_can_be_pointed_at(translated: Locator) -> None:
+def test_typed_sentence_is_translated_and_highlights_on_hover(translated: Locator) -> None:
     expect(translated.page.get_by_label("English text")).to_have_value(SENTENCE)
     point(translated, "query-4")
     expect(translated.locator(".say")).to_contain_text("most to")
@@ -74,7 +74,7 @@ def test_a_typed_sentence_is_translated_and_can_be_pointed_at(translated: Locato
 
 
 @pytest.mark.long
-def test_a_click_locks_and_a_head_can_be_chosen(translated: Locator) -> None:
+def test_click_locks_word_and_head_can_be_chosen(translated: Locator) -> None:
     point(translated, "query-5")
     translated.locator("#query-5").click()
     translated.page.mouse.move(2, 2)
@@ -96,7 +96,7 @@ def test_answer_does_not_redraw_form_fields(translated: Locator) -> None:
     assert box.evaluate("box => box.isTheSame")
 
 
-def test_a_link_restores_everything_in_a_fresh_session(app: App, page: Page) -> None:
+def test_link_restores_page_in_a_fresh_session(app: App, page: Page) -> None:
     asked = {
         "text": SENTENCE,
         "method": "beam",
@@ -112,7 +112,7 @@ def test_a_link_restores_everything_in_a_fresh_session(app: App, page: Page) -> 
 
 
 @pytest.mark.long
-def test_a_picture_can_be_taken_away(translated: Locator) -> None:
+def test_picture_can_be_removed(translated: Locator) -> None:
     page = translated.page
     page.get_by_role("button", name="Download").first.click()
     with page.expect_download() as started:

@@ -107,7 +107,7 @@ def test_page_has_few_words(opening: Opening, name: str) -> None:
 
 
 @each()
-def test_nothing_is_there_twice(opening: Opening) -> None:
+def test_no_text_occurs_twice(opening: Opening) -> None:
     assert opening.wide["twice"] == []
 
 

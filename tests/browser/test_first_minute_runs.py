@@ -50,7 +50,7 @@ def test_flagship_sentence_fills_its_card(app: App, page: Page) -> None:
 
 
 @pytest.mark.long
-def test_sentence_beside_a_picture_is_shown_whole(app: App, page: Page) -> None:
+def test_sentence_next_to_picture_is_shown_whole(app: App, page: Page) -> None:
     page.set_viewport_size({"width": 1280, "height": 860})
     page.goto(f"{app('app.py')}/translate_picture")
     field = page.get_by_label("English sentence")

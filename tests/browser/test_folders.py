@@ -40,7 +40,7 @@ def test_edited_text_is_translated_again(address: str, page: Page) -> None:
 
 
 @pytest.mark.long
-def test_two_models_stand_beside_each_other(address: str, page: Page) -> None:
+def test_two_models_are_side_by_side(address: str, page: Page) -> None:
     page.goto(f"{address}/translate?{urlencode({**ASKED, 'compare': 'token-boundary'})}")
     expect(page.locator(".ribbon[data-ready]")).to_have_count(2)
     expect(page.locator(".st-key-translation_0")).to_contain_text("small-marian (MarianMTModel)")
@@ -69,7 +69,7 @@ def test_banned_word_changes_the_written_sentence(address: str, page: Page, widt
 
 @pytest.mark.long
 @pytest.mark.parametrize("width", [1280, 800])
-def test_a_set_is_analysed_and_one_of_its_examples_opened(
+def test_set_is_analysed_and_an_example_opened(
     address: str, page: Page, tmp_path: Path, width: int
 ) -> None:
     pairs = marian.pairs()[width % 7 :: 36]
@@ -101,7 +101,7 @@ def test_a_set_is_analysed_and_one_of_its_examples_opened(
 
 
 @pytest.mark.long
-def test_a_weight_is_explained_and_an_output_attributed(address: str, page: Page) -> None:
+def test_weight_is_explained_and_output_attributed(address: str, page: Page) -> None:
     locked = {**ASKED, "side": "query", "items": "1"}
     page.goto(f"{address}/translate?{urlencode(locked)}")
     expect(page.locator(".ribbon[data-ready]")).to_have_count(1)

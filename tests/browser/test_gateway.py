@@ -29,9 +29,7 @@ def sign_in(page: Page, token: str = TOKEN) -> None:
     page.get_by_role("button", name="Open").click()
 
 
-def test_a_reader_signs_in_and_gets_what_the_link_asked_for(
-    locked: str, unknown_page: Page
-) -> None:
+def test_user_signs_in_and_reaches_the_linked_page(locked: str, unknown_page: Page) -> None:
     page = unknown_page
     page.goto(f"{locked}/translate?text={SENTENCE}&site=encoder-decoder&items=4")
     expect(page.get_by_role("heading", name="areaviz")).to_be_visible()
@@ -55,7 +53,7 @@ def test_a_reader_signs_in_and_gets_what_the_link_asked_for(
 
 
 @pytest.mark.long
-def test_a_link_with_the_token_keeps_it_nowhere(locked: str, page: Page) -> None:
+def test_link_with_token_leaves_no_copy_of_it(locked: str, page: Page) -> None:
     page.goto(f"{locked}/models?token={TOKEN}")
     expect(page.get_by_text("Models run on")).to_be_visible()
     assert page.url == f"{locked}/models"
@@ -118,7 +116,7 @@ class Holder(BaseHTTPRequestHandler):
 
 
 @pytest.mark.long
-def test_no_page_of_others_holds_it(app: App, chromium: Browser) -> None:
+def test_foreign_page_cannot_frame_the_app(app: App, chromium: Browser) -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), Holder) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         own = f"http://localhost:{server.server_port}"

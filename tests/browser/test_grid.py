@@ -142,7 +142,7 @@ def test_rows_and_columns_are_numbered_at_their_cells(grids: tuple[Locator, Loca
 
 
 @pytest.mark.long
-def test_the_picture_and_the_heat_are_drawn_where_they_belong(
+def test_picture_and_heat_map_are_aligned(
     grids: tuple[Locator, Locator],
 ) -> None:
     _, area = grids
@@ -192,7 +192,7 @@ def test_pointing_at_a_cell_shows_which_words_attend(grids: tuple[Locator, Locat
 
 
 @pytest.mark.long
-def test_hard_attention_says_what_was_read(grids: tuple[Locator, Locator]) -> None:
+def test_hard_attention_names_the_read_area(grids: tuple[Locator, Locator]) -> None:
     hard, _ = grids
     attention = fakes.caption_trace(area_size=1, layers=1, hard=True).maps["encoder-decoder"]
     assert attention.chosen is not None
@@ -204,7 +204,7 @@ def test_hard_attention_says_what_was_read(grids: tuple[Locator, Locator]) -> No
 
 
 @pytest.mark.long
-def test_the_other_grid_lights_up_the_same_word_and_cells(grids: tuple[Locator, Locator]) -> None:
+def test_linked_grid_highlights_same_word_and_cells(grids: tuple[Locator, Locator]) -> None:
     hard, area = grids
     point(area, "query", 3)
     expect(sentence(hard)).to_contain_text("“circle” reads")
@@ -215,7 +215,7 @@ def test_the_other_grid_lights_up_the_same_word_and_cells(grids: tuple[Locator, 
     expect(sentence(area)).to_contain_text(LIT)
 
 
-def test_a_click_locks_and_tells_the_server_and_escape_lets_go(
+def test_click_locks_and_reports_and_escape_unlocks(
     grids: tuple[Locator, Locator],
 ) -> None:
     _, area = grids
@@ -238,7 +238,7 @@ def test_a_click_locks_and_tells_the_server_and_escape_lets_go(
 
 
 @pytest.mark.long
-def test_a_second_click_unlocks_and_shift_adds(grids: tuple[Locator, Locator]) -> None:
+def test_second_click_unlocks_and_shift_adds(grids: tuple[Locator, Locator]) -> None:
     _, area = grids
     page = area.page
     click(area, "query", 1)
@@ -257,7 +257,7 @@ def test_a_second_click_unlocks_and_shift_adds(grids: tuple[Locator, Locator]) -
 
 
 @pytest.mark.long
-def test_a_drag_over_cells_asks_for_their_mean(selves: tuple[Locator, Locator]) -> None:
+def test_drag_over_cells_requests_their_mean(selves: tuple[Locator, Locator]) -> None:
     _, area = selves
     page = area.page
     point(area, "query", 0)
@@ -278,7 +278,7 @@ def test_a_drag_over_cells_asks_for_their_mean(selves: tuple[Locator, Locator]) 
 
 
 @pytest.mark.long
-def test_a_mean_that_what_was_sent_cannot_settle_says_at_least(
+def test_mean_of_incomplete_data_says_at_least(
     selves: tuple[Locator, Locator],
 ) -> None:
     _, area = selves
@@ -306,7 +306,7 @@ def test_cell_of_right_picture_shows_attending_cells(
 
 
 @pytest.mark.long
-def test_sliders_work_without_the_server_and_head_chips_are_told(app: App, page: Page) -> None:
+def test_sliders_need_no_server_and_head_chips_are_reported(app: App, page: Page) -> None:
     sent: list[object] = []
     page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(frame)))
     _, area = opened(page, app(SCRIPT))
@@ -336,9 +336,7 @@ def test_sliders_work_without_the_server_and_head_chips_are_told(app: App, page:
 
 @pytest.mark.long
 @pytest.mark.parametrize("percent", [0, 25, 75, 100])
-def test_areas_that_overlap_more_or_less_can_be_asked_for(
-    grids: tuple[Locator, Locator], percent: int
-) -> None:
+def test_control_sets_allowed_overlap(grids: tuple[Locator, Locator], percent: int) -> None:
     _, area = grids
     expect(area.locator(".overlap")).to_have_value("50")
     area.get_by_role("button", name="Head 2").click()
@@ -393,7 +391,7 @@ def contrast(*colours: str) -> float:
 
 
 @pytest.mark.long
-def test_a_picture_of_one_pixel_across_can_be_pointed_at(app: App, page: Page) -> None:
+def test_picture_of_one_pixel_reacts_to_hover(app: App, page: Page) -> None:
     page.goto(app(SCRIPT, GRID_WIDTH="1", GRID_COLUMNS="1"))
     area = page.locator(".grid[data-ready]")
     canvas = area.locator("[data-side=memory] .above")
@@ -407,7 +405,7 @@ def test_a_picture_of_one_pixel_across_can_be_pointed_at(app: App, page: Page) -
 
 
 @pytest.mark.long
-def test_areas_of_two_or_more_cells_can_be_asked_for(grids: tuple[Locator, Locator]) -> None:
+def test_control_limits_areas_to_several_cells(grids: tuple[Locator, Locator]) -> None:
     hard, area = grids
     assert hard.locator(".areas button").count() == 0
     choose_more(area, "2+ cells")
@@ -418,7 +416,7 @@ def test_areas_of_two_or_more_cells_can_be_asked_for(grids: tuple[Locator, Locat
         assert area.locator(".legend .what").nth(head).text_content() == area_text(top)
 
 
-def test_the_keyboard_moves_locks_and_lets_go(selves: tuple[Locator, Locator]) -> None:
+def test_keyboard_moves_locks_and_unlocks(selves: tuple[Locator, Locator]) -> None:
     _, area = selves
     page = area.page
     area.locator("[data-side=query][data-kind=picture] .scroller").focus()
@@ -441,7 +439,7 @@ def test_the_keyboard_moves_locks_and_lets_go(selves: tuple[Locator, Locator]) -
 
 
 @pytest.mark.long
-def test_a_finger_taps_words(app: App, page: Page) -> None:
+def test_tap_selects_words(app: App, page: Page) -> None:
     browser = page.context.browser
     assert browser is not None
     context = browser.new_context(has_touch=True, viewport={"width": 400, "height": 900})
@@ -455,7 +453,7 @@ def test_a_finger_taps_words(app: App, page: Page) -> None:
 
 
 @pytest.mark.long
-def test_the_page_can_move_the_grid_and_it_survives_being_hidden(
+def test_grid_follows_page_and_survives_hiding(
     grids: tuple[Locator, Locator],
 ) -> None:
     _, area = grids
@@ -472,7 +470,7 @@ def test_the_page_can_move_the_grid_and_it_survives_being_hidden(
 
 
 @pytest.mark.long
-def test_a_click_sends_no_data_again(app: App, page: Page) -> None:
+def test_click_sends_no_data_again(app: App, page: Page) -> None:
     received: list[int] = []
     page.on(
         "websocket",
@@ -512,7 +510,7 @@ def test_hovers_ask_the_server_nothing(app: App, page: Page) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("width", [1280, 800, 400])
-def test_nothing_is_wider_than_the_page(app: App, page: Page, width: int) -> None:
+def test_grid_is_not_wider_than_the_page(app: App, page: Page, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(
         app(SCRIPT, GRID_SITE="encoder self", GRID_CELLS="14", GRID_SCENE="256", GRID_COLUMNS="1")
@@ -532,9 +530,7 @@ def test_nothing_is_wider_than_the_page(app: App, page: Page, width: int) -> Non
 
 @pytest.mark.long
 @pytest.mark.parametrize("width", [1280, 800, 390])
-def test_words_are_beside_the_picture_where_both_have_room(
-    app: App, page: Page, width: int
-) -> None:
+def test_words_are_next_to_picture_if_there_is_room(app: App, page: Page, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(app(SCRIPT, GRID_COLUMNS="1"))
     grid = page.locator(".grid[data-ready]").first

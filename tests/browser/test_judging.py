@@ -67,7 +67,7 @@ def test_errors_are_marked_and_saved_by_keyboard_alone(sheet: Locator) -> None:
 
 
 @pytest.mark.long
-def test_a_text_cannot_be_changed_and_its_keys_are_no_shortcuts(sheet: Locator) -> None:
+def test_text_is_read_only_and_typing_triggers_no_shortcuts(sheet: Locator) -> None:
     output = text(sheet, "Output of a.txt")
     output.focus()
     press(sheet, "End", "j", "x", "Enter", "Backspace", "Control+v")
@@ -78,7 +78,7 @@ def test_a_text_cannot_be_changed_and_its_keys_are_no_shortcuts(sheet: Locator) 
 
 
 @pytest.mark.long
-def test_an_error_is_changed_and_taken_away(sheet: Locator) -> None:
+def test_marked_error_is_changed_and_removed(sheet: Locator) -> None:
     output = text(sheet, "Output of a.txt")
     output.focus()
     press(sheet, "Home", "2", "2")
@@ -104,7 +104,7 @@ def test_an_error_is_changed_and_taken_away(sheet: Locator) -> None:
 
 
 @pytest.mark.long
-def test_a_pointer_selects_and_a_button_marks(sheet: Locator) -> None:
+def test_pointer_selects_and_button_marks(sheet: Locator) -> None:
     output = text(sheet, "Output of a.txt")
     output.dblclick(position={"x": 60, "y": 20})
     sheet.get_by_role("button", name="major").click()
@@ -112,7 +112,7 @@ def test_a_pointer_selects_and_a_button_marks(sheet: Locator) -> None:
 
 
 @pytest.mark.long
-def test_a_score_out_of_range_is_refused_and_kept(sheet: Locator) -> None:
+def test_score_out_of_range_is_refused_and_kept(sheet: Locator) -> None:
     sheet.get_by_label("Score, 0 to 100").fill("101")
     sheet.get_by_role("button", name="Save").click()
     expect(sheet.locator(".said")).to_have_text("The score is a number from 0 to 100.")
@@ -120,7 +120,7 @@ def test_a_score_out_of_range_is_refused_and_kept(sheet: Locator) -> None:
 
 
 @pytest.mark.long
-def test_a_box_is_moved_and_marked_by_keys_or_drawn(sheet: Locator) -> None:
+def test_box_is_drawn_or_moved_and_marked_by_keys(sheet: Locator) -> None:
     sheet.page.get_by_text("Picture", exact=True).click()
     frame = sheet.get_by_role("application")
     expect(frame).to_be_visible()
@@ -143,7 +143,7 @@ def test_a_box_is_moved_and_marked_by_keys_or_drawn(sheet: Locator) -> None:
 
 
 @pytest.mark.long
-def test_nothing_is_in_the_way_of_people_who_do_not_see_it(sheet: Locator) -> None:
+def test_judging_sheet_is_accessible(sheet: Locator) -> None:
     text(sheet, "Output of a.txt").focus()
     press(sheet, "Home", "3")
     found = Axe().run(sheet.page, context=".st-key-sheet").response["violations"]

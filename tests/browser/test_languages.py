@@ -77,7 +77,7 @@ def test_no_text_stays_english_or_is_clipped(app: App, page: Page, path: str, wi
 
 
 @pytest.mark.long
-def test_a_page_is_read_from_the_right(app: App, page: Page) -> None:
+def test_page_is_laid_out_right_to_left(app: App, page: Page) -> None:
     page.goto(f"{app('app.py')}/?lang=ar-XB")
     title = page.locator("h1")
     expect(title).to_contain_text("⟦", timeout=PATIENCE)
@@ -90,14 +90,14 @@ def test_a_page_is_read_from_the_right(app: App, page: Page) -> None:
 
 
 @pytest.mark.long
-def test_a_sentence_keeps_its_direction_on_a_page_read_from_the_right(app: App, page: Page) -> None:
+def test_sentence_keeps_direction_on_right_to_left_page(app: App, page: Page) -> None:
     page.goto(f"{app('app.py')}/how_areas_work?q=1&lang=ar-XB")
     words = page.locator(".lesson .picture .words")
     expect(words.first).to_have_css("direction", "ltr", timeout=PATIENCE)
     expect(page.locator(".lesson .question")).to_have_css("direction", "rtl")
 
 
-def test_the_switch_changes_the_language_of_all_parts(app: App, page: Page) -> None:
+def test_switch_changes_language_of_all_parts(app: App, page: Page) -> None:
     page.goto(f"{app('app.py')}/?lang=de")
     said = page.locator(".ribbon[data-ready] .say")
     expect(said).to_contain_text("Um „", timeout=PATIENCE)
@@ -109,7 +109,7 @@ def test_the_switch_changes_the_language_of_all_parts(app: App, page: Page) -> N
     expect(page.locator("html")).to_have_attribute("lang", "en")
 
 
-def test_the_menu_keeps_the_chosen_language(app: App, page: Page) -> None:
+def test_menu_keeps_the_chosen_language(app: App, page: Page) -> None:
     page.goto(f"{app('app.py')}/teach?lang=de")
     expect(page.locator("h1")).to_contain_text("Eine Schulstunde", timeout=PATIENCE)
     settled(page)

@@ -23,7 +23,7 @@ def sound(app: App, page: Page) -> Locator:
 
 
 @pytest.mark.long
-def test_rows_stand_beside_their_labels(sound: Locator) -> None:
+def test_rows_are_next_to_their_labels(sound: Locator) -> None:
     picture = sound.locator(".alignment").bounding_box()
     buttons = sound.locator(".rows button")
     assert picture is not None and buttons.count() == 4
@@ -35,7 +35,7 @@ def test_rows_stand_beside_their_labels(sound: Locator) -> None:
 
 
 @pytest.mark.long
-def test_a_digit_is_pointed_at_and_kept(sound: Locator) -> None:
+def test_digit_is_highlighted_and_locked(sound: Locator) -> None:
     say = sound.locator(".say")
     lit = sound.locator("[data-lit]")
     expect(lit).to_have_count(1)
@@ -54,7 +54,7 @@ def test_a_digit_is_pointed_at_and_kept(sound: Locator) -> None:
 
 
 @pytest.mark.long
-def test_a_moment_says_how_much_it_was_listened_to(sound: Locator) -> None:
+def test_moment_shows_its_attention(sound: Locator) -> None:
     sound.locator(".alignment").hover(position={"x": 5, "y": 5})
     expect(sound.locator(".say")).to_contain_text("“3”, the model listened to 0.0")
 
@@ -72,7 +72,7 @@ def test_missed_spoken_digit_is_marked(app: App, sound: Locator) -> None:
 
 
 @pytest.mark.long
-def test_it_plays_and_the_line_moves(sound: Locator) -> None:
+def test_player_plays_and_moves_its_line(sound: Locator) -> None:
     sound.get_by_role("button", name="Play").click()
     expect(sound.locator(".place")).to_contain_text("2.00 of 2.00 s")
     expect(sound.get_by_role("button", name="Play")).to_be_visible()
@@ -81,7 +81,7 @@ def test_it_plays_and_the_line_moves(sound: Locator) -> None:
 
 
 @pytest.mark.long
-def test_the_keyboard_is_enough(sound: Locator) -> None:
+def test_player_works_by_keyboard_alone(sound: Locator) -> None:
     scrubber = sound.get_by_role("slider", name="Second")
     scrubber.focus()
     scrubber.press("End")
@@ -94,7 +94,7 @@ def test_the_keyboard_is_enough(sound: Locator) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_has_no_barrier(sound: Locator, scheme: Literal["light", "dark"]) -> None:
+def test_player_is_accessible(sound: Locator, scheme: Literal["light", "dark"]) -> None:
     sound.page.emulate_media(color_scheme=scheme)
     settled(sound.page)
     found = Axe().run(sound.page).response["violations"]

@@ -78,14 +78,14 @@ def write(page: Page, text: str) -> None:
     page.get_by_role("button", name="Translate").click()
 
 
-def test_a_live_page_runs_requests_as_python_does(live: Page, python: Model) -> None:
+def test_live_page_matches_python_results(live: Page, python: Model) -> None:
     for request in REQUESTS:
         document: Any = live.evaluate(RUN, plain_request(request))
         assert_equal_traces(trace_of(document), python.trace([request])[0])
 
 
 @pytest.mark.long
-def test_a_live_page_translates_what_is_typed_and_shows_it(live: Page, python: Model) -> None:
+def test_live_page_translates_typed_text(live: Page, python: Model) -> None:
     expect(live.locator(".ribbon[data-ready]")).to_have_count(1)
     text = "A girl <b>reads</b> a book."
     write(live, text)
@@ -110,7 +110,7 @@ def test_layers_that_are_not_stored_come_from_the_engine(live: Page) -> None:
 
 
 @pytest.mark.long
-def test_a_text_that_cannot_run_gets_a_sentence_and_changes_nothing(live: Page) -> None:
+def test_unusable_text_gives_a_sentence_and_changes_nothing(live: Page) -> None:
     before = live.locator(".texts").inner_text()
     write(live, "   ")
     expect(live.get_by_role("alert")).to_contain_text("no visible character")
@@ -120,7 +120,7 @@ def test_a_text_that_cannot_run_gets_a_sentence_and_changes_nothing(live: Page) 
     expect(live.get_by_role("alert")).to_have_count(0)
 
 
-def test_a_run_can_be_stopped_and_the_page_goes_on(live: Page) -> None:
+def test_live_run_can_be_stopped(live: Page) -> None:
     write(live, "A man and a woman walk along a street with shops. " * 8)
     live.get_by_role("button", name="Stop").click()
     expect(live.locator("#live-status")).to_contain_text("Stopped")
@@ -132,7 +132,7 @@ def test_a_run_can_be_stopped_and_the_page_goes_on(live: Page) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_live_page_is_accessible_and_fits_a_phone(live: Page, scheme: Any) -> None:
+def test_live_page_is_accessible_and_fits_a_phone(live: Page, scheme: Any) -> None:
     live.emulate_media(color_scheme=scheme)
     live.set_viewport_size({"width": 390, "height": 844})
     live.get_by_label("Text").press("Enter")
@@ -142,7 +142,7 @@ def test_a_live_page_is_accessible_and_fits_a_phone(live: Page, scheme: Any) -> 
     assert results.violations_count == 0, results.generate_report()
 
 
-def test_a_live_page_without_scripts_shows_a_picture(chromium: Browser, file: Path) -> None:
+def test_live_page_without_scripts_shows_a_picture(chromium: Browser, file: Path) -> None:
     context = chromium.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(file.as_uri())
@@ -153,7 +153,7 @@ def test_a_live_page_without_scripts_shows_a_picture(chromium: Browser, file: Pa
 
 
 @pytest.mark.long
-def test_what_if_changes_the_run_and_takes_it_back(live: Page, python: Model) -> None:
+def test_what_if_changes_the_run_and_restores_it(live: Page, python: Model) -> None:
     text = OPENING.text
     expect(live.get_by_role("button", name="Ban areas")).to_be_disabled()
     live.locator(".ribbon #memory-5").click()
@@ -196,7 +196,7 @@ def test_weighed_and_hidden_items_change_the_output_as_in_python(
 
 
 @pytest.mark.long
-def test_a_captioner_describes_samples_and_files(page: Page, tmp_path: Path) -> None:
+def test_live_captioner_describes_samples_and_files(page: Page, tmp_path: Path) -> None:
     name, shown = "scene-captions-boundary", [get_sample("scene-34"), get_sample("scene-9")]
     card = read_card(CHECKPOINTS / name / "card.json")
     model = MODELS[card.family].load(CHECKPOINTS / name, card, torch.device("cpu"))
@@ -229,7 +229,7 @@ def test_a_captioner_describes_samples_and_files(page: Page, tmp_path: Path) -> 
 
 
 @pytest.mark.long
-def test_a_weight_is_explained_by_the_terms_that_python_finds(live: Page, python: Model) -> None:
+def test_live_weight_terms_match_python(live: Page, python: Model) -> None:
     live.locator(".ribbon #query-3").click()
     live.locator(".ribbon").get_by_role("button", name="Head 2").click()
     live.locator("#ribbon .choices").get_by_text("1", exact=True).click()

@@ -66,7 +66,7 @@ def test_points_are_added_in_the_drawing_and_typed(page: Page, tmp_path: Path) -
 
 
 @pytest.mark.long
-def test_a_fact_is_edited_where_it_is_and_left_out(page: Page, tmp_path: Path) -> None:
+def test_fact_is_edited_in_place_and_left_out(page: Page, tmp_path: Path) -> None:
     name = "memory-stories"
     model = opened(page, tmp_path, name, STORY)
     page.get_by_label("Text of fact 1").fill("Mary went to the office.")

@@ -110,7 +110,7 @@ def _wait_for(port: int) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", TEXTS)
-def test_a_live_page_answers_in_firefox(firefox: Firefox, tmp_path: Path, name: str) -> None:
+def test_live_page_answers_in_firefox(firefox: Firefox, tmp_path: Path, name: str) -> None:
     card = read_card(CHECKPOINTS / name / "card.json")
     model = MODELS[card.family].load(CHECKPOINTS / name, card, torch.device("cpu"))
     request = Request(name, TEXTS[name], "beam")
@@ -133,7 +133,7 @@ def test_a_live_page_answers_in_firefox(firefox: Firefox, tmp_path: Path, name: 
             assert url.startswith(("data:", "blob:", file.as_uri())), url
 
 
-def test_a_pair_of_models_answers_in_firefox(firefox: Firefox, tmp_path: Path) -> None:
+def test_pair_of_models_answers_in_firefox(firefox: Firefox, tmp_path: Path) -> None:
     first, second = (open_live_page(name, CHECKPOINTS) for name in ("pointer-hull", "pointer-tour"))
     file = tmp_path / "pair.html"
     file.write_text(live_pair(first, second), "utf-8")

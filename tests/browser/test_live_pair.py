@@ -41,7 +41,7 @@ def pair(page: Page, file: Path) -> Iterator[Page]:
         yield page
 
 
-def test_both_models_answer_what_is_typed_once(pair: Page) -> None:
+def test_both_models_answer_the_same_typed_text(pair: Page) -> None:
     expect(pair.get_by_label("Points, each as x,y")).to_have_count(1)
     pair.get_by_label("Points, each as x,y").fill(POINTS)
     pair.get_by_role("button", name="Answer", exact=True).press("Enter")
@@ -66,7 +66,7 @@ def test_unusable_text_is_refused_by_both_models(pair: Page) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_a_pair_is_accessible_and_fits(pair: Page, width: int, scheme: Any) -> None:
+def test_live_pair_is_accessible_and_fits(pair: Page, width: int, scheme: Any) -> None:
     pair.emulate_media(color_scheme=scheme)
     pair.set_viewport_size({"width": width, "height": 844})
     assert pair.evaluate("document.documentElement.scrollWidth") <= width
@@ -74,7 +74,7 @@ def test_a_pair_is_accessible_and_fits(pair: Page, width: int, scheme: Any) -> N
     assert results.violations_count == 0, results.generate_report()
 
 
-def test_a_pair_without_scripts_shows_two_pictures(chromium: Browser, file: Path) -> None:
+def test_live_pair_without_scripts_shows_two_pictures(chromium: Browser, file: Path) -> None:
     context = chromium.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(file.as_uri())

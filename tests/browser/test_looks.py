@@ -28,7 +28,7 @@ def looks(app: App, page: Page) -> Locator:
     return opened(page, app(SCRIPT))
 
 
-def test_looks_say_which_reader_is_wrong_and_until_when(looks: Locator) -> None:
+def test_looks_say_when_a_reader_is_wrong(looks: Locator) -> None:
     say, answers = looks.locator(".say"), looks.locator(".answer")
     expect(say).to_have_text(
         "Look 1 of 3. “Glimpses” says 7, which is wrong. From look 2 on, it says 3."
@@ -55,7 +55,7 @@ def test_looks_of_a_pair_tell_the_digits_read_so_far(app: App, page: Page) -> No
 
 
 @pytest.mark.long
-def test_looks_give_stills_where_motion_is_reduced(looks: Locator) -> None:
+def test_looks_are_still_with_reduced_motion(looks: Locator) -> None:
     following = looks.get_by_role("button", name="Next look")
     sources = []
     for look in (2, 3, 1):

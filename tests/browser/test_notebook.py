@@ -36,9 +36,7 @@ def choose_layer(frame: FrameLocator, layer: int) -> None:
     frame.locator("#ribbon .choices fieldset").nth(1).get_by_text(f"{layer}", exact=True).click()
 
 
-def test_the_frame_fits_and_grows_with_what_is_unfolded(
-    page: Page, tmp_path: Path, shown: Shown
-) -> None:
+def test_frame_grows_with_its_unfolded_content(page: Page, tmp_path: Path, shown: Shown) -> None:
     frame = opened(page, tmp_path, shown._repr_html_())
     expect(frame.locator(".ribbon[data-ready]")).to_have_count(1)
     expect(page.locator("img")).to_be_hidden()
@@ -103,7 +101,7 @@ def test_executed_notebook_becomes_interactive_page(page: Page, converted: Path)
     expect(frame.get_by_role("status").first).to_contain_text("areaviz.show(trace")
 
 
-def test_a_sanitised_notebook_shows_numbers_and_no_source(page: Page, converted: Path) -> None:
+def test_sanitised_notebook_shows_numbers_without_source(page: Page, converted: Path) -> None:
     page.route(re.compile("^https:"), lambda route: route.fulfill(body=""))
     page.goto(converted.with_name("sanitised.html").as_uri())
     expect(page.locator(".areaviz-numbers")).to_have_count(2)

@@ -67,7 +67,7 @@ def legend(shown: Locator) -> list[str]:
     ]
 
 
-def test_hovering_shows_what_the_trace_says_at_every_layer_and_site(opened: Open) -> None:
+def test_hover_shows_trace_values_at_every_layer(opened: Open) -> None:
     trace = fakes.trace()
     page = opened(trace, FOCUS)
     shown = ribbon(page)
@@ -90,7 +90,7 @@ def test_hovering_shows_what_the_trace_says_at_every_layer_and_site(opened: Open
 
 
 @pytest.mark.long
-def test_what_is_locked_and_the_head_stay_when_the_layer_changes(opened: Open) -> None:
+def test_lock_and_head_survive_a_layer_change(opened: Open) -> None:
     page = opened(fakes.trace(), FOCUS)
     shown = ribbon(page)
     expect(shown.locator("#query-4")).to_have_attribute("aria-selected", "true")
@@ -109,7 +109,7 @@ def test_what_is_locked_and_the_head_stay_when_the_layer_changes(opened: Open) -
 
 
 @pytest.mark.long
-def test_the_print_says_the_same_sentence_as_the_page(opened: Open) -> None:
+def test_print_has_the_sentence_of_the_page(opened: Open) -> None:
     trace = fakes.trace(heads=16, layers=1)
     page = opened(trace, Focus("encoder-decoder", items=(0,)))
     say = ribbon(page).locator(".say")
@@ -126,7 +126,7 @@ def test_without_a_focus_the_longest_word_is_lit(opened: Open) -> None:
     expect(shown.locator(".say")).to_contain_text("To write “kleiner”")
 
 
-def test_the_keyboard_does_all_of_it(opened: Open) -> None:
+def test_page_works_by_keyboard_alone(opened: Open) -> None:
     page = opened(fakes.trace(), Focus("encoder-decoder", 0))
     shown = ribbon(page)
     page.keyboard.press("Tab")
@@ -143,7 +143,7 @@ def test_the_keyboard_does_all_of_it(opened: Open) -> None:
     expect(shown.locator("#query-1")).to_have_attribute("aria-selected", "false")
 
 
-def test_a_picture_can_be_pointed_at(opened: Open) -> None:
+def test_picture_reacts_to_hover(opened: Open) -> None:
     page = opened(fakes.caption_trace(), Focus("encoder-decoder", 0))
     shown = page.locator(".grid[data-ready]")
     expect(shown).to_have_count(1)
@@ -156,7 +156,7 @@ def test_a_picture_can_be_pointed_at(opened: Open) -> None:
     expect(shown.locator(".say")).to_contain_text("For row 2, column 2, head 2 attends most to row")
 
 
-def test_a_word_lights_up_in_both_its_text_and_its_picture(opened: Open) -> None:
+def test_word_highlights_in_text_and_picture(opened: Open) -> None:
     page = opened(fakes.doubly_trace())
     grid, text = page.locator(".grid[data-ready]"), ribbon(page)
     expect(grid.locator(".say")).to_contain_text("To write “roter”")
@@ -169,7 +169,7 @@ def test_a_word_lights_up_in_both_its_text_and_its_picture(opened: Open) -> None
 @pytest.mark.parametrize(
     "trace", quick_first(fakes.gaze_trace("transformer", 1, 1), fakes.gaze_trace())
 )
-def test_what_cannot_be_pointed_at_is_drawn(opened: Open, trace: Trace) -> None:
+def test_site_without_component_is_drawn_as_chart(opened: Open, trace: Trace) -> None:
     page = opened(trace)
     drawn = page.locator("img.figure")
     assert drawn.count() >= 2
@@ -210,9 +210,7 @@ def test_text_stays_text_in_every_place(opened: Open) -> None:
     assert "⟨U+200B⟩" in page.locator(".reading").first.inner_text()
 
 
-def test_nothing_but_the_pages_own_scripts_and_styles_can_run(
-    chromium: Browser, tmp_path: Path
-) -> None:
+def test_policy_allows_only_own_scripts_and_styles(chromium: Browser, tmp_path: Path) -> None:
     page = chromium.new_page()
     page.goto(areaviz.export(fakes.trace(), tmp_path / "page.html").as_uri())
     ribbon(page)
@@ -245,7 +243,7 @@ def test_nothing_but_the_pages_own_scripts_and_styles_can_run(
 @pytest.mark.parametrize(
     "policy", sampled(["default-src 'self'", "script-src 'none'"], "default-src 'self'")
 )
-def test_a_strict_host_leaves_a_still_picture(
+def test_strict_host_shows_a_still_picture(
     strict_page: Page, tmp_path: Path, trace: Trace, policy: str
 ) -> None:
     page = strict_page
@@ -316,7 +314,7 @@ def test_right_to_left_text_is_read_from_the_right(opened: Open) -> None:
 
 
 @pytest.mark.long
-def test_labels_that_are_no_text_are_shown_as_they_are(opened: Open) -> None:
+def test_labels_without_letters_are_shown_unchanged(opened: Open) -> None:
     trace = fakes.trace("A dog.", "Hund.")
     target = trace.fields["target"]
     labels = ("##H", *target.labels[1:])

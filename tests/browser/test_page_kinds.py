@@ -50,7 +50,7 @@ def test_facts_can_be_pointed_at_and_not_edited(opened: Open) -> None:
     expect(hops.get_by_role("button", name="Add a fact")).to_be_hidden()
 
 
-def test_points_go_to_the_step_that_is_clicked(opened: Open) -> None:
+def test_points_move_to_the_clicked_step(opened: Open) -> None:
     page = opened(points_trace(), Focus("pointer", items=(2,)))
     points = drawn(page, "points")
     expect(points.locator(".say")).to_contain_text("Step 3 of 4.")
@@ -111,7 +111,7 @@ def _box(shown: Locator, part: str) -> FloatRect:
 
 
 @pytest.mark.long
-def test_a_tree_grows_to_the_step_of_its_slider(opened: Open) -> None:
+def test_tree_grows_to_the_step_of_its_slider(opened: Open) -> None:
     tree = drawn(opened(tree_trace()), "tree")
     expect(tree.locator(".say")).to_contain_text("noun phrase, step 7 of ")
     tree.get_by_role("slider").press("Home")
@@ -133,7 +133,7 @@ def test_film_strip_keeps_clicked_words(opened: Open) -> None:
     expect(strip.locator(".say")).to_have_text("“3” attends most to frame 5, with 100 %.")
 
 
-def test_a_sound_plays_from_the_player_of_the_page(opened: Open) -> None:
+def test_sound_plays_from_the_player_of_the_page(opened: Open) -> None:
     page = opened(fakes.sound_trace("314", seconds=2.0))
     hearing = drawn(page, "hearing")
     source = page.locator("#sound").get_attribute("src")
@@ -145,7 +145,7 @@ def test_a_sound_plays_from_the_player_of_the_page(opened: Open) -> None:
     expect(hearing.locator(".say")).to_contain_text("To write “1”, the model listened most to")
 
 
-def test_looks_of_one_model_go_to_the_look_that_is_clicked(opened: Open) -> None:
+def test_looks_move_to_the_clicked_look(opened: Open) -> None:
     looks = drawn(opened(fakes.gaze_trace(), Focus("glimpses", items=(1,))), "looks")
     expect(looks.locator(".say")).to_contain_text("Look 2 of 3.")
     expect(looks.locator(".card circle")).to_have_count(2)
@@ -161,7 +161,7 @@ def test_looks_of_one_model_go_to_the_look_that_is_clicked(opened: Open) -> None
 @pytest.mark.long
 @EVERY
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_page_fits_its_window_and_has_no_barrier(
+def test_page_fits_the_window_and_is_accessible(
     opened: Open, page: Page, kind: str, scheme: str
 ) -> None:
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
@@ -209,7 +209,7 @@ def test_markup_in_labels_stays_text(opened: Open, kind: str) -> None:
 
 
 @pytest.mark.long
-def test_a_notebook_shows_the_component(page: Page, tmp_path: Path) -> None:
+def test_notebook_shows_the_component(page: Page, tmp_path: Path) -> None:
     shown = show(clip_trace(), height=700, widget=False)
     outer = tmp_path / "notebook.html"
     outer.write_text(f"<!doctype html><title>Notebook</title>{shown._repr_html_()}", "utf-8")

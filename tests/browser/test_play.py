@@ -78,7 +78,7 @@ def test_play_tells_the_weights_of_the_trace_in_five_stills(app: App, page: Page
 
 
 @pytest.mark.long
-def test_play_stands_still_with_reduced_motion(app: App, page: Page) -> None:
+def test_play_is_still_with_reduced_motion(app: App, page: Page) -> None:
     ribbon = opened(app, page)
     ribbon.locator(".opener").click()
     before = ribbon.screenshot()
@@ -94,7 +94,7 @@ def test_exported_page_plays_the_attention(page: Page, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_play_says_that_a_model_without_areas_takes_one_item(app: App, page: Page) -> None:
+def test_play_explains_a_model_without_areas(app: App, page: Page) -> None:
     told = stills(opened(app, page, number=0))
     assert "It looks at one character at a time" in told[1]
     assert "has a key" in told[2]

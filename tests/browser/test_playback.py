@@ -27,7 +27,7 @@ def marked(player: Locator) -> Locator:
 
 
 @pytest.mark.long
-def test_a_caption_is_played_word_by_word_and_again(player: Locator) -> None:
+def test_caption_is_played_word_by_word_and_replayed(player: Locator) -> None:
     expect(marked(player)).to_have_text("a")
     expect(player.locator(".sentence")).to_have_text("a small red circle")
     first = player.locator("img").get_attribute("src")
@@ -41,7 +41,7 @@ def test_a_caption_is_played_word_by_word_and_again(player: Locator) -> None:
 
 
 @pytest.mark.long
-def test_it_begins_when_asked_to_and_stops_when_asked_to(player: Locator) -> None:
+def test_playback_starts_and_stops_on_request(player: Locator) -> None:
     player.page.wait_for_timeout(1000)
     expect(marked(player)).to_have_text("a")
     player.get_by_role("button", name="Play").click()
@@ -51,7 +51,7 @@ def test_it_begins_when_asked_to_and_stops_when_asked_to(player: Locator) -> Non
     expect(marked(player)).to_have_text(at or "")
 
 
-def test_the_keyboard_plays_and_goes_to_a_word(player: Locator) -> None:
+def test_keyboard_plays_and_moves_to_a_word(player: Locator) -> None:
     keyboard, scrubber = player.page.keyboard, player.get_by_role("slider", name="Word")
     scrubber.focus()
     keyboard.press("End")
@@ -69,7 +69,7 @@ def test_the_keyboard_plays_and_goes_to_a_word(player: Locator) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_has_no_serious_barrier(app: App, page: Page, scheme: Literal["light", "dark"]) -> None:
+def test_playback_is_accessible(app: App, page: Page, scheme: Literal["light", "dark"]) -> None:
     page.emulate_media(color_scheme=scheme)
     page.goto(app(SCRIPT))
     player = page.locator(".player[data-ready]")
@@ -85,7 +85,7 @@ def test_it_has_no_serious_barrier(app: App, page: Page, scheme: Literal["light"
 
 
 @pytest.mark.long
-def test_nothing_is_wider_than_a_phone(app: App, page: Page) -> None:
+def test_playback_fits_a_phone(app: App, page: Page) -> None:
     page.set_viewport_size({"width": 380, "height": 800})
     page.goto(app(SCRIPT))
     player = page.locator(".player[data-ready]")

@@ -33,7 +33,7 @@ def guess(page: Page, picture: str) -> None:
 
 
 @pytest.mark.parametrize("number", sampled(QUESTIONS, 1))
-def test_a_guess_by_keyboard_leads_to_the_answer(app: App, page: Page, number: int) -> None:
+def test_keyboard_guess_leads_to_the_answer(app: App, page: Page, number: int) -> None:
     faults: list[str] = []
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.set_viewport_size({"width": 1280, "height": 860})
@@ -90,9 +90,7 @@ MEASURED = """async panel => {
 
 @pytest.mark.long
 @pytest.mark.parametrize("number", QUESTIONS)
-def test_an_explanation_answers_at_once_and_axe_is_content(
-    app: App, page: Page, number: int
-) -> None:
+def test_explanation_opens_at_once_and_is_accessible(app: App, page: Page, number: int) -> None:
     faults: list[str] = []
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.emulate_media(color_scheme="dark" if number % 2 else "light")
@@ -122,7 +120,7 @@ def test_an_explanation_answers_at_once_and_axe_is_content(
     ("anchor", "number"),
     [("grid", 2), ("hard-choice", 11), ("rounding", 9)],
 )
-def test_an_old_address_opens_the_right_question(
+def test_old_address_opens_the_right_question(
     app: App, page: Page, anchor: str, number: int
 ) -> None:
     page.goto(f"{app('app.py')}/how_areas_work#{anchor}")
@@ -177,7 +175,7 @@ TIMED = """() => {
 """Presses Next, and returns the time until the next picture has its place in the page."""
 
 
-def test_guess_is_kept_while_other_questions_are_visited(app: App, page: Page) -> None:
+def test_guess_survives_visits_to_other_questions(app: App, page: Page) -> None:
     page.goto(f"{app('app.py')}/how_areas_work?q=1")
     words = page.locator(".lesson .picture button")
     words.nth(1).click()
@@ -189,7 +187,7 @@ def test_guess_is_kept_while_other_questions_are_visited(app: App, page: Page) -
     assert "shown=1" in page.url
 
 
-def test_the_whole_path_by_keyboard_alone(app: App, page: Page) -> None:
+def test_whole_path_works_by_keyboard_alone(app: App, page: Page) -> None:
     page.goto(f"{app('app.py')}/how_areas_work?q=1&lang=en")
     expect(page.locator(".lesson[data-ready]")).to_be_visible()
     settled(page)
@@ -226,7 +224,7 @@ def tab_to(page: Page, is_there: Callable[[Mapping[str, Any]], bool]) -> None:
     pytest.fail("The keyboard does not reach it.")
 
 
-def test_another_language_keeps_the_question(app: App, page: Page) -> None:
+def test_language_change_keeps_the_question(app: App, page: Page) -> None:
     page.goto(f"{app('app.py')}/how_areas_work?q=1&shown=1&lang=en")
     page.get_by_role("link", name="Next question").click()
     settled(page)

@@ -53,7 +53,7 @@ def numbers(view: Locator) -> list[float]:
     return [float(share.split(",")[-1].strip(" %×<")) for share in shares]
 
 
-def test_every_reading_of_the_ribbon_says_what_the_table_says(ribbon: Locator) -> None:
+def test_ribbon_readings_match_the_table(ribbon: Locator) -> None:
     trace = sunk()
     for button, fields in (
         ("Coverage", {"reading": "coverage"}),
@@ -73,7 +73,7 @@ def test_every_reading_of_the_ribbon_says_what_the_table_says(ribbon: Locator) -
 
 
 @pytest.mark.long
-def test_the_share_a_densest_area_holds_is_a_slider(ribbon: Locator) -> None:
+def test_slider_sets_share_of_smallest_area(ribbon: Locator) -> None:
     trace = sunk()
     choose_more(ribbon, "Smallest area")
     fill_more(ribbon, ".mass input", "80")
@@ -90,7 +90,7 @@ def test_the_share_a_densest_area_holds_is_a_slider(ribbon: Locator) -> None:
 
 
 @pytest.mark.long
-def test_a_sink_is_named_and_goes_against_the_average(ribbon: Locator) -> None:
+def test_sink_is_named_and_vanishes_against_the_average(ribbon: Locator) -> None:
     expect(ribbon.locator(".sinks")).to_have_text(
         "Attention sink: “m” (head 2, 61 % of the mean attention)."
     )
@@ -108,7 +108,7 @@ def test_a_sink_is_named_and_goes_against_the_average(ribbon: Locator) -> None:
 
 
 @pytest.mark.long
-def test_the_grid_reads_alike(page: Page, tmp_path: Path) -> None:
+def test_grid_readings_match_the_table(page: Page, tmp_path: Path) -> None:
     trace = fakes.caption_trace(layers=1)
     export(trace, tmp_path / "page.html", Focus(SITE))
     page.goto(f"file://{tmp_path}/page.html")

@@ -47,7 +47,7 @@ def test_every_hop_is_in_the_picture_and_facts_do_not_attend(hops: Locator, page
 
 
 @pytest.mark.long
-def test_path_goes_through_the_heaviest_facts(hops: Locator) -> None:
+def test_path_connects_the_top_facts(hops: Locator) -> None:
     """Check that the path runs from the disc of 85 % to that of 84 %, and then to the answer."""
     ends = hops.evaluate(
         """root => {
@@ -123,7 +123,7 @@ def test_refused_edit_keeps_the_answer(hops: Locator, page: Page) -> None:
 
 
 @pytest.mark.long
-def test_story_is_asked_without_a_fact_and_with_it_again(hops: Locator, page: Page) -> None:
+def test_story_runs_without_a_fact_and_with_it_again(hops: Locator, page: Page) -> None:
     page.get_by_role("button", name="Try without fact 6").click()
     expect(hops).to_have_count(2)
     expect(hops.nth(1).locator(".answer b")).to_have_text("garden")

@@ -29,7 +29,7 @@ def remote_app(app: App, tmp_path_factory: pytest.TempPathFactory) -> Iterator[s
         yield app("app.py", "--token-file", str(token), **settings)
 
 
-def test_a_sentence_is_translated_by_a_replica(remote_app: str, unknown_page: Page) -> None:
+def test_replica_translates_a_sentence(remote_app: str, unknown_page: Page) -> None:
     page = unknown_page
     page.goto(f"{remote_app}/translate")
     expect(page.get_by_label("Access token")).to_be_visible()
@@ -49,7 +49,7 @@ def test_a_sentence_is_translated_by_a_replica(remote_app: str, unknown_page: Pa
     expect(ribbon.locator(".say")).to_contain_text("most to")
 
 
-def test_the_models_page_says_where_they_run(remote_app: str, page: Page) -> None:
+def test_models_page_names_the_server(remote_app: str, page: Page) -> None:
     page.goto(f"{remote_app}/models?token={TOKEN}")
     expect(page.get_by_text("Models run on: CPU (1 thread), at http://127.0.0.1")).to_be_visible()
     assert TOKEN not in page.url

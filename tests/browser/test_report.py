@@ -53,7 +53,7 @@ def report(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
 
 @pytest.mark.long
 @pytest.mark.parametrize("width", [1280, 800, 400])
-def test_it_is_read_at_any_width(report: Page, width: int) -> None:
+def test_report_fits_any_width(report: Page, width: int) -> None:
     report.set_viewport_size({"width": width, "height": 900})
     expect(report.get_by_role("heading", name="Analysis of my.en")).to_be_visible()
     assert report.evaluate("document.documentElement.scrollWidth") <= width
@@ -73,6 +73,6 @@ def test_errors_are_marked_and_both_fail_opens(report: Page) -> None:
 
 
 @pytest.mark.long
-def test_it_has_no_barrier(report: Page) -> None:
+def test_report_is_accessible(report: Page) -> None:
     found = Axe().run(report).response["violations"]
     assert [rule["id"] for rule in found if rule["impact"] in ("serious", "critical")] == []

@@ -67,7 +67,7 @@ def started_again(page: Page, app: Served, start: Start, told: bool = False) -> 
 
 @pytest.mark.long
 @pytest.mark.parametrize("told", [False, True], ids=["soon", "late"])
-def test_the_answer_the_options_and_an_unfinished_text_stay(
+def test_answer_options_and_unfinished_text_survive_restart(
     start: Start, page: Page, told: bool
 ) -> None:
     app = start()
@@ -86,7 +86,7 @@ def test_the_answer_the_options_and_an_unfinished_text_stay(
 
 
 @pytest.mark.long
-def test_the_first_click_after_it_counts(start: Start, page: Page) -> None:
+def test_first_click_after_restart_counts(start: Start, page: Page) -> None:
     app = start()
     page.goto(f"{app.url}/translate?text={SENTENCE}")
     ribbon = page.locator(".ribbon[data-ready]")
@@ -99,7 +99,7 @@ def test_the_first_click_after_it_counts(start: Start, page: Page) -> None:
 
 
 @pytest.mark.long
-def test_what_was_chosen_in_the_form_stays(start: Start, page: Page) -> None:
+def test_form_choices_survive_restart(start: Start, page: Page) -> None:
     app = start()
     page.goto(f"{app.url}/translate")
     open_options(page, "translate").get_by_role("radio", name="Beam").click()
@@ -116,7 +116,7 @@ def test_what_was_chosen_in_the_form_stays(start: Start, page: Page) -> None:
 
 
 @pytest.mark.long
-def test_a_note_being_written_stays(start: Start, page: Page) -> None:
+def test_unsaved_note_survives_restart(start: Start, page: Page) -> None:
     app = start()
     page.goto(f"{app.url}/analyse?new=1")
     page.get_by_role("radio", name="Folder").click()

@@ -131,7 +131,7 @@ def test_ribbon_opens_lit_and_returns_to_it(ribbons: tuple[Locator, Locator]) ->
 
 
 @pytest.mark.long
-def test_seams_are_drawn_only_in_the_unit_of_pieces(app: App, page: Page) -> None:
+def test_seams_are_drawn_only_between_tokens(app: App, page: Page) -> None:
     page.goto(app(SCRIPT, RIBBON_TOKENS="1"))
     area = page.locator(".ribbon[data-ready]").nth(1)
     expect(area.locator(".item.seam").first).to_be_visible()
@@ -152,7 +152,7 @@ def test_chips_fill_the_width(app: App, page: Page) -> None:
 
 
 @pytest.mark.long
-def test_many_heads_draw_three_until_others_are_chosen(app: App, page: Page) -> None:
+def test_only_three_of_many_heads_are_drawn_first(app: App, page: Page) -> None:
     page.goto(app(SCRIPT, RIBBON_HEADS="16"))
     area = page.locator(".ribbon[data-ready]").nth(1)
     expect(area.locator(".threads .thread")).to_have_count(3)
@@ -181,7 +181,7 @@ def test_pointing_at_a_memory_item_shows_who_attends_to_it(
 
 
 @pytest.mark.long
-def test_the_other_ribbon_lights_up_the_same_characters(ribbons: tuple[Locator, Locator]) -> None:
+def test_linked_ribbon_highlights_same_characters(ribbons: tuple[Locator, Locator]) -> None:
     regular, area = ribbons
     point(area, "memory", 8)
     expect(sentence(regular)).to_contain_text("“d” receives")
@@ -191,7 +191,7 @@ def test_the_other_ribbon_lights_up_the_same_characters(ribbons: tuple[Locator, 
     expect(sentence(area)).to_contain_text(LIT)
 
 
-def test_a_click_locks_and_tells_the_server_and_escape_lets_go(
+def test_click_locks_and_reports_and_escape_unlocks(
     ribbons: tuple[Locator, Locator],
 ) -> None:
     regular, area = ribbons
@@ -217,7 +217,7 @@ def test_a_click_locks_and_tells_the_server_and_escape_lets_go(
 
 
 @pytest.mark.long
-def test_a_second_click_unlocks(ribbons: tuple[Locator, Locator]) -> None:
+def test_second_click_unlocks(ribbons: tuple[Locator, Locator]) -> None:
     _, area = ribbons
     area.locator("[data-side=query] .scroller").click(position={"x": 5, "y": 12})
     expect(area.page.get_by_text("area has Selection(side='query', items=(0,)")).to_be_visible()
@@ -275,7 +275,7 @@ def pressed(ribbon: Locator) -> list[str]:
 
 
 @pytest.mark.long
-def test_unit_and_areas_are_told_while_nothing_is_locked(ribbons: tuple[Locator, Locator]) -> None:
+def test_unit_and_areas_are_reported_without_a_lock(ribbons: tuple[Locator, Locator]) -> None:
     _, area = ribbons
     choose_more(area, "Words")
     choose_more(area, "2+ characters")
@@ -285,7 +285,7 @@ def test_unit_and_areas_are_told_while_nothing_is_locked(ribbons: tuple[Locator,
 
 
 @pytest.mark.long
-def test_pointing_asks_nothing_of_the_server(app: App, page: Page) -> None:
+def test_hover_sends_no_request(app: App, page: Page) -> None:
     sent: list[object] = []
     page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(frame)))
     page.goto(app(SCRIPT))
@@ -301,7 +301,7 @@ def test_pointing_asks_nothing_of_the_server(app: App, page: Page) -> None:
 
 
 @pytest.mark.long
-def test_words_act_as_one_and_spans_snap_to_them(ribbons: tuple[Locator, Locator]) -> None:
+def test_words_act_as_units_and_spans_snap_to_them(ribbons: tuple[Locator, Locator]) -> None:
     _, area = ribbons
     choose_more(area, "Words")
     point(area, "query", 6)
@@ -315,7 +315,7 @@ def test_words_act_as_one_and_spans_snap_to_them(ribbons: tuple[Locator, Locator
 
 
 @pytest.mark.long
-def test_what_is_said_of_several_items_and_of_words_is_what_the_table_says(
+def test_sentences_on_items_and_words_match_the_table(
     ribbons: tuple[Locator, Locator],
 ) -> None:
     _, area = ribbons
@@ -339,7 +339,7 @@ def test_what_is_said_of_several_items_and_of_words_is_what_the_table_says(
 
 
 @pytest.mark.long
-def test_what_was_not_sent_is_said(app: App, page: Page) -> None:
+def test_missing_data_is_reported(app: App, page: Page) -> None:
     page.goto(app(SCRIPT, RIBBON_TIMES="60"))
     area = page.locator(".ribbon[data-ready]").nth(1)
     point(area, "query", 4)
@@ -359,7 +359,7 @@ def shown(part: Locator) -> str:
 
 
 @pytest.mark.long
-def test_areas_of_two_or_more_items_can_be_asked_for(ribbons: tuple[Locator, Locator]) -> None:
+def test_control_limits_areas_to_several_items(ribbons: tuple[Locator, Locator]) -> None:
     regular, area = ribbons
     assert regular.locator(".areas button").count() == 0
     choose_more(area, "2+ characters")
@@ -377,7 +377,7 @@ def test_areas_of_two_or_more_items_can_be_asked_for(ribbons: tuple[Locator, Loc
     expect(area.page.get_by_text("areas='several'")).to_be_visible()
 
 
-def test_the_keyboard_moves_locks_and_lets_go(ribbons: tuple[Locator, Locator]) -> None:
+def test_keyboard_moves_locks_and_unlocks(ribbons: tuple[Locator, Locator]) -> None:
     _, area = ribbons
     page = area.page
     area.locator("[data-side=query] .scroller").focus()
@@ -405,7 +405,7 @@ def test_the_keyboard_moves_locks_and_lets_go(ribbons: tuple[Locator, Locator]) 
 
 
 @pytest.mark.long
-def test_the_page_can_move_the_ribbon_and_it_survives_being_hidden(
+def test_ribbon_follows_page_and_survives_hiding(
     ribbons: tuple[Locator, Locator],
 ) -> None:
     _, area = ribbons
@@ -422,7 +422,7 @@ def test_the_page_can_move_the_ribbon_and_it_survives_being_hidden(
 
 
 @pytest.mark.long
-def test_a_click_sends_no_data_again(app: App, page: Page) -> None:
+def test_click_sends_no_data_again(app: App, page: Page) -> None:
     received: list[int] = []
     page.on(
         "websocket",
@@ -439,7 +439,7 @@ def test_a_click_sends_no_data_again(app: App, page: Page) -> None:
 
 
 @pytest.mark.long
-def test_a_long_text_keeps_few_elements_and_shows_what_is_attended(app: App, page: Page) -> None:
+def test_long_text_has_few_elements_and_shows_attention(app: App, page: Page) -> None:
     page.goto(app(SCRIPT, RIBBON_TIMES="241", RIBBON_HEADS="1"))
     area = page.locator(".ribbon[data-ready]").nth(1)
     expect(area).to_be_visible()

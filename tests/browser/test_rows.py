@@ -23,7 +23,7 @@ def ticked(table: Locator) -> Locator:
     return table.locator("tr[aria-current]")
 
 
-def test_a_click_anywhere_on_a_row_opens_it_and_brings_it_to_view(table: Locator) -> None:
+def test_row_click_opens_and_scrolls_to_example(table: Locator) -> None:
     expect(table.locator("tbody tr").nth(3)).to_contain_text("<b>3</b>")
     table.locator("tbody tr").nth(3).locator("td").last.click()
     heading = table.page.get_by_role("heading", name="Opened 3")
@@ -32,7 +32,7 @@ def test_a_click_anywhere_on_a_row_opens_it_and_brings_it_to_view(table: Locator
 
 
 @pytest.mark.long
-def test_a_head_sorts_and_the_next_row_is_the_next_one_seen(table: Locator) -> None:
+def test_header_click_sorts_and_next_follows_shown_order(table: Locator) -> None:
     page = table.page
     table.get_by_role("button", name="Number").click()
     expect(table.locator("tbody tr").first).to_have_attribute("data-id", "39")
@@ -63,7 +63,7 @@ def test_rows_are_reached_by_keyboard_and_the_tick_stays_in_view(table: Locator)
 
 
 @pytest.mark.long
-def test_the_table_has_no_barrier(table: Locator) -> None:
+def test_table_is_accessible(table: Locator) -> None:
     table.locator("tbody tr").first.click()
     expect(ticked(table)).to_have_count(1)
     settled(table.page)

@@ -40,7 +40,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_site_has_a_live_page_of_every_family(site: Path) -> None:
+def test_site_has_live_page_of_every_family(site: Path) -> None:
     names = [path.stem for path in (site / "live").iterdir()]
     families = {read_card(CHECKPOINTS / name / "card.json").family for name in names}
     assert families == set(FAMILIES)
@@ -70,7 +70,7 @@ def test_pages_of_the_site_fit_and_are_accessible(
     assert problems == []
 
 
-def test_the_keyboard_leads_from_home_to_a_live_page_and_back(page: Page, site: Path) -> None:
+def test_keyboard_leads_from_home_to_live_page_and_back(page: Page, site: Path) -> None:
     page.goto((site / "index.html").as_uri())
     tried = page.get_by_role("link", name="Try your own sentence")
     expect(tried).to_have_attribute("href", "live/token-boundary.html")
@@ -87,7 +87,7 @@ def test_the_keyboard_leads_from_home_to_a_live_page_and_back(page: Page, site: 
     expect(page.locator(".ribbon[data-ready]")).to_have_count(1)
 
 
-def test_a_question_is_answered_with_the_keyboard_and_leads_on(page: Page, site: Path) -> None:
+def test_question_is_answered_by_keyboard_and_leads_on(page: Page, site: Path) -> None:
     page.goto((site / "lessons" / "1.html").as_uri())
     words = page.locator(".lesson .picture button")
     words.first.press("Enter")
@@ -104,7 +104,7 @@ def test_a_question_is_answered_with_the_keyboard_and_leads_on(page: Page, site:
 
 
 @pytest.mark.long
-def test_the_tour_leads_through_stored_runs_to_a_live_model(page: Page, site: Path) -> None:
+def test_tour_leads_through_stored_runs_to_live_model(page: Page, site: Path) -> None:
     page.goto((site / "tour.html").as_uri())
     page.get_by_role("main").get_by_role("link", name="Step 1").press("Enter")
     expect(page.locator(".ribbon[data-ready]")).to_have_count(1)
@@ -115,7 +115,7 @@ def test_the_tour_leads_through_stored_runs_to_a_live_model(page: Page, site: Pa
     expect(page.locator("html[data-live=ready]")).to_have_count(1)
 
 
-def test_the_address_a_link_and_the_browser_choose_the_language(chromium: Any, site: Path) -> None:
+def test_address_link_and_browser_choose_the_language(chromium: Any, site: Path) -> None:
     context = chromium.new_context(locale="de-AT")
     page = context.new_page()
     page.goto((site / "index.html").as_uri())

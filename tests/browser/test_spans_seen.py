@@ -27,7 +27,7 @@ def test_ten_hovers_over_boundary_keys_show_spans(page: Page, tmp_path: Path) ->
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["", "translate", "caption"])
-def test_ten_hovers_over_what_a_page_opens_with_show_spans(app: App, page: Page, name: str) -> None:
+def test_ten_hovers_over_opening_page_show_spans(app: App, page: Page, name: str) -> None:
     """Check the shipped models, without a filter of sizes."""
     page.goto(f"{app('app.py')}/{name}")
     view = page.locator(".ribbon[data-ready], .grid[data-ready]").first
@@ -39,7 +39,7 @@ def test_ten_hovers_over_what_a_page_opens_with_show_spans(app: App, page: Page,
 
 
 @pytest.mark.long
-def test_ten_hovers_over_single_items_show_none(page: Page, tmp_path: Path) -> None:
+def test_ten_hovers_over_single_items_show_no_spans(page: Page, tmp_path: Path) -> None:
     export(fakes.trace(area_size=1), tmp_path / "page.html")
     page.goto(f"file://{tmp_path}/page.html")
     ribbon = page.locator(".ribbon[data-ready]")

@@ -34,7 +34,7 @@ def word(strip: Locator, name: str) -> Locator:
 
 
 @pytest.mark.long
-def test_strip_bars_lie_under_their_frames(strip: Locator) -> None:
+def test_strip_bars_are_below_their_frames(strip: Locator) -> None:
     bar = strip.locator(".lane").nth(1).locator("i").last.bounding_box()
     frames = [strip.locator(".frames img").nth(place).bounding_box() for place in (1, 2)]
     assert bar and frames[0] and frames[1]
@@ -77,7 +77,7 @@ def test_strip_keeps_the_words_that_are_clicked(strip: Locator) -> None:
 
 
 @pytest.mark.long
-def test_strip_gives_stills_where_motion_is_reduced(strip: Locator) -> None:
+def test_strip_is_still_with_reduced_motion(strip: Locator) -> None:
     following = strip.get_by_role("button", name="Next frame")
     said = []
     for _ in range(6):

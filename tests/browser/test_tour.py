@@ -29,7 +29,7 @@ def plain(says: str) -> str:
     return says.replace("**", "")
 
 
-def test_doing_what_is_asked_goes_on_and_back_returns(app: App, page: Page) -> None:
+def test_completed_task_continues_and_back_returns(app: App, page: Page) -> None:
     trace = codec.load(HERO)
     said = opened(app, page, 1)
     expect(said).to_contain_text(plain(opening_step(trace).says))
@@ -54,7 +54,7 @@ def test_doing_what_is_asked_goes_on_and_back_returns(app: App, page: Page) -> N
 
 
 @pytest.mark.long
-def test_the_frame_surrounds_where_to_look_and_escape_ends(app: App, page: Page) -> None:
+def test_frame_marks_the_target_and_escape_ends(app: App, page: Page) -> None:
     opened(app, page, 3)
     legend = page.locator(".ribbon[data-ready] .legend")
     expect(legend).to_be_visible()
@@ -75,7 +75,7 @@ def test_the_frame_surrounds_where_to_look_and_escape_ends(app: App, page: Page)
 
 
 @pytest.mark.long
-def test_a_fact_is_taken_away_and_the_end_offers_ways_on(app: App, page: Page) -> None:
+def test_fact_is_removed_and_end_offers_next_pages(app: App, page: Page) -> None:
     said = opened(app, page, 5)
     page.locator(".tour .act").click()
     expect(said).to_contain_text("So it")
@@ -91,9 +91,7 @@ def test_a_fact_is_taken_away_and_the_end_offers_ways_on(app: App, page: Page) -
 @pytest.mark.long
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("number", [1, 4])
-def test_the_bar_is_in_view_and_has_no_barrier(
-    app: App, page: Page, width: int, number: int
-) -> None:
+def test_bar_is_in_view_and_accessible(app: App, page: Page, width: int, number: int) -> None:
     page.set_viewport_size({"width": width, "height": 860})
     opened(app, page, number)
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
@@ -108,7 +106,7 @@ def test_the_bar_is_in_view_and_has_no_barrier(
 
 
 @pytest.mark.long
-def test_the_link_to_the_tour_is_at_the_right_of_the_navigation(app: App, page: Page) -> None:
+def test_tour_link_is_right_of_the_navigation(app: App, page: Page) -> None:
     page.goto(f"{app('app.py')}/models")
     link = page.get_by_role("link", name="90-second tour", exact=True)
     expect(link).to_be_in_viewport()

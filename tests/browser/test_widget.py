@@ -104,7 +104,7 @@ def choose(page: Page, text: str, panel: str = "ribbon") -> None:
 
 
 @pytest.mark.long
-def test_a_layer_comes_over_the_channel(page: Page, show: Show) -> None:
+def test_layer_is_sent_over_the_channel(page: Page, show: Show) -> None:
     widget = show(fakes.trace(layers=3), FOCUS)
     expect(shown(page).locator(".caption")).to_contain_text("layer 2 of 3")
     choose(page, "1")
@@ -113,7 +113,7 @@ def test_a_layer_comes_over_the_channel(page: Page, show: Show) -> None:
     assert widget.focus is not None and widget.focus.layer == 0 and widget.focus.items == (4,)
 
 
-def test_what_is_locked_is_the_focus(page: Page, show: Show) -> None:
+def test_locked_items_become_the_focus(page: Page, show: Show) -> None:
     widget = show(fakes.trace(), FOCUS)
     ribbon = shown(page)
     ribbon.locator("#query-8").click()
@@ -123,7 +123,7 @@ def test_what_is_locked_is_the_focus(page: Page, show: Show) -> None:
 
 
 @pytest.mark.long
-def test_a_focus_of_python_is_shown(page: Page, show: Show) -> None:
+def test_focus_set_in_python_is_shown(page: Page, show: Show) -> None:
     widget = show(fakes.trace(), FOCUS)
     shown(page)
     widget.focus = Focus("encoder self", 0, items=(3,))
@@ -135,7 +135,7 @@ def test_a_focus_of_python_is_shown(page: Page, show: Show) -> None:
 
 
 @pytest.mark.long
-def test_a_picture_is_pointed_at(page: Page, show: Show) -> None:
+def test_picture_reacts_to_hover(page: Page, show: Show) -> None:
     widget = show(fakes.caption_trace(), Focus("encoder-decoder", 1, items=(2,)))
     grid = shown(page, "grid")
     grid.locator("[data-kind=text] #query-1").click()
@@ -157,7 +157,7 @@ def test_notebook_without_kernel_names_cell_to_run(page: Page, show: Show) -> No
 
 
 @pytest.mark.long
-def test_a_closed_view_hears_nothing(page: Page, show: Show) -> None:
+def test_closed_view_receives_nothing(page: Page, show: Show) -> None:
     show(fakes.trace(), FOCUS)
     shown(page)
     page.evaluate("() => globalThis.close()")

@@ -17,7 +17,7 @@ def opened(best: BestAlignment) -> dict[str, Opening]:
     return {"encoder-decoder": Opening("coverage", 0, None, best)}
 
 
-def test_errors_of_translators_stand_beside_their_baselines() -> None:
+def test_translator_errors_are_listed_with_baselines() -> None:
     attention = {
         "word links": {"aer": 0.3, "aer_aligner": 0.19, "aer_diagonal": 0.475},
         "best alignment": {**FIGURES, "best_position": 0.6},
@@ -32,7 +32,7 @@ def test_errors_of_translators_stand_beside_their_baselines() -> None:
     ]
 
 
-def test_right_words_stand_beside_their_baselines() -> None:
+def test_right_words_are_listed_with_baselines() -> None:
     found = {f"best_hit{name.removeprefix('best')}": one for name, one in FIGURES.items()}
     found |= {"hit": 0.2, "best_hit_position": 0.1, "best_hit_diagonal": 0.8}
     attention = {"encoder-decoder, test": found}

@@ -37,7 +37,7 @@ def captioner(pictures: str, **options: object) -> Card:
     )
 
 
-def test_captioners_of_one_kind_of_pictures_stand_beside_their_baselines() -> None:
+def test_captioners_of_one_kind_are_listed_with_baselines() -> None:
     told = captioner("photos", told=0.3, told_head=[1, 0])
     cells = {key: value for key, value in LOOKS.items() if key.startswith("pointing")}
     regular = replace(captioner("photos"), attention={"encoder-decoder, test": cells})
@@ -62,7 +62,7 @@ def test_models_that_were_not_measured_have_no_row() -> None:
         assert len(list(lines([blank]))) == 2
 
 
-def test_areas_that_hold_the_linked_word_stand_beside_areas_elsewhere() -> None:
+def test_areas_with_linked_word_are_compared_with_other_areas() -> None:
     found = {"span": 0.8, "span_diagonal": 0.7, "layer": 1, "head": 2, "spans": 1268.0}
     card = replace(AREA, attention={"linked words": found})
     (row,) = list(format_span_table([card]))[2:]

@@ -63,7 +63,7 @@ def test_slack_shifts_the_bound_and_names_its_model() -> None:
     )
 
 
-def test_bound_may_be_another_measure_or_model() -> None:
+def test_bound_may_be_a_metric_or_a_model() -> None:
     own = {**ERROR, "at_most": ["test", "loss"]}
     other = {**ERROR, "at_most": ["b", "test", "error"]}
     card = model("a", own, other, error=0.1, loss=0.2)

@@ -10,7 +10,7 @@ from tests.pages import folder
 CARD = replace(folder.card("a", "area"), task="speech")
 
 
-def test_looks_on_test_stand_beside_their_baselines() -> None:
+def test_looks_on_test_are_listed_with_baselines() -> None:
     found = {"hit": 0.99, "hit_diagonal": 0.85, "hit_untrained": 0.125}
     attention = {"encoder-decoder, val": {"hit": 0.5}, "encoder-decoder, test": found}
     lines = list(look_lines("speech", [replace(CARD, attention=attention), CARD]))

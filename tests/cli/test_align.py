@@ -26,13 +26,13 @@ def align(folder: Path, examples: int) -> str:
     return CliRunner().invoke(build("align"), arguments, catch_exceptions=False).stdout
 
 
-def test_heads_are_chosen_and_reported_beside_baselines(tmp_path: Path) -> None:
+def test_heads_are_chosen_and_reported_with_baselines(tmp_path: Path) -> None:
     said = align(tmp_path, 24)
     assert said.startswith("Head") and "chosen on 12 examples with links." in said
     assert "On 12 other examples the alignment error is" in said
     assert "the diagonal" in said and "the position alone" in said
 
 
-def test_nothing_is_chosen_on_five_examples(tmp_path: Path) -> None:
+def test_align_chooses_no_heads_on_five_examples(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="5 examples"):
         align(tmp_path, 5)

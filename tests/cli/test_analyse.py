@@ -71,7 +71,9 @@ def run(*arguments: str) -> int:
     return int(done.value.code or 0)
 
 
-def test_two_models_are_told_and_written(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_analyse_prints_and_writes_two_models(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     asked = [
         str(place / "a.en"),
         "--reference",
@@ -94,7 +96,7 @@ def test_two_models_are_told_and_written(place: Path, capsys: pytest.CaptureFixt
     assert Backend.asked == 4
 
 
-def test_what_is_there_is_not_run_again(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_analyse_runs_only_missing_rows(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("Sentences", "--model", "char-area") == 0 and Backend.asked == 24
     assert run("Sentences", "--model", "char-area") == 0 and Backend.asked == 24
     assert run("Sentences", "--model", "char-area", "--beam", "3") == 0 and Backend.asked == 48, (
@@ -102,7 +104,7 @@ def test_what_is_there_is_not_run_again(place: Path, capsys: pytest.CaptureFixtu
     )
 
 
-def test_a_table_and_a_folder_of_pictures_are_read(place: Path) -> None:
+def test_analyse_reads_table_and_picture_folder(place: Path) -> None:
     (place / "t.csv").write_text("text,reference\nA dog.,Ein Hund.\n")
     assert run(str(place / "t.csv"), "--model", "char-area") == 0 and Backend.asked == 1
     pictures = place / "pictures"
@@ -184,7 +186,7 @@ def test_three_systems_are_compared_with_the_baseline(
     assert '"baseline" is "four"' in capsys.readouterr().err
 
 
-def test_errors_that_were_marked_in_the_app_are_there_without_a_file(
+def test_analyse_includes_errors_marked_in_the_app(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (place / "one.txt").write_text("Ein Hund.\nEin Katze.\n")
@@ -290,7 +292,7 @@ def test_model_joins_outputs_of_other_systems(place: Path) -> None:
         ),
     ],
 )
-def test_what_cannot_be_used_is_one_sentence(
+def test_analyse_reports_unusable_input_in_one_sentence(
     place: Path, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (place / "short.txt").write_text("Ein Hund.\n")

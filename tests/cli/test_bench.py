@@ -35,13 +35,13 @@ def test_without_a_name_they_are_listed(clone: Path) -> None:
 
 
 @pytest.mark.parametrize(("options", "code"), [(["--", "--n", "3"], 0), ([], 1)])
-def test_one_is_run_with_its_own_options_and_its_end_is_told(
+def test_bench_passes_options_and_returns_exit_status(
     clone: Path, options: list[str], code: int
 ) -> None:
     assert CliRunner().invoke(build("bench"), ["bench", "speed", *options]).exit_code == code
 
 
-def test_it_runs_in_the_repository_by_the_same_python(
+def test_bench_runs_in_the_repository_by_the_same_python(
     clone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[object] = []
@@ -60,11 +60,11 @@ def test_invalid_name_is_reported(clone: Path) -> None:
         bench_module.bench("report")
 
 
-def test_without_the_repository_it_says_where_they_are(clone: Path) -> None:
+def test_bench_without_repository_says_where_benchmarks_are(clone: Path) -> None:
     (clone / "pyproject.toml").unlink()
     with pytest.raises(BackendError, match="come with the repository"):
         bench_module.bench()
 
 
-def test_the_repositorys_own_are_found() -> None:
+def test_bench_finds_benchmarks_of_the_repository() -> None:
     assert {"app", "attention", "page", "pictures", "what_if"} <= bench_module.benchmarks().keys()

@@ -37,7 +37,7 @@ def test_everything_is_measured_with_small_inputs_on_the_processor() -> None:
     assert training[0][2].startswith("1.00x")
 
 
-def test_without_a_gpu_it_says_so_and_writes_nothing(
+def test_missing_gpu_is_reported_and_nothing_written(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
@@ -49,7 +49,7 @@ def test_without_a_gpu_it_says_so_and_writes_nothing(
     assert "no GPU with CUDA" in capsys.readouterr().err
 
 
-def test_the_table_has_a_place_in_the_readme(tmp_path: Path) -> None:
+def test_readme_has_a_place_for_the_table(tmp_path: Path) -> None:
     copy = tmp_path / "README.md"
     copy.write_text(report.README.read_text("utf-8"), "utf-8")
     report.write_section("gpu", "a table", copy)
@@ -69,7 +69,7 @@ def test_times_are_of_one_call_each_round(monkeypatch: pytest.MonkeyPatch) -> No
     assert milliseconds(found["slow"]) == "4 ms"
 
 
-def test_nothing_is_begun_once_the_time_is_over() -> None:
+def test_no_measurement_starts_after_the_time_limit() -> None:
     called: list[int] = []
     assert clock(seconds=-1).times({"late": lambda: called.append(1)}) == {}
     assert not called and milliseconds(None) == ratio(None, [1.0]) == "–"

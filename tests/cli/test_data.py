@@ -65,7 +65,7 @@ def test_data_get_tells_progress_and_place(
     assert f"2 files in {tmp_path / (folder or 'from_setting') / 'multi30k' / 'text'}" in output
 
 
-def test_an_unknown_corpus_is_refused_with_the_known_ones() -> None:
+def test_unknown_corpus_is_refused_with_known_names() -> None:
     result = CliRunner().invoke(build("data"), ["data", "get", "wiki"])
     assert result.exit_code == 2 and "multi30k" in result.output
 

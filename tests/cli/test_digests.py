@@ -13,7 +13,7 @@ from areaviz.trace.errors import BackendError
 from tests.tiny import checkpoint
 
 
-def test_missing_ones_are_written_and_right_ones_left(
+def test_missing_digests_are_written_and_right_ones_kept(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = checkpoint(tmp_path, "one")

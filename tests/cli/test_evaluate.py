@@ -24,7 +24,7 @@ def checkpoint(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_figures_of_the_asked_split_are_told(
+def test_evaluate_prints_figures_of_requested_split(
     checkpoint: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def measured(place: Path, *_: object) -> tuple[Card, list[str]]:

@@ -23,7 +23,7 @@ def run(*arguments: str) -> tuple[int, str]:
     return result.exit_code, result.output + str(result.exception or "")
 
 
-def test_a_model_is_measured_on_the_apps_own_sentences(tmp_path: Path) -> None:
+def test_model_is_measured_on_sample_sentences(tmp_path: Path) -> None:
     checkpoint(tmp_path)
     code, said = run(
         "tiny-area",
@@ -40,7 +40,7 @@ def test_a_model_is_measured_on_the_apps_own_sentences(tmp_path: Path) -> None:
     assert "examples: 2" in said and "comprehensiveness: " in said and "by chance" in said
 
 
-def test_a_map_is_measured_by_a_word_and_a_foil(tmp_path: Path) -> None:
+def test_map_is_measured_by_word_and_foil(tmp_path: Path) -> None:
     checkpoint(tmp_path)
     there = ("--checkpoints", str(tmp_path), "--examples", "1", "--draws", "2", "--device", "cpu")
     code, said = run("tiny-area", *there, "--foil", "likeliest")
@@ -65,7 +65,7 @@ def test_language_model_defaults_to_self_attention(tmp_path: Path) -> None:
     ("arguments", "part"),
     [(("nobody",), "Choose one of: tiny-area"), (("tiny-area", "--layer", "3"), "2 layers")],
 )
-def test_what_cannot_be_measured_is_said(
+def test_unmeasurable_map_is_reported(
     tmp_path: Path, arguments: tuple[str, ...], part: str
 ) -> None:
     checkpoint(tmp_path)

@@ -190,7 +190,7 @@ def test_figures_writes_three_files(tmp_path: Path) -> None:
     )
 
 
-def test_a_table_of_forms_is_written_between_its_marks(tmp_path: Path) -> None:
+def test_forms_table_is_written_between_its_markers(tmp_path: Path) -> None:
     sites = {
         site: {"multi_share": [[0]], "long_exact_lift": [[None]], "dependence": [[1]]}
         for site in WANTED
@@ -212,7 +212,7 @@ def test_areas_helped_in_every_published_pair() -> None:
     assert all(row.features is None or row.features > row.area for row in AREA_ATTENTION.values())
 
 
-def test_the_findings_are_up_to_date() -> None:
+def test_findings_are_up_to_date() -> None:
     text = FINDINGS.read_text(encoding="utf-8")
     assert with_forms(text, FORM_TABLES, CHECKPOINTS) == text, "Run: make figures"
     assert with_findings(text, read_cards(CHECKPOINTS)) == text, "Run: make figures"
@@ -225,6 +225,6 @@ def test_readme_and_results_are_up_to_date() -> None:
         assert replace_marked(text, MARK, lines) == text, "Run: make figures"
 
 
-def test_the_papers_figure_of_another_mechanism_is_not_made_up() -> None:
+def test_unpublished_figure_of_mechanism_is_left_empty() -> None:
     row = AREA_ATTENTION["token", "Base"]
     assert (row.of("regular"), row.of("area"), row.of("text and picture")) == (28.16, 28.47, None)

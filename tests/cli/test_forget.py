@@ -56,9 +56,7 @@ def note_dates(folder: Path, last: datetime) -> None:
     (folder / DATES).write_text(json.dumps(dates))
 
 
-def test_what_is_old_goes_and_the_rest_stays(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_forget_deletes_only_old_items(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = Store.open(f"sqlite:///{folder / 'notes.sqlite'}")
     notes, slices, judgements = Annotations(store), Slices(store), Judgements(store)
     old, new = (notes.save(Annotation("d", place, "", "Style")) for place in (0, 1))
@@ -100,7 +98,7 @@ def test_what_is_old_goes_and_the_rest_stays(
     }  # fmt: skip
 
 
-def test_the_days_are_the_setting_s(
+def test_forget_uses_days_of_the_setting(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     RowFile.open(folder / "a.jsonl", HEADER).close()
@@ -152,7 +150,7 @@ def test_invalid_days_are_reported(monkeypatch: pytest.MonkeyPatch, days: str) -
         keep_days()
 
 
-def test_forget_undoes_imports_and_removes_what_has_no_owner(
+def test_forget_undoes_imports_and_removes_unowned_items(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store, reader = Store.open(f"sqlite:///{folder / 'notes.sqlite'}"), "a" * 64

@@ -21,32 +21,32 @@ def run(command: str, *arguments: str) -> str:
     return str(done.stdout)
 
 
-def test_a_folder_becomes_a_trace(marian_folder: Path, tmp_path: Path) -> None:
+def test_folder_becomes_a_trace(marian_folder: Path, tmp_path: Path) -> None:
     file = tmp_path / "a.npz"
     said = run("trace", str(marian_folder), marian.SENTENCE, str(file), "--device", "cpu")
     assert said.strip() == marian.GERMAN
     assert codec.load(file).request.model == "small-marian"
 
 
-def test_a_folder_becomes_a_page_and_a_figure(marian_folder: Path, tmp_path: Path) -> None:
+def test_folder_becomes_a_page_and_a_figure(marian_folder: Path, tmp_path: Path) -> None:
     for name in ("a.html", "a.svg"):
         run("export", str(marian_folder), str(tmp_path / name), "--text", marian.SENTENCE)
         assert (tmp_path / name).stat().st_size > 10_000
 
 
-def test_a_saved_trace_has_its_input(tmp_path: Path) -> None:
+def test_saved_trace_has_its_input(tmp_path: Path) -> None:
     file = tmp_path / "a.npz"
     file.touch()
     with pytest.raises(InputError, match="only with a folder"):
         build("export")(["export", str(file), "a.html", "--text", "x"], standalone_mode=False)
 
 
-def test_the_faithfulness_of_a_folder_is_measured(marian_folder: Path) -> None:
+def test_faithfulness_of_a_folder_is_measured(marian_folder: Path) -> None:
     said = run("faithfulness", str(marian_folder), "--examples", "1", "--draws", "2", "--k", "2")
     assert "comprehensiveness: " in said and "by chance" in said
 
 
-def test_a_name_is_a_model_of_ours_before_it_is_a_folder(
+def test_shipped_model_name_precedes_folder_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -56,7 +56,7 @@ def test_a_name_is_a_model_of_ours_before_it_is_a_folder(
 
 
 @pytest.mark.parametrize("command", [("serve", "--model"), ("trace",)])
-def test_what_is_no_model_is_refused_in_one_sentence(
+def test_path_without_model_is_refused_in_one_sentence(
     command: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     more = ["a dog", "a.npz"] if command == ("trace",) else []

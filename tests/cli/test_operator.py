@@ -47,7 +47,7 @@ def told(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return both.out + both.err
 
 
-def test_the_running_ones_are_listed_and_one_is_stopped(
+def test_running_analyses_are_listed_and_one_is_stopped(
     jobs: Jobs, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first, second = told(capsys, *ASKED).splitlines()
@@ -65,7 +65,9 @@ def test_the_running_ones_are_listed_and_one_is_stopped(
     assert "No analysis 1 is running. Running analyses: 2." in told(capsys, "stop", "1", *ASKED)
 
 
-def test_no_app_and_no_analysis_are_told(jobs: Jobs, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_app_and_missing_analysis_are_reported(
+    jobs: Jobs, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert "You have no app at port 8597" in told(capsys, "--port", "8597")
     for job in jobs.running():
         job.stop()
@@ -74,6 +76,6 @@ def test_no_app_and_no_analysis_are_told(jobs: Jobs, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize("words", [[], ["x"], ["1", "2"], ["²"], ["-1"]])
-def test_what_is_no_number_is_refused(words: list[str]) -> None:
+def test_stop_refuses_an_invalid_number(words: list[str]) -> None:
     with pytest.raises(module.InputError, match="Name the number of one analysis"):
         module.stop_analysis(words)

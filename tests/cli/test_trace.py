@@ -47,7 +47,7 @@ def run(*arguments: str) -> str:
     return done.output
 
 
-def test_a_sentence_becomes_a_trace(asked: list[Request], tmp_path: Path) -> None:
+def test_sentence_becomes_a_trace(asked: list[Request], tmp_path: Path) -> None:
     file = tmp_path / "a.npz"
     assert (
         run("m", "A dog.", str(file), "--beam", "3", "--area-size", "2")
@@ -57,13 +57,13 @@ def test_a_sentence_becomes_a_trace(asked: list[Request], tmp_path: Path) -> Non
     assert codec.load(file).fields["target"].raw == "Ein kleiner Hund rennt."
 
 
-def test_a_sentence_becomes_a_page(asked: list[Request], tmp_path: Path) -> None:
+def test_sentence_becomes_a_page(asked: list[Request], tmp_path: Path) -> None:
     run("m", "A dog.", str(tmp_path / "a.html"))
     assert (tmp_path / "a.html").read_text().startswith("<!doctype html>")
     assert asked == [Request("m", "A dog.")]
 
 
-def test_a_picture_is_a_file_or_a_sample(asked: list[Request], tmp_path: Path) -> None:
+def test_picture_option_accepts_file_or_sample(asked: list[Request], tmp_path: Path) -> None:
     Image.new("RGB", (30, 20), "red").save(tmp_path / "red.png")
     assert (
         run("m", "", str(tmp_path / "a.npz"), "--picture", str(tmp_path / "red.png"))

@@ -62,7 +62,7 @@ def test_gazes_and_arrays_are_sound(tmp_path: Path) -> None:
     assert "glimpses." in found.output and "arrays, which make a trace" in found.output
 
 
-def test_a_newer_trace_is_one_sentence_and_the_others_are_still_checked(tmp_path: Path) -> None:
+def test_newer_trace_is_reported_and_remaining_files_checked(tmp_path: Path) -> None:
     found = run(newer(tmp_path / "new.npz"), STORED / "version_1.npz")
     first, second = sorted(found.output.splitlines(), key=lambda line: "version_1" in line)
     assert found.exit_code == 1 and "version 1" in second
@@ -73,14 +73,14 @@ def test_a_newer_trace_is_one_sentence_and_the_others_are_still_checked(tmp_path
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", b"x" * 1000])
-def test_what_is_no_trace_is_one_sentence(content: bytes, tmp_path: Path) -> None:
+def test_file_without_trace_gives_one_sentence(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "x.npz").write_bytes(content)
     found = run(tmp_path / "x.npz")
     assert found.exit_code == 1 and len(found.output.splitlines()) == 1
     assert run(tmp_path / "none.npz").exit_code == 1
 
 
-def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     main_output = run("--schema").output
     assert json.loads(main_output)["title"] == "areaviz trace"
     with pytest.raises(SystemExit):

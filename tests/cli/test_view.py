@@ -32,7 +32,7 @@ def stored(folder: Path, trace: Trace) -> str:
         (fakes.gaze_trace("transformer", steps=1, scales=1), "transformer", "transformer"),
     ],
 )
-def test_a_view_becomes_a_file(trace: Trace, view: str, site: str, tmp_path: Path) -> None:
+def test_view_becomes_a_file(trace: Trace, view: str, site: str, tmp_path: Path) -> None:
     with pytest.raises(SystemExit) as done:
         main(
             [
@@ -109,7 +109,7 @@ def test_layers_follow_the_rule_of_positions_in_links(typed: str) -> None:
         (["--view", "pie"], 'View "pie" does not exist. Choose one of'),
     ],
 )
-def test_what_cannot_be_drawn_is_told(
+def test_undrawable_view_is_reported(
     options: list[str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     trace = stored(tmp_path, fakes.gaze_trace("glimpses"))
@@ -138,18 +138,18 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return opened
 
 
-def test_the_browser_is_opened_on_the_page(trace: str, seen: list[str]) -> None:
+def test_browser_opens_the_page(trace: str, seen: list[str]) -> None:
     done = CliRunner().invoke(build("show"), ["show", trace, "--layer", "2"])
     assert done.exit_code == 0 and len(seen) == 1
     assert f"trace.npz is shown on {seen[0]} until Ctrl-C." in done.output
 
 
-def test_without_a_browser_the_address_is_told(trace: str, seen: list[str]) -> None:
+def test_missing_browser_prints_the_address(trace: str, seen: list[str]) -> None:
     done = CliRunner().invoke(build("show"), ["show", trace, "--no-browser"])
     assert done.exit_code == 0 and seen == [] and "http://127.0.0.1:" in done.output
 
 
-def test_what_is_served_is_the_page(
+def test_server_answers_with_the_page(
     trace: str, seen: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     served: list[bytes] = []
@@ -172,7 +172,7 @@ def test_what_is_served_is_the_page(
         (["--layers", "1", "--layer", "2"], "The page cannot open at layer 2"),
     ],
 )
-def test_what_cannot_be_shown_is_told(
+def test_unshowable_trace_is_reported(
     options: list[str],
     sentence: str,
     trace: str,

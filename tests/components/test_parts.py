@@ -29,7 +29,7 @@ WHOLE_PAGE = "page.innerHTML = model.get('_body');"
 
 
 @pytest.mark.parametrize("path", THERE)
-def test_the_browser_side_sets_text_and_never_markup(path: str) -> None:
+def test_browser_code_sets_text_and_never_markup(path: str) -> None:
     text = (FOLDER / path).read_text("utf-8")
     assert text
     if path == "page/widget.js":

@@ -66,7 +66,7 @@ def test_hard_attention_outlines_the_cells_read() -> None:
     assert 2 * width - 2 <= columns.min() and columns.max() <= 3 * width + 2
 
 
-def test_an_area_of_several_cells_is_outlined_whole() -> None:
+def test_area_of_several_cells_is_outlined_whole() -> None:
     trace = fakes.caption_trace(area_size=2, hard=True)
     attention = trace.maps["encoder-decoder"]
     area = Area(1, 1, 2, 2)
@@ -91,7 +91,7 @@ def test_spatial_transformer_has_one_look_per_step() -> None:
     assert yellow(picture_at_step(trace, 0)) > 100
 
 
-def test_a_model_without_attention_shows_the_picture() -> None:
+def test_model_without_attention_shows_the_picture() -> None:
     seen = picture_at_step(replace(fakes.gaze_trace(), gazes={}), 0)
     assert yellow(seen) == 0 and max(seen.shape) == LONGEST
 

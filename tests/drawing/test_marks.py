@@ -124,7 +124,7 @@ def test_every_kind_of_mark_has_a_sample() -> None:
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_a_mark_is_at_its_place_on_screen_and_in_print(name: str) -> None:
+def test_mark_is_at_its_place_on_screen_and_in_print(name: str) -> None:
     mark = SAMPLES[name]
     expected = (4, 0, 4, 4) if isinstance(mark, Rule) else (2, 1, 6, 3)
     assert extent_on_screen(mark) == pytest.approx(expected, abs=1e-6)
@@ -136,7 +136,7 @@ def test_a_mark_is_at_its_place_on_screen_and_in_print(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["bars", "path", "points", "badges", "frame", "rule"])
-def test_a_mark_has_its_colour_on_screen_and_in_print(name: str) -> None:
+def test_mark_has_its_colour_on_screen_and_in_print(name: str) -> None:
     colour = "#D55E00" if name in ("path", "frame", "rule") else "#0072B2"
     drawn = plot(SAMPLES[name])
     assert colour in on_screen(drawn).to_json()
@@ -152,7 +152,7 @@ def test_hover_texts_are_escaped_with_their_line_breaks() -> None:
 
 
 @pytest.mark.parametrize("side", ["above", "below", "right"])
-def test_the_key_names_marks_in_both(side: Any) -> None:
+def test_key_names_marks_on_screen_and_in_print(side: Any) -> None:
     marks: list[Mark] = [
         Bars([2], [2], "#0072B2", 1, name="first"),
         Path((), (), LINE, name="second"),

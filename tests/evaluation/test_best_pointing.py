@@ -45,7 +45,7 @@ def test_set_of_heads_is_chosen_and_opens_only_where_it_may() -> None:
     assert shown == replace(best, opens=False)
 
 
-def test_one_head_at_its_own_step_is_no_set() -> None:
+def test_single_head_at_own_step_is_not_a_set() -> None:
     words = seen(1, heads=2)
     alone = replace(words, rows=words.rows[:, :, 1:])
     assert choose_best(alone, "words", may_open=True) is None

@@ -20,7 +20,7 @@ def read(grid: AreaGrid, area: int) -> Read:
     return Read([], [SENTENCE], [[weights]], [[0, 1]], [grid])
 
 
-def test_areas_stand_beside_those_of_the_untrained_network() -> None:
+def test_areas_are_compared_with_untrained_network() -> None:
     grid = AreaGrid(2, 2, 2, 2)
     left = next(i for i in range(grid.count) if grid.items_of(grid.area(i)) == (0, 2))
     found = measure_areas(read(grid, left), read(grid, 1), (0, 0))

@@ -158,7 +158,7 @@ def test_no_two_columns_share_a_head(table: FormTable) -> None:
     assert len(set(table.columns)) == len(table.columns)
 
 
-def test_alignment_error_stands_beside_the_baselines_of_its_captions() -> None:
+def test_alignment_error_is_listed_with_caption_baselines() -> None:
     said = describe_baselines(SUBWORDS_TABLE, CHECKPOINTS)
     card = read_card(CHECKPOINTS / "token-regular" / "card.json")
     links, diagonal = card.attention["word links"], card.heads["encoder-decoder"]["aer_diagonal"]

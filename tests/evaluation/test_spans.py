@@ -31,7 +31,7 @@ def trained(tmp_path: Path) -> GenerationModel:
     return GenerationModel.load(folder, read_card(folder / "card.json"), torch.device("cpu"))
 
 
-def test_untrained_network_reads_what_the_trained_one_wrote(trained: GenerationModel) -> None:
+def test_untrained_network_reads_output_of_trained_one(trained: GenerationModel) -> None:
     requests = [Request(trained.card.name, text) for text in SENTENCES[:2]]
     found = compare_spans(trained, requests)
     outputs = [output_given(trained.trace([request])[0]) for request in requests]
@@ -58,7 +58,7 @@ def test_language_model_reads_its_text_in_both_networks() -> None:
         assert found[site]["multi_share_untrained"] == figures["multi_share"]
 
 
-def test_same_head_before_training_stands_beside_it(trained: GenerationModel) -> None:
+def test_head_is_compared_with_itself_before_training(trained: GenerationModel) -> None:
     requests = [Request(trained.card.name, SENTENCES[0], target=SENTENCES[2])]
     places = {SITE: (0, 1), "encoder self": None}
     found = measure_heads_at_places(trained, requests, places)

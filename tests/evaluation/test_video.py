@@ -203,7 +203,7 @@ def untrained_model(path: Path, **options: Any) -> GenerationModel:
     return GenerationModel(card, tokenizer, VideoCaptioner(config).eval())
 
 
-def test_untrained_model_is_measured_all_the_same(tmp_path: Path) -> None:
+def test_untrained_model_is_measured(tmp_path: Path) -> None:
     model = untrained_model(tmp_path)
     found = evaluate_video(model, tmp_path, "test", Options(beam=2, traces=2))
     assert set(found.figures) == {"words", "right", "clips"} and found.figures["clips"] == 5
@@ -244,7 +244,7 @@ def test_accuracy_is_the_share_of_whole_sentences(tmp_path: Path) -> None:
     assert 0.7 < found.figures["words"] < 0.9
 
 
-def test_the_task_is_measured_here() -> None:
+def test_video_task_is_measured() -> None:
     task = TASKS["video"]
     assert import_object(task.evaluate) is evaluate_video
     assert set(task.splits) <= set(video.SEEDS)

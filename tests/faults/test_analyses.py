@@ -14,7 +14,7 @@ SENTENCES, COUNTS = 2000, (0, 8)
 
 
 @pytest.mark.long
-def test_a_reader_is_answered_while_eight_analyses_run(tmp_path: Path) -> None:
+def test_user_is_answered_while_eight_analyses_run(tmp_path: Path) -> None:
     """Check a bound that holds on a busy machine, too.
 
     `python -m tests.faults.soak analyses` measures the ratio of the response times.

@@ -96,7 +96,7 @@ def check_refusals(said: Sequence[str], app: AppTest, canary: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ("pickle", "pickled npz", "pt"))
-def test_a_canary_sings_where_it_is_unpickled(kind: str, canary: Path) -> None:
+def test_unpickled_canary_is_noticed(kind: str, canary: Path) -> None:
     file = io.BytesIO(canaries(canary)[kind])
     if kind == "pickle":
         pickle.load(file)

@@ -22,7 +22,7 @@ from tests.notes.test_store import assert_untouched, fill, may_mount, saved, sma
     "CI" not in os.environ and not may_mount(),
     reason="needs the right to mount a small file system",
 )
-def test_visitors_of_a_full_disk_are_told_and_no_note_is_lost(tmp_path: Path) -> None:
+def test_full_disk_is_reported_and_no_note_lost(tmp_path: Path) -> None:
     with small_disk() as folder:
         path = folder / "notes.db"
         before = saved(path)

@@ -26,7 +26,7 @@ def test_writer_that_fails_by_itself_is_not_killed(tmp_path: Path) -> None:
     assert (told, alive) == ([], 0)
 
 
-def test_a_lost_note_is_noticed() -> None:
+def test_lost_note_is_noticed() -> None:
     promised = {"w 1": 2, "w 2": 2, "w 3": 1, "w 4": REMOVED, "w 9": 1, "w 19": REMOVED}
     assert _lost_notes(promised, {"w 1": 2, "w 2": 3}) == ["w 3"]
     assert _lost_notes(promised, {"w 1": 1, "w 2": 4, "w 3": 1, "w 4": 3, "w 9": 2}) == [

@@ -36,7 +36,7 @@ def answer(session: int, *texts: str) -> Answer:
     return Answer(session, texts[0], Shown(1.0, (*messages, ribbon)))
 
 
-def test_another_session_s_text_and_a_wrong_answer_are_noticed() -> None:
+def test_mixed_up_session_and_wrong_answer_are_noticed() -> None:
     own = answer(3, "A wm03x001 dog", "Ein Hund")
     assert not own.mixed and not own.wrong("Ein Hund") and not own.wrong("Ein Hund ")
     assert "does not show" in own.wrong("Eine Katze")

@@ -23,7 +23,7 @@ def test_damaged_files_are_read_or_refused_by_name(names: tuple[str, ...]) -> No
         assert one.grown < 300, str(one)
 
 
-def test_an_error_without_a_name_and_memory_are_noticed() -> None:
+def test_unnamed_error_and_memory_use_are_noticed() -> None:
     def read(data: bytes) -> int:
         spent = bytearray(b"x" * (50 << 20))
         return len(spent) // data.count(b"a")
@@ -38,7 +38,7 @@ def test_an_error_without_a_name_and_memory_are_noticed() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_same_seed_damages_alike_and_really_damages(name: str) -> None:
+def test_equal_seeds_damage_files_equally(name: str) -> None:
     good = formats()[name].good
     one, other = ([damaged(good, random.Random(seed)) for seed in range(20)] for _ in range(2))
     same = [

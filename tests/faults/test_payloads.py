@@ -52,7 +52,7 @@ def hostile(request: pytest.FixtureRequest) -> Trace:
 
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
-def test_nothing_is_alive_in_a_figure(view: View, hostile: Trace) -> None:
+def test_figure_contains_no_live_markup(view: View, hostile: Trace) -> None:
     if not view.fits(hostile, FOCUS):
         return
     drawn = json.loads(view.figure(hostile, FOCUS).to_json())
@@ -84,7 +84,7 @@ def test_print_and_tables_take_every_text(name: str, hostile: Trace) -> None:
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)
-def test_what_is_escaped_is_dead(payload: str) -> None:
+def test_escaped_payload_is_harmless(payload: str) -> None:
     assert LIVE.search(payload) is None or not LIVE.search(escaped(payload))
 
 
@@ -95,7 +95,7 @@ def test_hostile_link_is_reported_and_inert(page: str, name: str, open_page: Ope
 
 
 @pytest.mark.parametrize("payload", sampled([EVERYTHING, *PAYLOADS[:3]], EVERYTHING))
-def test_a_hostile_stored_trace_is_shown_and_nothing_of_it_is_alive(
+def test_hostile_stored_trace_is_shown_without_live_markup(
     payload: str, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace = hostile_trace(payload)
@@ -104,7 +104,7 @@ def test_a_hostile_stored_trace_is_shown_and_nothing_of_it_is_alive(
     assert not app.exception and not list(live(app))
 
 
-def test_a_hostile_trace_survives_its_file(tmp_path: Path) -> None:
+def test_hostile_trace_survives_its_file(tmp_path: Path) -> None:
     for payload in (EVERYTHING, *PAYLOADS):
         try:
             trace = codec.from_bytes(codec.to_bytes(hostile_trace(payload)))
@@ -113,7 +113,7 @@ def test_a_hostile_trace_survives_its_file(tmp_path: Path) -> None:
         assert trace.request.model == payload and trace.fields["source"].labels[0] == payload
 
 
-def test_a_living_payload_is_noticed() -> None:
+def test_live_payload_is_noticed() -> None:
     def page() -> None:
         import streamlit as st
 

@@ -21,5 +21,5 @@ def test_new_row_replaces_only_the_older_row(tmp_path: Path) -> None:
     assert copy.read_text() == expected
 
 
-def test_the_page_names_every_part() -> None:
+def test_soak_page_names_every_part() -> None:
     assert all(f"- **{part}**: " in TABLE.read_text("utf-8") for part in PARTS)

@@ -38,7 +38,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", bombs())
-def test_no_upload_costs_more_than_it_may(name: str, app: Served) -> None:
+def test_every_upload_stays_within_its_limits(name: str, app: Served) -> None:
     found = cost(app, name, bombs()[name])
     assert found.peak < PEAK and not found.unforeseen, f"{found}: {found.said}"
     refused = name != "arrays over a large picture"
@@ -52,13 +52,13 @@ def test_five_visitors_with_the_largest_trace(app: Served) -> None:
     assert found.peak < ALL and not found.said, f"{before:.0f} MB before, {found}: {found.said}"
 
 
-def test_a_good_file_costs_little_and_is_shown(app: Served) -> None:
+def test_good_file_costs_little_and_is_shown(app: Served) -> None:
     good = Upload("your_tensors", TENSORS, "good.npz", lambda: codec.to_bytes(fakes.trace()))
     found = cost(app, "good", good)
     assert found.peak < 30 and not found.said, str(found)
 
 
-def test_what_visitors_had_goes_when_they_leave(tmp_path: Path) -> None:
+def test_uploads_are_freed_when_visitors_leave(tmp_path: Path) -> None:
     content = codec.to_bytes(fakes.trace())
     size = sum(one.weights.nbytes for one in fakes.trace().maps.values())
     server = Server("tests/faults/leaving_app.py", tmp_path / "log", {})

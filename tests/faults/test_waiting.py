@@ -67,7 +67,7 @@ def spent(app: Served, monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("cookies", COOKIES)
-def test_reader_is_answered_beside_three_expensive_questions(
+def test_user_is_answered_during_three_expensive_questions(
     app: Served, spent: list[float], cookies: str
 ) -> None:
     """Check that the reader does not wait for all three questions, as readers once did.

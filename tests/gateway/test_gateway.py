@@ -110,7 +110,7 @@ def test_admission_survives_restart_but_no_new_token(gateway: Gateway) -> None:
 
 
 @pytest.mark.parametrize(("scheme", "end"), [("http", "=Lax"), ("https", "=Lax; Secure")])
-def test_cookie_goes_over_tls_alone_if_it_came_so(gateway: Gateway, scheme: str, end: str) -> None:
+def test_cookie_set_over_tls_is_secure(gateway: Gateway, scheme: str, end: str) -> None:
     cookie = typed(gateway, TOKEN, scheme=scheme).headers["set-cookie"]
     assert cookie.endswith(f"HttpOnly; SameSite{end}")
 

@@ -44,7 +44,7 @@ def streamlit(monkeypatch: pytest.MonkeyPatch) -> Streamlit:
     return made
 
 
-def test_sessions_counts_active_and_kept_ones(streamlit: Streamlit) -> None:
+def test_count_sessions_counts_active_and_kept_sessions(streamlit: Streamlit) -> None:
     for name in "abc":
         streamlit.open(name)
     streamlit.leave("c")
@@ -62,7 +62,7 @@ def test_sessions_counts_active_and_kept_ones(streamlit: Streamlit) -> None:
     ]
 
 
-def test_uploaded_bytes_sums_by_session(streamlit: Streamlit) -> None:
+def test_uploaded_bytes_are_summed_by_session(streamlit: Streamlit) -> None:
     for session, file, size in (("a", "1", 10), ("a", "2", 5), ("b", "1", 7), ("a", "1", 20)):
         streamlit.files.add_file(session, UploadedFileRec(file, "name", "type", b"x" * size))
     assert streamlit_parts.uploaded_bytes() == {"a": 25, "b": 7}

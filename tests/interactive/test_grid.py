@@ -254,7 +254,7 @@ def test_table_averages_cells_and_may_omit_single_ones() -> None:
     assert grid_table(trace, replace(SELF, items=(0, 1), head=2)).rows[0][0] == "row 1, columns 1-2"
 
 
-def test_cells_read_come_before_heavier_ones() -> None:
+def test_read_cells_precede_heavier_cells() -> None:
     trace = fakes.caption_trace(hard=True)
     attention = trace.maps["encoder-decoder"]
     assert attention.chosen is not None

@@ -34,12 +34,12 @@ def test_sentence_names_what_heads_attend_to(places: list[int], said: str) -> No
     assert sentence_of(TRACE, FOCUS, spans_at(places)).startswith(f"To write “E”, {said}")
 
 
-def test_sentence_says_that_several_items_were_taken_as_one() -> None:
+def test_sentence_says_that_items_were_joined() -> None:
     assert "“dog”, taken as one (90 %)." in sentence_of(TRACE, FOCUS, spans_at([2], 3))
     assert sentence_of(TRACE, FOCUS, []) == "“E” attends to nothing here."
 
 
-def test_sentence_is_that_of_the_page_in_german_too() -> None:
+def test_sentence_equals_that_of_the_page_in_german() -> None:
     said = sentence_of(TRACE, FOCUS, spans_at([2, 2, 2, 0]), "de")
     assert said == (
         "Um „E“ zu schreiben, achten drei Köpfe am meisten auf „d“. Kopf 4 achtet am meisten auf"

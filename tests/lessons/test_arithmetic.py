@@ -59,7 +59,7 @@ def test_known_answers_of_the_grid_of_six() -> None:
     assert sums.tolist() == [1, 2, 3, 4, 5, 6, 3, 5, 9, 11, 6, 15, 5, 7, 9, 12, 16, 21]
 
 
-def test_a_constant_memory_has_no_deviation_even_in_float32() -> None:
+def test_constant_memory_has_no_deviation_in_float32() -> None:
     x_HWD = np.full((1, 40, 1), 1000.1, dtype=np.float32)
     deviations = arithmetic.area_deviations(x_HWD, AreaGrid(1, 40, 1, 5))
     assert deviations.dtype == np.float32

@@ -14,13 +14,13 @@ QUERIES = [np.array([1.0, 0.0]), np.array([0.0, 2.0]), np.array([-1.5, 0.5])]
 @pytest.mark.parametrize(
     ("query", "output"), [(QUERIES[0], [7.723484, 9.374822]), (QUERIES[1], [6.300080, 7.989599])]
 )
-def test_the_known_outputs(query: Floats, output: list[float]) -> None:
+def test_attention_gives_the_known_outputs(query: Floats, output: list[float]) -> None:
     np.testing.assert_allclose(attention.attend(query, 3).output, output, atol=1e-6)
 
 
 @pytest.mark.parametrize("query", QUERIES)
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
-def test_the_factored_form_is_the_same_attention(query: Floats, size: int) -> None:
+def test_factored_form_equals_plain_attention(query: Floats, size: int) -> None:
     found = attention.attend(query, size)
     scores = attention.KEYS_ND @ query
     means = [
@@ -34,7 +34,7 @@ def test_the_factored_form_is_the_same_attention(query: Floats, size: int) -> No
 
 @pytest.mark.parametrize("query", QUERIES)
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
-def test_the_heaviest_area_is_a_single_item(query: Floats, size: int) -> None:
+def test_top_area_is_a_single_item(query: Floats, size: int) -> None:
     found = attention.attend(query, size)
     assert found.grid.area(int(found.weights.argmax())).width == 1
 
@@ -49,7 +49,7 @@ def test_areas_of_one_item_are_regular_attention(query: Floats) -> None:
 
 
 @pytest.mark.parametrize("number", range(features.GRID.count))
-def test_the_featured_key_follows_equations_5_to_9(number: int) -> None:
+def test_featured_key_follows_equations_5_to_9(number: int) -> None:
     area = features.GRID.area(number)
     found, items = features.key_of(area), items_of(features.MEMORY_HWD, area)
     mean = sum(items) / area.size
@@ -61,7 +61,7 @@ def test_the_featured_key_follows_equations_5_to_9(number: int) -> None:
     )
 
 
-def test_the_relu_cuts_something_in_the_example() -> None:
+def test_relu_cuts_a_value_in_the_example() -> None:
     hidden = [
         features.key_of(features.GRID.area(number)).hidden for number in range(features.GRID.count)
     ]

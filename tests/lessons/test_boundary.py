@@ -16,14 +16,14 @@ def test_without_bias_or_scores_the_best_item_is_the_heaviest() -> None:
 
 
 @pytest.mark.parametrize("scores", [(0.2, 0, 0), (0, 0.2, 0.2)])
-def test_a_size_bias_or_boundary_scores_put_a_span_on_top(
+def test_size_bias_or_boundary_scores_put_span_on_top(
     scores: tuple[float, float, float],
 ) -> None:
     found = boundary.attend(*scores)
     assert boundary.words_of(boundary.GRID.area(boundary.heaviest(found))) == "young child"
 
 
-def test_a_start_score_alone_lifts_the_item_as_much_as_the_span() -> None:
+def test_start_score_raises_item_and_span_equally() -> None:
     """The span needs the end score too: a start is shared by every area that begins there."""
     for start in np.linspace(-1, 1, 5):
         found = boundary.attend(0, float(start), 0)

@@ -20,12 +20,12 @@ def test_operations_counts_additions_of_three_methods(sizes: tuple[int, int, int
     assert counts["table"] == along + down + 3 * len(areas)
 
 
-def test_areas_of_one_item_cost_what_regular_attention_costs() -> None:
+def test_single_item_areas_cost_as_much_as_regular_attention() -> None:
     counts = cost.operations(AreaGrid(1, 64, 1, 1))
     assert counts["built areas"] == counts["regular"]
 
 
-def test_the_factored_form_stays_close_to_regular_attention() -> None:
+def test_factored_form_costs_little_more_than_regular_attention() -> None:
     counts = cost.operations(AreaGrid(1, 256, 1, 5))
     assert counts["built areas"] / counts["regular"] == pytest.approx(1270 / 256)
     assert 1 < counts["factored"] / counts["regular"] < 1.1

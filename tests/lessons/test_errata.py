@@ -30,7 +30,7 @@ def test_equation_10_as_printed_gives_69_for_sixteen_ones() -> None:
     )
 
 
-def test_the_count_goes_wrong_only_where_the_areas_do_not_fit() -> None:
+def test_printed_count_fails_only_for_oversized_areas() -> None:
     assert (errata.printed_count(4, 6), errata.true_count(4, 6)) == (9, 10)
     for length in range(1, 9):
         for size in range(1, length + 1):
@@ -49,7 +49,7 @@ def test_rows_beyond_the_width_are_lost(height: int, width: int) -> None:
 
 
 @pytest.mark.parametrize("glimpses", range(1, survey_errata.MOST_GLIMPSES + 1))
-def test_the_repaired_estimate_is_the_slope(glimpses: int) -> None:
+def test_repaired_estimate_is_the_slope(glimpses: int) -> None:
     weight = 0.2
     # The slope of 1 - (1 - weight)^glimpses.
     exact = glimpses * (1 - weight) ** (glimpses - 1) * weight * (1 - weight)
@@ -57,7 +57,7 @@ def test_the_repaired_estimate_is_the_slope(glimpses: int) -> None:
     assert survey_errata.slope(glimpses, printed=True) == pytest.approx(exact / glimpses)
 
 
-def test_the_document_has_the_numbers_of_the_code() -> None:
+def test_document_has_numbers_of_the_code() -> None:
     text = (ROOT / "docs" / "misprints.md").read_text("utf-8")
     wrong, right = errata.loops(4, 2, printed=True), errata.loops(4, 2, printed=False)
     pairs = [

@@ -20,7 +20,7 @@ SURE_AND_RIGHT = numbers.Choice(
 
 
 @pytest.mark.parametrize("choice", CHOICES)
-def test_the_exact_gradient_is_that_of_autograd(choice: numbers.Choice) -> None:
+def test_exact_gradient_matches_autograd(choice: numbers.Choice) -> None:
     scores = torch.tensor(choice.scores, requires_grad=True)
     expected = scores.softmax(0) @ torch.tensor(choice.rewards)
     expected.backward()
@@ -31,7 +31,7 @@ def test_the_exact_gradient_is_that_of_autograd(choice: numbers.Choice) -> None:
 
 @pytest.mark.parametrize("baseline", numbers.BASELINES)
 @pytest.mark.parametrize("choice", CHOICES)
-def test_an_estimate_is_what_the_models_learn_from(choice: numbers.Choice, baseline: str) -> None:
+def test_estimate_equals_gradient_of_the_models(choice: numbers.Choice, baseline: str) -> None:
     drawn = numbers.redraw(choice, 4, baseline)
     scores = torch.tensor(choice.scores, requires_grad=True)
     log_weights = scores.log_softmax(0)[torch.tensor(drawn.chosen[-1])][:, None]
@@ -47,9 +47,7 @@ def test_an_estimate_is_what_the_models_learn_from(choice: numbers.Choice, basel
 
 @pytest.mark.parametrize("baseline", [-1.0, 0.0, 0.7])
 @pytest.mark.parametrize("choice", CHOICES)
-def test_a_baseline_leaves_the_mean_and_sets_the_variance(
-    choice: numbers.Choice, baseline: float
-) -> None:
+def test_baseline_keeps_mean_and_changes_variance(choice: numbers.Choice, baseline: float) -> None:
     estimates = (choice.rewards - baseline)[:, None] * choice.traces
     mean = sum(
         weight * estimate for weight, estimate in zip(choice.weights, estimates, strict=True)
@@ -83,7 +81,7 @@ def test_no_baseline_is_better_than_the_best(choice: numbers.Choice) -> None:
     )
 
 
-def test_the_mean_reward_can_make_it_worse() -> None:
+def test_mean_reward_baseline_can_raise_variance() -> None:
     assert numbers.variance_with(SURE_AND_RIGHT, 1, "Mean reward") > 50 * numbers.variance_with(
         SURE_AND_RIGHT, 1, "None"
     )

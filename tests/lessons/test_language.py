@@ -19,7 +19,7 @@ def placeholders(text: object) -> list[str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_question_has_all_its_texts_in_german(name: str) -> None:
+def test_question_has_all_texts_in_german(name: str) -> None:
     english, german = texts_of(name), texts_of(name, "de")
     assert set(english) == set(german)
     for key, text in english.items():
@@ -29,7 +29,7 @@ def test_a_question_has_all_its_texts_in_german(name: str) -> None:
 
 
 @pytest.mark.parametrize("number", QUESTIONS)
-def test_a_german_question_is_short_and_has_the_same_answer(number: int) -> None:
+def test_german_question_is_short_and_has_same_answer(number: int) -> None:
     english, german = question_data(number), question_data(number, language="de")
     assert english["numbers"]["answer"] == german["numbers"]["answer"]
     texts = german["texts"]
@@ -47,6 +47,6 @@ def test_numbers_get_the_decimal_mark_of_the_language() -> None:
     assert with_decimal_marks(given, "en") == given
 
 
-def test_a_pseudo_language_marks_every_text() -> None:
+def test_pseudo_language_marks_every_text() -> None:
     texts = texts_of("window", "en-XA")
     assert all("⟦" in str(text) for text in texts.values()) and len(texts["options"]) == 3

@@ -18,7 +18,7 @@ def test_four_corners_give_the_sum_of_any_rectangle(area: Area) -> None:
     assert i1 + i2 - i3 - i4 == items_of(summed_table.MEMORY[..., None], area).sum()
 
 
-def test_the_table_loses_digits_where_the_merge_does_not() -> None:
+def test_summed_area_table_loses_digits_and_merge_does_not() -> None:
     near, far = rounding.measure(0), rounding.measure(300)
     assert near.table_error < 0.01
     assert far.table_error > 1

@@ -38,7 +38,7 @@ def words(*texts: str) -> int:
 
 
 @pytest.mark.parametrize("number", QUESTIONS)
-def test_a_question_is_short_before_and_after_its_answer(number: int) -> None:
+def test_question_is_short_before_and_after_its_answer(number: int) -> None:
     data = question_data(number)
     texts = data["texts"]
     given = [text for text in data["numbers"].get("options", [])]
@@ -48,7 +48,7 @@ def test_a_question_is_short_before_and_after_its_answer(number: int) -> None:
 
 
 @pytest.mark.parametrize("place", range(len(requests())))
-def test_a_stored_run_equals_the_live_model(backend: LocalBackend, place: int) -> None:
+def test_stored_run_equals_live_model(backend: LocalBackend, place: int) -> None:
     request = requests()[place]
     kept, live = stored(backend, request), backend.trace(request)
     assert kept.fields[kept.output.field].raw == live.fields[live.output.field].raw
@@ -59,7 +59,7 @@ def test_a_stored_run_equals_the_live_model(backend: LocalBackend, place: int) -
 
 
 @pytest.mark.parametrize("number", QUESTIONS)
-def test_the_ways_on_visit_all_questions(number: int) -> None:
+def test_next_links_visit_all_questions(number: int) -> None:
     links = question_data(number)["links"]
     path = list(QUESTIONS)
     after = path[path.index(number) + 1 :]
@@ -67,7 +67,7 @@ def test_the_ways_on_visit_all_questions(number: int) -> None:
     assert bool(links["back"]) == (number != path[0])
 
 
-def test_the_first_question_is_about_several_words_with_most_of_the_weight() -> None:
+def test_first_question_shows_heavy_span_of_several_words() -> None:
     trace = codec.load(HERO)
     found = trace.maps[SITE]
     data = question_data(1)
@@ -87,7 +87,7 @@ def test_key_and_value_differ() -> None:
     assert question_data(3)["numbers"]["answer"] == [4.0, 16.0]
 
 
-def test_the_shares_sum_to_more_than_1() -> None:
+def test_shares_sum_to_more_than_1() -> None:
     numbers = question_data(4)["numbers"]
     assert sum(share for _, share, _ in numbers["before"]) == pytest.approx(1)
     total = float(attention.attend(np.array([1.0, 0.0]), 3).coverage.sum())
@@ -95,7 +95,7 @@ def test_the_shares_sum_to_more_than_1() -> None:
     assert total > 1.1 and numbers["answer"] == [pytest.approx(total)]
 
 
-def test_one_area_differs_clearly_more_than_the_others() -> None:
+def test_single_area_differs_most() -> None:
     numbers = question_data(5)["numbers"]
     deviations = sorted((share for _, share, _ in numbers["after"]), reverse=True)
     assert len(deviations) == 3 and deviations[0] > deviations[1] + 0.3
@@ -109,7 +109,7 @@ def test_only_the_end_score_lets_the_span_win() -> None:
     assert span < item and span_ended > item_ended
 
 
-def test_the_rectangle_has_most_of_the_weight_and_the_caption_is_right(
+def test_rectangle_is_heaviest_and_caption_is_right(
     backend: LocalBackend,
 ) -> None:
     trace = stored(backend, rectangle.request())
@@ -130,7 +130,7 @@ def test_areas_cost_their_number_unless_no_area_is_built() -> None:
     assert factored < 1.1 and numbers["answer"] == [built]
 
 
-def test_the_order_of_the_forms_is_the_same_for_every_seed() -> None:
+def test_order_of_forms_is_equal_for_all_seeds() -> None:
     rows = worth_order.forms()
     best = [worth_order.FORMS[which] for which in question_data(8)["numbers"]["answer"]]
     for one, other in zip(best, best[1:], strict=False):
@@ -160,20 +160,20 @@ def test_two_listeners_are_equally_right_and_attend_to_different_moments(
     assert abs(errors[0] - errors[1]) < 0.001
 
 
-def test_a_baseline_leaves_about_a_fifth_of_the_variance() -> None:
+def test_baseline_leaves_about_a_fifth_of_the_variance() -> None:
     numbers = question_data(11)["numbers"]
     (_, without, _), (_, calmer, _) = numbers["after"]
     assert without / calmer == pytest.approx(5, abs=0.2)
     assert numbers["answer"] == [pytest.approx(100 * calmer / without)]
 
 
-def test_a_smaller_window_enlarges() -> None:
+def test_smaller_window_enlarges_the_picture() -> None:
     numbers = question_data(12)["numbers"]
     assert numbers["small"] < 1 and numbers["options"][numbers["answer"]] == "They grow"
     assert numbers["zooms"][numbers["answer"]] == numbers["small"]
 
 
-def test_the_ban_keeps_the_output_and_the_hidden_word_changes_it() -> None:
+def test_ban_keeps_output_and_hidden_word_changes_it() -> None:
     looked = reason.looked()
     plain, banned, hidden = map(output_text, (looked.plain, looked.banned, looked.hidden))
     assert plain == banned == "Eine junge Frau in einem blauen Kleid liest ein Buch."

@@ -56,7 +56,7 @@ def test_sure_and_possible_links_make_no_error(sure: Links, possible: Links, som
 
 @settings(deadline=None, max_examples=30)
 @given(LINKS, LINKS, LINKS)
-def test_measures_lie_between_zero_and_one(made: Links, sure: Links, possible: Links) -> None:
+def test_measures_are_between_zero_and_one(made: Links, sure: Links, possible: Links) -> None:
     counts = count_links(made, sure, possible)
     for value in (counts.precision, counts.recall, counts.error_rate):
         assert math.isnan(value) or 0 <= value <= 1

@@ -34,7 +34,7 @@ def test_choice_takes_at_most_five_heads() -> None:
     assert len(choose_heads(3, 3, lambda heads: 1 - 0.1 * len(heads)).heads) == MOST_HEADS
 
 
-def test_a_single_head_can_be_best() -> None:
+def test_single_head_can_be_best() -> None:
     assert choose_heads(1, 1, lambda heads: 0.5, steps=(0,)).heads == ((0, 0, 0),)
 
 

@@ -78,7 +78,7 @@ def test_counts_of_translations_add_up() -> None:
     np.testing.assert_array_equal((one + one).sums["queries"], 2 * one.sums["queries"])
 
 
-def test_diagonal_spans_lie_in_the_middle_of_a_place_within_the_text() -> None:
+def test_diagonal_spans_are_centred_within_the_text() -> None:
     widths = np.array([1, 2, 3])
     assert find_diagonal_spans(widths, 0.5, 10).tolist() == [4, 4, 4]
     assert find_diagonal_spans(widths, 0.25, 8).tolist() == [2, 1, 0]

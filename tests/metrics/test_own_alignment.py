@@ -79,7 +79,7 @@ def test_head_that_points_into_boxes_is_chosen_and_reported() -> None:
     assert "examples with boxes" in found.sentence and "share of wrong queries" in found.sentence
 
 
-def test_one_row_stands_beside_equal_distances() -> None:
+def test_row_is_compared_with_equal_distances() -> None:
     def row(query: int) -> Linked:
         trace = boxed(query)[0]
         weights = np.full((1, 1, 3, 4), 0.25, np.float32)
@@ -111,7 +111,7 @@ def test_wrong_boxes_are_refused() -> None:
         best_alignment([(trace, {(0, 0)}) for trace, _ in (first, *others)], BOXED)
 
 
-def test_nothing_is_chosen_on_few_examples() -> None:
+def test_no_head_is_chosen_on_few_examples() -> None:
     examples = [linked(seed) for seed in range(19)]
     with pytest.raises(InputError, match="19 examples.*at least 20"):
         best_alignment(examples, site_of(examples[0]))

@@ -157,7 +157,7 @@ def test_import_adds_all_notes_or_none(store: Annotations) -> None:
     assert store.list_all(NOTE.dataset) == []
 
 
-def test_the_largest_version_can_be_changed(store: Annotations) -> None:
+def test_note_with_largest_version_can_be_changed(store: Annotations) -> None:
     given = replace(NOTE, id="x", version=MAX_NUMBER)
     store.merge([given])
     changed = store.save(replace(given, note="again"))

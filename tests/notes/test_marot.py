@@ -90,7 +90,7 @@ def test_segments_that_look_alike_are_examples_of_their_own() -> None:
     assert [one.example for one in read(data.replace(b"\t9\t", b"\t1\t"))] == [1, 2, 2]
 
 
-def test_overall_numbers_of_lines_are_no_segments() -> None:
+def test_overall_lines_are_not_segments() -> None:
     rows = [
         ROWS[0],
         ROWS[0].replace("\t7\tr1", "\t8\tr2"),

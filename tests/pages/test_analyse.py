@@ -50,7 +50,7 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "rows"
 
 
-def test_a_set_is_run_and_shown(open_page: Open, use_backend: Use, rows: Path) -> None:
+def test_set_is_run_and_shown(open_page: Open, use_backend: Use, rows: Path) -> None:
     use_backend(Translating())
     app = open_page("analyse", new="1")
     assert not app.exception and f"{COUNT} examples, {COUNT} with references" in shown(app)
@@ -80,7 +80,7 @@ def test_rows_of_another_version_are_left_alone(
 
 
 @pytest.mark.long
-def test_two_models_stand_side_by_side(open_page: Open, use_backend: Use) -> None:
+def test_two_models_are_side_by_side(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     app = open_page("analyse", new="1")
     app.selectbox(key="analyse_compare").set_value("char-regular").run()
@@ -132,7 +132,7 @@ def stopped(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     return pressed
 
 
-def test_stopped_it_goes_on_where_it_was(
+def test_stopped_analysis_continues(
     open_page: Open, use_backend: Use, stopped: threading.Event
 ) -> None:
     begun = threading.Semaphore(0)
@@ -193,7 +193,7 @@ def test_search_shows_only_matching_rows(open_page: Open, use_backend: Use) -> N
     assert listed(app).empty
 
 
-def test_an_example_is_opened_and_left_for_the_next(open_page: Open, use_backend: Use) -> None:
+def test_example_opens_and_next_button_moves_on(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     app = ran(open_page("analyse", new="1"))
     order = list(listed(app).index)
@@ -208,7 +208,7 @@ def test_an_example_is_opened_and_left_for_the_next(open_page: Open, use_backend
     assert state_of(app).example == order[1] and f"2 of {COUNT}" in shown(app)
 
 
-def test_a_note_is_saved_shown_changed_and_removed(open_page: Open, use_backend: Use) -> None:
+def test_note_is_saved_shown_changed_and_removed(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     app = opened_first(ran(open_page("analyse", new="1")))
     app.text_input(key=AUTHOR).set_value("Ada")
@@ -265,7 +265,7 @@ def test_who_is_late_sees_both_texts_and_chooses(open_page: Open, use_backend: U
 
 
 @pytest.mark.long
-def test_a_slice_is_saved_chosen_and_measured(open_page: Open, use_backend: Use) -> None:
+def test_slice_is_saved_chosen_and_measured(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     app = ran(open_page("analyse", new="1"))
     app.text_input(key="analyse_search").set_value("dog").run()
@@ -369,7 +369,7 @@ def held(gate: threading.Event) -> None:
 
 
 @pytest.mark.long
-def test_a_reader_has_two_at_a_time_and_sees_those_of_other_sets(
+def test_user_runs_two_analyses_and_sees_those_of_other_sets(
     open_page: Open, use_backend: Use, stopped: threading.Event
 ) -> None:
     use_backend(Translating(lambda _: held(stopped)))
@@ -388,7 +388,7 @@ def test_a_reader_has_two_at_a_time_and_sees_those_of_other_sets(
     assert other.stopping.is_set() and not other.running
 
 
-def test_an_analysis_runs_in_the_background(open_page: Open, use_backend: Use) -> None:
+def test_analysis_runs_in_the_background(open_page: Open, use_backend: Use) -> None:
     asked: list[bool] = []
 
     class Noting(Translating):

@@ -60,7 +60,7 @@ def address(app: AppTest) -> dict[str, str]:
     return {name: "".join(value) for name, value in app.query_params.items()}
 
 
-def test_an_analysis_of_own_files_opens_again_by_its_address_for_its_reader_alone(
+def test_own_analysis_opens_by_address_only_for_its_owner(
     open_page: Open, use_backend: Use, reading: Callable[[str], None]
 ) -> None:
     use_backend(Translating())
@@ -96,7 +96,7 @@ def test_earlier_analyses_are_listed_for_their_reader(
     ]
 
 
-def test_the_set_is_there_after_a_visit_to_another_page(open_page: Open, use_backend: Use) -> None:
+def test_set_survives_a_visit_to_a_different_page(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     app = given(open_page("analyse", new="1"), *OWN)
     digest = state_of(app).digest
@@ -109,7 +109,7 @@ def test_the_set_is_there_after_a_visit_to_another_page(open_page: Open, use_bac
     assert "Your files" not in shown(back) and not state_of(back).own
 
 
-def test_a_reader_deletes_their_files_and_the_address_opens_nothing(
+def test_deleted_files_do_not_open_by_address(
     open_page: Open, use_backend: Use, rows: Path
 ) -> None:
     use_backend(Translating())
@@ -137,7 +137,7 @@ def test_wrong_url_gives_one_error(open_page: Open, use_backend: Use) -> None:
     assert not app.exception and "24 examples" in shown(app)
 
 
-def test_the_measure_that_orders_stands_second_and_a_head_turns_the_order(
+def test_sorting_metric_is_second_and_header_reverses_order(
     open_page: Open, use_backend: Use
 ) -> None:
     use_backend(Translating())
@@ -170,7 +170,7 @@ def test_next_is_the_next_row_that_is_seen_and_the_table_marks_it(
 
 
 @pytest.mark.long
-def test_long_tables_are_sent_in_pages_and_next_turns_them(
+def test_long_table_is_sent_in_pages(
     open_page: Open, use_backend: Use, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("areaviz.ui.analyse.examples.PAGE", 10)
@@ -185,9 +185,7 @@ def test_long_tables_are_sent_in_pages_and_next_turns_them(
 
 
 @pytest.mark.long
-def test_examples_that_are_kept_stand_alone_until_all_are_shown_again(
-    open_page: Open, use_backend: Use
-) -> None:
+def test_filtered_examples_stay_until_all_are_shown(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     app = ran(open_page("analyse", new="1"))
     app.session_state[BUCKETS] = True

@@ -98,7 +98,7 @@ def uploaded(open_page: Open, kind: Kind, bad: bool = False) -> AppTest:
 
 
 @EVERY
-def test_a_set_is_run_measured_and_looked_into(open_page: Open, kind: Kind) -> None:
+def test_set_is_run_measured_and_explored(open_page: Open, kind: Kind) -> None:
     app = uploaded(open_page, kind)
     assert not app.exception and not app.error and kind.about in shown(app)
     app = ran(app)
@@ -116,9 +116,7 @@ def test_a_set_is_run_measured_and_looked_into(open_page: Open, kind: Kind) -> N
 
 
 @EVERY
-def test_an_example_that_cannot_be_run_says_why_and_loses_no_other(
-    open_page: Open, kind: Kind
-) -> None:
+def test_failed_example_gives_reason_and_keeps_remaining_rows(open_page: Open, kind: Kind) -> None:
     app = ran(uploaded(open_page, kind, bad=True))
     assert not app.exception and not app.error
     table = listed(app).sort_index()
@@ -135,7 +133,7 @@ def test_an_example_that_cannot_be_run_says_why_and_loses_no_other(
         ("Sentences with trees", "24 examples, 24 with references"),
     ],
 )
-def test_the_app_has_a_set_of_each_with_a_model(
+def test_app_has_a_set_for_each_answering_model(
     open_page: Open, reasoners: Reasoners, name: str, about: str
 ) -> None:
     app = open_page("analyse", new="1")

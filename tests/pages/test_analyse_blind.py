@@ -122,7 +122,7 @@ def test_blind_rating_forgets_the_system_judged_last(open_page: Open, sheets: li
 
 
 @pytest.mark.long
-def test_marks_of_others_appear_after_own(open_page: Open, sheets: list[Sheet]) -> None:
+def test_marks_of_other_raters_appear_after_own(open_page: Open, sheets: list[Sheet]) -> None:
     store, notes = note_store().judgements, note_store().notes
     first = order_of("Ada")[0]
     store.save(judgement("Bo", first))

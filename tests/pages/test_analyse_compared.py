@@ -77,7 +77,7 @@ def test_two_of_three_systems_are_chosen_to_be_compared(open_page: Open) -> None
     assert "Changes, wins and losses are those of the first of these against the second" in said
 
 
-def test_table_as_csv_says_which_systems_a_change_is_of(
+def test_table_csv_names_systems_of_a_change(
     open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offered: list[Callable[[], bytes]] = []
@@ -124,7 +124,7 @@ def test_markup_in_outputs_is_text(open_page: Open) -> None:
     assert marked == r"Ein :green-background[**\***]Hund:green-background[**\***]\."
 
 
-def test_table_opens_on_what_the_second_does_worse(open_page: Open) -> None:
+def test_table_opens_with_losses_of_the_second_system(open_page: Open) -> None:
     app = given(open_page, "hyp.a.txt", "hyp.b.txt", "hyp.b.comet.csv")
     assert state_of(app).measure == "chrf_change"
     assert list(listed(app).index) == [2, 0, 1]
@@ -132,7 +132,7 @@ def test_table_opens_on_what_the_second_does_worse(open_page: Open) -> None:
     assert list(order.options) == ["(2) worse first", "(2) better first", "As given"]
 
 
-def test_only_where_all_of_three_fail(open_page: Open) -> None:
+def test_filter_lists_examples_in_which_all_three_fail(open_page: Open) -> None:
     app = hold(given(open_page, "hyp.a.txt", "hyp.b.txt", "hyp.c.txt"), measure="chrf_1")
     toggle = app.toggle(key="analyse_both_fail")
     assert toggle.label == "Only where all systems fail"

@@ -77,7 +77,7 @@ def test_errors_of_raters_are_measures_of_examples(open_page: Open, use_backend:
     assert any("Accuracy/<b>" in table.to_numpy() for table in tables)
 
 
-def test_a_rater_judges_by_name_and_sees_others_on_demand(
+def test_rater_judges_by_name_and_shows_other_raters_on_demand(
     open_page: Open, use_backend: Use
 ) -> None:
     use_backend(Translating())
@@ -111,7 +111,7 @@ def test_who_is_late_under_a_name_chooses(open_page: Open, use_backend: Use) -> 
     assert "Nothing was overwritten" in app.warning[0].value and "Ada: score 60" in shown(app)
 
 
-def test_what_was_judged_of_another_output_is_told(open_page: Open, use_backend: Use) -> None:
+def test_judgement_of_a_former_output_is_reported(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     note_store().judgements.save(ADA)
     changed = FILES | {"hyp.a.txt": b"Ein Hund.\nDie Kuh.\nx\n"}
@@ -132,7 +132,7 @@ def test_scores_from_files_order_the_table_and_both_fail(open_page: Open, use_ba
     assert list(listed(app).index) == [2] and "COMET of both of at most 0.325" in shown(app)
 
 
-def test_scores_without_outputs_and_scores_that_are_none_are_refused(open_page: Open) -> None:
+def test_scores_without_output_and_invalid_scores_are_refused(open_page: Open) -> None:
     alone = {name: FILES[name] for name in ("my.en.txt", "my.de.txt", "hyp.a.comet.csv")}
     (error,) = given(open_page, alone).error
     assert "Choose the file with the outputs, too" in said(error)
@@ -164,7 +164,7 @@ def test_errors_come_in_from_files_and_a_wrong_one_is_one_sentence(
     assert "but a TSV of Marot has" in said(error)
 
 
-def test_errors_can_be_marked_in_what_models_wrote(open_page: Open, use_backend: Use) -> None:
+def test_errors_can_be_marked_in_model_outputs(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     app = opened_first(ran(open_page("analyse", new="1")))
     app.text_input(key=blind.RATER).set_value("Ada").run()

@@ -92,7 +92,7 @@ def outputs(app: AppTest) -> list[str]:
 
 
 @pytest.mark.long
-def test_other_pictures_under_the_same_names_are_another_set(
+def test_sets_with_equal_names_and_different_pictures_differ(
     open_page: Open, use_backend: Use
 ) -> None:
     use_backend(Named())
@@ -158,9 +158,7 @@ def test_earlier_analyses_are_reported_with_their_notes(
     assert not any(one.label.startswith("Bring them") for one in app.run().button)
 
 
-def test_who_began_an_analysis_deletes_it_and_nobody_else(
-    open_page: Open, use_backend: Use, rows: Path
-) -> None:
+def test_only_the_owner_deletes_an_analysis(open_page: Open, use_backend: Use, rows: Path) -> None:
     use_backend(Translating())
     mine = ran(open_page("analyse", new="1"))
     hers = open_page("analyse", new="1")
@@ -175,7 +173,7 @@ def test_who_began_an_analysis_deletes_it_and_nobody_else(
     assert listed(hers.run()).empty
 
 
-def test_the_file_does_not_hold_the_cookie(
+def test_exported_file_does_not_contain_the_cookie(
     open_page: Open, use_backend: Use, rows: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Context:
@@ -193,9 +191,7 @@ def test_the_file_does_not_hold_the_cookie(
     assert len(head["reader"]) == 64 and "0123456789abcdef" not in path.read_text()
 
 
-def test_all_that_is_one_s_own_goes_and_the_work_of_others_stays(
-    open_page: Open, use_backend: Use, rows: Path
-) -> None:
+def test_deletion_removes_only_own_work(open_page: Open, use_backend: Use, rows: Path) -> None:
     use_backend(Named())
     mine = ran(uploaded(open_page, {"0.png": "red"}))
     write(opened_first(mine), "Style", "mine")
@@ -254,7 +250,7 @@ def test_damaged_header_is_reported_and_dataset_can_run(
 
 
 @pytest.mark.long
-def test_what_is_older_than_the_operator_s_days_goes(
+def test_work_older_than_retention_period_is_deleted(
     open_page: Open, use_backend: Use, rows: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use_backend(Translating())
@@ -278,7 +274,7 @@ def check_dates_two_days_ago(rows: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_note_brought_in_beside_another_is_marked(open_page: Open, use_backend: Use) -> None:
+def test_imported_note_is_marked(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     app = opened_first(ran(open_page("analyse", new="1")))
     write(app, "Style", "later words")
@@ -293,9 +289,7 @@ def test_a_note_brought_in_beside_another_is_marked(open_page: Open, use_backend
 
 
 @pytest.mark.long
-def test_a_note_that_came_from_a_file_and_is_removed_stays_removed(
-    open_page: Open, use_backend: Use
-) -> None:
+def test_removed_imported_note_stays_removed(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     app = ran(open_page("analyse", new="1"))
     digest = SAMPLE_SETS["Sentences"]().digest

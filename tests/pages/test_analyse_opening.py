@@ -52,7 +52,7 @@ def marked(app: AppTest) -> list[str]:
     return found
 
 
-def test_opening_counts_what_gets_worse(open_page: Open, rows: Path) -> None:
+def test_opening_counts_worse_sentences(open_page: Open, rows: Path) -> None:
     app = open_page("analyse")
     assert not app.exception and not app.error
     change = np.array(list(changes().values()))

@@ -43,7 +43,7 @@ class BothKinds(Pictured):
         }
 
 
-def test_a_set_of_scenes_is_run_by_a_model_of_scenes(open_page: Open, use_backend: Use) -> None:
+def test_set_of_scenes_is_run_by_scene_model(open_page: Open, use_backend: Use) -> None:
     use_backend(BothKinds())
     app = open_page("analyse", new="1")
     for _ in range(2):
@@ -62,7 +62,7 @@ def test_model_warns_about_unfamiliar_pictures(open_page: Open, use_backend: Use
     assert app.selectbox(key="analyse_model").value == "photo-area" and GUESS in warned(app)
 
 
-def test_digits_among_clutter_are_for_models_that_learned_such_pictures(
+def test_cluttered_digits_offer_only_models_trained_on_clutter(
     open_page: Open, use_backend: Use
 ) -> None:
     backend = Pictured()
@@ -87,7 +87,7 @@ def given(open_page: Open, *files: tuple[str, bytes]) -> AppTest:
     return app.file_uploader(key=dataset_form.FILES).set_value(sent).run()
 
 
-def test_the_english_file_is_run_though_it_comes_second(open_page: Open) -> None:
+def test_english_file_is_run_even_if_second(open_page: Open) -> None:
     app = given(open_page, ("my.de.txt", b"Ein Hund.\n"), ("my.en.txt", b"A dog.\n"))
     roles = {one.label: one.value for one in app.selectbox if one.label.startswith("Role of")}
     assert roles == {"Role of my.en.txt": "source", "Role of my.de.txt": "reference"}
@@ -132,7 +132,7 @@ def test_column_chooser_stays_when_no_column_is_a_source(open_page: Open) -> Non
 @pytest.mark.parametrize(
     ("name", "said"), [("run.npz", "holds no examples"), ("rows.json", "has no header")]
 )
-def test_file_of_other_kind_is_refused(open_page: Open, name: str, said: str) -> None:
+def test_file_of_wrong_kind_is_refused(open_page: Open, name: str, said: str) -> None:
     app = given(open_page, (name, b"{}"))
     assert len(app.error) == 1 and said in app.error[0].value
 
@@ -164,7 +164,7 @@ def test_sounds_with_references_are_run_by_a_listener(
     assert any(one.proto.component_name.endswith("hearing") for one in app.get("bidi_component"))
 
 
-def test_a_set_of_which_nothing_can_be_run_says_why_of_each(
+def test_unusable_set_gives_reason_for_each_example(
     open_page: Open, use_backend: Use, tmp_path: Path
 ) -> None:
     use_backend(Listeners(tmp_path))  # type: ignore[arg-type]
@@ -196,7 +196,7 @@ def test_files_of_two_kinds_are_refused(open_page: Open) -> None:
 @pytest.mark.parametrize(
     ("name", "count"), [("Spoken digits", "40 sounds"), ("Moving digits", "40 clips")]
 )
-def test_the_app_has_sets_of_sounds_and_clips(
+def test_app_has_sets_of_sounds_and_clips(
     open_page: Open, use_backend: Use, tmp_path: Path, name: str, count: str
 ) -> None:
     use_backend(Listeners(tmp_path) if name == "Spoken digits" else Watchers(tmp_path))  # type: ignore[arg-type]
@@ -205,7 +205,7 @@ def test_the_app_has_sets_of_sounds_and_clips(
     assert not app.exception and not app.error and count in shown(app)
 
 
-def test_the_page_says_which_files_it_takes(open_page: Open) -> None:
+def test_page_lists_accepted_files(open_page: Open) -> None:
     app = given(open_page, ("sheet.csv", b"text;reference\r\nA dog.;Ein Hund.\r\n"))
     assert "1 example, 1 with a reference" in shown(app)
     assert "texts with one example a line" in shown(app)

@@ -82,7 +82,7 @@ def test_themes_of_two_systems_are_two_lists(open_page: Open) -> None:
     assert "0 themes where (1) is worse than (2)" in titles
 
 
-def test_themes_are_asked_for_again_when_outputs_change(open_page: Open) -> None:
+def test_themes_are_offered_again_when_outputs_change(open_page: Open) -> None:
     app = button(given(open_page, one=MATERIAL.written[0].outputs), "Find themes").click().run()
     assert state_of(app).themes
     sent = [("hyp.b.txt", lines(BETTER.written[0].outputs), "text/plain")]

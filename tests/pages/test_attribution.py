@@ -37,7 +37,7 @@ class Attributing(fakes.FakeBackend):
         return replace(made, maps={**made.maps, **{one.site: one for one in found}})
 
 
-def test_the_switch_asks_for_it_and_the_page_says_how_far_it_agrees(
+def test_switch_adds_attribution_and_its_agreement(
     use_backend: Callable[[Backend], None], open_page: Open
 ) -> None:
     use_backend(Attributing())
@@ -77,7 +77,7 @@ class Glancing(fakes.FakeBackend):
         return replace(made, maps={**made.maps, **{one.site: one for one in found}})
 
 
-def test_every_sight_is_asked_for_it_and_a_link_restores_it(
+def test_attribution_covers_all_pictures_and_link_restores_it(
     use_backend: Callable[[Backend], None], open_page: Open
 ) -> None:
     use_backend(backend := Glancing())

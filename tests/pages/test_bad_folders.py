@@ -98,9 +98,7 @@ def test_unusable_folder_is_reported_on_page(
     assert any(re.search(words, sentence) for sentence in errors(app)), errors(app)
 
 
-def test_others_stay_beside_a_folder_that_is_none(
-    reader: Path, serve: Serve, open_page: Open
-) -> None:
+def test_bad_folder_leaves_remaining_models(reader: Path, serve: Serve, open_page: Open) -> None:
     serve(no_folder(reader), str(reader))
     app = open_page("read", model="reader", text=TEXT)
     said(app, "is neither a folder nor .* Check the path")
@@ -173,7 +171,7 @@ def test_translator_gives_equal_advice(
     assert said(app, "A layer of the").endswith(". Shorten the text or choose another model.")
 
 
-def test_a_picture_that_has_too_many_cells_has_advice_without_a_text(
+def test_too_large_picture_gives_advice_about_pictures(
     captioner: Path, serve: Serve, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     serve(str(captioner))

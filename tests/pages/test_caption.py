@@ -23,7 +23,7 @@ def opened(open_page: Open, use_backend: Use, **params: str) -> tuple[AppTest, P
     return open_page("caption", **params), backend
 
 
-def test_the_first_picture_is_described_at_once(open_page: Open, use_backend: Use) -> None:
+def test_first_picture_is_described_at_once(open_page: Open, use_backend: Use) -> None:
     app, backend = opened(open_page, use_backend)
     assert not app.exception and not app.error
     assert "a small red circle" in drawn_texts(app)
@@ -35,7 +35,7 @@ def test_the_first_picture_is_described_at_once(open_page: Open, use_backend: Us
 
 
 @pytest.mark.parametrize("is_clone", [True, False])
-def test_a_page_without_a_model_of_its_task_says_what_to_do(
+def test_page_without_captioner_gives_advice(
     open_page: Open, monkeypatch: pytest.MonkeyPatch, is_clone: bool
 ) -> None:
     # All stored traces are those of translators.
@@ -77,9 +77,7 @@ def test_model_without_attention_shows_its_output(open_page: Open, use_backend: 
 
 
 @pytest.mark.long
-def test_a_picture_or_its_link_brings_a_model_of_its_kind_along(
-    open_page: Open, use_backend: Use
-) -> None:
+def test_picture_or_link_selects_fitting_model(open_page: Open, use_backend: Use) -> None:
     backend = Pictured()
     for name, pictures in (
         ("scene-area", "photos"),
@@ -136,7 +134,7 @@ def test_maps_that_point_no_better_than_fixed_places_come_with_a_warning(
         )
 
 
-def test_the_layer_that_points_best_is_looked_at_first(open_page: Open, use_backend: Use) -> None:
+def test_page_opens_at_best_pointing_layer(open_page: Open, use_backend: Use) -> None:
     backend = Pictured()
     card = backend.cards["scene-area"]
     opening = {"encoder-decoder": Opening("coverage", 1, 3, pointing_head=(1, 3))}
@@ -157,7 +155,7 @@ def test_single_cells_have_no_largest_area(open_page: Open, use_backend: Use) ->
     assert backend.asked[0].area_size is None
 
 
-def test_a_link_restores_picture_site_and_items(open_page: Open, use_backend: Use) -> None:
+def test_link_restores_picture_site_and_items(open_page: Open, use_backend: Use) -> None:
     params = {"picture": "scene-1", "site": "encoder self", "items": "3"}
     app, backend = opened(open_page, use_backend, model="scene-area", **params)
     assert not app.exception and not app.error
@@ -165,18 +163,14 @@ def test_a_link_restores_picture_site_and_items(open_page: Open, use_backend: Us
     assert {name: app.query_params[name] for name in params} == params
 
 
-def test_the_link_of_an_upload_says_that_the_picture_is_missing(
-    open_page: Open, use_backend: Use
-) -> None:
+def test_link_to_upload_reports_missing_picture(open_page: Open, use_backend: Use) -> None:
     app, _ = opened(open_page, use_backend, model="scene-area", picture="upload-0123456789ab")
     assert not app.exception
     assert len(app.error) == 1 and "upload" in app.error[0].value
     assert "a small red circle" in drawn_texts(app), "a sample stands in"
 
 
-def test_a_picture_name_that_cannot_be_is_refused_in_a_sentence(
-    open_page: Open, use_backend: Use
-) -> None:
+def test_impossible_picture_name_gives_one_sentence(open_page: Open, use_backend: Use) -> None:
     app, _ = opened(open_page, use_backend, model="scene-area", picture="../../etc/passwd")
     assert not app.exception and len(app.error) == 1
     assert "cannot exist" in app.error[0].value

@@ -70,14 +70,14 @@ def test_decoder_reads_and_continues_text(open_page: Open) -> None:
     assert TEXT in shown(app) and app.query_params["writes"] in ("1", ["1"])
 
 
-def test_an_encoder_reads_and_never_writes(open_page: Open) -> None:
+def test_encoder_reads_and_never_writes(open_page: Open) -> None:
     app = open_page("read", model="encoder", text=TEXT, compare="decoder")
     assert not app.exception and not app.error
     assert "Tokens" not in shown(app) and len(app.text_area) == 1
 
 
 @pytest.mark.long
-def test_a_question_is_asked_about_a_picture(open_page: Open) -> None:
+def test_question_about_a_picture_is_answered(open_page: Open) -> None:
     app = open_page("caption", model="seer", picture="scene-34", text="a dog")
     assert not app.exception and not app.error
     [question] = [one for one in app.text_input if one.label == "Question"]
@@ -88,16 +88,14 @@ def test_a_question_is_asked_about_a_picture(open_page: Open) -> None:
     assert not app.exception and app.query_params["text"] in ("a cat", ["a cat"])
 
 
-def test_a_ban_changes_what_a_decoder_reads(open_page: Open) -> None:
+def test_ban_changes_reading_of_a_decoder(open_page: Open) -> None:
     change = "weigh:decoder self:items=1"
     app = open_page("read", model="decoder", text=TEXT, changes=change)
     assert not app.exception and not app.error
     assert "Mean probability of the original output" in shown(app)
 
 
-def test_a_word_that_a_decoder_reads_is_compared_with_another(
-    open_page: Open, backend: Backend
-) -> None:
+def test_read_word_is_compared_with_an_alternative(open_page: Open, backend: Backend) -> None:
     """Check that the word and an alternative have the probabilities of the trace."""
     trace = backend.trace(Request("decoder", TEXT, target=""))
     words = find_output_words(trace.fields["target"])
@@ -117,7 +115,7 @@ def test_a_word_that_a_decoder_reads_is_compared_with_another(
     assert float(str(table.iloc[0, 2])) == pytest.approx(likely, abs=1e-3)
 
 
-def test_their_cards_say_what_is_known(open_page: Open) -> None:
+def test_cards_of_folders_show_known_facts(open_page: Open) -> None:
     app = open_page("models")
     assert not app.exception and not app.error
     tasks = app.button_group(key="models_task").options

@@ -136,9 +136,7 @@ def test_random_choices_run_the_hard_models_only(open_page: Open, use_backend: U
     assert again_opened.query_params == app.query_params
 
 
-def test_what_is_read_can_be_chosen_where_there_are_models(
-    open_page: Open, use_backend: Use
-) -> None:
+def test_picture_kind_can_be_chosen_if_models_exist(open_page: Open, use_backend: Use) -> None:
     backend = Pictured()
     backend.cards["pairs"] = replace(
         backend.cards["location-wise-hard"], name="pairs", config={"kind": "pairs"}
@@ -151,7 +149,7 @@ def test_what_is_read_can_be_chosen_where_there_are_models(
     assert backend.asked[-1].model == "pairs" and app.query_params["picture"] == "pair-27"
 
 
-def test_a_link_to_a_pair_opens_the_models_of_pairs(open_page: Open, use_backend: Use) -> None:
+def test_link_to_pair_opens_models_of_pairs(open_page: Open, use_backend: Use) -> None:
     backend = Pictured()
     backend.cards["pairs"] = replace(
         backend.cards["location-wise-hard"], name="pairs", config={"kind": "pairs"}
@@ -176,9 +174,7 @@ def test_mechanism_without_model_is_reported(open_page: Open, use_backend: Use) 
     ]
 
 
-def test_models_of_one_way_stand_side_by_side_under_their_own_titles(
-    open_page: Open, use_backend: Use
-) -> None:
+def test_models_of_one_mechanism_have_own_titles(open_page: Open, use_backend: Use) -> None:
     backend = Pictured()
     card = backend.cards["location-wise-hard"]
     backend.cards["other"] = replace(card, name="other", title="Glimpses, one layer")
@@ -198,7 +194,7 @@ def test_models_of_one_way_stand_side_by_side_under_their_own_titles(
     assert len(app.table[0].value) == len(WAYS) + 2
 
 
-def test_a_link_restores_look_reading_and_sample(open_page: Open, use_backend: Use) -> None:
+def test_link_restores_look_reading_and_sample(open_page: Open, use_backend: Use) -> None:
     use_backend(Pictured())
     params = {
         "picture": "digit-5",
@@ -226,7 +222,7 @@ def test_a_link_restores_look_reading_and_sample(open_page: Open, use_backend: U
 
 
 @pytest.mark.parametrize("site", ["glimpses", "transformer"])
-def test_a_stored_trace_of_places_can_be_opened_again(
+def test_stored_trace_of_glimpses_can_be_opened(
     site: str, open_page: Open, use_backend: Use, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use_backend(Pictured())

@@ -33,7 +33,7 @@ def labels(app: AppTest) -> list[str]:
     return [element.proto.label for element in app.get("page_link")]
 
 
-def test_home_says_what_this_is_in_two_sentences(open_page: Open) -> None:
+def test_home_describes_the_app_in_two_sentences(open_page: Open) -> None:
     app = open_page("home")
     assert not app.exception and not app.error
     assert [title.value for title in app.title] == ["See what a model attends to"]
@@ -59,7 +59,7 @@ def test_home_has_few_words(open_page: Open) -> None:
     assert len(words) <= MOST_WORDS - WORDS_OF_RIBBON
 
 
-def test_the_first_link_into_a_fresh_server_goes_through_the_app(open_page: Open) -> None:
+def test_first_link_to_fresh_server_runs_the_app(open_page: Open) -> None:
     open_page("translate")
     assert PagesManager.uses_pages_directory is False, (
         "else Streamlit shows its own list of the files in pages/"
@@ -92,7 +92,7 @@ def test_every_way_in_has_a_small_picture_or_a_text() -> None:
     assert max(path.stat().st_size for path in pictures) < 20_000
 
 
-def test_way_in_without_its_model_says_so_and_has_no_link(
+def test_tile_without_model_says_so_and_has_no_link(
     open_page: Open, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     needed = {tuple(stored["models"]) for stored in stored_examples().values()}
@@ -111,14 +111,14 @@ def test_way_in_without_its_model_says_so_and_has_no_link(
     assert "**Reason**" not in labels(app) and "**Caption**" in labels(app)
 
 
-def test_every_example_knows_the_models_it_was_opened_with() -> None:
+def test_every_example_names_its_models() -> None:
     assert [*stored_examples()] == [example.slug for example in EXAMPLES]
     models = {model for stored in stored_examples().values() for model in stored["models"]}
     assert models and missing_models(models) == []
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.title)
-def test_the_link_of_an_example_is_its_text_and_focus(example: Example) -> None:
+def test_example_link_has_text_and_focus(example: Example) -> None:
     params = link_of(example)
     assert "model" not in params, "which models there are is known by Translate"
     request, focus = from_params({"model": "any", **params})
@@ -135,7 +135,7 @@ def test_examples_are_offered_on_their_pages(open_page: Open) -> None:
     assert sum(len(examples_of(page)) for page in TITLES) == len(EXAMPLES)
 
 
-def test_an_example_opens_with_whatever_model_there_is(open_page: Open) -> None:
+def test_example_opens_with_an_available_model(open_page: Open) -> None:
     example = Example(
         "A title", folder.TEXT, "A note", Focus("encoder self", 1, items=(2,)), compare="1"
     )

@@ -13,7 +13,7 @@ from areaviz.trace.errors import BackendError
 from tests.pages.conftest import Open
 
 
-def test_the_page_lists_all_questions(open_page: Open) -> None:
+def test_page_lists_all_questions(open_page: Open) -> None:
     page = open_page("how_areas_work")
     assert not page.exception and not page.error
     data = index_data()
@@ -22,7 +22,7 @@ def test_the_page_lists_all_questions(open_page: Open) -> None:
 
 
 @pytest.mark.parametrize("number", [1, 3, 9])
-def test_a_question_opens_by_its_address(open_page: Open, number: int) -> None:
+def test_question_opens_by_its_address(open_page: Open, number: int) -> None:
     page = open_page("how_areas_work", q=str(number))
     assert not page.exception and not page.error
 
@@ -40,7 +40,7 @@ def test_old_addresses_lead_to_a_question() -> None:
     assert {"rounding", "as-printed", "mean-and-sum", "summed-area-table"} <= old.keys()
 
 
-def test_the_browser_gets_all_questions_at_once() -> None:
+def test_browser_gets_all_questions_at_once() -> None:
     data = path_data(3)
     assert list(data["questions"]) == list(QUESTIONS)
     assert data["questions"][3] == question_data(3)

@@ -71,7 +71,7 @@ def backend(tmp_path: Path, use_backend: Use) -> Listeners:
     return made
 
 
-def test_it_opens_with_a_recording_and_what_was_heard(open_page: Open, backend: Listeners) -> None:
+def test_page_opens_with_recording_and_transcript(open_page: Open, backend: Listeners) -> None:
     app = open_page("listen")
     assert not app.exception and not app.error
     assert backend.asked == [Request("listener", "", sound=get_sound_sample(FIRST))]
@@ -83,9 +83,7 @@ def test_it_opens_with_a_recording_and_what_was_heard(open_page: Open, backend: 
     assert app.get("bidi_component")
 
 
-def test_what_the_player_shows_is_not_drawn_again_below(
-    open_page: Open, backend: Listeners
-) -> None:
+def test_player_content_is_not_repeated_below(open_page: Open, backend: Listeners) -> None:
     app = open_page("listen", view="listening")
     assert not app.exception and not app.error
     assert app.button_group(key="listen_view").options == ["Output probabilities"]
@@ -135,7 +133,7 @@ def press(app: AppTest, label: str) -> AppTest:
     return act(app, next(button for button in app.button if button.label == label).click())
 
 
-def test_a_moment_is_hidden_and_the_sound_heard_again(open_page: Open, backend: Listeners) -> None:
+def test_hidden_moment_reruns_the_sound(open_page: Open, backend: Listeners) -> None:
     app = open_page("listen")
     app = act(app, app)
     kinds = app.segmented_control(key="listen_kind_of_change")
@@ -155,7 +153,7 @@ def test_a_moment_is_hidden_and_the_sound_heard_again(open_page: Open, backend: 
     assert not again.error and "Hidden: 0.48 to 1.00 s" in shown(again)
 
 
-def test_switches_and_changes_go_together(open_page: Open, backend: Listeners) -> None:
+def test_switches_and_changes_can_be_combined(open_page: Open, backend: Listeners) -> None:
     both = Share(SITE, 2.0), Hide("sound", (3, 4))
     app = open_page("listen", changes=to_text(both))
     assert not app.exception and not app.error
@@ -167,7 +165,7 @@ def test_switches_and_changes_go_together(open_page: Open, backend: Listeners) -
     assert not app.exception and from_text(app.query_params["changes"]) == both[1:]
 
 
-def test_a_link_with_scores_that_no_switch_has_is_a_change(
+def test_link_with_unswitchable_scores_becomes_a_change(
     open_page: Open, backend: Listeners
 ) -> None:
     odd = Share(SITE, 3.0)
@@ -198,7 +196,7 @@ def test_of_a_shorter_sound_no_later_moment_is_offered(open_page: Open, backend:
 
 
 @pytest.mark.long
-def test_another_recording_is_chosen_and_linked(open_page: Open, backend: Listeners) -> None:
+def test_chosen_recording_is_in_the_link(open_page: Open, backend: Listeners) -> None:
     app = open_page("listen")
     app.selectbox(key="listen_sample").set_value(OTHER).run()
     assert backend.asked[-1].sound == get_sound_sample(OTHER)
@@ -222,9 +220,7 @@ def test_link_to_missing_sound_keeps_page(
     assert backend.asked[-1].sound == get_sound_sample(FIRST)
 
 
-def test_an_own_sound_is_heard_and_a_refused_one_changes_nothing(
-    open_page: Open, backend: Listeners
-) -> None:
+def test_own_sound_is_heard_and_refused_sound_ignored(open_page: Open, backend: Listeners) -> None:
     app = open_page("listen")
     app.segmented_control(key="listen_source").set_value(UPLOAD).run()
     assert "the sample stays" in shown(app)
@@ -241,7 +237,7 @@ def test_an_own_sound_is_heard_and_a_refused_one_changes_nothing(
     assert backend.asked[-1].sound is not None and backend.asked[-1].sound.pcm == own.pcm
 
 
-def test_whatever_is_wrong_with_a_sound_is_one_sentence_and_the_last_one_stays(
+def test_bad_sound_gives_one_sentence_and_keeps_the_last(
     open_page: Open, backend: Listeners
 ) -> None:
     app = open_page("listen")
@@ -257,9 +253,7 @@ def test_whatever_is_wrong_with_a_sound_is_one_sentence_and_the_last_one_stays(
         assert "Heard:" in shown(app) and len(backend.asked) == asked
 
 
-def test_of_two_channels_at_another_rate_is_told_what_is_heard(
-    open_page: Open, backend: Listeners
-) -> None:
+def test_stereo_file_reports_mixing_and_resampling(open_page: Open, backend: Listeners) -> None:
     app = open_page("listen")
     app.segmented_control(key="listen_source").set_value(UPLOAD).run()
     file = io.BytesIO()

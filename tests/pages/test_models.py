@@ -183,7 +183,7 @@ def test_quality_by_length_is_a_tab(open_page: Open, use_cards: UseCards) -> Non
     assert "lengths_translation" in [chart.key for chart in app.get("plotly_chart")]
 
 
-def test_digit_model_is_tried_at_a_picture_of_its_kind(
+def test_digit_model_link_opens_a_picture_of_its_kind(
     open_page: Open, use_backend: Callable[[Backend], None]
 ) -> None:
     backend = Pictured()
@@ -197,7 +197,7 @@ def test_digit_model_is_tried_at_a_picture_of_its_kind(
     assert "Try this model" not in links(open_page("models"))
 
 
-def test_card_says_what_its_heads_do(open_page: Open, use_cards: UseCards) -> None:
+def test_card_describes_its_heads(open_page: Open, use_cards: UseCards) -> None:
     measured = replace(
         folder.card("measured", "area"),
         heads={"encoder self": folder.HEADS},
@@ -217,7 +217,7 @@ def test_card_says_what_its_heads_do(open_page: Open, use_cards: UseCards) -> No
     assert not app.exception
 
 
-def test_card_begins_with_what_its_maps_do_not_show(open_page: Open, use_cards: UseCards) -> None:
+def test_card_begins_with_limits_of_its_maps(open_page: Open, use_cards: UseCards) -> None:
     looks = {"pointing": 0.4, "pointing_position": 0.3, "pointing_middle": 0.51, "words": 900.0}
     photos = replace(
         folder.card("photos", "area"), task="caption", attention={"encoder-decoder, test": looks}

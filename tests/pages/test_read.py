@@ -51,7 +51,7 @@ def served(backend: Backend, use_backend: Callable[[Backend], None]) -> None:
     use_backend(backend)
 
 
-def test_a_text_is_read_and_nothing_is_written(open_page: Open, backend: Backend) -> None:
+def test_text_is_read_without_continuation(open_page: Open, backend: Backend) -> None:
     app = open_page("read", model="reader", text=TEXT)
     assert not app.exception and not app.error
     assert app.title[0].value == "Read" and TEXT in drawn_texts(app)
@@ -60,7 +60,7 @@ def test_a_text_is_read_and_nothing_is_written(open_page: Open, backend: Backend
     assert trace.request.target == "" and trace.fields["target"].raw == TEXT
 
 
-def test_it_goes_on_with_a_text_and_the_link_says_so(open_page: Open) -> None:
+def test_text_is_continued_and_link_restores_it(open_page: Open) -> None:
     app = open_page("read", model="reader", text=TEXT, writes="1")
     assert not app.exception and not app.error
     [trace] = app.session_state["result"].traces
@@ -77,9 +77,7 @@ def test_two_are_compared(open_page: Open) -> None:
 
 
 @pytest.mark.parametrize("writes", [{}, {"writes": "1"}])
-def test_hidden_words_change_what_it_finds_probable(
-    open_page: Open, writes: dict[str, str]
-) -> None:
+def test_hidden_words_change_probabilities(open_page: Open, writes: dict[str, str]) -> None:
     change = "hide:history:items=2"
     app = open_page("read", model="reader", text=TEXT, changes=change, **writes)
     assert not app.exception and not app.error
@@ -97,7 +95,7 @@ def with_foil(open_page: Open, word: int, foil: str, **params: str) -> AppTest:
 @pytest.mark.parametrize(
     "params", sampled([{}, {"writes": "1"}, {"changes": "hide:history:items=2"}], {"writes": "1"})
 )
-def test_a_word_of_the_text_is_compared_with_another(
+def test_word_is_compared_with_an_alternative(
     open_page: Open, backend: Backend, params: dict[str, str]
 ) -> None:
     item = 2
@@ -114,7 +112,7 @@ def test_a_word_of_the_text_is_compared_with_another(
     assert len(table) == (2 if "changes" in params else 1)
 
 
-def test_what_cannot_be_read_is_said(open_page: Open) -> None:
+def test_unreadable_text_is_reported(open_page: Open) -> None:
     app = open_page("read", model="reader", text="   ")
     assert not app.exception
     assert "only blanks. Type a sentence" in shown(app)
@@ -136,7 +134,7 @@ def test_improbable_text_gives_warning(
 
 
 @pytest.mark.long
-def test_a_set_is_read_on_analyse(
+def test_analyse_reads_a_set_with_language_model(
     open_page: Open, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Check that decoding has no options, because nothing is written; attention is measured."""

@@ -106,7 +106,7 @@ def backend(use_backend: Use) -> Reasoners:
     return made
 
 
-def test_it_opens_with_an_answer_and_its_facts(open_page: Open, backend: Reasoners) -> None:
+def test_page_opens_with_answer_and_facts(open_page: Open, backend: Reasoners) -> None:
     app = open_page("reason")
     assert not app.exception and not app.error
     (drawn,) = pictures(app)
@@ -132,7 +132,7 @@ def test_edited_story_is_answered_again(open_page: Open, backend: Reasoners) -> 
     assert again.text_input(key="reason_question").value == "Where is Mary?"
 
 
-def test_a_sample_takes_the_place_of_the_story(open_page: Open, backend: Reasoners) -> None:
+def test_sample_replaces_the_story(open_page: Open, backend: Reasoners) -> None:
     app = open_page("reason")
     app.button(key=f"reason_try {STORIES[2].question}").click().run()
     assert backend.asked[-1].text == STORIES[2].text
@@ -146,7 +146,7 @@ def test_a_sample_takes_the_place_of_the_story(open_page: Open, backend: Reasone
         ("Go.\n" * 21, "The story has 21 facts; the limit is 20. Remove 1."),
     ],
 )
-def test_what_cannot_be_read_keeps_the_answer_before_it(
+def test_unreadable_input_keeps_the_earlier_answer(
     open_page: Open, backend: Reasoners, facts: str, sentence: str
 ) -> None:
     app = open_page("reason")
@@ -157,7 +157,7 @@ def test_what_cannot_be_read_keeps_the_answer_before_it(
 
 
 @pytest.mark.parametrize("bad", [bad for bad in BAD.values() if bad.kind == "points" and bad.text])
-def test_points_that_are_none_keep_the_answer_before_them(
+def test_invalid_points_keep_the_earlier_answer(
     open_page: Open, backend: Reasoners, bad: Bad
 ) -> None:
     app = open_page("reason", model="pointer-hull", text=POINTS)
@@ -212,7 +212,7 @@ def test_sentence_is_requested_with_separate_punctuation(
     assert app.query_params["text"] == "Do n't wait , Ida !"
 
 
-def test_a_sample_takes_the_place_of_the_sentence(open_page: Open, backend: Reasoners) -> None:
+def test_sample_replaces_the_sentence(open_page: Open, backend: Reasoners) -> None:
     app = open_page("reason", model="parser", text=SENTENCE)
     app.button(key=f"reason_try {SENTENCES[5]}").click().run()
     assert not app.exception and not app.error
@@ -223,7 +223,7 @@ def test_a_sample_takes_the_place_of_the_sentence(open_page: Open, backend: Reas
 @pytest.mark.parametrize(
     "text", sampled([SENTENCE, "Olaf left . Did Ida stay ?", "5,5 7,7"], SENTENCE)
 )
-def test_a_link_restores_the_sentence(open_page: Open, backend: Reasoners, text: str) -> None:
+def test_link_restores_the_sentence(open_page: Open, backend: Reasoners, text: str) -> None:
     """Check sentences that could also be read as a story with a question, or as points."""
     app = open_page("reason", model="parser", text=text)
     assert not app.exception and not app.error
@@ -248,16 +248,14 @@ def test_link_to_story_keeps_sentence(open_page: Open, backend: Reasoners) -> No
     assert backend.asked[-1].text == separate_punctuation(SENTENCES[0])
 
 
-def test_a_sentence_without_words_keeps_the_tree_before_it(
-    open_page: Open, backend: Reasoners
-) -> None:
+def test_sentence_without_words_keeps_earlier_tree(open_page: Open, backend: Reasoners) -> None:
     app = open_page("reason", model="parser", text=SENTENCE)
     app.text_input(key="reason_sentence").set_value(" ").run()
     assert not app.exception and "Type a sentence" in shown(app)
     assert "The result below is from your previous input" in shown(app)
 
 
-def test_a_hidden_fact_is_part_of_the_link(open_page: Open, backend: Reasoners) -> None:
+def test_hidden_fact_is_part_of_the_link(open_page: Open, backend: Reasoners) -> None:
     text = STORIES[0].text
     changes = to_text((Hide("facts", (5,)),))
     app = open_page("reason", model="memory", text=text, changes=changes)
@@ -269,7 +267,7 @@ def test_a_hidden_fact_is_part_of_the_link(open_page: Open, backend: Reasoners) 
     assert without["hidden"] == [5] and not without["canEdit"] and without["canAsk"]
 
 
-def test_the_facts_that_answer_a_sample_are_marked() -> None:
+def test_facts_that_answer_a_sample_are_marked() -> None:
     backend = Reasoners()
     trace = backend.trace(Request("memory", STORIES[0].text))
     assert with_gold(trace).details["gold facts"] == "3 6"
@@ -322,18 +320,18 @@ def test_conclusions_say_whether_a_tree_is_whole(tree: str, expected: str) -> No
 
 
 @pytest.mark.parametrize("written", ["paints boats", "", "(S paints )S"])
-def test_what_is_no_row_of_brackets_is_no_answer_either(written: str) -> None:
+def test_invalid_brackets_are_not_an_answer(written: str) -> None:
     trace = Reasoners().trace(Request("parser", SENTENCE, target=written))
     assert conclusion(trace).startswith("What the model wrote is no tree")
 
 
-def test_a_word_without_a_bracket_leaves_no_bracket_open() -> None:
+def test_word_without_bracket_leaves_no_bracket_open() -> None:
     """Check the output for a single word, as the trees of the parser's corpus have it."""
     words = conclusion(Reasoners().trace(Request("parser", "Ida", target="XX")))
     assert words.startswith("What the model wrote") and "stays open" not in words
 
 
-def test_numbers_stand_outside_of_what_the_points_enclose() -> None:
+def test_numbers_are_outside_the_hull_of_the_points() -> None:
     points = np.array([[0, 0], [1000, 0], [1000, 1000], [0, 1000], [500, 900]])
     sides = ["bottom left", "bottom right", "top right", "top left", "top center"]
     assert [" ".join(side) for side in label_positions(points)] == sides

@@ -27,7 +27,7 @@ def bar(app: AppTest) -> dict[str, Any] | None:
     return None
 
 
-def test_the_first_step_is_on_home_and_leads_to_the_second(open_page: Open) -> None:
+def test_first_step_is_on_home_and_leads_to_second(open_page: Open) -> None:
     app = open_page("home", tour="1")
     assert not app.exception and not app.error
     sent, trace = bar(app), codec.load(HERO)
@@ -36,7 +36,7 @@ def test_the_first_step_is_on_home_and_leads_to_the_second(open_page: Open) -> N
     assert sent["next"] == addresses(trace)[1] and sent["act"] is None
 
 
-def test_a_step_is_about_the_sentence_that_the_page_shows(
+def test_step_describes_the_shown_sentence(
     open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AREAVIZ_BACKEND", "local")
@@ -47,7 +47,7 @@ def test_a_step_is_about_the_sentence_that_the_page_shows(
     assert app.query_params["tour"] == "2"
 
 
-def test_a_step_that_cannot_be_about_an_input_can_be_passed(open_page: Open) -> None:
+def test_step_that_does_not_fit_input_can_be_skipped(open_page: Open) -> None:
     sent = bar(open_page("translate", text=folder.TEXT, tour="2"))
     assert sent is not None and sent["says"] == MISSING.says and sent["next"]
 
@@ -56,21 +56,19 @@ def test_a_step_that_cannot_be_about_an_input_can_be_passed(open_page: Open) -> 
     ("page", "step"),
     sampled([("translate", "4"), ("home", "5"), ("models", "2")], ("translate", "4"), many=True),
 )
-def test_a_step_on_a_page_without_its_model_can_be_passed(
-    open_page: Open, page: str, step: str
-) -> None:
+def test_step_without_model_can_be_skipped(open_page: Open, page: str, step: str) -> None:
     sent = bar(open_page(page, tour=step))
     assert sent is not None and sent["says"] == MISSING.says and sent["next"]
 
 
-def test_the_end_offers_three_ways_on(open_page: Open) -> None:
+def test_end_offers_three_links(open_page: Open) -> None:
     sent = bar(open_page("home", tour="end"))
     assert sent is not None and sent["says"] == LAST.says and sent["next"] == ""
     assert sent["ways"] == [list(way) for way in WAYS_ON] and len(WAYS_ON) == 3
 
 
 @pytest.mark.parametrize("value", sampled(["", "0", "6", "x", "1 "], "0", "6"))
-def test_another_value_opens_no_tour(open_page: Open, value: str) -> None:
+def test_invalid_step_opens_no_tour(open_page: Open, value: str) -> None:
     app = open_page("home", tour=value)
     assert not app.exception and bar(app) is None
 

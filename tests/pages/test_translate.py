@@ -65,7 +65,7 @@ class Faked(fakes.FakeBackend):
         return folder.trace(request)
 
 
-def test_the_first_sentence_is_translated_at_once(
+def test_first_sentence_is_translated_at_once(
     open_page: Open, use_backend: Callable[[Backend], None]
 ) -> None:
     use_backend(faked := Faked())
@@ -94,7 +94,7 @@ def test_hostile_text_is_drawn_as_text_only(
     assert not any(text in one.value for one in (*app.markdown, *app.caption))
 
 
-def test_nothing_is_said_twice(open_page: Open) -> None:
+def test_no_sentence_is_repeated(open_page: Open) -> None:
     app = ask(open_page("translate"), folder.TEXT)
     said = shown(app)
     assert "How to read this" not in said and "Mean probability" not in said
@@ -175,7 +175,7 @@ def test_linked_options_are_shown_in_the_options(open_page: Open) -> None:
     assert app.segmented_control(key="translate_method").value == "beam"
 
 
-def test_german_and_unsure_outputs_are_doubted_beside_the_output(
+def test_german_input_and_unsure_output_give_warnings(
     open_page: Open, use_backend: Callable[[Backend], None]
 ) -> None:
     class Unsure(Faked):
@@ -196,7 +196,7 @@ def test_german_and_unsure_outputs_are_doubted_beside_the_output(
     assert not ask(open_page("translate"), folder.TEXT).warning
 
 
-def test_a_sentence_is_translated_and_shown(open_page: Open) -> None:
+def test_sentence_is_translated_and_shown(open_page: Open) -> None:
     app = ask(open_page("translate"), folder.TEXT)
     assert not app.exception and not app.error
     assert AREA in drawn_texts(app)
@@ -205,7 +205,7 @@ def test_a_sentence_is_translated_and_shown(open_page: Open) -> None:
     assert {"Attention type", "Layer"} <= labels and "Head" not in labels
 
 
-def test_the_button_asks_and_a_sample_asks(
+def test_button_and_sample_run_the_model(
     open_page: Open, use_backend: Callable[[Backend], None]
 ) -> None:
     use_backend(faked := Faked())
@@ -250,7 +250,7 @@ def test_single_items_are_explained(open_page: Open) -> None:
     assert "Single items only, by the same weights" in shown(app)
 
 
-def test_a_text_that_cannot_be_used_leaves_the_older_result_and_says_what_it_is(
+def test_unusable_text_keeps_older_result_with_label(
     open_page: Open,
 ) -> None:
     app = ask(open_page("translate"), folder.TEXT)
@@ -264,7 +264,7 @@ def test_a_text_that_cannot_be_used_leaves_the_older_result_and_says_what_it_is(
     assert AREA in drawn_texts(app) and not app.error and OLDER not in shown(app)
 
 
-def test_a_failure_never_shows_an_older_result_for_a_newer_text(
+def test_failure_never_shows_older_result_for_newer_text(
     open_page: Open, use_backend: Callable[[Backend], None]
 ) -> None:
     use_backend(faked := Faked())
@@ -274,7 +274,7 @@ def test_a_failure_never_shows_an_older_result_for_a_newer_text(
     assert len(app.error) == 1 and AREA not in drawn_texts(app) and not app.get("plotly_chart")
 
 
-def test_the_pair_stands_side_by_side(open_page: Open) -> None:
+def test_compared_models_are_side_by_side(open_page: Open) -> None:
     app = with_tab(ask(open_page("translate"), folder.TEXT), "compare")
     app = app.selectbox(key="translate_compare").set_value("char-regular").run()
     assert not app.exception and not app.error
@@ -284,7 +284,7 @@ def test_the_pair_stands_side_by_side(open_page: Open) -> None:
     assert app.query_params["compare"] == "char-regular"
 
 
-def test_the_regular_model_stays_regular_when_areas_are_set(
+def test_regular_model_ignores_area_size(
     open_page: Open, use_backend: Callable[[Backend], None]
 ) -> None:
     use_backend(faked := Faked())
@@ -295,7 +295,7 @@ def test_the_regular_model_stays_regular_when_areas_are_set(
     ]
 
 
-def test_a_link_restores_everything_in_a_fresh_session(open_page: Open) -> None:
+def test_link_restores_page_in_a_fresh_session(open_page: Open) -> None:
     request = Request("char-area", folder.TEXT, method="beam")
     focus = Focus("encoder self", 1, 2, "memory", (2, 3, 7), "word")
     params = {**to_params(request, focus), "compare": "0"}
@@ -311,7 +311,7 @@ def test_a_link_restores_everything_in_a_fresh_session(open_page: Open) -> None:
     )
 
 
-def test_the_link_on_the_page_opens_the_same_view_elsewhere(open_page: Open) -> None:
+def test_copied_link_opens_the_same_view(open_page: Open) -> None:
     app = with_tab(open_page("translate", text=folder.TEXT, head="4", site="encoder self"), "view")
     app = control(app, "View").set_value(control(app, "View").options[-1]).run()
     again = open_page("translate", **app.query_params)
@@ -320,7 +320,7 @@ def test_the_link_on_the_page_opens_the_same_view_elsewhere(open_page: Open) -> 
     assert [one.value for one in again.code] == [one.value for one in app.code]
 
 
-def test_the_address_follows_the_layer(open_page: Open) -> None:
+def test_address_follows_the_layer(open_page: Open) -> None:
     app = ask(open_page("translate"), folder.TEXT)
     assert "layer" not in app.query_params and "view" not in app.query_params
     app = control(app, "Layer").set_value(1).run()
@@ -349,7 +349,7 @@ def test_invalid_link_shows_error_on_usable_page(
     assert AREA in drawn_texts(ask(app.text_input(key=TEXT).set_value("").run(), folder.TEXT))
 
 
-def test_a_link_to_what_the_trace_does_not_have_shows_what_there_is(open_page: Open) -> None:
+def test_link_to_missing_part_shows_available_parts(open_page: Open) -> None:
     asked = {
         "text": folder.TEXT,
         "site": "encoder nothing",
@@ -370,7 +370,7 @@ def test_a_link_to_what_the_trace_does_not_have_shows_what_there_is(open_page: O
     assert AREA in drawn_texts(app)
 
 
-def test_items_beyond_the_end_are_left_out_and_told(open_page: Open) -> None:
+def test_items_beyond_the_end_are_reported(open_page: Open) -> None:
     app = open_page("translate", text=folder.TEXT, site="encoder-decoder", items="2,400")
     assert "past the end" in shown(app)
     assert app.query_params["items"] == "2"
@@ -449,9 +449,7 @@ def test_damaged_checkpoints_are_reported_and_skipped(
     assert AREA in drawn_texts(app)
 
 
-def test_without_any_model_the_page_says_so(
-    open_page: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_page_without_models_says_so(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AREAVIZ_BACKEND", "replay:/nowhere at all")
     app = open_page("translate", text=folder.TEXT)
     assert not app.exception and len(app.error) == 1 and "no stored trace" in shown(app)
@@ -473,7 +471,7 @@ def test_all_files_are_offered_for_each_trace(open_page: Open) -> None:
     assert {button.key.split("_trace")[0] for button in app.download_button}, "of the other model"
 
 
-def test_a_stored_trace_can_be_opened_instead(open_page: Open) -> None:
+def test_stored_trace_can_be_opened_instead(open_page: Open) -> None:
     app = open_page("translate", text=folder.TEXT)
     content = codec.to_bytes(folder.trace(Request("char-regular", "Two cats sleep.")))
     app = app.file_uploader(key="stored_file").upload("mine.npz", content).run()
@@ -536,7 +534,7 @@ def test_sessions_are_kept_apart(open_page: Open) -> None:
     assert folder.TEXT in drawn_texts(second) and folder.TEXT not in drawn_texts(first)
 
 
-def test_a_session_keeps_the_traces_of_its_last_question_alone(
+def test_session_keeps_only_traces_of_last_question(
     open_page: Open, use_backend: Callable[[Backend], None]
 ) -> None:
     use_backend(Faked())
@@ -562,7 +560,7 @@ def traces_in(value: object) -> Iterator[Trace]:
         yield from traces_in([getattr(value, field.name) for field in fields(value)])
 
 
-def test_all_heads_stand_beside_what_each_does_over_a_set(
+def test_all_heads_are_shown_with_dataset_statistics(
     open_page: Open, use_backend: Callable[[Backend], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backend = Faked()
@@ -592,7 +590,7 @@ class Blind(Faked):
         return replace(fakes.trace(request.text), request=request, maps={})
 
 
-def test_a_model_without_attention_shows_its_output_and_how_sure_it_was(
+def test_model_without_attention_shows_output_and_confidence(
     open_page: Open, use_backend: Callable[[Backend], None]
 ) -> None:
     use_backend(Blind())

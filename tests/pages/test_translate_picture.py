@@ -77,7 +77,7 @@ def test_page_opens_with_a_hidden_colour(open_page: Open, use_backend: Use) -> N
     assert not app.exception and app.button_group(key=HIDDEN).value == []
 
 
-def test_a_hidden_word_is_hidden_from_every_sight(open_page: Open, use_backend: Use) -> None:
+def test_hidden_word_is_hidden_from_every_run(open_page: Open, use_backend: Use) -> None:
     app, backend = opened(open_page, use_backend)
     words = app.session_state[TEXT].split()
     app.button_group(key=HIDDEN).set_value([1]).run()
@@ -87,9 +87,7 @@ def test_a_hidden_word_is_hidden_from_every_sight(open_page: Open, use_backend: 
     assert backend.asked[-1].text == "a star", "a new sentence hides nothing"
 
 
-def test_a_sentence_of_ones_own_stays_when_the_picture_changes(
-    open_page: Open, use_backend: Use
-) -> None:
+def test_own_sentence_survives_a_picture_change(open_page: Open, use_backend: Use) -> None:
     app, backend = opened(open_page, use_backend)
     app.text_input(key=TEXT).set_value("my own words").run()
     app.query_params.update(
@@ -118,7 +116,7 @@ def test_without_a_sentence_the_picture_is_described(open_page: Open, use_backen
     assert all(one.picture is not None and not one.text for one in backend.asked[before:])
 
 
-def test_a_link_restores_picture_sentence_and_site(open_page: Open, use_backend: Use) -> None:
+def test_link_restores_picture_sentence_and_site(open_page: Open, use_backend: Use) -> None:
     params = {
         "picture": "scene-1",
         "text": "a ? star",
@@ -132,9 +130,7 @@ def test_a_link_restores_picture_sentence_and_site(open_page: Open, use_backend:
     assert {name: app.query_params[name] for name in params} == params
 
 
-def test_a_word_stays_chosen_wherever_it_is_the_same_word(
-    open_page: Open, use_backend: Use
-) -> None:
+def test_selected_word_stays_selected_in_equal_words(open_page: Open, use_backend: Use) -> None:
     params = {
         "model": "scene-translation",
         "picture": "scene-1",
@@ -179,12 +175,12 @@ def test_too_long_sentence_keeps_older_translations(open_page: Open, use_backend
     )
 
 
-def test_the_other_picture_is_never_the_same(open_page: Open, use_backend: Use) -> None:
+def test_compared_picture_differs_from_the_picture(open_page: Open, use_backend: Use) -> None:
     app, _ = opened(open_page, use_backend, model="scene-translation", picture="scene-20")
     assert app.session_state[OTHER] != "scene-20"
 
 
-def test_a_link_restores_hidden_words_sights_and_what_is_looked_into(
+def test_link_restores_hidden_words_pictures_and_explored_runs(
     open_page: Open, use_backend: Use
 ) -> None:
     params = {

@@ -102,7 +102,7 @@ def press(app: AppTest, label: str) -> AppTest:
     return act(app, next(button for button in app.button if button.label == label).click())
 
 
-def test_it_opens_with_a_clip_and_what_was_seen(open_page: Open, backend: Watchers) -> None:
+def test_page_opens_with_clip_and_description(open_page: Open, backend: Watchers) -> None:
     app = open_page("watch")
     assert not app.exception and not app.error
     assert backend.asked == [Request("watcher", "", clip=clip_sample(FIRST))]
@@ -116,7 +116,7 @@ def test_it_opens_with_a_clip_and_what_was_seen(open_page: Open, backend: Watche
     assert len(strip["frames"]) == len(strip["numbers"]) == 8
 
 
-def test_a_link_restores_the_clip_and_its_words(open_page: Open, backend: Watchers) -> None:
+def test_link_restores_clip_and_words(open_page: Open, backend: Watchers) -> None:
     app = open_page("watch", clip=OTHER, site="encoder-decoder", items="2,4")
     assert not app.exception and not app.error
     assert backend.asked == [Request("watcher", "", clip=clip_sample(OTHER))]
@@ -128,9 +128,7 @@ def test_a_link_restores_the_clip_and_its_words(open_page: Open, backend: Watche
 
 
 @pytest.mark.long
-def test_attribution_stands_beside_the_attention_to_frames(
-    open_page: Open, backend: Watchers
-) -> None:
+def test_attribution_is_next_to_attention_to_frames(open_page: Open, backend: Watchers) -> None:
     app = open_page("watch")
     app = with_tab(app, "attribution")
     (switch,) = [one for one in app.toggle if one.label == "Compare with attribution"]
@@ -145,7 +143,7 @@ def test_attribution_stands_beside_the_attention_to_frames(
 
 
 @pytest.mark.long
-def test_another_clip_is_chosen_and_linked(open_page: Open, backend: Watchers) -> None:
+def test_chosen_clip_is_in_the_link(open_page: Open, backend: Watchers) -> None:
     app = open_page("watch", clip=FIRST, site="encoder-decoder", items="2")
     app.selectbox(key="watch_sample").set_value(OTHER).run()
     assert not app.exception and backend.asked[-1].clip == clip_sample(OTHER)
@@ -171,9 +169,7 @@ def test_link_to_missing_clip_keeps_page(
     assert backend.asked[-1].clip == clip_sample(FIRST)
 
 
-def test_an_own_clip_is_seen_and_a_refused_one_changes_nothing(
-    open_page: Open, backend: Watchers
-) -> None:
+def test_own_clip_is_watched_and_refused_clip_ignored(open_page: Open, backend: Watchers) -> None:
     app = open_page("watch", site="encoder-decoder", items="3")
     app.segmented_control(key="watch_source").set_value(UPLOAD).run()
     assert "the sample stays" in shown(app) and app.query_params["items"] == "3"
@@ -200,9 +196,7 @@ def test_an_own_clip_is_seen_and_a_refused_one_changes_nothing(
     assert backend.asked[-1].clip.frames == 7
 
 
-def test_whatever_is_wrong_with_a_clip_is_one_sentence_and_the_last_one_stays(
-    open_page: Open, backend: Watchers
-) -> None:
+def test_bad_clip_gives_one_sentence_and_keeps_the_last(open_page: Open, backend: Watchers) -> None:
     app = open_page("watch")
     app.segmented_control(key="watch_source").set_value(UPLOAD).run()
     assert "Of a recorded video (MP4, WebM) make a GIF first" in shown(app)
@@ -216,7 +210,7 @@ def test_whatever_is_wrong_with_a_clip_is_one_sentence_and_the_last_one_stays(
         assert f"Seen: **{OWN}**" in shown(app) and len(backend.asked) == asked
 
 
-def test_a_frame_is_hidden_and_the_clip_watched_again(open_page: Open, backend: Watchers) -> None:
+def test_hidden_frame_reruns_the_clip(open_page: Open, backend: Watchers) -> None:
     app = open_page("watch")
     open_tab(app, "watch", "what_if")
     app = app.run()
@@ -280,7 +274,7 @@ def test_changes_wait_for_the_clip_that_their_link_is_about(
 
 
 @pytest.mark.long
-def test_two_models_stand_side_by_side(open_page: Open, backend: Watchers) -> None:
+def test_two_models_are_side_by_side(open_page: Open, backend: Watchers) -> None:
     app = open_page("watch", clip=OTHER)
     app = with_tab(app, "compare")
     app.selectbox(key="watch_compare").set_value("other").run()
@@ -293,9 +287,7 @@ def test_two_models_stand_side_by_side(open_page: Open, backend: Watchers) -> No
     assert not again.error and backend.asked[-1].model == "other"
 
 
-def test_a_model_without_attention_has_nothing_to_look_at(
-    open_page: Open, backend: Watchers
-) -> None:
+def test_model_without_attention_shows_no_strip(open_page: Open, backend: Watchers) -> None:
     app = open_page("watch")
     app.selectbox(key="watch_model").set_value("blind").run()
     assert not app.exception and not app.error
@@ -331,7 +323,7 @@ def test_conclusions_say_what_happens() -> None:
     assert "**\\*" in conclusion(clip_trace("*x*"))
 
 
-def test_the_frames_of_the_apps_own_clips_are_known() -> None:
+def test_frames_of_sample_clips_are_known() -> None:
     seen = clip_trace("31", clip_sample(FIRST))
     assert watching(seen, Focus("encoder-decoder")).actions == ()
     # The actions are in frames 2 to 6 and 10 to 14, counted from one.

@@ -95,7 +95,7 @@ def add(app: AppTest) -> AppTest:
     )
 
 
-def test_a_closed_panel_costs_nothing(open_page: Open, use_backend: Use) -> None:
+def test_closed_panel_runs_no_model(open_page: Open, use_backend: Use) -> None:
     use_backend(Changing())
     app = open_page("translate", **LINK)
     assert ORIGINAL in drawn_texts(app) and not any(
@@ -103,9 +103,7 @@ def test_a_closed_panel_costs_nothing(open_page: Open, use_backend: Use) -> None
     )
 
 
-def test_an_area_is_banned_and_the_sentence_decoded_again(
-    open_page: Open, use_backend: Use
-) -> None:
+def test_banned_area_decodes_the_sentence_again(open_page: Open, use_backend: Use) -> None:
     app, backend = opened(open_page, use_backend)
     assert app.selectbox(key="translate_area").options[0].endswith("% on average over the heads")
     heaviest = app.session_state["translate_area"]
@@ -149,7 +147,7 @@ def test_every_kind_of_change_can_be_added_and_removed(open_page: Open, use_back
     assert "changes" not in app.query_params and CHANGED not in shown(app)
 
 
-def test_a_link_restores_the_changes(open_page: Open, use_backend: Use) -> None:
+def test_link_restores_the_changes(open_page: Open, use_backend: Use) -> None:
     changes = to_text(
         (Gate("encoder self", 0, 1), Weigh("decoder self", areas=(Area(0, 0, 1, 2),), factor=0.5))
     )
@@ -161,9 +159,7 @@ def test_a_link_restores_the_changes(open_page: Open, use_backend: Use) -> None:
     assert len(backend.asked) == 3, "runs are remembered between reruns of the page"
 
 
-def test_another_sentence_has_no_changes_and_the_first_keeps_its_own(
-    open_page: Open, use_backend: Use
-) -> None:
+def test_changes_belong_to_their_sentence(open_page: Open, use_backend: Use) -> None:
     app, _ = opened(open_page, use_backend, changes="gate:encoder self")
     app = act(app, app.text_input(key="translate_text").set_value("Two cats sleep."))
     assert CHANGED not in shown(app) and "changes" not in app.query_params
@@ -189,7 +185,7 @@ def test_unusable_link_gives_one_error(open_page: Open, use_backend: Use) -> Non
         assert not app.exception and len(app.error) == 1
 
 
-def test_changes_of_a_link_that_cannot_be_followed_are_not_those_of_the_next_sentence(
+def test_changes_of_broken_link_do_not_reach_next_sentence(
     open_page: Open, use_backend: Use
 ) -> None:
     for wrong in ({"model": "not-here"}, {"method": "guess"}, {"text": ""}):
@@ -223,9 +219,7 @@ def test_changes_wait_for_the_picture_that_their_link_is_about(
     assert backend.asked[-1].changes == (Hide("picture", (1,)),)
 
 
-def test_the_faithfulness_of_the_map_is_measured_when_asked(
-    open_page: Open, use_backend: Use
-) -> None:
+def test_faithfulness_is_measured_on_demand(open_page: Open, use_backend: Use) -> None:
     app, backend = opened(open_page, use_backend)
     assert CAVEAT in shown(app) and not app.table and len(backend.asked) == 1
     app = act(app, app.button(key="translate_measure").click())
@@ -247,7 +241,7 @@ def against(app: AppTest, word: int, foil: str) -> AppTest:
     return app.run()
 
 
-def test_a_word_is_compared_with_another_before_and_after_a_change(
+def test_word_is_compared_with_foil_before_and_after_change(
     open_page: Open, use_backend: Use
 ) -> None:
     app, backend = opened(open_page, use_backend)
@@ -264,7 +258,7 @@ def test_a_word_is_compared_with_another_before_and_after_a_change(
     assert backend.asked[-1].target == "Ein großer" and backend.asked[-1].changes
 
 
-def test_a_link_restores_the_word_and_its_foil(open_page: Open, use_backend: Use) -> None:
+def test_link_restores_word_and_foil(open_page: Open, use_backend: Use) -> None:
     app, backend = opened(open_page, use_backend)
     app = against(app, 4, "größer. Ja")
     assert app.query_params["foil"] in ("5.größer. Ja", ["5.größer. Ja"])
@@ -277,13 +271,13 @@ def test_a_link_restores_the_word_and_its_foil(open_page: Open, use_backend: Use
 
 
 @pytest.mark.parametrize("code", sampled(["", "5", "5.", "0.a", "x.a", "123456.a"], "5.", "0.a"))
-def test_what_is_no_foil_in_a_link_is_none(code: str, open_page: Open, use_backend: Use) -> None:
+def test_invalid_foil_in_link_is_ignored(code: str, open_page: Open, use_backend: Use) -> None:
     app, backend = opened(open_page, use_backend, foil=code)
     assert not app.exception and not app.error and not app.table
     assert app.session_state["translate"].foil is None and len(backend.asked) == 1
 
 
-def test_the_map_is_measured_by_the_contrast(open_page: Open, use_backend: Use) -> None:
+def test_map_is_measured_by_the_contrast(open_page: Open, use_backend: Use) -> None:
     app, backend = opened(open_page, use_backend)
     app = against(app, 4, "großer")
     open_panel(app)
@@ -293,16 +287,14 @@ def test_the_map_is_measured_by_the_contrast(open_page: Open, use_backend: Use) 
     assert {request.target for request in backend.asked[2:]} == {ORIGINAL, "Ein großer"}
 
 
-def test_what_is_no_other_word_is_said_and_the_rest_stays(
-    open_page: Open, use_backend: Use
-) -> None:
+def test_invalid_foil_is_reported_and_page_stays(open_page: Open, use_backend: Use) -> None:
     app, _ = opened(open_page, use_backend)
     for foil, part in (("kleiner", "is the word at this place"), (" ", "1 to 200 characters")):
         app = against(app, 4, foil)
         assert part in shown(app) and CAVEAT in shown(app)
 
 
-def test_a_picture_is_swapped_and_cells_are_hidden(open_page: Open, use_backend: Use) -> None:
+def test_picture_is_swapped_and_cells_are_hidden(open_page: Open, use_backend: Use) -> None:
     backend = Pictured()
     use_backend(backend)
     app = open_page("caption", site="encoder-decoder", items="2", side="memory")

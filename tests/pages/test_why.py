@@ -66,7 +66,7 @@ def tabs(app: AppTest) -> list[str]:
 
 
 @pytest.mark.long
-def test_it_follows_the_lock(open_page: Open, use_backend: Use) -> None:
+def test_why_follows_the_lock(open_page: Open, use_backend: Use) -> None:
     use_backend(backend := Explained())
     app = open_page("translate", **LINK)
     assert TITLE in tabs(app) and backend.asked == []
@@ -79,7 +79,7 @@ def test_it_follows_the_lock(open_page: Open, use_backend: Use) -> None:
     assert area.value != beside.value and area.value not in beside.options
 
 
-def test_a_link_opens_it_at_its_areas(open_page: Open, use_backend: Use) -> None:
+def test_link_opens_why_at_its_areas(open_page: Open, use_backend: Use) -> None:
     use_backend(backend := Explained())
     weights = backend.made.maps[SITE].weights[1, :, 3]
     head = int(weights.max(-1).argmax())
@@ -93,21 +93,19 @@ def test_a_link_opens_it_at_its_areas(open_page: Open, use_backend: Use) -> None
         assert "of the attention" in shown(opened(open_page, why=broken))
 
 
-def test_without_a_lock_it_says_what_to_click(open_page: Open, use_backend: Use) -> None:
+def test_why_without_lock_says_what_to_click(open_page: Open, use_backend: Use) -> None:
     use_backend(backend := Explained())
     for params in ({"items": ""}, {"side": "memory"}):
         assert "First select the word or cell that attends" in shown(opened(open_page, **params))
     assert backend.asked == []
 
 
-def test_a_failure_is_a_sentence_and_the_rest_of_the_page_stays(
-    open_page: Open, use_backend: Use
-) -> None:
+def test_failure_gives_a_sentence_and_keeps_the_page(open_page: Open, use_backend: Use) -> None:
     use_backend(Explained(is_broken=True))
     said = shown(opened(open_page))
     assert "The model was stopped while it ran" in said
 
 
-def test_it_is_not_offered_where_there_are_no_models(open_page: Open) -> None:
+def test_why_is_not_offered_without_models(open_page: Open) -> None:
     app = open_page("translate", model="char-area", text=folder.TEXT)
     assert TITLE not in tabs(app)

@@ -74,7 +74,7 @@ def test_cells_of_a_picture_are_shown(open_page: Open, size: int) -> None:
     assert not app.exception and not app.error
 
 
-def test_a_stored_trace_is_shown_without_a_size_to_choose(open_page: Open) -> None:
+def test_stored_trace_has_no_choice_of_area_size(open_page: Open) -> None:
     app = upload(open_page("your_tensors"), codec.to_bytes(fakes.trace()))
     assert not app.exception and not app.error and not app.select_slider
     assert "Stored trace of char-tiny-area" in shown(app)
@@ -99,14 +99,14 @@ def test_unreadable_file_gives_one_error(open_page: Open, content: bytes, said: 
     assert "<b>" not in app.error[0].value
 
 
-def test_labels_are_text_whatever_they_hold(open_page: Open) -> None:
+def test_labels_are_shown_as_text(open_page: Open) -> None:
     labels = np.array(["<b>x</b>", "**bold**", "$a$", "שלום"])
     app = upload(open_page("your_tensors"), saved(weights=weights(1, 1, 4, 4), memory=labels))
     app = with_tab(app, "view")
     assert not app.exception and not app.error and len(app.get("plotly_chart")) == 1
 
 
-def test_many_sites_are_a_list_and_derived_ones_say_so(open_page: Open) -> None:
+def test_many_sites_are_a_list_with_derived_ones_labelled(open_page: Open) -> None:
     trace = fakes.trace()
     sums = [
         sums_map(replace(one, grid=AreaGrid(1, one.grid.items, 1, 1)), (1, 2))

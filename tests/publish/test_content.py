@@ -34,7 +34,7 @@ from tests import fakes
         ("é\u0301tude x", "é\u0301tude"),
     ],
 )
-def test_the_longest_word_is_lit(text: str, word: str) -> None:
+def test_longest_word_is_highlighted(text: str, word: str) -> None:
     field = fakes.text_field("target", text)
     assert "".join(field.labels[item] for item in find_longest_word(field)) == word
 
@@ -46,7 +46,7 @@ def opened(trace: Trace, focus: Focus | None) -> object:
     return format_initial_focus(trace, places(trace, PageOptions()), focus)
 
 
-def test_without_a_focus_it_is_the_last_layer_of_the_first_site() -> None:
+def test_default_focus_is_last_layer_of_first_site() -> None:
     plainly = {"reading": "heaviest", "mass": 50, "against": "nothing"}
     selection = {"side": "query", "head": None, "unit": "item", "areas": "any", "items": [1]}
     assert opened(fakes.doubly_trace(), None) == {
@@ -69,7 +69,7 @@ def test_without_a_focus_it_is_the_last_layer_of_the_first_site() -> None:
     }
 
 
-def test_the_word_that_is_lit_attends() -> None:
+def test_highlighted_word_attends() -> None:
     """Check that the lit word attends to something; words before a picture do not attend to it."""
     trace = fakes.caption_trace()
     shown = places(trace, PageOptions())
@@ -85,7 +85,7 @@ def test_the_word_that_is_lit_attends() -> None:
     assert weights[after.layer][:, after.items].any()
 
 
-def test_a_focus_reaches_the_page_whole() -> None:
+def test_focus_reaches_the_page_completely() -> None:
     focus = Focus("encoder self", 0, 2, "memory", (3, 4), "word", "several")
     focus = replace(focus, reading="densest", mass=70, against="average")
     selection = {"side": "memory", "head": 2, "unit": "word", "areas": "several", "items": [3, 4]}
@@ -105,7 +105,7 @@ def test_a_focus_reaches_the_page_whole() -> None:
         (Focus("glimpses", side="memory", items=(1,)), 2),
     ],
 )
-def test_a_page_of_looks_opens_at_a_look_that_exists(focus: Focus, look: int) -> None:
+def test_page_of_looks_opens_at_an_existing_look(focus: Focus, look: int) -> None:
     trace = fakes.gaze_trace(steps=3)
     shown = places(trace, PageOptions())
     assert choose_opening_focus(trace, shown, focus) == Focus("glimpses", items=(look,))

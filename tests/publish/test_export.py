@@ -40,7 +40,7 @@ HEAVY = (
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_the_ending_says_what_is_written(ending: str, tmp_path: Path) -> None:
+def test_file_extension_sets_the_format(ending: str, tmp_path: Path) -> None:
     trace = fakes.caption_trace() if ending == ".gif" else fakes.trace("A dog.", "Hund.")
     path = areaviz.export(trace, tmp_path / f"a{ending.upper()}")
     assert path.read_bytes().lstrip().startswith(BEGINS[ending])
@@ -77,7 +77,7 @@ def test_export_uses_focus_and_view(tmp_path: Path) -> None:
         (blind(), "a.svg", None, "This model has no attention to draw"),
     ],
 )
-def test_what_cannot_be_written_is_told(
+def test_unwritable_export_is_reported(
     trace: Trace, name: str, view: str | None, sentence: str, tmp_path: Path
 ) -> None:
     with pytest.raises(InputError) as told:
@@ -90,7 +90,7 @@ def test_unwritable_place_is_reported(tmp_path: Path) -> None:
         areaviz.export(fakes.trace(), tmp_path / "missing" / "a.html")
 
 
-def test_what_is_public_is_listed_and_nothing_else_is_there() -> None:
+def test_public_names_are_exactly_the_listed_ones() -> None:
     assert set(areaviz.EXPORTS) <= set(dir(areaviz))
     assert all(
         getattr(areaviz, name).__module__ == module for name, module in areaviz.EXPORTS.items()
@@ -101,7 +101,7 @@ def test_what_is_public_is_listed_and_nothing_else_is_there() -> None:
         getattr(areaviz, misspelt)
 
 
-def test_an_editor_sees_the_types_of_what_is_public(tmp_path: Path) -> None:
+def test_editor_sees_types_of_public_names(tmp_path: Path) -> None:
     """Check public types with `assert_type`, which fails if mypy sees a public name as Any."""
     assert_type(areaviz.Trace, type[Trace])
     trace = fakes.trace("A dog.", "Hund.")

@@ -15,7 +15,7 @@ from tests import fakes
 FOCUS = Focus("encoder-decoder")
 
 
-def test_the_browser_gets_the_sound_and_the_weights_in_thousandths() -> None:
+def test_browser_gets_sound_and_weights_in_thousandths() -> None:
     trace = fakes.sound_trace("31")
     data = make_hearing_payload(trace, FOCUS)["header"]
     content = base64.b64decode(data["audio"].partition(",")[2])
@@ -31,7 +31,7 @@ def test_the_browser_gets_the_sound_and_the_weights_in_thousandths() -> None:
     assert data["sound"].startswith("data:image/") and data["spoken"] == []
 
 
-def test_the_end_is_lit_after_every_letter() -> None:
+def test_end_symbol_follows_every_letter() -> None:
     trace = fakes.sound_trace("31")
     one = trace.maps["encoder-decoder"]
     weights = np.zeros_like(one.weights)

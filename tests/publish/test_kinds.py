@@ -45,13 +45,13 @@ NOT_IN_PAGES: Mapping[str, str] = {
 }
 
 
-def test_every_component_is_in_pages_or_there_is_a_reason() -> None:
+def test_every_component_is_in_pages_or_excused() -> None:
     assert KINDS.keys() | NOT_IN_PAGES.keys() == COMPONENTS.keys()
     assert not KINDS.keys() & NOT_IN_PAGES.keys() and KINDS.keys() == TRACES.keys()
 
 
 @pytest.mark.parametrize("kind", TRACES)
-def test_a_page_has_the_component_and_the_data_of_its_kind(kind: str) -> None:
+def test_page_has_component_and_data_of_its_kind(kind: str) -> None:
     make, site = TRACES[kind]
     trace = make()
     assert kind_of(trace, site) == kind
@@ -68,17 +68,17 @@ def test_a_page_has_the_component_and_the_data_of_its_kind(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", sorted(TRACES.keys() - {"looks"}))
-def test_the_app_draws_the_same_figure_for_print(kind: str) -> None:
+def test_app_print_figure_equals_page_figure(kind: str) -> None:
     make, site = TRACES[kind]
     assert display_of(make(), Focus(site))[1] is KINDS[kind].takeaway
 
 
-def test_the_canvas_that_a_network_cut_from_has_no_component() -> None:
+def test_canvas_site_has_no_component() -> None:
     assert kind_of(fakes.gaze_trace("canvas", 1, 1), "canvas") == ""
     assert kind_of(fakes.trace(), "glimpses") == ""
 
 
-def test_a_sound_is_carried_once() -> None:
+def test_page_contains_the_sound_once() -> None:
     trace = fakes.sound_trace()
     html = page(trace)
     (place,) = places(trace, PageOptions())

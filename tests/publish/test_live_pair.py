@@ -19,7 +19,7 @@ from areaviz.trace.errors import InputError
 NAMES = ("pointer-hull", "pointer-tour")
 
 
-def test_a_pair_is_no_larger_than_two_pages_may_be_and_connects_to_nothing(tmp_path: Path) -> None:
+def test_pair_page_stays_in_size_limit_and_offline(tmp_path: Path) -> None:
     file = tmp_path / "pair.html"
     done = CliRunner().invoke(build("live"), ["live", *NAMES, str(file)])
     assert done.exit_code == 0, done.output
@@ -49,6 +49,6 @@ def test_hostile_titles_are_text() -> None:
 
 
 @pytest.mark.parametrize("given", [["page.html"], ["a", "b", "c", "page.html"]])
-def test_the_command_needs_one_or_two_models(given: list[str]) -> None:
+def test_command_needs_one_or_two_models(given: list[str]) -> None:
     done = CliRunner().invoke(build("live"), ["live", *given])
     assert done.exit_code != 0

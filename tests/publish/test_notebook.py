@@ -68,14 +68,14 @@ def test_every_cell_that_shows_gives_text_a_page_and_a_picture(notebook: Noteboo
         assert min(picture.size) > 100
 
 
-def test_a_trace_is_a_short_line_and_a_table(notebook: NotebookNode) -> None:
+def test_trace_is_shown_as_line_and_table(notebook: NotebookNode) -> None:
     (output,) = notebook.cells[3].outputs
     assert {*output.data} == {"text/plain", "text/html"}
     assert len(output.data["text/plain"]) < 200 and "\n" not in output.data["text/plain"]
     assert "<table" in output.data["text/html"] and "encoder-decoder" in output.data["text/html"]
 
 
-def test_as_html_it_has_the_frames_whole(notebook: NotebookNode) -> None:
+def test_notebook_html_contains_whole_frames(notebook: NotebookNode) -> None:
     html = as_html(notebook)
     frames = Outline(html).frames
     assert [frame["title"] for frame in frames] == ["areaviz", "areaviz"]
@@ -117,7 +117,7 @@ def test_sanitised_html_has_the_numbers_and_hides_the_source(notebook: NotebookN
         assert len(expected) > 6 and [one.get_text() for one in kept.select("td")] == expected
 
 
-def test_on_paper_it_has_the_pictures(notebook: NotebookNode) -> None:
+def test_notebook_print_contains_the_pictures(notebook: NotebookNode) -> None:
     # LaTeX has no HTML, so nbconvert takes the richest remaining format.
     text, resources = LatexExporter().from_notebook_node(notebook)
     assert "iframe" not in text and len(resources["outputs"]) == len(SHOWN)

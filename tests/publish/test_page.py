@@ -64,7 +64,7 @@ def array(header: dict[str, Any], body: bytes, name: str) -> Any:
 
 
 @pytest.mark.parametrize("name", TRACES)
-def test_every_layer_of_every_site_is_there_once_or_drawn(name: str) -> None:
+def test_page_has_every_layer_once_or_drawn(name: str) -> None:
     trace = TRACES[name]
     html = page(trace)
     wanted = {
@@ -93,7 +93,7 @@ def test_all_heads_top_areas_are_carried() -> None:
                 assert weight_HQK[head, query, rank] == pytest.approx(top.weight, abs=1e-4)
 
 
-def test_the_picture_is_carried_once() -> None:
+def test_page_contains_the_picture_once() -> None:
     assert all(
         "picture" not in header["arrays"] for header, _ in carried(page(TRACES["caption"])).values()
     )
@@ -108,7 +108,7 @@ def test_no_address_and_no_style_attribute_is_in_a_page(name: str) -> None:
     assert "default-src 'none'" in unescape(html) and "unsafe" not in html
 
 
-def test_a_model_that_attends_to_nothing_has_a_page_without_scripts() -> None:
+def test_model_without_attention_has_page_without_scripts() -> None:
     html = page(blind())
     assert "<script" not in html and "a small red circle" in html and 'id="picture"' in html
 
@@ -156,14 +156,14 @@ def test_layers_sites_and_areas_can_be_left_out() -> None:
         (PageOptions(), Focus("encoder-decoder", 5), "has 2 layers but the link asks for layer 6"),
     ],
 )
-def test_what_cannot_be_shown_is_told(
+def test_unshowable_site_is_reported(
     options: PageOptions, focus: Focus | None, sentence: str
 ) -> None:
     with pytest.raises(InputError, match=re.escape(sentence)):
         page(TRACES["translation"], focus, options)
 
 
-def test_a_page_that_would_be_too_large_is_refused_before_its_layers_are_made(
+def test_too_large_page_is_refused_before_layers_are_made(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made: list[int] = []
@@ -202,7 +202,7 @@ def test_million_heads_are_refused_before_drawing(monkeypatch: pytest.MonkeyPatc
     assert page(trace, options=PageOptions(layers=(1,)))
 
 
-def test_the_limit_holds_even_where_later_layers_are_larger_than_the_first() -> None:
+def test_size_limit_covers_larger_later_layers() -> None:
     trace = fakes.trace(layers=8)
     maps = {}
     for site, one in trace.maps.items():
@@ -236,7 +236,7 @@ def test_words_that_the_model_was_unsure_of_are_tinted() -> None:
     assert get_given_text(unsure) == "" and get_given_text(fakes.doubly_trace()) == "a ? star"
 
 
-def test_what_is_not_known_is_left_out() -> None:
+def test_unknown_facts_are_left_out() -> None:
     nothing = fakes.text_field("output", "", end="")
     trace = fakes.trace("A dog.", "Hund.")
     output = Output("output", np.zeros(0, np.float32), ())
@@ -257,7 +257,7 @@ def test_output_of_only_end_symbol_is_empty() -> None:
     assert '<span class="sure">nothing</span>' in html
 
 
-def test_title_and_note_stand_above_the_page() -> None:
+def test_title_and_note_are_at_the_top() -> None:
     html = page(
         TRACES["translation"], options=PageOptions(title="A <b>dog</b>", note="Look at\nthe end.")
     )
@@ -268,7 +268,7 @@ def test_title_and_note_stand_above_the_page() -> None:
     assert "<title>A &lt;b&gt;dog&lt;/b&gt;: Hund.</title>" in html
 
 
-def test_a_page_says_why_a_weight_is_what_it_is_where_its_trace_does() -> None:
+def test_page_explains_weight_if_trace_has_logits() -> None:
     focus = Focus("attention", 1, items=(2,))
     assert WHY in page(with_areas(), focus) and WHY in page(with_areas())
     stored = from_bytes(to_bytes(with_areas()))

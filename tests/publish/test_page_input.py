@@ -31,14 +31,14 @@ def test_sound_plays_unchanged() -> None:
     assert np.array_equal(samples, sound.samples) and len(samples) / rate == sound.seconds
 
 
-def test_a_clip_plays_all_its_frames_again_and_again() -> None:
+def test_clip_plays_all_frames_in_a_loop() -> None:
     clip = clip_sample("three-left-grows")
     with Image.open(io.BytesIO(content(render_clip(clip)[1], "image/gif"))) as image:
         assert image.n_frames == clip.frames and image.size == (clip.width, clip.height)
         assert image.info["loop"] == 0 and image.info["duration"] == clip.milliseconds
 
 
-def test_a_picture_is_shown_coarse_where_it_has_few_pixels() -> None:
+def test_picture_with_few_pixels_is_shown_coarse() -> None:
     assert 'class="coarse"' in render_picture(fakes.picture("digit", 20, 20))[1]
     assert 'class="fine"' in render_picture(fakes.picture("photo", 300, 300))[1]
 
@@ -47,7 +47,7 @@ def test_names_are_text() -> None:
     assert "<b>" not in "".join(render_sound(fakes.sound('"><b>x', 0.1)))
 
 
-def test_a_page_of_a_sound_lets_it_be_heard() -> None:
+def test_page_of_sound_has_a_player() -> None:
     html = page(fakes.sound_trace("3141"))
     assert html.count("<audio controls") == 1 and "media-src data:" in unescape(html)
     assert 'id="hearing"' in html

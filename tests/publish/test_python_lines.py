@@ -19,7 +19,7 @@ from tests.ui.look.test_downloads import POINTED, TAKEAWAYS
 
 
 @pytest.mark.parametrize(("takeaway", "trace", "focus"), [*POINTED, *TAKEAWAYS])
-def test_the_lines_write_the_figure(
+def test_python_lines_write_the_figure(
     takeaway: Download,
     trace: Trace,
     focus: Focus,
@@ -36,7 +36,7 @@ def test_the_lines_write_the_figure(
     assert set(os.listdir(tmp_path)) == {"run.npz", "figure.py", figure.name}
 
 
-def test_a_file_is_named_after_what_it_shows() -> None:
+def test_file_is_named_after_its_view() -> None:
     trace = fakes.trace()
     label = "".join(filter(str.isalnum, trace.fields["target"].labels[0]))
     focus = Focus("encoder-decoder", 0, 1, items=(0,))
@@ -45,7 +45,7 @@ def test_a_file_is_named_after_what_it_shows() -> None:
     assert make_file_stem("overview", trace, Focus("encoder-decoder", 1)) == f"{model}_L2_overview"
 
 
-def test_defaults_are_left_out_and_what_was_chosen_is_not() -> None:
+def test_python_lines_contain_only_chosen_options() -> None:
     trace, focus = fakes.trace(), Focus("encoder self", head=1)
     plain = write_python_lines("pyramid", trace, focus, Paper(), "run.npz")
     assert "Paper" not in plain and "areaviz.Focus(site='encoder self', head=1)" in plain

@@ -20,14 +20,14 @@ def test_text_of_a_story_stays_text(tmp_path: Path) -> None:
     assert "Bob left" in text and "<b>down</b>" not in text
 
 
-def test_a_page_of_facts_opens_at_any_hop() -> None:
+def test_page_of_facts_opens_at_any_hop() -> None:
     trace = story_trace()
     found = places(trace, PageOptions())
     assert found[0].layers == (1,), "one message has all hops"
     assert choose_opening_focus(trace, found, Focus("hops", 0)) == Focus("hops", 1)
 
 
-def test_a_page_of_points_opens_at_the_given_step() -> None:
+def test_page_of_points_opens_at_the_given_step() -> None:
     trace = points_trace()
     found = places(trace, PageOptions())
     asked = Focus("pointer", items=(3,))
@@ -36,11 +36,11 @@ def test_a_page_of_points_opens_at_the_given_step() -> None:
     assert opened is not None and opened.items == (0,), "the least sure step"
 
 
-def test_still_pictures_are_of_the_same_kind() -> None:
+def test_still_picture_shows_the_component() -> None:
     assert choose_figure(story_trace(), Focus("hops")) is VIEWS["facts"]
     assert choose_figure(points_trace(), Focus("pointer")) is VIEWS["points"]
 
 
-def test_the_sites_have_names() -> None:
+def test_reasoning_sites_have_names() -> None:
     assert site_name(story_trace(), "hops") == "Question to facts"
     assert site_name(points_trace(), "pointer") == "Answer to points"

@@ -41,7 +41,7 @@ def carried(html: str) -> list[tuple[str, str]]:
     return re.findall(r'<script type="text/plain" data-site="([^"]+)" data-layer="(\d+)">', html)
 
 
-def test_a_notebook_gets_a_frame_that_can_reach_nothing_else() -> None:
+def test_notebook_frame_is_isolated() -> None:
     low, _ = HEIGHTS
     assert frame(fakes.trace("A dog.", "Hund."), height=low).height == low
     shown = frame(fakes.trace("A dog.", "Hund."), height=500)
@@ -53,7 +53,7 @@ def test_a_notebook_gets_a_frame_that_can_reach_nothing_else() -> None:
         frame(fakes.trace(), height=0)
 
 
-def test_one_layer_of_each_site_is_carried_and_it_is_the_one_that_opens() -> None:
+def test_frame_has_only_the_opening_layer_of_each_site() -> None:
     trace = fakes.trace("A dog.", "Hund.")
     assert sorted(carried(frame(trace).html)) == sorted((one, "1") for one in trace.maps)
     shown = frame(trace, Focus("encoder self", layer=0))
@@ -79,7 +79,7 @@ def test_picture_replaces_frame_in_simple_viewers() -> None:
     assert image["src"] == f"data:image/png;base64,{bundle['image/png']}" and image["alt"]
 
 
-def test_the_numbers_of_the_picture_are_in_plain_elements() -> None:
+def test_numbers_of_picture_are_in_plain_elements() -> None:
     shown = frame(fakes.trace(), Focus("encoder-decoder", 1, items=(2,)))
     html = re.search(r'<div class="areaviz-numbers">.*?</table></div>', shown._repr_html_())
     assert html is not None
@@ -99,7 +99,7 @@ def test_viewer_gets_requested_mime_types() -> None:
     assert "image/png" not in frame(nothing)._repr_mimebundle_()
 
 
-def test_a_heat_map_and_all_heads_stand_below_unless_others_are_named() -> None:
+def test_default_figures_are_heat_map_and_all_heads() -> None:
     html = frame(fakes.trace()).html
     assert html.count('class="figure narrow"') == 2
     assert "<summary>Alignment matrix" in html and "<summary>All heads" in html
@@ -145,7 +145,7 @@ def server() -> Iterator[PageServer]:
         thread.join()
 
 
-def test_the_page_is_at_its_address(server: PageServer) -> None:
+def test_page_is_served_at_its_address(server: PageServer) -> None:
     with urlopen(server.url) as answer:
         assert answer.read() == "<p>ü</p>".encode()
         assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
@@ -159,7 +159,7 @@ def test_the_page_is_at_its_address(server: PageServer) -> None:
 @pytest.mark.parametrize(
     ("host", "path"), [("", "/"), ("", "/../etc/passwd"), ("example.org", ""), ("127.0.0.1", "")]
 )
-def test_other_paths_and_other_hosts_get_nothing(server: PageServer, host: str, path: str) -> None:
+def test_server_refuses_other_paths_and_hosts(server: PageServer, host: str, path: str) -> None:
     connection = HTTPConnection("127.0.0.1", server.server_port)
     own = f"127.0.0.1:{server.server_port}"
     connection.request("GET", path or server.path, headers={"Host": host or own})

@@ -40,7 +40,7 @@ def test_page_has_requested_colours(theme: Any, rule: str, scheme: str, tmp_path
     assert PageOptions(theme=theme).checked().theme == theme
 
 
-def test_another_theme_is_refused() -> None:
+def test_unknown_theme_is_refused() -> None:
     wrong: Any = "sepia"
     with pytest.raises(
         InputError, match='Theme "sepia" does not exist. Choose one of auto, light, dark'
@@ -48,7 +48,7 @@ def test_another_theme_is_refused() -> None:
         page(fakes.trace(layers=1, heads=1), options=PageOptions(theme=wrong))
 
 
-def test_a_page_says_what_it_needs_until_its_script_runs() -> None:
+def test_page_states_requirements_until_its_script_runs() -> None:
     """Check the message without `noscript`, which a policy that forbids scripts does not show."""
     found = page(fakes.trace(layers=1, heads=1))
     body = found[found.index("<body") :]
@@ -56,7 +56,7 @@ def test_a_page_says_what_it_needs_until_its_script_runs() -> None:
     assert body.index(escaped(NO_SCRIPT)) < body.index("<svg") < body.index("'without-script'")
 
 
-def test_a_large_picture_is_left_out_of_a_small_page() -> None:
+def test_large_picture_is_left_out_of_a_small_page() -> None:
     trace = fakes.trace(layers=1, heads=1)
     focus = Focus("encoder-decoder", items=(1,))
     drawn = draw_page_substitute(trace, focus, 2**20)

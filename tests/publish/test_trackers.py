@@ -62,7 +62,7 @@ def test_each_tracker_gets_the_page_or_its_picture() -> None:
     assert image.dtype == np.uint8 and image.shape[2] == 3 and len(np.unique(image)) > 10
 
 
-def test_the_example_writes_for_tensorboard(tmp_path: Path) -> None:
+def test_example_writes_for_tensorboard(tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 

@@ -52,7 +52,7 @@ def ask(widget: AttentionWidget, monkeypatch: pytest.MonkeyPatch) -> Callable[[A
     return send
 
 
-def test_with_the_extra_show_returns_a_widget() -> None:
+def test_show_returns_widget_if_extra_is_installed() -> None:
     shown = areaviz.show(fakes.trace())
     assert isinstance(shown, AttentionWidget) and shown.focus is not None
     assert shown.focus.items and shown.html == shown.frame.html and shown.picture
@@ -89,14 +89,14 @@ def test_unwatched_run_has_no_widget(
     assert widget._repr_mimebundle_()["text/html"] == widget.frame._repr_html_()
 
 
-def test_a_focus_that_is_set_reaches_the_browser(widget: AttentionWidget) -> None:
+def test_focus_set_in_python_reaches_the_browser(widget: AttentionWidget) -> None:
     widget.focus = Focus("encoder self", 0, head=2, items=(3, 1, 3))
     expected = Focus("encoder self", 0, head=2, items=(1, 3))
     assert widget.focus == expected
     assert widget.get_state("focus")["focus"] == format_focus(expected)
 
 
-def test_a_focus_of_the_browser_reaches_python(widget: AttentionWidget) -> None:
+def test_focus_of_the_browser_reaches_python(widget: AttentionWidget) -> None:
     changes: list[Focus] = []
     widget.observe(lambda change: changes.append(change.new), "focus")
     chosen = Focus("encoder self", 0, side="memory", items=(1,), reading="densest", mass=70)
@@ -142,11 +142,11 @@ def test_missing_layer_is_answered_without_data(ask: Callable[[Any], Sent], laye
     assert ask(asked) == [({"kind": "layer", "number": 1}, [])]
 
 
-def test_other_messages_get_no_answer(ask: Callable[[Any], Sent]) -> None:
+def test_unknown_messages_get_no_answer(ask: Callable[[Any], Sent]) -> None:
     assert ask("layer") == [] and ask({"kind": "other"}) == []
 
 
-def test_layers_that_are_named_are_the_only_ones(ask: Callable[[Any], Sent]) -> None:
+def test_widget_has_only_the_named_layers(ask: Callable[[Any], Sent]) -> None:
     widget = widget_of(fakes.trace(), options=PageOptions(layers=(0,), sites=("encoder self",)))
     (carried,) = widget._carried
     assert (carried["site"], carried["layer"]) == ("encoder self", 0)

@@ -26,7 +26,7 @@ class Clock:
         return self.now
 
 
-def test_take_refuses_what_is_beyond_a_readers_share() -> None:
+def test_take_refuses_more_than_a_users_share() -> None:
     shares = Shares(TWO)
     shares.take(ANNA)
     shares.take(ANNA)

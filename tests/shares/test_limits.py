@@ -40,7 +40,7 @@ def test_table_has_every_limit_of_its_module() -> None:
     assert set(TABLE) == {row for row in vars(limits).values() if isinstance(row, Limit)}
 
 
-def test_documentation_has_the_same_table() -> None:
+def test_limits_table_is_in_the_documentation() -> None:
     """On failure, replace the table in docs/reliability.md with the output of `limits_table`."""
     assert limits_table() in DOCUMENT.read_text(encoding="utf-8")
 

@@ -51,7 +51,7 @@ def test_visitor_without_cookie_uses_the_anonymous_share() -> None:
         ),
     ],
 )
-def test_over_limit_tells_whose_share_is_used(scope: Scope, sentence: str) -> None:
+def test_over_limit_names_user_or_address(scope: Scope, sentence: str) -> None:
     error = OverLimit(UPLOADS_AT_ONCE, scope)
     assert str(error) == sentence
     assert isinstance(error, BackendBusy)

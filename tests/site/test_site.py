@@ -70,13 +70,13 @@ def test_pages_of_the_site_allow_no_connection(site: Path) -> None:
         assert "default-src" in policy[1] and "connect-src" not in policy[1], path
 
 
-def test_the_readme_is_that_of_a_static_space(site: Path) -> None:
+def test_readme_describes_a_static_space(site: Path) -> None:
     text = (site / "README.md").read_text("utf-8")
     assert text.startswith("---\n") and "\nsdk: static\n" in text
     assert "\napp_file: index.html\n" in text
 
 
-def test_make_site_writes_over_an_older_site_and_over_nothing_else(tmp_path: Path) -> None:
+def test_make_site_overwrites_only_an_older_site(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("Dear reader")
     with pytest.raises(InputError, match="contains other files"):
         make_site(tmp_path, CHECKPOINTS, page_of, (LIVE,))
@@ -90,7 +90,7 @@ def test_make_site_refuses_models_that_are_unknown_or_do_not_run(tmp_path: Path)
         make_site(tmp_path / "b", CHECKPOINTS, page_of, ("speech-hybrid",))
 
 
-def test_the_plan_of_the_teacher_has_links_that_the_site_has_and_its_debate(site: Path) -> None:
+def test_teacher_plan_has_working_links_and_debate(site: Path) -> None:
     text = (site / "teach.html").read_text("utf-8")
     assert text.count('class="plan-row"') == 6
     assert 'href="lessons/1.html"' in text and 'href="index.html"' in text
@@ -106,7 +106,7 @@ def test_every_question_of_the_registry_has_a_page_in_a_chain(site: Path) -> Non
     assert '"next":""' in pages[last] and f'"back":"{last - 1}.html"' in pages[last]
 
 
-def test_the_tour_shows_five_stored_runs(site: Path) -> None:
+def test_tour_shows_five_stored_runs(site: Path) -> None:
     assert len(list((site / "tour").iterdir())) == 5
     text = (site / "tour.html").read_text("utf-8")
     assert text.count("tour/") == 5 and "**" not in text

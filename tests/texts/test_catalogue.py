@@ -37,7 +37,7 @@ def test_every_text_in_code_is_translated_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("language", [GERMAN, PSEUDO])
-def test_a_translation_keeps_placeholders_links_and_bold_words(language: str) -> None:
+def test_translation_keeps_placeholders_links_and_bold_words(language: str) -> None:
     for english, text in translations(language).items():
         assert text.strip(), english
         assert sorted(PLACEHOLDER.findall(text)) == sorted(PLACEHOLDER.findall(english)), english
@@ -47,14 +47,14 @@ def test_a_translation_keeps_placeholders_links_and_bold_words(language: str) ->
         assert edges == (english[0] == " ", english[-1] == " "), english
 
 
-def test_texts_are_filled_in_and_unknown_ones_stay_english() -> None:
+def test_texts_are_filled_in_and_unknown_texts_stay_english() -> None:
     assert translated("Preview of {title}", "de", title="Lesen") == "Vorschau: Lesen"
     assert translated("Preview of {title}", "en", title="Read") == "Preview of Read"
     assert translated("not in the {catalogue}", "de") == "not in the {catalogue}"
     assert [decimal("0.5", language) for language in ("en", "de")] == ["0.5", "0,5"]
 
 
-def test_a_browser_gets_the_nearest_language() -> None:
+def test_browser_gets_the_nearest_language() -> None:
     asked = ["de", "de-AT", "DE-ch", "en-GB", "fr-FR", "", None, "ar-XB"]
     assert [known_language(code) for code in asked] == [
         *("de", "de", "de", "en", "en", "en", "en"),
@@ -74,7 +74,7 @@ def test_pseudo_text_is_longer_by_three_tenths() -> None:
 
 
 @pytest.mark.skipif(shutil.which("msgfmt") is None, reason="GNU gettext is not installed")
-def test_the_file_reads_as_gettext_reads_it() -> None:
+def test_catalogue_file_matches_gettext() -> None:
     text = GERMAN_FILE.read_text("utf-8")
     made = subprocess.run(
         ["msgfmt", "--check", "--output-file=-", "-"],

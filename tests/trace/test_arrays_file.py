@@ -83,7 +83,7 @@ def test_fortran_ordered_arrays_are_read_correctly() -> None:
     )
 
 
-def test_stored_trace_is_opened_too() -> None:
+def test_arrays_file_accepts_a_stored_trace() -> None:
     trace = fakes.trace()
     assert from_npz(codec.to_bytes(trace)).request == trace.request
 

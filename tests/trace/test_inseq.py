@@ -132,7 +132,7 @@ def test_invalid_attribution_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("given", [None, 7, b"a.json", "", "\0", object()])
-def test_what_is_no_path_is_refused(given: Any) -> None:
+def test_invalid_path_is_refused(given: Any) -> None:
     with pytest.raises(InputError, match="A path is needed"):
         load_inseq(given)
     with pytest.raises(InputError, match="A path is needed"):

@@ -32,7 +32,7 @@ def test_trace_with_an_unknown_kind_has_no_site_names() -> None:
         site_name(replace(trace, fields=fields), "encoder-decoder")
 
 
-def test_every_input_that_is_no_text_is_a_kind() -> None:
+def test_every_input_except_text_is_a_kind() -> None:
     assert MEDIA.keys() <= KINDS.keys()
     assert {name for name, kind in KINDS.items() if not kind.example} == MEDIA.keys()
 

@@ -79,9 +79,7 @@ def test_layer_with_smaller_areas_refuses_larger_area() -> None:
         (Area(0, 2, 2, 1), {"start": 2, "end": 50, "shape": 200}),
     ],
 )
-def test_parts_are_those_of_the_corners_and_the_shape(
-    area: Area, expected: dict[str, float]
-) -> None:
+def test_parts_belong_to_corners_and_shape(area: Area, expected: dict[str, float]) -> None:
     numbers = np.arange(6, dtype=np.float32)[None, None]
     logits = Logits(
         AreaGrid(2, 3, 2, 2), 0 * numbers, numbers, 10 * numbers, 100 * numbers[..., :4]

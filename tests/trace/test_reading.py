@@ -140,7 +140,7 @@ def test_sink_item_exceeds_half_of_mean_map() -> None:
     assert reading.find_sinks(of_items(SUNK[:1]), 0) == []
 
 
-def test_single_item_is_no_sink() -> None:
+def test_single_item_is_not_a_sink() -> None:
     assert reading.find_sinks(of_items(np.ones((3, 1), np.float32)), 0) == []
 
 

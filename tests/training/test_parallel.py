@@ -123,6 +123,6 @@ def test_single_process_draws_everything() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5])
-def test_processes_together_draw_what_one_would(count: int) -> None:
+def test_processes_together_draw_the_batches_of_one(count: int) -> None:
     drawn = [list(Ranks(rank, count).own(range(20))) for rank in range(count)]
     assert sorted(sum(drawn, [])) == list(range(20))

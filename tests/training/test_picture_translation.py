@@ -174,7 +174,7 @@ def test_longest_source_comes_from_training(data: Path, tmp_path: Path) -> None:
     )
 
 
-def test_hidden_words_are_those_a_picture_tells() -> None:
+def test_hidden_words_are_visible_in_the_picture() -> None:
     sentence = make_scene("samples", 3).english
     example = Example(0, sentence.text, "", find_seen_words(sentence))
     rng = np.random.default_rng(0)

@@ -31,7 +31,7 @@ def recipe(**options: Any) -> VideoConfig:
     return VideoConfig(**{**values, **learning, "model": MODEL, **options})
 
 
-def test_watcher_learns_from_films_and_card_says_so(data: Path, tmp_path: Path) -> None:
+def test_watcher_learns_from_films_and_card_records_it(data: Path, tmp_path: Path) -> None:
     task = Video.build(recipe(), data, tmp_path, CPU)
     trainer = Trainer(task, tmp_path / "run", CPU)
     trainer.train()

@@ -195,7 +195,7 @@ def test_line_connects_word_and_source_word() -> None:
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_it_is_printed(kind: str) -> None:
+def test_both_view_is_printed(kind: str) -> None:
     assert (
         len(
             figure_bytes(

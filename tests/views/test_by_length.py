@@ -26,7 +26,7 @@ def measured(name: str, mechanism: str, first: float, pair: str = "recurrent") -
 ATTENDS, BLIND = measured("attends", "item-wise soft", 33), measured("blind", "none", 20)
 
 
-def test_a_pair_with_and_without_attention_is_compared() -> None:
+def test_pair_with_and_without_attention_is_compared() -> None:
     other = measured("other", "area", 30, "transformers")
     bare = replace(card("bare", "none", "recurrent"), figures={TEST: {"bleu": 1.0}})
     assert with_and_without(TASK, [BLIND, other, bare, ATTENDS]) == [ATTENDS, BLIND]

@@ -65,7 +65,7 @@ def test_mask_is_bilinear_between_cell_centres() -> None:
     np.testing.assert_allclose(drawn, expected, atol=1e-6)
 
 
-def test_what_no_cell_holds_gets_no_attention() -> None:
+def test_pixels_outside_cells_get_no_attention() -> None:
     cells = Field("picture", "picture", "", ("a",), np.array([[10, 0, 20, 30]]))
     drawn = interpolate_shares(np.ones((1, 1), dtype=np.float32), cells, (30, 30), (30, 30))
     assert drawn[:, 10:20].min() == 1 and drawn[:, :10].max() == drawn[:, 20:].max() == 0
@@ -224,7 +224,7 @@ def test_strip_of_thirty_words_is_small() -> None:
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_it_is_printed(trace: Trace, kind: str) -> None:
+def test_film_is_printed(trace: Trace, kind: str) -> None:
     assert len(figure_bytes(VIEW.print(trace, FOCUS), kind)) > 1000
 
 
@@ -329,7 +329,7 @@ def test_pictures_are_brought_to_a_size(sides: tuple[int, int], expected: tuple[
     assert pictures.shrink_to_fit(np.zeros((*sides, 3), dtype=np.uint8), 120).shape[:2] == expected
 
 
-def test_what_was_not_produced_has_no_probability() -> None:
+def test_given_word_has_no_probability() -> None:
     """Check the class token of a picture's encoder, which is a query but was not written."""
     shares = np.full((1, 1, 2, 6), 1 / 6, dtype=np.float32)
     trace = areaviz.from_arrays(shares, queries=["first", "second"], shape=(2, 3))
@@ -391,7 +391,7 @@ def test_invisible_text_is_named_and_markup_escaped() -> None:
     assert shown.words == ("a", "⟨U+202E⟩", "<b>")
 
 
-def test_standing_still_it_is_the_film_strip() -> None:
+def test_still_film_equals_the_film_strip() -> None:
     trace = fakes.caption_trace("a small red circle")
     assert VIEWS["playback"].played is played
     assert VIEWS["playback"].figure(trace, FOCUS) == VIEWS["film"].figure(trace, FOCUS)

@@ -43,7 +43,7 @@ def test_figure_table_and_print_of_every_view(trace: Trace, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_they_fit_glimpses_and_steps_that_there_are(trace: Trace, name: str) -> None:
+def test_glimpse_views_fit_existing_steps(trace: Trace, name: str) -> None:
     view = VIEWS[name]
     assert view.fits(trace, Focus("glimpses", items=(2,)))
     assert not view.fits(trace, Focus("glimpses", items=(3,))) and not view.fits(
@@ -68,18 +68,18 @@ def test_labels_stay_text(trace: Trace, name: str) -> None:
     assert figure_bytes(VIEWS[name].print(trace, FOCUS), "svg").startswith(b"<?xml")
 
 
-def test_other_views_draw_gazes_or_do_not_fit(trace: Trace) -> None:
+def test_every_other_view_draws_gazes_or_does_not_fit(trace: Trace) -> None:
     for view in (view for view in VIEWS.values() if view.fits(trace, FOCUS)):
         assert view.figure(trace, FOCUS).data, view.name
     assert VIEWS["probabilities"].fits(trace, FOCUS) and not VIEWS["overview"].fits(trace, FOCUS)
 
 
-def test_a_caption_says_when_places_were_drawn(trace: Trace) -> None:
+def test_caption_says_when_places_were_sampled(trace: Trace) -> None:
     drawn = replace(trace, request=replace(trace.request, sample=True, seed=7))
     assert "drawn by seed 7" in VIEWS["glimpses"].figure(drawn, FOCUS).layout.meta["caption"]
 
 
-def test_the_path_runs_through_the_middles_in_order(trace: Trace) -> None:
+def test_path_connects_centres_in_order(trace: Trace) -> None:
     gaze = trace.gazes["glimpses"]
     middles = [gaze.corners[step, 0].mean(0) for step in range(3)]
     lines = [
@@ -102,7 +102,7 @@ def test_focused_steps_stand_out(trace: Trace) -> None:
     assert {glimpses.path(trace, FOCUS).opacity(step) for step in range(3)} == {1}
 
 
-def test_numbers_of_glimpses_at_one_place_stand_apart(trace: Trace) -> None:
+def test_numbers_of_close_glimpses_do_not_overlap(trace: Trace) -> None:
     gaze = trace.gazes["glimpses"]
     same = replace(gaze, corners=np.repeat(gaze.corners[:1], 3, 0))
     places = glimpses.number_places(same, 3.0)
@@ -111,7 +111,7 @@ def test_numbers_of_glimpses_at_one_place_stand_apart(trace: Trace) -> None:
     assert min(gaps) >= 3
 
 
-def test_the_retina_shows_what_was_seen(trace: Trace) -> None:
+def test_retina_shows_the_patches_read(trace: Trace) -> None:
     sheet = retina.patches(trace, FOCUS)
     seen = trace.gazes["glimpses"].seen
     assert sheet.across == 3 and len(sheet.tiles) == 6 and len(sheet.rows) == 2
@@ -125,7 +125,7 @@ def test_the_retina_shows_what_was_seen(trace: Trace) -> None:
     assert retina.patches(trace, Focus("glimpses", items=(2,))).across == 1
 
 
-def test_labels_are_those_ever_listed_with_their_probabilities(trace: Trace) -> None:
+def test_labels_are_all_listed_alternatives(trace: Trace) -> None:
     names, found = label_probabilities(trace)
     assert names == ["3", "5", "8"]
     likely = trace.output.probabilities

@@ -123,7 +123,7 @@ def test_coverage_rows_sum_to_mean_area_size(trace: Trace, items: tuple[int, ...
     assert values[0].sum() == pytest.approx(float(size.mean()), rel=1e-4)
 
 
-def test_alignment_rows_are_shares_of_what_was_produced(trace: Trace) -> None:
+def test_alignment_rows_are_shares_of_produced_items(trace: Trace) -> None:
     drawn = matrices.alignment(trace, Focus("encoder-decoder", 0, 3))
     np.testing.assert_allclose(drawn.values, query.item_shares(trace.maps["encoder-decoder"], 0, 3))
     np.testing.assert_allclose(drawn.values.sum(1), 1, atol=1e-5)
@@ -218,7 +218,7 @@ def test_overview_places_item_shares_by_head(trace: Trace) -> None:
     )
 
 
-def test_a_missing_distance_has_no_column(trace: Trace) -> None:
+def test_missing_distance_has_no_column(trace: Trace) -> None:
     columns = VIEWS["overview"].table(trace, Focus("encoder-decoder")).columns
     assert len(columns) == 5 and "mean distance (items)" not in columns
     assert "mean distance (items)" in VIEWS["overview"].table(trace, Focus("encoder self")).columns
@@ -236,7 +236,7 @@ def test_size_bars_are_the_shares_of_each_head(trace: Trace) -> None:
     assert [bars.marker.opacity for bars in figure.data] == [0.35, 0.35, 1, 0.35]
 
 
-def test_the_bars_of_two_heads_never_touch(trace: Trace) -> None:
+def test_bars_of_two_heads_never_touch(trace: Trace) -> None:
     drawn = sizes.histogram(trace, Focus("encoder-decoder"))
     assert all(drawn.x(head + 1)[0] - drawn.x(head)[-1] > 1.5 for head in range(3))
 

@@ -32,7 +32,7 @@ def test_each_row_shows_its_best_reader() -> None:
     ]
 
 
-def test_the_figure_has_the_numbers_of_the_table() -> None:
+def test_figure_has_the_numbers_of_the_table() -> None:
     survey, ours = pairs_figure(CARDS).data
     assert survey.x == (0.09, 0.07, 0.05, None) and ours.x == (None, 0.2, 0.08, None)
     assert list(survey.y) == [one.title for one in PAIR_READERS]

@@ -42,7 +42,7 @@ def test_bars_are_after_and_rings_before() -> None:
     assert figure_bytes(view.print(after, FOCUS), "svg").startswith(b"<?xml")
 
 
-def test_the_table_has_the_difference() -> None:
+def test_table_has_the_difference() -> None:
     before, after = pair()
     table = PAIRS["change"](before).table(after, FOCUS)
     assert table.columns == ("position", "item", "before", "after", "change")
@@ -69,7 +69,7 @@ def test_only_equal_outputs_are_compared() -> None:
     )
 
 
-def test_a_long_output_is_averaged() -> None:
+def test_long_output_is_averaged() -> None:
     before, after = pair("ab" * 500)
     figure = PAIRS["change"](before).figure(after, FOCUS)
     assert len(figure.data[0].y) <= 400 and "averaged" in figure.layout.title.text

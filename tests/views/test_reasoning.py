@@ -58,12 +58,12 @@ def test_facts_are_rows_and_hops_columns() -> None:
 
 
 @pytest.mark.parametrize("gold", ["", "9", "0", "two"])
-def test_facts_that_are_not_there_are_not_framed(gold: str) -> None:
+def test_missing_facts_are_not_framed(gold: str) -> None:
     drawn = facts(story_trace(gold), Focus("hops"))
     assert drawn.marked_rows == () and "framed" not in drawn.note
 
 
-def test_a_step_shows_what_was_drawn_until_then() -> None:
+def test_step_shows_the_answer_so_far() -> None:
     drawn = pointing(points_trace(), Focus("pointer", items=(1,)))
     assert drawn.step == 1 and drawn.path.tolist() == [[0, 0], [1000, 0]]
     assert drawn.exact == (0, 1, 2, 3, 0) and "points at 2 with 60%" in drawn.title
@@ -71,7 +71,7 @@ def test_a_step_shows_what_was_drawn_until_then() -> None:
     assert last.step == 3 and last.exact == () and "dashed" not in last.note
 
 
-def test_the_table_of_points_has_every_weight() -> None:
+def test_table_of_points_has_every_weight() -> None:
     table = VIEWS["points"].table(points_trace(), Focus("pointer"))
     assert len(table.rows) == 4 and len(table.columns) == 3 + 5
     assert [row[1:3] for row in table.rows] == [(1, "1"), (2, "2"), (3, "3"), (1, "4")]

@@ -54,13 +54,13 @@ def test_coarse_look_and_both_first_glimpses_are_shown(trace: Trace) -> None:
     assert f"{x:.0f}, {y:.0f}" in seeing.texts[1]
 
 
-def test_the_table_has_the_distance_of_every_glimpse(trace: Trace) -> None:
+def test_table_has_the_distance_of_every_glimpse(trace: Trace) -> None:
     rows = VIEW.table(trace, FOCUS).rows
     assert [row[0] for row in rows] == [1, 2, 3]
     assert [row[5] for row in rows] == pytest.approx([6 * 2**0.5] * 3, rel=1e-4)
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_it_can_be_printed(trace: Trace, kind: str) -> None:
+def test_retina_can_be_printed(trace: Trace, kind: str) -> None:
     assert len(figure_bytes(VIEW.print(trace, FOCUS), kind)) > 1000
     assert VIEW.figure(trace, FOCUS).layout.meta["caption"]

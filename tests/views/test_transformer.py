@@ -54,7 +54,7 @@ def test_places_are_middles_of_output_pixels() -> None:
     np.testing.assert_allclose(places(turned, 4, [(0, 0)]), [[7, 0.5]])
 
 
-def test_a_copy_reads_each_pixel_itself() -> None:
+def test_identity_grid_reads_each_pixel_itself() -> None:
     picture = np.random.default_rng(0).integers(0, 256, (4, 4, 3)).astype(np.uint8)
     corners = np.array([[0, 0], [4, 0], [4, 4], [0, 4]], dtype=np.float32)
     read = [sample(picture, corners, 4, index).total for index in range(16)]
@@ -92,7 +92,7 @@ def test_corners_match_in_both_panels(trace: Trace) -> None:
     assert [(m.x[0], m.y[0]) for m in marks[4:]] == [(0, 0), (side, 0), (side, side), (0, side)]
 
 
-def test_the_table_adds_up(trace: Trace) -> None:
+def test_table_products_sum_to_the_value(trace: Trace) -> None:
     table = VIEW.table(trace, FOCUS)
     assert all(len(row) == len(table.columns) for row in table.rows)
     rows = {row[0]: row for row in table.rows}
@@ -136,23 +136,23 @@ def test_samples_come_from_the_network_input(
     assert VIEW.figure(trace, FOCUS).data
 
 
-def test_the_caption_tells_how_it_was_read(trace: Trace) -> None:
+def test_caption_describes_the_sampling(trace: Trace) -> None:
     told = VIEW.figure(trace, FOCUS).layout.meta["caption"]
     assert all(part in told for part in ("reader", "transformer", "8×8", "bilinear"))
 
 
 @pytest.mark.parametrize("items", [(), (0,), (63,)])
 @pytest.mark.parametrize("kind", FORMATS)
-def test_it_is_printed(trace: Trace, items: tuple[int, ...], kind: str) -> None:
+def test_transformer_view_is_printed(trace: Trace, items: tuple[int, ...], kind: str) -> None:
     assert len(figure_bytes(VIEW.print(trace, replace(FOCUS, items=items)), kind)) > 1000
 
 
-def test_an_output_of_one_pixel_is_drawn() -> None:
+def test_output_of_one_pixel_is_drawn() -> None:
     trace = fakes.gaze_trace("transformer", 1, 1, 1)
     assert VIEW.figure(trace, FOCUS).data and VIEW.table(trace, FOCUS).rows
 
 
-def test_it_fits_a_transformer_and_pixels_it_has(trace: Trace) -> None:
+def test_view_fits_transformer_with_existing_pixels(trace: Trace) -> None:
     assert VIEW.fits(trace, replace(FOCUS, items=(63,))) and not VIEW.fits(
         trace, replace(FOCUS, items=(64,))
     )

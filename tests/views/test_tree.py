@@ -146,7 +146,7 @@ def test_words_of_several_items_are_one_column() -> None:
         ((11,), "Token 12 of 12, the end: its top area is “the end symbol”"),
     ],
 )
-def test_titles_say_what_the_chosen_token_looks_at(items: tuple[int, ...], title: str) -> None:
+def test_title_names_words_of_the_chosen_token(items: tuple[int, ...], title: str) -> None:
     drawn = find_partial_tree(tree_trace(), replace(FOCUS, items=items))
     assert drawn.title == title and drawn.is_chosen == bool(items)
 
@@ -252,7 +252,7 @@ def test_every_step_is_drawn_printed_and_listed(name: str) -> None:
         assert [row[1] for row in table.rows] == [*tree.split(), "end"]
 
 
-def test_the_table_has_the_heaviest_area_in_words() -> None:
+def test_table_has_the_top_area_in_words() -> None:
     table = VIEW.table(tree_trace(), FOCUS)
     assert table.columns[:4] == ("token", "written", "heaviest area", "1 Ida")
     assert table.rows[4][:3] == (5, "(VP", "paints boats") and table.rows[2][2] == ""

@@ -44,7 +44,7 @@ def hostile() -> Trace:
     return replace(trace, fields=whole)
 
 
-def test_the_registry_names_every_view_by_its_key() -> None:
+def test_registry_names_every_view_by_its_key() -> None:
     assert all(view.name == name and view.question.endswith("?") for name, view in VIEWS.items())
 
 
@@ -65,7 +65,7 @@ def test_page_opens_on_areas_if_there_are_any(largest: int, opens: str) -> None:
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
 @pytest.mark.parametrize("focus", FOCI, ids=str)
-def test_every_view_draws_what_it_says_it_fits(view: View, focus: Focus, trace: Trace) -> None:
+def test_every_view_draws_every_trace_it_fits(view: View, focus: Focus, trace: Trace) -> None:
     assert view.fits(trace, focus)
     figure = view.figure(trace, focus)
     assert "char-tiny-area" in figure.layout.meta["caption"]
@@ -119,7 +119,7 @@ def test_view_states_that_it_does_not_fit(view: View, focus: Focus, trace: Trace
 
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
-def test_a_long_trace_stays_a_small_figure(view: View, long_trace: Trace) -> None:
+def test_long_trace_gives_a_small_figure(view: View, long_trace: Trace) -> None:
     figure = view.figure(long_trace, Focus("encoder-decoder"))
     assert len(figure.to_json()) < 300_000
 
@@ -152,7 +152,7 @@ def test_hostile_labels_stay_text(view: View, hostile: Trace) -> None:
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_a_print_figure_is_written_in_every_format(kind: str, hostile: Trace) -> None:
+def test_print_figure_is_written_in_every_format(kind: str, hostile: Trace) -> None:
     view, focus = VIEWS["sizes"], Focus("encoder-decoder")
     first, second = (figure_bytes(view.print(hostile, focus), kind) for _ in range(2))
     assert first.startswith(START[kind])

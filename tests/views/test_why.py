@@ -52,7 +52,7 @@ def asked(trace: Trace, head: int = 2) -> Question:
     return Question(head, 3, area, beside)
 
 
-def test_the_numbers_are_those_of_the_logits(text: tuple[Trace, Logits]) -> None:
+def test_numbers_match_the_logits(text: tuple[Trace, Logits]) -> None:
     trace, logits = text
     question = asked(trace)
     found = explain(trace, FOCUS, logits, question)
@@ -69,7 +69,7 @@ def test_the_numbers_are_those_of_the_logits(text: tuple[Trace, Logits]) -> None
     assert f"{first.logit - other.logit:.2f} higher" in found.note and "head 3" in found.note
 
 
-def test_a_ratio_without_end_is_not_written_out(text: tuple[Trace, Logits]) -> None:
+def test_infinite_ratio_is_not_written(text: tuple[Trace, Logits]) -> None:
     trace, logits = text
     grid = trace.maps[SITE].grid
     rarest = grid.area(int(trace.maps[SITE].weights[1, 2, 3].argmin()))
@@ -77,7 +77,7 @@ def test_a_ratio_without_end_is_not_written_out(text: tuple[Trace, Logits]) -> N
     assert "over 1,000 times as much" in found.title
 
 
-def test_items_beside_the_area_are_drawn_too(text: tuple[Trace, Logits]) -> None:
+def test_neighbours_of_the_area_are_drawn(text: tuple[Trace, Logits]) -> None:
     trace, logits = text
     found = explain(trace, FOCUS, logits, Question(0, 3, Area(0, 4, 1, 2)))
     assert found.items == (1, 2, 3, 4, 5, 6, 7, 8)
@@ -116,7 +116,7 @@ def test_invisible_item_has_no_bar(text: tuple[Trace, Logits]) -> None:
     assert figure_bytes(view.print(trace, FOCUS), "png")
 
 
-def test_logits_of_another_model_are_refused(text: tuple[Trace, Logits]) -> None:
+def test_logits_of_a_different_model_are_refused(text: tuple[Trace, Logits]) -> None:
     trace, logits = text
     other = replace(logits, start=logits.end, end=logits.start)
     with pytest.raises(InputError, match="gives other weights"):

@@ -103,7 +103,7 @@ def mask(kind: str, queries: int, items: int) -> dict[str, Any]:
 
 @given(case=cases(), capability=st.sampled_from(VECTORS))
 @settings(max_examples=25, deadline=None)
-def test_output_and_gradients_equal_those_in_float64(case: Case, capability: str) -> None:
+def test_output_and_gradients_match_float64(case: Case, capability: str) -> None:
     with vectors(capability):
         found = case.run("fused", torch.float32)
     for own, exact in zip(found, case.run("pooled", torch.float64), strict=True):
@@ -135,7 +135,7 @@ def _size(x: Tensor) -> float:
 
 @given(case=cases(), changed=st.booleans())
 @settings(max_examples=25, deadline=None)
-def test_weights_and_coverage_equal_those_in_float64(case: Case, changed: bool) -> None:
+def test_weights_and_coverage_match_float64(case: Case, changed: bool) -> None:
     options = dict(case.options)
     if case.keys is not None:
         options |= {"key_mode": "boundary", "features": case.keys.double()}

@@ -100,7 +100,7 @@ def test_counted_operations_are_equal(items: int, longest: int) -> None:
         assert found[name] == expected[name]
 
 
-def test_the_table_and_its_corners_are_equal() -> None:
+def test_table_and_corners_agree_with_python() -> None:
     memory = summed_table.MEMORY.tolist()
     (table,) = computed(("tableOf", [memory]))
     assert table == summed_table.table().tolist()
@@ -111,7 +111,7 @@ def test_the_table_and_its_corners_are_equal() -> None:
 
 @pytest.mark.parametrize("scores", SCORES)
 @pytest.mark.parametrize("rewards", REWARDS)
-def test_a_hard_choice_agrees(scores: str, rewards: str) -> None:
+def test_hard_choice_agrees_with_python(scores: str, rewards: str) -> None:
     choice = Choice(SCORES[scores], REWARDS[rewards])
     given = [choice.scores.tolist(), choice.rewards.tolist()]
     found, once, often = computed(
@@ -126,7 +126,7 @@ def test_a_hard_choice_agrees(scores: str, rewards: str) -> None:
 
 
 @pytest.mark.parametrize("theta", [(0.5, 0.1, -0.2, -0.3, 0.8, 0.4), (1.4, 0, 0.3, 0, 1.4, 0)])
-def test_a_window_reads_what_torch_samples(theta: tuple[float, ...]) -> None:
+def test_window_samples_agree_with_torch(theta: tuple[float, ...]) -> None:
     pixels_HWC = np.random.default_rng(3).integers(0, 256, (7, 9, 3)).astype(float)
     given = {"height": 7, "width": 9, "rgb": pixels_HWC.ravel().tolist()}
     (found,) = computed(("warpedPixels", [given, list(theta), 8]))

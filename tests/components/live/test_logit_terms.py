@@ -74,7 +74,7 @@ def test_parts_of_logits_agree_with_python(
         assert own == pytest.approx(seen, abs=5e-5)
 
 
-def test_a_chosen_pair_of_areas_is_compared() -> None:
+def test_chosen_pair_of_areas_is_compared() -> None:
     request = Request("token-boundary", SENTENCE, "beam")
     asked = {"site": CROSS, "layer": 0, "head": 0, "query": 2, "area": None, "beside": None}
     (first,) = explained(request, [asked | {"smallest": 2}])

@@ -41,7 +41,7 @@ def test_every_module_is_part_of_a_script() -> None:
         assert own.issuperset(top_level_names(text)), path
 
 
-def test_the_engine_keeps_to_its_size() -> None:
+def test_engine_stays_below_its_size_limit() -> None:
     count = 0
     for path in (FOLDER / "live").glob("*.js"):
         code = re.sub(r"/\*.*?\*/", "", path.read_text("utf-8"), flags=re.DOTALL)
@@ -50,7 +50,7 @@ def test_the_engine_keeps_to_its_size() -> None:
     assert 0 < count <= MOST_LINES
 
 
-def test_the_engine_reads_nothing_of_the_page() -> None:
+def test_engine_does_not_access_the_page() -> None:
     for path in (FOLDER / "live").glob("*.js"):
         assert "live_page/" not in path.read_text("utf-8"), path.name
 
@@ -61,7 +61,7 @@ def test_no_module_hides_a_name_that_the_browser_defines() -> None:
     assert taken == []
 
 
-def test_a_page_script_has_names_of_its_own() -> None:
+def test_page_script_has_unique_names() -> None:
     panels = text_of("message.js") + text_of("page/panels.js")
     shared = set(top_level_names(panels)) & set(top_level_names(joined_modules(PAGE)))
     assert shared == set()

@@ -10,7 +10,7 @@ from tests.pages import folder
 CARD = folder.card("a", "area")
 
 
-def test_alignment_stands_beside_that_before_training() -> None:
+def test_alignment_is_compared_with_untrained_network() -> None:
     attention = {
         "word links": {"aer": 0.3, "aer_untrained": 0.9},
         "best alignment": {"best_position": 0.66},
@@ -23,7 +23,7 @@ def test_alignment_stands_beside_that_before_training() -> None:
     assert not list(untrained_sentences(cards, {"bleu": 1}))
 
 
-def test_pointing_stands_beside_that_before_training() -> None:
+def test_pointing_is_compared_with_untrained_network() -> None:
     looks = {"pointing": 0.5, "pointing_untrained": 0.2, "pointing_position": 0.4}
     cards = [replace(CARD, attention={"encoder-decoder, test": looks})]
     assert list(untrained_sentences(cards, {"pointing"})) == [

@@ -20,7 +20,7 @@ def winding_number(x: float, y: float, corners: list[tuple[float, float]]) -> in
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=3, max_size=8))
-def test_polygon_contains_points_around_which_it_turns(corners: list[tuple[int, int]]) -> None:
+def test_polygon_contains_the_points_inside_it(corners: list[tuple[int, int]]) -> None:
     places = [(x + 0.31, y + 0.43) for x in range(9) for y in range(9)]
     x_P, y_P = np.array(places).T
     x_C, y_C = np.array(corners, float).T
@@ -55,7 +55,7 @@ def test_rectangle_contains_its_border_and_no_missing_values() -> None:
         [{"x": [0] * (MAX_CORNERS + 1), "y": [0] * (MAX_CORNERS + 1)}],
     ],
 )
-def test_what_is_not_an_outline_is_left_out(reported: object) -> None:
+def test_invalid_outline_is_left_out(reported: object) -> None:
     assert read_outlines(reported) == []
 
 

@@ -45,13 +45,13 @@ def test_every_kind_of_set_has_an_address(name: str, source: str, field: str) ->
         ({"set": "Sentences", "example": "9" * 30}, "which is not a number"),
     ],
 )
-def test_what_cannot_be_followed_is_one_sentence(params: dict[str, str], said: str) -> None:
+def test_broken_link_gives_one_sentence(params: dict[str, str], said: str) -> None:
     state = followed(**params)
     assert said in state.problem and state.problem.endswith(".") and state.example is None
 
 
 @given(st.lists(st.integers(0, 50), unique=True), st.integers(0, 50))
-def test_neighbours_are_those_of_the_order_that_is_seen(places: list[int], opened: int) -> None:
+def test_neighbours_follow_the_shown_order(places: list[int], opened: int) -> None:
     before, after = AnalyseState(example=opened).listing(places)
     if opened not in places:
         assert before is after is None
@@ -71,7 +71,7 @@ def test_back_leads_from_example_to_example_of_one_set() -> None:
     assert (other.example, other.search, other.digest) == (None, "", "")
 
 
-def test_other_dataset_starts_fresh() -> None:
+def test_new_dataset_resets_the_state() -> None:
     state = AnalyseState(model="one", example=3, slice="x", search="y", first_row=200)
     fresh = state.of_another_set("d")
     assert (fresh.example, fresh.slice, fresh.search, fresh.first_row) == (None, "", "", 0)

@@ -42,9 +42,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return done
 
 
-def test_figures_are_computed_once_and_anew_when_a_row_was_added(
-    tmp_path: Path, counted: list[str]
-) -> None:
+def test_figures_are_cached_until_a_row_is_added(tmp_path: Path, counted: list[str]) -> None:
     path = tmp_path / "rows.jsonl"
     with RowFile.open(path, HEADER) as file:
         file.add(Row(0, "Ein Hund rennt."))

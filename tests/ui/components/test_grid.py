@@ -31,7 +31,7 @@ def page() -> None:
     st.session_state["chosen"] = chosen
 
 
-def test_a_page_mounts_the_grid_and_gets_its_selection() -> None:
+def test_page_mounts_the_grid_and_gets_its_selection() -> None:
     run = AppTest.from_function(page, default_timeout=60).run()
     assert not run.exception
     assert run.session_state["chosen"] == Selection()
@@ -40,12 +40,12 @@ def test_a_page_mounts_the_grid_and_gets_its_selection() -> None:
     assert run.session_state["chosen"] == Selection(items=(3,))
 
 
-def test_a_site_without_a_picture_is_refused() -> None:
+def test_site_without_a_picture_is_refused() -> None:
     with pytest.raises(ValueError, match="does not attend to cells"):
         mounted("grid", None, fakes.caption_trace(), Focus("decoder self"))
 
 
-def test_sessions_share_the_data_of_a_trace_and_new_data_starts_anew() -> None:
+def test_sessions_share_data_and_new_data_resets_selection() -> None:
     trace = fakes.caption_trace()
     one, other = (mounted("grid", None, trace, FOCUS) for _ in range(2))
     assert one.payload is other.payload

@@ -19,7 +19,7 @@ def page() -> None:
     st.json({"side": selection.side, "items": list(selection.items)})
 
 
-def test_what_the_page_looks_at_is_framed() -> None:
+def test_selected_rows_are_framed() -> None:
     app = AppTest.from_function(page, default_timeout=60).run()
     assert not app.exception and len(app.get("bidi_component")) == 1
     assert '"items": []' in app.json[0].value.replace("\n", "")

@@ -36,7 +36,7 @@ class Maker:
         return {"header": {"id": "x"}, "arrays": {"a": np.zeros(self.size, np.uint8)}}
 
 
-def test_equal_traces_share_one_payload_and_others_do_not() -> None:
+def test_only_equal_traces_share_a_payload() -> None:
     kept, make, trace = Payloads(), Maker(), fakes.trace()
     first = kept.get("ribbon", trace, SITE, 0, make)
     assert kept.get("ribbon", fakes.trace(), SITE, 0, make) is first and len(make.made) == 1
@@ -73,7 +73,7 @@ def test_bytes_and_time_are_bounded() -> None:
     assert kept.size == 40, "what is larger than all that may be kept is not"
 
 
-def test_many_threads_make_it_once() -> None:
+def test_many_threads_create_one_payload() -> None:
     kept, make, trace, together = Payloads(), Maker(), fakes.trace(), threading.Barrier(8)
 
     def ask(_: int) -> int:
@@ -85,7 +85,7 @@ def test_many_threads_make_it_once() -> None:
     assert len(make.made) == 1
 
 
-def test_a_failure_is_not_remembered() -> None:
+def test_failed_payload_is_not_cached() -> None:
     kept, trace = Payloads(), fakes.trace()
 
     def fail(*_: object) -> dict[str, Any]:
@@ -127,7 +127,7 @@ def changed(trace: Trace) -> list[Trace]:
 
 
 @pytest.mark.parametrize("trace", [fakes.trace(), fakes.caption_trace()], ids=["text", "picture"])
-def test_whatever_is_shown_counts_and_equal_digests_mean_equal_payloads(trace: Trace) -> None:
+def test_digest_covers_everything_shown(trace: Trace) -> None:
     make = grid_payload if trace.request.picture else ribbon_payload
     found = [trace, *changed(trace)]
     digests = [digest(one, SITE, 0) for one in found]

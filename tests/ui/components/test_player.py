@@ -26,7 +26,7 @@ def page() -> None:
     chart(VIEWS[st.session_state.get("view", "playback")], trace, Focus("encoder-decoder"), "one")
 
 
-def test_a_view_that_is_played_is_mounted_and_another_one_is_drawn() -> None:
+def test_played_view_is_mounted_and_still_view_drawn() -> None:
     run = AppTest.from_function(page, default_timeout=60).run()
     assert not run.exception
     assert not run.get("plotly_chart") and len(run.get("bidi_component")) == 1
@@ -40,7 +40,7 @@ def test_a_view_that_is_played_is_mounted_and_another_one_is_drawn() -> None:
     assert len(run.get("plotly_chart")) == 1 and not run.get("bidi_component")
 
 
-def test_the_browser_is_told_words_and_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_browser_gets_words_and_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     told: dict[str, object] = {}
     monkeypatch.setattr(component, "component", lambda *files: lambda **given: told.update(given))
     played = VIEWS["playback"].played

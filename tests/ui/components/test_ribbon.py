@@ -35,14 +35,14 @@ def report(of: Mounted, selection: Selection, click: int = 1) -> dict[str, Any]:
     return {"id": of.payload["header"]["id"], "click": click, **plain}
 
 
-def test_a_report_is_what_is_locked_and_nothing_is_sent_back() -> None:
+def test_report_contains_lock_and_is_not_sent_back() -> None:
     start = mounted()
     after = start.settled(report(start, FIRST), NOTHING)
     assert after.current == FIRST
     assert (after.sent, after.serial) == (NOTHING, 0)
 
 
-def test_a_head_chosen_while_nothing_is_locked_is_reported_and_stays() -> None:
+def test_head_chosen_without_lock_is_reported_and_stays() -> None:
     start, chosen_head = mounted(), Selection(head=2, unit="word", areas="several")
     chosen = start.settled(report(start, chosen_head), NOTHING)
     assert (chosen.current, chosen.serial) == (chosen_head, 0)
@@ -50,20 +50,20 @@ def test_a_head_chosen_while_nothing_is_locked_is_reported_and_stays() -> None:
     assert (again.current, again.serial) == (chosen_head, 0)
 
 
-def test_a_selection_that_the_page_was_given_is_not_new() -> None:
+def test_selection_echoed_by_the_page_is_not_new() -> None:
     start = mounted()
     clicked = start.settled(report(start, FIRST), NOTHING)
     assert clicked.settled(report(start, FIRST), FIRST).serial == 0
 
 
-def test_a_second_click_wins_over_the_echo_of_the_first() -> None:
+def test_second_click_overrides_echo_of_the_first() -> None:
     start = mounted()
     clicked = start.settled(report(start, FIRST), NOTHING)
     again = clicked.settled(report(start, SECOND, 2), FIRST)
     assert again.current == SECOND and again.serial == 0
 
 
-def test_a_new_selection_of_the_page_is_sent_once() -> None:
+def test_new_selection_of_the_page_is_sent_once() -> None:
     start = mounted()
     clicked = start.settled(report(start, FIRST), NOTHING)
     moved = clicked.settled(report(start, FIRST), SECOND)
@@ -71,26 +71,26 @@ def test_a_new_selection_of_the_page_is_sent_once() -> None:
     assert moved.settled(report(start, FIRST), SECOND).serial == 1
 
 
-def test_the_same_click_after_a_move_counts_again() -> None:
+def test_repeated_click_after_a_move_counts_again() -> None:
     start = mounted()
     moved = start.settled(report(start, FIRST), NOTHING).settled(report(start, FIRST), SECOND)
     assert moved.settled(report(start, FIRST, 2), SECOND).current == FIRST
 
 
-def test_a_ribbon_that_was_off_the_page_gets_its_selection_again() -> None:
+def test_remounted_ribbon_gets_its_selection_again() -> None:
     start = mounted()
     back = start.settled(report(start, FIRST), NOTHING).settled(None, NOTHING)
     assert (back.current, back.sent, back.serial) == (FIRST, FIRST, 1)
     assert back.settled(None, NOTHING).serial == 1
 
 
-def test_report_about_other_data_is_ignored() -> None:
+def test_report_about_former_data_is_ignored() -> None:
     start = mounted()
     stale = {**report(start, FIRST), "id": "another"}
     assert start.settled(stale, NOTHING).current == NOTHING
 
 
-def test_new_data_starts_anew_but_an_equal_trace_does_not() -> None:
+def test_new_data_resets_selection_and_equal_trace_keeps_it() -> None:
     before = replace(mounted(), current=FIRST)
     trace = fakes.trace()
     again = component.mounted("ribbon", before, trace, FOCUS)
@@ -131,7 +131,7 @@ def page() -> None:
     st.session_state["chosen"] = chosen
 
 
-def test_a_page_mounts_the_ribbon_and_gets_its_selection() -> None:
+def test_page_mounts_the_ribbon_and_gets_its_selection() -> None:
     run = AppTest.from_function(page, default_timeout=60).run()
     assert not run.exception
     assert run.session_state["chosen"] == Selection()
@@ -140,7 +140,7 @@ def test_a_page_mounts_the_ribbon_and_gets_its_selection() -> None:
     assert run.session_state["chosen"] == Selection(items=(3,))
 
 
-def test_a_page_that_takes_up_a_head_chosen_with_nothing_locked_keeps_it() -> None:
+def test_page_keeps_a_head_chosen_without_lock() -> None:
     focus = replace(FOCUS, head=1)
     taken_up = clicked(Selection(head=2, unit="word"), focus)
     assert taken_up == replace(FOCUS, head=2, unit="word")

@@ -46,7 +46,7 @@ def state(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
     return kept
 
 
-def test_a_new_kind_of_picture_brings_its_model_along_and_no_more() -> None:
+def test_new_picture_kind_changes_only_the_model() -> None:
     seen = []
     for name, chosen in (
         ("scene-1", None),
@@ -62,7 +62,7 @@ def test_a_new_kind_of_picture_brings_its_model_along_and_no_more() -> None:
     assert seen == ["scene-area", "photo-area", "scene-area", "photo-area", "scene-area"]
 
 
-def test_a_model_of_the_kind_stays() -> None:
+def test_model_of_the_kind_stays() -> None:
     PAGE.set(model="photo-plain")
     fit_model(PAGE, CARDS, get_sample("cat"))
     assert PAGE.state.model == "photo-plain"
@@ -70,7 +70,7 @@ def test_a_model_of_the_kind_stays() -> None:
     assert PAGE.state.model == "photo-plain"
 
 
-def test_a_set_of_pictures_brings_its_model_along_as_one_picture_does() -> None:
+def test_picture_set_selects_its_model() -> None:
     PAGE.set(model="photo-plain")
     fit_kind(PAGE, CARDS, "scenes")
     assert PAGE.state.model == "scene-area"
@@ -78,7 +78,7 @@ def test_a_set_of_pictures_brings_its_model_along_as_one_picture_does() -> None:
     assert PAGE.state.model == "scene-area"
 
 
-def test_what_a_link_asks_for_together_stays_together() -> None:
+def test_linked_picture_and_model_stay_together() -> None:
     PAGE.set(model="scene-area")
     PAGE.set(model_kind=kind_of("cat"))
     fit_model(PAGE, CARDS, get_sample("cat"))
@@ -91,7 +91,7 @@ def test_without_a_fitting_model_the_chosen_one_stays() -> None:
     assert PAGE.state.model == "scene-area"
 
 
-def test_the_first_sample_is_of_the_models_kind() -> None:
+def test_first_sample_is_of_the_models_kind() -> None:
     assert first_sample(PAGE, CARDS) == FIRST["scenes"]
     PAGE.set(model="photo-area")
     assert first_sample(PAGE, CARDS) == FIRST["photos"]

@@ -29,13 +29,11 @@ EXTENT = "{size} neighbouring items"
         ({"text": {"area_size": 3, "key_mode": "boundary"}}, 3),
     ],
 )
-def test_a_card_knows_up_to_where_areas_were_learned(
-    config: Mapping[str, Any], largest: int
-) -> None:
+def test_card_states_the_largest_learned_area(config: Mapping[str, Any], largest: int) -> None:
     assert replace(folder.card("one", "area"), config=config).largest_learned == largest
 
 
-def test_the_caption_says_what_single_items_keep_and_lose() -> None:
+def test_caption_describes_effect_of_single_items() -> None:
     single = about_areas(1, EXTENT, 5, 5)
     assert "keeps what it learned" in single and "leaves out" in single
     assert (
@@ -60,13 +58,13 @@ def script(config: dict, chosen: int) -> None:  # type: ignore[type-arg]  # runs
 @pytest.mark.parametrize(
     ("config", "end"), [({"area_size": 3, "key_mode": "boundary"}, "3"), ({"area_size": 3}, "5")]
 )
-def test_the_slider_ends_where_the_learning_did(config: dict[str, Any], end: str) -> None:
+def test_slider_ends_at_the_trained_size(config: dict[str, Any], end: str) -> None:
     page = AppTest.from_function(script, kwargs={"config": config, "chosen": 1}).run()
     assert not page.exception
     assert page.select_slider[0].options[-2:] == [end, "As trained (3)"]
 
 
-def test_the_counterpart_is_the_model_most_alike_with_another_attention() -> None:
+def test_counterpart_is_most_similar_model_with_different_attention() -> None:
     area = replace(folder.card("area", "area"), pair="a", size="")
     paired = replace(folder.card("paired", "regular"), pair="a", size="")
     sized = replace(folder.card("sized", "regular"), pair="b", size="")
@@ -79,7 +77,7 @@ def test_the_counterpart_is_the_model_most_alike_with_another_attention() -> Non
     assert counterpart(area, cards) is None
 
 
-def test_of_two_models_with_the_same_kind_of_attention_a_twin_is_the_counterpart() -> None:
+def test_counterpart_can_be_a_twin_of_equal_attention() -> None:
     one, twin, other = (folder.card(name, "item-wise soft") for name in ("one", "twin", "other"))
     one, twin = replace(one, pair="pair"), replace(twin, pair="pair")
     other = replace(other, pair="other")

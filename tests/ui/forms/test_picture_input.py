@@ -67,14 +67,14 @@ def captions(run: AppTest) -> str:
     return " ".join(one.value for one in run.caption).replace("\\", "")
 
 
-def test_the_default_is_chosen_first() -> None:
+def test_default_is_chosen_first() -> None:
     run = opened()
     assert run.session_state["chosen"] == "scene-1"
     assert run.session_state["it_source"] == SAMPLE
     assert not run.error and not run.file_uploader
 
 
-def test_nothing_may_be_chosen_first() -> None:
+def test_first_choice_can_be_empty() -> None:
     assert opened(default="").session_state["chosen"] is None
 
 
@@ -88,7 +88,7 @@ def test_chosen_file_reports_its_changes() -> None:
     assert not run.error
 
 
-def test_the_same_pixels_have_the_same_name_whatever_the_file() -> None:
+def test_equal_pixels_have_equal_names() -> None:
     one, other = uploaded(opened(), png(), "a.png"), uploaded(opened(), png(), "b.png")
     assert one.session_state["chosen"] == other.session_state["chosen"]
     assert (
@@ -107,7 +107,7 @@ def test_invalid_file_shows_error_and_changes_nothing() -> None:
     assert not uploaded(run, png(5, 5)).error
 
 
-def test_the_sentence_goes_with_the_way_to_choose() -> None:
+def test_refusal_disappears_with_its_source() -> None:
     run = uploaded(opened(), b"just text")
     assert run.error
     run = checked(run.segmented_control[0].set_value(SAMPLE).run())
@@ -120,7 +120,7 @@ def test_removing_the_file_keeps_the_picture() -> None:
     assert checked(run.file_uploader[0].set_value(None).run()).session_state["chosen"] == before
 
 
-def test_the_picture_survives_another_page_and_no_camera_starts() -> None:
+def test_picture_survives_page_change_without_camera() -> None:
     run = uploaded(opened(), png())
     before = run.session_state["chosen"]
     run.session_state["it_source"] = CAMERA
@@ -133,7 +133,7 @@ def test_the_picture_survives_another_page_and_no_camera_starts() -> None:
     assert run.session_state["it_source"] == UPLOAD
 
 
-def test_a_sample_of_another_kind_gives_way_but_an_upload_stays() -> None:
+def test_only_samples_are_replaced_by_a_new_kind() -> None:
     run = opened()
     run.session_state["kinds"], run.session_state["default"] = ("digit",), "digit-3"
     assert checked(run.run()).session_state["chosen"] == "digit-3"
@@ -142,7 +142,7 @@ def test_a_sample_of_another_kind_gives_way_but_an_upload_stays() -> None:
     assert checked(run.run()).session_state["chosen"].startswith("upload-")
 
 
-def test_an_uploaded_picture_is_shown_beside_the_samples() -> None:
+def test_uploaded_picture_is_shown_next_to_samples() -> None:
     run = checked(uploaded(opened(), png()).segmented_control[0].set_value(SAMPLE).run())
     assert "Your picture is chosen." in captions(run)
 
@@ -160,7 +160,7 @@ def state(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return session
 
 
-def test_a_click_on_a_sample_chooses_it(state: dict[str, Any]) -> None:
+def test_click_chooses_a_sample(state: dict[str, Any]) -> None:
     state["it_samples"] = {"picked": "scene-9"}
     PAGE.set(refusal="Something was wrong.")
     picture_input._take_sample(PAGE)
@@ -178,19 +178,19 @@ def after_link(name: str, before: PictureState = PAGE.first) -> PictureState:
     return before.from_link(Link({"picture": name}, Request("one", ""), None))
 
 
-def test_a_link_chooses_a_sample() -> None:
+def test_link_chooses_a_sample() -> None:
     state = after_link("pair-41")
     assert state.chosen is not None and state.chosen.picture is get_sample("pair-41")
     assert state.source == SAMPLE and not state.problem
 
 
-def test_a_link_to_somebody_s_picture_asks_for_it() -> None:
+def test_link_to_unknown_upload_asks_for_the_picture() -> None:
     state = after_link("upload-123456789abc")
     assert "uploaded by its author and is not stored. Upload it again" in state.problem
     assert state.chosen is None and state.source == UPLOAD
 
 
-def test_a_link_to_the_session_s_own_picture_keeps_it() -> None:
+def test_link_to_own_picture_keeps_it() -> None:
     own = PictureState(chosen=picture_input.decode_picture(png()))
     assert own.chosen is not None and after_link(own.chosen.picture.name, own) == own
 
@@ -205,7 +205,7 @@ def test_impossible_name_is_reported() -> None:
     assert "which cannot exist" in after_link("<b>x</b>").problem
 
 
-def test_the_row_holds_the_samples_with_their_titles(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_row_contains_samples_with_titles(monkeypatch: pytest.MonkeyPatch) -> None:
     sent: dict[str, Any] = {}
     monkeypatch.setattr(
         component,
@@ -223,5 +223,5 @@ def test_the_row_holds_the_samples_with_their_titles(monkeypatch: pytest.MonkeyP
     assert {sources[name] for name in sources if name not in photos} == {"data:image/png;base64"}
 
 
-def test_the_address_of_an_image_holds_its_bytes() -> None:
+def test_image_url_contains_its_bytes() -> None:
     assert Thumbnail("a", "A", b"\x89PNG").source == "data:image/png;base64,iVBORw=="

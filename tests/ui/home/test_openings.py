@@ -23,7 +23,7 @@ def test_stored_openings_are_of_the_models_that_are_shipped() -> None:
     assert opening <= models and len(paths) >= 8
 
 
-def test_the_model_that_opens_a_page_is_shipped_and_of_its_task() -> None:
+def test_opening_model_is_shipped_and_of_its_task() -> None:
     for task in TASKS.values():
         if task.opens:
             assert read_card(CHECKPOINTS / task.opens / "card.json").task == task.key

@@ -17,7 +17,7 @@ CHOSEN = BestAlignment(((0, 1, 1), (1, 0, 0)), 20, "validation captions", 0.2, 0
 TRACE = with_best(make_trace(), {SITE: CHOSEN})
 
 
-def test_best_alignment_follows_the_layers_and_is_no_attention_type() -> None:
+def test_best_alignment_follows_layers_and_is_not_a_site() -> None:
     assert layer_choices(TRACE, SITE) == [0, 1, BEST_LAYER]
     assert layer_choices(TRACE, "encoder self") == [0, 1]
     assert layer_name(BEST_LAYER) == layer_names(TRACE, SITE)(BEST_LAYER) == "Best alignment"
@@ -25,14 +25,14 @@ def test_best_alignment_follows_the_layers_and_is_no_attention_type() -> None:
     assert site_name(TRACE, SITE + BEST) == "Translation to source, best alignment"
 
 
-def test_link_with_the_choice_opens_it_and_another_link_does_not() -> None:
+def test_only_link_with_best_alignment_opens_it() -> None:
     best = State().looking_at(Focus(SITE + BEST))
     assert (best.site, best.layer) == (SITE, BEST_LAYER)
     plain = State().looking_at(Focus(SITE, layer=1))
     assert (plain.site, plain.layer) == (SITE, 1)
 
 
-def test_page_opens_on_it_only_if_the_card_says_so() -> None:
+def test_page_opens_best_alignment_only_by_card() -> None:
     opening = Opening("coverage", 1, 0, CHOSEN)
     assert State(opening={SITE: opening}).opening_at(SITE).layer == 1
     opens = replace(opening, best=replace(CHOSEN, opens=True))

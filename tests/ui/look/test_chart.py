@@ -17,7 +17,7 @@ def page() -> None:
     warning(replace(fakes.trace(), details=said))
 
 
-def test_items_without_a_place_are_told_on_the_page() -> None:
+def test_items_without_place_are_reported() -> None:
     run = AppTest.from_function(page, default_timeout=60).run()
     assert not run.exception
     (note,) = [one.value for one in run.caption]

@@ -46,9 +46,7 @@ POINTED = [
 
 
 @pytest.mark.parametrize(("takeaway", "trace", "focus"), [*POINTED, *TAKEAWAYS])
-def test_the_numbers_are_the_same_in_every_file(
-    takeaway: Download, trace: Trace, focus: Focus
-) -> None:
+def test_numbers_are_equal_in_every_file(takeaway: Download, trace: Trace, focus: Focus) -> None:
     made = files(takeaway, trace, focus)
     assert set(made) - {"gif"} == {"html", "svg", "pdf", "png", "csv", "json", "npz"}
     assert ("gif" in made) == (takeaway.movie is not None)
@@ -86,7 +84,7 @@ def drawn(limit: int) -> None:
 
 
 @pytest.mark.parametrize(("limit", "offered"), [(2**18, False), (2**24, True)])
-def test_a_page_that_is_too_large_is_told_before_it_is_asked_for(limit: int, offered: bool) -> None:
+def test_too_large_page_is_refused_before_download(limit: int, offered: bool) -> None:
     app = AppTest.from_function(drawn, kwargs={"limit": limit}).run()
     assert not app.exception
     labels = [button.label for button in app.get("download_button")]

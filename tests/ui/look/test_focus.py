@@ -50,11 +50,11 @@ def described() -> Trace:
         ),
     ],
 )
-def test_what_a_trace_does_not_have_is_left_out(focus: Focus, expected: Focus) -> None:
+def test_missing_parts_are_removed_from_the_focus(focus: Focus, expected: Focus) -> None:
     assert fitted(MAIN, focus) == expected
 
 
-def test_items_are_shared_where_the_text_is_the_same() -> None:
+def test_items_are_shared_by_equal_texts() -> None:
     source = Focus("encoder-decoder", 1, 3, "memory", (2,))
     target = Focus("encoder-decoder", 1, 3, "query", (2,))
     assert same_items(MAIN, OTHER, source) and not same_items(MAIN, OTHER, target)
@@ -63,7 +63,7 @@ def test_items_are_shared_where_the_text_is_the_same() -> None:
     assert shared(MAIN, MAIN, target) == target
 
 
-def test_a_lock_holds_for_the_letters_of_words_that_both_wrote() -> None:
+def test_lock_applies_to_letters_of_common_words() -> None:
     other = fakes.trace("A dog.", "Der Hund bellt.")
     main = fakes.trace("A dog.", "Ein Hund rennt.")
     hund = Focus("encoder-decoder", 0, None, "query", (4, 5, 6, 7))
@@ -77,7 +77,7 @@ def test_a_lock_holds_for_the_letters_of_words_that_both_wrote() -> None:
     assert followed(main, other, hund, shared(main, other, hund), asked).items == ()
 
 
-def test_pictures_beside_one_another_are_of_the_same_items_or_of_all() -> None:
+def test_pictures_show_equal_items_or_all_items() -> None:
     other, main = fakes.trace("A dog.", "Der Hund."), fakes.trace("A dog.", "Ein Hund.")
     hund, ein = (Focus("encoder-decoder", items=items) for items in ((4,), (0,)))
     assert alike((main, other), (hund, shared(main, other, hund)))
@@ -88,7 +88,7 @@ def test_pictures_beside_one_another_are_of_the_same_items_or_of_all() -> None:
     assert not alike((main, other), (nothing, ein))
 
 
-def test_letters_are_no_tokens_and_cells_of_one_picture_none_of_another() -> None:
+def test_items_of_different_units_or_pictures_differ() -> None:
     source = Focus("encoder-decoder", 0, None, "memory", (2,))
     field = MAIN.fields["source"]
     coarse = replace(field, labels=(field.raw,), anchors=np.array([[0, len(field.raw)]]))
@@ -103,7 +103,7 @@ def test_letters_are_no_tokens_and_cells_of_one_picture_none_of_another() -> Non
     )
 
 
-def test_a_click_in_another_text_leaves_the_items_and_takes_the_head() -> None:
+def test_click_in_unrelated_text_changes_only_the_head() -> None:
     focus = Focus("encoder-decoder", 1, 3, "query", (2,))
     asked = shared(MAIN, OTHER, focus)
     assert followed(MAIN, OTHER, focus, asked, replace(asked, items=(1,))) == focus
@@ -155,7 +155,7 @@ def test_sites_are_named_by_what_attends_to_what(trace: Trace, expected: list[st
     assert [site_name(trace, site) for site in sites(trace)] == expected
 
 
-def test_what_is_attended_to_is_called_by_its_kind() -> None:
+def test_attended_items_are_named_by_kind() -> None:
     assert site_name(fakes.sound_trace(), "encoder-decoder") == "Output to sound"
     assert site_name(clip_trace(), "encoder-decoder") == "Words to frames"
 
@@ -201,7 +201,7 @@ def test_many_layers_and_heads_are_lists(layers: int, heads: int, lists: int) ->
         assert not app.exception and app.text[0].value == "layer 400, head 7"
 
 
-def test_a_page_opens_where_the_card_says_and_then_stays_where_it_is_put() -> None:
+def test_page_opens_at_card_default_and_keeps_later_choice() -> None:
     card = {
         "encoder-decoder": Opening("densest", 1, 2),
         "encoder self": Opening("coverage", 0, None),
@@ -234,7 +234,7 @@ def test_layers_are_named_by_what_they_attend_to() -> None:
     assert layer_names(trace, one.site)(0) == "1"
 
 
-def test_told_sentence_names_the_head_in_its_layer_alone() -> None:
+def test_told_sentence_names_head_only_in_its_layer() -> None:
     plain = folder.card("a", "area")
     told = replace(plain, recipe={"told": 0.1, "told_head": [1, 0]})
     assert told_sentence(told, "encoder-decoder", 1).startswith("Head 1 was **told")

@@ -43,19 +43,19 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return counted
 
 
-def test_a_file_is_read_once_however_often_the_page_runs(open_page: Open, reads: list[int]) -> None:  # noqa: F811
+def test_file_is_read_once_for_many_page_runs(open_page: Open, reads: list[int]) -> None:  # noqa: F811
     app = upload(open_page("your_tensors"), codec.to_bytes(fakes.trace()))
     for site in ("encoder self", "decoder self"):
         app = app.run().segmented_control(key="your_tensors_site").set_value(site).run()
     assert not app.exception and not app.error and len(reads) == 1
 
 
-def test_a_refusal_is_found_out_once(open_page: Open, reads: list[int]) -> None:  # noqa: F811
+def test_refusal_is_cached(open_page: Open, reads: list[int]) -> None:  # noqa: F811
     app = upload(open_page("your_tensors"), saved(weights=weights(1, 1, 2, 2) * 2)).run().run()
     assert "must sum to 1" in shown(app) and len(reads) == 1
 
 
-def test_a_file_that_is_too_large_is_refused_unread(
+def test_too_large_file_is_refused_unread(
     open_page: Open,  # noqa: F811
     reads: list[int],
     monkeypatch: pytest.MonkeyPatch,
@@ -66,7 +66,7 @@ def test_a_file_that_is_too_large_is_refused_unread(
     assert not reads
 
 
-def test_the_disk_is_counted_and_given_back(
+def test_disk_use_is_counted_and_released(
     open_page: Open,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -93,7 +93,7 @@ def test_the_disk_is_counted_and_given_back(
     fresh()
 
 
-def test_the_file_that_the_app_was_started_with_is_shown_to_all(
+def test_served_file_is_shown_to_all_users(
     open_page: Open,  # noqa: F811
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -120,7 +120,7 @@ def test_the_file_that_the_app_was_started_with_is_shown_to_all(
     assert "Tell the person who runs the app" in shown(open_page("your_tensors"))
 
 
-def test_small_traces_wait_for_nobody() -> None:
+def test_small_traces_do_not_wait() -> None:
     with turn([fakes.trace()]), turn([fakes.trace()]), turn([fakes.trace()]):
         pass
 

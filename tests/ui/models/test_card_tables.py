@@ -39,7 +39,7 @@ ATTENTION = {
 }
 
 
-def test_the_test_set_of_the_papers_comes_first_and_gaps_are_dashes() -> None:
+def test_published_test_set_is_first_and_gaps_are_dashes() -> None:
     table = figure_table(
         "translation",
         {"other_set": {"bleu": 1.0}, "val": {}, "test_2016_flickr": {"bleu": 29.131, "beam": 4}},
@@ -61,7 +61,7 @@ def test_targets_that_were_set_later_are_not_said_to_be_older() -> None:
     assert gate_table([first, later])["Verdict"] == ["reached", "not measured yet"]
 
 
-def test_the_heaviest_areas_of_several_items_stand_beside_their_baselines() -> None:
+def test_top_areas_of_several_items_are_listed_with_baselines() -> None:
     table = attention_table(ATTENTION, HEAVIEST, TEXT_SITES)
     assert table["Attention"] == ["Within the source", "elsewhere"]
     assert table["Measured"] == ["60.0%", "50.0%"]
@@ -69,7 +69,7 @@ def test_the_heaviest_areas_of_several_items_stand_beside_their_baselines() -> N
     assert table["Lift"] == ["2.00", "–"]
 
 
-def test_attention_by_weight_has_rows_only_where_it_was_measured_and_no_empty_column() -> None:
+def test_weighted_attention_table_has_only_measured_rows() -> None:
     assert attention_table(ATTENTION, WEIGHTED, TEXT_SITES) == {
         "Attention": ["elsewhere"],
         "The area": ["is exactly one word"],
@@ -95,7 +95,7 @@ def test_values_and_names_in_words() -> None:
     assert number(0.12345, 4) == "0.1235" and measure_name("length_ratio") == "Length ratio"
 
 
-def test_looks_stand_beside_looks_that_know_nothing() -> None:
+def test_looks_are_listed_with_blind_baselines() -> None:
     measured = {"pointing": 0.5, "pointing_uniform": 0.1, "mass": 0.25, "words": 7}
     assert quality_table({"encoder-decoder, test": measured}, LOOK_MEASURES["caption"]) == {
         "Measured on": ["Test", "Test"],
@@ -108,7 +108,7 @@ def test_looks_stand_beside_looks_that_know_nothing() -> None:
     }
 
 
-def test_every_shipped_model_that_looks_has_its_measures_beside_those_of_no_looks() -> None:
+def test_every_shipped_looking_model_has_blind_baselines() -> None:
     """Check the table of every shipped model, with the words of its task.
 
     A fact is not a digit, and a moment is not a place in a picture.
@@ -130,12 +130,12 @@ def test_every_shipped_model_that_looks_has_its_measures_beside_those_of_no_look
     ("model", "name"),
     [("token-boundary", "Within the translation"), ("language-model-boundary", "Within the text")],
 )
-def test_what_reads_a_text_alone_writes_no_translation(model: str, name: str) -> None:
+def test_text_only_sites_name_no_translation(model: str, name: str) -> None:
     card = read_card(CHECKPOINTS / model / "card.json")
     assert name in size_table(card.attention, site_names(card))["Attention"]
 
 
-def test_shares_are_percent_and_measures_nobody_took_stay_away() -> None:
+def test_shares_are_percent_and_missing_metrics_left_out() -> None:
     assert figure_table("digits", {"test": {"error": 0.0456, "pictures": 10000}}) == {
         "Examples from": ["Test"],
         "Error": ["4.56%"],
@@ -143,7 +143,7 @@ def test_shares_are_percent_and_measures_nobody_took_stay_away() -> None:
     }
 
 
-def test_a_measure_taken_under_several_conditions_has_a_row_for_each() -> None:
+def test_each_condition_of_a_metric_has_a_row() -> None:
     figures = {"bleu": 99.0, "bleu_wrong": 60.0, "colour": 0.985, "colour_wrong": 0.124, "beam": 4}
     table = figure_table("picture translation", {"test": figures, "val": {}})
     assert table["Examples from"] == ["Test", "Test", "Validation, which chose the checkpoint"]

@@ -34,17 +34,17 @@ def test_every_head_has_a_row_with_its_name_and_shares_in_percent() -> None:
     assert table["times chance"] == [2.42, None] and "Alignment error (%)" not in table
 
 
-def test_of_pictures_the_cell_stands_for_the_sink() -> None:
+def test_picture_heads_list_cell_instead_of_item() -> None:
     table = heads_table({**FIGURES, "cell": [[0.1, 0.55]]}, "encoder-decoder")
     assert "Most on one item (%)" not in table and table["Most on one cell (%)"] == [10.0, 55.0]
 
 
-def test_what_dependence_is_compared_with_is_said() -> None:
+def test_about_heads_explains_query_dependence() -> None:
     said = about_heads(FIGURES)
     assert "200 validation examples" in said and "3.50 bits" in said and "more than 0.02" in said
 
 
-def test_the_error_rate_stands_beside_what_was_measured_with_it() -> None:
+def test_alignment_error_is_listed_with_its_baselines() -> None:
     table = links_table({"word links": LINKS})
     assert table["Alignment error"] == ["25.0%", "19.4%", "47.5%"]
     best = {"best": 0.2, "best_untrained": 0.88, "best_position": 0.6}
@@ -53,7 +53,7 @@ def test_the_error_rate_stands_beside_what_was_measured_with_it() -> None:
     assert links_table({}) == {} == linked_words_table({})
 
 
-def test_spans_stand_beside_chance_single_items_and_pairs() -> None:
+def test_spans_are_compared_with_chance_items_and_pairs() -> None:
     found = {"span": 0.85, "span_random": 0.2, "single": 0.6, "best_pair": 0.7, "span_whole": 0.8}
     found |= {"span_diagonal": 0.73, "span_untrained": 0.29}
     table = linked_words_table({"linked words": found})

@@ -27,7 +27,7 @@ def whole_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AREAVIZ_LIMIT_BUDGET_PERCENT", "100")
 
 
-def test_reader_gets_a_quarter_and_leaves_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_user_gets_at_most_a_quarter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AREAVIZ_LIMIT_BUDGET_PERCENT")
     budget, things = Budget(1024 * MEBI, "uploaded attention"), [Thing(), Thing(), Thing()]
     release = budget.reserve(156 * MEBI, ANNA)
@@ -63,7 +63,7 @@ def test_remembered_traces_give_way_before_a_reader_is_refused(
     assert not remembered and budget.used == 200
 
 
-def test_what_lives_is_counted_once_and_what_is_gone_is_not() -> None:
+def test_object_is_counted_once_while_it_lives() -> None:
     budget, thing = Budget(10 * MEBI, "attention"), Thing()
     budget.hold(thing, 6 * MEBI, ANNA)
     budget.hold(thing, 6 * MEBI, ANNA)
@@ -82,7 +82,7 @@ def test_what_lives_is_counted_once_and_what_is_gone_is_not() -> None:
     assert budget.used == 0
 
 
-def test_what_can_be_made_again_gives_way_first() -> None:
+def test_spare_content_is_freed_before_refusal() -> None:
     remembered = [Thing()]
     budget = Budget(10, "attention", remembered.clear)
     budget.hold(remembered[0], 8, ANNA)
@@ -91,7 +91,7 @@ def test_what_can_be_made_again_gives_way_first() -> None:
     assert not remembered and budget.used == 8
 
 
-def test_an_end_while_bytes_are_being_counted_does_not_hang() -> None:
+def test_collection_during_counting_does_not_deadlock() -> None:
     """Check an object that is collected by the thread that holds the lock."""
     budget = Budget(100, "attention")
 
@@ -138,7 +138,7 @@ def test_non_numeric_setting_is_reported(monkeypatch: pytest.MonkeyPatch) -> Non
     disk.clear()
 
 
-def test_traces_that_are_asked_for_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requested_traces_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     trace = fakes.trace()
     budget = Budget(trace.nbytes, "attention")
     monkeypatch.setattr("areaviz.ui.shell.waiting.memory", lambda: budget)

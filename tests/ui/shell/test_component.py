@@ -11,7 +11,7 @@ from areaviz.components.parts import parts
 from areaviz.ui.shell import component
 
 
-def test_a_component_is_a_module_that_exports_its_way_in(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_component_module_exports_its_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
     told: dict[str, Any] = {}
     monkeypatch.setattr(
         st.components.v2, "component", lambda name, **given: told.update(given, name=name)

@@ -27,18 +27,18 @@ def token_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("setting", ["", "remote", "replay", "replay:", "127.0.0.1:8000"])
-def test_settings_that_are_none(setting: str, tmp_path: Path) -> None:
+def test_invalid_settings_are_refused(setting: str, tmp_path: Path) -> None:
     with pytest.raises(BackendError, match="AREAVIZ_BACKEND must be"):
         open_backend(setting, tmp_path, "cpu")
 
 
-def test_a_server_wants_its_token(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_server_backend_requires_a_token(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv(TOKEN_FILE, raising=False)
     with pytest.raises(BackendError, match=TOKEN_FILE):
         open_backend("http://127.0.0.1:1", tmp_path, "cpu")
 
 
-def test_an_address_is_a_server(token_file: Path, tmp_path: Path) -> None:
+def test_url_opens_a_server_backend(token_file: Path, tmp_path: Path) -> None:
     assert isinstance(open_backend("http://127.0.0.1:1", tmp_path, "cpu"), RemoteBackend)
 
 

@@ -51,7 +51,7 @@ def test_no_page_is_drawn_without_app_py_either(
     assert len(app.main) == 2, "a title and a sentence"
 
 
-def test_the_cookie_of_the_token_opens_and_another_s_does_not(
+def test_only_cookie_of_the_token_opens_the_page(
     locked: None, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bring(monkeypatch, TOKEN)
@@ -60,7 +60,7 @@ def test_the_cookie_of_the_token_opens_and_another_s_does_not(
     assert is_shut(open_page("home"))
 
 
-def test_a_changed_token_ends_sessions(
+def test_changed_token_ends_sessions(
     locked: None, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bring(monkeypatch, TOKEN)
@@ -71,7 +71,7 @@ def test_a_changed_token_ends_sessions(
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0", None, "192.168.1.7"])
-def test_started_by_hand_beyond_this_machine_it_stays_shut(
+def test_app_without_gateway_refuses_public_address(
     address: str | None, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(KEY_SETTING, raising=False)

@@ -16,7 +16,7 @@ def opened(**params: str) -> AppTest:
     return app.run()
 
 
-def test_the_address_chooses_the_language_and_the_switch_another() -> None:
+def test_address_and_switch_choose_the_language() -> None:
     app = opened(lang="de")
     assert not app.exception
     assert app.title[0].value == "Sieh, worauf ein Modell achtet"
@@ -26,7 +26,7 @@ def test_the_address_chooses_the_language_and_the_switch_another() -> None:
     assert app.query_params["lang"] == "en"
 
 
-def test_an_unknown_language_is_the_one_of_the_browser() -> None:
+def test_unknown_language_falls_back_to_the_browser() -> None:
     assert opened(lang="tlh").title[0].value == "See what a model attends to"
 
 
@@ -47,7 +47,7 @@ def script() -> None:
     page.keep({"text": "A dog."})
 
 
-def test_a_page_keeps_the_language_and_does_not_take_it_for_a_link() -> None:
+def test_language_parameter_is_kept_and_not_a_link() -> None:
     app = AppTest.from_function(script)
     app.query_params["lang"] = "de"
     app.run()
@@ -57,7 +57,7 @@ def test_a_page_keeps_the_language_and_does_not_take_it_for_a_link() -> None:
 
 
 @pytest.mark.parametrize("locale, found", [("de-CH", "de"), ("fr-FR", "en"), (None, "en")])
-def test_the_browser_decides_where_nothing_is_chosen(
+def test_browser_sets_the_default_language(
     locale: str | None, found: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Context:
@@ -76,7 +76,7 @@ def test_outside_of_the_app_the_language_is_english() -> None:
     assert language.language_params() == {}
 
 
-def test_an_address_gets_the_language_before_its_anchor(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_language_is_added_before_the_anchor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(language, "language_params", lambda: {"lang": "de"})
     found = [language.with_language(one) for one in ("./", "./a?b=1", "./a?b=1#c", "./a#c")]
     assert found == ["./?lang=de", "./a?b=1&lang=de", "./a?b=1&lang=de#c", "./a?lang=de#c"]

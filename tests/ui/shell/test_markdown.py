@@ -22,7 +22,7 @@ from areaviz.ui.shell.markdown import escaped, shortened, visible
         ("line\nbreak\ttab", "line\nbreak\ttab"),
     ],
 )
-def test_what_cannot_be_seen_is_named_and_the_rest_is_kept(text: str, shown: str) -> None:
+def test_invisible_characters_are_named_and_rest_is_kept(text: str, shown: str) -> None:
     assert visible(text) == shown
 
 

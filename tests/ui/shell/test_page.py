@@ -33,7 +33,7 @@ def script() -> None:
     st.json({"text": page.state.text, "model": page.state.model, "asked": page.state.is_asked})
 
 
-def test_a_widget_shows_its_field_and_the_field_outlives_it() -> None:
+def test_field_outlives_its_widget() -> None:
     app = AppTest.from_function(script).run()
     assert app.selectbox[0].value == "a" and app.selectbox[0].options == ["First", "Second"]
     app.text_input[0].set_value("A dog.").run()
@@ -102,7 +102,7 @@ def addressed() -> None:
     page.keep({"model": "a", "text": page.state.text, "view": "pyramid"})
 
 
-def test_a_link_stays_as_it_is_until_something_is_changed() -> None:
+def test_link_stays_unchanged_until_a_change() -> None:
     app = AppTest.from_function(addressed)
     app.query_params["text"] = "A dog."
     app.run()
@@ -117,7 +117,7 @@ def test_a_link_stays_as_it_is_until_something_is_changed() -> None:
     assert dict(app.query_params) == whole | {"text": "A dog."}
 
 
-def test_the_step_of_the_tour_stays_in_the_address() -> None:
+def test_tour_step_stays_in_the_address() -> None:
     app = AppTest.from_function(addressed)
     app.query_params.update({"text": "A dog.", "tour": "3"})
     app.run()
@@ -127,6 +127,6 @@ def test_the_step_of_the_tour_stays_in_the_address() -> None:
     assert dict(app.query_params) == whole
 
 
-def test_an_address_that_says_nothing_is_made_whole_at_once() -> None:
+def test_empty_address_is_completed_at_once() -> None:
     app = AppTest.from_function(addressed).run()
     assert not app.exception and set(app.query_params) == {"model", "text", "view"}

@@ -35,7 +35,7 @@ def script() -> None:
         streamlit_private.rerun_with([widget])
 
 
-def test_a_page_is_drawn_again_with_a_value_as_if_it_were_just_typed() -> None:
+def test_rerun_with_value_acts_like_typing() -> None:
     app = AppTest.from_function(script).run()
     assert not app.exception and app.text[0].value == "typed a dog, heard ['a dog']"
 
@@ -58,18 +58,18 @@ def brought() -> None:
     assert "held" not in st.session_state and streamlit_private.take_unread_widgets() == []
 
 
-def test_what_the_browser_brings_is_taken_once_and_the_session_is_empty_then() -> None:
+def test_unread_widget_values_are_taken_once() -> None:
     assert not AppTest.from_function(brought).run().exception
 
 
-def test_outside_of_a_session_there_is_nothing() -> None:
+def test_functions_return_nothing_outside_a_session() -> None:
     assert streamlit_private.session_id() is None
     assert not streamlit_private.is_drawing()
     assert streamlit_private.take_unread_widgets() == []
     assert not streamlit_private.is_drawn(WidgetState(id="one"))
 
 
-def test_the_folder_of_pages_is_left_once() -> None:
+def test_pages_folder_is_left_once() -> None:
     before = PagesManager.uses_pages_directory
     try:
         PagesManager.uses_pages_directory = True
@@ -78,7 +78,7 @@ def test_the_folder_of_pages_is_left_once() -> None:
         PagesManager.uses_pages_directory = before
 
 
-def test_files_of_an_app_that_has_ended_are_known() -> None:
+def test_files_of_an_ended_app_are_recognised() -> None:
     widget = WidgetState(id="one")
     assert not streamlit_private.has_files(widget)
     widget.file_uploader_state_value.uploaded_file_info.add(file_id="1", name="a.png")

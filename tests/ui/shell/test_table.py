@@ -29,11 +29,11 @@ def test_figures_with_signs_units_and_intervals_are_numbers(cells: list[str]) ->
 
 
 @pytest.mark.parametrize("cells", [[], ["", "–"], ["1", "two"], ["Layer 1"], ["to"], ["1 2"]])
-def test_words_and_columns_that_say_nothing_are_not(cells: list[str]) -> None:
+def test_words_and_empty_columns_are_not_numbers(cells: list[str]) -> None:
     assert not are_numbers(cells)
 
 
-def test_a_column_says_nothing_where_all_its_cells_are_dashes_or_empty() -> None:
+def test_column_of_dashes_says_nothing() -> None:
     assert says_nothing(["–", "", r"\–"])
     assert not says_nothing(["–", "0"]) and not says_nothing([])
 
@@ -61,7 +61,7 @@ def test_cells_come_through_as_they_are() -> None:
     assert table.to_dict("list") == {"Model": ["a", "b"], "BLEU": ["38.9", "–"]}
 
 
-def test_a_table_of_words_alone_is_drawn_too() -> None:
+def test_table_without_numbers_is_drawn() -> None:
     def script() -> None:
         from areaviz.ui.shell.table import read_table
 
@@ -72,7 +72,7 @@ def test_a_table_of_words_alone_is_drawn_too() -> None:
 
 
 @pytest.mark.long
-def test_a_page_without_a_table_does_without_pandas() -> None:
+def test_page_without_table_does_not_import_pandas() -> None:
     code = "import sys, areaviz.ui.look.result_page; print('pandas' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

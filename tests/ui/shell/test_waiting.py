@@ -47,7 +47,7 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Place:
     return made
 
 
-def test_several_runs_share_one_bar_that_goes_at_the_end(place: Place) -> None:
+def test_several_runs_share_one_progress_bar(place: Place) -> None:
     found = traced(Half(), [Request("a", "one"), Request("a", "two")], "Waiting")
     assert [trace.request.text for trace in found] == ["one", "two"]
     assert place.shown == [

@@ -156,7 +156,7 @@ def test_reason_step_takes_the_fact_of_the_last_hop_away() -> None:
         ("kitchen", "it still answers **kitchen**. So it does not need that fact."),
     ],
 )
-def test_reason_step_says_what_the_missing_fact_changed(answer: str, says: str) -> None:
+def test_reason_step_describes_effect_of_missing_fact(answer: str, says: str) -> None:
     before = stored("memory-stories")
     fields = dict(before.fields)
     name = before.output.field
