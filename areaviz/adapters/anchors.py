@@ -232,7 +232,7 @@ def _completed(
 
 
 def _widened(text: str, pieces: Sequence[Piece], spans: Sequence[Span | None]) -> list[Span | None]:
-    """Return the spans. Those of unknown tokens are extended up to the neighbouring spans."""
+    """Return the spans, with those of unknown tokens extended to their neighbours."""
     wider, at = list(spans), 0
     for number, span in enumerate(spans):
         if span is None:
@@ -277,7 +277,7 @@ def _with_marks(text: str, spans: Sequence[Span]) -> list[Span]:
 
 
 def _uncovered(text: str, spans: Sequence[Span]) -> int:
-    """Return the number of visible characters that no token covers."""
+    """Return how many visible characters no token covers."""
     covered = {place for start, end in spans for place in range(start, end)}
     left = set(range(len(text))) - covered
     return sum(unicodedata.category(text[place])[0] not in "CZ" for place in left)

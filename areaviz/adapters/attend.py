@@ -144,8 +144,8 @@ def attend(
 def unwrap_model(model: nn.Module) -> nn.Module:
     """Return the model inside wrappers that compile it, distribute it or adapt it by low rank.
 
-    The layers of an adapter are part of the model. Virtual tokens, as of prefix tuning, are outside
-    it, so a wrapper with virtual tokens is kept.
+    The layers of an adapter are part of the model. Virtual tokens, such as those of prefix tuning,
+    are not. A wrapper that adds virtual tokens is therefore kept.
     """
     while True:
         if isinstance(model, nn.DataParallel | nn.parallel.DistributedDataParallel):

@@ -1,8 +1,8 @@
 """Gradient times input of external models: what their outputs depend on, besides attention.
 
-It is available if the items of a field are token embeddings or pixels, and the model gives scores
-of classes or tokens. Otherwise `Attributed.why` gives the reason. Shapes: B examples, of which
-there is one, T outputs, N items, V classes or tokens.
+It needs a field whose items are token embeddings or pixels, and a model that gives scores of
+classes or tokens. Otherwise `Attributed.why` states the reason. Shapes: B examples, of which there
+is one, T outputs, N items, V classes or tokens.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def compute_attribution(
 
 
 def _same(ids: object, given: Tensor) -> bool:
-    """Return whether these tokens were embedded, and not their positions or segments."""
+    """Return whether an embedding was called with these tokens, not with positions or segments."""
     return isinstance(ids, Tensor) and ids.shape == given.shape and bool((ids == given).all())
 
 

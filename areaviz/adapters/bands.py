@@ -51,7 +51,7 @@ def _around_each(weights: Tensor, window: int, every: Tensor | None) -> Tensor:
     place_NK = row_N1 + torch.arange(window + 1, device=weights.device) - window // 2
     whole = _scattered(weights[..., count:], place_NK, items)
     if count and every is not None:
-        # Their rows are empty in `weights`; `every` has their weights.
+        # The rows of items that attend to all items are empty in `weights`. They are in `every`.
         [globals_G] = torch.nonzero(weights[0].sum((0, 2)) == 0, as_tuple=True)
         whole[..., globals_G] += weights[..., :count]
         whole[:, :, globals_G] = every.transpose(-1, -2)[:, :, : len(globals_G)]

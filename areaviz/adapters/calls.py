@@ -74,8 +74,8 @@ class Wanted:
     sites: Sequence[str] | None = None
     # Index of the example in the batch.
     example: int = 0
-    # Allowed numbers of examples. The first call has one of them, and all later calls must match
-    # it.
+    # Allowed numbers of examples. The first call has one of these numbers, and all later calls must
+    # have that number, too.
     batches: Sequence[int] = (1,)
     # Returns from a layer's name whether it reads each of several pictures separately. None if no
     # layer does.
@@ -101,9 +101,9 @@ class Recorder:
         # Layers that attend within windows, and the number of layers of each site.
         self._windows: list[str] = []
         self._layers: dict[str, int] = {}
-        # The previous call. Some layers compute its weights again for other values.
+        # The previous call. Some layers repeat it with equal queries and keys for other values.
         self._before: tuple[nn.Module, Tensor | None] | None = None
-        # Names of the layers of each site, in the order of their calls.
+        # The layer names of each site, in the order of the calls.
         self._named: dict[str, list[str]] = {}
         # Bytes in memory of the kept heads, and the mask of the previous layer.
         self._held = 0

@@ -1,4 +1,4 @@
-"""Interventions in an external model: weights of its layers multiplied, heads switched off.
+"""Interventions in an external model: multiply weights of its layers, or switch heads off.
 
 If a layer looks up its attention function (`way_interface`), our function replaces it, so the
 weights can be changed before they mix the values. A first, unchanged run identifies the layers. The
@@ -133,7 +133,7 @@ def check_model_changes(changes: Sequence[Change], before: ModelRun, is_given: b
     """Check that everything to be changed exists.
 
     Raises:
-        InputError: It names the first part that does not exist.
+        InputError: A part does not exist. The message names the first one.
     """
     fields = {one.name: len(one) for one in before.fields}
     # A decoder's history is its input; an encoder-decoder's history is its output.
@@ -151,7 +151,7 @@ def check_model_changes(changes: Sequence[Change], before: ModelRun, is_given: b
 
 
 def _grids(sites: Mapping[str, Site], lengths: Mapping[str, int]) -> dict[str, AreaGrid]:
-    """Return the items of the memories that are known before anything is written."""
+    """Return the grids of the memories whose items are known before the model writes anything."""
     found = {}
     for site in sites.values():
         if site.memory in lengths:
@@ -169,7 +169,7 @@ def _mixed(weights_BHQN: Tensor, value: Tensor) -> Tensor:
 def _weighed(
     weights_BHQN: Tensor, weighs: Sequence[Weigh], cells: tuple[int, int] | None
 ) -> Tensor:
-    """Multiply weights by their factors and restore the sum of each row; 0 if nothing is left."""
+    """Multiply weights by their factors and restore row sums. A row with nothing left gets 0."""
     if not weighs:
         return weights_BHQN
     _, heads, queries, items = weights_BHQN.shape

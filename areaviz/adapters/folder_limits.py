@@ -184,7 +184,7 @@ def _growth(normalizer: Any) -> float:
 def _try_tokenizer(folder: Path, path: Path) -> None:
     """Load a tokenizer in its own process and apply it to a text."""
     command = [sys.executable, str(Path(tokenizer_trial.__file__)), str(path), str(TRIAL_SECONDS)]
-    # The library warns if a process is forked after it was used.
+    # The library warns if a process that has used it forks.
     quiet = os.environ | {"TOKENIZERS_PARALLELISM": "false"}
     try:
         done = subprocess.run(

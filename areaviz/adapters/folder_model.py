@@ -126,7 +126,7 @@ def in_a_request(card: Card) -> Iterator[None]:
     """Adapt advice to what users can do in a request, on a page or the command line.
 
     Raises:
-        InputError: Replaces an error whose advice is for Python.
+        InputError: Raised in place of an error whose advice is written for Python.
     """
     words = _OF_A_PICTURE if card.task == CAPTION else _OF_A_TEXT
     try:
@@ -139,7 +139,8 @@ def check_given(card: Card, request: Request) -> None:
     """Check that a request gives a model what it reads, a text or a picture, before it is loaded.
 
     Raises:
-        InputError: It gives the other one.
+        InputError: The request lacks the picture that the model reads, or has one for a model of
+            texts.
     """
     if card.task != CAPTION and request.picture is not None:
         raise InputError(f"“{card.title}” reads only texts. Leave the picture out.")

@@ -99,7 +99,7 @@ def _read_by_layer(
 ) -> tuple[FloatArray, FloatArray | None]:
     """Return the weights [L, H, Q, N] and their logarithms, if queries and keys give them all.
 
-    Both stand in for arrays. They take no memory beyond what the layers keep.
+    Both objects behave like arrays. They take no memory beyond what the layers keep.
     """
     shape, kept = (len(layers), *layers[0].shape), sum(layer.nbytes for layer in layers)
 
@@ -151,7 +151,7 @@ def check_layers(site: str, layers: Sequence[Heads]) -> None:
             f'The layers of "{site}" differ in heads x queries x items ({found}) and cannot'
             " be shown together. Give one part of the model."
         )
-    # Weights that queries and keys replace were found to be finite.
+    # If queries and keys replace the weights, an earlier check found the weights finite.
     if not all(layer.are_given or bool(layer.weights.isfinite().all()) for layer in layers):
         raise InputError(
             f'Attention weights of "{site}" are not finite. Check the model and its input.'

@@ -94,7 +94,7 @@ class Options:
         Args:
             batches: Allowed numbers of examples in a batch.
         """
-        # Other sites, such as that of the class token, are parts of these.
+        # Any other site, such as that of the class token, is cut from one of these three sites.
         is_known = self.sites is not None and set(self.sites) <= {ENCODER, DECODER, CROSS}
         sites = self.sites if is_known else None
         return Wanted(self.layers, self.heads, sites, self.example, batches)

@@ -69,7 +69,7 @@ class Scene:
         return _numbered("picture", len(self.words))
 
     def tower_names(self) -> list[str]:
-        """Return each tower grid's field name: that of an equal words' grid, or its own."""
+        """Return the field name of each tower grid, shared with a words' grid of equal cells."""
         own = _numbered("patches", len(self.tower))
         names = list(zip(self.words, self.word_names(), strict=True))
         for place, grid in enumerate(self.tower):

@@ -33,13 +33,13 @@ class Sound:
 
     # Inputs of the model by name, as a batch of one.
     given: Mapping[str, Tensor]
-    # Number of its samples, or of the steps of its spectrum, including padding; None if unknown.
+    # Number of samples, or of steps of the spectrum, including padding; None if unknown.
     length: int | None
-    # Number of them per second.
+    # Number of samples or steps per second.
     rate: int
-    # Number of them in the recording itself, without padding.
+    # Number of samples or steps in the recording itself, without padding.
     heard: int | None = None
-    # Details for the user about how it was heard.
+    # Details for the user about how the recording was read.
     details: Mapping[str, str] = field(default_factory=dict)
 
     def items_heard(self, items: int) -> int:
@@ -52,7 +52,7 @@ class Sound:
         """Return the field "source": the start time of each item, or its number.
 
         Args:
-            items: Number of items that the model makes of everything, including padding.
+            items: Number of items that the model makes of the recording and its padding.
         """
         kept = self.items_heard(items)
         if self.length is None:

@@ -287,7 +287,7 @@ def scene_for(model: Any, given: Mapping[str, Any], count: int, frames: int) -> 
     """Return what a model sees, or None if the places of its picture tokens are unknown."""
     known = Sight(model.config, given, count, frames)
     if has_resampler(model):
-        # Its tokens are mixtures of all cells, whatever their number.
+        # The picture tokens of a resampler mix all cells, so none of them has a place.
         known = replace(known, tokens=0, frames=0)
     try:
         scene = scene_of(known)

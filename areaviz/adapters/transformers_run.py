@@ -51,8 +51,8 @@ def watch(
     """
     placed = placed_at(model, given)
     if "use_cache" in input_names(model) and not getattr(model.config, "is_encoder_decoder", False):
-        # Nothing is written after this pass, and the keys and values of all layers would take
-        # memory. Some encoder-decoders, such as FSMT, run differently without a cache.
+        # This is the last pass, so a cache of keys and values would only take memory. Some
+        # encoder-decoders, such as FSMT, run differently without a cache.
         placed["use_cache"] = False
     site_of = site_of or sites_of_stacks(model)
     wanted = replace(options.wanted(), is_apart=is_apart)

@@ -98,7 +98,7 @@ def _virtual_tokens(model: Any, found: Found) -> int:
 
 
 def _over_text(heads: Heads, kept: Tensor, prefix: int) -> Heads:
-    """Return the heads from the text's own tokens to these and to the prefix, if any.
+    """Return the attention of the text's own tokens to each other and to a prefix, if any.
 
     Args:
         heads: Heads of one layer.

@@ -98,14 +98,15 @@ def record_attention(
     plain, used, differs = None, [], False
     for ways in PASSES:
         if ways is _AS_LOADED and not differs:
-            # The previous pass did this and more.
+            # The previous pass recorded everything that this pass would record.
             continue
         outputs, failed = None, False
         with ExitStack() as stack:
             for way in ways:
                 stack.enter_context(way.watch(model, recorder.begin(way.name)))
             try:
-                # This runs before the plain pass, because its first layer checks the size.
+                # Record before the plain pass, because the recorder checks the size at the first
+                # layer.
                 outputs = _seeded(run)
             except (InputError, BackendError):
                 raise
@@ -187,7 +188,7 @@ class InOrder(TorchFunctionMode):
     """A mode in which drawing a whole set without replacement returns it in order.
 
     Models that shuffle their items, as ViLT does with the cells of a picture, then keep them in the
-    expected places. The order is as likely as any other.
+    expected places. This order is as likely as any other order.
     """
 
     def __torch_function__(

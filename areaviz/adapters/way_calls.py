@@ -103,7 +103,7 @@ def _call(asked: Mapping[str, Any], result: Tensor, heads: Any) -> Call | None:
 def _four(x: Tensor, heads: Any) -> Tensor:
     """Return [B, H, N, D] from a tensor that may have one head, no batch, or windows of an example.
 
-    A single leading axis is that of the examples, or of examples and heads together.
+    A single leading axis counts the examples, or the examples and heads together.
     """
     if x.dim() == 2:
         return x[None, None]

@@ -1,6 +1,6 @@
 """Access control for an app or a model server: access tokens, and the app's two cookies.
 
-A token is read from a file. Where its digest is enough, only the digest is kept. Comparisons take
+The program reads a token from a file. It keeps only the digest if that is enough, and compares in
 constant time. One cookie holds the user's id, and the other one proves that the browser sent the
 token. The gateway in front of the app sets both, and the pages read them. All ports of a host share
 cookies, so both names contain the port.
@@ -26,7 +26,7 @@ MIN_LENGTH, MAX_LENGTH, MIN_DIFFERENT = 16, 512, 8
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]+")
 _ADVICE = "Write a new one with: python -m areaviz serve token FILE"
 
-# Environment variable with the key of admission (`admission_key`); empty where no token is needed.
+# Environment variable with the key of admission (`admission_key`); empty if no token is needed.
 KEY_SETTING = "AREAVIZ_ADMISSION_KEY"
 
 ADMITTED_DAYS, READER_DAYS = 30, 400

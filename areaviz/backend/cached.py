@@ -46,7 +46,7 @@ class CachedBackend(Wrapper):
         # By the key of the trace, the site and the layer.
         self._logits: OrderedDict[tuple[str, str, int], Logits] = OrderedDict()
         self._lock = threading.Lock()
-        # A lock for each running key; dropped with the last caller that holds it or waits for it.
+        # A lock for each running key. The last caller that holds it or waits for it drops it.
         self._running: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
 
     def trace(
@@ -135,7 +135,8 @@ def key_of(request: Request, card: Card | None) -> str:
     It is the SHA-256 of the request, its input data and the model's card.
     """
     entries = asdict(request.without_media())
-    # These fields did not exist when the stored traces were written, and the keys must not change.
+    # Stored traces are older than these fields, and their keys must not change. So the defaults are
+    # left out.
     del entries["sound"], entries["clip"]
     if not request.attribution:
         del entries["attribution"]

@@ -34,7 +34,7 @@ class FairBackend(Wrapper):
         self.questions = Shares(QUESTIONS_AT_ONCE)
         self._table = read_costs()
         self._lock = threading.Lock()
-        # The predicted seconds of these questions, by user.
+        # The predicted seconds of the running and waiting questions, by user.
         self._seconds: defaultdict[str, float] = defaultdict(float)
 
     def trace(

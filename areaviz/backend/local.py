@@ -1,4 +1,4 @@
-"""Models in this process, on CUDA, MPS or the CPU, which are loaded on first use."""
+"""Models in this process, loaded on first use, on CUDA, MPS or the CPU."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ class LocalBackend:
         self._cards[name], self._places[name] = found.card, found.path
 
     def _checked(self, request: Request) -> Request:
-        """Return a request that a model here can run; a removed model gives way to its successor.
+        """Return a request that a model here can run. A successor replaces a removed model.
 
         Raises:
             InputError: if no model here can run it.
@@ -236,7 +236,7 @@ class LocalBackend:
     @contextmanager
     def _computing(self, report: Progress) -> Iterator[None]:
         """Prepare the thread for work on the device, and report a lack of memory."""
-        # The number of threads is a setting of the computing thread, which is the worker's.
+        # Set the number of threads here: it applies to the computing thread, which is the worker's.
         use_threads(get_answering_threads())
         try:
             report(0.0, "Loading the model")

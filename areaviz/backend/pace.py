@@ -27,13 +27,13 @@ NEWEST = 0.5
 
 @dataclass(slots=True)
 class RunClock:
-    """The processor time of one run, without the runs to which it gives way.
+    """The processor time of one run, without the runs that it lets through.
 
-    It starts with the first step, because the model may have to be loaded before.
+    It starts with the first step, because loading the model before that step does not count.
 
     Attributes:
         started: start time, None before the start.
-        paused: seconds of the runs to which it gave way.
+        paused: seconds of the runs that it let through.
     """
 
     started: float | None = None

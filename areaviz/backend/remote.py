@@ -65,14 +65,15 @@ class RemoteBackend:
             )
         self._address, self._seconds = address.rstrip("/"), answer_seconds
         self._http = requests.Session()
-        self._http.trust_env = False  # else a .netrc may replace the token, or a proxy get it
+        # Otherwise a .netrc file could replace the token, or a proxy could receive it.
+        self._http.trust_env = False
         self._http.headers["Authorization"] = f"Bearer {token}"
         for scheme in ("http://", "https://"):
             self._http.mount(scheme, HTTPAdapter(pool_connections=1, pool_maxsize=CONNECTIONS))
         # Key for the marks of users, so that only this process can link a mark to an id.
         self._secret = secrets.token_bytes(32)
         self._about = wire.ServerDescription({}, (), self._address)
-        self._about_until = 0.0  # monotonic seconds; 0 before the first answer
+        self._about_until = 0.0  # In monotonic seconds; 0 before the first answer.
         self._about_lock = threading.Lock()
 
     def models(self) -> dict[str, Card]:
@@ -158,7 +159,8 @@ class RemoteBackend:
         if time.monotonic() < self._about_until or not self._about_lock.acquire(blocking=is_first):
             return self._about
         try:
-            if time.monotonic() >= self._about_until:  # another caller may have fetched them
+            # Another caller may have fetched them while this one waited.
+            if time.monotonic() >= self._about_until:
                 self._fetch_about()
         finally:
             self._about_lock.release()
@@ -191,7 +193,7 @@ class RemoteBackend:
             try:
                 return once()
             except requests.Timeout:
-                raise  # the server may still be working on it
+                raise  # The server may still be working on the request, so do not send it again.
             except _LOST as error:
                 kind = type(error).__name__
                 log.warning("The request for %s was lost (%s) and is sent again", path, kind)

@@ -1,8 +1,8 @@
 """Stored traces of the most frequent questions, so that pages open without running a model.
 
 The file name is the key of the request and of the model's weights. A retrained model therefore
-never answers with an older trace, and new results on its card do not matter. `RecordingBackend`
-writes such a folder, and `StoredBackend` reads it.
+never answers with an older trace. New results on its card do not change the name.
+`RecordingBackend` writes such a folder, and `StoredBackend` reads it.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ class TurnQueue:
     """A queue of waiting jobs. It has no lock: the worker holds one."""
 
     def __init__(self) -> None:
-        # By address, then by user. The one served last is at the end.
+        # By address, then by user. The user or address served last is at the end.
         self._addresses: OrderedDict[str, _Readers] = OrderedDict()
         self._count = 0
 

@@ -1,8 +1,8 @@
-"""The thread that owns the device; it runs questions of users in turn, then analyses.
+"""The thread that owns the device. It runs questions of users in turn, then analyses.
 
 A question may take seconds. At each of its steps it gives way to a short question of another user,
-which then runs on the same thread. Analyses give way to every user at each step. No work is
-therefore done twice, and no user waits for more than one step of another user's long run.
+which then runs on the same thread. Analyses give way to every user at each step. So no work is done
+twice, and no user waits for more than one step of another user's long run.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ class Worker:
                 self._queue(job).remove(job)
 
     def _revive(self) -> None:
-        """Start a new thread if the old one has ended, which only an external cause can do."""
+        """Start a new thread if the old one has ended, which only external causes do."""
         with self._changed:
             if self._thread.is_alive():
                 return
@@ -279,9 +279,10 @@ class Worker:
     def _give_way(self, jobs: list[Job], clock: RunClock) -> float:
         """Run requests with priority over the rest of a run; return their processor time.
 
-        An analysis gives way to all questions. A long question gives way to one batch of other
-        users' questions for each of its own steps, so that it ends even if they never stop. These
-        questions have at most half its predicted time, so few runs are unfinished at any time.
+        An analysis gives way to all questions. A long question lets one batch of other users'
+        questions through at each of its steps, so it ends even if new questions never stop. A
+        question that is let through has at most half the predicted time of the long one, so few
+        runs are unfinished at any time.
         """
         if not self._waiting or not self._can_pause(jobs[0].request):
             return 0.0

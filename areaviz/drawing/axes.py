@@ -1,4 +1,4 @@
-"""Labels of axes, colour scales and keys of figures."""
+"""Labels of axes, colour scales, and keys of figures."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _can_move(figure: Figure) -> bool:
 
 
 def with_colour_limit(figure: Figure, top: float | None) -> Figure:
-    """Change the end of a screen figure's colour scale to `top`, unless `top` is None."""
+    """Set the end of a screen figure's colour scale to `top`, unless `top` is None."""
     scale = figure.layout.coloraxis
     if top is None or scale.cmax == top or scale.cmin != 0:
         return figure

@@ -128,7 +128,7 @@ def view_of_marks(
 ) -> View:
     """Build a view that states its marks once, in `plot`, for the screen and for print.
 
-    If the positions of the marks are others in print, `print_plot` states them.
+    If the positions of the marks differ in print, `print_plot` states the marks for print.
     """
     return view(
         name,
@@ -145,7 +145,7 @@ def view_of_marks(
 
 
 ALL = "all heads"
-"""Words for "no head is focused" in a caption."""
+"""The words in a caption if no head is focused."""
 
 
 def figure_caption(

@@ -121,9 +121,9 @@ def table_csv(table: Table) -> str:
     """Write a table as CSV with a header line; a missing number is an empty cell.
 
     Text that a spreadsheet would run as a formula gets an apostrophe in front. Such text starts
-    with = + - @, a tab or a carriage return, or has a part after a semicolon, a tab or a line break
-    that does. Text or parts that start with an apostrophe get one as well. `unescape` removes the
-    apostrophes.
+    with = + - @, a tab or a carriage return. A part of a text after a semicolon, a tab or a line
+    break is escaped in the same way. Text or parts that start with an apostrophe get one more.
+    `unescape` removes the added apostrophes.
     """
     buffer = io.StringIO()
     writer = csv.writer(buffer)

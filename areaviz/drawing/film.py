@@ -154,8 +154,8 @@ def film(trace: Trace, focus: Focus) -> Film:
 def brightest(light_N: FloatArray, against: str) -> float:
     """Return the value that is drawn at full brightness in a frame.
 
-    Against the average it is at least 1, a doubling, so that a frame with average attention stays
-    dark.
+    If values are relative to the average, it is at least 1, which means a doubling. A frame with
+    average attention therefore stays dark.
     """
     most = float(light_N.max())
     return max(most, 1.0) if against == "average" else most or 1.0

@@ -19,7 +19,7 @@ from areaviz.trace.request import Focus
 GLIMPSES, TRANSFORMER, CANVAS = "glimpses", "transformer", "canvas"
 # Sites of a model with a coarse look first: that look, and the glimpses without it.
 CONTEXT, WITHOUT = "context", "without context"
-# Position of the first step's colour on the colour scale; darker colours are hard to see on black.
+# Position of the first step's colour on the colour scale. Darker colours are hard to see on black.
 _DARKEST = 0.4
 
 
@@ -141,7 +141,7 @@ def view_box(
     Args:
         pixels: the picture.
         corners: (x, y) in its pixels, [..., 2].
-        beyond: corners further outside than this share of the picture's side are cut off.
+        beyond: how far the box may reach beyond the picture, as a share of its side.
     """
     size = np.array(pixels.shape[1::-1])
     points = corners.reshape(-1, 2)

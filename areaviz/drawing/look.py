@@ -58,7 +58,7 @@ def _attended(
     scale: float,
     against: str,
 ) -> Pixels:
-    """Dim the picture where the mean attention of the last layer's heads is low."""
+    """Dim the picture where the last layer's heads attend little on average."""
     cells, grid = trace.fields[attention.memory], attention.grid
     light_N = np.maximum(map_of(attention, attention.layers - 1, None, against)[step], 0)
     light_GM = (light_N / brightest(light_N, against)).reshape(grid.height, grid.width)

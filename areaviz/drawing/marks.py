@@ -1,8 +1,8 @@
-"""Marks: what a figure shows, stated once and drawn twice.
+"""Marks: the content of a figure, stated once and drawn on screen and in print.
 
 A view returns a `Plot`. `areaviz/drawing/on_screen.py` draws it with Plotly, and
-`areaviz/drawing/in_print.py` with matplotlib. Each of them draws every mark, and
-`tests/drawing/test_marks.py` compares the two.
+`areaviz/drawing/in_print.py` with matplotlib. Both renderers draw every mark, and
+`tests/drawing/test_marks.py` compares them.
 
 A size that differs is a pair: px on screen, then pt in print. Positions are in the units of the
 axes. Texts are plain, not escaped, and may have line breaks.
@@ -64,7 +64,7 @@ class Cells:
     # Left edge of the first column and first edge of the first row; cells have the size 1.
     left: float = -0.5
     top: float = -0.5
-    # The C + 1 edges of columns of other widths, instead of `left`.
+    # The C + 1 edges of the columns if their width is not 1. They replace `left`.
     edges: Sequence[float] = ()
     # Width of the gap between cells.
     gap: Pair = (0, 0)
@@ -77,7 +77,7 @@ class Raster:
     values: FloatArray
     # Left, top, right and bottom.
     box: Box
-    # More values for print, which shows finer details; None for the same.
+    # More values for print, which shows finer details; None uses `values`.
     print_values: FloatArray | None = None
 
 
@@ -88,8 +88,8 @@ class Image:
     pixels: Pixels
     # Left, top, right and bottom.
     box: Box
-    # Whether the picture keeps its proportions inside the box, and where it then is. In print, this
-    # needs a square panel.
+    # Whether the picture keeps its proportions, and its position in the box if it does. In print,
+    # this needs a square panel.
     is_whole: bool = False
     across: Literal["left", "center", "right"] = "center"
     down: Literal["top", "middle", "bottom"] = "middle"
@@ -108,7 +108,7 @@ class Bars:
     colour: str | Sequence[str]
     width: float
     base: Places | float = 0
-    # Of all bars, or of each.
+    # One opacity for all bars, or one per bar.
     opacity: float | Sequence[float] = 1
     edge: Stroke | None = None
     is_upright: bool = True
@@ -134,7 +134,7 @@ class Path:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Points:
-    """Symbols at positions, with a text beside or inside each."""
+    """Symbols at positions, each with a text next to it or inside it."""
 
     x: Places
     y: Places
@@ -155,7 +155,7 @@ class Points:
     opacity: float = 1
     hovers: Sequence[str] = ()
     name: str = ""
-    # Place in the key; marks of one rank are in drawing order.
+    # Position in the key. Marks of equal rank are in drawing order.
     rank: int = 0
     # Whether the symbols may reach beyond the axes.
     may_overhang: bool = False
@@ -208,14 +208,14 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hover:
-    """Texts that appear where the pointer is. Only a screen has a pointer."""
+    """Texts that appear at the pointer, so only on screen."""
 
     x: Places
     y: Places
     texts: Sequence[str]
-    # Width in px of the place where the text appears.
+    # Width in px of the spot where the text appears.
     size: float
-    # What a click on each place reports.
+    # The items that a click on each position reports.
     clicked: Sequence[tuple[int, ...]] = ()
 
 
@@ -231,18 +231,18 @@ class Axis:
     title: str = ""
     # Title on screen, if it differs.
     screen_title: str | None = None
-    # From left to right, or from the bottom to the top; None for what the marks need.
+    # Ends from left to right, or from bottom to top; None fits them to the marks.
     ends: Pair | None = None
     # Ends in print, if they differ.
     print_ends: Pair | None = None
-    # Visible labels of the items 0, 1, 2, ..., of which as many are shown as fit.
+    # Visible labels of the items 0, 1, 2, ... The renderer shows as many as fit.
     labels: Sequence[str] | None = None
     longest: int = LONGEST
-    # Length in px and in pt of a horizontal axis, for choosing labels.
+    # Length in px and in pt of a horizontal axis, which decides how many labels fit.
     room: Pair = (SCREEN_WIDTH, PRINT_ROOM)
     # Whether the labels are spread evenly from one end to the other.
     is_spread: bool = False
-    # Ticks that are all shown, instead of labels.
+    # Ticks, used instead of labels. All of them are shown.
     ticks: Ticks | None = None
     # Whether short lines mark the ticks on screen.
     has_ticks: bool = False
@@ -265,7 +265,7 @@ class Axis:
 class Panel:
     """Marks on one pair of axes."""
 
-    # From the lowest to the highest.
+    # In drawing order: later marks cover earlier marks.
     marks: Sequence[Mark]
     across: Axis = Axis()
     down: Axis = Axis()
@@ -293,7 +293,7 @@ class Scale:
     top: float
     unit: str
     is_signed: bool = False
-    # Whether the bar has space for three ticks only; None for what its height allows.
+    # Whether the bar has space for three ticks only; None decides by its height.
     is_short: bool | None = False
 
 
@@ -307,7 +307,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plot:
-    """A figure as panels of marks, with what surrounds them."""
+    """A figure: panels of marks, and the texts, scale and key around them."""
 
     # Title, note and caption.
     drawing: Drawing

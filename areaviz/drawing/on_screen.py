@@ -85,7 +85,7 @@ def _colours(scale: Scale, height: float) -> Layout:
 
 
 def _set_axes(parts: ScreenParts, panel: Panel, number: str) -> None:
-    """Set the axes of a panel; `number` is "" for the first pair, "2" for the second, and so on."""
+    """Set the axes of a panel. `number` is "" for the first pair, "2" for the second, and so on."""
     across = _axis(panel.across, panel.across.room[0])
     height, _ = parts.plot.height
     down = _axis(panel.down, height, is_upright=True)

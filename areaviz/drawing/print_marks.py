@@ -33,7 +33,7 @@ from areaviz.drawing.theme import CLEAR, DIVERGING, EDGE, PRINT_EDGE, PRINT_FONT
 Style = dict[str, Any]
 """Settings of something that matplotlib draws."""
 _INKS = {EDGE: PRINT_EDGE, CLEAR: "none"}
-"""Colours of the screen that are others in print."""
+"""Screen colours that have a different colour in print."""
 _DASHES = {"solid": "-", "dash": "--", "dot": ":"}
 _SYMBOLS = {
     "circle": "o",
@@ -114,7 +114,7 @@ class PrintPen:
         across = np.asarray(mark.edges or np.arange(columns + 1) + mark.left)
         down = np.arange(rows + 1) + mark.top
         is_large = mark.values.size > _MOST_CELLS or max(rows, columns) > CELLS
-        # A picture has columns of one width.
+        # The columns of a picture have equal widths.
         if is_large and not mark.edges:
             self._raster(
                 axes,

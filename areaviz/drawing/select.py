@@ -302,7 +302,7 @@ def moment_words(field: Field, items: Sequence[int]) -> str:
 def top_span(
     attention: AttentionMap, layer: int, head: int | None, query: int
 ) -> tuple[tuple[int, int], float]:
-    """Return the items of a query's top area, the end exclusive, and its weight; zeros for none."""
+    """Return a query's top area as items (end exclusive) with its weight; zeros for none."""
     found = top_areas(attention, layer, head, query, k=1)
     if not found:
         return (0, 0), 0.0

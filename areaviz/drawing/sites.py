@@ -1,4 +1,4 @@
-"""Sites of a trace: their order on pages, and their names for users."""
+"""Sites of a trace: their order on pages and their names for users."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def sites(trace: Trace) -> list[str]:
     order += [site for site in _FIRST if site in bases]
     order += [site for site in bases if site not in order]
     found = [site for base in order for site in trace.maps if _base(site) == base]
-    # The canvas is the input that a network cut from, not a place of attention.
+    # The canvas is the input from which a network cut a part, not a place of attention.
     return found + [site for site in trace.gazes if site != CANVAS]
 
 

@@ -43,8 +43,8 @@ PRINT_EDGE, PRINT_RULE, PRINT_MUTED = "#6E6E6E", "#DADADA", "#4A4A4A"
 FONT = "system-ui, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif"
 # Font size of all texts but the title, in px.
 SCREEN_FONT = 14.0
-# Widths in px of the plot area: the one that labels are thinned for, half a page, as for two models
-# side by side, and that of a single chart; see `axes.relabel_for_width`.
+# Widths in px of the plot area: the width for which labels are thinned, half a page (two models
+# side by side), and the width of a single chart. See `axes.relabel_for_width`.
 SCREEN_WIDTH, WIDE = 400.0, 720.0
 # Font size in pt.
 PRINT_FONT = 7.5
@@ -222,7 +222,7 @@ def scale_step(top: float, short: bool) -> float:
 
 
 def decimals(step: float) -> int:
-    """Return the decimals that a percentage needs to show multiples of `step` (a share) exactly."""
+    """Return how many decimals a percentage needs to show multiples of `step` (a share) exactly."""
     return next((n for n in range(7) if abs(round(100 * step, n) - 100 * step) < 1e-9), 6)
 
 

@@ -1,4 +1,4 @@
-"""Which frames of a clip were attended to for each word, ready to be drawn.
+"""Drawing data of a clip: the frames that were attended to for each word.
 
 Shapes: T words, N frames that are watched.
 """

@@ -32,8 +32,8 @@ def over_words(view: View, spans: bool = False) -> View:
 
     Args:
         view: a view of a trace with any items.
-        spans: whether the view shows areas, each widened to the words it touches; otherwise it
-            shows what items receive.
+        spans: whether the view shows areas, each widened to the words that it touches. Otherwise it
+            shows the attention that items receive.
     """
 
     def at(draw: Callable[[Trace, Focus], Any]) -> Callable[[Trace, Focus], Any]:

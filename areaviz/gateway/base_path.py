@@ -34,8 +34,8 @@ def check_base_path(base: str) -> str:
 class BasePath:
     """Passes requests on to `app` without the base path, and adds it to redirects.
 
-    A page loads everything by relative URLs. The app itself therefore need not know the base path,
-    and a proxy may strip it.
+    A page loads everything by relative URLs. So the app itself need not know the base path, and a
+    proxy may strip it.
 
     Args:
         app: answers requests without the base path.

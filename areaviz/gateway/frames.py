@@ -21,8 +21,8 @@ _CONTINUATION, _BINARY, _CONTROL = 0x0, 0x2, 0x8
 class FrameFilter:
     """Copies the frames that a client sends, without messages that are too large.
 
-    Such a message is ended by a frame with `TOO_LARGE` as soon as its size is known, and the rest
-    of its bytes is dropped on arrival. RFC 6455, section 5.2, defines the format of frames.
+    As soon as the size of such a message is known, the filter ends it by a frame with `TOO_LARGE`
+    and drops the rest of its bytes on arrival. RFC 6455, section 5.2, defines the format of frames.
 
     Args:
         max_bytes: the size of the largest message that is copied.
@@ -32,9 +32,10 @@ class FrameFilter:
         self._max_bytes = max_bytes
         # The incomplete head of the next frame.
         self._head = bytearray()
-        # Remaining bytes of the current frame's payload, and whether to copy them.
+        # Number of bytes that are missing from the current frame's payload, and whether to copy
+        # them.
         self._left, self._is_copied = 0, True
-        # Bytes of the current message so far, and whether the rest of it is dropped.
+        # Number of bytes of the current message so far, and whether to drop the rest of it.
         self._message_bytes, self._is_dropping = 0, False
 
     def feed(self, data: bytes) -> bytes:
@@ -78,8 +79,8 @@ class FrameFilter:
         self._left, self._is_copied = size, True
         opcode, is_final = first & 0x0F, bool(first & _FINAL)
         if opcode >= _CONTROL:
-            # Control frames such as pings may come between the frames of a message. They are small;
-            # the protocol rejects larger ones by their head.
+            # Control frames such as pings may come between the frames of a message. They are small,
+            # because the protocol rejects larger ones by their head.
             kept += self._head
             return
         if opcode != _CONTINUATION:

@@ -26,7 +26,7 @@ from areaviz.shares.visitors import Visitor, network_of
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-# Seconds' worth of messages and of bytes that a user may send at once.
+# A user may send at once as many messages and bytes as are allowed in these seconds.
 MESSAGE_BURST_SECONDS, BYTE_BURST_SECONDS = 10.0, 30.0
 
 HEALTH, STREAM = "/_stcore/health", "/_stcore/stream"

@@ -1,8 +1,8 @@
-"""Limits on the number of connections; an idle one is closed to make room for a new one.
+"""Limits on the number of connections. An idle connection is closed to make room for a new one.
 
 The limit is on file descriptors, because they run out first. A connection takes one. A session
-takes three more, which Streamlit frees only minutes after the visitor has left. The operating
-system therefore counts the open descriptors; they are not added up here.
+takes three more, which Streamlit frees only minutes after the visitor has left. So this module asks
+the operating system for the number of open descriptors instead of adding them up.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from areaviz.backend.access import is_loopback
 
 try:
     import resource
-except ImportError:  # Windows has no such limit
+except ImportError:  # Windows has no such limit.
     resource = None  # type: ignore[assignment]
 
 log = logging.getLogger(__name__)
@@ -81,7 +81,7 @@ class Connections:
         return True
 
     def begin_session(self, transport: asyncio.BaseTransport) -> bool:
-        """Count the session of a WebSocket if there is room for it, and return whether there is."""
+        """Count the session of a WebSocket if there is room, and return whether it was counted."""
         self.mark_request_received(transport)
         if not self._make_room(DESCRIPTORS_PER_SESSION, RESERVED_DESCRIPTORS // 2):
             return False
@@ -118,7 +118,7 @@ class Connections:
         return self._seen + self._since, self._limit
 
     def _make_room(self, descriptors: int, reserve: int) -> bool:
-        """Return whether descriptors beyond the reserve are free; else close an idle connection."""
+        """Return whether spare descriptors are free. If not, close an idle connection."""
         used, limit = self.descriptors()
         if len(self._seats) < MOST and (limit is None or used + descriptors + reserve <= limit):
             return True

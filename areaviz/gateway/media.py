@@ -31,9 +31,10 @@ class _Reader:
 class Media:
     """The files whose URLs were sent to each user's pages.
 
-    Streamlit serves these URLs to everyone, and for a while after the session has ended. Here they
-    expire with the user's last socket, or with the session that is kept for a user who may return.
-    Users are identified by the id in their cookie. A socket without a cookie has no files here.
+    Streamlit serves these URLs to everyone, even for a while after the session has ended. Here they
+    expire when the user's last socket closes, or when the session that is kept for a returning user
+    ends. Users are identified by the id in their cookie. A socket without a cookie has no files
+    here.
 
     Args:
         back_seconds: seconds that a session is kept for a user who may return.

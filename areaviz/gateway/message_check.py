@@ -1,4 +1,4 @@
-"""Checks a message of a page before it is parsed: the values in it are counted first.
+"""Checks a message of a page before it is parsed, by counting the values in it.
 
 A message is a Streamlit `BackMsg`. A megabyte can contain half a million values of two bytes each,
 and each would become an object of a hundred bytes.

@@ -1,6 +1,7 @@
-"""Rules for messages from a WebSocket: when, how large and how often. Needless ones are dropped.
+"""Rules for messages from a WebSocket: when they may come, how large, and how often.
 
-A message that breaks a rule is refused with a note on the page, and the session continues.
+A message that breaks a rule is refused with a note on the page, and the session continues. A
+message that the app does not need is dropped.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ class SocketRules:
     Args:
         has_room: returns whether the server has room for a session.
         next_wait: counts a message, and returns the seconds to wait before it is passed on.
-        next_rerun_wait: does the same for a message that makes the app run a page. It is called
-            after `next_wait`, and both waits apply.
+        next_rerun_wait: counts a message that makes the app run a page, and returns the seconds to
+            wait. It is called after `next_wait`, and both waits apply.
     """
 
     has_room: Callable[[], bool]
@@ -52,16 +53,16 @@ async def converse(
 ) -> None:
     """Run the app for an admitted socket, once its first message has arrived.
 
-    Streamlit starts a session, which takes memory and file descriptors, as soon as it gets a
-    socket, so it gets the socket late. A socket that returns to its session is passed on at once,
-    because its page may have nothing to send.
+    As soon as Streamlit gets a socket, it starts a session, which takes memory and file
+    descriptors. So it gets the socket late. A socket that returns to its session is passed on at
+    once, because its page may have nothing to send.
     """
     connect = await receive()
     socket = _Socket(receive, send, rules)
     if connect["type"] != "websocket.connect":
         return
-    # In Streamlit's list of protocols, the first is its own name, the third the session to return
-    # to.
+    # The first entry of Streamlit's list of protocols is its own name. The third entry is the
+    # session to return to.
     protocols = [word.strip() for word in head.one("sec-websocket-protocol").split(",")]
     session = protocols[2] if len(protocols) > 2 else ""
     if not is_known_session(session):
@@ -122,7 +123,7 @@ class _Socket:
 
 
 async def _first_message(socket: _Socket) -> Message | None:
-    """Return the first message, or None if none came in time."""
+    """Return the first message, or None if no message came in time."""
     try:
         async with asyncio.timeout(FIRST_MESSAGE_SECONDS.value()):
             message = await socket.receive()

@@ -8,7 +8,7 @@ with `send_command`:
     ask(8501, "status")
 
 A question is one line, {"command": "status", "words": []}, and so is the reply, {"answer": ...} or
-{"problem": "..."}. A separate thread answers, even while the web server is busy.
+{"problem": "..."}. A separate thread answers, so commands work even while the web server is busy.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Command = Callable[[Sequence[str]], object]
 # The environment variable for another folder of the socket than the user's runtime folder.
 SETTING = "AREAVIZ_RUNTIME"
 LINE_BYTES, SECONDS = 2**20, 20.0
-# Seconds between checks of the channel's thread whether the app ends.
+# Seconds between two checks of whether the app ends.
 STOP_SECONDS = 0.1
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 

@@ -22,7 +22,7 @@ HEAD_BYTES = 32768
 BODY_BYTES_PER_SECOND = 16_384
 WINDOW_SECONDS, WINDOW_BYTES = 5.0, 20_480
 
-# Seconds that a client may read nothing of a response, and may take to answer a closing handshake.
+# Seconds that a client may pause in reading a response, and may take to answer a closing handshake.
 STALLED_SECONDS, CLOSE_SECONDS = 60.0, 2.0
 
 # The key of the `BoundedSocket` in the state of a socket's scope.
@@ -182,7 +182,7 @@ class BoundedSocket(WebSocketsSansIOProtocol):
         self._reading: asyncio.TimerHandle | None = None
 
     def begin_session(self) -> bool:
-        """Count the session of this socket if there is room for it, and return whether there is."""
+        """Count the session of this socket if there is room, and return whether it was counted."""
         return self._seats.begin_session(self.transport)
 
     def charge_with(self, charge: Callable[[int], float]) -> None:
@@ -206,7 +206,7 @@ class BoundedSocket(WebSocketsSansIOProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Pass on the handshake unchanged, and of all later bytes those that the filter keeps."""
+        """Pass on the whole handshake, and later only the bytes that the filter keeps."""
         if not self.handshake_initiated:
             return super().data_received(data)
         wait = self._charge(len(data))

@@ -211,8 +211,8 @@ def server_options(gateway: Gateway, place: AppPlace, connections: Connections) 
 def _loop(connections: Connections) -> Literal["auto", "asyncio"]:
     """Return "asyncio" if file descriptors may run out, else let uvicorn choose uvloop.
 
-    uvloop is faster. But it accepts all queued connections at once, and closes those without a file
-    descriptor before the gateway sees them.
+    uvloop is faster. However, it accepts all queued connections at once and closes those without a
+    file descriptor before the gateway sees them.
     """
     _, limit = connections.descriptors()
     return "asyncio" if limit is not None and limit < ROOMY else "auto"

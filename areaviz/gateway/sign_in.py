@@ -72,8 +72,8 @@ class SignIn:
     def __init__(self, key: str, port: int, framing: tuple[str, ...] = (), base: str = "") -> None:
         self._key, self._cookie, self._framing = key, access.admission_cookie(port), framing
         self._base = base
-        # Links are counted separately, because a foreign page can make a browser request wrong
-        # ones. A correct link still works after them, but links are compared slowly from then on.
+        # Count links separately, because a foreign page can make a browser request wrong links. A
+        # correct link still works after wrong ones, but links are then compared slowly.
         self._typed = Attempts(TOO_MANY)
         self._linked = Attempts(TOO_MANY_LINKS, LINK_SECONDS, LINKS_WAITING)
 
@@ -101,7 +101,7 @@ class SignIn:
     async def _try(
         self, attempts: Attempts, head: Head, token: str, where: str, send: Send
     ) -> None:
-        """Answer one attempt. The token is not even compared if the address has to wait."""
+        """Answer one attempt. If the address has to wait, do not even compare the token."""
         wait = attempts.next_wait(head.client)
         if wait is None:
             return await self._form(send, 429, where, attempts.refusal)

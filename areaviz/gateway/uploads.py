@@ -1,7 +1,7 @@
 """Uploads within the quotas of a session, a user, an address and the whole app.
 
-Bytes count when they arrive. A user who announces files and sends nothing therefore takes no room
-from other users.
+Bytes count when they arrive. So a user who announces files and sends nothing takes no room from
+other users.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 UPLOADS = "/_stcore/upload_file/"
 
-# Seconds between checks of an upload that sends nothing, which ends with its session.
+# Seconds between checks of a silent upload. It ends with its session.
 LOOK_SECONDS = 2.0
 # Seconds that an upload waits for other uploads of the user.
 TURN_SECONDS = 60.0
@@ -48,7 +48,7 @@ class _Upload:
 
 
 class _Refused(Exception):
-    """An upload cannot continue; has the reason and the HTTP status."""
+    """Raised if an upload cannot continue. It has the reason and the HTTP status."""
 
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)

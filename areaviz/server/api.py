@@ -69,7 +69,7 @@ class Api:
             authorization: the header "Authorization".
             length: size of the body in bytes.
         """
-        # The token is checked first, so that a client without it cannot discover the routes.
+        # Check the token first, so that a client without it cannot discover the routes.
         scheme, _, token = authorization.partition(" ")
         if scheme.lower() != "bearer" or not is_token(token.strip(), self._digest):
             return Reply.failed(

@@ -32,8 +32,8 @@ Open = Callable[[], Backend]
 
 NAME = "areaviz"
 
-# Requests with equal `wire.AFFINITY` go to one replica, which caches the trace. If it dies, they go
-# to the next replica.
+# Requests with equal `wire.AFFINITY` go to one replica, which caches the trace. If that replica
+# dies, the requests go to the next one.
 ROUTER = "ray.serve.experimental.consistent_hash_router:ConsistentHashRouter"
 REQUEST_SECONDS, START_SECONDS = 150.0, 180.0
 
@@ -54,7 +54,7 @@ class Scale:
             busy.
 
     Raises:
-        InputError: if the numbers are not possible.
+        InputError: if a number is out of range.
     """
 
     replicas: int = 1

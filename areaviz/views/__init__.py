@@ -1,8 +1,8 @@
 """Views: figures of a trace.
 
 To add a view, write a module that ends in `VIEW = view(...)` and list it here. `VIEWS` maps names
-to views and is the way in from other packages. `charts`, `difference` and `look` draw figures that
-are not a view of one trace at one focus.
+to views, and other packages start from it. `charts`, `difference` and `look` draw figures that are
+not a view of one trace at one focus.
 """
 
 from collections.abc import Callable, Mapping

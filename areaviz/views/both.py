@@ -26,7 +26,7 @@ from areaviz.views.film import frame_text, most_text
 
 # Opacity of lines, and of source words whose share is not written.
 _FAINT = 0.8
-# One px in inches and in points.
+# The size of one px in inches and in points.
 _INCH, _PT = 1 / 96, 72 / 96
 # Width of the figure on paper, in inches.
 _WIDE = PRINT_WIDTH - 0.3

@@ -39,7 +39,7 @@ WIDEST = 14.0
 # Distance between source words in px.
 _LINE = 14.0
 CUT = 14
-"""Maximum number of characters of a word, the most that fit on half a page."""
+"""Maximum number of characters of a word. More would not fit on half a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +173,9 @@ def chosen_frames(frames: Sequence[Frame], focused: bool) -> Sequence[Frame]:
 
 
 def source_links(shares_S: FloatArray, named: Sequence[tuple[int, str]]) -> list[SourceLink]:
-    """Return one tie per source word of a short sentence.
+    """Return one link per source word of a short sentence.
 
-    For a longer sentence, return the strongest words and one tie for all other words.
+    For a longer sentence, return links to the strongest words and one link to all remaining words.
     """
     kept = len(named) if len(named) <= SOURCES else SOURCES - 1
     strongest = np.argsort(-shares_S, kind="stable")[:kept]
@@ -184,7 +184,7 @@ def source_links(shares_S: FloatArray, named: Sequence[tuple[int, str]]) -> list
     for number in sorted(strongest.tolist()):
         first, label = named[number]
         share = float(shares_S[number])
-        # Shares of at least 10 % are written next to the word; the largest share always is.
+        # Write shares of at least 10 % next to the word, and the largest share in any case.
         found.append(SourceLink(first, label, share, share >= min(top, 0.1) > 0))
     if kept < len(named):
         left = 1 - sum(tie.share for tie in found) if top else 0.0

@@ -21,14 +21,14 @@ def change_bars(
     labels: Mapping[int, str],
     chosen: int,
 ) -> Figure:
-    """Draw the changes of all examples as bars; an example without a change is a dot.
+    """Draw the changes of all examples as bars. An example without a change is a dot.
 
     The `customdata` of a mark is the position of its example, from 0.
 
     Args:
         changes: the changes, in the order in which they are drawn.
         texts: the texts of the examples, shown on hover.
-        labels: texts beside some of the bars, by position.
+        labels: texts next to some of the bars, by position.
         chosen: the position of the outlined example.
     """
     figure = screen_figure(Drawing("", "", ""), _HEIGHT)

@@ -126,7 +126,8 @@ def scatter(
 ) -> Figure:
     """Draw one point per example.
 
-    The `customdata` of a point is the index of its example. It says which examples a user selects.
+    The `customdata` of a point is the index of its example, so a selection of points gives
+    examples.
 
     Args:
         x: value of each example, NaN for none.

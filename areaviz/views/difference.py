@@ -1,4 +1,4 @@
-"""Difference between the maps of two traces: what the second attends to more than the first.
+"""Difference between the maps of two traces: where the second attends more than the first.
 
 Maps are compared word by word, so models over characters and models over subwords are comparable.
 Only words that both models wrote, in the same order, are compared. Shapes: R words written by both,

@@ -177,7 +177,7 @@ def film_gif(trace: Trace, focus: Focus) -> bytes:
 def drawn_size(width: int, height: int) -> tuple[int, int]:
     """Return the width and height of a picture in the GIF.
 
-    The aspect ratio is kept unless a limit on the sides prevents it.
+    The aspect ratio stays, unless a limit on the sides prevents it.
     """
     scale = min(float(np.clip(width, _NARROWEST, _LONGEST)) / width, _LONGEST / height)
     wide, high = (np.clip(round(side * scale), _LEAST, _LONGEST) for side in (width, height))

@@ -53,7 +53,7 @@ class GlimpsePath(Drawing):
         return sorted(range(len(self.answers)), key=lambda step: step in self.chosen)
 
     def opacity(self, step: int, scale: int = 0) -> float:
-        """Return the opacity of a step's box; focused steps and the finest scale are strongest."""
+        """Return the opacity of a step's box. Focused steps and the finest scale are strongest."""
         opacity = 1.0 if step in self.chosen else _FAINT
         return _WIDER * opacity if scale else opacity
 

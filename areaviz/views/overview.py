@@ -96,7 +96,7 @@ class Overview(Drawing):
     sheet: FloatArray
     # Number of pictures per row.
     across: int
-    # Exact share of its place that a picture fills, across and down.
+    # Exact share of its slot on the sheet that a picture fills, across and down.
     broad: float
     high: float
     # Upper end of the colour scale.
@@ -189,10 +189,10 @@ def _layers(attention: AttentionMap, focus: Focus) -> Sequence[int]:
 def _sheet(
     tiles: Sequence[HeadTile], values: Sequence[FloatArray], across: int, high: float
 ) -> tuple[FloatArray, float, float]:
-    """Place the pictures on a sheet with gaps between them.
+    """Put the pictures on a sheet with gaps between them.
 
     Returns:
-        The sheet, and the shares of its place that a picture fills across and down.
+        The sheet, and the share of its slot that a picture fills, across and down.
     """
     # Repeat cells, so that gaps of whole cells have the intended size within a few per cent.
     down, right = (ceil(32 / side) for side in values[0].shape)

@@ -32,8 +32,8 @@ class Pointing(Drawing):
     weights: FloatArray
     # The shown step, 0-based.
     step: int
-    # The chosen points in order, and those of the exact answer, both 0-based, with the first point
-    # repeated at the end. The exact answer is empty if it is unknown.
+    # The chosen points and the points of the exact answer, in order and 0-based, with the first
+    # point repeated at the end. The exact answer is empty if it is unknown.
     chosen: tuple[int, ...]
     exact: tuple[int, ...]
 

@@ -37,13 +37,13 @@ class Histogram(Drawing):
         return f"area size ({self.noun}s)"
 
     def x(self, head: int) -> FloatArray:
-        """Return the positions of a head's bars; there is a gap between heads."""
+        """Return the positions of a head's bars, with a gap between heads."""
         count = len(self.sizes)
         pitch = count + max(1.0, 0.3 * count)
         return (head * pitch + np.arange(count)).astype(np.float32)
 
     def opacity(self, head: int) -> float:
-        """Return the opacity of a head's bars; if a head is focused, only its bars are opaque."""
+        """Return the opacity of a head's bars. If a head is focused, only its bars are opaque."""
         return 1.0 if self.head in (None, head) else 0.35
 
     def ticks(self) -> Ticks:

@@ -124,7 +124,7 @@ def _zoom(drawn: Sampling) -> Iterator[Mark]:
             Stroke(EDGE, (1, 0.6)),
             fill=grey,
         )
-        # The texts keep clear of the sample, which is between the pixels.
+        # Keep the texts away from the sample, which is between the pixels.
         x.append(pixel.column + (0.58 if pixel.column > first.column else 0.42))
         y.append(pixel.row + (0.86 if pixel.row > first.row else 0.14))
         texts.append(f"{pixel.value:.0f} × {pixel.weight:.2f}")

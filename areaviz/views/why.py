@@ -97,7 +97,7 @@ def _colours(drawn: Why) -> list[str]:
 
 
 def table(drawn: Why) -> Table:
-    """Tabulate the terms of each area's logit, their sum and the weight; then the items."""
+    """Tabulate the terms of each area's logit, their sum and the weight, and then the items."""
     rows: list[Row] = []
     for one in drawn.asked:
         name = show_invisibles(one.name)

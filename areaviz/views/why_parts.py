@@ -110,10 +110,10 @@ def heaviest_head(trace: Trace, focus: Focus, query: int) -> int:
 
 
 def first_question(trace: Trace, focus: Focus) -> Question | None:
-    """Return the default question: the top area of the first focused query against the runner-up.
+    """Return the default question: compare the two top areas of the first focused query.
 
     Returns:
-        The question, or None if no query is focused or it attends to nothing.
+        The question, or None if no query is focused or the query attends to nothing.
     """
     if focus.side != "query" or not focus.items:
         return None

@@ -1,7 +1,7 @@
-"""What a model's alignment and pointing are compared with: the same network before training.
+"""Comparison of a model's alignment and pointing with the same network before training.
 
-An analysis runs trained models only. The untrained network and the position alone were measured
-once, on the test examples of the model's card.
+An analysis runs only trained models. The values of the untrained network, and of guessing by the
+position alone, were measured once on the test examples of the model's card.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def untrained_sentences(cards: Sequence[Card], measured: Collection[str]) -> Ite
 
 
 def _looks(card: Card) -> Mapping[str, float]:
-    """Return what a card says of where the model looks on test, {} if it says nothing."""
+    """Return the card's measurements of where the model looks on test examples, {} for none."""
     for place, values in card.attention.items():
         if place.endswith(", test"):
             return values

@@ -30,7 +30,7 @@ SIZES = {1: "1", 2: "2", 3: "3", 4: "4"}
 
 
 def choose_pair(page: AnalysePage, table: pd.DataFrame, titles: Sequence[str]) -> pd.DataFrame:
-    """Let two of several systems be chosen, and return the table with the changes between them."""
+    """Let the user choose two of several systems; return the table with their changes."""
     if len(titles) < 3:
         page.set(first=0, second=1)
         return table
@@ -44,7 +44,7 @@ def choose_pair(page: AnalysePage, table: pd.DataFrame, titles: Sequence[str]) -
 
 
 def _marks(page: AnalysePage) -> tuple[str, str]:
-    """Return what the two compared systems are called, such as "(1)" and "(3)"."""
+    """Return the marks of the two compared systems, such as "(1)" and "(3)"."""
     return f"({page.state.first + 1})", f"({page.state.second + 1})"
 
 
@@ -61,7 +61,7 @@ def against(page: AnalysePage, table: pd.DataFrame, titles: Sequence[str]) -> No
 
 
 def draw_comparison(page: AnalysePage, table: pd.DataFrame, titles: Sequence[str]) -> None:
-    """Draw wins and mean changes of two systems, and the words that tell them apart."""
+    """Draw wins and mean changes of two systems, and words that one matches more often."""
     pair = page.state.first, page.state.second
     names = [escaped(titles[number]) for number in pair]
     st.caption(
@@ -110,7 +110,7 @@ def _tested(table: pd.DataFrame, pair: tuple[int, int]) -> None:
 
 
 def _mark(table: pd.DataFrame, pair: tuple[int, int]) -> int:
-    """Return what tells these outputs from others."""
+    """Return a key that identifies these outputs."""
     first, second = (tuple(table[f"output_{run}"]) for run in pair)
     return hash((tuple(table.index), first, second))
 

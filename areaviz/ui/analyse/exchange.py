@@ -126,7 +126,7 @@ def _error_buttons(systems: Systems, judgements: Sequence[Judgement]) -> None:
 def _campaign_menu(systems: Systems, judgements: Sequence[Judgement]) -> None:
     """Draw the choices of a campaign of Pearmut, and a button that downloads it.
 
-    Sets with pictures, sounds or clips have none: a campaign has texts alone.
+    Sets with pictures, sounds or clips have no campaign, because a campaign has only texts.
     """
     outputs = systems.outputs
     if systems.dataset.files or not any(outputs.values()):

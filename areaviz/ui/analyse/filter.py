@@ -70,7 +70,7 @@ def _chosen_colour(page: AnalysePage, table: pd.DataFrame) -> str | None:
 
 
 def first_measure(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
-    """Return the metric with which the table opens, of two systems a change if there is one."""
+    """Return the metric with which the table opens: for two systems a change, if there is one."""
     known = [name for name, one in list_measures(table).items() if one.better]
     if USUAL in known:
         known.insert(0, USUAL)

@@ -1,4 +1,4 @@
-"""What the forms for notes and for marked errors share: categories, and safe saving."""
+"""The shared parts of the forms for notes and for marked errors: categories and safe saving."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def offered_categories(dataset: str, only_of: str = "") -> list[str]:
 
 @contextmanager
 def saving(doing: str, problem_key: str, stale_key: str) -> Iterator[None]:
-    """Keep in the session an error of the block, or the `Stale` of a version saved meanwhile."""
+    """Keep an error of the block in the session, or the `Stale` of a version saved meanwhile."""
     with defer_errors(doing, problem_key):
         try:
             yield

@@ -1,4 +1,4 @@
-"""Access by a shared link: whether the page is open by one, and what the link allows.
+"""Access by a shared link: whether a link opened the page, and what the link allows.
 
 Every run of the page and every change asks here, so withdrawing a link takes effect at once.
 """

@@ -1,4 +1,4 @@
-"""What Analyse opens with: two translators compared, and the sentences where one is worse."""
+"""The analysis that Analyse opens with: two translators, and the sentences where one is worse."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _leave(page: AnalysePage) -> None:
 
 
 def _head(page: AnalysePage, runs: tuple[StoredRows, ...], titles: list[str]) -> None:
-    """Draw what is compared, and the button for an analysis of the user's own."""
+    """Draw the names of the compared systems, and the button for an analysis of the user's own."""
     systems = [
         f"**{letter}** {title}, BLEU {figures(run)['corpus_bleu']:.1f}"
         for letter, title, run in zip("AB", titles, runs, strict=True)

@@ -1,4 +1,4 @@
-"""Menus to share an analysis and to delete what is one's own, and warnings about its files."""
+"""Menus to share an analysis and to delete the user's own items, and warnings about files."""
 
 from __future__ import annotations
 

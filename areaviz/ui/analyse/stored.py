@@ -52,7 +52,7 @@ class Analysis:
     # The file with a model's rows, and its header.
     path: Path | None = None
     header: Header | None = None
-    # The outputs from a file, one per example, None for a missing output.
+    # The outputs from a file: one per example, or None for a missing output.
     outputs: tuple[str | None, ...] = ()
     # Additional metrics by name, a value for each example (`areaviz/analysis/table.py`).
     scores: Mapping[str, Sequence[float]] = field(default_factory=dict)
@@ -72,7 +72,7 @@ def model_analysis(dataset: Dataset, request: Request, card: Card) -> Analysis:
     about = make_header(dataset, request, card, reader_mark())
     path = find_rows_path(about)
     if not path.exists():
-        # The app comes with the rows with which the page opens.
+        # The rows with which the page opens are part of the app.
         path = find_stored_analysis(about) or path
     return Analysis(card.title, request, path, about)
 

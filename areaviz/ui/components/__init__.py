@@ -1,4 +1,4 @@
-"""Streamlit's side of the browser components: a function for each, alike ones in one file.
+"""Functions that draw the browser components in Streamlit. Similar components share a file.
 
 The code that runs in the browser is in `areaviz/components`.
 """

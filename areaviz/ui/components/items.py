@@ -1,4 +1,4 @@
-"""Components in which users choose items: a tree, a sound, a clip, and readings of a picture."""
+"""Components in which users choose items: tree, sound, clip, and readings of a picture."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def choose_items(
 ) -> tuple[Items, Any]:
     """Draw a component, and return the chosen items and what else the component reports.
 
-    A report counts once. A later selection of the page therefore replaces it. Reports about other
-    data do not count.
+    A report counts once, so a later selection of the page replaces it. A report about former data
+    does not count.
 
     Args:
         name: the name of the component.

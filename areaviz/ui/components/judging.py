@@ -23,7 +23,7 @@ class Sheet:
         picture: the picture given with the source or in place of it.
         categories: the categories to offer; raters can type others.
         mark: identifies this sheet, so that unsaved changes belong to it.
-        replaces: the mark of the sheet saved last, whose changes are no longer kept.
+        replaces: the mark of the sheet saved last. The browser drops its changes.
     """
 
     title: str

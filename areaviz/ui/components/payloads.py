@@ -39,7 +39,7 @@ class _Entry:
 class Payloads:
     """Payloads by the digest of their inputs; safe for several threads.
 
-    The digests of a trace are cached for as long as it lives; the cache does not keep it alive.
+    The digests of a trace are cached while the trace lives. The cache does not keep it alive.
 
     Args:
         most: the largest number of bytes; the least recently requested payload is dropped first.

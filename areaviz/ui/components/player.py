@@ -1,4 +1,4 @@
-"""The player on a page; its pictures are sent once, and it reports nothing."""
+"""The player on a page. Its pictures are sent once, and it reports nothing."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def input_row(page: AnyPage) -> DeltaGenerator:
 def sample_row(
     page: AnyPage, samples: Sequence[str], present: str, take: Callable[[str], None]
 ) -> None:
-    """Draw buttons for the first samples, and a list of the others, without the present input."""
+    """Draw buttons for the first samples and a list of the rest, without the present input."""
     offered = [sample for sample in samples if sample != present]
     with st.container(
         key=page.key("try"), horizontal=True, vertical_alignment="center", gap="small"

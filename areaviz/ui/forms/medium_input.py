@@ -1,7 +1,7 @@
 """The widget for choosing a sound or a clip: a sample, an uploaded file, or a recording.
 
-What is chosen is part of the page's state, so it survives reruns and page changes. A file stays in
-the session. If it cannot be used, the earlier choice is kept and one sentence says why.
+The choice is part of the page's state, so it survives reruns and page changes. A file stays in the
+session. If a file cannot be used, the earlier choice is kept and one sentence says why.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Offer:
         megabytes: the size limit of a file in MB.
         about: describes an input of the user.
         advice: what to do with files of other formats, as Markdown, or "".
-        recorder: the label of the recorder, "" for none; a further source has its name.
+        recorder: the label of the recorder and the name of its source; "" for no recorder.
     """
 
     noun: str

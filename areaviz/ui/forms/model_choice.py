@@ -23,7 +23,7 @@ KINDS = ("scene", "photo")
 FIRST = {"scenes": "scene-34", "photos": "photographer"}
 """The first sample for a model of each kind."""
 FIRST_OF_TASK = {"picture translation": {"scenes": "scene-10"}}
-"""Such samples of a task whose models look at the right things in other samples."""
+"""The first samples of tasks whose models look at the right things in other samples."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Names of models in select boxes, short enough to be read whole."""
+"""Short names of models, which fit into select boxes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SHORTER = (
     ("Spoken digits, GRU, attention", "Attention"),
     (" with boundary keys", ""),
 )
-"""Parts of titles, and what stands for them in a short name."""
+"""Parts of titles, and their replacements in a short name."""
 
 
 def short_titles(cards: Mapping[str, Card]) -> dict[str, str]:

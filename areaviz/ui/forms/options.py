@@ -220,9 +220,9 @@ def trained_size(card: Card) -> int:
 def counterpart(card: Card, cards: Cards) -> Card | None:
     """Return the most similar model with another kind of attention, None if there is none.
 
-    It has an equal task, level and picture kind, and another kind of attention. In a pair, another
-    variant of the attention is enough. The pair's partner comes first, then models of equal size,
-    then models of the same family.
+    It has the same task, level and picture kind, and a different kind of attention. In a pair, a
+    different variant of the attention is enough. The pair's partner comes first, then models of
+    equal size, then models of one family.
     """
     others = []
     for one in cards.values():

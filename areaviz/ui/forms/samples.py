@@ -20,8 +20,8 @@ SAMPLES: tuple[str, ...] = (
     "A woman in a green coat waits in front of a bus.",
     "An old man with a white hat plays the guitar on the street.",
 )
-"""Sentences whose translation is right, and whose areas hold the right words in the head that
-Translate opens with. A test verifies both with links made by hand.
+"""Sentences with a right translation. In the head that Translate opens with, their areas contain
+the right words. A test verifies both with links made by hand.
 """
 
 TRANSLATE, READ = "pages/translate.py", "pages/read.py"
@@ -34,7 +34,7 @@ class Example:
     Args:
         title: the displayed title.
         text: the sentence, "" for none.
-        note: why it is worth seeing.
+        note: the reason why it is worth seeing.
         focus: the selection; without items, the word whose top span has the largest weight, which
             is computed when the pages' traces are stored.
         view: the view to draw, "" for the first.

@@ -225,7 +225,7 @@ def chance_picker(page: WaysPage) -> None:
 
 
 def readers_of(cards: Cards, kind: str) -> Sequence[Reader]:
-    """Return the models that read pictures of a kind, by mechanism."""
+    """Return the models that read pictures of this kind, sorted by mechanism."""
     readers: list[Reader] = []
     for way in WAYS:
         fitting: list[Card] = []

@@ -1,1 +1,1 @@
-"""The page Home: the hero, six ways in and three doors; `openings` stores the traces it shows."""
+"""The page Home: a hero, six tiles and three cards. `openings` stores the traces it shows."""

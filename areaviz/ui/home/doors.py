@@ -1,4 +1,4 @@
-"""Home's three doors: to the lessons, to the analysis of a dataset, and to models of your own."""
+"""Home's three cards with links: the lessons, the analysis of a dataset, and your own models."""
 
 from __future__ import annotations
 

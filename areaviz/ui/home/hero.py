@@ -31,7 +31,7 @@ def hero() -> None:
         page_link("pages/translate.py", sentence("Try your own sentence"))
     with show_errors(message("showing the example")), st.container(border=True, key="hero_card"):
         trace = hero_trace()
-        # Nothing is pinned: the ribbon opens at the word of the first example.
+        # Lock no item: the ribbon then opens at the word of the first example.
         ribbon(trace, replace(EXAMPLES[0].focus, head=None, items=()), key="home")
 
 

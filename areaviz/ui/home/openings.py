@@ -111,7 +111,7 @@ def _opened() -> Iterator[Opening]:
         page = Path(example.page).stem
         params = link_of(example)
         if not example.focus.items:
-            # Leave out the selection, because it is to be found.
+            # Leave out the selection, because this run has to find it.
             params = {name: params[name] for name in params if name not in LOOKED_AT}
         yield Opening(page, example, _shown(page, params))
 

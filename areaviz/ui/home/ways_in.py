@@ -1,4 +1,4 @@
-"""Home's six ways in: one tile per page, with a picture from its stored example."""
+"""Home's six tiles: one per page, with a picture from the page's stored example."""
 
 from __future__ import annotations
 

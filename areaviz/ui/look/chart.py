@@ -28,7 +28,7 @@ def output_text(trace: Trace) -> None:
 
 
 def warning(trace: Trace) -> None:
-    """Show what the reader has to know about this run, and why to doubt it, if there is reason."""
+    """Show what the user has to know about this run, and reasons to doubt it, if there are any."""
     if "warning" in trace.details:
         st.caption(f"Note: {escaped(trace.details['warning'])}")
     for site in trace.maps:
@@ -65,7 +65,7 @@ def view_picker(
 
 
 def first_view(fitting: Iterable[View], trace: Trace, focus: Focus) -> View:
-    """Return the view with which a page opens: the first applicable view that may lead."""
+    """Return the view with which a page opens: the first that fits and may lead."""
     views = list(fitting)
     return next((view for view in views if view.leads(trace, focus)), views[0])
 

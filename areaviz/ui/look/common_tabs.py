@@ -43,7 +43,7 @@ class Seen:
 
     @property
     def shown(self) -> Shown:
-        """What the card shows of it."""
+        """The part of the trace that the card shows."""
         return Shown(display_of(self.trace, self.focus)[1], self.trace, self.focus)
 
 
@@ -139,7 +139,7 @@ def _difference(page: AnyPage, one: Seen, other: Seen) -> None:
 
 
 def _tables(seen: Sequence[Seen]) -> None:
-    """Draw the numbers of the card, and the run they belong to."""
+    """Draw the numbers of the card, and a description of their run."""
     for one in seen:
         st.caption(escaped(figure_caption(one.trace, one.focus)))
         data_table(one.shown.view.table(one.trace, one.focus))

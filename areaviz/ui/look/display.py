@@ -23,7 +23,7 @@ Draw = Callable[..., Selection]
 
 
 def _nothing(_: Trace, focus: Focus, *, key: str) -> Selection:
-    """Draw no component: places without weights have nothing to select."""
+    """Draw no component, because places without weights have nothing to select."""
     return Selection.of(focus)
 
 
@@ -36,11 +36,11 @@ _DRAWN: Mapping[str, Draw] = {
     "tree": growing,
     "ribbon": ribbon,
 }
-"""How a page draws a component; others are drawn as a chart."""
+"""The functions that draw components. A site of any other kind is drawn as a chart."""
 _CHARTED = (_nothing,)
-"""Components that are not the picture themselves, so that a chart follows them."""
+"""Components that a chart follows, because they are not the picture themselves."""
 _EXPLAINED = (hops, points, hearing, watched, growing)
-"""Components that explain themselves in a sentence, so that no question follows them."""
+"""Components that begin with their own sentence, so that the question of the view is left out."""
 
 
 def display_of(trace: Trace, focus: Focus) -> tuple[Draw, Download]:
@@ -64,7 +64,7 @@ def explains_itself(draw: Draw) -> bool:
 
 
 def shows_layers(draw: Draw) -> bool:
-    """Return whether the component shows all layers, so that their choice only matters below."""
+    """Return whether the component shows all layers. The chosen layer then affects only tabs."""
     return draw is hops
 
 

@@ -19,7 +19,7 @@ UNSURE = 0.5
 SURPRISED = 5.0
 """Warn if the mean token probability is this many times lower than on held-out text."""
 LEAST_ADVANTAGE = 0.05
-"""Warn if a head points correctly less than this much more often than fixed places do."""
+"""Warn if a head's share of correct pointing exceeds that of fixed places by less than this."""
 
 
 def doubts(card: Card | None, trace: Trace) -> list[str]:
@@ -41,8 +41,8 @@ def doubts(card: Card | None, trace: Trace) -> list[str]:
 def _unsure(card: Card | None, trace: Trace) -> str:
     """Return a sentence if the model gives its output, or its input text, a low probability, or "".
 
-    Every text has low token probabilities under a language model. The comparison is therefore with
-    the probability of held-out texts.
+    A language model gives the tokens of every text low probabilities. So a text is compared with
+    held-out texts.
     """
     likely = mean_probability(trace)
     if not is_one_text(trace):

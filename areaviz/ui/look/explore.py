@@ -60,7 +60,7 @@ def explore(
     check: Callable[[], object] | None = None,
     before: Callable[[], None] | None = None,
 ) -> None:
-    """Show traces side by side with one selection, and the tabs below them.
+    """Show traces side by side with one shared selection, and the tabs below them.
 
     Args:
         page: its state has the selection.
@@ -70,8 +70,9 @@ def explore(
         further: URL parameters that are not in the page's state.
         tabs: tabs of the page, besides the views, the numbers and the terms of a weight.
         say: the sentence above a picture; None draws the output where the picture lacks it.
-        before: draws what is left of the card of a single trace, or above the card of several.
-        check: called first, also if only this part of the page reruns; its errors replace the
+        before: draws the part to the left of the card of a single trace, or above the card of
+            several traces.
+        check: called first, even if only this part of the page reruns. Its errors replace the
             traces.
     """
     with show_errors("drawing the attention"), turn(traces):

@@ -22,7 +22,7 @@ from areaviz.ui.shell.state import ALL_HEADS, BEST_LAYER
 
 Name = Callable[[Any], str]
 TOLD_SITE = "encoder-decoder"
-"""The site at which captioners are told where to look."""
+"""The site at which captioners learn from boxes where to look."""
 
 
 def current_focus(page: AnyPage, trace: Trace) -> Focus:
@@ -67,8 +67,8 @@ def focus_picker(page: AnyPage, trace: Trace, site: str, has_heads: bool = True)
     if told:
         st.caption(told)
     with st.container(key="focus", horizontal=True, gap="medium", vertical_alignment="center"):
-        # More options than the last number become a list. Fewer than the number before it are not
-        # drawn, because there is no choice: one site, one layer, or one head.
+        # If there are more options than the last number, draw a list. If there are fewer than the
+        # number before it, draw nothing: one site, one layer or one head leaves no choice.
         noun = layer_noun(site).capitalize()
         names = layer_names(trace, site)
         _picker(page, "layer", noun, layer_choices(trace, site), names, 2, 32, about)

@@ -1,7 +1,7 @@
 """The survey's four attention mechanisms on one picture, look by look.
 
-Models with equal mechanisms are shown side by side. What they cost, and every other view, is in the
-tabs below.
+Models with equal mechanisms are shown side by side. The tabs below contain their costs and all
+other views.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _notes(trace: Trace) -> list[str]:
 
 
 def _own_picture(request: Request, card: Card) -> None:
-    """Say what the models know about a picture that is not one of the app's samples."""
+    """Draw a note on what the models can do with a picture that is not one of the app's samples."""
     if request.picture is not None and request.picture.name not in SAMPLES:
         st.warning(escaped(first_sentence(card.limits)))
 

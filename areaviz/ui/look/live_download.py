@@ -47,7 +47,7 @@ def live_html(trace: Trace, focus: Focus) -> bytes:
 
 
 def _folder(trace: Trace) -> Path | None:
-    """Return the folder of a trace's model; a name in a file can be anything."""
+    """Return the folder of a trace's model. Check the name, because a file can contain any name."""
     name = trace.request.model
     folder = find_checkpoints_folder() / name
     if not name or Path(name).name != name or not (folder / "card.json").is_file():

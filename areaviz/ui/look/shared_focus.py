@@ -1,4 +1,4 @@
-"""One selection for several traces: what it means in another trace, and where a click leads."""
+"""One selection for several traces: its meaning in each trace, and the effect of a click."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HOW = ("unit", "areas", "reading", "mass", "against")
 
 
 def shared(main: Trace, other: Trace, focus: Focus) -> Focus:
-    """Return the selection for `other`: in another text, the characters of the common words."""
+    """Return the selection for `other`. In a different text, it covers the common words."""
     if focus.site not in sites(other):
         return Focus(sites(other)[0])
     items = focus.items if same_items(main, other, focus) else same_words(main, other, focus)
@@ -35,7 +35,8 @@ def same_words(main: Trace, other: Trace, focus: Focus) -> tuple[int, ...]:
 def followed(main: Trace, other: Trace, focus: Focus, asked: Focus, chosen: Focus) -> Focus:
     """Return the page's selection after a click in `other` changed `asked` to `chosen`.
 
-    Locked items are also locked in `main` if `main` has them. Otherwise its own items stay locked.
+    Locked items are also locked in `main` if `main` has them. Otherwise the items of `main` stay
+    locked.
     """
     if chosen.site != focus.site:
         return focus

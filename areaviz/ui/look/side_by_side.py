@@ -94,8 +94,8 @@ def lit_at_decided_word(traces: Sequence[Trace]) -> list[Trace]:
 def decided_word(trace: Trace, others: Sequence[str]) -> int | None:
     """Return the first item of the word that the picture decides, None if no word is hidden.
 
-    It is the word that attends most to the hidden words, among those that an output with another
-    picture lacks.
+    Candidates are the words that an output with a different picture lacks. Of these, the word that
+    attends most to the hidden words is chosen.
 
     Args:
         trace: the run with the picture.

@@ -1,4 +1,4 @@
-"""What is below the four readings: their costs, every view of one of them, and the four kinds."""
+"""The tabs below the four readings: their costs, all views of one reading, and the four kinds."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ CHART_PX = 340
 
 
 def card_page(card: Card, cards: Mapping[str, Card]) -> None:
-    """Draw the page of a model; `cards` has all models, because some are baselines of others."""
+    """Draw the page of a model. `cards` has all models, because a model can be a baseline."""
     with st.container(horizontal=True, gap="medium"):
         page_link("pages/models.py", "All models")
         tried = page_to_try(card)
@@ -118,7 +118,7 @@ def _targets_in_full(targets: Sequence[Judged]) -> None:
 
 
 def _draw_tabs(card: Card, tabs: Mapping[str, Callable[[], None]]) -> None:
-    """Draw the names of the tabs, and the content of the one that is open; none is at first."""
+    """Draw the names of the tabs, and the content of the open tab. At first no tab is open."""
     opened = st.segmented_control(
         "More about this model", list(tabs), key=f"tab_{card.name}", label_visibility="collapsed"
     )

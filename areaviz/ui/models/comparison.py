@@ -1,4 +1,4 @@
-"""Charts that compare a model with others: quality by length, pairs of digits, and key variants."""
+"""Charts that compare models: quality by length, pairs of digits, and variants of keys."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KEY_VARIANTS = "Comparison of key variants"
 
 
 def has_lengths(card: Card, cards: Sequence[Card]) -> bool:
-    """Return whether a model is one of those compared by the length of sentences."""
+    """Return whether the models compared by sentence length include this model."""
     return card in with_and_without(card.task, cards)
 
 

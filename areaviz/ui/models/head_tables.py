@@ -68,8 +68,7 @@ def heads_table(figures: Figures, site: str) -> Cells:
         "Name": names,
     }
     for key, title in MEASURES.items():
-        # For pictures, whose cells have fixed positions in all examples, "cell" is more
-        # informative.
+        # For pictures, "cell" is more informative, because a cell has one position in all examples.
         if key not in figures or key == "sink" and "cell" in figures:
             continue
         values = [figures[key][layer][head] for layer, head in places]

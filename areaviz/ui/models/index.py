@@ -35,7 +35,7 @@ ALL_TASKS = "all"
 ROW_PX, EDGES_PX = 38, 6
 """Height of a row, and of the edges of all rows together."""
 _RESULT_PX = 110
-"""Width of the column with the result: narrow, so that the targets are in view beside it."""
+"""Width of the column with the result. It is narrow, so that the targets next to it are in view."""
 WHAT_DOTS_MEAN = (
     "A longer bar means a higher figure. A filled dot is a target that the"
     " model reached, a ring one that it missed. The full tables are in docs/results.md."
@@ -123,7 +123,7 @@ def _task_columns(
         config = st.column_config.ProgressColumn(
             title, format=form, min_value=0.0, max_value=top or 1.0, width=_RESULT_PX
         )
-    # Put the result after the model and its attention.
+    # The result comes after the model and its attention.
     names = list(columns)
     placed = {name: columns[name] for name in names[:2]} | {title: scaled}
     return placed | {name: columns[name] for name in names[2:]}, {title: config}

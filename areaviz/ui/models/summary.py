@@ -1,4 +1,4 @@
-"""What the index and the card page say about a model: one line, its main result and its twin."""
+"""Texts about a model for the index and the card page: one line, its main result and its twin."""
 
 from __future__ import annotations
 

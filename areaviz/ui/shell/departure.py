@@ -48,13 +48,13 @@ class Departures:
 
     def _close(self, session: str, left: float, loop: asyncio.AbstractEventLoop) -> None:
         if self._times.get(session) != left or not runtime.exists():
-            return  # the page was opened and closed again in the meantime
+            return  # The page was opened and closed again in the meantime.
         del self._times[session]
         app = runtime.get_instance()
         if app.is_active_session(session):
             return
         app.close_session(session)
-        if not self._tidying:  # once for all sessions that end together
+        if not self._tidying:  # Return memory once for all sessions that end together.
             self._tidying = True
             loop.call_later(TIDY_SECONDS, self._tidy)
 
@@ -80,7 +80,7 @@ def _left(presence: Presence) -> None:
     """Handle the end of a connection; Streamlit calls this in its event loop."""
     try:
         loop = asyncio.get_running_loop()
-    except RuntimeError:  # a session in a test, or the app is ending
+    except RuntimeError:  # This is a session in a test, or the app is ending.
         return
     _departures().leave(presence.session, loop)
 

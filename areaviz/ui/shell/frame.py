@@ -145,7 +145,7 @@ def page_frame(
         page: the page.
         is_brief: whether the purpose is the help text of the title, because the page explains
             itself by what it shows.
-        beside: draws what is at the right of the title.
+        beside: draws the elements to the right of the title.
     """
     # The first visitor after a start may come by a link, before app.py has run.
     if leave_pages_folder():
@@ -180,7 +180,7 @@ def admitted() -> bool:
 
 
 def refuse() -> None:
-    """Draw in place of a page what is required to see it."""
+    """Draw what the user needs to see the page, instead of the page."""
     st.title("areaviz", anchor=False)
     if os.environ.get(KEY_SETTING):
         problem("This app is not public. Load this page again to sign in with its access token.")
@@ -208,9 +208,9 @@ def page_link(
 
 
 def note_language() -> None:
-    """Tell the browser the language of the page and the side from which it is read.
+    """Tell the browser the language of the page and its direction of reading.
 
-    The menu's links have no parameters, so a choice is written into the address again.
+    The menu's links have no parameters, so write the chosen language into the address again.
     """
     for name, chosen in language_params().items():
         if st.query_params.get(name) != chosen:

@@ -1,4 +1,4 @@
-"""The language of the page: of its address, else chosen before, else that of the browser."""
+"""The language of the page: from its address, else the earlier choice, else the browser's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LANG = "lang"
 """The URL parameter of the language, which pages keep."""
 _CHOSEN = "language"
 _WRITTEN: ContextVar[str] = ContextVar("written", default=ENGLISH)
-"""The language of files that are written outside of the app."""
+"""The language of files that are written outside the app."""
 
 
 def language() -> str:
@@ -62,7 +62,7 @@ def with_language(address: str) -> str:
 
 
 def without_language(params: Mapping[str, str]) -> dict[str, str]:
-    """Return URL parameters without the language, which no link is about."""
+    """Return URL parameters without the language, because a link does not depend on it."""
     return {name: value for name, value in params.items() if name != LANG}
 
 

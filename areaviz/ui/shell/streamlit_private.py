@@ -44,7 +44,7 @@ def take_unread_widgets() -> list[WidgetState]:
     states = session._new_widget_state.states
     unread = [one.value for one in states.values() if isinstance(one, Serialized)]
     if unread:
-        states.clear()  # the session's `clear` leaves values that no widget has read
+        states.clear()  # The session's `clear` keeps values that no widget has read.
         session.clear()
     return unread
 
@@ -86,5 +86,5 @@ def key_of(widget: WidgetState) -> str:
 
 
 def is_drawing() -> bool:
-    """Return whether a page of the app is drawn, and not a file of the static site."""
+    """Return whether this run draws a page of the app, not a file of the static site."""
     return get_script_run_ctx(suppress_warning=True) is not None

@@ -110,7 +110,7 @@ def checked_focus(trace: Trace, focus: Focus | None) -> Focus:
 
 
 def verdict(guess: Sequence[int], area: Area) -> str:
-    """Say how a guess compares with the area, what is right first.
+    """Say how a guess compares with the area; begin with what is right.
 
     The items between the first and the last guessed one belong to the guess.
     """

@@ -1,4 +1,4 @@
-"""Is looking a reason? Ban the area that most heads take for a word, then hide a word of it.
+"""Three runs for the debate: unchanged, with an area banned, and with a word hidden.
 
 Both runs are computed with the model of the sentence; no result is written down here.
 """
@@ -18,7 +18,7 @@ from areaviz.ui.tour.step_texts import span_text, tops_of_heads
 
 TEXT = "A young woman in a blue dress is reading a book."
 HIDDEN_WORD, LAYER = "young", 0
-"""The word to hide, and the layer whose heads are asked."""
+"""The word to hide, and the layer whose heads are compared."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""What the teacher's page shows: the plan with its answers, or the exercise of a link."""
+"""The content of the teacher's page: the plan with its answers, or the exercise of a link."""
 
 from __future__ import annotations
 

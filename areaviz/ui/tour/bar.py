@@ -31,7 +31,7 @@ from areaviz.ui.tour.steps import (
 )
 
 _ROOM = "[data-testid=stMainBlockContainer] { padding-bottom: 11rem; }"
-"""Space at the foot of the page, so that the bar covers nothing for good."""
+"""Space at the foot of the page, so that users can scroll everything out from under the bar."""
 
 
 def tour_bar() -> None:
@@ -42,7 +42,7 @@ def tour_bar() -> None:
         return
     number = len(PAGES) + 1 if value == END else int(value)
     found = addresses(hero_trace())
-    # The end belongs to the page of the last step.
+    # The end of the tour is on the page of the last step.
     found.append(found[-1].replace(f"{TOUR}={len(PAGES)}", f"{TOUR}={END}"))
     step = _step(number)
     if step in (LAST, MISSING):

@@ -1,4 +1,4 @@
-"""Why this word and not another: both probabilities, before and after the changes."""
+"""A word and an alternative: the probabilities of both, before and after the changes."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ LARGEST_FACTOR, FACTOR_STEP = 4.0, 0.25
 
 
 def is_offered(run: Experiment, trace: Trace, focus: Focus) -> bool:
-    """Return whether the panel has changes for a trace: it is that of the run, and has attention.
+    """Return whether the panel has changes for a trace, which must be of this run and attend.
 
     An attribution map is not attention, so there is nothing to change.
     """

@@ -1,6 +1,6 @@
 """The user's interventions.
 
-Each input has a draft, and the interventions with which the model decoded it last.
+Each input has a draft. The state also keeps the interventions of its latest decoding.
 """
 
 from __future__ import annotations
