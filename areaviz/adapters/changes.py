@@ -136,7 +136,7 @@ def check_model_changes(changes: Sequence[Change], before: ModelRun, is_given: b
         InputError: A part does not exist. The message names the first one.
     """
     fields = {one.name: len(one) for one in before.fields}
-    # A decoder's history is its input; an encoder-decoder's history is its output.
+    # A decoder's history is its input. An encoder-decoder's history is its output.
     written = {"target"} if set(fields) <= {"history", "target"} else {"target", "history"}
     lengths = {name: count for name, count in fields.items() if is_given or name not in written}
     for change in changes:

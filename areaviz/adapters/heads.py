@@ -26,12 +26,12 @@ class Heads:
     """The heads of one layer over one example.
 
     Args:
-        weights: [H, Q, N]; rows sum to 1, or to 0 if everything is masked. None computes them from
+        weights: [H, Q, N]. Rows sum to 1, or to 0 if everything is masked. None computes them from
             queries and keys whenever they are read.
         query: [H, Q, D], or None if unknown.
         key: [H, N, D], or None if unknown.
         scale: Factor on q . k.
-        bias: Added to the scores; broadcasts to [H, Q, N], -inf where an item is masked.
+        bias: Added to the scores. Broadcasts to [H, Q, N], -inf where an item is masked.
         rounding: Relative rounding error of the coarsest type in which the model computed these
             values.
     """
@@ -213,7 +213,7 @@ def softmax_weights(query: Tensor, key: Tensor, scale: float, bias: Tensor | Non
 
 
 def weights_of(scores: Tensor) -> Tensor:
-    """Return the softmax of logits [H, Q, N]; a fully masked row gets 0.
+    """Return the softmax of logits [H, Q, N]. A fully masked row gets 0.
 
     Other values that are not numbers are kept, and `check_layers` refuses them.
     """

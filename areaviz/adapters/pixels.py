@@ -186,7 +186,7 @@ def picture_fields(picture: Picture, cut: Patches) -> list[Field]:
 
 
 def extra_items(name: str, count: int) -> Field:
-    """Return the field of items that are not cells and have no text; a class token comes first."""
+    """Return the field of items that are not cells and have no text. A class token comes first."""
     labels = ["⟨class⟩", *(f"⟨extra {number}⟩" for number in range(1, count))]
     return replace(text_of(name, labels), raw="", anchors=np.zeros((count, 2), np.int64))
 

@@ -70,7 +70,7 @@ def samples_of(given: object, rate: int) -> Samples:
             "The input must be a recording, as a file, samples or a spectrum. Give one of these."
         ) from error
     if values.dtype.kind in "iu":
-        # Integers are samples of a file; models expect -1 to 1.
+        # Integers are samples of a file. Models expect -1 to 1.
         numbers /= np.float32(np.iinfo(values.dtype).max)
     mean_N, channels = _mixed(numbers)
     return Samples(resample(mean_N, own_rate, rate), rate, _told(channels))

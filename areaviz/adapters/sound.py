@@ -43,7 +43,7 @@ class Sound:
     details: Mapping[str, str] = field(default_factory=dict)
 
     def items_heard(self, items: int) -> int:
-        """Return how many of the model's items are in the recording; the rest are padding."""
+        """Return how many of the model's items are in the recording. The rest are padding."""
         if self.length is None or self.heard is None:
             return items
         return max(1, min(items, ceil(items * self.heard / self.length)))

@@ -208,7 +208,7 @@ def describe(model: Any, inputs: object, options: Options) -> ModelRun:
 
 
 def transcribe(model: Any, inputs: object, options: Options) -> ModelRun:
-    """Run an encoder-decoder over a recording; the items of the source are times."""
+    """Run an encoder-decoder over a recording. The items of the source are times."""
     heard = prepare_sound(
         main_input(model), inputs, options, getattr(model.config, "num_mel_bins", None)
     )
@@ -225,7 +225,7 @@ def transcribe(model: Any, inputs: object, options: Options) -> ModelRun:
 
 
 def caption(model: Any, inputs: object, options: Options) -> ModelRun:
-    """Run an encoder-decoder over a picture; items that are not cells are left out."""
+    """Run an encoder-decoder over a picture. Items that are not cells are left out."""
     config = model.encoder.config if hasattr(model, "encoder") else model.config
     seen = picture_of(config, inputs, options)
     cells = cells_before(model.get_encoder(), seen.values)

@@ -42,7 +42,7 @@ def watch(
 
     Args:
         model: Model to run.
-        given: Its inputs; inputs that it does not take are left out.
+        given: Its inputs. Inputs that it does not take are left out.
         options: Options that say what is kept.
         needed: Sites that have to be seen.
         site_of: Returns the site of a layer; by default that of a model of stacks.
@@ -134,7 +134,7 @@ def input_names(model: Any) -> Mapping[str, inspect.Parameter]:
 
 
 def accepted_inputs(model: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the inputs that a model takes; a tokenizer may return more.
+    """Return the inputs that a model takes. A tokenizer may return more.
 
     Options of the call are set elsewhere, and a loss is not needed.
     """

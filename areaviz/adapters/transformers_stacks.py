@@ -130,7 +130,7 @@ def _behind_prefix(run: ModelRun, prefix: int) -> ModelRun:
 
 
 def read_sound(model: Any, inputs: object, options: Options) -> ModelRun:
-    """Run an encoder over a recording; its items are times.
+    """Run an encoder over a recording. Its items are times.
 
     Raises:
         InputError: The input does not fit, or the model cuts the spectrum into patches.
@@ -241,7 +241,7 @@ def decoder_run(
 
 
 def next_tokens(tokens: Tokens, logits: Tensor) -> list[int]:
-    """Return what follows each token of a text: the next token; at the end, the most probable."""
+    """Return the token after each token of a text; after the last one, the most probable."""
     return [*tokens.ids[1:], int(logits[0, -1].argmax())]
 
 

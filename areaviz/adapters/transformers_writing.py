@@ -183,7 +183,7 @@ def _places_left(model: Any, given: Mapping[str, Any]) -> int:
 def _report(
     on_step: Callable[[int, int], None], most: int, ended: list[Exception]
 ) -> Callable[..., Tensor]:
-    """Return a callback for `generate` after each token; it never stops the run by itself.
+    """Return a callback for `generate` after each token. It never stops the run by itself.
 
     Args:
         on_step: Gets the number of tokens so far, and may raise to end the run.

@@ -73,7 +73,7 @@ def _ours(model: nn.Module) -> Iterator[None]:
 
 
 def layer_configs(model: nn.Module, any_way: bool = False) -> list[Any]:
-    """Return every configuration that a layer reads; a composed model may have copies.
+    """Return every configuration that a layer reads. A composed model may have copies.
 
     Args:
         model: A module that may contain models of `transformers`.

@@ -103,7 +103,7 @@ def write_token(path: Path) -> None:
     """Write a random token of 256 bits to a new file that only its owner can read.
 
     Raises:
-        InputError: if the file exists; it is not changed.
+        InputError: if the file exists. It is not changed.
         BackendError: if the file cannot be written.
     """
     try:
@@ -143,7 +143,7 @@ def admission_cookie(port: int) -> str:
 
 
 def admission_key(token: str) -> str:
-    """Return the key that signs admissions, in hexadecimal; a new token revokes all admissions."""
+    """Return the key that signs admissions, in hexadecimal. A new token revokes all admissions."""
     secret = token.encode("utf-8", "surrogatepass")
     return hmac.new(secret, b"areaviz admission", hashlib.sha256).hexdigest()
 

@@ -9,7 +9,7 @@ width:
 output so far. `areas` is the requested largest area divided by the trained one. With attribution,
 each output takes one backward pass.
 
-`costs.json` contains the factors of every shipped model; `python -m benchmarks.costs --write`
+`costs.json` contains the factors of every shipped model. `python -m benchmarks.costs --write`
 measures them. This machine may be faster or slower, so every run of a question corrects the
 prediction.
 """
@@ -74,7 +74,7 @@ class Costs:
 
     Args:
         cards: the models, by name.
-        table: the costs of models, by name; a model without costs is never refused in advance.
+        table: the costs of models, by name. A model without costs is never refused in advance.
     """
 
     def __init__(self, cards: Mapping[str, Card], table: Mapping[str, Cost] | None = None) -> None:
@@ -99,7 +99,7 @@ class Costs:
         """Refuse a question that would take too long.
 
         Raises:
-            InputError: if it would; the message says what to do.
+            InputError: if it would. The message says what to do.
         """
         seconds, most = self.predict(request), QUESTION_SECONDS.value()
         if seconds > most and request.model in self._table:
@@ -112,7 +112,7 @@ class Costs:
         """Stop a run of users that has far exceeded the time limit of a question.
 
         Raises:
-            InputError: if it has; the message says what to do.
+            InputError: if it has. The message says what to do.
         """
         running = list(jobs)
         most = OVERRUN * QUESTION_SECONDS.value() * len(running)

@@ -40,7 +40,7 @@ class FairBackend(Wrapper):
     def trace(
         self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
     ) -> Trace:
-        """Run a request, see `Backend`; raise OverLimit if its user has too many questions."""
+        """Run a request, see `Backend`. Raise OverLimit if its user has too many questions."""
         with self._counted(request, caller):
             return self._inner.trace(request, progress, caller)
 
@@ -52,7 +52,7 @@ class FairBackend(Wrapper):
         progress: Progress | None = None,
         caller: Caller = OWN_WORK,
     ) -> Logits:
-        """Return the terms of logits, see `Explaining`; raise OverLimit as `trace`."""
+        """Return the terms of logits, see `Explaining`. Raise OverLimit as `trace`."""
         with self._counted(request, caller):
             return super().logits(request, site, layer, progress, caller)
 
@@ -93,7 +93,7 @@ class FairBackend(Wrapper):
 
 
 def mark_of(reader: str) -> str:
-    """Return a short mark of a user for the operator; it does not give access to the session."""
+    """Return a short mark of a user for the operator. It does not give access to the session."""
     if not reader:
         return "without a cookie"
     return hashlib.sha256(reader.encode()).hexdigest()[:8]

@@ -154,7 +154,7 @@ class LocalBackend:
         return self._worker.waiting()
 
     def load(self, request: Request) -> Model:
-        """Return the loaded model of a request; drop the least recently used models."""
+        """Return the loaded model of a request. Drop the least recently used models."""
         card = self._cards[request.model]
         # One copy serves all area sizes if the model has no areas.
         key = (card.name, None if "areas" in card.lacks else request.area_size)
@@ -215,7 +215,7 @@ class LocalBackend:
         return checked
 
     def _allowed(self, request: Request, caller: Caller) -> Request:
-        """Return a checked request that its caller may send; users have a time limit."""
+        """Return a checked request that its caller may send. Users have a time limit."""
         checked = self._checked(request)
         if caller.visitor is not None and not caller.in_background:
             self._costs.check(checked)

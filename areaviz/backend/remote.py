@@ -179,7 +179,7 @@ class RemoteBackend:
     def _send(
         self, path: str, most: int, body: bytes = b"", key: str = "", seconds: float = 0.0
     ) -> bytes:
-        """Return the content of the server's answer; send a lost request once more.
+        """Return the content of the server's answer. Send a lost request once more.
 
         Args:
             path: the route.
@@ -264,7 +264,7 @@ def _failure(status: int, content: bytes) -> Exception:
 
 
 def _answers(found: Request, asked: Request) -> bool:
-    """Return whether a trace belongs to this request; its picture may be the visible part only."""
+    """Return whether a trace belongs to this request. Its picture may be the visible part only."""
     if found.picture is None or asked.picture is None:
         return found == asked
     is_picture = found.picture.name == asked.picture.name

@@ -77,7 +77,7 @@ class TraceMessage:
 
     Args:
         request: the request.
-        caller: the caller; its visitor has marks instead of the user's id and address.
+        caller: the caller. Its visitor has marks instead of the user's id and address.
     """
 
     request: Request
@@ -129,7 +129,7 @@ def trace_to_json(message: TraceMessage) -> bytes:
 
 
 def trace_from_json(content: bytes) -> TraceMessage:
-    """Decode a message for /trace; its request is not yet checked.
+    """Decode a message for /trace. Its request is not yet checked.
 
     Raises:
         InputError: if the message is damaged.
@@ -146,7 +146,7 @@ def layer_to_json(message: LayerMessage) -> bytes:
 
 
 def layer_from_json(content: bytes) -> LayerMessage:
-    """Decode a message for /layer or /logits; its request is not yet checked.
+    """Decode a message for /layer or /logits. Its request is not yet checked.
 
     Raises:
         InputError: if the message is damaged.
@@ -189,7 +189,7 @@ def _caller_entries(caller: Caller) -> dict[str, Any]:
 
 
 def _caller(entries: dict[str, Any]) -> Caller:
-    """Decode the caller; a message without these entries comes from an older app."""
+    """Decode the caller. A message without these entries comes from an older app."""
     in_background = entries.get("background") is True
     match entries.get("visitor"):
         case [str(reader), str(address)] if max(len(reader), len(address)) <= MAX_MARK:

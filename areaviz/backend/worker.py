@@ -91,7 +91,7 @@ class Worker:
 
         Raises:
             Busy: if too many requests are waiting.
-            InputError, BackendError: as the run raises; any other error becomes a BackendError.
+            InputError, BackendError: as the run raises. Any other error becomes a BackendError.
         """
         job = Job(request, caller, self._costs.predict(request))
         trace: Trace = self._answer(job, progress)
@@ -207,7 +207,7 @@ class Worker:
         """Remove the first job in turn that can run now, and later jobs that can run with it.
 
         Args:
-            queue: the queue of jobs; the lock must be held.
+            queue: the queue of jobs. The lock must be held.
             most: largest number of jobs, 0 for the default.
             seconds: longest predicted time of the first job.
         """
@@ -277,7 +277,7 @@ class Worker:
             self._costs.learn(first.request, clock.seconds())
 
     def _give_way(self, jobs: list[Job], clock: RunClock) -> float:
-        """Run requests with priority over the rest of a run; return their processor time.
+        """Run requests with priority over the rest of a run. Return their processor time.
 
         An analysis gives way to all questions. A long question lets one batch of other users'
         questions through at each of its steps, so it ends even if new questions never stop. A

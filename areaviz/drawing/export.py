@@ -20,7 +20,7 @@ from areaviz.trace.limits import check_range
 
 FORMATS = ("svg", "pdf", "png")
 _ACTIVE = r"=+\-@\t\r＝＋－＠"
-"""Characters that start a formula; some programs also accept the East Asian full-width forms."""
+"""Characters that start a formula. Some programs also accept the East Asian full-width forms."""
 _BEGINNING = r"(^|[;\t\r\n])"
 """Start of a cell, including in programs that split at semicolons or tabs and ignore quotes."""
 _RUN = re.compile(rf"""{_BEGINNING}(?='|[ "]*[{_ACTIVE}])""")
@@ -39,7 +39,7 @@ class Paper:
 
     Args:
         width: in inches, 2 to 20.
-        letters: font size of labels in points, 4 to 40; titles scale with it.
+        letters: font size of labels in points, 4 to 40. Titles scale with it.
     """
 
     width: float = PRINT_WIDTH
@@ -118,7 +118,7 @@ def figure_bytes(figure: PrintFigure, kind: str, paper: Paper | None = None) -> 
 
 
 def table_csv(table: Table) -> str:
-    """Write a table as CSV with a header line; a missing number is an empty cell.
+    """Write a table as CSV with a header line. A missing number is an empty cell.
 
     Text that a spreadsheet would run as a formula gets an apostrophe in front. Such text starts
     with = + - @, a tab or a carriage return. A part of a text after a semicolon, a tab or a line
@@ -148,7 +148,7 @@ def unescape(text: str) -> str:
 
 
 def table_json(table: Table) -> str:
-    """Write a table as a JSON object with "columns" and "rows"; a missing number is null."""
+    """Write a table as a JSON object with "columns" and "rows". A missing number is null."""
     rows = [[None if _missing(value) else value for value in row] for row in table.rows]
     return json.dumps({"columns": table.columns, "rows": rows}, ensure_ascii=False, allow_nan=False)
 

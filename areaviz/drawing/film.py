@@ -24,11 +24,11 @@ from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 
 MOST_FRAMES = 200
-"""Maximum number of frames of a film; a frame takes 0.05 s, so more would delay the page."""
+"""Maximum number of frames of a film. A frame takes 0.05 s, so more would delay the page."""
 DIM = 0.2
 """Brightness of cells without attention."""
 GROUND = 96
-"""Grey level that replaces black in frames of a dark picture; dimming black would not be
+"""Grey level that replaces black in frames of a dark picture. Dimming black would not be
 visible."""
 
 

@@ -86,7 +86,7 @@ def _gazed(
         pen.line(around, fill=CASING, width=6, joint="curve")
         pen.line(around, fill=_READ, width=3, joint="curve")
     if len(gaze.seen) > 1:
-        # Join the centres of the steps so far; the latest one is filled.
+        # Join the centres of the steps so far. The latest one is filled.
         trail = centres(gaze)[: step + 1].astype(float) * scale
         pen.line(trail.ravel().tolist(), fill=_BEFORE, width=2)
         for place in trail:

@@ -41,7 +41,7 @@ class Stroke:
     """How a line is drawn."""
 
     colour: str
-    # Width in px and in pt; a width of 0 leaves the line out.
+    # Width in px and in pt. A width of 0 leaves the line out.
     width: Pair
     dash: Dash = "solid"
     opacity: float = 1
@@ -61,7 +61,7 @@ class Cells:
     values: FloatArray
     # A text for each value, shown on hovering.
     hovers: Sequence[Sequence[str]]
-    # Left edge of the first column and first edge of the first row; cells have the size 1.
+    # Left edge of the first column and first edge of the first row. Cells have the size 1.
     left: float = -0.5
     top: float = -0.5
     # The C + 1 edges of the columns if their width is not 1. They replace `left`.
@@ -101,7 +101,7 @@ class Image:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bars:
-    """Bars from `base` with the given lengths; a negative length points the other way."""
+    """Bars from `base` with the given lengths. A negative length points the other way."""
 
     at: Places
     lengths: Places
@@ -138,7 +138,7 @@ class Points:
 
     x: Places
     y: Places
-    # Diameter in px and in pt; a diameter of 0 leaves the points out.
+    # Diameter in px and in pt. A diameter of 0 leaves the points out.
     size: Pair
     # One colour, or one per point; "" for the plot's colour scale.
     colour: str | Sequence[str]
@@ -289,7 +289,7 @@ class Panel:
 class Scale:
     """The colour scale of a plot."""
 
-    # End of the scale; it starts at 0, or at -top if it is signed.
+    # End of the scale. It starts at 0, or at -top if it is signed.
     top: float
     unit: str
     is_signed: bool = False

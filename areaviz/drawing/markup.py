@@ -1,6 +1,6 @@
 """HTML that is safe by its type, and standalone pages that load nothing.
 
-Text becomes markup only through `escaped`; `element` escapes everything that is not `Markup`.
+Text becomes markup only through `escaped`. `element` escapes everything that is not `Markup`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _VOID = ("img", "input", "meta")
 
 
 class Markup(str):
-    """HTML that is inserted without escaping; a plain `str` is text."""
+    """HTML that is inserted without escaping. A plain `str` is text."""
 
     __slots__ = ()
 
@@ -38,7 +38,7 @@ def element(tag: str, /, *content: str, **attributes: str) -> Markup:
     Args:
         tag: name of the element.
         content: texts, which are escaped, and markup.
-        attributes: attributes; `class_` and `data_x` become "class" and "data-x".
+        attributes: attributes. `class_` and `data_x` become "class" and "data-x".
     """
     start = f"<{tag}"
     for key, value in attributes.items():
@@ -58,7 +58,7 @@ def raw(tag: str, content: str, /, **attributes: str) -> Markup:
 
 
 def data_block(content: object, /, **attributes: str) -> Markup:
-    """Return plain values as JSON for a script of the page; they cannot end the element."""
+    """Return plain values as JSON for a script of the page. They cannot end the element."""
     # Without "<", the text cannot contain the end of the element or a comment.
     text = json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")
     return raw("script", text, type="application/json", **attributes)
@@ -83,7 +83,7 @@ def document(
 
     Args:
         title: title of the tab.
-        styles: style sheets; the first one is added to the head, the rest are in the body.
+        styles: style sheets. The first one is added to the head, the rest are in the body.
         scripts: modules in the body.
         body: content of the page.
         policy: further directives of the page's security policy.

@@ -74,17 +74,17 @@ class Matrix(Drawing):
 
     @property
     def right(self) -> float:
-        """Right edge of the last column; the first one begins at -0.5."""
+        """Right edge of the last column. The first one begins at -0.5."""
         return len(self.columns) - 0.5
 
     @property
     def bottom(self) -> float:
-        """Lower edge of the last row; the first one begins at -0.5."""
+        """Lower edge of the last row. The first one begins at -0.5."""
         return len(self.rows) - 0.5
 
     @property
     def has_numbers(self) -> bool:
-        """Whether the table lists the outlined areas; this is not possible for averaged rows."""
+        """Whether the table lists the outlined areas. This is not possible for averaged rows."""
         return bool(self.outlined) and self.row_block == 1
 
     @property

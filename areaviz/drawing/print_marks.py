@@ -83,7 +83,7 @@ class PrintPen:
         return Normalize(0, top), SEQUENCE
 
     def draw(self, axes: Axes, mark: Mark, is_square: bool) -> None:
-        """Draw one mark; `is_square` says whether both axes have one unit of length."""
+        """Draw one mark. `is_square` says whether both axes have one unit of length."""
         match mark:
             case Cells():
                 self._cells(axes, mark)

@@ -300,7 +300,7 @@ class ScreenPen:
         return {"hovertext": [markup(text) for text in hovers], "hovertemplate": _HOVER}
 
     def _name(self, name: str) -> Layout:
-        """Return the settings of an entry in the key; the key leaves out marks without a name."""
+        """Return the settings of an entry in the key. The key leaves out marks without a name."""
         if name:
             return {"name": escape(name)}
         return {} if self.parts.plot.key is None else {"showlegend": False}

@@ -91,7 +91,7 @@ def nice_top(value: float) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawing:
-    """The texts around a figure; subclasses add the data."""
+    """The texts around a figure. Subclasses add the data."""
 
     # In bold above the figure.
     title: str

@@ -103,7 +103,7 @@ def plot_in_print(sheet: Sheet) -> Plot:
 
 
 def _plot(sheet: Sheet, lengths: _Lengths, is_square: bool) -> Plot:
-    """Lay out the tiles row by row; each keeps its proportions."""
+    """Lay out the tiles row by row. Each keeps its proportions."""
     box, half = lengths.box, _BROAD * lengths.column / 2
     tops = sheet.tops(box, lengths.line, lengths.gap)
     images, x, row_tops = [], [], []

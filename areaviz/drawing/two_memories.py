@@ -20,7 +20,7 @@ TEXT, PICTURE = "encoder-decoder", "encoder-decoder picture"
 
 
 def turned(focus: Focus, site: str) -> Focus:
-    """Move a focus to another site, keeping its queries; focused memory items are dropped."""
+    """Move a focus to another site, keeping its queries. Focused memory items are dropped."""
     return replace(
         focus, site=site, side="query", items=focus.items if focus.side == "query" else ()
     )

@@ -23,9 +23,9 @@ GOLD = "acts in frames"
 FULL = 0.86
 """Height of the highest bar, as a share of its row."""
 _DIGITS = 9
-"""Maximum number of digits of a frame number; a trace may come from an untrusted file."""
+"""Maximum number of digits of a frame number. A trace may come from an untrusted file."""
 _COLOURS = len(HEAD_COLOURS) - 1
-"""Number of word colours; the last colour, grey, is left out because it marks a missing colour."""
+"""Number of word colours. The last colour, grey, is left out because it marks a missing colour."""
 
 Span = tuple[int, int]
 
@@ -34,14 +34,14 @@ Span = tuple[int, int]
 class FrameAttention(Drawing):
     """The frames and the bars.
 
-    Rows count downwards from the first word; the frames are above row 0.
+    Rows count downwards from the first word. The frames are above row 0.
     """
 
     # The watched frames in the clip's own pixels: uint8 [N, H, W, 3].
     frames: Pixels
     # Number of each frame in the clip, from 1.
     numbers: tuple[int, ...]
-    # The words, and the attention of each to every frame, float32 [T, N]; rows sum to 1.
+    # The words, and the attention of each to every frame, float32 [T, N]. Rows sum to 1.
     words: tuple[str, ...]
     weights: FloatArray
     # For each word, the frames of its top area, the end exclusive, and the area's weight.

@@ -54,7 +54,7 @@ def in_words(trace: Trace, focus: Focus, spans: bool = False) -> tuple[Trace, Fo
     Both are returned unchanged if the focus is not on words.
 
     Args:
-        trace: a trace of any kind; fields that are not texts keep their items.
+        trace: a trace of any kind. Fields that are not texts keep their items.
         focus: a focus on a map.
         spans: whether areas stay areas; otherwise weights are shares of words.
     """

@@ -202,7 +202,7 @@ def _is_open(head: Head) -> bool:
 
 
 def _headers_of_all(framing: tuple[str, ...]) -> list[tuple[bytes, bytes]]:
-    """Return the headers of every response; `framing` is that of `AppPlace`."""
+    """Return the headers of every response, see `AppPlace` for `framing`."""
     ancestors = " ".join(framing) or "'none'"
     pairs = {
         "content-security-policy": f"frame-ancestors {ancestors}",

@@ -122,7 +122,7 @@ async def answer_text(send: Send, status: int, sentence: str, headers: Headers =
 
 
 async def answer_page(send: Send, status: int, html: str, headers: Headers) -> None:
-    """Answer with a page of the gateway; its security policy is among the headers."""
+    """Answer with a page of the gateway. Its security policy is among the headers."""
     await _answer(send, status, html, "text/html", headers)
 
 
@@ -133,7 +133,7 @@ async def redirect(send: Send, address: str, headers: Headers = ()) -> None:
 
 
 async def refuse_socket(receive: Receive, send: Send) -> None:
-    """Refuse a handshake; the web server then answers with status 403."""
+    """Refuse a handshake. The web server then answers with status 403."""
     await receive()
     await send({"type": "websocket.close", "code": 1008})
 

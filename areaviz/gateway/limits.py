@@ -94,7 +94,7 @@ class Connections:
             seat.waiting = False
 
     def wait(self, transport: asyncio.BaseTransport) -> None:
-        """Mark a connection as waiting after its response; it is the newest of the waiting ones."""
+        """Mark a connection as waiting after its response. It is the newest of the waiting ones."""
         if seat := self._seats.pop(transport, None):
             seat.waiting = True
             self._seats[transport] = seat

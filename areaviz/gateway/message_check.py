@@ -127,7 +127,7 @@ def _skip(content: bytes, at: int, wire: int) -> int:
 
 
 def _varint(content: bytes, at: int) -> tuple[int, int]:
-    """Return a number of variable length and its end; raise IndexError if the bytes end first."""
+    """Return a number of variable length and its end. Raise IndexError if the bytes end first."""
     byte = content[at]
     if byte < 0x80:
         return byte, at + 1

@@ -1,7 +1,7 @@
 """The operator's channel: commands from the user who runs the app, on the same machine.
 
 The app listens on a Unix socket in a folder that only its owner can open. A command is a function
-from words to JSON values; `areaviz/cli/serve.py` lists the commands, and a command line sends them
+from words to JSON values. `areaviz/cli/serve.py` lists the commands, and a command line sends them
 with `send_command`:
 
     with listening({"status": status}, port=8501): ...
@@ -141,7 +141,7 @@ class _Handler(socketserver.StreamRequestHandler):
 
 
 def _socket_path(port: int) -> Path:
-    """Return the path of the socket; raise InputError if other users can open its folder."""
+    """Return the path of the socket. Raise InputError if other users can open its folder."""
     folder = Path(os.environ.get(SETTING) or _default_folder())
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     about = folder.stat()

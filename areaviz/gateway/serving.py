@@ -154,7 +154,7 @@ class _Server(uvicorn.Server):
 
 
 def open_listening_socket(host: str, port: int) -> socket.socket:
-    """Return a listening socket; raise InputError if the port or the address is not available."""
+    """Return a listening socket. Raise InputError if the port or the address is not available."""
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         both = host == "::" and socket.has_dualstack_ipv6()

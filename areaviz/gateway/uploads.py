@@ -92,7 +92,7 @@ class Uploads:
         self._check_room(upload, int(length))
 
     async def _wait_for_turn(self, visitor: Visitor) -> None:
-        """Wait for a place among the running uploads; raise _Refused if none becomes free in time.
+        """Wait for a place among the running uploads. Raise _Refused if none becomes free in time.
 
         Behind a proxy with HTTP/2, browsers send all chosen files at once.
         """
@@ -110,7 +110,7 @@ class Uploads:
     async def _pass_on(
         self, upload: _Upload, scope: AsgiScope, receive: Receive, send: Send
     ) -> None:
-        """Run the app while the upload is allowed; raise _Refused as soon as it is not."""
+        """Run the app while the upload is allowed. Raise _Refused as soon as it is not."""
         is_refused = False
 
         async def receive_counted() -> Message:
@@ -137,7 +137,7 @@ class Uploads:
             self._arriving.remove(upload)
 
     async def _next_part(self, upload: _Upload, receive: Receive) -> Message:
-        """Return the next part of the body; raise _Refused if the session ends meanwhile."""
+        """Return the next part of the body. Raise _Refused if the session ends meanwhile."""
         while True:
             self._check_session(upload)
             with suppress(TimeoutError):

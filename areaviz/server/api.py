@@ -26,7 +26,7 @@ ROUTES: Mapping[str, str] = {
     wire.LAYER: "POST",
     wire.LOGITS: "POST",
 }
-"""All paths with their method; docs/openapi.json is generated from them."""
+"""All paths with their method. Docs/openapi.json is generated from them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Api:
     """Answers clients that have the token.
 
     Args:
-        backend: runs the models; it should cache traces (`CachedBackend`).
+        backend: runs the models. It should cache traces (`CachedBackend`).
         digest: digest of the token; see `access.digest_of`.
     """
 
@@ -92,7 +92,7 @@ class Api:
         return None
 
     def answer(self, method: str, path: str, authorization: str, body: bytes) -> Reply:
-        """Return the reply to a request; never raise."""
+        """Return the reply to a request. Never raise."""
         if refused := self.refusal(method, path, authorization, len(body)):
             return refused
         try:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-# Opens a backend in a replica's process; it must be importable there.
+# Opens a backend in a replica's process. It must be importable there.
 Open = Callable[[], Backend]
 
 NAME = "areaviz"
@@ -48,7 +48,7 @@ class Scale:
             for a fixed number.
         cpus: processors of each replica.
         gpus: GPUs of each replica; 0.5 puts two replicas on one GPU.
-        together: number of requests that a replica handles at once; similar ones run in batches of
+        together: number of requests that a replica handles at once. Similar ones run in batches of
             at most 8.
         waiting: number of requests that may wait for a replica before further ones are refused as
             busy.
@@ -243,7 +243,7 @@ def _stay_on_loopback() -> None:
 
 
 def _length(request: Request) -> int:
-    """Return the length in the head; a body without one is counted while it is read."""
+    """Return the length in the head. A body without one is counted while it is read."""
     given = request.headers.get("content-length", "0")
     return int(given) if given.isascii() and given.isdigit() else wire.MAX_REQUEST_BYTES + 1
 

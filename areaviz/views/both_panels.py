@@ -65,7 +65,7 @@ class SourceLink:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WordPanel:
-    """One target word and the position of its panel; all lengths are in px."""
+    """One target word and the position of its panel. All lengths are in px."""
 
     frame: Frame
     # Source words in the order of the source, the merged rest last.

@@ -39,7 +39,7 @@ _CURVES = {
     "train_loss": ("Training", SECOND, "dot"),
     "valid_loss": ("Validation", ACCENT, "solid"),
 }
-"""Name, colour and dash of each loss curve; the dashes differ for readers who see no colour."""
+"""Name, colour and dash of each loss curve. The dashes differ for readers who see no colour."""
 
 
 OTHER = "other or no value"
@@ -97,7 +97,7 @@ def histogram(values: FloatArray, title: str, note: str = "", groups: Groups = N
 
 
 def bin_edges(values: FloatArray) -> NDArray[np.float64]:
-    """Return the rising bin edges of `histogram`; the last bin includes its upper edge."""
+    """Return the rising bin edges of `histogram`. The last bin includes its upper edge."""
     known = values[np.isfinite(values)].astype(np.float64)
     return np.linspace(*_ends(known), _BINS + 1)
 

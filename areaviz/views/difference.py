@@ -31,7 +31,7 @@ Run = tuple[int, int]
 class Difference:
     """Difference of two maps: the second minus the first."""
 
-    # The second map's shares of attention minus the first's: float32 [R, C]; rows sum to 0.
+    # The second map's shares of attention minus the first's: float32 [R, C]. Rows sum to 0.
     change: FloatArray
     # Jensen-Shannon divergence of the two rows in bits: float32 [R], from 0 for equal rows to 1 for
     # rows without overlap (Lin 1991).
@@ -77,7 +77,7 @@ class _Side:
         return word_groups(self.memory, "word" if self.memory.kind == "text" else "item")
 
     def shares(self, chosen: Sequence[Run]) -> FloatArray:
-        """Return the shares [R, C] of the chosen words over words or cells; rows sum to 1."""
+        """Return the shares [R, C] of the chosen words over words or cells. Rows sum to 1."""
         words = list(word_groups(self.query, "word"))
         shares_QN = query.item_shares(self.attention, self.focus.layer, self.focus.head)
         merged = query.merge_items(shares_QN, words, self.columns())

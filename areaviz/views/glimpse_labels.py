@@ -87,7 +87,7 @@ def plot(drawn: Matrix) -> Plot:
 
 
 def table(drawn: Matrix) -> Table:
-    """Tabulate one row per label and one column per glimpse; unlisted labels are empty."""
+    """Tabulate one row per label and one column per glimpse. Unlisted labels are empty."""
     rows = []
     for name, values in zip(drawn.rows, drawn.values.tolist(), strict=True):
         rows.append((name, *values))

@@ -109,7 +109,7 @@ def number_places(gaze: Gaze, near: float) -> FloatArray:
 
 
 def plot(drawn: GlimpsePath) -> Plot:
-    """Draw the path on the picture; the key lists the label after each glimpse."""
+    """Draw the path on the picture. The key lists the label after each glimpse."""
     left, top, right, bottom = drawn.box
     share = (bottom - top) / (right - left)
     # An entry of the key is about 92 px wide.

@@ -46,7 +46,7 @@ GAP = 0.3
 class SpeechAlignment(Drawing):
     """The alignment and the spectrogram to draw."""
 
-    # Attention weights, float32 [T, M]; row t belongs to the item with label t.
+    # Attention weights, float32 [T, M]. Row t belongs to the item with label t.
     weights: FloatArray
     labels: tuple[str, ...]
     # Probability of each item: float32 [T].

@@ -40,7 +40,7 @@ MOST_HEADS = 2048
 class HeadTile:
     """One head's position on the sheet and its statistics."""
 
-    # All four indices are 0-based; row and column give the position on the sheet.
+    # All four indices are 0-based. Row and column give the position on the sheet.
     layer: int
     head: int
     row: int

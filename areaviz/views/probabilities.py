@@ -30,7 +30,7 @@ _TOP = 1.04
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Probabilities(Drawing):
-    """The values to draw; the note explains bars and rings."""
+    """The values to draw. The note explains bars and rings."""
 
     field: Field
     # Mean probability of each block of items, 0..1: float32 [B].

@@ -49,12 +49,12 @@ class Pyramid(Drawing):
 
     @property
     def right(self) -> float:
-        """Right edge of the last item; the first one begins at -0.5."""
+        """Right edge of the last item. The first one begins at -0.5."""
         return len(self.memory) - 0.5
 
     @property
     def lower(self) -> float:
-        """Lower edge of the shortest spans; single items begin at 0.5."""
+        """Lower edge of the shortest spans. Single items begin at 0.5."""
         return self.rows[0].length - 0.5
 
     @property
@@ -193,7 +193,7 @@ def table(drawn: Pyramid) -> Table:
 
 
 def _fits(trace: Trace, focus: Focus) -> bool:
-    """Return whether the map has spans of a text; a pyramid cannot show rectangles."""
+    """Return whether the map has spans of a text. A pyramid cannot show rectangles."""
     return fits_text(trace, focus) and trace.maps[focus.site].grid.height == 1
 
 

@@ -24,7 +24,7 @@ from areaviz.trace.request import Focus
 
 CORNERS = ("top left", "top right", "bottom right", "bottom left")
 COLOURS = ("#0072B2", "#F0E442", "#CC79A7", "#009E73")
-"""Colours of the corners, from Okabe and Ito; the sample has the theme's second colour."""
+"""Colours of the corners, from Okabe and Ito. The sample has the theme's second colour."""
 # Number of samples per side that are shown as points.
 _POINTS = 7
 

@@ -24,7 +24,7 @@ class Histogram(Drawing):
 
     # In items, in ascending order.
     sizes: tuple[int, ...]
-    # Shares for K sizes, float32 [H, K]; the shares of a head sum to 1.
+    # Shares for K sizes, float32 [H, K]. The shares of a head sum to 1.
     shares: FloatArray
     # The focused head, or None for all.
     head: int | None

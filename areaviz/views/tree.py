@@ -49,7 +49,7 @@ Line = tuple[tuple[float, float], tuple[float, float]]
 class PartialTree(Drawing):
     """The tree and the alignment.
 
-    Rows count downwards from the first token; the tree is above row 0.
+    Rows count downwards from the first token. The tree is above row 0.
     """
 
     # The complete tree.

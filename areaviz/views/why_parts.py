@@ -47,7 +47,7 @@ class Asked:
     name: str
     items: tuple[int, ...]
     weight: float
-    # Terms by name; their sum is the logit.
+    # Terms by name. Their sum is the logit.
     parts: Mapping[str, float]
 
     @property
@@ -56,7 +56,7 @@ class Asked:
         return sum(self.parts.values())
 
     def values(self, parts: Sequence[str]) -> list[float]:
-        """Return the value of each given term, then the logit; terms that the area lacks are 0."""
+        """Return the value of each given term, then the logit. Terms that the area lacks are 0."""
         return [self.parts.get(part, 0.0) for part in parts] + [self.logit]
 
 

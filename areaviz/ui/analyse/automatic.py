@@ -1,4 +1,4 @@
-"""Errors that a program such as xCOMET marked in an output; a rater can adopt them."""
+"""Errors that a program such as xCOMET marked in an output. A rater can adopt them."""
 
 from __future__ import annotations
 

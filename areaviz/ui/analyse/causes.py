@@ -20,7 +20,7 @@ from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.reader import visitor
 from areaviz.ui.shell.waiting import waiting
 
-# Session key: causes found, by theme; only the latest MAX_FOUND are kept.
+# Session key: causes found, by theme. Only the latest MAX_FOUND are kept.
 FOUND = "analyse_causes"
 MAX_FOUND = 32
 
@@ -31,7 +31,7 @@ class Look:
 
     Attributes:
         backend: runs the models.
-        systems: the systems; a system that is a model has a request.
+        systems: the systems. A system that is a model has a request.
         materials: one for all systems, or one for each.
         digest: the digest of the content in which the themes were found.
     """
@@ -75,7 +75,7 @@ def known_causes(digest: str) -> Causes:
 
 
 def show_cause(page: AnalysePage, look: Look, themes: Themes, theme: Theme) -> None:
-    """Draw the cause of a theme; search for it first if the user has just asked for it."""
+    """Draw the cause of a theme. Search for it first if the user has just asked for it."""
     key = _key(look, themes, theme)
     known: dict[str, Cause] = st.session_state.setdefault(FOUND, {})
     if key not in known and page.state.cause == key:

@@ -16,7 +16,7 @@ from areaviz.ui.shell.markdown import counted, escaped, shortened, visible
 
 # Session key: the files to which the choice applies, the chosen roles, and whether it is open.
 CHOICE = "analyse_column_choice"
-# Prefixes of widget keys; the name of a column follows.
+# Prefixes of widget keys. The name of a column follows.
 ROLE, SYSTEM_NAME = "analyse_role ", "analyse_system "
 _CELLS, _LONGEST = 3, 44
 
@@ -45,7 +45,7 @@ def chosen_roles(identity: tuple[str, ...], kept: Chosen) -> Chosen:
 
 
 def column_chooser(opened: Opened | InputError, chosen: Chosen, is_refused: bool) -> None:
-    """Draw the chooser; it is open if a guess is uncertain or the dataset was refused.
+    """Draw the chooser. It is open if a guess is uncertain or the dataset was refused.
 
     Args:
         opened: the columns, or the reason why there are none.

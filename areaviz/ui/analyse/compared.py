@@ -19,7 +19,7 @@ from areaviz.ui.shell.markdown import escaped
 
 REFERENCE, NOTHING = "reference", "nothing"
 MAX_REFERENCES = 3
-# Number of outputs side by side; further outputs are below.
+# Number of outputs side by side. Further outputs are below.
 IN_A_ROW = 3
 
 

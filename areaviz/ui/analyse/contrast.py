@@ -30,7 +30,7 @@ SIZES = {1: "1", 2: "2", 3: "3", 4: "4"}
 
 
 def choose_pair(page: AnalysePage, table: pd.DataFrame, titles: Sequence[str]) -> pd.DataFrame:
-    """Let the user choose two of several systems; return the table with their changes."""
+    """Let the user choose two of several systems. Return the table with their changes."""
     if len(titles) < 3:
         page.set(first=0, second=1)
         return table
@@ -116,7 +116,7 @@ def _mark(table: pd.DataFrame, pair: tuple[int, int]) -> int:
 
 
 def _grams(page: AnalysePage, table: pd.DataFrame) -> None:
-    """Draw the words that one system matches more often; a click filters the examples."""
+    """Draw the words that one system matches more often. A click filters the examples."""
     size = page.segments("Words in a row", "gram", SIZES)
     sides = find_distinguishing_ngrams(table, size, (page.state.first, page.state.second))
     marks = _marks(page)
@@ -131,7 +131,7 @@ def _grams(page: AnalysePage, table: pd.DataFrame) -> None:
 
 
 def _words(page: AnalysePage, found: Sequence[Gram], side: int, size: int) -> None:
-    """Draw a table of words; a click on a row filters the examples."""
+    """Draw a table of words. A click on a row filters the examples."""
     marks = _marks(page)
     columns = [Column("Words")]
     columns += [Column(title, is_number=True) for title in (*marks, "Examples")]

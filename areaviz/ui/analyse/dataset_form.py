@@ -142,7 +142,7 @@ def _choose_anew(page: AnalysePage) -> None:
 
 
 def files_key() -> str:
-    """Return the key of the uploader; a new key gives an empty uploader."""
+    """Return the key of the uploader. A new key gives an empty uploader."""
     turn = st.session_state.get(TURN, 0)
     return f"{FILES}_{turn}" if turn else FILES
 

@@ -1,4 +1,4 @@
-"""Export and import of notes, ratings and marked errors; an import can be undone."""
+"""Export and import of notes, ratings and marked errors. An import can be undone."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def _undo(records: Records[R], import_id: str, problem_key: str) -> None:
 
 
 def _exported_notes(notes: Annotations, kind: str, systems: Systems) -> bytes:
-    """Return all notes on the dataset as a file; called outside the session."""
+    """Return all notes on the dataset as a file. Streamlit calls this outside the session."""
     found = notes.list_all(systems.dataset.digest)
     return to_bytes(found, kind, _contexts(found, systems))
 

@@ -34,7 +34,7 @@ def measure_titles(table: pd.DataFrame, runs: int) -> dict[str, str]:
 
 
 def searched(page: AnalysePage, table: pd.DataFrame, runs: int) -> pd.DataFrame:
-    """Draw search, metric, plot and order; return the rows that match the search and the brush."""
+    """Draw search, metric, plot and order. Return the rows that match the search and the brush."""
     titles = measure_titles(table, runs)
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         label = "Search in texts and outputs"
@@ -129,7 +129,7 @@ def _choice_text(value: object) -> str:
 
 
 def in_order(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows in the chosen order; examples without the metric come last."""
+    """Return the rows in the chosen order. Examples without the metric come last."""
     rises = rising(page, table)
     if rises is None or page.state.measure not in table:
         return table
@@ -154,7 +154,7 @@ def rising(page: AnalysePage, table: pd.DataFrame) -> bool | None:
 
 
 def sort_by(page: AnalysePage, column: str) -> None:
-    """Sort by a column whose header was clicked; another click reverses the order."""
+    """Sort by a column whose header was clicked. Another click reverses the order."""
     if column == page.state.measure and page.state.order == WORST:
         page.set(order=BEST, first_row=0)
     elif column:
@@ -186,7 +186,7 @@ def failing_rows(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def kept_rows(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows that a click on a bucket or on words selects; draw a button to show all."""
+    """Return the rows that a click on a bucket or on words selects. Draw a button to show all."""
     kept = page.state.kept
     if kept is None:
         return table

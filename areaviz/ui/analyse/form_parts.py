@@ -13,7 +13,7 @@ from areaviz.ui.analyse.stored import judgements_of, note_store
 from areaviz.ui.shell.errors import defer_errors
 from areaviz.ui.shell.reader import reader_mark
 
-# Largest number of categories in a form; users can type any other category.
+# Largest number of categories in a form. Users can type any other category.
 MAX_CATEGORIES = 100
 
 

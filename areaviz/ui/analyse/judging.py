@@ -35,8 +35,8 @@ OPEN, SHEET = "errors", "judging"
 # message.
 HELD, STALE, TURN = "judged_held", "judged_stale", "judged_turn"
 SAVED, PROBLEM = "judged_saved", "judged_problem"
-# Session key: the number of other raters' judgements that are drawn; and the number added per
-# click.
+# Session key: the number of other raters' judgements that are drawn. The second value is the number
+# that a click adds.
 LISTED, PART = "judged_listed", 20
 
 

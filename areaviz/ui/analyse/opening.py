@@ -23,7 +23,7 @@ LABELLED = 3
 
 
 def draw_opening(page: AnalysePage, cards: Cards) -> None:
-    """Draw the stored analysis; raise as `stored_rows`."""
+    """Draw the stored analysis. Raise as `stored_rows`."""
     dataset = SAMPLE_SETS[SET]()
     runs = tuple(stored_rows(ANALYSIS / f"{model}.jsonl", dataset) for model in MODELS)
     table = examples_table(runs).sort_values([CHANGE, "chrf_1"], kind="stable")
@@ -84,7 +84,7 @@ def _summary(table: pd.DataFrame) -> str:
 
 
 def _bars(page: AnalysePage, table: pd.DataFrame, title: str) -> None:
-    """Draw one bar per sentence; a click opens the sentence."""
+    """Draw one bar per sentence. A click opens the sentence."""
     # Imported here: Plotly takes a while to import, and the form does not need it.
     from areaviz.views.changes import change_bars
 

@@ -1,4 +1,4 @@
-"""The tabs below the stored analysis: its rows, scores by length, and words; and its link."""
+"""The tabs below the stored analysis (its rows, scores by length, and words), and its link."""
 
 from __future__ import annotations
 

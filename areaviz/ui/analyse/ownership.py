@@ -75,7 +75,7 @@ def _take_over(earlier: str, digest: str) -> None:
 
 
 def _delete_menu(page: AnalysePage, dataset: Dataset, begun: Sequence[StoredRows]) -> None:
-    """Draw a menu in which users delete their own items; items of other users are kept."""
+    """Draw a menu in which users delete their own items. Items of other users are kept."""
     own = [Path(run.mark[0]) for run in begun if run.reader == reader_mark()]
     with st.popover("Delete your work", key="analyse_delete", type="tertiary"):
         if own:

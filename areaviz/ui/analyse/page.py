@@ -72,7 +72,7 @@ def analyse_page(page: AnalysePage) -> None:
 
 
 def _choose(page: AnalysePage, cards: Cards, chosen: ChosenSet) -> tuple[Analysis, ...]:
-    """Return the chosen systems; raise InputError if no model accepts such examples."""
+    """Return the chosen systems. Raise InputError if no model accepts such examples."""
     dataset = chosen.dataset
     if page.state.digest != dataset.digest:
         # The first dataset after a link is the dataset of the link, which opens its view.

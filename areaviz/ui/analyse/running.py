@@ -92,7 +92,7 @@ def _work(
     dataset: Dataset,
     analyses: Sequence[Analysis],
 ) -> None:
-    """Run all analyses one after another; the job reports their total progress."""
+    """Run all analyses one after another. The job reports their total progress."""
     count = len(dataset.examples)
     before = 0
 
@@ -128,7 +128,7 @@ def _draw_other_jobs(key: str) -> None:
 
 
 def _draw_job(job: Job) -> None:
-    """Draw a running analysis; redraw the whole page when it ends."""
+    """Draw a running analysis. Redraw the whole page when it ends."""
     if not job.running:
         st.rerun()
     _bar(job)

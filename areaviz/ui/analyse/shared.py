@@ -102,7 +102,7 @@ def _read(link: SharedLink) -> ChosenSet:
 
 
 def _systems(analysis: SharedAnalysis, chosen: ChosenSet, cards: Cards) -> tuple[Analysis, ...]:
-    """Return the shared systems, outputs first; raise InputError if one no longer exists."""
+    """Return the shared systems, outputs first. Raise InputError if one no longer exists."""
     found = []
     for name in analysis.outputs:
         if name not in chosen.outputs:

@@ -27,7 +27,7 @@ VISITS = 5
 
 
 def share_menu(page: AnalysePage, chosen: ChosenSet, analyses: Sequence[Analysis]) -> None:
-    """Draw the menu; a link hides names of systems while rating is blind."""
+    """Draw the menu. A link hides names of systems while rating is blind."""
     show_deferred(PROBLEM)
     # Opening the menu reruns the page, so that it shows the latest visits.
     menu = st.popover("Share", key="analyse_share", type="tertiary", on_change="rerun")

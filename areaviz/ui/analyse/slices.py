@@ -114,7 +114,7 @@ def save_slice(digest: str, chosen: pd.DataFrame) -> None:
 
 
 def save_places(digest: str, name: str, places: tuple[int, ...]) -> None:
-    """Save examples as a slice in a callback; the user's own slice of that name is replaced.
+    """Save examples as a slice in a callback. The user's own slice of that name is replaced.
 
     The name is shortened if it is too long. An error is shown next to the menu of slices.
     """
@@ -171,7 +171,7 @@ def _show_more(most: int) -> None:
 def _slice_row(
     name: str, places: tuple[int, ...] | None, runs: Sequence[StoredRows]
 ) -> Mapping[str, object]:
-    """Return one row of the table; `places` is None for all examples."""
+    """Return one row of the table. `places` is None for all examples."""
     dataset = runs[0].dataset
     count = len(dataset.examples if places is None else places)
     row: dict[str, object] = {"Slice": visible(name), "Examples": count}

@@ -183,5 +183,5 @@ def keep_rows(page: AnalysePage, kept: Kept) -> None:
 
 
 def let_go(page: AnalysePage) -> None:
-    """Show all examples again; charts lose their selections."""
+    """Show all examples again. Charts lose their selections."""
     page.set(kept=None, first_row=0, let_go=page.state.let_go + 1)

@@ -99,7 +99,7 @@ class StoredRows:
 
 
 def stored_rows(path: Path, dataset: Dataset) -> StoredRows:
-    """Return the present rows in a file on a dataset; a missing file has none.
+    """Return the present rows in a file on a dataset. A missing file has none.
 
     Raises:
         InputError: a newer version of the app wrote the file.
@@ -138,7 +138,7 @@ def _mark(stored: StoredRows) -> tuple[object, ...]:
 
 @st.cache_resource(show_spinner=False, max_entries=8, ttl=HOUR)
 def _read(path: str, size: int, modified: int) -> tuple[Mapping[int, Row], str, str]:
-    """Return the rows, the user's id and the damage; size and time identify a file's version."""
+    """Return the rows, the user's id and the damage. Size and time identify a file's version."""
     file = RowFile.read(Path(path))
     return file.rows, file.header.reader, _damage(file) if file.damaged else ""
 
@@ -164,7 +164,7 @@ def _damage(file: RowFile) -> str:
     hash_funcs={StoredRows: _mark},
 )
 def examples_table(runs: tuple[StoredRows, ...]) -> pd.DataFrame:
-    """Return `build_table` these runs; the object is cached and shared, so never change it."""
+    """Return `build_table` of these runs. The object is cached and shared, so never change it."""
     return build_table(runs[0].dataset, [run.rows for run in runs])
 
 
@@ -193,7 +193,7 @@ class NoteStore:
 
 
 def note_store() -> NoteStore:
-    """Return the store of notes; raise BackendError if it cannot be opened.
+    """Return the store of notes. Raise BackendError if it cannot be opened.
 
     Users of a shared link get a store that refuses what the link does not allow.
     """
@@ -202,7 +202,7 @@ def note_store() -> NoteStore:
 
 
 def judgements_of(dataset: str) -> Sequence[Judgement]:
-    """Return all judgements of a dataset; the result is cached until a judgement changes."""
+    """Return all judgements of a dataset. The result is cached until a judgement changes."""
     mark = note_store().judgements.revision(dataset)
     return _judgements(get_notes_address(), dataset, mark)
 

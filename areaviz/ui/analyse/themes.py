@@ -28,7 +28,7 @@ from areaviz.ui.analyse.systems import Systems
 from areaviz.ui.shell.errors import show_errors
 from areaviz.ui.shell.markdown import escaped, shortened
 
-# Number of themes per list shown at once; the rest are in an expander.
+# Number of themes per list shown at once. The rest are in an expander.
 SHOWN = 6
 # Used in place of a digest: themes are wanted for any content.
 WANTED = "wanted"
@@ -42,7 +42,7 @@ def show_themes(
     systems: Systems,
     table: pd.DataFrame,
 ) -> tuple[Themes, ...]:
-    """Draw the section Themes; return the themes, () before the user has asked for them."""
+    """Draw the section Themes. Return the themes, () before the user has asked for them."""
     dataset, count = systems.dataset, len(systems)
     st.header("Themes", anchor=False)
     if len(table) < MIN_EXAMPLES:
@@ -92,7 +92,7 @@ def _found(
 
 
 def _list(page: AnalysePage, look: Look, themes: Themes, number: int) -> None:
-    """Draw one list of themes; `number` identifies the list."""
+    """Draw one list of themes. `number` identifies the list."""
     st.subheader(list_title(themes, len(look.systems)), anchor=False)
     if not themes.found:
         st.caption(NOTHING)

@@ -84,7 +84,7 @@ def looks(
     Args:
         readings: what the models read.
         digits: the digits in the picture, "" if they are unknown.
-        look: the look of the page, from 0; a change moves the component to it.
+        look: the look of the page, from 0. A change moves the component to it.
         against: as in `picture_at_step`.
         key: a widget key that is unique on the page.
     """
@@ -104,7 +104,7 @@ def _frames(clip: Clip, numbers: Items) -> list[str]:
 
 
 def _kept_pictures(trace: Trace, against: str) -> list[str]:
-    """Return the pictures of all looks, kept by run; a retrained model has other probabilities."""
+    """Return the pictures of all looks, kept by run. A retrained model has other probabilities."""
     request, picture = trace.request, trace.request.picture
     likely = trace.output.probabilities.tobytes()
     run = request.model, request.sample, request.seed, picture and picture.digest, likely

@@ -21,7 +21,7 @@ class Sheet:
         title: the displayed name of the system.
         judgement: the texts, and the errors marked so far.
         picture: the picture given with the source or in place of it.
-        categories: the categories to offer; raters can type others.
+        categories: the categories to offer. Raters can type others.
         mark: identifies this sheet, so that unsaved changes belong to it.
         replaces: the mark of the sheet saved last. The browser drops its changes.
     """
@@ -35,7 +35,7 @@ class Sheet:
 
 
 def judging(sheet: Sheet, *, key: str, on_save: Callable[[], None]) -> None:
-    """Draw the sheet; `on_save` is called when the rater saves, see `given`."""
+    """Draw the sheet. `on_save` is called when the rater saves, see `given`."""
     judgement = sheet.judgement
     # Send the texts unchanged: escaping characters would shift the positions of errors.
     texts = [{"side": OUTPUT, "title": sheet.title, "text": judgement.output}]

@@ -42,7 +42,7 @@ class Payloads:
     The digests of a trace are cached while the trace lives. The cache does not keep it alive.
 
     Args:
-        most: the largest number of bytes; the least recently requested payload is dropped first.
+        most: the largest number of bytes. The least recently requested payload is dropped first.
         seconds: the time after which an unrequested payload expires.
         clock: returns a number of seconds that never decreases.
     """
@@ -61,7 +61,7 @@ class Payloads:
         self._lock, self._makers = threading.RLock(), weakref.WeakValueDictionary[str, _Maker]()
 
     def get(self, kind: str, trace: Trace, site: str, layer: int, make: Make) -> Payload:
-        """Return the payload of a kind ("ribbon", "grid"); simultaneous requests share one."""
+        """Return the payload of a kind ("ribbon", "grid"). Simultaneous requests share one."""
         key = f"{kind} {self._digest(trace, site, layer)}"
         with self._lock:
             maker = self._makers.setdefault(key, _Maker())

@@ -130,10 +130,10 @@ def ribbon(
 
     Args:
         trace: the trace.
-        focus: the first selection; a change by another view moves the ribbon to the new one.
+        focus: the first selection. A change by another view moves the ribbon to the new one.
         key: a widget key that is unique on the page.
         link: ribbons with one link highlight the same characters of a shared text.
-        height: the largest height of both texts together in pixels; longer texts scroll.
+        height: the largest height of both texts together in pixels. Longer texts scroll.
         matches: see `Matches`.
 
     Raises:
@@ -172,7 +172,7 @@ def key_mode(model: str) -> str:
 
 
 def mount(kind: str, trace: Trace, focus: Focus, key: str, **options: Any) -> Selection:
-    """Draw a component of `PAYLOADS` with options for its script; return the locked selection."""
+    """Draw a component of `PAYLOADS` with options for its script. Return the locked selection."""
     place = f"{key}:mounted"
     shown = mounted(kind, st.session_state.get(place), trace, focus)
     shown = shown.settled(reported(key, "selection"), Selection.of(focus))

@@ -31,7 +31,7 @@ class Rows:
     """The content of the table.
 
     Args:
-        columns: the columns from left to right; the first cell of a row gets the keyboard focus.
+        columns: the columns from left to right. The first cell of a row gets the keyboard focus.
         cells: for each row one text per column.
         ids: for each row the number that a click reports.
         chosen: the id of the open row, if there is one.
@@ -62,7 +62,7 @@ def rows(
         key: a widget key that is unique on the page.
         on_open: called when a row is clicked, see `clicked_row`.
         on_sort: called when a header is clicked, see `clicked_head`.
-        target: the key of the container that a click fills; the page scrolls to it.
+        target: the key of the container that a click fills. The page scrolls to it.
     """
     columns = []
     for one in shown.columns:

@@ -33,7 +33,7 @@ class Thumbnail:
 def thumbnails(
     label: str, pictures: Sequence[Thumbnail], chosen: str, *, key: str, on_pick: Callable[[], None]
 ) -> None:
-    """Draw pictures as buttons, the one named `chosen` marked; `on_pick` follows a click."""
+    """Draw pictures as buttons, the one named `chosen` marked. `on_pick` follows a click."""
     shown = [{"name": one.name, "title": one.title, "source": one.source} for one in pictures]
     data = {"label": label, "pictures": shown, "chosen": chosen}
     component("thumbnails")(key=key, data=data, on_picked_change=on_pick)

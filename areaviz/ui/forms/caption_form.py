@@ -35,7 +35,7 @@ class CaptionState(PictureModelState, WhatIfState):
 
 
 def caption_form(page: Page[CaptionState], cards: Cards) -> tuple[Request, ...]:
-    """Draw the form; return the requests, () while there is no picture."""
+    """Draw the form. Return the requests, () while there is no picture."""
     row = input_row(page)
     with row:
         source = st.container(horizontal=True, vertical_alignment="center", gap="small")

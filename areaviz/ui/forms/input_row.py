@@ -41,7 +41,7 @@ def sample_row(
 def sample_menu(
     page: AnyPage, label: str, samples: Sequence[str], take: Callable[[str], None]
 ) -> None:
-    """Draw a menu of samples; `take` is called with the chosen one, before the page is drawn."""
+    """Draw a menu of samples. `take` is called with the chosen one, before the page is drawn."""
     with st.popover(label, key=page.key("more_samples")):
         for sample in samples:
             _button(page, sample, sample, take)

@@ -30,7 +30,7 @@ SITE = "encoder-decoder"
 """The attention type from the transcript to the sound."""
 FACTORS = {0.5: "× 0.5", 1.0: "As trained", 2.0: "× 2", 4.0: "× 4"}
 WINDOWS = {0: "None", 10: "0.4 s", 20: "0.8 s", 40: "1.6 s"}
-"""Window sizes, in encoder items before and after; a second has 25 items."""
+"""Window sizes, in encoder items before and after. A second has 25 items."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def _is_switched(share: Share) -> bool:
 
 
 def listen_form(page: Page[ListenState], cards: Cards) -> tuple[Request, ...]:
-    """Draw the form; return the requests, two when comparing.
+    """Draw the form. Return the requests, two when comparing.
 
     If a switch is set and no other model was chosen, the second request has no switches set.
     """
@@ -92,7 +92,7 @@ def listen_form(page: Page[ListenState], cards: Cards) -> tuple[Request, ...]:
 
 
 def _switches(page: Page[ListenState]) -> Share:
-    """Draw the switches for the normalisation of scores; the learned weights stay unchanged."""
+    """Draw the switches for the normalisation of scores. The learned weights stay unchanged."""
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         factor = page.segments("Sharpen", "sharpness", FACTORS)
         window = page.segments("Window each way", "window", WINDOWS)

@@ -31,7 +31,7 @@ class Offer:
 
     Args:
         noun: the field of a request, also the URL parameter.
-        samples: the samples by name; each has a title.
+        samples: the samples by name. Each has a title.
         sample: returns the input of a sample.
         sample_label: the accessible name of the list of samples.
         decode: decodes the bytes of a file, given the prefix for its name; raises InputError.
@@ -58,7 +58,7 @@ class Offer:
 
 @dataclass(frozen=True)
 class MediumState(State):
-    """The state of a page with a sound or a clip; each page says in `OFFER` with which."""
+    """The state of a page with a sound or a clip. Each page says in `OFFER` with which."""
 
     OFFER: ClassVar[Offer]
     # The chosen sample, "" for the first one, and the user's own decoded file if there is one.
@@ -74,7 +74,7 @@ class MediumState(State):
         return self.own and getattr(self.own, self.OFFER.noun)
 
     def from_link(self, link: Link) -> Self:
-        """Return this state with a link's input; the present one is kept if that is unavailable."""
+        """Return this state with a link's input. The present one is kept if that is unavailable."""
         state, noun = super().from_link(link), self.OFFER.noun
         name = link.params.get(noun)
         if name is None or link.problem or (self.own and self.medium.name == name):
@@ -94,7 +94,7 @@ class MediumState(State):
 
 
 def medium_input(page: Page[MediumState]) -> Any:
-    """Draw the widget; return the chosen input: the user's last one, or a sample."""
+    """Draw the widget. Return the chosen input: the user's last one, or a sample."""
     offer = page.state.OFFER
     sources = {SAMPLE: SAMPLE, UPLOAD: UPLOAD}
     if offer.recorder:
@@ -116,7 +116,7 @@ def medium_input(page: Page[MediumState]) -> Any:
 
 
 def _own_file(page: Page[MediumState], offer: Offer, is_upload: bool) -> Any:
-    """Draw the widget for a file or a recording; return the user's own, or else the sample."""
+    """Draw the widget for a file or a recording. Return the user's own, or else the sample."""
     own, before = page.state.own, page.state.medium
     key = page.key(f"{offer.noun}_{'file' if is_upload else 'recorded'}")
     taken: Any = {"key": key, "on_change": take_file, "args": (page, key, "own", offer.decode)}

@@ -39,7 +39,7 @@ class PictureModelState(ModelState, PictureState):
 
 
 def kind_of(name: str) -> str:
-    """Return the kind of picture, as in `Card.pictures`; an upload counts as a photograph."""
+    """Return the kind of picture, as in `Card.pictures`. An upload counts as a photograph."""
     entry = SAMPLES.get(name)
     return "scenes" if entry and entry.kind == "scene" else "photos"
 
@@ -73,7 +73,7 @@ def first_sample(page: ModelPage, cards: Cards) -> str:
 
 
 def fit_model(page: ModelPage, cards: Cards, picture: Picture | None) -> None:
-    """Select a model of a new picture's kind; the user's later choice is kept."""
+    """Select a model of a new picture's kind. The user's later choice is kept."""
     fit_kind(page, cards, kind_of(picture.name) if picture else "")
 
 

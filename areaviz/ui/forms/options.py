@@ -26,7 +26,7 @@ WIDTH = 310
 STORED_FILE = "stored_file"
 """The session key of an uploaded trace, which a page shows instead of running a model."""
 MAX_MEGABYTES = 20
-"""Limit on an uploaded trace in MB; Streamlit keeps it in memory for the whole session."""
+"""Limit on an uploaded trace in MB. Streamlit keeps it in memory for the whole session."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ ModelPage = Page[ModelState]
 
 
 def model_picker(page: ModelPage, cards: Cards, label_visibility: str = "collapsed") -> Card:
-    """Let the user choose the model; a new one opens at the default view of its card."""
+    """Let the user choose the model. A new one opens at the default view of its card."""
     if page.state.model not in cards:
         page.set(model=default_model(cards))
     titles = short_titles(cards)
@@ -84,7 +84,7 @@ def options_popover(page: Page[State]) -> Iterator[None]:
 
 
 def model_and_options(page: ModelPage, cards: Cards, **options: Any) -> Card:
-    """Draw the choice of the model and the menu of its options, see `run_options`; return it."""
+    """Draw the choice of the model and the menu of its options, see `run_options`. Return it."""
     card = model_picker(page, cards)
     with options_popover(page):
         run_options(page, card, **options)
@@ -120,7 +120,7 @@ def run_options(
 
 
 def compared_model(page: ModelPage, card: Card, cards: Cards) -> Card | None:
-    """Return the model to compare with, None if there is none; a link may ask for the counterpart.
+    """Return the model to compare with, None if there is none. A link may ask for the counterpart.
 
     The choice itself is drawn by `other_picker`.
     """
@@ -163,7 +163,7 @@ def _begin_with(page: ModelPage, card: Card) -> None:
 
 
 def other_picker(page: ModelPage, card: Card, cards: Cards) -> Card | None:
-    """Let the user choose a model to compare with; the counterpart is offered first."""
+    """Let the user choose a model to compare with. The counterpart is offered first."""
     first = counterpart(card, cards)
     others = {first.name: first} if first else {}
     others |= {one.name: one for one in cards.values() if one.name != card.name}

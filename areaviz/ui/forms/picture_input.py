@@ -52,7 +52,7 @@ class PictureState(State):
     refusal: str = ""
 
     def from_link(self, link: Link) -> Self:
-        """Return this state with a link's picture; the present one stays if that is missing."""
+        """Return this state with a link's picture. The present one stays if that is missing."""
         state = super().from_link(link)
         if link.problem:
             return state
@@ -91,7 +91,7 @@ def picture_input(
     place: DeltaGenerator | None = None,
     samples: DeltaGenerator | None = None,
 ) -> Picture | None:
-    """Draw the widget; return the chosen picture, or None if there is none and `first` is "".
+    """Draw the widget. Return the chosen picture, or None if there is none and `first` is "".
 
     If the chosen sample is of another kind, the first sample replaces it. An uploaded picture is
     kept.
@@ -194,7 +194,7 @@ def _taken(page: PicturePage, key: str) -> tuple[object, ...]:
 
 
 def _preview(chosen: Decoded, is_older: bool) -> None:
-    """Draw a preview and what was changed; `is_older` if a newer picture was refused."""
+    """Draw a preview and the changes. `is_older` says that a newer picture was refused."""
     picture = chosen.picture
     entry = SAMPLES.get(picture.name)
     title = entry.title if entry else "The chosen picture"

@@ -72,7 +72,7 @@ class PictureTranslationState(PictureModelState, WhatIfState):
         return [sight for sight in self.sights if sight != "without"] or ["with"]
 
     def looked_into(self, runs: Sequence[str]) -> list[str]:
-        """Return the runs to explore; the first if none was chosen."""
+        """Return the runs to explore: the chosen ones, or else the first."""
         return [sight for sight in runs if sight in self.looked] or list(runs[:1])
 
     def from_link(self, link: Link) -> Self:
@@ -124,7 +124,7 @@ class Asked:
 
 
 def picture_translation_form(page: PictureTranslationPage, cards: Cards) -> Asked | None:
-    """Draw the form; return the requests to run side by side, None while there is no picture."""
+    """Draw the form. Return the requests to run side by side, None while there is no picture."""
     beside_title = st.container(
         key=page.key("subject"), horizontal=True, vertical_alignment="bottom", gap="small"
     )
@@ -157,7 +157,7 @@ def picture_translation_form(page: PictureTranslationPage, cards: Cards) -> Aske
 
 
 def _sights(packed: str) -> list[str]:
-    """Return the keys in a string such as "with,other"; unknown keys are ignored."""
+    """Return the keys in a string such as "with,other". Unknown keys are ignored."""
     return [sight for sight in SIGHTS if sight in packed.split(",")]
 
 
@@ -188,7 +188,7 @@ def _first_colour(text: str) -> list[int]:
 
 
 def _with_hidden_words(page: PictureTranslationPage) -> str:
-    """Let the user hide words; return the text with a mask token in place of each."""
+    """Let the user hide words. Return the text with a mask token in place of each."""
     state = page.state
     words = state.text.split()
     if not words:
@@ -210,7 +210,7 @@ def _with_hidden_words(page: PictureTranslationPage) -> str:
 
 
 def _sight_picker(page: PictureTranslationPage, picture: Picture | None) -> Picture:
-    """Let the user choose the pictures to compare; return the other picture."""
+    """Let the user choose the pictures to compare. Return the other picture."""
     kind = "photo" if picture and kind_of(picture.name) == "photos" else "scene"
     offered = [name for name in list_sample_names(kind) if picture is None or name != picture.name]
     if page.state.other not in offered:

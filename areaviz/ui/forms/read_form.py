@@ -49,7 +49,7 @@ class ReadState(ModelState, WhatIfState):
 
 
 def read_form(page: Page[ReadState], cards: Cards) -> tuple[Request, ...]:
-    """Draw the form; return the requests, two when comparing."""
+    """Draw the form. Return the requests, two when comparing."""
     with input_row(page):
         page.widget(
             st.text_area, "Text", "text", height=68, label_visibility="collapsed", then=page.unlock

@@ -67,7 +67,7 @@ ReasonPage = Page[ReasonState]
 
 
 def reason_form(page: ReasonPage, cards: Cards) -> tuple[Request, ...]:
-    """Draw the form; return the requests."""
+    """Draw the form. Return the requests."""
     if page.state.model not in cards:
         page.set(model=default_model(cards))
     if page.state.brought:
@@ -81,7 +81,7 @@ def reason_form(page: ReasonPage, cards: Cards) -> tuple[Request, ...]:
 
 
 def _subject_row(page: ReasonPage, cards: Cards) -> Card:
-    """Draw the choice of the subject next to the title, and the options; return the model."""
+    """Draw the choice of the subject next to the title, and the options. Return the model."""
     with st.container(
         key=page.key("subject"), horizontal=True, vertical_alignment="center", gap="small"
     ):
@@ -161,7 +161,7 @@ def _sentence(page: ReasonPage) -> str:
 
 
 def _points(page: ReasonPage) -> str:
-    """Draw the row of the points; they are moved in the picture, and typed under Options."""
+    """Draw the row of the points. They are moved in the picture, and typed under Options."""
     with input_row(page):
         st.caption(
             "Drag a point, click to add one, double-click to remove it: the model answers again."

@@ -75,7 +75,7 @@ STORIES = (
         (0,),
     ),
 )
-"""Sample stories; the memory network knows all of their words."""
+"""Sample stories. The memory network knows all of their words."""
 
 POINTS = "120,240 300,820 480,130 520,560 700,900 860,420 640,300 250,500 900,700"
 """Nine sample points."""

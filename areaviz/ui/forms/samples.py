@@ -1,4 +1,4 @@
-"""Sample sentences and pictures; the sentences resemble captions of photographs."""
+"""Sample sentences and pictures. The sentences resemble captions of photographs."""
 
 from __future__ import annotations
 

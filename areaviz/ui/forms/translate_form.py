@@ -26,13 +26,13 @@ class TranslateState(ModelState, WhatIfState):
     is_asked: bool = True
 
     def from_link(self, link: Link) -> Self:
-        """Return this state with the text of a link; it runs at once if the link is valid."""
+        """Return this state with the text of a link. It runs at once if the link is valid."""
         text = link.params.get("text", self.text)
         return replace(super().from_link(link), text=text, is_asked=not link.problem)
 
 
 def translate_form(page: Page[TranslateState], cards: Cards) -> tuple[Request, ...]:
-    """Draw the form; return the requests, two when comparing."""
+    """Draw the form. Return the requests, two when comparing."""
     take_text = partial(page.unlock, is_asked=True)
     sources = {card.recipe.get("source", "en") for card in cards.values()}
     label = "English text" if sources == {"en"} else "Text"

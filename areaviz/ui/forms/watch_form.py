@@ -40,7 +40,7 @@ class WatchState(MediumState, ModelState, WhatIfState):
 
 
 def watch_form(page: Page[WatchState], cards: Cards) -> tuple[Request, ...]:
-    """Draw the form; return the requests, two when comparing."""
+    """Draw the form. Return the requests, two when comparing."""
     with input_row(page):
         clip = medium_input(page)
         card = model_and_options(page, cards)

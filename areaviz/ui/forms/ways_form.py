@@ -137,7 +137,7 @@ CLOSER = ("reading", "row", "column")
 
 @dataclass(frozen=True)
 class WaysState(PictureState):
-    """The state of the page Four ways to look; it opens at the first look."""
+    """The state of the page Four ways to look. It opens at the first look."""
 
     # The kind of pictures, a key of `ALL`.
     kind: str = ""
@@ -148,11 +148,11 @@ class WaysState(PictureState):
     look: int | None = None
     row: int | None = None
     column: int | None = None
-    # The model whose reading is explored; a link may name the mechanism for its first model.
+    # The model whose reading is explored. A link may name the mechanism for its first model.
     reading: str = ""
 
     def from_link(self, link: Link) -> Self:
-        """Return this state as a link describes it; invalid values are ignored."""
+        """Return this state as a link describes it. Invalid values are ignored."""
         params, name = link.params, link.params.get("picture", "")
         kinds = (one.kind for one in ALL.values() if name in list_sample_names(one.samples))
         state = super().from_link(link)
@@ -187,7 +187,7 @@ WaysPage = Page[WaysState]
 
 
 def ways_form(page: WaysPage, cards: Cards) -> tuple[Request, ...]:
-    """Draw the form; return one request per model, () while there is no picture."""
+    """Draw the form. Return one request per model, () while there is no picture."""
     with input_row(page):
         pictures = _pictures(page, cards)
         source = st.container()
@@ -201,7 +201,7 @@ def ways_form(page: WaysPage, cards: Cards) -> tuple[Request, ...]:
 
 
 def _request(state: WaysState, reader: Reader, picture: Picture) -> Request:
-    """Return the request of a reader; only hard models can choose at random."""
+    """Return the request of a reader. Only hard models can choose at random."""
     is_random = state.sample and reader.way.is_hard
     seed = state.seed if is_random else 0
     return Request(reader.card.name, "", picture=picture, sample=is_random, seed=seed)

@@ -13,7 +13,7 @@ from areaviz.ui.shell.language import sentence
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """A card that leads to pages; `links` has their paths and labels."""
+    """A card that leads to pages. `links` has their paths and labels."""
 
     title: str
     what: str

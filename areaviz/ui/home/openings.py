@@ -40,7 +40,7 @@ HERO = EXAMPLES[0]
 """The example that Home shows."""
 SECONDS = 600
 LARGEST = 512 * 2**10
-"""Largest stored file in bytes; larger traces, such as those of photographs, are computed."""
+"""Largest stored file in bytes. Larger traces, such as those of photographs, are computed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,13 +42,13 @@ def warning(trace: Trace) -> None:
 def view_picker(
     page: AnyPage, trace: Trace, focus: Focus, above: Download | None = None
 ) -> View | None:
-    """Let the user choose one of the views that apply; return None if none does.
+    """Let the user choose one of the views that apply. Return None if none does.
 
     Args:
         page: its state has the name of the chosen view.
         trace: the trace.
         focus: the selection.
-        above: the view that the page already shows; it is not offered if another one applies.
+        above: the view that the page already shows. It is not offered if another one applies.
     """
     every = {name: view for name, view in VIEWS.items() if view.fits(trace, focus)}
     fitting = {name: view for name, view in every.items() if view is not above} or every
@@ -116,7 +116,7 @@ def titled(figure: ScreenFigure, key: str, alt: str) -> None:
 
 
 def question(view: View) -> None:
-    """Draw the question that a view answers; its help text explains the marks."""
+    """Draw the question that a view answers. Its help text explains the marks."""
     st.caption(view.question, help=view.how_to_read or None)
 
 

@@ -67,7 +67,7 @@ def common_tabs(page: AnyPage, seen: Sequence[Seen]) -> list[Tab]:
 
 
 def _brackets(page: AnyPage, trace: Trace, focus: Focus) -> None:
-    """Draw the tree as brackets above its sentence; a click selects a step of the tree."""
+    """Draw the tree as brackets above its sentence. A click selects a step of the tree."""
     after = clicked(ribbon(trace, focus, key="brackets"), focus)
     if after != focus:
         page.hold(page.state.locking(after))

@@ -23,7 +23,7 @@ LEAST_ADVANTAGE = 0.05
 
 
 def doubts(card: Card | None, trace: Trace) -> list[str]:
-    """Return one sentence per reason to doubt a run; a model without a card allows fewer checks."""
+    """Return one sentence per reason to doubt a run. A model without a card allows fewer checks."""
     reasons = []
     if card is not None:
         reasons += [mismatch(card, trace.request.picture), attention_doubt(card)]

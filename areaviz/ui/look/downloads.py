@@ -77,7 +77,7 @@ class File:
 
 
 def files(view: Download, trace: Trace, focus: Focus, paper: Paper = PAPER) -> Mapping[str, File]:
-    """Return the files of a view by extension; creating one does not access the disk."""
+    """Return the files of a view by extension. Creating one does not access the disk."""
     name, movie = make_file_stem(view.name, trace, focus), view.movie
 
     def picture(kind: str) -> File:
@@ -101,7 +101,7 @@ def files(view: Download, trace: Trace, focus: Focus, paper: Paper = PAPER) -> M
 
 
 def downloads(label: str, offered: Mapping[str, Shown], key: str) -> None:
-    """Draw a menu of files; only the page's size is checked before a file is chosen."""
+    """Draw a menu of files. Only the page's size is checked before a file is chosen."""
     with st.popover(label, key=f"files_{key}", type="tertiary"):
         title = next(iter(offered))
         if len(offered) > 1:
@@ -172,7 +172,7 @@ def _paper(key: str) -> Paper:
 def page_refusal(trace: Trace) -> str:
     """Return why a trace cannot be exported as a page, in one sentence, or "".
 
-    This is an estimate; `_page` decides. The result is cached, because every run of the page needs
+    This is an estimate. `_page` decides. The result is cached, because every run of the page needs
     it.
     """
     key = trace.request, tuple((site, one.weights.shape) for site, one in trace.maps.items())

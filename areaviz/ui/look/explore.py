@@ -64,7 +64,7 @@ def explore(
 
     Args:
         page: its state has the selection.
-        traces: the traces; the selection refers to the first.
+        traces: the traces. The selection refers to the first.
         titles: one for each trace.
         request: the request that a link restores; None if there is no link.
         further: URL parameters that are not in the page's state.
@@ -145,7 +145,7 @@ def _attending(traces: Traces, titles: Titles, say: Say | None) -> tuple[Traces,
 def _card(
     page: AnyPage, traces: Traces, titles: Titles, request: Request | None, say: Say | None
 ) -> list[Seen]:
-    """Draw the pictures and the choice of site and layer; return what is seen of each trace."""
+    """Draw the pictures and the choice of site and layer. Return what is seen of each trace."""
     focus = current_focus(page, traces[0])
     # The form above already names a single model.
     headings = titles if len(traces) > 1 or request is None else [""]
@@ -163,7 +163,7 @@ def _card(
 def _ribbons(
     page: AnyPage, traces: Traces, titles: Titles, focus: Focus, say: Say | None
 ) -> list[Focus]:
-    """Draw a ribbon per trace; return the selection in each, first the page's selection."""
+    """Draw a ribbon per trace. Return the selection in each, first the page's selection."""
     link = TOGETHER if len(traces) > 1 else None
     seen = []
     for index, (trace, place) in enumerate(zip(traces, places(traces, "ribbons"), strict=True)):

@@ -26,7 +26,7 @@ TOLD_SITE = "encoder-decoder"
 
 
 def current_focus(page: AnyPage, trace: Trace) -> Focus:
-    """Return the selection fitted to `trace`; draw a caption about parts that the trace lacks."""
+    """Return the selection fitted to `trace`. Draw a caption about parts that the trace lacks."""
     site = _fitting(page, "site", "Attention type", model_sites(trace), partial(site_name, trace))
     page.hold(page.state.opening_at(site))
     noun = layer_noun(site).capitalize()
@@ -53,7 +53,7 @@ def current_focus(page: AnyPage, trace: Trace) -> Focus:
 
 
 def focus_picker(page: AnyPage, trace: Trace, site: str, has_heads: bool = True) -> None:
-    """Draw the widgets for layer, site and head; items are selected in the map itself.
+    """Draw the widgets for layer, site and head. Items are selected in the map itself.
 
     Args:
         page: its state has the chosen values.
@@ -87,7 +87,7 @@ def _picker(
     most: int,
     about: str | None = None,
 ) -> None:
-    """Draw a choice; `about` is its help text."""
+    """Draw a choice. `about` is its help text."""
     if len(options) > most:
         width = 320 if name == "site" else 120
         page.widget(st.selectbox, label, name, options, width=width, format_func=of, help=about)
@@ -118,7 +118,7 @@ def told_sentence(card: Card | None, site: str, layer: int | None) -> str:
 
 
 def layers(trace: Trace, site: str) -> range:
-    """Return the layers of a site; a gaze has one."""
+    """Return the layers of a site. A gaze has one."""
     return range(trace.maps[site].layers if site in trace.maps else 1)
 
 

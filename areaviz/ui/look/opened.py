@@ -108,7 +108,7 @@ def _layer_bytes(trace: Trace) -> int:
 
 @st.cache_resource(scope="session", max_entries=2, show_spinner="Reading the file")
 def _opened(file_id: str, area_size: int | None, _file: UploadedFile) -> Trace | InputError:
-    """Read a file; errors are cached too, because finding one may take equally long."""
+    """Read a file. Errors are cached too, because finding one may take equally long."""
     try:
         with _turn():
             reserve = partial(disk().reserve, owner=visitor())

@@ -45,7 +45,7 @@ class ResultPage(Page[S_co], Generic[S_co, A]):
     Args:
         task: the task of the offered models, as in `Card.task`.
         also: further tasks whose models are offered.
-        form: draws the form; returns the requests, or nothing while something is missing.
+        form: draws the form. Returns the requests, or nothing while something is missing.
         show: runs the requests and shows the result.
     """
 
@@ -67,7 +67,7 @@ def _model_title(request: Request, _: Sequence[Request], cards: Cards) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result:
-    """The last result of a page; `is_current` says whether its requests are the present ones."""
+    """The last result of a page. `is_current` says whether its requests are the present ones."""
 
     page: str
     titles: tuple[str, ...]
@@ -77,12 +77,12 @@ class Result:
 
 
 def result_page(page: ResultPage[S_co, A]) -> None:
-    """Draw the page; a problem does not remove what is drawn above it."""
+    """Draw the page. A problem does not remove what is drawn above it."""
     page_frame(page, is_brief=True, beside=lambda: examples_menu(page.name))
     with show_errors("opening the models"):
         backend = engine()
         models, cards = backend.models(), dict[str, Card]()
-        # The page's own task comes first; the page opens with its model.
+        # The page's own task comes first. The page opens with its model.
         for task in (page.task, *page.also):
             cards |= {name: card for name, card in models.items() if card.task == task}
         for sentence in backend.problems():
@@ -159,7 +159,7 @@ def explore_changed(
 ) -> None:
     """Explore traces, and the first of them, that of `request`, with the user's changes.
 
-    A link restores the request `link`; the other arguments are those of `explore`.
+    A link restores the request `link`. The other arguments are those of `explore`.
     """
     run = experiment(page, backend, request, traces[0])
     if run.runs:
@@ -196,7 +196,7 @@ def compare_tab(page: WhatIfPage, cards: Cards, request: Request) -> list[Tab]:
 def up_to_date(
     page: AnyPage, backend: Backend, requests: Sequence[Request], titles: Sequence[str]
 ) -> Result:
-    """Return the result of exactly these requests; run them if there is none yet.
+    """Return the result of exactly these requests. Run them if there is none yet.
 
     During the run, a progress bar replaces the older result, so that nobody takes it for the new
     one. If the input cannot be used, a sentence says so, and the older result stays with a label.

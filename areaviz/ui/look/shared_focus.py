@@ -78,5 +78,5 @@ def same_items(main: Trace, other: Trace, focus: Focus) -> bool:
 
 
 def clicked(selection: Selection, focus: Focus) -> Focus:
-    """Return the selection after a click; site and layer stay."""
+    """Return the selection after a click. Site and layer stay."""
     return replace(focus, **asdict(selection))

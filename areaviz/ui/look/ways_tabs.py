@@ -113,7 +113,7 @@ def _look_closer(page: WaysPage, shown: Shown, step: int) -> None:
 
 
 def _sample(page: WaysPage, trace: Trace, focus: Focus, step: int) -> Focus:
-    """Let the user select one sample of a spatial transformer; the middle one is the default."""
+    """Let the user select one sample of a spatial transformer. The middle one is the default."""
     if focus.site != TRANSFORMER:
         return focus
     looks, _, rows, columns = trace.gazes[focus.site].seen.shape
@@ -125,7 +125,7 @@ def _sample(page: WaysPage, trace: Trace, focus: Focus, step: int) -> Focus:
 
 
 def _number(page: WaysPage, name: str, label: str, most: int) -> int:
-    """Draw a slider from 1 to `most`, which keeps its value if possible; the middle is first."""
+    """Draw a slider from 1 to `most`, which keeps its value if possible. The middle is first."""
     before = getattr(page.state, name) or most // 2 + 1
     page.set(**{name: min(max(1, before), most)})
     return int(page.widget(st.slider, label, name, 1, most))

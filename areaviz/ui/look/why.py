@@ -46,7 +46,7 @@ def has_terms(trace: Trace, focus: Focus) -> bool:
 
 
 def _question(page: AnyPage, trace: Trace, focus: Focus) -> Question | None:
-    """Return the chosen query, head and areas; say what is missing."""
+    """Return the chosen query, head and areas. Say what is missing."""
     attention = trace.maps[focus.site]
     if focus.side != "query" or not focus.items:
         st.caption("First select the word or cell that attends, in the figure above.")

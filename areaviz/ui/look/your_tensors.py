@@ -55,7 +55,7 @@ TensorsPage = Page[TensorsState]
 
 
 def your_tensors(page: TensorsPage) -> None:
-    """Draw the page: a file, the size of areas, and its content; it opens with the example."""
+    """Draw the page: a file, the size of areas, and its content. It opens with the example."""
     with show_errors("reading your file"):
         trace, title = _found(page)
         explore(page, (trace,), (title,))

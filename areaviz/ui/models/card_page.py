@@ -76,7 +76,7 @@ def _metric(place: DeltaGenerator, title: str, value: str, note: str) -> None:
 
 
 def _targets_and_training(card: Card, targets: Sequence[Judged]) -> None:
-    """Draw the targets next to the training curve; a model may lack either."""
+    """Draw the targets next to the training curve. A model may lack either."""
     parts: list[Callable[[], None]] = []
     if targets:
         parts.append(partial(_targets, targets))

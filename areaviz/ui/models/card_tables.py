@@ -78,14 +78,14 @@ def measure_name(key: str) -> str:
 
 
 def measured(task: str, key: str, value: object) -> str:
-    """Format a metric of a task; shares are in per cent."""
+    """Format a metric of a task. Shares are in per cent."""
     if isinstance(value, float) and key in TASKS[task].percent:
         return f"{value:.2%}"
     return number(value, TASKS[task].decimals.get(key, 2))
 
 
 def number(value: object, decimals: int = 2) -> str:
-    """Format a value with `decimals` decimals unless it is whole; a dash if it is missing."""
+    """Format a value with `decimals` decimals unless it is whole. A missing value is "–"."""
     match value:
         case None:
             return "–"

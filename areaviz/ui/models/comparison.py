@@ -45,7 +45,7 @@ def pairs_of_digits(task: str, cards: Sequence[Card]) -> None:
 
 
 def key_variants() -> None:
-    """Draw what different keys learn, by seed, in an expander; nothing if it was not measured."""
+    """Draw what different keys learn, by seed, in an expander, if it was measured."""
     tables = [(table, read_forms(table)) for table in FORM_TABLES.values()]
     tables = [(table, rows) for table, rows in tables if any(row.seeds for row in rows)]
     if not tables:

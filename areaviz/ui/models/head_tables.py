@@ -55,7 +55,7 @@ SPAN_BASELINES = {
 
 
 def heads_table(figures: Figures, site: str) -> Cells:
-    """Return one row per head; layers and heads count from 1, shares are in per cent."""
+    """Return one row per head. Layers and heads count from 1, shares are in per cent."""
     places = []
     for layer, row in enumerate(figures["dependence"]):
         places += [(layer, head) for head in range(len(row))]

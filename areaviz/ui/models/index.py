@@ -67,7 +67,7 @@ def models_index(cards: Mapping[str, Card]) -> None:
 
 
 def _choose_task(groups: Mapping[str, Sequence[Card]]) -> str:
-    """Draw a button per task with its number of models; the first task is the default."""
+    """Draw a button per task with its number of models. The first task is the default."""
     count = sum(map(len, groups.values()))
     labels = {ALL_TASKS: f"All {count}"}
     labels |= {task: f"{TASKS[task].title} {len(group)}" for task, group in groups.items()}

@@ -62,7 +62,7 @@ class Budget:
         """Count bytes for a user.
 
         Returns:
-            A function that releases the bytes; call it once.
+            A function that releases the bytes. Call it once.
 
         Raises:
             BackendError: the app or the user would exceed the limit.
@@ -101,7 +101,7 @@ class Budget:
                 raise refused
 
     def _try_take(self, size: int, owner: Visitor) -> BackendError | None:
-        """Count bytes; return the error if they exceed a limit, else None."""
+        """Count bytes. Return the error if they exceed a limit, else None."""
         if self.used + size > self._most:
             return BackendError(
                 f"The app's readers have {self.used / MEBI:,.0f} MiB of {self._what} open, and the"

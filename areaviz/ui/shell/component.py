@@ -23,7 +23,7 @@ def component(name: str) -> Any:
 
 @lru_cache(maxsize=64)
 def component_in(name: str, language: str) -> Any:
-    """Return a Streamlit component with its texts in a language; it is registered at first use."""
+    """Return a Streamlit component with its texts in a language. It is registered at first use."""
     made = parts(name, language)
     script = f"{made.js}\nexport default mount;\n"
     own = f"areaviz.{name}" if language == ENGLISH else f"areaviz.{name}-{language}"

@@ -34,7 +34,7 @@ class Presence:
 
 
 class Departures:
-    """The times when pages were closed, by session; only used in Streamlit's event loop."""
+    """The times when pages were closed, by session. Only Streamlit's event loop uses it."""
 
     def __init__(self) -> None:
         self._times: dict[str, float] = {}
@@ -70,14 +70,14 @@ class Departures:
 
 
 def note_presence() -> None:
-    """Close this session some time after its page is closed; every page calls this."""
+    """Close this session some time after its page is closed. Every page calls this."""
     session = session_id()
     if session is not None:
         _presence(session)
 
 
 def _left(presence: Presence) -> None:
-    """Handle the end of a connection; Streamlit calls this in its event loop."""
+    """Handle the end of a connection. Streamlit calls this in its event loop."""
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:  # This is a session in a test, or the app is ending.

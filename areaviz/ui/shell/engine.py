@@ -77,7 +77,7 @@ def requests_waiting() -> int | None:
 
 
 def open_backend(setting: str, checkpoints: Path, device: str) -> Backend:
-    """Return a new backend for these settings; raise BackendError for an unknown setting."""
+    """Return a new backend for these settings. Raise BackendError for an unknown setting."""
     kind, _, folder = setting.partition(":")
     if kind == "replay" and folder:
         return ReplayBackend(Path(folder))

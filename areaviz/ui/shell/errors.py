@@ -73,7 +73,7 @@ def without_folders(told: str) -> str:
 
 
 def _sentence(error: Exception, doing: str) -> str:
-    """Return the sentence for the user; log unexpected errors with their traceback."""
+    """Return the sentence for the user. Log unexpected errors with their traceback."""
     if isinstance(error, (InputError, BackendError)):
         told = str(error)
         if without_folders(told) != told:

@@ -137,7 +137,7 @@ button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selec
 def page_frame(
     page: AnyPage, is_brief: bool = False, beside: Callable[[], None] | None = None
 ) -> None:
-    """Draw the title and purpose of a page; draw nothing for a session that was not admitted.
+    """Draw the title and purpose of a page. Draw nothing for a session that was not admitted.
 
     app.py makes an equal check. A page repeats it, so that no other way to the page avoids it.
 

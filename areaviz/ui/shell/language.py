@@ -67,7 +67,7 @@ def without_language(params: Mapping[str, str]) -> dict[str, str]:
 
 
 def language_switch() -> None:
-    """Draw a button for every other language; it keeps all other parameters of the address."""
+    """Draw a button for every other language. It keeps all other parameters of the address."""
     here = language()
     for code, name in LANGUAGES.items():
         if code != here:

@@ -157,7 +157,7 @@ class Page(Generic[S_co]):
         options: Mapping[T, str],
         **more: Any,
     ) -> T:
-        """Draw a widget for one of `options` (value -> label); return the first if none is set."""
+        """Draw a widget for one of `options` (value -> label). Return the first if none is set."""
         if getattr(self.state, name) not in options:
             self.set(**{name: next(iter(options))})
         values, label_of = list(options), options.__getitem__
@@ -167,7 +167,7 @@ class Page(Generic[S_co]):
     def optional(
         self, label: str, name: str, options: Mapping[str, str], **more: Any
     ) -> str | None:
-        """Draw a list of `options`, of which none is chosen at first; another value is removed."""
+        """Draw a list of `options`, of which none is chosen at first. Another value is removed."""
         if getattr(self.state, name) not in options:
             self.set(**{name: None})
         values, label_of = list(options), options.__getitem__
@@ -187,7 +187,7 @@ class Page(Generic[S_co]):
         options: Mapping[T, str],
         then: Callable[[], None] | None = None,
     ) -> list[T]:
-        """Draw buttons for any number of `options`; the field contains the list of chosen ones."""
+        """Draw buttons for any number of `options`. The field contains the list of chosen ones."""
         chosen: list[T] = [one for one in getattr(self.state, name) if one in options]
         self.set(**{name: chosen})
         values = list(options)
@@ -212,7 +212,7 @@ class Page(Generic[S_co]):
         """Update the state from the URL, if the URL has changed.
 
         Raises:
-            InputError: the link cannot be followed; the readable part of it is in the state.
+            InputError: the link cannot be followed. The readable part of it is in the state.
         """
         state, params = self.state, without_language(st.query_params.to_dict())
         problem = state.problem if state.has_just_run else ""

@@ -33,7 +33,7 @@ SETTABLE = (
     "string_array_value",
     "double_array_value",
 )
-"""Kinds of values that a page may set; values of buttons and files cannot be set."""
+"""Kinds of values that a page may set. Values of buttons and files cannot be set."""
 FILES_GONE = "The app was started again and has lost the files that were here. Choose them again."
 _BROUGHT, _TAKEN, _DRAWN, _LOST = (
     "restart_brought",
@@ -47,7 +47,7 @@ drawn to its end, and whether files were lost.
 
 
 def begin() -> None:
-    """Set aside the values that a browser sends to a new session; call this before drawing."""
+    """Set aside the values that a browser sends to a new session. Call this before drawing."""
     back = component("restart_recovery")(key="restart_recovery", on_back_change=ignore).back
     state = st.session_state
     if session_id() is None:
@@ -68,7 +68,7 @@ def begin() -> None:
 
 
 def take_up(is_open: bool) -> None:
-    """Apply the waiting values whose widgets are drawn by now; call this after drawing.
+    """Apply the waiting values whose widgets are drawn by now. Call this after drawing.
 
     If the page is not open, but asks for the access token, the values still wait.
     """

@@ -112,7 +112,7 @@ class State:
     is_against: bool = False
 
     def from_link(self, link: Link) -> Self:
-        """Return this state after a link; an invalid link is followed as far as possible.
+        """Return this state after a link. An invalid link is followed as far as possible.
 
         The tabs that show the linked values are open.
         """
@@ -143,11 +143,11 @@ class State:
         return replace(first, site=site, layer=layer, opened=site).locking(focus)
 
     def locking(self, focus: Focus) -> Self:
-        """Return this state with the items and the head of a selection; site and layer stay."""
+        """Return this state with the items and the head of a selection. Site and layer stay."""
         return replace(self, head=ALL_HEADS if focus.head is None else focus.head, locked=focus)
 
     def opening_at(self, site: str) -> Self:
-        """Return this state at a site; a new site opens as the model's card says."""
+        """Return this state at a site. A new site opens as the model's card says."""
         first = self.opening.get(site)
         if first is None or self.opened == site:
             return self
@@ -183,7 +183,7 @@ def _code(area: Area) -> str:
 
 
 def _area(code: str) -> Area | None:
-    """Return the area in a link, None if it is invalid; the page then uses the top area."""
+    """Return the area in a link, None if it is invalid. The page then uses the top area."""
     if not _AREA.fullmatch(code):
         return None
     top, left, height, width = map(int, code.split("-"))
@@ -193,7 +193,7 @@ def _area(code: str) -> Area | None:
 def link_params(
     request: Request, focus: Focus | None = None, view: str = "", compare: str = ""
 ) -> dict[str, str]:
-    """Return the URL parameters of a view; `compare` names a model, or is `options.COUNTERPART`."""
+    """Return the URL parameters of a view. `compare` names a model, or is `options.COUNTERPART`."""
     params = to_params(request, focus)
     if view:
         params[VIEW] = view

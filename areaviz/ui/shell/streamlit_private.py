@@ -1,4 +1,4 @@
-"""All uses of Streamlit's private interfaces; each has a test of its own.
+"""All uses of Streamlit's private interfaces. Each has a test of its own.
 
 Streamlit's version is pinned, and `tests/ui/shell/test_streamlit_private.py` fails if a new version
 removes one of them.
@@ -25,7 +25,7 @@ def session_id() -> str | None:
 
 
 def leave_pages_folder() -> bool:
-    """Make Streamlit show the navigation of app.py; return whether it showed its own until now.
+    """Make Streamlit show the navigation of app.py. Return whether it showed its own until now.
 
     If a folder named pages exists, Streamlit runs its files directly, with its own navigation,
     until app.py has run once in the process.
@@ -56,7 +56,7 @@ def is_drawn(widget: WidgetState) -> bool:
 
 
 def rerun_with(widgets: Sequence[WidgetState]) -> NoReturn:
-    """Rerun the page as if the user had just chosen these values; files are not supported."""
+    """Rerun the page as if the user had just chosen these values. Files are not supported."""
     context = get_script_run_ctx()
     assert context is not None, "called outside of a session"
     chosen = WidgetStates(widgets=[one for one in widgets if one.WhichOneof("value") != _FILES])
@@ -81,7 +81,7 @@ def is_gone(file: object) -> bool:
 
 
 def key_of(widget: WidgetState) -> str:
-    """Return the key of a widget; its Streamlit id is "$$ID-", a digest, a hyphen and the key."""
+    """Return the key of a widget. Its Streamlit id is "$$ID-", a digest, a hyphen and the key."""
     return widget.id.split("-", 2)[-1]
 
 

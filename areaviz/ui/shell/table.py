@@ -19,7 +19,7 @@ _NONE = {"", "–"}
 
 
 def read_table(table: pd.DataFrame | Mapping[str, Sequence[str]]) -> None:
-    """Draw a table without an index; its cells are Markdown text."""
+    """Draw a table without an index. Its cells are Markdown text."""
     # Import here: pandas takes half a second and 60 MB, which pages without a table save.
     import pandas as pd
 
@@ -41,7 +41,7 @@ def read_table(table: pd.DataFrame | Mapping[str, Sequence[str]]) -> None:
 
 
 def lazy_expander(label: str, key: str) -> Any:
-    """Return an expander; draw its content only while it is `open`."""
+    """Return an expander. Draw its content only while it is `open`."""
     return st.expander(label, key=key, type="compact", on_change="rerun")
 
 

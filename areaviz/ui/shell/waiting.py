@@ -19,7 +19,7 @@ from areaviz.ui.shell.reader import visitor
 
 @contextmanager
 def waiting(words: str) -> Iterator[Progress]:
-    """Draw a progress bar until the end of the block; yield a function that updates it, 0 to 1."""
+    """Draw a progress bar until the end of the block. Yield a function that updates it, 0 to 1."""
     place = st.empty()
     bar = place.progress(0.0, text=words)
 

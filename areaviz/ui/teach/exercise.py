@@ -40,7 +40,7 @@ def exercise_params(request: Request, layer: int, head: int, item: int) -> dict[
 
 
 def draw_maker(first: Trace) -> None:
-    """Draw the form that makes the link of an exercise; it begins with a translation."""
+    """Draw the form that makes the link of an exercise. It begins with a translation."""
     st.header(sentence("Copy an exercise of your own"), anchor=False)
     st.markdown(
         sentence(
@@ -70,7 +70,7 @@ def draw_maker(first: Trace) -> None:
 
 
 def draw_exercise(params: Mapping[str, str], model: str) -> None:
-    """Draw the question of a link, and its answer once asked for; a link may name no `model`."""
+    """Draw the question of a link, and its answer once asked for. A link may name no `model`."""
     with show_errors(message("opening the exercise")):
         request, focus = from_params({"model": model, **params})
         trace = engine().trace(request.checked())
@@ -110,7 +110,7 @@ def checked_focus(trace: Trace, focus: Focus | None) -> Focus:
 
 
 def verdict(guess: Sequence[int], area: Area) -> str:
-    """Say how a guess compares with the area; begin with what is right.
+    """Say how a guess compares with the area. Begin with what is right.
 
     The items between the first and the last guessed one belong to the guess.
     """

@@ -1,6 +1,6 @@
 """Three runs for the debate: unchanged, with an area banned, and with a word hidden.
 
-Both runs are computed with the model of the sentence; no result is written down here.
+Both runs are computed with the model of the sentence. No result is written down here.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ _ROOM = "[data-testid=stMainBlockContainer] { padding-bottom: 11rem; }"
 
 
 def tour_bar() -> None:
-    """Draw the bar of the present step if the page is open at one; call this after the page."""
+    """Draw the bar of the present step if the page is open at one. Call this after the page."""
     value = st.query_params.get(TOUR, "")
     numbers = [str(number) for number in range(1, len(PAGES) + 1)]
     if value not in (*numbers, END):

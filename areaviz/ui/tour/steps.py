@@ -233,7 +233,7 @@ BUILDERS: Sequence[tuple[str, Callable[[Trace], Step]]] = (
     ("translate", head_step),
     ("caption", rectangle_step),
 )
-"""The pages of the first four steps, and what builds them; the fifth needs two traces."""
+"""The pages of the first four steps, and what builds them. The fifth needs two traces."""
 PAGES = (*(page for page, _ in BUILDERS), "reason")
 MISSING = Step(message("This page has nothing to show for this step. Go on with Next."))
 """The step on a page without a model, or with an input of which the step can say nothing."""

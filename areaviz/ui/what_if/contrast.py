@@ -29,7 +29,7 @@ _ODDS = "what_if_odds"
 
 
 def contrast(page: WhatIfPage, backend: Backend, run: Experiment, focus: Focus) -> Contrast | None:
-    """Let the user choose a word and an alternative; return both if they have probabilities."""
+    """Let the user choose a word and an alternative. Return both if they have probabilities."""
     trace = run.before
     if not _can_be_given(trace):
         return None
@@ -121,7 +121,7 @@ def _later(trace: Trace, focus: Focus) -> int:
 
 
 def _odds(backend: Backend, trace: Trace, asked: Contrast, changed: Trace | None) -> Odds:
-    """Return the probabilities; cache the latest ones, because the panel is redrawn often."""
+    """Return the probabilities. Cache the latest ones, because the panel is redrawn often."""
     requests = trace.request, None if changed is None else changed.request
     held: dict[tuple[Request, Request | None, Contrast], Odds] = st.session_state.get(_ODDS, {})
     key = (*requests, asked)
@@ -150,5 +150,5 @@ def _table(trace: Trace, asked: Contrast, found: list[tuple[str, Odds]]) -> None
 
 
 def _share(probability: float) -> str:
-    """Format a probability; small values, which are typical of alternatives, get more digits."""
+    """Format a probability. Small values, which are typical of alternatives, get more digits."""
     return f"{probability:.3f}" if probability >= 0.001 else f"{probability:.6f}"

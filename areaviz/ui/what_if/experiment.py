@@ -58,6 +58,6 @@ def experiment(page: WhatIfPage, backend: Backend, request: Request, before: Tra
 
 
 def reads_output(model: str) -> bool:
-    """Return whether a model can be given an output; true for a model that is gone."""
+    """Return whether a model can be given an output. This is true for a model that is gone."""
     card = known_card(model)
     return card is None or "target" in card.can

@@ -74,7 +74,7 @@ def panel(page: WhatIfPage, backend: Backend, run: Experiment, trace: Trace, foc
 
 
 def _chooser(page: WhatIfPage, run: Experiment, focus: Focus) -> None:
-    """Draw the choice of changes; every chosen change becomes a line of the list."""
+    """Draw the choice of changes. Every chosen change becomes a line of the list."""
     kinds = _kinds(run, focus)
     titles = {kind: title for kind, (title, _) in kinds.items()}
     kind = page.segments("Change", "kind_of_change", titles)
@@ -89,7 +89,7 @@ def _chooser(page: WhatIfPage, run: Experiment, focus: Focus) -> None:
 
 
 def _able(run: Experiment) -> frozenset[str]:
-    """Return the kinds of changes that the model supports; all for a model that is gone."""
+    """Return the kinds of changes that the model supports, or all if the model is gone."""
     card = known_card(run.request.model)
     return frozenset(KINDS) if card is None else card.can & KINDS.keys()
 

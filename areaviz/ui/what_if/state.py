@@ -157,7 +157,7 @@ def apply_link(page: WhatIfPage, request: Request, asked: Request) -> None:
 
 
 def _is_about(link: Link, request: Request) -> bool:
-    """Return whether a request has a link's input; fields missing from the link are ignored."""
+    """Return whether a request has a link's input. Fields missing from the link are ignored."""
     names = {"model": request.model}
     for key in ("picture", "sound", "clip"):
         part = getattr(request, key)

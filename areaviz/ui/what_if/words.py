@@ -43,7 +43,7 @@ def candidates(trace: Trace, focus: Focus) -> dict[Area, str]:
 
 
 def change_words(trace: Trace, change: Change) -> str:
-    """Describe a change for a trace of the same input; markup is not escaped."""
+    """Describe a change for a trace of the same input. Markup is not escaped."""
     if isinstance(change, Hide):
         return f"Hidden: {_items(trace, change.field, change.items)}"
     if isinstance(change, Share):
