@@ -21,7 +21,7 @@ def lit(grid: AreaGrid, *areas: Area) -> AttentionMap:
 CELLS = AreaGrid(8, 8, 4, 5)
 
 
-def test_area_with_its_middle_on_the_thing_is_right() -> None:
+def test_area_centred_on_the_thing_is_right() -> None:
     found = lit_places(lit(CELLS, Area(0, 0, 2, 2)), 0, 0, {0: [(0.0, 0.0, 0.3, 0.3)]})
     assert (found.queries, found.right, found.middle, found.share) == (1, 1, 0, 1.0)
 
@@ -40,7 +40,7 @@ def test_large_area_is_never_right() -> None:
     assert lit_places(large, 0, 0, everything, largest=0.5).right == 1
 
 
-def test_baseline_of_a_picture_is_its_middle() -> None:
+def test_baseline_of_a_picture_is_its_centre() -> None:
     middle = {0: [(0.4, 0.4, 0.6, 0.6)], 1: [(0.0, 0.0, 0.1, 0.1)]}
     found = lit_places(lit(CELLS, Area(0, 0, 2, 2), Area(0, 0, 2, 2)), 0, 0, middle)
     assert (found.right, found.middle) == (1, 1)
@@ -52,6 +52,6 @@ def test_baseline_of_one_row_follows_the_query() -> None:
     assert (found.right, found.middle) == (0, 1)
 
 
-def test_nothing_to_judge_is_refused() -> None:
+def test_empty_input_is_refused() -> None:
     with pytest.raises(ValueError, match="no boxes"):
         lit_places(lit(CELLS, Area(0, 0, 1, 1)), 0, 0, {})

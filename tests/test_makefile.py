@@ -25,7 +25,7 @@ def planned(*arguments: str, ci: str = "") -> str:
     ).stdout
 
 
-def test_run_installs_every_package_by_its_hash_and_then_the_project_alone() -> None:
+def test_run_installs_packages_by_hash_and_then_the_project() -> None:
     plan = planned("run", "PORT=8600", "LOCKED=yes", "TORCH=cpu")
     steps = [
         "-m venv .venv",
@@ -94,7 +94,7 @@ def test_browser_tests_are_left_out_aloud_but_never_in_ci(
         ("test-all", "", ' -m "not browser"'),
     ],
 )
-def test_long_tests_are_run_by_test_all_alone(target: str, browser: str, marks: str) -> None:
+def test_only_test_all_runs_long_tests(target: str, browser: str, marks: str) -> None:
     plan = planned(target, f"BROWSER={browser}", "POSTGRES=there", "MINILM=there", "NOTEBOOKS=here")
     (line,) = [line for line in plan.splitlines() if "-m pytest" in line]
     assert line.split("loadfile")[1].rstrip() == marks
@@ -116,7 +116,7 @@ def test_tests_that_need_a_server_are_left_out_aloud_but_never_in_ci(
 
 
 @pytest.mark.parametrize(("notebooks", "left_out"), [("", True), ("jupyter-lab", False)])
-def test_make_test_says_that_notebooks_were_left_out(notebooks: str, left_out: bool) -> None:
+def test_make_test_reports_skipped_notebooks(notebooks: str, left_out: bool) -> None:
     plan = planned("test", "BROWSER=there", f"NOTEBOOKS={notebooks}", ci="true")
     assert ("--deselect tests/browser/test_notebook_apps.py" in plan) == left_out
     assert ("make notebooks" in plan) == left_out

@@ -62,7 +62,7 @@ def rows(times: Sequence[tuple[float, float]], whole: float) -> Boxes:
     return {number: [(a / whole, 0.0, b / whole, 1.0)] for number, (a, b) in enumerate(times)}
 
 
-def test_examples_show_what_is_verified_here() -> None:
+def test_examples_are_those_verified_here() -> None:
     assert FIRST["scenes"] in CAPTIONED and all(find_scene_sample(name) for name in CAPTIONED)
     assert (
         next(iter(sound_samples.SAMPLES)) in HEARD and next(iter(clip_samples.SAMPLES)) in WATCHED
@@ -70,7 +70,7 @@ def test_examples_show_what_is_verified_here() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(CAPTIONED.union(OFFERED)))
-def test_captions_are_true_and_lit_on_the_named_things(backend: LocalBackend, name: str) -> None:
+def test_captions_are_right_and_highlight_named_things(backend: LocalBackend, name: str) -> None:
     trace = backend.trace(Request(TASKS["caption"].opens, "", picture=get_sample(name)))
     caption = trace.fields["target"].raw
     found = lit(backend, trace, dict(true_of(name)[caption].boxes))
@@ -93,7 +93,7 @@ def test_captions_of_the_compared_model_are_true(backend: LocalBackend, name: st
         (TRANSLATED.picture, int(TRANSLATED.hidden) - 1),
     ],
 )
-def test_picture_translations_are_right_and_lit_on_the_named_things(
+def test_picture_translations_are_right_and_highlight_named_things(
     backend: LocalBackend, name: str, hidden: int
 ) -> None:
     """Check the first sample of the page, whose first colour is hidden, and the example."""
@@ -113,7 +113,7 @@ def test_picture_translations_are_right_and_lit_on_the_named_things(
 
 
 @pytest.mark.parametrize("name", sorted(HEARD))
-def test_digits_are_right_and_lit_where_they_are_said(backend: LocalBackend, name: str) -> None:
+def test_digits_are_right_and_highlight_their_sounds(backend: LocalBackend, name: str) -> None:
     spoken, sound = sound_samples.SAMPLES[name], sound_samples.get_sound_sample(name)
     trace = backend.trace(Request(TASKS["speech"].opens, "", sound=sound))
     assert trace.fields["target"].raw.strip() == spoken.text
@@ -123,7 +123,7 @@ def test_digits_are_right_and_lit_where_they_are_said(backend: LocalBackend, nam
 
 
 @pytest.mark.parametrize("name", sorted(WATCHED))
-def test_actions_are_right_and_lit_when_they_happen(backend: LocalBackend, name: str) -> None:
+def test_actions_are_right_and_highlight_their_frames(backend: LocalBackend, name: str) -> None:
     acted = clip_samples.SAMPLES[name]
     trace = backend.trace(Request(TASKS["video"].opens, "", clip=clip_samples.clip_sample(name)))
     assert trace.fields["target"].raw == acted.text

@@ -50,7 +50,7 @@ def test_write_chat_agrees_with_the_library() -> None:
     sampled(['{{ "x" * 10**10 }}', DOUBLING, '{{ "x" | center(3 * 10**9) }}'], DOUBLING),
     ids=["constant", "doubling", "filter"],
 )
-def test_template_that_takes_much_memory_is_refused(template: str) -> None:
+def test_template_using_much_memory_is_refused(template: str) -> None:
     # The peak covers all children so far, so an earlier test may have set it.
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     with pytest.raises(InputError, match="takes more than 320 MiB of memory. Choose another"):

@@ -49,7 +49,7 @@ def test_age_of_work_counts_old_work(store: Store, tmp_path: Path) -> None:
     assert measure_age_of_work(store, tmp_path, 30, NOW) == found
 
 
-def test_age_of_work_takes_the_newest_of_all(store: Store, tmp_path: Path) -> None:
+def test_age_of_work_uses_the_newest_item(store: Store, tmp_path: Path) -> None:
     for table, days in ((NOTES, 31), (SLICES, 29), (JUDGEMENTS, 400)):
         date_all(store, table, days)
     assert measure_age_of_work(store, tmp_path, 30, NOW).newest == NOW - timedelta(days=29)

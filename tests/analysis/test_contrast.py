@@ -47,7 +47,7 @@ def test_word_counts_at_most_its_count_in_reference() -> None:
     assert find_distinguishing_ngrams(made, 1) == ([], [])
 
 
-def test_wins_and_losses_know_which_way_is_better() -> None:
+def test_wins_depend_on_the_better_direction() -> None:
     change = np.array([1.0, 2.0, 0.0, -1.0, np.nan])
     assert count_wins(change, "high") == (2, 1, 1) and count_wins(change, "low") == (1, 1, 2)
 

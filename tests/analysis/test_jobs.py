@@ -215,7 +215,7 @@ def test_watched_jobs_run_first_in_order_of_arrival() -> None:
     assert line.order == ["seen 1", "seen 2", "left 1", "left 2"]
 
 
-def test_who_is_stopped_leaves_the_line_and_takes_no_turn_along() -> None:
+def test_stopped_job_leaves_the_queue_without_a_turn() -> None:
     turns = FairScheduler(1)
     line = Line(turns)
     with turns.turn(lambda: True, threading.Event()):

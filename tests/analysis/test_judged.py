@@ -25,7 +25,7 @@ SECOND = replace(ADA, example=1, output="Ein Hund.", spans=(), score=None, id="3
 ALL = [ADA, BO, SECOND, replace(SECOND, rater="Bo", id="4")]
 
 
-def test_only_outputs_as_they_are_now_count() -> None:
+def test_only_judgements_of_present_outputs_count() -> None:
     old = replace(ADA, example=2, output="Nein.")
     others = [old, replace(ADA, model="b"), replace(ADA, rater=""), replace(ADA, differs="1")]
     found = group_by_example([*ALL, *others, replace(ADA, example=9)], "a", ROWS)

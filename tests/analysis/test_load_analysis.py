@@ -70,7 +70,7 @@ def test_load_analysis_joins_rows_of_a_model(table: Path, tmp_path: Path) -> Non
     assert list(model["text"]) == ["A dog.", "A cat."]
 
 
-def test_load_analysis_reads_analyses_alone(tmp_path: Path) -> None:
+def test_load_analysis_reads_analyses_without_set(tmp_path: Path) -> None:
     frame = load_analysis(str(analysis(tmp_path / "rows.jsonl", "d" * 64)), errors=())
     assert list(frame.columns) == ["example", "system", "output", "error", "bleu", "confidence"]
     assert list(frame["bleu"])[0] == 100 and pd.isna(frame["bleu"][1])
@@ -105,7 +105,7 @@ def test_load_analysis_has_the_marks_in_the_files_of_a_set(
     assert "marks" not in load_analysis(path, errors=())
 
 
-def test_load_analysis_takes_roles_of_columns(table: Path) -> None:
+def test_load_analysis_accepts_roles_of_columns(table: Path) -> None:
     frame = load_analysis(table, columns={"output_b": "ignore", "domain": "ignore"}, errors=())
     assert set(frame["system"]) == {"a"} and "domain" not in frame
 

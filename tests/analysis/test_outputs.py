@@ -34,7 +34,7 @@ def test_model_output_and_its_file_have_equal_scores() -> None:
     assert {name: of_model[name] for name in of_file} == pytest.approx(of_file)
 
 
-def test_without_references_outputs_have_their_length() -> None:
+def test_outputs_without_references_have_lengths() -> None:
     bare = Dataset("set", (Example("1", "x"),), {})
     assert make_rows_from_outputs(bare, ["two words"])[0].measures == {"length": 2.0}
 

@@ -72,7 +72,7 @@ except InputError as error:
     assert RowFile.read(path).rows == {0: ROWS[0], 1: ROWS[1]}
 
 
-def test_only_an_open_file_takes_rows(tmp_path: Path) -> None:
+def test_rows_need_an_open_file(tmp_path: Path) -> None:
     file = RowFile.open(tmp_path / "a.jsonl", HEADER)
     file.close()
     for closed in (file, RowFile.read(tmp_path / "a.jsonl")):
@@ -197,7 +197,7 @@ def test_analysis_link_opens_for_every_user() -> None:
     assert find_rows_path(replace(about, digest="e" * 64)) != find_rows_path(about)
 
 
-def test_only_who_began_an_analysis_deletes_it(tmp_path: Path) -> None:
+def test_only_the_owner_deletes_an_analysis(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     with RowFile.open(path, replace(HEADER, reader="me")) as file:
         file.add(ROWS[0])
@@ -245,7 +245,7 @@ def test_file_of_wrong_kind_is_refused(tmp_path: Path, content: bytes) -> None:
         RowFile.read(tmp_path / "a.jsonl")
 
 
-def test_no_row_that_was_acknowledged_is_lost_by_a_kill(tmp_path: Path) -> None:
+def test_kill_loses_no_acknowledged_row(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     code = f"""
 from pathlib import Path

@@ -106,7 +106,7 @@ def test_failing_backend_keeps_finished_rows(tmp_path: Path) -> None:
     assert analyse_dataset(found, REQUEST, run, opened(tmp_path, found))
 
 
-def test_answers_on_their_way_when_the_backend_fails_are_written(tmp_path: Path) -> None:
+def test_pending_answers_are_written_if_the_backend_fails(tmp_path: Path) -> None:
     found, failed, begun = dataset(), Event(), Semaphore(0)
     asked: Counter[str] = Counter()
 

@@ -81,7 +81,7 @@ def test_weights_are_softmax_over_readable_items() -> None:
     assert found[0].tolist() == pytest.approx(wanted, abs=1e-6)
 
 
-def test_nothing_is_read_without_readable_items() -> None:
+def test_location_scoring_without_readable_items_gives_zeros() -> None:
     nothing = torch.zeros(1, 3, dtype=torch.bool)
     for share in (SHARE, replace(SHARE, smooth=True), replace(SHARE, window=1)):
         found = compute_weights(torch.randn(1, 3), nothing, torch.zeros(1, 3), share)

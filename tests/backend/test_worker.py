@@ -145,7 +145,7 @@ def test_alone_turns_failures_into_sentences() -> None:
     assert worker.submit(Request("a", "y"))
 
 
-def test_bad_request_fails_alone() -> None:
+def test_bad_request_does_not_fail_its_batch() -> None:
     def fails(requests: Sequence[Request]) -> Exception | None:
         return InputError("bad") if any(request.text == "bad" for request in requests) else None
 

@@ -134,7 +134,7 @@ def test_opened_page_does_not_move(opening: Opening) -> None:
 
 
 @each()
-def test_parts_are_where_they_were(opening: Opening, name: str) -> None:
+def test_parts_keep_their_stored_positions(opening: Opening, name: str) -> None:
     assert moved(layout(opening), stored_layouts()[name]) == []
 
 

@@ -22,7 +22,7 @@ RIBBON = ".st-key-card .ribbon[data-ready]"
 
 
 @pytest.mark.long
-def test_translate_is_lit_soon_after_the_click(app: App, page: Page) -> None:
+def test_translate_highlights_a_word_soon_after_the_click(app: App, page: Page) -> None:
     seconds = []
     for _ in range(TIMES):
         page.goto(app("app.py"))

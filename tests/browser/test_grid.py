@@ -488,7 +488,7 @@ def test_click_sends_no_data_again(app: App, page: Page) -> None:
 
 
 @pytest.mark.long
-def test_hovers_ask_the_server_nothing(app: App, page: Page) -> None:
+def test_hover_sends_no_request(app: App, page: Page) -> None:
     sent: list[object] = []
     page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(frame)))
     page.goto(

@@ -43,7 +43,7 @@ def test_looks_say_when_a_reader_is_wrong(looks: Locator) -> None:
 
 
 @pytest.mark.long
-def test_looks_of_a_pair_tell_the_digits_read_so_far(app: App, page: Page) -> None:
+def test_looks_of_a_pair_list_digits_read_so_far(app: App, page: Page) -> None:
     looks = opened(page, f"{app(SCRIPT)}/?digits=27")
     expect(looks.locator(".say")).to_have_text(
         "Look 1 of 2. The frames show what it has read so far."

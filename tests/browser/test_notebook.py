@@ -62,7 +62,7 @@ def test_missing_layer_message_names_the_code(page: Page, tmp_path: Path, shown:
 
 
 @pytest.mark.long
-def test_without_frames_and_scripts_the_picture_is_seen(
+def test_notebook_without_frames_and_scripts_shows_the_picture(
     page: Page, tmp_path: Path, shown: Shown
 ) -> None:
     html = re.sub(r"<(iframe|script)\b.*?</\1>", "", shown._repr_html_(), flags=re.DOTALL)

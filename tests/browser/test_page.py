@@ -121,7 +121,7 @@ def test_print_has_the_sentence_of_the_page(opened: Open) -> None:
 
 
 @pytest.mark.long
-def test_without_a_focus_the_longest_word_is_lit(opened: Open) -> None:
+def test_page_without_focus_highlights_the_longest_word(opened: Open) -> None:
     shown = ribbon(opened(fakes.trace()))
     expect(shown.locator(".say")).to_contain_text("To write “kleiner”")
 
@@ -314,7 +314,7 @@ def test_right_to_left_text_is_read_from_the_right(opened: Open) -> None:
 
 
 @pytest.mark.long
-def test_labels_without_letters_are_shown_unchanged(opened: Open) -> None:
+def test_labels_unlike_their_text_are_shown_unchanged(opened: Open) -> None:
     trace = fakes.trace("A dog.", "Hund.")
     target = trace.fields["target"]
     labels = ("##H", *target.labels[1:])

@@ -175,7 +175,7 @@ def test_page_fits_the_window_and_is_accessible(
 
 
 @EVERY
-def test_without_its_script_a_page_is_a_still_picture(
+def test_page_without_script_is_a_still_picture(
     strict_page: Page, tmp_path: Path, kind: str
 ) -> None:
     file = areaviz.export(TRACES[kind], tmp_path / "page.html")

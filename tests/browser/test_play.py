@@ -61,7 +61,7 @@ def played_span(trace: Trace, item: int) -> tuple[str, float, int]:
 
 
 @pytest.mark.long
-def test_play_tells_the_weights_of_the_trace_in_five_stills(app: App, page: Page) -> None:
+def test_play_shows_trace_weights_in_five_stills(app: App, page: Page) -> None:
     ribbon, trace = opened(app, page, RIBBON_TOKENS="1"), codec.load(HOME)
     queries = range(len(trace.fields[trace.maps[SITE].query]))
     item = next(one for one in queries if " " in played_span(trace, one)[0])

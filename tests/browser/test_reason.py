@@ -28,7 +28,7 @@ def fact(page: Page, number: int) -> Locator:
     return page.get_by_label(f"Text of fact {number}", exact=True)
 
 
-def test_story_opens_lit_on_a_needed_fact(hops: Locator, page: Page) -> None:
+def test_story_opens_with_a_needed_fact_highlighted(hops: Locator, page: Page) -> None:
     expect(hops.locator("[data-lit]")).to_contain_text("needed")
     expect(hops.locator("[data-lit]")).to_be_in_viewport(ratio=1)
     expect(hops.locator(".answer b")).to_have_text("kitchen")

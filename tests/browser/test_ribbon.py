@@ -115,7 +115,9 @@ def test_lighter_areas_of_a_single_head_are_paler(ribbons: tuple[Locator, Locato
     expect(area.locator(".hint")).not_to_contain_text("Pale bars")
 
 
-def test_ribbon_opens_lit_and_returns_to_it(ribbons: tuple[Locator, Locator]) -> None:
+def test_ribbon_opens_with_a_word_highlighted_and_returns_to_it(
+    ribbons: tuple[Locator, Locator],
+) -> None:
     _, area = ribbons
     trace = fakes.trace(layers=1)
     (item,) = first_item(trace.maps["encoder-decoder"], 0, trace.fields["target"])

@@ -75,7 +75,7 @@ def test_one_step_back_leads_from_an_example_to_home(app: App, page: Page) -> No
 
 
 @pytest.mark.parametrize("path", sampled(LABELS, "translate"))
-def test_hostile_input_is_text_and_hurts_nothing(app: App, page: Page, path: str) -> None:
+def test_hostile_input_is_shown_as_harmless_text(app: App, page: Page, path: str) -> None:
     page.goto(f"{app('app.py')}/{path}")
     settled(page)
     box = page.get_by_role("textbox", name=LABELS[path])
@@ -134,7 +134,7 @@ def test_hostile_links_are_one_sentence_and_a_usable_page(
 
 
 @pytest.mark.long
-def test_links_show_where_the_keyboard_is(app: App, page: Page) -> None:
+def test_focused_links_are_visible(app: App, page: Page) -> None:
     page.goto(app("app.py"))
     expect(page.get_by_role("link", name="Caption", exact=True)).to_be_visible()
     settled(page)

@@ -29,7 +29,7 @@ def clone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_without_a_name_they_are_listed(clone: Path) -> None:
+def test_bench_without_name_lists_benchmarks(clone: Path) -> None:
     done = CliRunner().invoke(build("bench"), ["bench"])
     assert done.exit_code == 0 and done.output == "speed  How fast it is.\n"
 

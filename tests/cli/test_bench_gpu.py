@@ -24,7 +24,7 @@ def clock(seconds: float = 60) -> Clock:
     return Clock(CPU, rounds=3, calls=2, until=time.monotonic() + seconds)
 
 
-def test_everything_is_measured_with_small_inputs_on_the_processor() -> None:
+def test_bench_gpu_measures_all_calls_on_small_inputs() -> None:
     text = gpu.tables(CPU, quick=True)
     rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| ")]
     by_form = [row for row in rows if "forward" in row[1] and "MB" not in row[1]]

@@ -53,7 +53,7 @@ def test_help_and_downloads_import_nothing_heavy(arguments: list[str]) -> None:
 
 
 @pytest.mark.parametrize("folder", ["chosen", None])
-def test_data_get_tells_progress_and_place(
+def test_data_get_reports_progress_and_folder(
     folder: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(data_module, "get_multi30k", fake_download)

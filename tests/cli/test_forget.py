@@ -112,7 +112,7 @@ def test_forget_uses_days_of_the_setting(
 
 
 @pytest.mark.parametrize("noted", [None, timedelta(days=-365), timedelta(days=365)])
-def test_forget_deletes_nothing_when_the_date_jumped(
+def test_forget_deletes_nothing_after_a_date_jump(
     folder: Path, capsys: pytest.CaptureFixture[str], noted: timedelta | None
 ) -> None:
     """Check a clock that is a year ahead, which makes all work look a year old."""

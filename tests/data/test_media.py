@@ -60,7 +60,7 @@ def test_sounds_of_a_table_are_decoded_like_uploads(tmp_path: Path) -> None:
         found.asked(ASKED, found.examples[2])
 
 
-def test_still_picture_among_clips_is_refused_alone() -> None:
+def test_still_picture_among_clips_is_refused() -> None:
     found = read_media({"a.gif": MOVING, "b.png": STILL})
     clip = found.asked(ASKED, found.examples[0]).clip
     assert clip is not None and clip.frames == 6

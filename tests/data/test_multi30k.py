@@ -55,7 +55,7 @@ def files_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.rglob("*") if path.is_file())
 
 
-def test_downloaded_files_are_where_the_reader_looks(
+def test_downloaded_files_are_found_by_the_reader(
     tmp_path: Path, server: str, checksums: dict[str, str]
 ) -> None:
     told: list[tuple[float, str]] = []

@@ -60,7 +60,7 @@ def test_every_kind_has_its_samples() -> None:
     assert list_sample_names("nothing such") == ()
 
 
-def test_no_two_samples_are_alike() -> None:
+def test_samples_are_all_different() -> None:
     assert (
         len({get_sample(name).digest for name in list_sample_names()})
         == len({entry.title for entry in SAMPLES.values()})

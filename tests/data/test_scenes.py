@@ -173,7 +173,7 @@ def test_scene_follows_from_its_split_and_number() -> None:
     assert not np.array_equal(DRAWN[0].pixels(64), DRAWN[1].pixels(64))
 
 
-def test_another_process_makes_the_same_scene() -> None:
+def test_second_process_makes_equal_scenes() -> None:
     """Nothing depends on the order of sets or on hashes."""
     code = (
         "import json; from areaviz.data.scenes import make_scene;print(json.dumps([[s.english.text,"

@@ -13,7 +13,7 @@ def tone(hertz: float, rate: int, loudness: float = 0.5) -> np.ndarray:
     return (loudness * np.sin(2 * np.pi * hertz * np.arange(rate) / rate)).astype(np.float32)
 
 
-def test_loud_and_quiet_voices_become_alike() -> None:
+def test_loud_and_quiet_voices_get_equal_levels() -> None:
     quiet, loud = (np.full(400, value, np.int16) for value in (100, 20000))
     assert np.allclose(normalise_loudness(quiet), normalise_loudness(loud)) and np.allclose(
         normalise_loudness(loud), LOUDNESS

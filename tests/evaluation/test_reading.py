@@ -37,7 +37,7 @@ def corpus(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_perplexity_is_that_of_each_text_alone(model: LanguageModel) -> None:
+def test_perplexity_is_computed_for_each_text_separately(model: LanguageModel) -> None:
     figures = measure_texts(model, TEXTS, TEXTS)
     nats = 0.0
     for text in TEXTS:

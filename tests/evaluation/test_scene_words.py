@@ -12,7 +12,7 @@ SCENES = [make_scene("samples", number) for number in range(60)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_one_word_of_one_object_is_asked(kind: str) -> None:
+def test_one_word_of_one_object_is_hidden(kind: str) -> None:
     asked = choose_tested_words(SCENES, kind)
     assert asked
     for one in asked:
@@ -30,7 +30,7 @@ def test_one_word_of_one_object_is_asked(kind: str) -> None:
             assert spoken.shape in AMBIGUOUS and one.word.startswith(NOUNS[spoken.shape].german)
 
 
-def test_only_ambiguous_scenes_are_asked_for_a_noun() -> None:
+def test_noun_is_hidden_only_in_ambiguous_scenes() -> None:
     numbers = {one.number for one in choose_tested_words(SCENES, "noun")}
     expected = {
         n

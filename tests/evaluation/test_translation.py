@@ -77,7 +77,7 @@ def test_best_validation_penalty_is_used_for_decoding(
     assert GenerationModel.load(run, card, torch.device("cpu")).length_penalty == 1.4
 
 
-def test_test_set_measures_what_validation_chose(run: Path) -> None:
+def test_test_set_uses_heads_chosen_on_validation(run: Path) -> None:
     measured(run, "val", beam=2)
     card = measured(run, TEST, beam=2)
     assert card.figures[TEST]["length_penalty"] == card.length_penalty

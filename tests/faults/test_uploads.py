@@ -83,7 +83,7 @@ def test_uploads_are_freed_when_visitors_leave(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_who_is_back_in_time_has_everything_still(tmp_path: Path) -> None:
+def test_returning_visitor_still_has_all_files(tmp_path: Path) -> None:
     server = Server("tests/faults/leaving_app.py", tmp_path / "log", {})
     try:
         url = server.wait()

@@ -55,7 +55,7 @@ def received(data: bytes) -> tuple[list[bytes], int]:
     st.integers(1, 5000),
 )
 @example([[70_000], [5, 70_000, 5], [1000], [70_000]], 333)
-def test_filter_replaces_large_messages_alone(sent: list[list[int]], chunk: int) -> None:
+def test_filter_replaces_only_large_messages(sent: list[list[int]], chunk: int) -> None:
     data = b"".join(message(sizes) for sizes in sent)
     frames = FrameFilter(LIMIT)
     parts = [data[start : start + chunk] for start in range(0, len(data), chunk)]

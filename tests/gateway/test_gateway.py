@@ -144,7 +144,9 @@ def test_named_website_may_frame_the_app() -> None:
 @pytest.mark.parametrize(
     ("proxies", "statuses"), [((), [401] * 5 + [429]), (("127.0.0.1",), [401] * 6)]
 )
-def test_only_named_proxy_tells_the_address(proxies: tuple[str, ...], statuses: list[int]) -> None:
+def test_only_named_proxy_reports_the_address(
+    proxies: tuple[str, ...], statuses: list[int]
+) -> None:
     place = AppPlace("localhost", 8501, token=TOKEN, proxies=proxies)
     options = server_options(Gateway(Behind(), place, 120.0), place, Connections(None, proxies))
     options.load()

@@ -174,7 +174,7 @@ def test_attempts_are_limited_and_logged(locked_app: Served) -> None:
     assert TOKEN not in log
 
 
-def test_named_proxy_tells_the_client_address(locked_app: Served) -> None:
+def test_named_proxy_reports_the_client_address(locked_app: Served) -> None:
     readers = [f"198.51.100.{number}" for number in range(6)]
     statuses = [sign_in(locked_app, "a-token-that-nobody-has", reader).status for reader in readers]
     assert statuses == [401] * 6
@@ -248,7 +248,7 @@ def test_texts_of_readers_are_not_logged(locked_app: Served) -> None:
     assert SECRET not in locked_app.log.read_text()
 
 
-def test_clear_cache_does_nothing(locked_app: Served) -> None:
+def test_clear_cache_message_is_ignored(locked_app: Served) -> None:
     query, cookie = "model=char-tiny-area&text=A+dog", cookie_of(sign_in(locked_app))
     with visiting(locked_app, "translate", query, cookie) as (visitor, _, _):
         first = status(locked_app)["threads"]

@@ -51,7 +51,7 @@ def test_first_look_of_single_items_is_the_top_item() -> None:
     assert focus.areas == "any" and len(focus.items) == 1
 
 
-def test_first_look_without_words_shows_nothing_but_the_layer_opens_with_an_item() -> None:
+def test_first_look_without_words_opens_layer_with_an_item() -> None:
     trace = fakes.trace(target="123", layers=1)
     assert first_look(trace) == Focus(SITE)
     assert len(first_item(trace.maps[SITE], 0, trace.fields["target"])) == 1

@@ -120,7 +120,7 @@ def test_omitted_areas_never_exceed_the_stated_remainder(
         )
 
 
-def test_masked_query_keeps_nothing_and_has_no_shares() -> None:
+def test_masked_query_has_no_areas_and_no_shares() -> None:
     attention = random_map(3, 3, 2, 2, 0)
     masked = replace(attention, weights=np.zeros_like(attention.weights))
     assert not kept_areas(masked, 0).weight.any()
@@ -136,7 +136,7 @@ def test_shares_survive_encoding() -> None:
         np.testing.assert_allclose(back[head], item_shares(attention, 1, head), atol=1e-3)
 
 
-def test_message_contains_what_the_browser_needs() -> None:
+def test_message_contains_data_for_the_browser() -> None:
     trace = fakes.caption_trace()
     header, arrays = unpacked(packed(grid_payload(trace, WORDS), link="pair"))
     attention, picture = trace.maps["encoder-decoder"], trace.request.picture

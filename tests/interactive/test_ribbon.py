@@ -101,7 +101,7 @@ def test_message_opens_with_the_item_that_the_trace_names(named: str, is_used: b
     assert list(items) == ([2] if is_used else list(first)) and list(first) != [2]
 
 
-def test_message_contains_what_the_browser_needs() -> None:
+def test_message_contains_data_for_the_browser() -> None:
     trace = fakes.trace()
     header, arrays = unpacked(packed(ribbon_payload(trace, FOCUS), link="pair"))
     attention = trace.maps["encoder-decoder"]

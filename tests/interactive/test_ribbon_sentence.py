@@ -30,7 +30,7 @@ def spans_at(places: list[int], length: int = 1) -> list[Span]:
         ([2], "head 1 attends most to “d” (90 %)"),
     ],
 )
-def test_sentence_names_what_heads_attend_to(places: list[int], said: str) -> None:
+def test_sentence_names_attended_areas_of_heads(places: list[int], said: str) -> None:
     assert sentence_of(TRACE, FOCUS, spans_at(places)).startswith(f"To write “E”, {said}")
 
 
@@ -49,7 +49,7 @@ def test_sentence_equals_that_of_the_page_in_german() -> None:
     assert said == "Um „E“ zu schreiben, achtet Kopf 1 am meisten auf „dog“ als Ganzes (90 %)."
 
 
-def test_only_one_item_that_attends_has_a_sentence() -> None:
+def test_only_a_single_attending_item_has_a_sentence() -> None:
     assert has_sentence(TRACE, FOCUS)
     for change in ({"items": (0, 1)}, {"side": "memory"}, {"reading": "coverage"}):
         assert not has_sentence(TRACE, replace(FOCUS, **change))

@@ -8,7 +8,7 @@ import pytest
 from areaviz.lessons import boundary
 
 
-def test_without_bias_or_scores_the_best_item_is_the_heaviest() -> None:
+def test_best_item_is_heaviest_without_bias_or_scores() -> None:
     found = boundary.attend(0, 0, 0)
     assert boundary.words_of(boundary.GRID.area(boundary.heaviest(found))) == "young"
     assert found.weights.sum() == pytest.approx(1)

@@ -30,7 +30,7 @@ def test_choice_adds_the_head_that_helps_most_and_ends() -> None:
     assert found.error == pytest.approx(0.5) and found.error_single == pytest.approx(0.8)
 
 
-def test_choice_takes_at_most_five_heads() -> None:
+def test_choice_has_at_most_five_heads() -> None:
     assert len(choose_heads(3, 3, lambda heads: 1 - 0.1 * len(heads)).heads) == MOST_HEADS
 
 
@@ -62,7 +62,7 @@ def test_head_that_is_right_one_step_later_is_found() -> None:
     assert found.error == pytest.approx(0.25)
 
 
-def test_interval_holds_the_error_and_is_a_point_for_equal_sentences() -> None:
+def test_interval_contains_error_and_is_point_for_equal_sentences() -> None:
     counts = [pair(0).counts([(0, 1, 0)]) for _ in range(6)]
     assert bootstrap_interval(counts).tolist() == [0.0, 0.0]
     mixed = [count_links({(0, 0)}, {(n % 2, 0)}, set()) for n in range(20)]

@@ -106,7 +106,7 @@ def test_gain_is_largest_where_long_sentences_differ() -> None:
     assert 0 < gains["growth_low"] < gains["growth"] < gains["growth_high"]
 
 
-def test_equal_outputs_gain_nothing() -> None:
+def test_equal_outputs_have_zero_gain() -> None:
     gains = compute_gains_by_length(SYSTEM, SYSTEM, REFERENCES, REFERENCES, resamples=20)
     assert set(gains.values()) == {0.0}
 

@@ -169,7 +169,7 @@ def test_rouge_matches_the_papers_example(made: str, score: float) -> None:
     )
 
 
-def test_rouge_weighs_recall_and_takes_separate_maxima() -> None:
+def test_rouge_weights_recall_and_uses_separate_maxima() -> None:
     assert compute_rouge_l(["a", "b"], [list("abcd")]) == pytest.approx(2.44 * 0.5 / (0.5 + 1.44))
     # Precision 2/3 comes from the first reference, and recall 1 from the second.
     assert compute_rouge_l(list("abx"), [list("abcd"), ["x"]]) == pytest.approx(
@@ -241,7 +241,7 @@ def test_bleu_measures_length_against_nearest_reference() -> None:
     )
 
 
-def test_signature_says_how_bleu_was_measured() -> None:
+def test_bleu_signature_states_the_method() -> None:
     signature = str(
         score_captions(["a dog", "a cat"], [["a dog", "the dog"], ["a cat"]])["bleu_signature"]
     )

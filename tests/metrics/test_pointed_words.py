@@ -31,7 +31,7 @@ def test_heads_point_right_at_their_step() -> None:
     assert choose_heads(*words.shape, words.error).heads == ((0, 1, 1),)
 
 
-def test_mean_of_heads_is_what_their_drawn_map_shows() -> None:
+def test_mean_of_heads_equals_their_drawn_map() -> None:
     words = PointedWords.joined([example(4, 2)])
     # 0.6 of head 1 and 1.0 of head 2: the mean map is heaviest at the place of head 2.
     assert words.tops([(0, 0, 0), (0, 1, 0)]).tolist() == [2, 2]
@@ -42,7 +42,7 @@ def test_blind_reader_points_at_one_place() -> None:
     assert words.blind([(0, 1, 0)]) == pytest.approx(2 / 3)
 
 
-def test_interval_is_a_point_for_equal_examples_and_holds_the_share() -> None:
+def test_interval_contains_share_and_is_point_for_equal_examples() -> None:
     numbers = np.repeat(np.arange(30), 2)
     assert bootstrap_hit_interval(np.ones(60, bool), numbers) == (1.0, 1.0)
     low, high = bootstrap_hit_interval(np.arange(60) % 4 < 2, numbers)

@@ -10,7 +10,7 @@ TEXTS = ["a fox climbs", "the fox climbs up", "a heron shouts", "a heron is shou
 ACTIONS = ["climb", "climb", "shout", "shout"]
 
 
-def test_words_tell_the_action_they_occurred_with() -> None:
+def test_words_predict_the_action_they_occurred_with() -> None:
     found = ToldActions(TEXTS, ACTIONS)
     assert found.told("an otter climbs") == "climb"
     assert found.told("an otter is shouting") == "shout"
@@ -18,12 +18,12 @@ def test_words_tell_the_action_they_occurred_with() -> None:
     assert found.told("a heron climbs up") == "climb"
 
 
-def test_sentence_without_known_words_tells_nothing() -> None:
+def test_sentence_without_known_words_predicts_nothing() -> None:
     found = ToldActions(TEXTS, ACTIONS)
     assert found.told("otters sleep") == "" and found.told("") == ""
 
 
-def test_told_action_is_most_probable_by_hand() -> None:
+def test_predicted_action_matches_manual_probability() -> None:
     found = ToldActions(TEXTS, ACTIONS)
     words = {word for text in TEXTS for word in text.split()}
     sums = {}

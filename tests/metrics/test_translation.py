@@ -54,7 +54,7 @@ def test_punctuation_is_split_by_13a() -> None:
     ] == pytest.approx(100)
 
 
-def test_signatures_say_how_scores_were_measured() -> None:
+def test_score_signatures_state_the_methods() -> None:
     scores = score_translations(REFERENCES, REFERENCES)
     assert "case:mixed" in str(scores["bleu_signature"])
     assert "tok:13a" in str(scores["bleu_signature"])
@@ -128,7 +128,7 @@ def test_p_value_is_two_sided() -> None:
     assert back == pytest.approx(found, abs=0.05)
 
 
-def test_single_different_sentence_proves_nothing() -> None:
+def test_single_different_sentence_is_not_significant() -> None:
     baseline = ["Eine Katze .", *REFERENCES[1:]]
     assert compare_systems(REFERENCES, baseline, REFERENCES, resamples=50)["bleu"].p_value == 1
 

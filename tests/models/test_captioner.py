@@ -173,7 +173,7 @@ def test_other_keys_and_values_can_be_trained(mode: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize("method", ["greedy", "beam"])
-def test_changed_run_is_decoded_and_recorded_alike(model: GenerationModel, method: str) -> None:
+def test_changed_run_is_decoded_as_it_is_recorded(model: GenerationModel, method: str) -> None:
     changes = (
         Weigh("encoder-decoder", (5, 6), factor=0.1, layer=1),
         Hide("picture", (0, 1)),

@@ -76,7 +76,7 @@ def test_seeing_network_beats_blind_baseline_looks() -> None:
     assert blind["hit_position"] < 0.2 < own["hit"]
 
 
-def test_fixed_place_network_gains_nothing() -> None:
+def test_fixed_place_network_has_no_gain() -> None:
     own, blind = (
         measure_reading(Seeing(False), scenes(), CPU),
         measure_baselines(Seeing(False), scenes(), CPU),
@@ -99,7 +99,7 @@ def test_looks_move_with_their_corners() -> None:
     np.testing.assert_array_equal(moved.corners, square(np.array([[[15.0, 15.0]]]), 2))
 
 
-def test_cells_have_hits_alone() -> None:
+def test_cells_have_only_hits() -> None:
     found = measure_looks(
         Looks(np.array([[[1.0, 1.0], [9.0, 9.0]]]), None), np.array([[[0, 0, 4, 4]]]), 10
     )

@@ -173,7 +173,7 @@ def test_weights_sum_to_one_and_depend_on_frames(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", ATTENDING)
-def test_nothing_is_read_if_all_is_hidden(form: str) -> None:
+def test_fully_hidden_clip_is_not_read(form: str) -> None:
     network = watcher(form)
     run = network.attend(clips(), TARGET, changed=change(network, (Hide("clip", ALL),)))
     assert (run.weights[SITE][0] == 0).all() and run.logits.isfinite().all()

@@ -311,7 +311,7 @@ def test_unwritable_store_is_named(
             store.save(NOTE)
 
 
-def test_no_acknowledged_note_is_lost_by_a_kill(tmp_path: Path) -> None:
+def test_kill_loses_no_acknowledged_note(tmp_path: Path) -> None:
     path = tmp_path / "notes.db"
     code = (
         "from dataclasses import replace\nfrom areaviz.notes.annotations import Annotation,"

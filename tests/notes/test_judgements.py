@@ -80,7 +80,7 @@ def test_import_overwrites_no_judgement(store: Judgements, tmp_path: Path) -> No
     assert kept.counts and not beside.counts
 
 
-def test_errors_cost_what_mqm_says() -> None:
+def test_error_costs_follow_mqm() -> None:
     def cost(category: str, severity: str) -> float:
         return ErrorSpan("whole", category=category, severity=severity).weight
 

@@ -68,7 +68,7 @@ def test_changed_judgement_keeps_its_other_lines() -> None:
     assert [one.words() for one in read("\n".join(lines).encode())][0] == changed.words()
 
 
-def test_segments_that_look_alike_are_examples_of_their_own() -> None:
+def test_equal_segments_are_separate_examples() -> None:
     """Check two documents with equal names and equal sources; one has a second rater."""
     head = "a\tdoc\t1\t{}\t{}\tIt rains.\t{}\tStyle\tminor\t{{}}"
     lines = [

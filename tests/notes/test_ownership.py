@@ -117,7 +117,7 @@ def test_list_on_example_begins_with_own_notes(notes: Annotations) -> None:
         (RECORDS_KEPT, (1, 2, 3), "3 notes in all.*in all"),
     ],
 )
-def test_import_beyond_a_share_brings_in_nothing(
+def test_import_above_the_quota_adds_nothing(
     notes: Annotations,
     monkeypatch: pytest.MonkeyPatch,
     limit: Limit,

@@ -69,7 +69,7 @@ def test_one_of_many_simultaneous_changes_wins(
     assert len(won) == 1 and told == won * 5 and Annotations.open(address).list_all("b") == won
 
 
-def test_slices_counts_and_files_work_alike(store: Store) -> None:
+def test_slices_counts_and_files_work_as_in_sqlite(store: Store) -> None:
     notes, slices = Annotations(store), Slices(store)
     saved = [notes.save(replace(NOTE, dataset="c", example=place)) for place in (3, 4, 9)]
     slices.save(Slice("c", "first two", (3, 4)))

@@ -74,7 +74,7 @@ def test_pool_without_connections_is_one_sentence(monkeypatch: pytest.MonkeyPatc
         opened._engine.dispose()
 
 
-def test_writer_waits_for_others_only_some_time(
+def test_writer_waits_for_other_writers_only_briefly(
     tmp_path: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "WRITING", 0.1)

@@ -63,7 +63,7 @@ def test_set_is_run_and_shown(open_page: Open, use_backend: Use, rows: Path) -> 
 
 
 @pytest.mark.long
-def test_rows_of_another_version_are_left_alone(
+def test_rows_of_a_different_version_stay_unchanged(
     open_page: Open, use_backend: Use, rows: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use_backend(Translating())
@@ -249,7 +249,7 @@ def test_note_without_a_tag_is_tagged_as_a_note_and_an_empty_one_is_refused(
 
 
 @pytest.mark.long
-def test_who_is_late_sees_both_texts_and_chooses(open_page: Open, use_backend: Use) -> None:
+def test_late_writer_sees_both_texts_and_chooses(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     hers = write(opened_first(ran(open_page("analyse", new="1"))), "Style", "first")
     his = opened_first(open_page("analyse", new="1"))
@@ -350,7 +350,7 @@ def stops(app: AppTest) -> int:
     return sum(one.label == "Stop" for one in app.button)
 
 
-def test_only_who_began_an_analysis_can_stop_it(open_page: Open, use_backend: Use) -> None:
+def test_only_the_owner_can_stop_an_analysis(open_page: Open, use_backend: Use) -> None:
     gate = threading.Event()
     use_backend(Translating(lambda _: held(gate)))
     hers, his = open_page("analyse", new="1"), open_page("analyse", new="1")

@@ -100,7 +100,7 @@ def test_rater_judges_by_name_and_shows_other_raters_on_demand(
 
 
 @pytest.mark.long
-def test_who_is_late_under_a_name_chooses(open_page: Open, use_backend: Use) -> None:
+def test_late_rater_of_a_name_chooses_a_version(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     store = note_store().judgements
     first = store.save(ADA)

@@ -165,7 +165,7 @@ def test_guest_leaves_to_their_own_page(owner: AppTest, open_page: Open) -> None
 
 
 @pytest.mark.long
-def test_link_to_shared_set_warns_of_other_users(open_page: Open, use_backend: Use) -> None:
+def test_sharing_shipped_set_says_every_user_has_it(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     app = ran(open_page("analyse", new="1"))
     assert "Every reader has this set" in shown(app)

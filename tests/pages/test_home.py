@@ -73,7 +73,7 @@ def test_home_has_six_ways_in_and_three_doors(open_page: Open) -> None:
     assert {door.title for door in DOORS} <= {element.value for element in app.subheader}
 
 
-def test_no_link_leads_nowhere(open_page: Open) -> None:
+def test_every_link_opens_a_page(open_page: Open) -> None:
     links = [element.proto.page for element in open_page("home").get("page_link")]
     # The tour has a link in the navigation and one in the hero, next to the link to own sentences.
     assert len(links) == 3 + len(WAYS_IN) + sum(len(door.links) for door in DOORS)
@@ -81,7 +81,7 @@ def test_no_link_leads_nowhere(open_page: Open) -> None:
     assert {Path(link).stem or "home" for link in links} <= pages
 
 
-def test_every_way_in_has_a_small_picture_or_a_text() -> None:
+def test_every_tile_has_a_small_picture_or_a_text() -> None:
     for way in WAYS_IN:
         if way.page in (*PICTURES, "four_ways"):
             assert way.picture.read_text("utf-8").startswith("<svg")

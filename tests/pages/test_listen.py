@@ -176,7 +176,7 @@ def test_link_with_unswitchable_scores_becomes_a_change(
     assert "Softmax, scores times 3" in shown(app)
 
 
-def test_changes_are_of_their_sound_alone(open_page: Open, backend: Listeners) -> None:
+def test_changes_belong_to_their_sound(open_page: Open, backend: Listeners) -> None:
     hidden = (Hide("sound", (3, 4)),)
     app = open_page("listen", sound=FIRST, changes=to_text(hidden))
     assert any(one.changes == hidden for one in backend.asked)
@@ -185,7 +185,7 @@ def test_changes_are_of_their_sound_alone(open_page: Open, backend: Listeners) -
     assert not any(one.changes for one in backend.asked if one.sound == get_sound_sample(OTHER))
 
 
-def test_of_a_shorter_sound_no_later_moment_is_offered(open_page: Open, backend: Listeners) -> None:
+def test_moments_end_with_the_sound(open_page: Open, backend: Listeners) -> None:
     app = open_page("listen", sound="digits-long")
     app = act(app, app)
     app = act(app, app.segmented_control(key="listen_kind_of_change").set_value("hide"))
@@ -266,7 +266,7 @@ def test_stereo_file_reports_mixing_and_resampling(open_page: Open, backend: Lis
     assert backend.asked[-1].sound is not None and backend.asked[-1].sound.seconds == 1
 
 
-def test_conclusions_say_how_many_digits_are_wrong() -> None:
+def test_conclusions_count_wrong_digits() -> None:
     sample = SAMPLES[FIRST]
     trace = fakes.sound_trace(sample.text)
     assert conclusion(trace) == "Heard: **3 1 4 1 5 9 2**"

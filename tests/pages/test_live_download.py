@@ -31,7 +31,7 @@ def test_live_refusal_says_that_files_are_missing(name: str) -> None:
     assert "does not have the files" in live_refusal(named(name))
 
 
-def test_live_refusal_names_what_the_engine_lacks_and_changed_runs() -> None:
+def test_live_refusal_names_unsupported_parts_and_changed_runs() -> None:
     assert "cannot run in a page" in live_refusal(named("speech-hybrid"))
     trace = codec.load(HERO)
     changes = (Weigh("encoder-decoder", (1,)),)

@@ -227,7 +227,7 @@ def test_card_begins_with_limits_of_its_maps(open_page: Open, use_cards: UseCard
     assert doubt.value.replace("\\", "").endswith("for 30%, the middle of the picture for 51%.")
 
 
-def test_card_of_a_digit_model_names_no_attention(open_page: Open, use_cards: UseCards) -> None:
+def test_digit_model_card_names_no_attention(open_page: Open, use_cards: UseCards) -> None:
     reader = replace(
         folder.card("reader", "none"), title="Digits", task="digits", level="digit", attention={}
     )

@@ -313,7 +313,7 @@ def test_the_picture_of_points_says_how_good_an_answer_is() -> None:
         ),
     ],
 )
-def test_conclusions_say_whether_a_tree_is_whole(tree: str, expected: str) -> None:
+def test_conclusions_state_whether_the_tree_is_complete(tree: str, expected: str) -> None:
     trace = Reasoners().trace(Request("parser", SENTENCE, target=tree))
     assert trace.fields["target"].raw == tree
     assert conclusion(trace).replace("\\", "") == expected

@@ -22,7 +22,7 @@ def test_plan_has_folded_answers(open_page: Open, monkeypatch: pytest.MonkeyPatc
     assert "42–45 min" in text and "exercise=1" in app.code[0].value
 
 
-def test_exercise_answers_only_when_asked(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exercise_answers_only_on_request(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AREAVIZ_BACKEND", "local")
     look = first_look(TRACE)
     params = exercise_params(TRACE.request, look.layer, 0, look.items[0])

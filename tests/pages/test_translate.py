@@ -217,7 +217,7 @@ def test_button_and_sample_run_the_model(
     assert faked.asked[-1].text == SAMPLES[3] == app.text_input(key=TEXT).value
 
 
-def test_only_the_chosen_view_is_computed_and_all_can_be_chosen(open_page: Open) -> None:
+def test_only_the_chosen_view_is_computed(open_page: Open) -> None:
     app = with_tab(ask(open_page("translate"), folder.TEXT), "view")
     for name in control(app, "View").options:
         app = control(app, "View").set_value(name).run()
@@ -225,7 +225,7 @@ def test_only_the_chosen_view_is_computed_and_all_can_be_chosen(open_page: Open)
         assert len(app.get("plotly_chart")) == 1
 
 
-def test_every_setting_belongs_to_what_is_shown(
+def test_every_setting_affects_the_shown_result(
     open_page: Open, use_backend: Callable[[Backend], None]
 ) -> None:
     use_backend(faked := Faked())

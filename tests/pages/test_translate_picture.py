@@ -108,7 +108,7 @@ def test_every_sight_can_be_chosen_and_looked_into(open_page: Open, use_backend:
     assert not app.exception and not app.error
 
 
-def test_without_a_sentence_the_picture_is_described(open_page: Open, use_backend: Use) -> None:
+def test_picture_is_described_without_a_sentence(open_page: Open, use_backend: Use) -> None:
     app, backend = opened(open_page, use_backend)
     before = len(backend.asked)
     app.text_input(key=TEXT).set_value("").run()

@@ -234,9 +234,7 @@ def test_hidden_frame_reruns_the_clip(open_page: Open, backend: Watchers) -> Non
     assert not again.exception and "Hidden: frame 3" in shown(again)
 
 
-def test_of_a_frame_that_is_watched_twice_the_chosen_one_is_hidden(
-    open_page: Open, backend: Watchers
-) -> None:
+def test_chosen_copy_of_a_repeated_frame_is_hidden(open_page: Open, backend: Watchers) -> None:
     """Check a clip of two frames, of which eight are watched, so four have the same name."""
     app = open_page("watch")
     app = act(app, app.segmented_control(key="watch_source").set_value(UPLOAD))
@@ -248,7 +246,7 @@ def test_of_a_frame_that_is_watched_twice_the_chosen_one_is_hidden(
     assert backend.asked[-1].changes == (Hide("clip", (0, 5)),)
 
 
-def test_changes_are_of_their_clip_alone(open_page: Open, backend: Watchers) -> None:
+def test_changes_belong_to_their_clip(open_page: Open, backend: Watchers) -> None:
     app = open_page("watch", clip=FIRST, changes=to_text(HIDDEN))
     assert any(request.changes == HIDDEN for request in backend.asked)
     app = act(app, app.selectbox(key="watch_sample").set_value(OTHER))
@@ -258,9 +256,7 @@ def test_changes_are_of_their_clip_alone(open_page: Open, backend: Watchers) -> 
     assert app.query_params["changes"] == to_text(HIDDEN)
 
 
-def test_changes_wait_for_the_clip_that_their_link_is_about(
-    open_page: Open, backend: Watchers
-) -> None:
+def test_linked_changes_wait_for_their_clip(open_page: Open, backend: Watchers) -> None:
     content = encode_gif(fakes.clip())
     name = decode_clip(content, "yours").clip.name
     app = open_page("watch", clip=name, changes=to_text(HIDDEN))
@@ -311,7 +307,7 @@ def test_decoding_is_part_of_the_request_and_of_the_link(
     assert backend.asked[-1] == wanted
 
 
-def test_conclusions_say_what_happens() -> None:
+def test_conclusions_describe_the_event() -> None:
     sample = SAMPLES[FIRST]
     seen = clip_trace(sample.text)
     assert conclusion(seen) == f"Seen: **{sample.text}**."

@@ -199,9 +199,7 @@ def test_changes_of_broken_link_do_not_reach_next_sentence(
         ] == [()]
 
 
-def test_changes_wait_for_the_picture_that_their_link_is_about(
-    open_page: Open, use_backend: Use
-) -> None:
+def test_linked_changes_wait_for_their_picture(open_page: Open, use_backend: Use) -> None:
     backend, file = Pictured(), BytesIO()
     use_backend(backend)
     Image.new("RGB", (40, 40), "red").save(file, "PNG")

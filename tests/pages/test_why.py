@@ -93,7 +93,7 @@ def test_link_opens_why_at_its_areas(open_page: Open, use_backend: Use) -> None:
         assert "of the attention" in shown(opened(open_page, why=broken))
 
 
-def test_why_without_lock_says_what_to_click(open_page: Open, use_backend: Use) -> None:
+def test_why_without_lock_gives_advice(open_page: Open, use_backend: Use) -> None:
     use_backend(backend := Explained())
     for params in ({"items": ""}, {"side": "memory"}):
         assert "First select the word or cell that attends" in shown(opened(open_page, **params))

@@ -138,7 +138,7 @@ def test_size_of_a_page_is_estimated_with_all_layers() -> None:
         make_first_payloads(trace, shown, PageOptions(limit=size - 1), 0)
 
 
-def test_page_without_components_opens_with_its_figures_alone() -> None:
+def test_page_without_components_opens_with_only_figures() -> None:
     trace = fakes.trace()
     assert choose_opening_focus(trace, [], Focus("encoder-decoder")) is None
     with pytest.raises(InputError):

@@ -31,7 +31,7 @@ def test_browser_gets_sound_and_weights_in_thousandths() -> None:
     assert data["sound"].startswith("data:image/") and data["spoken"] == []
 
 
-def test_end_symbol_follows_every_letter() -> None:
+def test_opening_highlights_a_letter_before_the_end() -> None:
     trace = fakes.sound_trace("31")
     one = trace.maps["encoder-decoder"]
     weights = np.zeros_like(one.weights)

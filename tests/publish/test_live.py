@@ -92,14 +92,14 @@ def test_live_page_of_looks_has_no_figures_which_later_runs_would_not_change() -
     assert len(made.encode()) <= 1.4 * len(reader.weights) + 300_000
 
 
-def test_settings_say_what_the_engine_needs(html: str, model: LiveModel) -> None:
+def test_settings_contain_data_for_the_engine(html: str, model: LiveModel) -> None:
     card = json.loads(block(html, "setting"))["card"]
     assert card["lengthLimit"] == {"ratio": 1.69, "extra": 7}
     assert card["lengthPenalty"] == model.card.length_penalty
     assert card["config"]["key_mode"] == "boundary"
 
 
-def test_check_live_names_what_the_engine_lacks(model: LiveModel) -> None:
+def test_check_live_names_unsupported_parts(model: LiveModel) -> None:
     card = model.card
     with pytest.raises(InputError, match='no networks of the family "listener"'):
         check_live(replace(card, family="listener"))

@@ -84,7 +84,7 @@ def test_notebook_html_contains_whole_frames(notebook: NotebookNode) -> None:
         assert frame == given and frame["sandbox"] == "allow-scripts"
 
 
-def test_where_frames_and_scripts_are_removed_the_picture_is_left(notebook: NotebookNode) -> None:
+def test_sanitised_notebook_keeps_the_picture(notebook: NotebookNode) -> None:
     # Viewers show an untrusted notebook in this form.
     html = as_html(notebook)
     left = re.sub(r"<(iframe|script)\b.*?</\1>", "", html, flags=re.DOTALL)

@@ -36,7 +36,7 @@ def test_page_of_points_opens_at_the_given_step() -> None:
     assert opened is not None and opened.items == (0,), "the least sure step"
 
 
-def test_still_picture_shows_the_component() -> None:
+def test_still_picture_shows_the_view_of_its_site() -> None:
     assert choose_figure(story_trace(), Focus("hops")) is VIEWS["facts"]
     assert choose_figure(points_trace(), Focus("pointer")) is VIEWS["points"]
 

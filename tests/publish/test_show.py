@@ -110,7 +110,7 @@ def test_default_figures_are_heat_map_and_all_heads() -> None:
         frame(fakes.trace(), options=areaviz.PageOptions(views=("heat",)))
 
 
-def test_without_the_extra_a_page_in_a_frame_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_show_without_extra_uses_a_framed_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("areaviz.publish.show.find_spec", lambda name: None)
     assert isinstance(areaviz.show(fakes.trace(layers=1)), Shown)
     monkeypatch.setitem(sys.modules, "areaviz.publish.widget", None)

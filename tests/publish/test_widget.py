@@ -154,7 +154,7 @@ def test_widget_has_only_the_named_layers(ask: Callable[[Any], Sent]) -> None:
         widget.focus = Focus("encoder self", 1)
 
 
-def test_no_port_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_widget_opens_no_port(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*given: Any) -> None:
         raise AssertionError("A port was opened.")
 

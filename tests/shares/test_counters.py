@@ -74,7 +74,7 @@ def test_holding_releases_after_an_error() -> None:
     assert shares.by_reader() == {}
 
 
-def test_fractions_release_to_nothing() -> None:
+def test_released_fractions_sum_to_zero() -> None:
     shares = Shares(TWO)
     for amount in (0.1, 0.2, 0.3):
         shares.take(ANNA, amount)
@@ -129,7 +129,7 @@ def test_rate_forgets_visitors_who_are_idle() -> None:
     assert len(rates) == 2  # Anna and her address
 
 
-def test_charge_tells_how_long_to_wait() -> None:
+def test_charge_returns_the_waiting_time() -> None:
     clock = Clock()
     rates = Rates(TWO, burst_seconds=5, clock=clock)
     assert rates.charge(ANNA, 10) == 0

@@ -35,7 +35,7 @@ def test_path_of_refuses_impossible_paths(given: Any, says: str) -> None:
         path_of(given)
 
 
-def test_path_of_takes_the_longest_name(tmp_path: Path) -> None:
+def test_path_of_accepts_the_longest_name(tmp_path: Path) -> None:
     path = tmp_path / ("a" * MAX_NAME_BYTES)
     path.touch()
     assert file_of(path) == path

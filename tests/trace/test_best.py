@@ -31,7 +31,7 @@ def test_map_is_the_mean_of_the_rows_at_their_steps() -> None:
     assert found.weights.shape[:2] == (1, 1) and found.derived
 
 
-def test_trace_without_the_heads_stays_as_it_is() -> None:
+def test_trace_without_the_heads_stays_unchanged() -> None:
     trace = make_trace()
     found = with_best(trace, {SITE: aligned((90, 0, 0)), "hops": aligned((0, 0, 0))})
     assert found.maps.keys() == trace.maps.keys()

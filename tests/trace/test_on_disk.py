@@ -129,7 +129,7 @@ def test_rows_not_summing_to_one_are_refused(change: str) -> None:
         opened(repacked(codec.to_bytes(trace), {WEIGHTS: file.getvalue()}))
 
 
-def test_entry_larger_than_its_header_costs_nothing() -> None:
+def test_entry_larger_than_its_header_uses_no_memory() -> None:
     content = lying_arrays(megabytes=200)
     tracemalloc.start()
     try:

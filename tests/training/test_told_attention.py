@@ -60,7 +60,7 @@ def test_told_loss_is_relative_overlap_with_best_area(area: Area, relative: floa
     assert compute_told_loss(weights_on(area), told()).item() == pytest.approx(-math.log(relative))
 
 
-def test_sentences_without_boxes_teach_nothing() -> None:
+def test_sentences_without_boxes_have_no_loss() -> None:
     nothing = Told.of([Grounded("a red circle", ())], words(), GRID)
     assert compute_told_loss(weights_on(Area(0, 0, 1, 1)), nothing).item() == 0.0
     without_extent = Grounded("a red circle", ((1, ((0.5, 0.5, 0.5, 0.5),)),))
@@ -83,7 +83,7 @@ def tiny_captioner() -> CaptionTransformer:
 
 
 @pytest.mark.parametrize(("layer", "head"), [(0, 1), (1, 0)])
-def test_told_loss_is_that_of_the_layer_and_the_head(layer: int, head: int) -> None:
+def test_told_loss_uses_the_chosen_layer_and_head(layer: int, head: int) -> None:
     network, features = tiny_captioner(), torch.randn(1, 16, 16)
     captions = torch.tensor([words().ids(SENTENCE.text)])
     _, looked = compute_told_caption_loss(network, features, captions, told(), (layer, head), 0.0)

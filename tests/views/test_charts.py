@@ -94,7 +94,7 @@ def test_each_curve_has_every_validation() -> None:
     }
 
 
-def test_curves_differ_without_colour_too() -> None:
+def test_curves_differ_without_colour() -> None:
     assert len({curve.line.dash for curve in history_figure(CARD).data}) == 2
 
 
@@ -107,7 +107,7 @@ def test_missing_measure_is_omitted() -> None:
     assert math.isnan(float(table.rows[1][1])) and table.rows[2] == (3, 1.0)
 
 
-def test_no_history_is_an_empty_picture() -> None:
+def test_missing_history_gives_an_empty_figure() -> None:
     assert len(history_figure(replace(CARD, history=())).data) == 0
     assert history_table(replace(CARD, history=())).rows == []
 

@@ -95,7 +95,7 @@ def test_path_connects_centres_in_order(trace: Trace) -> None:
     assert [row[4] for row in rows[:2]] == pytest.approx([8, 16], rel=1e-5)
 
 
-def test_focused_steps_stand_out(trace: Trace) -> None:
+def test_focused_steps_are_more_opaque(trace: Trace) -> None:
     drawn = glimpses.path(trace, Focus("glimpses", items=(1,)))
     assert [drawn.opacity(step) for step in range(3)] == [glimpses._FAINT, 1, glimpses._FAINT]
     assert drawn.order[-1] == 1

@@ -134,7 +134,7 @@ def test_alignment_rows_are_shares_of_produced_items(trace: Trace) -> None:
     )
 
 
-def test_alignment_of_words_takes_the_blank_before_along(trace: Trace) -> None:
+def test_alignment_of_words_includes_preceding_spaces(trace: Trace) -> None:
     drawn = matrices.alignment(trace, Focus("encoder-decoder", 0, 3, "query", (5,), "word"))
     assert drawn.rows == ("Ein", "kleiner", "Hund", "rennt.", "⟨end⟩")
     assert drawn.columns == ("A", "small", "dog", "runs.", "⟨end⟩")
@@ -166,7 +166,7 @@ def test_memory_lines_come_from_all_queries_and_heads(trace: Trace) -> None:
     }
 
 
-def test_without_a_choice_the_strongest_lines_are_drawn(trace: Trace) -> None:
+def test_strongest_lines_are_drawn_without_a_choice(trace: Trace) -> None:
     focus = Focus("encoder-decoder")
     drawn = lines.lines(trace, focus)
     attention = trace.maps["encoder-decoder"]

@@ -191,7 +191,7 @@ def test_word_missing_from_tree_has_no_branch() -> None:
     assert {name for _, name, _ in lines_of(drawn)} == {"1NP", "Ida", "paints"}
 
 
-def test_nothing_is_drawn_after_a_mistake() -> None:
+def test_drawing_ends_at_a_mistake() -> None:
     """Check that words after a mistake are not drawn; the sentence has no column for them."""
     drawn = find_partial_tree(tree_trace("(S (NP XX )NP (VP XX )NP XX XX XX )S"), FOCUS)
     assert len(drawn.words) == 3

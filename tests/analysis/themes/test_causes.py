@@ -140,7 +140,7 @@ def test_find_cause_finds_the_head_that_loses_colours(
     assert NOT_REPAIRED not in found.sentences
 
 
-def test_find_cause_says_that_nothing_repaired(failing: tuple[Material, Themes, Theme]) -> None:
+def test_find_cause_reports_that_no_change_helped(failing: tuple[Material, Themes, Theme]) -> None:
     material, themes, theme = failing
     found = find_cause(theme, themes, material, runner(material, is_repairable=False))
     assert found.sentences[-1] == NOT_REPAIRED

@@ -97,7 +97,7 @@ def test_find_themes_keeps_confidence_apart() -> None:
     assert all("confidence" in theme.statement for theme in themes.found if theme.is_about_model)
 
 
-def test_find_themes_names_what_was_too_rare() -> None:
+def test_find_themes_lists_too_rare_conditions() -> None:
     material = made_material(200)
     sources = ("not far", *material.sources[1:])
     domains = ("rare",) * 3 + ("news",) * 100 + ("sport",) * 97

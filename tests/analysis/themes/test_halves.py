@@ -12,7 +12,7 @@ from areaviz.trace.errors import InputError
 from tests.analysis.themes.made import made_material
 
 
-def test_split_halves_takes_each_example_once() -> None:
+def test_split_halves_uses_each_example_once() -> None:
     first, second = split_halves(made_material(101), seed=4)
     assert sorted([*first.tolist(), *second.tolist()]) == list(range(101))
     assert abs(len(first) - len(second)) == 1

@@ -52,7 +52,7 @@ def test_digit_readers_agree_with_python(name: str) -> None:
             assert np.abs(seen - gaze.seen).max() <= 1
 
 
-def test_digit_readers_refuse_what_they_cannot_do() -> None:
+def test_digit_readers_refuse_unsupported_requests() -> None:
     request = Request("ram-centred", "", picture=get_sample("single-4"))
     requests = [
         replace(request, picture=None),

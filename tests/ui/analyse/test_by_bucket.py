@@ -36,6 +36,6 @@ def test_word_bucket_filters_examples_with_its_words() -> None:
     assert once.places == (8,) and once.title == "1 (x)"
 
 
-def test_without_a_click_all_rows_stay() -> None:
+def test_all_rows_stay_without_a_click() -> None:
     page = Page("analyse", "", AnalyseState())
     assert kept_rows(page, TABLE) is TABLE

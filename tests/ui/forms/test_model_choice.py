@@ -85,7 +85,7 @@ def test_linked_picture_and_model_stay_together() -> None:
     assert PAGE.state.model == "scene-area"
 
 
-def test_without_a_fitting_model_the_chosen_one_stays() -> None:
+def test_chosen_model_stays_if_none_fits() -> None:
     PAGE.set(model="scene-area")
     fit_model(PAGE, {"scene-area": CARDS["scene-area"]}, get_sample("cat"))
     assert PAGE.state.model == "scene-area"

@@ -20,7 +20,7 @@ def test_short_titles_fit_their_box_and_differ(task: str) -> None:
     assert {title: len(title) for title in titles.values() if len(title) > LONGEST} == {}
 
 
-def test_short_titles_keep_the_part_that_tells_two_models_apart() -> None:
+def test_short_titles_keep_distinguishing_parts() -> None:
     cards = {card.name: card for card in CARDS if card.task == "translation"}
     titles = short_titles(cards)
     assert titles["token-boundary"] == "Tokens, areas up to 5"

@@ -77,7 +77,7 @@ def test_lock_applies_to_letters_of_common_words() -> None:
     assert followed(main, other, hund, shared(main, other, hund), asked).items == ()
 
 
-def test_pictures_show_equal_items_or_all_items() -> None:
+def test_alike_needs_equal_items_or_no_items() -> None:
     other, main = fakes.trace("A dog.", "Der Hund."), fakes.trace("A dog.", "Ein Hund.")
     hund, ein = (Focus("encoder-decoder", items=items) for items in ((4,), (0,)))
     assert alike((main, other), (hund, shared(main, other, hund)))
@@ -151,7 +151,7 @@ def test_choices_begin_with_the_site_between_the_languages_and_all_heads() -> No
     ],
     ids=["translation", "caption", "both", "picture alone", "glimpses"],
 )
-def test_sites_are_named_by_what_attends_to_what(trace: Trace, expected: list[str]) -> None:
+def test_site_names_state_both_fields(trace: Trace, expected: list[str]) -> None:
     assert [site_name(trace, site) for site in sites(trace)] == expected
 
 
@@ -223,7 +223,7 @@ def test_link_overrides_card_defaults() -> None:
     assert linked.looking_at(None).opening_at("encoder-decoder").layer == 1
 
 
-def test_layers_are_named_by_what_they_attend_to() -> None:
+def test_layer_names_state_attended_items() -> None:
     trace = fakes.trace(layers=3)
     one = trace.maps["encoder-decoder"]
     weights = np.array(one.weights)

@@ -51,7 +51,7 @@ def test_fresh_cookies_of_an_address_share_four_shares(monkeypatch: pytest.Monke
     budget.reserve(100, BORIS)
 
 
-def test_remembered_traces_give_way_before_a_reader_is_refused(
+def test_cached_traces_are_freed_before_a_user_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("AREAVIZ_LIMIT_BUDGET_PERCENT", "25")

@@ -27,7 +27,7 @@ from areaviz.ui.shell.errors import show_errors, without_folders
         ("The fraction is a/b/c.", None),
     ],
 )
-def test_without_folders_keeps_the_name_of_a_file(sentence: str, shown: str | None) -> None:
+def test_without_folders_keeps_file_names(sentence: str, shown: str | None) -> None:
     assert without_folders(sentence) == (sentence if shown is None else shown)
 
 

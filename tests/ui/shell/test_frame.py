@@ -34,7 +34,7 @@ def is_shut(app: AppTest) -> bool:
 
 
 @pytest.mark.parametrize("page", sampled(PAGES, "home", "analyse", "translate"))
-def test_no_page_shows_anything_before(page: str, locked: None, open_page: Open) -> None:
+def test_no_page_is_drawn_before_admission(page: str, locked: None, open_page: Open) -> None:
     app = open_page(page)
     assert not app.exception and is_shut(app)
     assert shown(app).replace("areaviz", "").strip().startswith("This app is not public")
@@ -42,7 +42,7 @@ def test_no_page_shows_anything_before(page: str, locked: None, open_page: Open)
 
 
 @pytest.mark.parametrize("page", sampled(PAGES, "home", "analyse", "translate"))
-def test_no_page_is_drawn_without_app_py_either(
+def test_no_page_is_drawn_without_app_py(
     page: str, locked: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bring_cookies(monkeypatch, {})

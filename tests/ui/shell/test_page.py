@@ -67,7 +67,7 @@ def test_link_survives_round_trip(first: State) -> None:
     assert (state.site, state.layer, state.head, state.locked) == ("encoder self", 1, 2, focus)
 
 
-def test_of_a_link_that_cannot_be_followed_the_text_is_read() -> None:
+def test_broken_link_still_gives_its_text() -> None:
     for wrong in ({"model": "nobody"}, {"beam": "99"}):
         link = Link.of({"text": "A dog.", **wrong}, CARDS)
         state = TranslateState().from_link(link)
@@ -82,7 +82,7 @@ def test_link_to_a_former_model_opens_its_successor() -> None:
     assert link.replaced == (name, former.successor)
 
 
-def test_without_a_focus_the_default_is_looked_at() -> None:
+def test_link_without_focus_opens_the_default() -> None:
     state = State().looking_at(Focus("encoder self", 1, 2, items=(4,)), "film")
     assert state.unlocked().locked.items == () and state.unlocked().site == "encoder self"
     first = state.looking_at(None)

@@ -78,7 +78,7 @@ def test_plan_html_escapes_texts() -> None:
     assert "<script>" not in html and "<b>" not in html and "&lt;script&gt;" in html
 
 
-def test_exercise_link_holds_no_answer() -> None:
+def test_exercise_link_does_not_contain_the_answer() -> None:
     first = first_look(HERO_TRACE)
     params = exercise_params(HERO_TRACE.request, first.layer, 0, first.items[0])
     allowed = {"exercise", "model", "text", "site", "layer", "head", "items"}
@@ -98,7 +98,7 @@ def test_exercise_link_holds_no_answer() -> None:
         ((), ""),
     ],
 )
-def test_verdict_says_what_was_right(guess: tuple[int, ...], start: str) -> None:
+def test_verdict_begins_with_right_items(guess: tuple[int, ...], start: str) -> None:
     assert verdict(guess, Area(0, 1, 1, 3)).startswith(start)
 
 

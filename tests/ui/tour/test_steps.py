@@ -136,7 +136,7 @@ def test_rectangle_step_counts_heads_that_take_several_cells(model: str, picture
     assert f"look at {len(set(rows_HA.argmax(-1).tolist()))} place" in step.asks
 
 
-def test_reason_step_takes_the_fact_of_the_last_hop_away() -> None:
+def test_reason_step_removes_the_fact_of_the_last_hop() -> None:
     trace = stored("memory-stories")
     fact = int(trace.maps["hops"].weights[-1, 0, 0].argmax())
     assert read_fact(trace) == fact
@@ -191,7 +191,7 @@ def test_area_step_of_a_model_without_areas_speaks_of_one_word() -> None:
 
 
 @pytest.mark.parametrize("path", [path.name for path in STORED])
-def test_is_fit_says_whether_the_first_steps_can_be_built(path: str) -> None:
+def test_is_fit_checks_the_first_steps(path: str) -> None:
     """Check every stored trace, because a page may show another model's trace during a step."""
     trace = STORED[Path(OPENINGS) / path]
     if is_fit(trace):
