@@ -117,7 +117,7 @@ def test_change_of_missing_part_is_refused(change: Change, sentence: str) -> Non
         run(small.marian(), (change,), TARGET)
 
 
-def test_layers_that_share_their_weights_are_changed_together() -> None:
+def test_layers_that_share_weights_are_changed_together() -> None:
     import transformers
 
     torch.manual_seed(0)
@@ -164,6 +164,6 @@ def test_query_without_items_gets_zeros() -> None:
     assert not after.any() and not found.any()
 
 
-def test_layers_that_do_more_are_refused() -> None:
+def test_layers_that_do_more_than_mixing_are_refused() -> None:
     with pytest.raises(InputError, match="do more than mix values"):
         changed((Weigh("s", (1,)),), apart=1.0)

@@ -89,7 +89,7 @@ def test_hostile_tokenizer_is_refused(folder: Path, values: dict[str, object], s
         check_limits(folder)
 
 
-def test_slow_tokenizer_is_ended(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_tokenizer_is_stopped(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The doublings pass the raised limit of growth, so the time limit must end the process."""
     monkeypatch.setattr(folder_limits, "MAX_GROWTH", 1 << 40)
     monkeypatch.setattr(folder_limits, "TRIAL_SECONDS", 1)
@@ -109,7 +109,7 @@ def test_usual_tokenizer_needs_no_process(folder: Path, monkeypatch: pytest.Monk
         check_limits(folder)
 
 
-def test_unusual_tokenizer_that_works_is_taken(folder: Path) -> None:
+def test_unusual_working_tokenizer_is_accepted(folder: Path) -> None:
     change(folder / "tokenizer.json", normalizer=doubling(2))
     check_limits(folder)
 

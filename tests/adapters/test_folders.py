@@ -200,7 +200,7 @@ def test_tokenizer_of_a_different_model_is_refused(bert: Path, marian_folder: Pa
         load(bert)
 
 
-def test_kind_without_page_is_refused(tmp_path: Path) -> None:
+def test_model_kind_without_page_is_refused(tmp_path: Path) -> None:
     small.vit("ViTModel").save_pretrained(tmp_path)
     with pytest.raises(InputError, match="a ViTModel, which no page shows"):
         read_folder(str(tmp_path))
@@ -232,7 +232,7 @@ def test_captioner_requires_a_picture(describer: Path) -> None:
         model.trace([Request("describer", "a dog")])
 
 
-def test_cells_of_a_picture_are_banned_behind_the_class_token(describer: Path) -> None:
+def test_banned_cells_are_counted_after_the_class_token(describer: Path) -> None:
     model, picture = load(describer), fakes.picture()
     request = Request("describer", "", picture=picture, target="a small dog")
     banned = Weigh("encoder-decoder", areas=(Area(1, 2, 1, 1),), layer=0)

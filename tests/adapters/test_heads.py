@@ -90,7 +90,7 @@ def test_half_precision_map_equals_map_of_its_heads(sharpness: float, masked: bo
 
 
 @pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16])
-def test_heads_that_compute_in_half_precision_are_shown_as_areas(kind: torch.dtype) -> None:
+def test_half_precision_heads_have_area_maps(kind: torch.dtype) -> None:
     """The rounded scores of such heads give weights that differ from single precision."""
     generator = torch.Generator().manual_seed(3)
     query = (4 * torch.randn(2, 50, 16, generator=generator)).to(kind)
@@ -188,7 +188,7 @@ def test_site_has_item_map_then_both_area_maps() -> None:
     np.testing.assert_allclose(maps[2].weights, sums / sums.sum(-1, keepdims=True), rtol=1e-5)
 
 
-def test_areas_are_not_made_of_queries_that_did_not_give_the_weights() -> None:
+def test_unexplained_weights_have_no_area_distribution() -> None:
     """Some heads cap their scores or have a sink, so queries and keys do not explain their weights.
 
     Their weights and sums are shown, but no area distribution.
@@ -226,7 +226,7 @@ def test_cut_heads_renormalise_remaining_weights() -> None:
     assert cut.logs() is not None, "a softmax over fewer items is the same divided by what is left"
 
 
-def test_weights_that_queries_and_keys_give_are_not_kept() -> None:
+def test_weights_given_by_queries_and_keys_are_dropped() -> None:
     layer = heads(5, 6, torch.zeros(1, 6))
     lean = layer.lean()
     assert lean.are_given and not layer.are_given and lean.shape == layer.shape == (3, 5, 6)
@@ -258,7 +258,7 @@ def test_layers_that_differ_are_refused() -> None:
 
 
 @pytest.mark.long
-def test_maps_that_would_take_too_much_memory_are_refused_before_they_are_made() -> None:
+def test_too_large_maps_are_refused_before_they_are_made() -> None:
     huge = Heads(torch.zeros(1).expand(12, 2048, 2048))
     with pytest.raises(InputError, match="the limit is .* MiB"):
         site_maps("encoder self", "a", "a", (1, 2048), [huge] * 12, 3)

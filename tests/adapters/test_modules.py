@@ -151,7 +151,7 @@ def test_probe_reads_custom_module() -> None:
     assert not any(module._forward_hooks for module in model.modules())
 
 
-def test_hooks_are_taken_off_when_the_model_fails() -> None:
+def test_hooks_are_removed_if_the_model_fails() -> None:
     layer = attention()
     with pytest.raises(InputError, match="MultiheadAttention fails on this input"):
         areaviz.attend(layer, (torch.randn(1, 5, 16), torch.randn(1, 5, 3), torch.randn(1, 5, 3)))

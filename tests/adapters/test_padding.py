@@ -25,7 +25,7 @@ RIGHT = {
 
 @pytest.mark.parametrize(("batch", "part"), [(LEFT, slice(2, 4)), (RIGHT, slice(0, 2))])
 @pytest.mark.parametrize("implementation", ["eager", "sdpa"])
-def test_padded_decoder_is_a_decoder_without_padding(
+def test_padded_decoder_equals_decoder_without_padding(
     batch: dict[str, Any], part: slice, implementation: str
 ) -> None:
     model = small.gpt2()
@@ -55,7 +55,7 @@ def test_gradients_of_padded_text_equal_those_without_padding() -> None:
     np.testing.assert_allclose(padded, plain, atol=1e-5)
 
 
-def test_mask_that_hides_all_is_refused() -> None:
+def test_mask_that_hides_everything_is_refused() -> None:
     given = {"input_ids": torch.tensor([[5, 6]]), "attention_mask": torch.zeros(1, 2).long()}
     with pytest.raises(InputError, match="hides every token"):
         areaviz.attend(small.gpt2(), given)
@@ -120,7 +120,7 @@ def test_cache_of_an_earlier_run_is_refused() -> None:
         areaviz.attend(small.gpt2(), {"input_ids": [[5, 6]], "past_key_values": object()})
 
 
-def test_name_of_the_hub_is_a_name() -> None:
+def test_hub_name_becomes_a_valid_model_name() -> None:
     trace = areaviz.attend(small.gpt2(), [5, 6], name="org/model", area_size=1)
     assert trace.request.model == "org-model"
     layer = np.full((1, 1, 2, 2), 0.5)

@@ -289,7 +289,7 @@ def test_trocr_is_recorded_in_two_ways() -> None:
     assert "decoder self" in trace.maps and "and the weights" in trace.details["attention"]
 
 
-def test_donut_shows_words_to_the_cells_that_are_left() -> None:
+def test_donut_shows_attention_to_the_merged_cells() -> None:
     torch.manual_seed(0)
     config = transformers.DonutSwinConfig(
         image_size=(64, 64), patch_size=4, embed_dim=8, depths=[1, 1], num_heads=[2, 2],

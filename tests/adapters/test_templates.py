@@ -78,7 +78,7 @@ def test_template_refusal_gives_its_reason() -> None:
         chat_text(CHAT, holder('{{ raise_exception("Roles must alternate") }}'))
 
 
-def test_texts_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_written_texts_are_cached(monkeypatch: pytest.MonkeyPatch) -> None:
     tokenizer = holder("{{ messages[0].content }} and no more")
     first = chat_text(CHAT, tokenizer)
     monkeypatch.setattr(templates, "command_of_trial", pytest.fail)

@@ -295,7 +295,7 @@ def test_choice_of_missing_part_is_refused(chosen: Mapping[str, Any], said: str)
         areaviz.attend(small.bert(), [5, 6, 7], **chosen)
 
 
-def test_arrays_of_torch_are_taken_as_they_are() -> None:
+def test_from_arrays_accepts_torch_tensors() -> None:
     weights_LHQN = torch.randn(2, 3, 4, 4).softmax(-1)
     plain = np.asarray(areaviz.from_arrays(weights_LHQN).maps["attention"].weights)
     graph = areaviz.from_arrays(weights_LHQN.clone().requires_grad_())

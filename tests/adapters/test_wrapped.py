@@ -45,9 +45,9 @@ def test_prefix_tuning_shows_its_virtual_tokens(found: dict[str, Any]) -> None:
     assert prefix["labels"][:4] == ["⟨prefix 1⟩", "⟨prefix 2⟩", "⟨prefix 3⟩", "5"]
 
 
-def test_prompt_tuning_shows_the_text_over_prompt_and_text(found: dict[str, Any]) -> None:
+def test_prompt_tuning_attends_to_prompt_and_text(found: dict[str, Any]) -> None:
     assert found["prompt"] == {"shape": [2, 4, 3, 5]}
 
 
-def test_offloaded_model_is_read_as_the_whole(found: dict[str, Any]) -> None:
+def test_offloaded_model_equals_the_whole_model(found: dict[str, Any]) -> None:
     assert 0 <= found["offloaded"]["apart"] < 1e-6, found["offloaded"]

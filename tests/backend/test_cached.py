@@ -75,7 +75,7 @@ def test_cache_key_has_every_part_of_request(other: dict[str, object]) -> None:
     assert cached.trace(different).request == different
 
 
-def test_trace_asks_a_retrained_model_again() -> None:
+def test_retrained_model_runs_cached_request_again() -> None:
     inner = Counting()
     cached = CachedBackend(inner)
     cached.trace(ASKED)
@@ -116,7 +116,7 @@ def test_oversized_trace_evicts_no_cached_trace() -> None:
     assert inner.runs == [short, long, long]
 
 
-def test_cache_remembers_no_failure() -> None:
+def test_cache_stores_no_failure() -> None:
     inner = Counting()
     cached = CachedBackend(inner)
     inner.fail = True

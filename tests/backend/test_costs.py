@@ -82,7 +82,7 @@ def test_opening_requests_of_pages_are_within_limit() -> None:
         found.check(codec.load(path).request)
 
 
-def test_question_of_the_attack_is_refused() -> None:
+def test_question_of_known_attack_is_refused() -> None:
     """Check a wide beam over 990 characters, which took 13 seconds in an attack."""
     text = "A small brown dog runs over the green grass. " * 22
     with pytest.raises(InputError, match="would take about [0-9.]+ seconds"):

@@ -45,7 +45,7 @@ def test_area_size_can_be_chosen(backend: LocalBackend) -> None:
         assert trace.maps["encoder-decoder"].grid.max_width == size
 
 
-def test_progress_ends_with_the_output(backend: LocalBackend) -> None:
+def test_progress_ends_with_written_items(backend: LocalBackend) -> None:
     told: list[tuple[float, str]] = []
     backend.trace(
         Request("tiny-area", "A small dog " * 24), lambda share, what: told.append((share, what))

@@ -54,7 +54,7 @@ def test_recorded_request_is_answered_without_the_model(inner: Counting, tmp_pat
     assert again.fields["target"].raw == first.fields["target"].raw
 
 
-def test_other_requests_and_retrained_models_run(inner: Counting, tmp_path: Path) -> None:
+def test_unstored_requests_and_retrained_models_run(inner: Counting, tmp_path: Path) -> None:
     RecordingBackend(inner, tmp_path).trace(REQUEST)
     stored = StoredBackend(inner, tmp_path)
     stored.trace(replace(REQUEST, area_size=1))

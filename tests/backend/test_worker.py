@@ -296,7 +296,7 @@ def test_analyses_run_when_no_reader_waits() -> None:
     assert run.batches == [["r"], ["r2"], ["r3"], ["b1"], ["b2"], ["b3"]]
 
 
-def test_full_background_refuses_no_reader() -> None:
+def test_full_background_queue_refuses_no_user() -> None:
     run = Recorder()
     worker = Worker(run, max_waiting=1)
     with asked(worker, run, Request("a", "1")) as (first,), ThreadPoolExecutor(2) as pool:
@@ -454,7 +454,7 @@ def test_long_question_does_not_yield_to_long_one() -> None:
 
 
 @pytest.mark.usefixtures("soon_long")
-def test_long_question_ends_though_readers_never_stop_asking() -> None:
+def test_long_question_ends_despite_endless_short_questions() -> None:
     """Check that a long question gives way to one batch for each of its own steps."""
     run = Stepping()
     worker = Worker(run, costs_of({"long": 4.0}))
@@ -488,7 +488,7 @@ def test_run_that_cannot_pause_is_finished_first() -> None:
 
 
 @pytest.mark.usefixtures("soon_long")
-def test_failure_of_an_interposed_question_stays_its_own() -> None:
+def test_failed_interposed_question_does_not_fail_the_long_one() -> None:
     def fails(text: str, step: int) -> None:
         asking.at_step(text, step)
         if text == "bad 1":

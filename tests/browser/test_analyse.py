@@ -175,9 +175,7 @@ def test_bucket_click_filters_the_table(analysed: Page) -> None:
 
 
 @pytest.mark.long
-def test_forty_own_sentences_to_a_note_and_a_table(
-    address: str, page: Page, tmp_path: Path
-) -> None:
+def test_own_sentences_lead_to_a_note_and_a_table(address: str, page: Page, tmp_path: Path) -> None:
     """Follow the tour "Find out where a model errs" of docs/tours.md, and check its results."""
     pairs = [(colour, thing) for colour in COLOURS for thing in THINGS]
     # Use a new order, so that a second try cannot find the analysis of the first one.

@@ -66,7 +66,7 @@ def test_tabs_open_in_place_and_a_row_opens_its_sentence(app: App, page: Page) -
 
 @pytest.mark.long
 @pytest.mark.parametrize("width", [1280, 390])
-def test_opening_is_short_and_has_no_barrier(app: App, page: Page, width: int) -> None:
+def test_opening_is_short_and_accessible(app: App, page: Page, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 860})
     opened(app, page)
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0

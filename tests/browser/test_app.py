@@ -133,7 +133,7 @@ def test_no_page_scrolls_sideways(app: App, page: Page, path: str, width: int) -
 
 @pytest.mark.parametrize("scheme", sampled(["light", "dark"], "dark"))
 @pytest.mark.parametrize("path", sampled(PAGES, "translate"))
-def test_pages_have_no_barrier(
+def test_pages_are_accessible(
     app: App, page: Page, path: str, scheme: Literal["light", "dark"]
 ) -> None:
     page.emulate_media(color_scheme=scheme)

@@ -72,7 +72,7 @@ def is_in_view(box: Mapping[str, float]) -> bool:
 
 
 @each(*(name for name, page in PAGES.items() if page.lit))
-def test_page_opens_lit(opening: Opening, name: str) -> None:
+def test_page_opens_with_a_word_highlighted(opening: Opening, name: str) -> None:
     assert any(is_in_view(box) for box in opening.wide["lit"])
     if name in ("home", "translate"):
         assert opening.narrow["lit"][0]["top"] < NARROW_TOP

@@ -62,7 +62,7 @@ def test_link_with_token_leaves_no_copy_of_it(locked: str, page: Page) -> None:
 
 
 @pytest.mark.long
-def test_pictures_and_uploads_work_behind_it(locked: str, unknown_page: Page) -> None:
+def test_pictures_and_uploads_work_behind_sign_in(locked: str, unknown_page: Page) -> None:
     page = unknown_page
     page.goto(f"{locked}/translate_picture")
     sign_in(page)
@@ -85,7 +85,7 @@ def test_pictures_and_uploads_work_behind_it(locked: str, unknown_page: Page) ->
 
 
 @pytest.mark.long
-def test_change_that_is_too_large_is_refused_on_the_page(app: App, page: Page) -> None:
+def test_too_large_change_is_refused_on_the_page(app: App, page: Page) -> None:
     page.goto(f"{app('app.py')}/translate?text={SENTENCE}&site=encoder-decoder&items=4")
     expect(page.locator(".ribbon[data-ready]")).to_have_count(1)
     settled(page)

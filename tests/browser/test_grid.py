@@ -100,7 +100,7 @@ def colour_at(grid: Locator, layer: str, cell: int) -> list[int]:
     return [int(value) for value in canvas.evaluate(read, at)]
 
 
-def test_pointing_at_a_word_shows_every_heads_strongest_area(
+def test_hover_over_word_shows_strongest_area_of_every_head(
     grids: tuple[Locator, Locator],
 ) -> None:
     _, area = grids
@@ -178,7 +178,7 @@ def test_picture_and_heat_map_are_aligned(
 
 
 @pytest.mark.long
-def test_pointing_at_a_cell_shows_which_words_attend(grids: tuple[Locator, Locator]) -> None:
+def test_hover_over_cell_shows_attending_words(grids: tuple[Locator, Locator]) -> None:
     _, area = grids
     point(area, "memory", 5)
     trace = soft()
@@ -351,7 +351,7 @@ def test_control_sets_allowed_overlap(grids: tuple[Locator, Locator], percent: i
 
 @pytest.mark.long
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_words_are_tinted_as_cells_are_and_can_be_read(
+def test_words_are_tinted_like_cells_and_legible(
     app: App, page: Page, scheme: Literal["light", "dark"]
 ) -> None:
     page.emulate_media(color_scheme=scheme)

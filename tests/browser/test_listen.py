@@ -60,7 +60,7 @@ def test_moment_shows_its_attention(sound: Locator) -> None:
 
 
 @pytest.mark.long
-def test_missed_spoken_digit_is_marked(app: App, sound: Locator) -> None:
+def test_unheard_spoken_digit_is_marked(app: App, sound: Locator) -> None:
     expect(sound.locator(".missed")).to_have_count(0)
     sound.page.goto(f"{app(SCRIPT)}/?missed=1")
     missed = sound.locator(".missed")

@@ -102,7 +102,7 @@ def test_live_page_translates_typed_text(live: Page, python: Model) -> None:
 
 
 @pytest.mark.long
-def test_layers_that_are_not_stored_come_from_the_engine(live: Page) -> None:
+def test_engine_computes_layers_that_are_not_stored(live: Page) -> None:
     live.locator("#ribbon .choices").get_by_text("1", exact=True).click()
     expect(live.locator('[data-shown="encoder-decoder, layer 1"]')).to_have_count(1)
     live.locator("#ribbon .choices").get_by_text("Within the translation", exact=True).click()
@@ -185,9 +185,7 @@ def test_what_if_changes_the_run_and_restores_it(live: Page, python: Model) -> N
         ("Hide the pinned items", Hide("source", (5,))),
     ],
 )
-def test_weighed_and_hidden_items_change_the_output_as_in_python(
-    live: Page, python: Model, button: str, change: Change
-) -> None:
+def test_live_changes_match_python(live: Page, python: Model, button: str, change: Change) -> None:
     live.locator(".ribbon #memory-5").click()
     live.get_by_role("button", name=button).press("Enter")
     (changed,) = python.trace([replace(OPENING, changes=(change,))])

@@ -29,7 +29,7 @@ LARGEST = 1e-5
         many=True,
     ),
 )
-def test_inputs_run_in_a_page_as_in_python(
+def test_live_pages_match_python_results(
     chromium: Browser, tmp_path: Path, name: str, inputs: int
 ) -> None:
     found = measured(name, chromium, tmp_path, Options(inputs))

@@ -81,7 +81,7 @@ def test_looks_move_only_on_play(app: App, chromium: Browser) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_looks_have_no_barrier(looks: Locator, scheme: Literal["light", "dark"]) -> None:
+def test_looks_are_accessible(looks: Locator, scheme: Literal["light", "dark"]) -> None:
     looks.page.emulate_media(color_scheme=scheme)
     settled(looks.page)
     found = Axe().run(looks.page).response["violations"]

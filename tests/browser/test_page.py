@@ -292,7 +292,7 @@ def test_no_page_scrolls_sideways(opened: Open, page: Page, trace: Trace, width:
 @pytest.mark.parametrize(
     "trace", quick_first(fakes.trace(), fakes.doubly_trace(), fakes.gaze_trace())
 )
-def test_pages_have_no_barrier(
+def test_pages_are_accessible(
     opened: Open, page: Page, trace: Trace, scheme: Literal["light", "dark"]
 ) -> None:
     page.emulate_media(color_scheme=scheme)
@@ -304,7 +304,7 @@ def test_pages_have_no_barrier(
     assert {rule["id"]: [node["html"][:200] for node in rule["nodes"]] for rule in found} == {}
 
 
-def test_right_to_left_text_is_read_from_the_right(opened: Open) -> None:
+def test_right_to_left_text_starts_at_the_right(opened: Open) -> None:
     hebrew = "שלום עולם טוב"
     trace = fakes.trace("Hello good world.", hebrew)
     page = opened(trace, Focus("encoder-decoder", 0))

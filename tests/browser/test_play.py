@@ -128,7 +128,7 @@ def test_play_works_by_keyboard(app: App, page: Page) -> None:
 
 
 @pytest.mark.long
-def test_play_moves_after_the_press_and_pauses(app: App, moving_page: Page) -> None:
+def test_play_starts_on_press_and_pauses(app: App, moving_page: Page) -> None:
     ribbon = opened(app, moving_page)
     scene = ribbon.locator(".scene")
     expect(scene).to_be_hidden()

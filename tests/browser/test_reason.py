@@ -40,7 +40,7 @@ def test_story_opens_with_a_needed_fact_highlighted(hops: Locator, page: Page) -
 
 
 @pytest.mark.long
-def test_every_hop_is_in_the_picture_and_facts_do_not_attend(hops: Locator, page: Page) -> None:
+def test_picture_has_every_hop_and_facts_do_not_attend(hops: Locator, page: Page) -> None:
     heads = hops.locator("thead th").all_text_contents()
     assert [head for head in heads if head.startswith("Hop")] == ["Hop 1", "Hop 2", "Hop 3"]
     expect(page.get_by_text("Facts is attended to")).to_have_count(0)
@@ -80,7 +80,7 @@ def test_edited_fact_changes_the_answer(hops: Locator, page: Page) -> None:
 
 
 @pytest.mark.long
-def test_answer_that_no_hop_read_is_doubted(hops: Locator, page: Page) -> None:
+def test_unread_answer_gives_a_warning(hops: Locator, page: Page) -> None:
     question = page.get_by_label("Question", exact=True)
     question.fill("Where is the milk?")
     question.press("Enter")

@@ -51,7 +51,7 @@ def tinted(ribbon: Locator, side: str) -> int:
     return int(items.evaluate_all(script))
 
 
-def test_pointing_at_a_query_shows_every_heads_strongest_span(
+def test_hover_over_query_shows_strongest_span_of_every_head(
     ribbons: tuple[Locator, Locator],
 ) -> None:
     _, area = ribbons
@@ -88,7 +88,7 @@ def test_thread_is_as_thick_as_its_weight(ribbons: tuple[Locator, Locator]) -> N
 
 
 @pytest.mark.long
-def test_threads_that_go_sideways_turn_at_different_heights(
+def test_sideways_threads_turn_at_different_heights(
     ribbons: tuple[Locator, Locator],
 ) -> None:
     _, area = ribbons
@@ -173,7 +173,7 @@ def test_only_three_of_many_heads_are_drawn_first(app: App, page: Page) -> None:
 
 
 @pytest.mark.long
-def test_pointing_at_a_memory_item_shows_who_attends_to_it(
+def test_hover_over_memory_item_shows_attending_items(
     ribbons: tuple[Locator, Locator],
 ) -> None:
     _, area = ribbons

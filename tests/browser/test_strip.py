@@ -49,7 +49,7 @@ def test_strip_percentages_are_shares_of_attention(strip: Locator) -> None:
     assert lanes.all_inner_texts() == ["100 %", "63 %", ""]
 
 
-def test_strip_opens_with_the_words_that_watched_several_frames(strip: Locator) -> None:
+def test_strip_opens_with_words_that_watched_several_frames(strip: Locator) -> None:
     expect(strip.locator(".say")).to_have_text(
         "“1” attends most to frames 2 to 3 as one area, with 63 %."
     )
@@ -112,7 +112,7 @@ def test_strip_marks_the_actions_on_demand(strip: Locator) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_strip_has_no_barrier(strip: Locator, scheme: Literal["light", "dark"]) -> None:
+def test_strip_is_accessible(strip: Locator, scheme: Literal["light", "dark"]) -> None:
     strip.page.emulate_media(color_scheme=scheme)
     settled(strip.page)
     found = Axe().run(strip.page).response["violations"]

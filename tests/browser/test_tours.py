@@ -49,7 +49,7 @@ def unhurt(page: Page) -> None:
     expect(page.get_by_text("Traceback")).to_have_count(0)
 
 
-def test_from_home_to_a_span_and_a_lesson(app: App, page: Page) -> None:
+def test_tour_leads_from_home_to_span_and_lesson(app: App, page: Page) -> None:
     page.goto(app("app.py"))
     said = page.locator(".ribbon[data-ready] .say")
     expect(said).to_contain_text("most to")
@@ -93,7 +93,7 @@ def test_hostile_input_is_shown_as_harmless_text(app: App, page: Page, path: str
 
 @pytest.mark.long
 @pytest.mark.parametrize("path", ["caption", "four_ways"])
-def test_hostile_files_are_one_sentence_and_the_result_stays(
+def test_hostile_files_give_one_sentence_and_keep_the_result(
     app: App, page: Page, path: str
 ) -> None:
     page.goto(f"{app('app.py')}/{path}")
@@ -122,7 +122,7 @@ def links() -> Iterator[object]:
 
 
 @pytest.mark.parametrize(("path", "names"), list(links()))
-def test_hostile_links_are_one_sentence_and_a_usable_page(
+def test_hostile_links_give_one_sentence_on_usable_page(
     app: App, page: Page, path: str, names: Sequence[str]
 ) -> None:
     for name in names:

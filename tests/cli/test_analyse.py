@@ -137,7 +137,7 @@ def test_outputs_of_any_system_need_no_model(
     assert "confidence_0" not in rows[0] and "chrf_change" in rows[0]
 
 
-def test_scores_errors_and_a_corpus_join_and_all_is_one_report(
+def test_report_joins_scores_errors_and_corpus(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (place / "one.txt").write_text("Ein Hund.\nEin Katze.\n")
@@ -373,7 +373,7 @@ def test_one_judged_system_is_not_compared(place: Path, capsys: pytest.CaptureFi
     assert "MQM, mean: 1, –" in said and "nan" not in said and "  mqm:" not in said
 
 
-def test_pictures_that_were_cut_again_are_run_again(place: Path) -> None:
+def test_changed_pictures_are_run_again(place: Path) -> None:
     for shade in ("red", "blue"):
         Image.new("RGB", (4, 4), shade).save(place / "0.png")
         (place / "x.csv").write_text("text,picture\nA dog.,0.png\n")

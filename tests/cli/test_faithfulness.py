@@ -85,7 +85,7 @@ def test_model_without_examples_names_models_with_examples(tmp_path: Path) -> No
         assert (task.title in said.partition("Choose")[2]) == takes, task.title
 
 
-def test_examples_with_too_few_items_are_left_out_aloud(tmp_path: Path) -> None:
+def test_examples_with_too_few_items_are_reported(tmp_path: Path) -> None:
     checkpoint(tmp_path)
     arguments = (
         "tiny-area",

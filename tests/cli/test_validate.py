@@ -117,7 +117,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_file_is_refused_in_a_sentence_and_little_time(name: str, tmp_path: Path) -> None:
+def test_hostile_file_is_refused_quickly_in_one_sentence(name: str, tmp_path: Path) -> None:
     """Check the time and the memory: nothing may be allocated that a header only claims."""
     path = tmp_path / "hostile.npz"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
@@ -131,7 +131,7 @@ def test_hostile_file_is_refused_in_a_sentence_and_little_time(name: str, tmp_pa
     assert getrusage(RUSAGE_SELF).ru_maxrss - before < 400 * 2**10, "kB"
 
 
-def test_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+def test_pipe_is_refused_without_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     found = run(tmp_path / "pipe")
     assert found.exit_code == 1 and "This is not a file" in found.output

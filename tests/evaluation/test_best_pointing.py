@@ -37,7 +37,7 @@ def blank() -> PointedWords:
     return seen(3, heads=1)
 
 
-def test_chosen_set_of_heads_opens_only_allowed_cards() -> None:
+def test_chosen_heads_beat_single_and_open_if_allowed() -> None:
     best = choose_best(seen(1), "words", may_open=True)
     assert best is not None and set(best.heads) >= {(0, 1, 0), (0, 2, 0)}
     assert best.error < best.error_single and best.opens and best.examples == 40

@@ -111,7 +111,12 @@ def test_unpickled_canary_is_noticed(kind: str, canary: Path) -> None:
 @pytest.mark.parametrize(
     "page", sampled(["translate", "caption", "translate_picture", "four_ways"], "translate")
 )
-def test_as_a_stored_trace(open_page: Open, page: str, kind: str, canary: Path) -> None:  # noqa: F811
+def test_canary_as_stored_trace_is_not_executed(
+    open_page: Open,  # noqa: F811
+    page: str,
+    kind: str,
+    canary: Path,
+) -> None:
     app = open_page(page)
     before = [one.value for one in app.error]
     app = given(app, "stored_file", "a.npz", canaries(canary)[kind])
@@ -120,7 +125,7 @@ def test_as_a_stored_trace(open_page: Open, page: str, kind: str, canary: Path) 
 
 
 @EVERY_KIND
-def test_as_tensors(open_page: Open, kind: str, canary: Path) -> None:  # noqa: F811
+def test_canary_as_tensors_is_not_executed(open_page: Open, kind: str, canary: Path) -> None:  # noqa: F811
     refused(
         given(open_page("your_tensors"), "your_tensors_file", "a.npz", canaries(canary)[kind]),
         canary,
@@ -129,13 +134,13 @@ def test_as_tensors(open_page: Open, kind: str, canary: Path) -> None:  # noqa: 
 
 @EVERY_KIND
 @pytest.mark.parametrize("name", sampled(["a.png", "a.jpg", "a.gif"], "a.png"))
-def test_as_a_picture(kind: str, name: str, canary: Path) -> None:
+def test_canary_as_picture_is_not_executed(kind: str, name: str, canary: Path) -> None:
     refused(uploaded(opened(), canaries(canary)[kind], name), canary)
 
 
 @EVERY_KIND
 @pytest.mark.parametrize("name", sampled(["a.csv", "a.jsonl", "a.tsv", "a.txt"], "a.csv"))
-def test_as_examples(
+def test_canary_as_examples_is_not_executed(
     open_page: Open,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
@@ -150,7 +155,9 @@ def test_as_examples(
 
 @EVERY_KIND
 @pytest.mark.parametrize("read", [decode_sound, decode_clip])
-def test_as_a_sound_or_a_clip(kind: str, read: Callable[[bytes], object], canary: Path) -> None:
+def test_canary_as_sound_or_clip_is_not_executed(
+    kind: str, read: Callable[[bytes], object], canary: Path
+) -> None:
     with pytest.raises(InputError) as refusal:
         read(canaries(canary)[kind])
     assert_one_sentence(refusal.value)
@@ -159,7 +166,7 @@ def test_as_a_sound_or_a_clip(kind: str, read: Callable[[bytes], object], canary
 
 @EVERY_KIND
 @pytest.mark.parametrize("name", sampled(["a.csv", "a.jsonl", "a.parquet"], "a.csv"))
-def test_as_notes(
+def test_canary_as_notes_is_not_executed(
     open_page: Open,  # noqa: F811
     use_backend: Callable[[Any], None],  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,

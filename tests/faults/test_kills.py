@@ -20,7 +20,7 @@ def test_no_row_is_lost_or_doubled_by_kills(tmp_path: Path) -> None:
     assert (found.lost, found.doubled, found.damaged) == (0, 0, 0), str(found)
 
 
-def test_writer_that_fails_by_itself_is_not_killed(tmp_path: Path) -> None:
+def test_failed_writer_is_not_counted_as_killed(tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_text('{"version":99}\n')
     told, alive = _told("rows", tmp_path / "rows.jsonl", ["writer"], random.Random(0))
     assert (told, alive) == ([], 0)

@@ -62,7 +62,7 @@ def test_figure_contains_no_live_markup(view: View, hostile: Trace) -> None:
 
 
 @pytest.mark.parametrize("name", sampled(PRINTS, "ribbon", *list(VIEWS)[:2]))
-def test_print_and_tables_take_every_text(name: str, hostile: Trace) -> None:
+def test_print_and_tables_accept_every_text(name: str, hostile: Trace) -> None:
     taken = PRINTS[name]
     svg = figure_bytes(taken.print(hostile, FOCUS), "svg")
     elements = list(ElementTree.fromstring(svg).iter())

@@ -45,7 +45,7 @@ def test_first_look_prefers_spans_if_no_head_shows_one() -> None:
     assert focus.areas == "several"
 
 
-def test_first_look_of_single_items_is_the_top_item() -> None:
+def test_first_look_of_single_items_is_top_item() -> None:
     trace = fakes.trace(layers=1, area_size=1)
     focus = first_look(trace)
     assert focus.areas == "any" and len(focus.items) == 1

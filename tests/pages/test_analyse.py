@@ -235,7 +235,7 @@ def test_note_is_saved_shown_changed_and_removed(open_page: Open, use_backend: U
     assert "another" not in shown(fresh) and "Removed." in shown(fresh)
 
 
-def test_note_without_a_tag_is_tagged_as_a_note_and_an_empty_one_is_refused(
+def test_untagged_note_gets_a_tag_and_empty_note_is_refused(
     open_page: Open, use_backend: Use
 ) -> None:
     use_backend(Translating())
@@ -295,7 +295,7 @@ def test_slice_is_saved_chosen_and_measured(open_page: Open, use_backend: Use) -
 
 
 @pytest.mark.long
-def test_two_models_are_set_against_each_other(open_page: Open, use_backend: Use) -> None:
+def test_two_models_are_compared(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     app = open_page("analyse", new="1")
     app.selectbox(key="analyse_compare").set_value("char-regular").run()
@@ -316,7 +316,7 @@ def test_two_models_are_set_against_each_other(open_page: Open, use_backend: Use
         assert not app.exception and not app.error
 
 
-def test_notes_come_in_from_a_file_and_a_wrong_one_is_one_sentence(
+def test_notes_are_imported_and_bad_file_gives_one_sentence(
     open_page: Open, use_backend: Use
 ) -> None:
     use_backend(Translating())
@@ -326,7 +326,7 @@ def test_notes_come_in_from_a_file_and_a_wrong_one_is_one_sentence(
     assert not app.exception and "is not a csv file of notes" in app.error[0].value
 
 
-def test_files_that_are_too_large_together_are_refused(
+def test_files_too_large_in_total_are_refused(
     open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = uploading(open_page("analyse", new="1"))

@@ -79,7 +79,7 @@ def test_own_analysis_opens_by_address_only_for_its_owner(
 
 
 @pytest.mark.long
-def test_earlier_analyses_are_listed_for_their_reader(
+def test_earlier_analyses_are_listed_for_their_owner(
     open_page: Open, use_backend: Use, reading: Callable[[str], None]
 ) -> None:
     use_backend(Translating())
@@ -157,9 +157,7 @@ def test_sorting_metric_is_second_and_header_reverses_order(
     assert best == worst[::-1] and tables(app)[TABLE]["sorted"][1] == "descending"
 
 
-def test_next_is_the_next_row_that_is_seen_and_the_table_marks_it(
-    open_page: Open, use_backend: Use
-) -> None:
+def test_next_opens_the_next_shown_row_and_marks_it(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     app = opened_first(hold(ran(open_page("analyse", new="1")), order="best"))
     order = list(listed(app).index)
@@ -228,7 +226,7 @@ def test_model_is_compared_with_outputs_of_one_system(open_page: Open, use_backe
     assert not app.error and backend.asked == 2 and "Output (2)" in listed(app).columns
 
 
-def test_outputs_one_line_short_are_refused_in_one_sentence(open_page: Open) -> None:
+def test_outputs_with_a_missing_line_give_one_sentence(open_page: Open) -> None:
     app = given(open_page("analyse", new="1"), *OWN, ("hyp.txt", b"Ein Hund.\n"))
     (error,) = app.error
     assert "has 1 lines or rows" in error.value and "one line or row per example" in error.value

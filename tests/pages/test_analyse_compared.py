@@ -62,7 +62,7 @@ def test_three_systems_are_side_by_side(open_page: Open) -> None:
     assert any("chrF 100" in one.value for one in app.caption)
 
 
-def test_two_of_three_systems_are_chosen_to_be_compared(open_page: Open) -> None:
+def test_two_of_three_systems_can_be_compared(open_page: Open) -> None:
     app = given(open_page, "hyp.a.txt", "hyp.b.txt", "hyp.c.txt")
     assert state_of(app).measure == "chrf_change"
     app = app.selectbox(key="analyse_second").set_value(2).run()

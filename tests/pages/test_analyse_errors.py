@@ -63,7 +63,7 @@ def sheet(app: AppTest) -> dict[str, Any]:
     return {}
 
 
-def test_errors_of_raters_are_measures_of_examples(open_page: Open, use_backend: Use) -> None:
+def test_rater_errors_become_metrics_of_examples(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     app = given(open_page)
     assert not app.error and "MQM (1)" not in listed(app).columns
@@ -141,7 +141,7 @@ def test_scores_without_output_and_invalid_scores_are_refused(open_page: Open) -
 
 
 @pytest.mark.long
-def test_errors_come_in_from_files_and_a_wrong_one_is_one_sentence(
+def test_errors_are_imported_and_bad_file_gives_one_sentence(
     open_page: Open, use_backend: Use
 ) -> None:
     use_backend(Translating())
@@ -172,7 +172,7 @@ def test_errors_can_be_marked_in_model_outputs(open_page: Open, use_backend: Use
 
 
 @pytest.mark.long
-def test_errors_of_a_program_are_apart_and_can_be_taken_over(
+def test_automatic_errors_are_separate_and_can_be_adopted(
     open_page: Open, use_backend: Use
 ) -> None:
     use_backend(Translating())
@@ -197,7 +197,7 @@ def test_errors_of_a_program_are_apart_and_can_be_taken_over(
     assert "belong to programs" in shown(app) and not sheet(app)
 
 
-def test_ratings_in_the_files_of_a_set_come_with_a_click(open_page: Open, use_backend: Use) -> None:
+def test_ratings_in_files_of_a_set_are_imported_by_click(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     app = given(open_page, {"humeval.jsonl": lines_of(WMT_2025)})
     assert not app.error and "MQM (1)" not in listed(app).columns

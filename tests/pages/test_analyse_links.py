@@ -135,7 +135,7 @@ def test_withdrawn_link_closes_open_pages(owner: AppTest, open_page: Open) -> No
     assert errors(open_page("analyse", share="x" * 32)) == [WITHDRAWN]
 
 
-def test_download_offered_before_the_withdrawal_is_refused_after_it(
+def test_offered_download_is_refused_after_withdrawal(
     owner: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token = share(owner)
@@ -157,7 +157,7 @@ def test_deleting_a_set_withdraws_its_links(owner: AppTest, open_page: Open) -> 
 
 
 @pytest.mark.long
-def test_guest_leaves_to_their_own_page(owner: AppTest, open_page: Open) -> None:
+def test_guest_returns_to_own_page(owner: AppTest, open_page: Open) -> None:
     guest = open_page("analyse", share=share(owner))
     button(guest, "Leave").click().run()
     assert not guest.error and state_of(guest).share == "" and "share" not in guest.query_params

@@ -97,7 +97,7 @@ def test_opening_names_the_scores_of_both_systems(open_page: Open) -> None:
     assert f"**B** {MODELS[1]}, BLEU 74.7" in text
 
 
-def test_tab_of_a_link_is_open_and_an_unknown_one_is_not(open_page: Open) -> None:
+def test_link_opens_only_a_known_tab(open_page: Open) -> None:
     app = open_page("analyse", part="rows")
     assert not app.error and len(listed(app)) == len(changes())
     assert app.query_params["part"] == "rows"
@@ -117,7 +117,7 @@ def test_opening_has_few_words(open_page: Open) -> None:
     assert len(" ".join(said).split()) <= MOST_WORDS - WORDS_OF_CHART
 
 
-def test_form_is_a_state_of_the_page(open_page: Open) -> None:
+def test_form_opens_as_a_state_of_the_page(open_page: Open) -> None:
     app = button(open_page("analyse"), "New analysis").click().run()
     assert not app.exception and not app.error
     assert app.query_params["new"] == "1" and app.button_group(key="analyse_source").value

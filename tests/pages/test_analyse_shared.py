@@ -64,7 +64,7 @@ def keyed_all(app: AppTest, beginning: str) -> list[str]:
     return [str(one.key) for one in app.button if str(one.key).startswith(beginning)]
 
 
-def test_delete_all_of_mine_takes_imports(open_page: Open, use_backend: Use) -> None:
+def test_delete_all_of_mine_deletes_imports(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     app = ran(open_page("analyse", new="1"))
     digest = SAMPLE_SETS["Sentences"]().digest

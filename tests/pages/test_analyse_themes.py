@@ -125,7 +125,7 @@ def test_themes_of_a_model_lead_to_its_attention(
 
 
 @pytest.mark.long
-def test_themes_stay_when_an_error_is_marked_and_are_in_a_shared_link(open_page: Open) -> None:
+def test_themes_survive_marked_errors_and_shared_links(open_page: Open) -> None:
     owner = button(given(open_page, one=MATERIAL.written[0].outputs), "Find themes").click().run()
     theme = "Where the source has “woman”, 0 % of the references' colours are found"
     assert theme in shown(owner)

@@ -105,7 +105,7 @@ def test_bad_folder_leaves_remaining_models(reader: Path, serve: Serve, open_pag
     assert TEXT in shown(app) and app.session_state["result"].traces
 
 
-def test_weights_that_grew_too_large_leave_the_result_before(
+def test_too_large_new_weights_keep_earlier_result(
     reader: Path, serve: Serve, open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tests.adapters import small
@@ -148,7 +148,7 @@ def test_too_long_text_keeps_earlier_result(
     assert app.session_state["result"].traces == (before,) and TEXT in shown(app)
 
 
-def test_attention_that_is_too_large_is_advised_in_words_of_the_page(
+def test_too_large_attention_gives_advice_for_the_page(
     reader: Path, serve: Serve, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     serve(str(reader))
@@ -162,7 +162,7 @@ def test_attention_that_is_too_large_is_advised_in_words_of_the_page(
 
 
 @pytest.mark.long
-def test_translator_gives_equal_advice(
+def test_translator_gives_the_same_advice(
     marian_folder: Path, serve: Serve, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     serve(str(marian_folder))

@@ -108,7 +108,7 @@ def test_picture_or_link_selects_fitting_model(open_page: Open, use_backend: Use
         many=True,
     ),
 )
-def test_maps_that_point_no_better_than_fixed_places_come_with_a_warning(
+def test_maps_no_better_than_fixed_places_give_warning(
     open_page: Open, use_backend: Use, fixed: float, warned: bool
 ) -> None:
     backend = Pictured()
@@ -176,7 +176,7 @@ def test_impossible_picture_name_gives_one_sentence(open_page: Open, use_backend
     assert "cannot exist" in app.error[0].value
 
 
-def test_every_site_of_a_caption_can_be_looked_at(open_page: Open, use_backend: Use) -> None:
+def test_every_site_of_a_caption_can_be_shown(open_page: Open, use_backend: Use) -> None:
     for site in ("encoder-decoder", "encoder self", "decoder self"):
         app, _ = opened(open_page, use_backend, model="scene-area", picture="scene-1", site=site)
         assert not app.exception and not app.error, site

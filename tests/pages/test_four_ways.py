@@ -53,7 +53,7 @@ class PairReaders(fakes.FakeBackend):
 
 
 @pytest.mark.long
-def test_pairs_are_read_by_glimpses_and_by_a_transformer_look_by_look(
+def test_glimpses_and_transformer_read_pairs_step_by_step(
     open_page: Open, use_backend: Use, tmp_path: Path
 ) -> None:
     use_backend(PairReaders(tmp_path))
@@ -116,7 +116,7 @@ def test_average_of_all_looks_can_be_subtracted(open_page: Open, use_backend: Us
 
 
 @pytest.mark.long
-def test_random_choices_run_the_hard_models_only(open_page: Open, use_backend: Use) -> None:
+def test_random_choices_run_only_hard_models(open_page: Open, use_backend: Use) -> None:
     backend = Pictured()
     use_backend(backend)
     app = open_page("four_ways")

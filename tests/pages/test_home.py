@@ -40,7 +40,7 @@ def test_home_describes_the_app_in_two_sentences(open_page: Open) -> None:
     assert WHAT_IT_DOES in shown(app) and WHAT_IT_DOES.count(". ") == 1
 
 
-def test_hero_opens_with_a_span_lit() -> None:
+def test_hero_opens_with_a_span_highlighted() -> None:
     trace = codec.load(HERO)
     payload = ribbon_payload(trace, Focus("encoder-decoder", 1))
     (item,) = payload["header"]["lit"]["items"]
@@ -66,7 +66,7 @@ def test_first_link_to_fresh_server_runs_the_app(open_page: Open) -> None:
     )
 
 
-def test_home_has_six_ways_in_and_three_doors(open_page: Open) -> None:
+def test_home_has_six_tiles_and_three_cards(open_page: Open) -> None:
     app = open_page("home")
     assert len(WAYS_IN) == 6 and len(DOORS) == 3
     assert {f"**{TITLES[way.page]}**" for way in WAYS_IN} <= set(labels(app))

@@ -19,7 +19,7 @@ def named(name: str) -> Trace:
     return replace(trace, request=replace(trace.request, model=name))
 
 
-def test_live_html_is_a_page_with_the_model_that_opens_with_the_run() -> None:
+def test_live_html_contains_model_and_opens_with_run() -> None:
     trace = codec.load(HERO)
     assert live_refusal(trace) == ""
     html = live_html(trace, first_look(trace)).decode()
@@ -27,7 +27,7 @@ def test_live_html_is_a_page_with_the_model_that_opens_with_the_run() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "nobody", "../checkpoints/token-boundary"])
-def test_live_refusal_says_that_files_are_missing(name: str) -> None:
+def test_live_refusal_reports_missing_files(name: str) -> None:
     assert "does not have the files" in live_refusal(named(name))
 
 

@@ -62,7 +62,7 @@ def test_index_has_a_row_per_model_best_first(open_page: Open) -> None:
     assert "stored traces" in shown(app)
 
 
-def test_index_opens_the_card_and_the_page_of_the_chosen_model(open_page: Open) -> None:
+def test_index_links_to_card_and_page_of_model(open_page: Open) -> None:
     app = open_page("models")
     assert "+1.30 BLEU compared with its twin “Characters, regular attention”" in shown(app)
     found = links(app)
@@ -103,7 +103,7 @@ def test_card_shows_result_targets_training_and_limits(open_page: Open) -> None:
     assert not app.exception and len(app.table) == 1
 
 
-def test_card_that_is_not_here_leads_to_the_index(open_page: Open) -> None:
+def test_unknown_card_leads_to_the_index(open_page: Open) -> None:
     app = open_page("model", model="unknown")
     assert not app.exception
     assert "The model “unknown” is not here." in app.error[0].value.replace("\\", "")

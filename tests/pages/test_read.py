@@ -68,7 +68,7 @@ def test_text_is_continued_and_link_restores_it(open_page: Open) -> None:
     assert app.query_params["writes"] in ("1", ["1"])
 
 
-def test_two_are_compared(open_page: Open) -> None:
+def test_two_models_are_compared(open_page: Open) -> None:
     app = open_page("read", model="reader", text=TEXT, compare="single")
     assert not app.exception and not app.error
     first, second = app.session_state["result"].traces

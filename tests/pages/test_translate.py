@@ -153,7 +153,7 @@ def test_link_opens_the_tabs_that_show_its_values(
         assert {AREA, REGULAR} <= set(drawn_texts(app))
 
 
-def test_tab_without_areas_shows_the_partner_and_both_side_by_side(open_page: Open) -> None:
+def test_tab_without_areas_shows_partner_side_by_side(open_page: Open) -> None:
     app = ask(open_page("translate"), folder.TEXT)
     assert app.selectbox(key="translate_model").value == "char-area"
     app = with_tab(app, "without")
@@ -385,7 +385,7 @@ def test_items_beyond_the_end_are_reported(open_page: Open) -> None:
         ("e" + "\u0301" * 31, "30"),
     ],
 )
-def test_text_that_cannot_be_used_gives_one_sentence(open_page: Open, text: str, said: str) -> None:
+def test_unusable_text_gives_one_sentence(open_page: Open, text: str, said: str) -> None:
     app = ask(open_page("translate"), text)
     assert not app.exception
     assert len(app.error) == 1 and said in shown(app)

@@ -57,7 +57,7 @@ def opened(open_page: Open, use_backend: Use, **params: str) -> tuple[AppTest, L
     return open_page(PAGE, **params), backend
 
 
-def test_three_sights_are_translated_at_once(open_page: Open, use_backend: Use) -> None:
+def test_three_picture_choices_are_translated_at_once(open_page: Open, use_backend: Use) -> None:
     app, backend = opened(open_page, use_backend)
     assert not app.exception and not app.error
     true, none, wrong = backend.asked
@@ -97,7 +97,7 @@ def test_own_sentence_survives_a_picture_change(open_page: Open, use_backend: Us
     assert backend.asked[-1].text == "my own words"
 
 
-def test_every_sight_can_be_chosen_and_looked_into(open_page: Open, use_backend: Use) -> None:
+def test_every_picture_choice_can_be_explored(open_page: Open, use_backend: Use) -> None:
     app, backend = opened(open_page, use_backend)
     app.button_group(key=SEEN).set_value(list(SIGHTS)).run()
     assert not app.exception and not app.error
@@ -151,9 +151,7 @@ def test_selected_word_stays_selected_in_equal_words(open_page: Open, use_backen
         )
 
 
-def test_words_are_offered_as_plain_text_and_only_in_a_sentence_of_some_length(
-    open_page: Open, use_backend: Use
-) -> None:
+def test_words_to_hide_are_plain_text_of_long_sentences(open_page: Open, use_backend: Use) -> None:
     app, backend = opened(
         open_page, use_backend, model="scene-translation", picture="scene-1", text="a **b** :red[c]"
     )
@@ -206,9 +204,7 @@ def test_link_restores_hidden_words_pictures_and_explored_runs(
     assert backend.asked[-1].text == "a red star" and "hidden" not in app.query_params
 
 
-def test_looking_into_two_sights_a_click_in_the_one_without_the_site_stays_there(
-    open_page: Open, use_backend: Use
-) -> None:
+def test_click_in_run_without_the_site_stays_there(open_page: Open, use_backend: Use) -> None:
     app, _ = opened(
         open_page, use_backend, model="scene-translation", picture="scene-1", text="a red star"
     )

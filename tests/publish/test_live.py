@@ -84,7 +84,7 @@ def test_live_page_without_scripts_shows_a_picture_and_a_sentence(html: str) -> 
     assert '<form id="live" hidden="" ' in html
 
 
-def test_live_page_of_looks_has_no_figures_which_later_runs_would_not_change() -> None:
+def test_live_page_of_looks_omits_figures_that_runs_would_not_update() -> None:
     folder = CHECKPOINTS / "ram-pairs"
     reader = LiveModel.load(folder, read_card(folder / "card.json"))
     made = live_page(reader, fakes.gaze_trace(), pictures=[fakes.picture()])

@@ -58,7 +58,7 @@ class Outline(HTMLParser):
 
 
 @pytest.mark.long
-def test_every_cell_that_shows_gives_text_a_page_and_a_picture(notebook: NotebookNode) -> None:
+def test_every_showing_cell_outputs_text_page_and_picture(notebook: NotebookNode) -> None:
     assert notebook.cells[0].outputs == []
     for index in SHOWN:
         (output,) = notebook.cells[index].outputs

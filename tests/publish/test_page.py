@@ -79,7 +79,7 @@ def test_page_has_every_layer_once_or_drawn(name: str) -> None:
     assert html.count('id="picture"') == (trace.request.picture is not None)
 
 
-def test_all_heads_top_areas_are_carried() -> None:
+def test_page_contains_top_areas_of_all_heads() -> None:
     trace = TRACES["translation"]
     attention = trace.maps["encoder-decoder"]
     header, body = carried(page(trace))["encoder-decoder", 1]
@@ -100,7 +100,7 @@ def test_page_contains_the_picture_once() -> None:
 
 
 @pytest.mark.parametrize("name", [*TRACES, "blind"])
-def test_no_address_and_no_style_attribute_is_in_a_page(name: str) -> None:
+def test_page_contains_no_url_and_no_style_attribute(name: str) -> None:
     html = page(blind() if name == "blind" else TRACES[name])
     assert not re.findall(r"(?:https?:|//[\w-]+\.\w|url\(|@import|\sstyle=|\son\w+=)", html)
     found = read(html)
@@ -218,7 +218,7 @@ def test_equal_traces_make_equal_pages() -> None:
     assert page(fakes.trace()) == page(fakes.trace())
 
 
-def test_words_that_the_model_was_unsure_of_are_tinted() -> None:
+def test_unsure_words_are_tinted() -> None:
     trace = fakes.caption_trace("a red star", layers=1)
     likely = np.array([0.95, 0.5, 0.1, 0.9], np.float32)
     unsure = replace(trace, output=replace(trace.output, probabilities=likely))

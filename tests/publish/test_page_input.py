@@ -43,7 +43,7 @@ def test_picture_with_few_pixels_is_shown_coarse() -> None:
     assert 'class="fine"' in render_picture(fakes.picture("photo", 300, 300))[1]
 
 
-def test_names_are_text() -> None:
+def test_file_names_are_text() -> None:
     assert "<b>" not in "".join(render_sound(fakes.sound('"><b>x', 0.1)))
 
 

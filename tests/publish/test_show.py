@@ -60,7 +60,7 @@ def test_frame_has_only_the_opening_layer_of_each_site() -> None:
     assert sorted(carried(shown.html)) == sorted((one, "0") for one in trace.maps)
 
 
-def test_layers_that_are_named_are_carried() -> None:
+def test_frame_contains_named_layers() -> None:
     whole = "All of this page is in this one file"
     shown = frame(fakes.trace(), options=areaviz.PageOptions(layers=(0, 1)))
     assert len(carried(shown.html)) == 6 and whole in shown.html

@@ -58,7 +58,7 @@ def test_show_returns_widget_if_extra_is_installed() -> None:
     assert shown.focus.items and shown.html == shown.frame.html and shown.picture
 
 
-def test_its_output_carries_the_frame_and_the_picture(widget: AttentionWidget) -> None:
+def test_widget_output_contains_frame_and_picture(widget: AttentionWidget) -> None:
     bundle = widget._repr_mimebundle_()
     assert list(bundle) == ["text/plain", "text/html", "image/png", WIDGET_VIEW]
     assert bundle[WIDGET_VIEW]["model_id"] == widget.model_id
@@ -171,7 +171,7 @@ def test_trace_without_interactive_map_is_a_widget() -> None:
 
 
 @pytest.mark.parametrize("theme", sampled(["auto", "light", "dark"], "auto"))
-def test_its_styles_stay_in_its_shadow_tree(theme: Any) -> None:
+def test_widget_styles_stay_in_its_shadow_tree(theme: Any) -> None:
     style = widget_of(fakes.trace(layers=1), theme=theme)._style
     assert ":host {" in style and ".page {" in style
     assert ":root" not in style and "\nbody" not in style

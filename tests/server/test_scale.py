@@ -23,7 +23,7 @@ from tests.server.models import FakeModels
         {"waiting": 0},
     ],
 )
-def test_refused(options: dict[str, Any]) -> None:
+def test_impossible_scale_is_refused(options: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="[.]$"):
         Scale(**options)
 

@@ -109,7 +109,7 @@ def test_punctuation_is_drawn_only_on_request() -> None:
 
 
 @given(arrays(np.float64, st.integers(1, 30), elements=st.floats(0.001, 1)))
-def test_ties_contain_all_attention_in_source_order(values: np.ndarray) -> None:
+def test_links_contain_all_attention_in_source_order(values: np.ndarray) -> None:
     shares = (values / values.sum()).astype(np.float32)
     named = [(item, str(item)) for item in range(len(shares))]
     found = source_links(shares, named)

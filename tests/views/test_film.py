@@ -84,7 +84,7 @@ def test_frame_is_dimmed_by_shares_of_its_word(trace: Trace) -> None:
         np.testing.assert_allclose(lit[y, x], small[y, x] * light, atol=0.51)
 
 
-def test_black_background_is_lifted() -> None:
+def test_black_background_becomes_grey() -> None:
     dark = np.zeros((4, 4, 3), dtype=np.uint8)
     dark[0, 0] = 255
     np.testing.assert_allclose(
@@ -98,7 +98,7 @@ def test_every_frame_is_scaled_to_its_largest_cell(trace: Trace) -> None:
         np.testing.assert_allclose(frame.light, frame.shares / frame.shares.max(), rtol=1e-6)
 
 
-def test_against_the_average_a_sink_stays_dark(trace: Trace) -> None:
+def test_sink_is_dark_relative_to_the_average(trace: Trace) -> None:
     attention = trace.maps[FOCUS.site]
     weights = attention.weights.copy()
     weights *= 0.1
@@ -150,7 +150,7 @@ def test_items_join_to_words() -> None:
     assert drawn.frames[0].probability == pytest.approx(np.prod(trace.output.probabilities[:2]))
 
 
-def test_heaviest_area_of_word_uses_all_items() -> None:
+def test_top_area_of_word_uses_all_items() -> None:
     trace = fakes.caption_trace("a b c")
     split = replace(
         trace.fields["target"], raw="ab c", anchors=np.array([[0, 1], [1, 2], [2, 4], [4, 4]])
@@ -325,7 +325,7 @@ def test_pictures_with_few_colours_stay_exact() -> None:
 @pytest.mark.parametrize(
     ("sides", "expected"), [((10, 20), (60, 120)), ((300, 200), (120, 80)), ((1, 500), (1, 120))]
 )
-def test_pictures_are_brought_to_a_size(sides: tuple[int, int], expected: tuple[int, int]) -> None:
+def test_pictures_are_resized(sides: tuple[int, int], expected: tuple[int, int]) -> None:
     assert pictures.shrink_to_fit(np.zeros((*sides, 3), dtype=np.uint8), 120).shape[:2] == expected
 
 
@@ -354,7 +354,7 @@ def test_film_is_not_offered_for_too_large_traces(
     assert not VIEW.fits(trace, Focus("encoder-decoder", items=(0, 1, 2)))
 
 
-def test_all_words_are_shown_with_a_chosen_one_up_to_the_limit(
+def test_film_shows_all_words_up_to_the_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     trace, focus = fakes.caption_trace(), Focus("encoder-decoder", items=(0,))

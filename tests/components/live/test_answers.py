@@ -94,6 +94,6 @@ def test_memory_network_agrees_with_python() -> None:
         ("memory-stories", "Where is Mary?", "no fact"),
     ],
 )
-def test_bad_inputs_get_the_sentence_of_python(name: str, text: str, said: str) -> None:
+def test_bad_inputs_get_the_message_of_python(name: str, text: str, said: str) -> None:
     (document,) = documents(live(name), [Request(name, text)])
     assert said in document["error"]

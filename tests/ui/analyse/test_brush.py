@@ -59,7 +59,7 @@ def dragging(monkeypatch: pytest.MonkeyPatch, *outlines: Any) -> dict[str, Any]:
         ([{"x": "nonsense"}], [3, 5, 7, 9]),
     ],
 )
-def test_bars_keep_the_examples_between_the_ends_of_a_drag(
+def test_drag_over_bars_keeps_examples_between_its_ends(
     monkeypatch: pytest.MonkeyPatch, outlines: list[Any], left: list[int]
 ) -> None:
     dragging(monkeypatch, *outlines)

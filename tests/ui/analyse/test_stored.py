@@ -70,7 +70,7 @@ def test_every_choice_of_examples_has_its_own_figures(tmp_path: Path, counted: l
     assert counted == ["summarise_table"] * 5
 
 
-def test_two_files_of_one_size_are_not_taken_for_each_other(tmp_path: Path) -> None:
+def test_files_of_equal_size_are_distinguished(tmp_path: Path) -> None:
     for name, output in (("a", "Ein Hund rennt."), ("b", "Ein Hund rannt.")):
         with RowFile.open(tmp_path / name, HEADER) as file:
             file.add(Row(0, output))

@@ -150,6 +150,6 @@ def test_page_keeps_a_head_chosen_without_lock() -> None:
     assert deeper.sent == Selection(head=2, unit="word")
 
 
-def test_key_mode_is_read_from_the_card_without_opening_a_model() -> None:
+def test_key_mode_reads_only_the_card() -> None:
     assert component.key_mode("token-boundary") == "boundary"
     assert component.key_mode("") == component.key_mode("../token-boundary/none") == ""

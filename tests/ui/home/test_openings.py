@@ -10,7 +10,7 @@ from areaviz.interactive.first_look import SITE, first_look
 from areaviz.trace import codec
 
 
-def test_stored_openings_are_of_the_models_that_are_shipped() -> None:
+def test_stored_openings_use_shipped_models() -> None:
     """Check the stored openings; if a model has changed, run `areaviz openings`."""
     paths = list(OPENINGS.glob("*.npz"))
     models = set()
@@ -29,7 +29,7 @@ def test_opening_model_is_shipped_and_of_its_task() -> None:
             assert read_card(CHECKPOINTS / task.opens / "card.json").task == task.key
 
 
-def test_home_shows_the_opening_of_translate_with_a_span_lit() -> None:
+def test_home_shows_translate_opening_with_highlighted_span() -> None:
     trace = codec.load(HOME)
     assert trace.request.model == TASKS["translation"].opens
     focus = first_look(trace)

@@ -11,7 +11,7 @@ from areaviz.ui.home.tile_pictures import LIT, facts_tile
 from tests import fakes
 
 
-def test_facts_tile_lights_the_top_fact_of_every_hop() -> None:
+def test_facts_tile_highlights_top_fact_of_every_hop() -> None:
     trace = fakes.trace(layers=3)
     attention = trace.maps[SITE]
     tops = [top_areas(attention, hop, None, 1, 1)[0].area.left for hop in range(3)]

@@ -127,7 +127,7 @@ def test_click_changes_only_the_ribbon_text() -> None:
     assert clicked(Selection.of(asked), asked) == asked
 
 
-def test_choices_begin_with_the_site_between_the_languages_and_all_heads() -> None:
+def test_choices_begin_with_cross_attention_and_all_heads() -> None:
     assert sites(MAIN)[0] == "encoder-decoder" and set(sites(MAIN)) == set(MAIN.maps)
     assert heads(OTHER, "encoder self") == [-1, 0, 1]
 

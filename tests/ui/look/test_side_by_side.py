@@ -25,7 +25,7 @@ from tests import fakes
         ("", "ein Hund", "The model produced no output."),
     ],
 )
-def test_compared_marks_the_words_that_the_first_output_lacks(
+def test_compared_marks_words_missing_from_first_output(
     written: str, first: str, said: str
 ) -> None:
     assert _compared(written, first) == said
@@ -62,7 +62,7 @@ def test_decided_word_attends_to_the_hidden_word_and_differs() -> None:
     assert decided_word(translation("a red key"), ["ein blauer Hut"]) is None
 
 
-def test_only_the_run_with_the_picture_opens_at_the_decided_word() -> None:
+def test_only_run_with_picture_opens_at_decided_word() -> None:
     first, other = lit_at_decided_word([translation(), replace(translation(), details={})])
     assert first.details[OPENS_AT] == "2" and OPENS_AT not in other.details
     assert lit_at_decided_word([translation("a red key")])[0].details == translation().details

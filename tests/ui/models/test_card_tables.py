@@ -52,7 +52,7 @@ def test_published_test_set_is_first_and_gaps_are_dashes() -> None:
     assert table["BLEU"] == ["29.13", "–", "1.00"] and table["Beam"] == ["4", "–", "–"]
 
 
-def test_targets_that_were_set_later_are_not_said_to_be_older() -> None:
+def test_later_targets_are_not_called_older() -> None:
     first = Judged("Error", "at most 4.0%", "3.0%", True, "")
     later = Judged("Spans (set after training)", "at least 20.0%", "–", None, "")
     table = gate_table([first])

@@ -25,7 +25,7 @@ FIGURES: dict[str, Any] = {
 LINKS = {"sentences": 40, "aer": 0.25, "aer_diagonal": 0.475, "aer_aligner": 0.194}
 
 
-def test_every_head_has_a_row_with_its_name_and_shares_in_percent() -> None:
+def test_every_head_has_a_row_with_percent_shares() -> None:
     table = heads_table(FIGURES, "encoder self")
     assert table["Layer"] == [1, 1] and table["Head"] == [1, 2]
     assert table["Name"] == ["", "sink (one item has 90% of the mean map)"]

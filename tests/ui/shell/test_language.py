@@ -71,7 +71,7 @@ def test_browser_sets_the_default_language(
     assert language.language_params() == {}
 
 
-def test_outside_of_the_app_the_language_is_english() -> None:
+def test_language_outside_the_app_is_english() -> None:
     assert language.language() == "en"
     assert language.language_params() == {}
 

@@ -32,7 +32,7 @@ class Session(dict[str, Any]):
         super().__setitem__(key, value)
 
 
-def test_every_value_is_shown_again_until_the_last_is_taken_up(
+def test_values_are_sent_again_until_all_are_applied(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     session, drawn, chosen = Session(), [METHOD], list[WidgetState]()

@@ -49,7 +49,7 @@ def test_column_with_dashes_is_aligned_with_numbers() -> None:
     assert "th.col1" in style and "th.col2" in style and "col0" not in style
 
 
-def test_cells_come_through_as_they_are() -> None:
+def test_cells_are_shown_unchanged() -> None:
     def script() -> None:
         from areaviz.ui.shell.table import read_table
 

@@ -69,7 +69,7 @@ def heaviest(trace: Trace, layer: int, head: int, query: int) -> tuple[int, int,
 
 
 @pytest.mark.parametrize("trace", TRANSLATIONS, ids=lambda trace: trace.request.text)
-def test_area_step_names_a_span_of_the_lit_word(trace: Trace) -> None:
+def test_area_step_names_a_span_of_the_opening_word(trace: Trace) -> None:
     step = area_step(trace)
     spans = set()
     for layer in range(trace.maps[SITE].layers):
@@ -84,7 +84,7 @@ def test_area_step_names_a_span_of_the_lit_word(trace: Trace) -> None:
 
 
 @pytest.mark.parametrize("trace", TRANSLATIONS, ids=lambda trace: trace.request.text)
-def test_head_step_sets_one_word_against_several(trace: Trace) -> None:
+def test_head_step_compares_one_word_with_several(trace: Trace) -> None:
     step, focus = head_step(trace), mixed_look(trace)
     (item,) = focus.items
     taken = [heaviest(trace, focus.layer, head, item) for head in range(4)]
@@ -181,7 +181,7 @@ def test_addresses_open_the_pages_with_their_inputs() -> None:
     assert (params[3]["picture"], params[4]["text"]) == (PICTURE, STORIES[0].text)
 
 
-def test_steps_follow_the_sentence_that_is_shown() -> None:
+def test_steps_describe_the_shown_sentence() -> None:
     assert len({area_step(trace).says for trace in TRANSLATIONS}) == len(TRANSLATIONS) > 1
 
 
