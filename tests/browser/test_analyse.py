@@ -124,7 +124,6 @@ def test_brush_over_two_metrics_filters_examples(analysed: Page) -> None:
     assert 0 < len(ids(analysed)) < 24
 
 
-@pytest.mark.long
 def test_bar_click_filters_the_table(analysed: Page) -> None:
     figure = chart(analysed, "bars")
     figure.scroll_into_view_if_needed()

@@ -39,7 +39,6 @@ def test_edited_text_is_translated_again(address: str, page: Page) -> None:
     expect(ribbon.locator("#query-0")).to_have_text("ein")
 
 
-@pytest.mark.long
 def test_two_models_are_side_by_side(address: str, page: Page) -> None:
     page.goto(f"{address}/translate?{urlencode({**ASKED, 'compare': 'token-boundary'})}")
     expect(page.locator(".ribbon[data-ready]")).to_have_count(2)

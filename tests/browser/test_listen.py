@@ -22,7 +22,6 @@ def sound(app: App, page: Page) -> Locator:
     return shown
 
 
-@pytest.mark.long
 def test_rows_are_next_to_their_labels(sound: Locator) -> None:
     picture = sound.locator(".alignment").bounding_box()
     buttons = sound.locator(".rows button")

@@ -277,7 +277,7 @@ def test_facts_that_answer_a_sample_are_marked() -> None:
     assert all(max(one.gold) < len(one.facts) for one in STORIES)
 
 
-def test_the_picture_of_points_says_how_good_an_answer_is() -> None:
+def test_conclusion_of_points_is_left_to_their_picture() -> None:
     assert conclusion(Reasoners().trace(Request("pointer-tour", POINTS))) == ""
 
 
