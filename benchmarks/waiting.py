@@ -66,7 +66,7 @@ class Beside:
 
     def __str__(self) -> str:
         return (
-            f"alone {self.alone:.2f} s, beside them {len(self.waits)} questions: median"
+            f"alone {self.alone:.2f} s, during them {len(self.waits)} questions: median"
             f" {np.median(self.waits):.2f} s, longest {max(self.waits):.2f} s"
         )
 
@@ -143,7 +143,7 @@ def rows() -> Iterator[Row]:
     """Yield the results as rows of the table: quantity, target, result."""
     with fresh_app() as app:
         for cookies in COOKIES:
-            name = f"a short question beside {ATTACKERS} expensive ones, {cookies}"
+            name = f"a short question during {ATTACKERS} expensive ones, {cookies}"
             yield name, "below 2 s", str(wait_beside(app, cookies))
     with fresh_app() as app:
         one = readers_asking(app, 1, RESTS[1])

@@ -16,8 +16,8 @@ import areaviz
 PATH = Path(__file__).parents[1] / "docs" / "api.md"
 SECTIONS = {
     "Make a trace": ("attend", "from_arrays", "from_cache", "from_generate", "load", "save"),
-    "Look at it": ("show", "export", "Focus", "PageOptions", "Paper"),
-    "Ask it": (
+    "Show a trace": ("show", "export", "Focus", "PageOptions", "Paper"),
+    "Query a trace": (
         *("top_areas", "densest_areas", "top_queries", "coverage", "item_shares", "entropy"),
         *(
             "area_size_shares",
@@ -36,11 +36,13 @@ SECTIONS = {
 }
 OPENING = """# Reference
 
-This page lists all names in `areaviz.__all__`. They stay as [releases.md](releases.md) says, and
-everything else that can be imported may change. `python -m tests.api_reference` writes this page
-from signatures and docstrings, and a test compares it with them. [trace.md](trace.md) explains the
-fields of a trace, [your_models.md](your_models.md) says which models can be run, and
-[extensions.md](extensions.md) says how other packages add to areaviz.
+This page lists all names in `areaviz.__all__`. [releases.md](releases.md) promises that they stay.
+Everything else that can be imported may change.
+
+`python -m tests.api_reference` writes this page from signatures and docstrings, and a test compares
+it with them. [trace.md](trace.md) explains the fields of a trace, [your_models.md](your_models.md)
+lists the models that can be run, and [extensions.md](extensions.md) explains how other packages
+extend areaviz.
 """
 _HEADS = ("Args", "Returns", "Raises")
 

@@ -65,7 +65,7 @@ def load_analysis(
 
     Raises:
         InputError: a file is missing or cannot be read, the files belong to different datasets,
-            nothing was analysed, or an argument has another type.
+            nothing was analysed, or an argument has a wrong type.
         BackendError: an analysis or the store of notes cannot be read.
     """
     given = _list_given_files(paths)

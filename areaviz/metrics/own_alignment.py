@@ -75,8 +75,8 @@ def best_alignment(examples: Sequence[Linked], site: str = SITE) -> OwnAlignment
 
     Raises:
         InputError: There are fewer than 20 examples, an example is not a trace with its links or
-            boxes, a link or box does not exist, or a trace lacks the site or has other layers and
-            heads.
+            boxes, a link or box does not exist, a trace lacks the site, or the traces differ in
+            layers or heads.
     """
     known = _read_examples(examples, site)
     shapes = {trace.maps[site].weights.shape[:2] for trace, _ in examples}

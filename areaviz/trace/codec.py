@@ -139,8 +139,8 @@ def load(source: Path | str | BinaryIO, fetch: Fetch | None = None) -> Trace:
 
     Args:
         source: A path, or an open, seekable binary file.
-        fetch: Function that gets the weights that a message between app and server leaves out.
-            Files are complete.
+        fetch: Function that fetches the weights that a message between app and server omits.
+            Files contain all weights.
 
     Raises:
         InputError: The file is not a trace, is damaged, is too large, was written by a newer

@@ -48,7 +48,7 @@ def from_generate(
     area_size: int = AREA_SIZE,
     name: str = "generated",
 ) -> Trace:
-    """Make a trace of what `model.generate` returned with its attentions, including beam search.
+    """Make a trace of a result of `model.generate` with attentions, including beam search.
 
     The text of a decoder is the field "history": the prompt and the generated text without its last
     token. An encoder-decoder has the fields "source", "target" and "history".

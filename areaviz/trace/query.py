@@ -164,7 +164,7 @@ def top_queries(
 def coverage(attention: AttentionMap, layer: int, head: int | None) -> FloatArray:
     """Return the attention of every item, summed over all areas that contain it: float32 [Q, N].
 
-    A row sums to the mean size of an attended area and not to 1 (Li et al. 2019, Eq. 4).
+    A row sums to the mean size of an attended area, not to 1 (Li et al. 2019, Eq. 4).
     """
     return weights.coverage(_weights(attention, layer, head), attention.grid)
 

@@ -42,7 +42,7 @@ def tidy_table(
 
     Raises:
         InputError: A site or layer does not exist, pandas is missing, the table would have more
-            than 20 million rows, or an argument has another type.
+            than 20 million rows, or an argument has a wrong type.
     """
     check_chosen("sites", sites, str)
     check_chosen("layers", layers, int)

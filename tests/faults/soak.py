@@ -97,7 +97,7 @@ def _analyses() -> Iterator[Row]:
     for one in found:
         target = "p95 at most 3x alone, nobody refused" if one.count else ""
         ratio = one.found.p95 / found[0].found.p95
-        name = f"Translate beside {one.count} {'analysis' if one.count == 1 else 'analyses'}"
+        name = f"Translate during {one.count} {'analysis' if one.count == 1 else 'analyses'}"
         yield name, target, f"{one}: {ratio:.1f}x alone"
 
 
