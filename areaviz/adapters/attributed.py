@@ -1,4 +1,4 @@
-"""Gradient times input of external models: what their outputs depend on, besides attention.
+"""Gradient times input of external models: an attribution method in addition to attention.
 
 It needs a field whose items are token embeddings or pixels, and a model that gives scores of
 classes or tokens. Otherwise `Attributed.why` states the reason. Shapes: B examples, of which there

@@ -136,7 +136,7 @@ def in_a_request(card: Card) -> Iterator[None]:
 
 
 def check_given(card: Card, request: Request) -> None:
-    """Check that a request gives a model what it reads, a text or a picture, before it is loaded.
+    """Check before loading that a request has the input that the model reads.
 
     Raises:
         InputError: The request lacks the picture that the model reads, or has one for a model of

@@ -48,7 +48,7 @@ def site_maps(
         memory: Name of the field that is attended to.
         shape: Rows and columns of the memory; (1, N) for a text.
         layers: Heads of each layer.
-        area_size: Most items of an area, or rows and columns of one.
+        area_size: Largest number of items in an area, or of rows and columns.
         taken: Bytes that the maps of other sites and all layers take.
 
     Raises:

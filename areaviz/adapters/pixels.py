@@ -241,7 +241,7 @@ def picture_run(
     label: Callable[[int], str],
     details: Mapping[str, str],
 ) -> ModelRun:
-    """Return a run over one picture; "target" is the class that the model chose, if any.
+    """Return a run over one picture. "target" is the class that the model chose, if any.
 
     Args:
         seen: The picture.

@@ -1,7 +1,7 @@
 """The size of a run's attention, as far as it is known before the run.
 
 The caller says how many queries attend to which memory. The model's configuration says how many
-layers and heads there are. What is unknown before the run is checked at the first layer.
+layers and heads there are. A size that is unknown before the run is checked at the first layer.
 """
 
 from __future__ import annotations
@@ -111,5 +111,5 @@ def check_size(
 
 
 def _kept(count: int | None, chosen: Sequence[int] | None) -> int:
-    """Return the smallest number that is kept; one if the model does not say how many it has."""
+    """Return how many are kept at least; 1 if the model does not say how many it has."""
     return min(count or 1, count or 1 if chosen is None else len(chosen))

@@ -68,7 +68,7 @@ def has_both(inputs: object) -> bool:
 
 
 def read_both(model: Any, inputs: Any, options: Options) -> ModelRun:
-    """Run a model over a text and pictures; in a decoder, "target" is what follows each word.
+    """Run a model over a text and pictures. In a decoder, "target" has the word after each word.
 
     Raises:
         InputError: The text has no placeholder for the picture, or the model has more items than

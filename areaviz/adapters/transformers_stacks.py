@@ -41,9 +41,9 @@ def read_text(model: Any, inputs: object, options: Options) -> ModelRun:
     """Run an encoder or a decoder over one text.
 
     A text that attends to itself is the field "source" of an encoder and "history" of a decoder.
-    "target" is the chosen class, an encoder's prediction at each place, or what follows each item
-    of a decoder: the next given item and, at the end, the most probable one. Padding is not shown.
-    Virtual tokens of a tuned prefix are only items of the memory.
+    "target" is the chosen class, an encoder's prediction at each place, or, for a decoder, the item
+    after each item: the next given item and, at the end, the most probable one. Padding is not
+    shown. Virtual tokens of a tuned prefix are only items of the memory.
 
     Raises:
         InputError: The input does not fit, or a target is given, which only an encoder-decoder
@@ -223,13 +223,13 @@ def decoder_run(
     texts: Texts,
     details: dict[str, str],
 ) -> ModelRun:
-    """Return a run of a decoder over a text; "target" is what follows each item."""
+    """Return a run of a decoder over a text. "target" has the item after each item."""
     history, shape = tokens.named("history"), (1, len(tokens.ids))
     sites = [Site(DECODER, "history", "history", shape, layers)]
     if logits is None or logits.dim() != 3 or logits.shape[1] != len(tokens.ids):
         return ModelRun([history], sites, history.raw, details=details)
     said = next_tokens(tokens, logits)
-    # The target is what follows each item: the items after the first, then one more.
+    # The target has the item after each item: all items but the first, then one more.
     label, added = texts.label(said[-1]), texts.behind(tokens.ids, said[-1])
     raw = history.raw + added
     start = len(raw) - len(added.lstrip())

@@ -1,4 +1,4 @@
-"""Recording of a model's run: what every attention layer did, in whichever way shows it.
+"""Recording of every attention layer during a model's run, in any way that works for the layer.
 
     the model as it is ──────────── plain pass ───► outputs ──┐ they agree, or
     the model watched by PASSES ─── pass by pass ─► outputs ──┘ the pass is not used
@@ -44,8 +44,9 @@ _AS_LOADED = (
     Way("calls of scaled_dot_product_attention", way_calls.watch),
     Way("layers of torch and probes", way_layers.watch),
 )
-# In this order: a later pass runs only if the earlier ones did not see every site. The second is
-# for models whose plain attention gives other outputs than the fused one that they run.
+# In this order: a later pass runs only if the earlier ones did not see every site. The second pass
+# is for models whose plain attention gives outputs different from those of the fused attention that
+# they use.
 PASSES: tuple[tuple[Way, ...], ...] = (
     (_INTERFACE, *_AS_LOADED),
     _AS_LOADED,
@@ -65,7 +66,7 @@ class Watched:
     outputs: Any
     # Heads of every layer by site.
     found: Found
-    # Details for the user: how they were recorded, and what was not.
+    # Details for the user: how the layers were recorded, and which layers were not.
     details: Mapping[str, str] = field(default_factory=dict)
     # Names of each site's layers, or of the parts that returned the weights.
     names: Mapping[str, Sequence[str]] = field(default_factory=dict)

@@ -91,7 +91,8 @@ def read_token(path: Path) -> str:
     """
     try:
         with path.open("rb") as file:
-            content = file.read(MAX_LENGTH + 3)  # one too many, and a line break
+            # Read one character too many and a line break, to notice a token that is too long.
+            content = file.read(MAX_LENGTH + 3)
     except OSError as error:
         raise InputError(
             f"The token file {path} cannot be read ({error.strerror}). {_ADVICE}."

@@ -52,7 +52,7 @@ class CachedBackend(Wrapper):
     def trace(
         self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
     ) -> Trace:
-        """Return the cached trace or a new one. Raise what the wrapped backend raises.
+        """Return the cached trace or a new one, and pass on exceptions of the wrapped backend.
 
         A request with a given output always runs, because it takes only one pass, and faithfulness
         metrics make many such requests. A user does not wait for an equal request of an analysis,

@@ -99,7 +99,7 @@ class Costs:
         """Refuse a question that would take too long.
 
         Raises:
-            InputError: if it would. The message says what to do.
+            InputError: if the question would take too long. The message says what to do.
         """
         seconds, most = self.predict(request), QUESTION_SECONDS.value()
         if seconds > most and request.model in self._table:
@@ -112,7 +112,7 @@ class Costs:
         """Stop a run of users that has far exceeded the time limit of a question.
 
         Raises:
-            InputError: if it has. The message says what to do.
+            InputError: if the run has exceeded the limit. The message says what to do.
         """
         running = list(jobs)
         most = OVERRUN * QUESTION_SECONDS.value() * len(running)

@@ -42,7 +42,7 @@ class StoredBackend(Wrapper):
     def trace(
         self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
     ) -> Trace:
-        """Return the stored trace or a new one. Raise what the wrapped backend raises."""
+        """Return the stored trace or a new one, and pass on exceptions of the wrapped backend."""
         path = path_of(self._folder, request, self.models())
         if path.is_file():
             try:
@@ -70,7 +70,7 @@ class RecordingBackend(StoredBackend):
     def trace(
         self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
     ) -> Trace:
-        """Return a new trace. Raise what the wrapped backend raises."""
+        """Return a new trace, and pass on exceptions of the wrapped backend."""
         trace = self._inner.trace(request, progress, caller)
         path = path_of(self._folder, request, self.models())
         # The card says which heads to join, and that choice may have changed.

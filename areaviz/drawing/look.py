@@ -1,4 +1,4 @@
-"""Image of what a model read at one step, for any kind of attention to pictures.
+"""Image of the parts that a model read at one step, for any kind of attention to pictures.
 
 Shapes: Q steps, K scales, G rows and M columns of cells, H and W of the picture in pixels.
 """
@@ -25,7 +25,7 @@ def steps(trace: Trace) -> int:
 
 
 def picture_at_step(trace: Trace, step: int, against: str = "nothing") -> Pixels:
-    """Draw what was read at one step: uint8 [H, W, 3] with a long side of 151 to 300 pixels.
+    """Draw the parts read at one step: uint8 [H, W, 3] with a long side of 151 to 300 pixels.
 
     - Soft attention to cells: the picture, dimmed where there was little attention.
     - Hard attention: also the outline of the area that was read.

@@ -45,7 +45,7 @@ ONE_TEXT = {"decoder self": "Within the text"}
 _READ_SITES = {"encoder-decoder": "Target to source", "decoder self": "Within the target"}
 # Nouns for a layer of sites where "layer" is not used.
 _LAYERS = {"hops": "hop"}
-# Suffixes of derived maps, which differ from what the model itself attended to.
+# Suffixes of derived maps, which differ from the model's own attention.
 _DERIVED = {AS_AREAS: ", as areas", SUMS: ", area sums"}
 
 

@@ -1,1 +1,1 @@
-"""The gateway in front of the app: it decides who is admitted, and limits what clients may send."""
+"""The gateway in front of the app. It admits users and limits the messages of clients."""

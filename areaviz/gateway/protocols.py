@@ -18,7 +18,7 @@ from areaviz.shares.limits import HEAD_SECONDS, MESSAGE_KILOBYTES
 
 HEAD_BYTES = 32768
 
-# Lowest rate of a whole body, and the fewest bytes of it in each window of a few seconds.
+# Minimum rate of a whole body, and minimum number of its bytes in each window of a few seconds.
 BODY_BYTES_PER_SECOND = 16_384
 WINDOW_SECONDS, WINDOW_BYTES = 5.0, 20_480
 

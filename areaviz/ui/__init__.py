@@ -1,1 +1,1 @@
-"""The app's pages in Streamlit: one package per part of the app, and one for what they share."""
+"""The app's pages in Streamlit: one package per part of the app, and `shell` for shared code."""

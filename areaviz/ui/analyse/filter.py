@@ -19,7 +19,7 @@ from areaviz.ui.shell.markdown import counted, visible
 
 
 def run_mark(run: int, runs: int) -> str:
-    """Return the suffix of a column of one of several runs, such as " (1)", or "" for one run."""
+    """Return the suffix of a run's columns, such as " (1)", or "" if there is only one run."""
     return f" ({run + 1})" if runs > 1 else ""
 
 

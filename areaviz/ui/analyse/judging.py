@@ -217,7 +217,7 @@ def _overwrite(stale: Stale[Judgement]) -> None:
 
 
 def _others(others: Sequence[Judgement]) -> None:
-    """Draw what other raters marked in this output, on demand so that it influences nobody."""
+    """Draw marks of other raters in this output, only on demand so that they influence nobody."""
     if not others:
         return
     raters = ", ".join(dict.fromkeys(one.rater for one in others))

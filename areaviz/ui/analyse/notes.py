@@ -29,7 +29,7 @@ EDITED, STALE, SAID, PROBLEM = "note_edited", "note_stale", "note_said", "note_p
 FIELDS = ("tag", "model", "severity", "text")
 # Session key: the open example, and the number of its notes that the user asked to see.
 LISTED = "notes_listed"
-# The tag of a note whose author gave none.
+# The tag of a note without a tag of its author's.
 PLAIN = "Note"
 # Number of notes drawn at first, and added per click.
 PART = 20

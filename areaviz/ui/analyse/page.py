@@ -90,7 +90,7 @@ def _choose(page: AnalysePage, cards: Cards, chosen: ChosenSet) -> tuple[Analysi
 
 
 def _fitting(dataset: Dataset, cards: Cards) -> Cards:
-    """Return the models that can read the examples; for a sample, those it is meant for."""
+    """Return the models that can read the examples. A sample names its models."""
     tasks = {task.key for task in TASKS.values() if task.samples == dataset.name}
     tasks = tasks or _tasks_of(dataset)
     found = {}
@@ -121,7 +121,7 @@ def _tasks_of(dataset: Dataset) -> set[str]:
 def _models(
     page: AnalysePage, dataset: Dataset, cards: Cards, compares: bool = True
 ) -> tuple[Analysis, ...]:
-    """Let the user choose one or two models; the default is one trained on such pictures."""
+    """Let the user choose one or two models. The default is a model trained on such pictures."""
     if page.state.has_linked_model:
         page.set(has_linked_model=False, model_kind=dataset.kind)
     fit_kind(page, cards, dataset.kind)

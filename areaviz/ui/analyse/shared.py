@@ -120,7 +120,7 @@ def _systems(analysis: SharedAnalysis, chosen: ChosenSet, cards: Cards) -> tuple
 def _about(
     page: AnalysePage, analysis: SharedAnalysis, examples: int, analyses: tuple[Analysis, ...]
 ) -> None:
-    """Draw what was shared, and what the user may do."""
+    """Draw a description of the shared analysis, and what the user may do."""
     name = escaped(analysis.dataset)
     systems = counted(len(analyses), "system")
     if not analysis.is_blind:

@@ -166,7 +166,7 @@ class AnalyseState(ModelState):
         return replace(self.of_another_set(), share="", is_blind=False, address={})
 
     def of_another_set(self, digest: str = "") -> Self:
-        """Return this state for other examples, without the selection among the former ones."""
+        """Return this state for new examples, without the selection among the former ones."""
         first = replace(self, digest=digest, example=None, first_row=0)
         return replace(first, kept=None, slice="", search="", filter_column=None, filter_values=())
 

@@ -195,7 +195,7 @@ class NoteStore:
 def note_store() -> NoteStore:
     """Return the store of notes. Raise BackendError if it cannot be opened.
 
-    Users of a shared link get a store that refuses what the link does not allow.
+    Users of a shared link get a store that refuses changes that the link does not allow.
     """
     opened = _opened(get_notes_address())
     return _stores(opened.store.checked(check_writing)) if is_guest() else opened

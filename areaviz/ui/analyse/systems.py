@@ -66,7 +66,7 @@ class Systems:
 
     @property
     def outputs(self) -> dict[str, dict[int, str]]:
-        """What each system wrote, by its name and the example's index, without failed runs."""
+        """The output of each system, by its name and the example's index, without failed runs."""
         found: dict[str, dict[int, str]] = {}
         for name, run in zip(self.names, self.runs, strict=True):
             found[name] = {place: row.output for place, row in run.rows.items() if not row.error}

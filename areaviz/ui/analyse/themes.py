@@ -113,7 +113,7 @@ def _list(page: AnalysePage, look: Look, themes: Themes, number: int) -> None:
 def _theme(
     page: AnalysePage, look: Look, themes: Themes, theme: Theme, chart: tuple[str, int]
 ) -> None:
-    """Draw a theme: what is worse, how certain it is, and buttons for its rows."""
+    """Draw a theme: its description, its certainty, and buttons for its rows."""
     st.markdown(escaped(f"{theme.statement}."))
     st.caption(escaped(" ".join(filter(None, (f"{theme.proof}.", theme.details)))))
     if not 0 < len(theme.places) < len(look.systems.dataset.examples):

@@ -66,7 +66,7 @@ def points(trace: Trace, focus: Focus, *, key: str) -> Selection:
 
 
 def _can_ask() -> bool:
-    """Return whether the page runs a model on what the user writes in a picture."""
+    """Return whether the page runs a model on input that the user writes in a picture."""
     is_stored = st.session_state.get(STORED_FILE) is not None
     return isinstance(open_page().state, ReasonState) and not is_stored
 

@@ -26,7 +26,7 @@ Items = tuple[int, ...]
 def choose_items(
     name: str, made: Mapping[str, Any], items: Items, key: str, **more: Any
 ) -> tuple[Items, Any]:
-    """Draw a component, and return the chosen items and what else the component reports.
+    """Draw a component, and return the chosen items and the remaining reports of the component.
 
     A report counts once, so a later selection of the page replaces it. A report about former data
     does not count.

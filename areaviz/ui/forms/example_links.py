@@ -21,7 +21,7 @@ from areaviz.ui.shell.state import LEVEL, link_params
 
 @cache
 def stored_examples() -> Mapping[str, Mapping[str, Any]]:
-    """Return what `areaviz openings` found when it opened the examples, by their slugs.
+    """Return the results of `areaviz openings`, which opened the examples, by their slugs.
 
     These are the "models" that ran and, for an example that names no items, the URL parameters of
     its selection, "look".

@@ -54,7 +54,7 @@ class ListenState(MediumState, ModelState, WhatIfState):
     window: int = 0
 
     def from_link(self, link: Link) -> Self:
-        """Return this state with a link's switches; other changes of the link go to What if."""
+        """Return this state with a link's switches. Other changes of the link go to What if."""
         share = Share(SITE)
         for change in link.request.changes:
             if isinstance(change, Share) and _is_switched(change):

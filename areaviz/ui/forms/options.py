@@ -72,7 +72,7 @@ def model_picker(page: ModelPage, cards: Cards, label_visibility: str = "collaps
 
 @contextmanager
 def options_popover(page: Page[State]) -> Iterator[None]:
-    """Draw the menu of what few users change: the block's widgets, and a stored trace."""
+    """Draw the menu of rarely used options: the block's widgets, and a stored trace."""
     with st.popover("Options", key=page.key("options")):
         yield
         st.file_uploader(

@@ -56,7 +56,7 @@ class PictureTranslationState(PictureModelState, WhatIfState):
     looked: list[str] = field(default_factory=list)
     # The name of the sample that replaces the picture.
     other: str = ""
-    # The picture whose sentence was offered.
+    # The picture whose sample sentence the form offered last.
     offered: str = ""
 
     @property
@@ -162,7 +162,7 @@ def _sights(packed: str) -> list[str]:
 
 
 def _places(packed: str) -> list[int]:
-    """Return the positions in a string such as "3,5", from 0; other text is ignored."""
+    """Return the positions in a string such as "3,5", from 0. Other text is ignored."""
     return [int(part) - 1 for part in packed.split(",") if part.isascii() and part.isdecimal()]
 
 

@@ -1,6 +1,6 @@
 """The stored traces with which pages open, found by opening every page and example once.
 
-The requests of the pages themselves decide what is stored, so no second list is needed.
+The traces to store follow from the requests of the pages, so no second list is needed.
 """
 
 from __future__ import annotations

@@ -137,7 +137,7 @@ def clip_tile(trace: Trace, focus: Focus) -> str:
 
 
 def sound_tile(trace: Trace, focus: Focus) -> str:
-    """Draw the loudness of a recording over time, with what the marked item attends to lit."""
+    """Draw the loudness of a recording over time, bright where the marked item attends."""
     attention, sound = trace.maps[focus.site], trace.request.sound
     assert sound is not None
     starts_N = trace.fields[attention.memory].anchors[:, 0]

@@ -54,7 +54,7 @@ def attribution_tab(page: WhatIfPage, cards: Cards, asked: Request) -> list[Tab]
 
 
 def _sentences(trace: Trace, focus: Focus) -> list[str]:
-    """Return what the user should know about the selected map if attribution was requested."""
+    """Return notes for the user about the selected map if attribution was requested."""
     if not trace.request.attribution or focus.site not in trace.maps:
         return []
     said = [f"{way}: {trace.details[way]}." for way in WAYS.values() if way in trace.details]

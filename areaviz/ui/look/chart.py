@@ -1,4 +1,4 @@
-"""The output of a model, and one view of its trace: chart, question, numbers and files."""
+"""The output of a model, and a view of its trace: chart, question, numbers and files."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def _brackets(page: AnyPage, trace: Trace, focus: Focus) -> None:
 
 
 def card_parts(seen: Sequence[Seen]) -> dict[str, Shown]:
-    """Return what the card shows, by unique titles."""
+    """Return the parts of the card, by unique titles."""
     titles = told_apart([one.title for one in seen])
     return dict(zip(titles, [one.shown for one in seen], strict=True))
 
@@ -110,7 +110,7 @@ def _views(page: AnyPage, seen: Sequence[Seen]) -> None:
 
 
 def _heads(trace: Trace, focus: Focus, index: int) -> None:
-    """Draw what the heads of the site do over a dataset, if the model's card says so."""
+    """Draw the statistics of the site's heads over a dataset, if the model's card has them."""
     card = engine().models().get(trace.request.model)
     if card is not None and focus.site in card.heads:
         with st.expander("Head statistics over many examples", key=f"heads_over_{index}"):

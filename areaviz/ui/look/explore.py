@@ -100,7 +100,7 @@ def explore(
 
 
 def _card_place(before: Callable[[], None] | None, count: int) -> DeltaGenerator:
-    """Draw what comes before the card, and return the place of the card."""
+    """Draw the part before the card, and return the place of the card."""
     if before is None:
         return st.container()
     if count > 1:
@@ -145,7 +145,7 @@ def _attending(traces: Traces, titles: Titles, say: Say | None) -> tuple[Traces,
 def _card(
     page: AnyPage, traces: Traces, titles: Titles, request: Request | None, say: Say | None
 ) -> list[Seen]:
-    """Draw the pictures and the choice of site and layer. Return what is seen of each trace."""
+    """Draw the pictures and the choice of site and layer. Return the seen part of each trace."""
     focus = current_focus(page, traces[0])
     # The form above already names a single model.
     headings = titles if len(traces) > 1 or request is None else [""]

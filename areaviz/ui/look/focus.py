@@ -139,7 +139,7 @@ def layer_name(layer: int) -> str:
 
 
 def layer_names(trace: Trace, site: str) -> Name:
-    """Return the function that names a layer of a site, with what its areas can be.
+    """Return the function that names a layer of a site, with the kind of its areas.
 
     If some layers attend to areas and others only to single items, the names are “1 · areas” and
     “3 · words”. Weights that are stored elsewhere are not read for a name.
@@ -162,7 +162,7 @@ def layer_names(trace: Trace, site: str) -> Name:
 
 
 def _items_name(field: Field) -> str:
-    """Return the plural for what a layer without areas attends to."""
+    """Return the plural noun for the items to which a layer without areas attends."""
     if not field.is_text:
         return "cells" if field.is_picture else "single"
     lengths = field.anchors[:, 1] - field.anchors[:, 0]

@@ -83,7 +83,7 @@ def _looks(page: WaysPage, shown: Shown) -> int:
 
 
 def _notes(trace: Trace) -> list[str]:
-    """Return what the user has to know about a run, and reasons to doubt it."""
+    """Return notes for the user about a run, and reasons to doubt it."""
     said = [f"Note: {trace.details['warning']}"] if "warning" in trace.details else []
     return [*said, *doubts(known_card(trace.request.model), trace)]
 

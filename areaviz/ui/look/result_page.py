@@ -77,7 +77,7 @@ class Result:
 
 
 def result_page(page: ResultPage[S_co, A]) -> None:
-    """Draw the page. A problem does not remove what is drawn above it."""
+    """Draw the page. A problem does not remove the parts drawn above it."""
     page_frame(page, is_brief=True, beside=lambda: examples_menu(page.name))
     with show_errors("opening the models"):
         backend = engine()
@@ -125,7 +125,7 @@ def show_traces(
         cards: the cards of the models.
         requests: the requests.
         say: the sentence about a trace, see `explore`.
-        complete: adds to a trace what is known about its input.
+        complete: adds known facts about its input to a trace.
         name: returns the title of a request.
     """
     apply_link(page, requests[0], requests[0])
@@ -157,7 +157,7 @@ def explore_changed(
     say: Say | None = None,
     before: Callable[[], None] | None = None,
 ) -> None:
-    """Explore traces, and the first of them, that of `request`, with the user's changes.
+    """Explore traces. The first one, that of `request`, is also shown with the user's changes.
 
     A link restores the request `link`. The other arguments are those of `explore`.
     """
@@ -177,7 +177,7 @@ def explore_changed(
 
 
 def compare_tab(page: WhatIfPage, cards: Cards, request: Request) -> list[Tab]:
-    """Return the tab for another model, if the page can compare models and there is another one."""
+    """Return the tab for a second model, if the page can compare models and a second one exists."""
     state = page.state
     if not isinstance(state, ModelState) or len(cards) < 2:
         return []

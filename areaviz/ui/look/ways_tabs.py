@@ -85,7 +85,7 @@ def _kinds() -> None:
 
 
 def _kind(way: Way) -> None:
-    """Draw one mechanism: its picture at half its size for sharp screens, and what it does."""
+    """Draw one mechanism: its picture at half its size for sharp screens, and its description."""
     st.subheader(f"{way.mechanism.capitalize()}: {way.title.lower()}", anchor=False)
     content = (CARDS / way.file_name).read_bytes()
     width = int.from_bytes(content[16:20], "big") // 2

@@ -163,7 +163,7 @@ def quality_table(attention: Attention, looks: LookMeasures) -> Columns:
 def attention_table(attention: Attention, counted: str, names: Mapping[str, str]) -> Columns:
     """Return how often areas match words, with chance levels: one row per site and known kind.
 
-    What is `counted` is WEIGHTED or HEAVIEST.
+    `counted` is WEIGHTED or HEAVIEST.
     """
     rows, kinds, lifts = [], [], []
     for site, values in attention.items():

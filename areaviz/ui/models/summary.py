@@ -63,7 +63,7 @@ def headline_text(card: Card) -> str:
 
 
 def best_first(cards: Iterable[Card]) -> list[Card]:
-    """Return the cards of one task by their main result, those without a result last."""
+    """Return the cards of one task by their main result. Cards without a result come last."""
 
     def place(card: Card) -> tuple[bool, float]:
         value = headline(card)

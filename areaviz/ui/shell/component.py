@@ -31,10 +31,10 @@ def component_in(name: str, language: str) -> Any:
 
 
 def reported(key: str, name: str) -> Any:
-    """Return what the component with this key reported last under a name, None for nothing."""
+    """Return the last report of the component with this key under a name, None for no report."""
     state = st.session_state.get(key)
     return state.get(name) if state else None
 
 
 def ignore() -> None:
-    """Do nothing: a report reruns the page, which reads what it needs."""
+    """Do nothing, because a report already reruns the page, which reads the reports itself."""

@@ -143,8 +143,8 @@ def page_frame(
 
     Args:
         page: the page.
-        is_brief: whether the purpose is the help text of the title, because the page explains
-            itself by what it shows.
+        is_brief: whether the purpose is the help text of the title, because the content explains
+            itself.
         beside: draws the elements to the right of the title.
     """
     # The first visitor after a start may come by a link, before app.py has run.
@@ -180,7 +180,7 @@ def admitted() -> bool:
 
 
 def refuse() -> None:
-    """Draw what the user needs to see the page, instead of the page."""
+    """Draw the requirements for seeing the page, instead of the page."""
     st.title("areaviz", anchor=False)
     if os.environ.get(KEY_SETTING):
         problem("This app is not public. Load this page again to sign in with its access token.")

@@ -53,8 +53,8 @@ def begin() -> None:
     if session_id() is None:
         return
     if _DRAWN not in state:
-        # Keep the values that came first: later ones may repeat what an unfinished drawing sent to
-        # the browser.
+        # Keep the values that came first. Later values may repeat those that an unfinished drawing
+        # sent to the browser.
         earlier = state.get(_BROUGHT)
         unread = take_unread_widgets()
         if unread:
@@ -62,7 +62,7 @@ def begin() -> None:
             brought = earlier or [one for one in unread if _class_of(one) != unfinished]
             state[_BROUGHT] = brought
             state[_LOST] = any(map(has_files, brought))
-    # Send all of them each time: of two drawings in a row, the browser may see only the last.
+    # Send all values each time, because the browser may see only the last of two drawings in a row.
     for one in state.get(_TAKEN, ()):
         _show(one)
 

@@ -90,7 +90,7 @@ class State:
     has_just_run: bool = False
     # The names of the open tabs below the result.
     tabs: list[str] = field(default_factory=list)
-    # The selected attention type and layer; "" and None select the first ones.
+    # The selected attention type and layer. "" and None select the first ones.
     site: str = ""
     layer: int | None = None
     head: int = ALL_HEADS

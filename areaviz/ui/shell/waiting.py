@@ -1,4 +1,4 @@
-"""A progress bar for slow work, with words that say what the user waits for.
+"""A progress bar for slow work, with words that name the work.
 
 Leaving the page ends the wait.
 """
