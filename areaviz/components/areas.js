@@ -1,6 +1,6 @@
-// Areas of a memory: where they lie, how much two overlap, and the heaviest that overlap little. Python
+// Areas of a memory: their places, the overlap of two, and the heaviest areas with little overlap. Python
 // (areaviz/trace/weights.py) finds the areas of every query and sends them, with how many light up and how much they may
-// overlap. What it cannot send is chosen here: the areas of several items together, and of an overlap the reader sets.
+// overlap. This file chooses the areas that Python cannot send: those of several items, and of an overlap that the reader sets.
 
 /** The areas of a grid, by their index: size-major, then row by row (areaviz/trace/areas.py). */
 class AreaGrid {
@@ -21,7 +21,7 @@ class AreaGrid {
   }
 }
 
-/** Where an area lies, counted from 1. */
+/** The place of an area, counted from 1. */
 function areaText({ top, left, height, width }) {
   const rows = { number: top + 1, first: top + 1, last: top + height };
   const columns = { number: left + 1, first: left + 1, last: left + width };
@@ -38,7 +38,7 @@ function iou(a, b) {
   return both / (a.height * a.width + b.height * b.width - both);
 }
 
-/** The one with the most weight, the first of equals; null of none. */
+/** The area with the most weight. Of equal ones it is the first. Null if there are no areas. */
 function heaviest(weighed) {
   return weighed.reduce((best, one) => (best && best.weight >= one.weight ? best : one), null);
 }

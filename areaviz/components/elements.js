@@ -1,4 +1,4 @@
-// Elements and numbers that several components write. All text enters the page through textContent.
+// Elements and numbers that several components share. All text enters the page through textContent.
 
 function made(tag, className = '', text = '') {
   return Object.assign(document.createElement(tag), { className, textContent: text });

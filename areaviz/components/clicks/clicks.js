@@ -1,7 +1,7 @@
 // Streamlit reports every mark that is dragged over in a chart, which may be 20,000. This reports a
 // drag by its outlines alone, and a click by the number that the clicked mark carries.
 
-const LOOK = 300; // ms between two looks for a chart that is drawn anew
+const LOOK = 300; // ms between two checks for a redrawn chart
 const MOST_CORNERS = 200; // of an outline drawn by hand
 
 function corners(path) {

@@ -1,4 +1,4 @@
-// The side that is a text: its items as chips, each with dots for the heads that look from it at the cells pointed at.
+// The text side: its items as chips, each with dots for the heads that look from the item at the hovered cells.
 
 class Chips {
   constructor(section, name) {
@@ -59,7 +59,7 @@ class Chips {
 
   word(item) { return this.items.word(item); }
 
-  /** The items that stand for ranges of characters. */
+  /** The items that represent ranges of characters. */
   at(ranges) { return [...new Set(ranges.flatMap((range) => this.items.at(range)))]; }
 
   show({ marks, heat, pointed, locked, focus }, _, { warm, strength, isSigned }) {

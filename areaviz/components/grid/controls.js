@@ -40,7 +40,7 @@ class GridLegend extends Legend {
     return this.looking(side, top, several, told).replaceAll(' %', '\u00a0%');
   }
 
-  /** What one item, or several, attend to, read, or are attended to by. */
+  /** The sentence about one or several items: their areas, the areas they read, or the items that attend to them. */
   looking(side, top, several, told) {
     if (side === 'memory') {
       return several ? sentence('{what} are attended to most by {where} ({how}).', told)
@@ -59,7 +59,7 @@ class GridLegend extends Legend {
   itemOf({ area }) { return area.height * area.width === 1 ? area.top * this.data.columns + area.left : -1; }
 }
 
-/** How many areas a head, how much they may overlap, how strong, and whether cells are tinted; and the tint's scale. */
+/** The number of areas per head, their overlap, their strength, the tint of cells, and the scale of the tint. */
 class Tools {
   constructor(root, onChange) {
     const find = (name) => root.querySelector(`.${name}`);
@@ -71,7 +71,7 @@ class Tools {
     };
   }
 
-  /** What can be set, and how it is set until the reader sets it. */
+  /** The settings with their default values. */
   load({ heat, lit }) {
     this.scale.firstElementChild.style.background = `linear-gradient(90deg, ${heat.join(', ')})`;
     this.many.max = lit.most;

@@ -1,4 +1,4 @@
-// Attention to the cells of a picture, and what lights up for a pointer. Layout of the message:
+// Attention to the cells of a picture, and the areas that light up on hover. Layout of the message:
 // `grid_payload` in areaviz/interactive/grid.py.
 
 class GridData {
@@ -46,7 +46,7 @@ class GridData {
     return [cells[4 * first], cells[4 * first + 1], cells[4 * last + 2], cells[4 * last + 3]];
   }
 
-  /** What lights up on the other side: marks {head, rank, weight, more, area, read}, heaviest first in a head. */
+  /** The marks that light up on the other side: {head, rank, weight, more, area, read}, heaviest first in a head. */
   marks(side, items, heads, how, many, overlap) {
     if (side === 'query' && how.against === 'average') return heads.flatMap((head) => this.raised(items, head, many));
     if (side === 'query' && how.reading === 'densest') return this.densest(items, heads, how);
@@ -66,14 +66,14 @@ class GridData {
 
   raised(items, head, many) { return this.cellMarks(this.heat('query', items, [head], true), head, many); }
 
-  /** The densest area of each run of queries; those of one head are equals. */
+  /** The densest area of each run of queries. All areas of one head have the same rank. */
   densest(items, heads, how) {
     return this.readings.densest(items, heads, how).map(({ first, last, ...found }) => ({ ...found, rank: 0, area: this.box([first, last]), read: false }));
   }
 
   /**
-   * The heaviest areas; one that overlaps a heavier one by more than `overlap` is left out. The mean over several items
-   * knows of an area only what was sent: `more` is how much more it may weigh.
+   * The heaviest areas, without those that overlap a heavier one by more than `overlap`. A mean over several items
+   * contains only sent weights: `more` is the weight that an area may have in addition.
    */
   attended(items, head, several, many, overlap) {
     const list = several && this.hasSeveral ? 'several' : 'area';
@@ -89,7 +89,7 @@ class GridData {
     return found.map((mark, rank) => ({ ...mark, rank }));
   }
 
-  /** Add the areas sent of one query to `weights`: what they weigh, and how much of what was not sent they are not. */
+  /** Add one query's sent areas to `weights`. `known` sums the bounds for unsent areas, which do not apply to them. */
   gather(list, row, weights) {
     const [index, stored, keep] = [this.arrays[list], this.arrays[`${list}_weight`], this.keep[list]];
     for (let i = row * keep; i < (row + 1) * keep; i += 1) {
@@ -99,10 +99,10 @@ class GridData {
     }
   }
 
-  /** What an area that was not sent of one query weighs at the most. */
+  /** The largest possible weight of an area of one query that was not sent. */
   left(list, row) { return (this.arrays[`${list}_left`][row] / 65535) ** 2; }
 
-  /** What hard attention read for one query, as a list of one; empty where attention is soft. */
+  /** The area that hard attention read for one query, as a list of one. The list is empty for soft attention. */
   read(head, item) {
     const { read, read_weight: weight } = this.arrays;
     const at = head * this.queries + item;
@@ -122,8 +122,8 @@ class GridData {
   }
 
   /**
-   * The tint of the other side: the mean share of every cell, or what every query gives the cells `items`. Against the
-   * heads' averages it is in doublings, above 0 and below.
+   * The tint of the other side: the mean share of every cell, or the share that every query gives the cells `items`. Relative to
+   * the heads' averages, it is in doublings, which may be negative.
    */
   heat(side, items, heads, against = false) {
     const heat = new Float32Array(side === 'query' ? this.cells : this.queries);
@@ -146,7 +146,7 @@ class GridData {
     return stops[Math.round(level * (stops.length - 1))];
   }
 
-  /** What items of a side are called. */
+  /** The noun for the items of a side. */
   name(side, items) {
     if (side === 'query' && this.text) return this.text.runs(items).map(([first, last]) => quoted(this.text.run(first, last))).join(', ');
     const box = this.box(items);

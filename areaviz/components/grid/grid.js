@@ -1,6 +1,6 @@
 // The image grid: pointer and keyboard, and the link to other grids and ribbons on the page. The parts above are joined
-// with this one by areaviz/components/parts.py. The server is asked nothing; it gets only what is locked, and the heads,
-// unit and areas chosen.
+// with this one by areaviz/components/parts.py. The page requests nothing from the server. It reports only the lock, heads,
+// unit and areas.
 
 class Grid extends PointedView {
   constructor(root) {
@@ -66,7 +66,7 @@ class Grid extends PointedView {
     this.point(side, item);
   }
 
-  /** The items from where the pointer was pressed to where it is; those of one place alone where it was not. */
+  /** The items from the place of the press to the pointer. Without a press, the items at the pointer. */
   reach(side, item) {
     if (item < 0) return null;
     const run = this.from?.side === side ? side.between(this.from.item, item) : [item];
@@ -128,7 +128,7 @@ class Grid extends PointedView {
     const { many, overlap, strength, warm } = this.tools.settings;
     const pointed = this.pointed();
     const isSigned = this.how.against === 'average';
-    const deep = this.active.length > 1 ? many : Math.max(many, this.header.lit.listed); // the legend lists more than is drawn
+    const deep = this.active.length > 1 ? many : Math.max(many, this.header.lit.listed); // the legend lists more marks than the picture shows
     const marks = pointed ? this.marksOf(pointed, this.how, deep) : [];
     const drawn = isSigned && pointed?.side === 'query' ? [] : marks.filter(({ rank }) => rank < many);
     const heat = pointed && this.data.heat(pointed.side, pointed.items, this.active, isSigned);
@@ -152,7 +152,7 @@ class Grid extends PointedView {
 
   nameOf(side, items) { return this.data.name(side, items); }
 
-  /** What the sentence needs of other readings, as in the ribbon. */
+  /** The values of other readings that the sentence needs, as in the ribbon. */
   beside(pointed, marks) {
     if (pointed.side !== 'query' || this.how.reading !== 'heaviest') return {};
     const raised = () => heaviest(this.marksOf(pointed, { ...this.how, against: 'average' }, 1));

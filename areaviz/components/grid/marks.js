@@ -1,5 +1,5 @@
-// Draws one picture with what lights up in it: a tint for every cell's share, each head's areas as frames in a lane of
-// their own, what hard attention read, and the cells pointed at or locked.
+// Draws one picture with its marks: a tint for every cell's share, each head's areas as frames in a lane of
+// their own, the areas that hard attention read, and the hovered or locked cells.
 
 const DARK = 'rgba(15, 15, 15, 0.85)';
 const LIGHT = 'rgba(255, 255, 255, 0.85)';
@@ -69,7 +69,7 @@ class Marks {
     this.pen.globalAlpha = 1;
   }
 
-  /** The same against the average: one colour for more, one for less; the end of the scale covers most. */
+  /** Shares relative to the average: one colour for more, one for less. The ends of the scale are most opaque. */
   signed(values, strength) {
     const { signed, steepest } = this.data.header;
     values.forEach((value, cell) => {
@@ -80,10 +80,10 @@ class Marks {
     this.pen.globalAlpha = 1;
   }
 
-  /** Frames, the weaker below: a head's strongest is as thick as its weight, the others are thin. */
+  /** Frames, the weaker ones below. The thickness of a head's strongest frame is its weight. All other frames are thin. */
   areas(marks, heads, strength) {
     this.pen.globalAlpha = 0.25 + 0.75 * Math.sqrt(strength);
-    const edge = this.data.arrays.read ? 6 : 2; // room for the frame of what was read
+    const edge = this.data.arrays.read ? 6 : 2; // room for the frame of the area that was read
     const lane = Math.min(LANE, this.cell / (2.4 * heads.length));
     for (const mark of [...marks].sort((a, b) => b.rank - a.rank || a.weight - b.weight)) {
       const inset = edge + lane * heads.indexOf(mark.head);
@@ -169,7 +169,7 @@ class Marks {
     return { x, y, width: Math.max(right - inset - x, 2), height: Math.max(bottom - inset - y, 2) };
   }
 
-  /** What makes a head's colour show on any picture: a light line behind a dark colour, a dark one behind a light. */
+  /** The line behind a head's colour, which makes it visible on any picture: light for a dark colour, dark for a light one. */
   behind(head) { return luminous(this.colour(head), 175) ? DARK : LIGHT; }
 
   colour(head) { return this.view.colours[head % this.view.colours.length]; }

@@ -61,7 +61,7 @@ class PictureView {
     this.rulers.rows.replaceChildren(...ticks(rows, height / rows, (at) => ({ top: middle(at * columns, 1) })));
   }
 
-  /** Make the numbers bold that the heaviest area, or the cells pointed at, lie in. */
+  /** Make the row and column numbers of the heaviest area, or of the hovered cells, bold. */
   find({ marks, pointed }) {
     const top = heaviest(marks.filter(({ area }) => area));
     const area = top?.area ?? (pointed.length ? this.data.box(pointed) : null);
@@ -99,7 +99,7 @@ class PictureView {
     return Math.min(Math.max(cell + (key === 'ArrowRight' ? 1 : -1), 0), this.count - 1);
   }
 
-  /** Cells that show what `boxes` show, in pixels: those whose middle lies in a box, or that hold a box's middle. */
+  /** The cells under `boxes` (in pixels): cells with their centre in a box, and cells that contain a box's centre. */
   at(boxes) {
     const holds = ([left, top, right, bottom], [x, y]) => left <= x && x < right && top <= y && y < bottom;
     const middle = ([left, top, right, bottom]) => [(left + right) / 2, (top + bottom) / 2];

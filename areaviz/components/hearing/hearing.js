@@ -18,7 +18,7 @@ class Hearing {
     this.audio.addEventListener('timeupdate', () => this.show());
   }
 
-  /** Take what the server sent: a sound once, a choice each time. */
+  /** Apply a message of the server: it has the sound once, and a choice each time. */
   update(data, report) {
     this.report = report;
     if (data.id !== this.data?.id) this.draw(data);
@@ -50,7 +50,7 @@ class Hearing {
     this.root.dataset.ready = '';
   }
 
-  /** What the picture's parts mean. */
+  /** The meaning of the picture's parts. */
   meaning() {
     const { spoken } = this.data;
     const where = spoken.length ? ' Dotted lines enclose each spoken digit.' : '';
@@ -107,7 +107,7 @@ class Hearing {
     return weights.indexOf(Math.max(...weights));
   }
 
-  /** Say what a row listened to most. */
+  /** Name the moment to which a row listened most. */
   tell(row = this.shown) {
     const { rows, edges, weights } = this.data;
     const item = this.heaviest(row);

@@ -1,5 +1,5 @@
 // Facts by hops: how much every hop of a memory network reads of each fact, and the path over the heaviest facts to the
-// answer. Users edit a fact where it is, drag its number to move it, and ask without it; `act` reports what they did.
+// answer. Users edit a fact in place, drag its number to move it, and ask without it. `act` reports these actions.
 
 const LARGEST = 40; // px, the disc of a fact that gets all attention of a hop
 const INSIDE = 0.3; // smaller discs have their number next to them
@@ -56,7 +56,7 @@ class Hops {
 
   rows() { return [...this.body.children]; }
 
-  /** The fact to light up first: what the last hop read, if the question needs it, or else the last fact that it needs. */
+  /** The fact to highlight first: the fact that the last hop read if the question needs it, or else the last needed fact. */
   firstLit() {
     const { needed, weights } = this.header;
     const read = heaviest(weights.at(-1));
@@ -193,7 +193,7 @@ class Hops {
 
   quoted(fact) { return `“${this.header.facts[fact].replace(/\.$/, '')}”`; }
 
-  /** Say what every hop read of one fact. */
+  /** Describe how much of one fact every hop read. */
   tell(row) {
     if (!row || +row.dataset.fact < 0) return;
     const shares = this.header.weights.map((each, hop) => `${percent(each[row.dataset.fact])} in hop ${hop + 1}`);
@@ -211,7 +211,7 @@ class Hops {
     this.say.style.minHeight = `${this.say.offsetHeight}px`;
   }
 
-  /** Say whether the answer is right, or why to doubt it if nobody knows. */
+  /** Say whether the answer is right. If that is unknown, give a reason to doubt it. */
   judgement() {
     const { answer, expected, right } = this.header;
     if (expected) return answer === expected ? ', and right.' : `. The right answer is ${expected}.`;

@@ -7,7 +7,7 @@ const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], Arrow
 const within = (value, low, high) => Math.min(Math.max(value, low), high);
 
 class Boxes {
-  /** drawn: takes the boxes; onKey: is told of keys that move none. */
+  /** drawn: gets the boxes; onKey: gets keys that move no box. */
   constructor(picture, drawn, onKey) {
     this.drawn = drawn;
     this.next = [0.25, 0.25, 0.75, 0.75];
@@ -60,7 +60,7 @@ class Boxes {
     this.frame.addEventListener('pointercancel', () => listeners.abort(), listeners);
   }
 
-  /** spans: all errors; those in the picture are drawn, and the box that would be marked next. */
+  /** spans: all errors. The errors in the picture are drawn, and the box that would be marked next. */
   draw(spans = this.spans) {
     this.spans = spans;
     const boxes = spans.filter((one) => one.box).map((one) => [one.box, one.severity]);

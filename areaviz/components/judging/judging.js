@@ -1,5 +1,5 @@
 // Errors of one output: marked in its source, in itself or in a picture, by keyboard or pointer, with a score; one message
-// has all of it when its rater saves. What is not saved yet stays with its output until it is.
+// has everything when the rater saves. Unsaved marks stay with their output until then.
 
 const drafts = new Map();
 const HINT = 'Select by Shift and the arrows, or put the caret into a word; then 1 to 4 mark it. Delete takes a mark away, Ctrl + Enter saves, Escape leaves the text.';
@@ -69,7 +69,7 @@ class Judging {
       event.preventDefault();
       this.save();
     }
-    event.stopPropagation(); // what is typed here is no shortcut of the page
+    event.stopPropagation(); // typing here triggers no shortcut of the page
   }
 
   mark(severity) {
@@ -82,7 +82,7 @@ class Judging {
     else this.tell('Put the caret into a word, or select what is wrong, then mark it.');
   }
 
-  /** Mark an error; the same place marked again changes its severity. */
+  /** Mark an error. Marking its place again changes the severity. */
   add(place, severity) {
     const same = (one) => one.side !== 'whole' && one.side === place.side && one.start === place.start && one.end === place.end
       && JSON.stringify(one.box ?? null) === JSON.stringify(place.box ?? null);
@@ -160,7 +160,7 @@ class Judging {
     return input;
   }
 
-  /** Change an error; only what a severity colours is drawn anew, so that a field keeps its caret. */
+  /** Change an error. Only elements coloured by severity are redrawn, so that a field keeps its caret. */
   edit(index, part, focused = '') {
     this.draft = { ...this.draft, spans: this.draft.spans.map((one, other) => (other === index ? { ...one, ...part } : one)) };
     drafts.set(this.data.mark, this.draft);

@@ -1,6 +1,6 @@
 // A text in which errors are marked: the browser's own caret and selection move in it, and nothing in it can be changed.
 
-/** Places count code points, as the server does; the browser counts the halves of those beyond 16 bits. */
+/** Places count code points, as on the server. The browser counts a code point beyond 16 bits as two. */
 const points = (text, units) => [...text.slice(0, units)].length;
 
 class MarkedText {
@@ -23,7 +23,7 @@ class MarkedText {
     this.box.append(label, this.area);
   }
 
-  /** Where the selection is, or the caret: [start, end]. */
+  /** The place of the selection, or of the caret: [start, end]. */
   remember() {
     const range = this.range();
     if (!range) return;
@@ -48,7 +48,7 @@ class MarkedText {
     return own.rangeCount ? own.getRangeAt(0) : null;
   }
 
-  /** What would be marked: the selection without white space at its ends, or the word at the caret. */
+  /** The span that would be marked: the selection without white space at its ends, or the word at the caret. */
   chosen() {
     if (!this.place) return null;
     let [start, end] = this.place;
@@ -77,7 +77,7 @@ class MarkedText {
     if (had) this.putCaret(had[1]);
   }
 
-  /** Put the caret where it was before the text was drawn anew. */
+  /** Restore the place of the caret after the text was redrawn. */
   putCaret(place) {
     let left = this.points.slice(0, place).join('').length;
     for (const part of this.area.childNodes) {

@@ -104,7 +104,7 @@ export function attendSpans(query, keys, values, longest) {
 }
 
 /**
- * The weights of spans whose logit is the mean of the items' logits, and what a span adds of its own.
+ * The weights of spans. A span's logit is the mean of its items' logits plus the span's own terms.
  * @param {number[]} logits of the items
  * @param {number} longest
  * @param {{ bias: number, start: number, end: number, begins: number, ends: number }} own a number for every further

@@ -1,6 +1,6 @@
-// Go deeper, questions 7 to 13: what areas cost and are worth, and other ways to look.
+// Go deeper, questions 7 to 13: costs and benefits of areas, and other kinds of attention.
 
-/** What attention to areas costs, for a number of items and a largest area. */
+/** The cost of attention to areas, for a number of items and a largest area. */
 function deepCost(place, { items, longest, depth }, texts) {
   const picture = lessonNode('div', '');
   const { parts, set } = deepTexts(3);
@@ -142,7 +142,7 @@ function drawCloud(canvas, estimates, exact) {
   exact.forEach((slope, score) => context.fillRect((score + 0.1) * column, y(slope) - 2, 0.8 * column, 4));
 }
 
-/** A window that is moved, turned and scaled, and what it gives. */
+/** A window that is moved, turned and scaled, and its output. */
 function deepWindow(place, { picture, side, captions, theta }, texts) {
   const pixels = { ...picture, rgb: Uint8Array.from(atob(picture.rgb), (letter) => letter.charCodeAt(0)) };
   const { input, output, frame, figures } = windowParts(pixels, side, captions);
@@ -186,7 +186,7 @@ function deepWindow(place, { picture, side, captions, theta }, texts) {
   draw(values());
 }
 
-/** What a translator writes as it is, with an area forbidden and with a word hidden, and how sure it is of each word. */
+/** A translator's output: unchanged, with an area banned, and with a word hidden, with the probability of each word. */
 function deepReason(place, { runs }, texts) {
   const picture = lessonNode('div', '');
   const { parts, set } = deepTexts(2);

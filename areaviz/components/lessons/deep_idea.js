@@ -107,7 +107,7 @@ function deepFeatures(place, { memory, learned }, texts) {
   choose([0, 1, 2, 2]);
 }
 
-/** Why a mean key never lets a span win, and what does. */
+/** Why a span never wins with a mean key, and which keys let it win. */
 function deepBoundaries(place, { words, logits, longest, begins, ends, paper }, texts) {
   const picture = lessonNode('div', '');
   const { parts, set } = deepTexts(5);

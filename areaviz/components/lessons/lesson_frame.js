@@ -19,7 +19,7 @@ class LessonFrame {
     root.dataset.ready = '';
   }
 
-  /** Open what an address asks for. What the reader has opened already stays open. */
+  /** Open the parts that an address names. Parts that the reader has opened stay open. */
   open(isShown, isDeep) {
     if ((isShown || isDeep) && this.after.hidden) this.showAnswer();
     if (isDeep && this.deep.hidden) this.setDeep(true);

@@ -32,7 +32,7 @@ class LessonPath {
     return address.href;
   }
 
-  /** Show what the address names. */
+  /** Show the question that the address names. */
   follow() {
     if (location.pathname !== this.pathname) return;
     const { searchParams } = new URL(location.href);
@@ -84,7 +84,7 @@ class LessonPath {
     dispatchEvent(new PopStateEvent('popstate', { state: history.state }));
   }
 
-  /** Say in the address what is shown of the question. */
+  /** Write the shown parts of the question into the address. */
   mark(shown, deep) {
     const address = new URL(location.href);
     for (const [name, isSet] of Object.entries({ shown, deep })) {

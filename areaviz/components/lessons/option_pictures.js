@@ -64,7 +64,7 @@ function gridsPicture(place, { memory, areas, after, answer, options }, guessed)
   return made;
 }
 
-/** A sentence with a span. At its two edges stands what could raise its score; the reader presses one. */
+/** A sentence with a span. Each of its two edges has a part that could raise the score. The reader presses one. */
 function edgesPicture(place, { words, span, before, after, answer, options }, guessed) {
   const choice = lessonOptions(options, answer, guessed);
   const row = Object.assign(lessonNode('div', 'words edges'), { dir: 'auto' });

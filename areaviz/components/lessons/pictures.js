@@ -32,7 +32,7 @@ function spanPicture(place, { written, read, now, answer, captions }, guessed) {
     isOpen = !isOpen;
     show();
   }
-  // The words stand in the order of their own language, also on a page that is read from the right.
+  // The words keep the order of their own language, even on a page that is read from the right.
   const above = Object.assign(lessonNode('div', 'words'), { dir: 'auto' });
   above.replaceChildren(...written.map((word, item) => lessonNode('span', item === now ? 'now' : '', word)));
   const below = Object.assign(lessonNode('div', 'words'), { dir: 'auto' });
@@ -88,7 +88,7 @@ function marksPicture(place, { given = [], names, least, most, step = 1, near = 
   const items = lessonNode('div', 'words');
   items.replaceChildren(...given.map((item) => lessonNode('span', '', item)));
   const [bars, answers] = [lessonNode('div', ''), lessonNode('div', 'answers')];
-  // The answer's bars stand where those of the question stood, else below the marks.
+  // The answer's bars replace those of the question, or are below the marks.
   const drawn = before.length ? bars : answers;
   const draw = (some) => drawn.replaceChildren(...(some.length ? [lessonBars(some)] : []));
   place.replaceChildren(...(given.length ? [items] : []), bars, ...rows.map(({ row }) => row), answers);

@@ -1,6 +1,6 @@
 /**
  * A window on a picture, whose size a slider sets. The reader presses the output that the small window gives; the true
- * output appears beside it with the answer.
+ * output appears next to it with the answer.
  */
 function windowPicture(place, { picture, side, small, centre, zooms, answer, options, captions, size }, guessed) {
   const pixels = { ...picture, rgb: Uint8Array.from(atob(picture.rgb), (letter) => letter.charCodeAt(0)) };
@@ -74,7 +74,7 @@ function windowParts(pixels, side, captions) {
 
 const WHOLE_PICTURE = [1, 0, 0, 0, 1, 0];
 
-/** Draw what a window gives on a square canvas. */
+/** Draw the output of a window on a square canvas. */
 function drawWarped(canvas, pixels, theta) {
   const image = new ImageData(canvas.width, canvas.width);
   warpedPixels(pixels, theta, canvas.width).forEach((rgb, place) => image.data.set([...rgb.map(Math.round), 255], 4 * place));

@@ -34,7 +34,7 @@ const CALLS = {
   run(request, onStep) {
     return traceDocument(loaded().trace(request, onStep));
   },
-  /** Run a request for the page and return what it shows beside the maps. */
+  /** Run a request for the page and return everything that it shows except the maps. */
   show(request, onStep) {
     shown = loaded().trace(request, onStep);
     const { fields, output, details } = shown;

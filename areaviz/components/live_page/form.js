@@ -1,4 +1,4 @@
-// The form of a live page: what it asks for, and what it says while the model runs.
+// The form of a live page: its request, and its messages while the model runs.
 
 /** @typedef {import('./engine_client.js').Progress} Progress */
 /** @typedef {import('../live/request.js').Request} Request */
@@ -14,7 +14,7 @@ export function elementOf(id) {
 }
 
 /**
- * Return what the form asks for.
+ * Return the request of the form.
  * @returns {Partial<Request>}
  */
 export function formRequest() {
@@ -33,7 +33,7 @@ export function setBusy(isBusy) {
 }
 
 /**
- * Say what happens, or what is wrong.
+ * Describe the progress or a problem.
  * @param {string} status
  * @param {string} problem
  */

@@ -1,4 +1,4 @@
-// A page with a live model: what is typed goes to the engine, and the panels show what comes back.
+// A page with a live model: the engine gets the typed text, and the panels show its results.
 // `openPanels` and `messageIn` are those of page/panels.js.
 
 import { decodeBase64 } from '../live/base64.js';
@@ -250,7 +250,7 @@ class LivePage {
   }
 
   /**
-   * Run a request beside the page, and return its trace as docs/trace.md specifies it.
+   * Run a request without changing the page, and return its trace as docs/trace.md specifies it.
    * @param {Partial<Request>} request
    * @param {OnProgress | null} onProgress
    */

@@ -1,4 +1,4 @@
-// Two live pages side by side, each in a frame of its own: what is typed once goes to both models.
+// Two live pages side by side, each in its own frame. Both models get the text that is typed once.
 
 import { elementOf, setBusy, tell } from './form.js';
 
@@ -27,7 +27,7 @@ function pageIn(frame) {
 }
 
 /**
- * Return what the page in a frame offers to scripts.
+ * Return the functions that the page in a frame offers to scripts.
  * @param {HTMLIFrameElement} frame
  * @returns {{ ready: Promise<void>, start(): Promise<void> }}
  */
@@ -45,7 +45,7 @@ function fieldIn(frame, id) {
 }
 
 /**
- * Run both models on what the form has.
+ * Run both models on the input of the form.
  * @param {HTMLIFrameElement[]} frames
  */
 async function runBoth(frames) {
@@ -58,7 +58,7 @@ async function runBoth(frames) {
   }
   await Promise.all(frames.map((frame) => liveIn(frame).start()));
   setBusy(false);
-  // Each page says what its own model did.
+  // Each page reports on its own model.
   tell('');
 }
 

@@ -8,7 +8,7 @@ const LARGEST_SIDE = 640;
 const SMALLER = 'areaviz in Python uses another filter, so its numbers may differ a little.';
 
 /**
- * Return an image from a data URL, or refuse what is not an image.
+ * Return an image from a data URL, or refuse other data.
  * @param {string} source
  */
 async function loadedImage(source) {
@@ -23,7 +23,7 @@ async function loadedImage(source) {
 }
 
 /**
- * Return the pixels of a picture, a data URL of exactly these pixels, and what a reader has to know of it.
+ * Return the pixels of a picture, a data URL of exactly these pixels, and a note for the reader.
  * @param {string} source a data URL
  * @param {string} name
  * @returns {Promise<{ picture: NamedPicture, source: string, note: string }>}
@@ -35,7 +35,7 @@ export async function readPicture(source, name) {
   canvas.width = Math.max(1, Math.round(image.naturalWidth * scale));
   canvas.height = Math.max(1, Math.round(image.naturalHeight * scale));
   const pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext('2d'));
-  // Transparent parts lie on white, as on paper.
+  // Transparent parts become white, like paper.
   pen.fillStyle = '#ffffff';
   pen.fillRect(0, 0, canvas.width, canvas.height);
   pen.drawImage(image, 0, 0, canvas.width, canvas.height);

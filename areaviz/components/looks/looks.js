@@ -1,4 +1,4 @@
-// Readers of one picture on one clock: at every look, what each of them read, what it answers, and a sentence about all.
+// Readers of one picture on one clock: the place that each reader read at every look, its answer, and a sentence about all.
 // It opens at the look that the page names, and moves on Play only.
 
 const PACE = 1400; // milliseconds a look is shown
@@ -32,7 +32,7 @@ class Looks {
     this.play.addEventListener('click', () => this.press());
   }
 
-  /** Take what the server sent: the readings once, the look each time. */
+  /** Apply a message of the server: it has the readings once, and the look each time. */
   update(data, report) {
     this.report = report;
     const isNew = data.id !== this.data?.id;
@@ -74,7 +74,7 @@ class Looks {
     this.tell();
   }
 
-  /** Where a reader is at this look: its own look, and its label there. */
+  /** The state of a reader at this look: its own look, and its label there. */
   at({ labels }) {
     const seen = Math.min(this.look, labels.length - 1);
     return { seen, label: labels[seen], isLast: seen === labels.length - 1 };

@@ -1,5 +1,5 @@
-// In a notebook, around the frame of a page (areaviz/publish/show.py): the picture and its numbers make room for the page,
-// and the frame gets as high as its page says. `name` is the class of the box they stand in; [least, most] bound the height,
+// Runs in a notebook, around the frame of a page (areaviz/publish/show.py). It hides the picture and its numbers for the page,
+// and the frame gets the height of its page. `name` is the class of the box around them. [least, most] limit the height,
 // in px.
 function fitFrames(name, fits, [least, most]) {
   for (const box of document.querySelectorAll(`.${name}`)) {

@@ -1,8 +1,8 @@
-// What a page that stands alone and a notebook's widget share: which site and layer every component shows. `readMessage` and
+// Code shared by a standalone page and a notebook's widget: the choice of site and layer of every component. `readMessage` and
 // `mounts`, by the kind of component, come before this (areaviz/publish/page.py). A host says where layers come from:
-// `messageOf(site, layer)` gives a message, `root` has the page, `labels` names both choices, `link` names the views that light up together, `why` says why
-// a layer may be missing (null where none is), and `remember(panel)` hears what is chosen. A page that runs a model adds
-// `header()`, entries for every component, and `act(name, value)`, which hears what readers edit in one.
+// `messageOf(site, layer)` gives a message, `root` contains the page, `labels` names both choices, `link` names linked views, `why` gives
+// the reason for a missing layer (null if no layer is missing), and `remember(panel)` is called after a choice. A page with a model adds
+// `header()`, entries for every component, and `act(name, value)`, which is called when a reader edits a component.
 
 const NOTHING = { side: 'query', items: [], head: null, unit: 'item', areas: 'any', reading: 'heaviest', mass: 50, against: 'nothing' };
 
@@ -49,7 +49,7 @@ class Choice {
   }
 }
 
-/** A component and the choice of what it shows. */
+/** A component and the choice of its site and layer. */
 class Panel {
   constructor(section, { kind, places }, opening, host) {
     Object.assign(this, { section, kind, places, host, selection: NOTHING, serial: 0 });
@@ -67,7 +67,7 @@ class Panel {
     this.sites.offer(places.map(({ name }, number) => [name, number]), this.opened);
   }
 
-  /** Show another site, and what is locked as far as it has the same items. */
+  /** Show another site. Locked items stay locked if that site has the same items. */
   turn(number) {
     const before = this.place;
     this.place = this.places[number];
@@ -79,7 +79,7 @@ class Panel {
     return this.show(layer);
   }
 
-  /** Show what a focus names: {site, layer, selection}, of a site of this panel. */
+  /** Show a focus {site, layer, selection} on a site of this panel. */
   go({ site, layer, selection }) {
     const number = this.places.findIndex((place) => place.site === site);
     Object.assign(this, { place: this.places[number], selection });
@@ -92,7 +92,7 @@ class Panel {
     this.layers.offer(this.place.layers.map((each) => [`${each + 1}`, each]), layer);
   }
 
-  /** A layer cannot be had: say how it can, and go back to what is shown. */
+  /** Handle a missing layer: say how to get it, and return to the shown layer. */
   miss(site, layer) {
     this.missing.textContent = `Layer ${layer + 1} is not in this output${this.host.why}. To see it, run: `
       + `areaviz.show(trace, areaviz.Focus(${JSON.stringify(site)}, layer=${layer}))`;
@@ -113,7 +113,7 @@ class Panel {
       if (site === this.place.site && layer === this.layer) this.miss(site, layer);
       return;
     }
-    if (site !== this.place.site || layer !== this.layer) return; // another choice was quicker
+    if (site !== this.place.site || layer !== this.layer) return; // The reader has chosen another layer meanwhile.
     this.missing.hidden = true;
     this.shown = { site, layer };
     const { header, arrays } = message;
@@ -138,7 +138,7 @@ class Panel {
   }
 }
 
-/** Panels of a page, each showing what it opens with. */
+/** The panels of a page, each with its opening content. */
 async function openPanels({ panels, opening }, host) {
   const made = panels.map((panel) => new Panel(host.root.getElementById(panel.kind), panel, opening, host));
   // The one with something lit comes last, as only those that are there already light up with it.

@@ -1,5 +1,5 @@
 // The page in a notebook's widget (areaviz/publish/widget.py). It asks the notebook's process for layers over the widget's own
-// channel, and what is chosen here and `widget.focus` there follow each other.
+// channel. The selection here and `widget.focus` in Python follow each other.
 
 const MOST_SECONDS = 20;
 

@@ -1,5 +1,5 @@
 // Pictures one after another while the words of a sentence are marked. Nothing starts by itself, and no picture blends
-// into the next: a blend would show what no word attends to, and moves more than some readers want.
+// into the next. A blend would show attention that no word has, and more motion than some readers want.
 
 class Player {
   constructor(root) {
@@ -13,7 +13,7 @@ class Player {
     });
   }
 
-  /** Take what the server sent; other pictures of as many words stay where they are, so that heads can be compared. */
+  /** Apply a message of the server. Pictures of equally many words keep the position, so that heads can be compared. */
   update(data) {
     this.root.setAttribute('aria-label', data.label);
     if (JSON.stringify(data) === this.known) return;
@@ -42,7 +42,7 @@ class Player {
     this.place.textContent = `${number + 1} of ${this.words.length}`;
   }
 
-  /** From here on, or once more from the first where the last is shown. */
+  /** Play from the shown word, or from the first word if the last one is shown. */
   play() {
     this.mark(true);
     if (this.at === this.words.length - 1) this.show(0);

@@ -110,7 +110,7 @@ class Points {
     this.drawing.querySelector(`[data-point="${active}"]`)?.focus();
   }
 
-  /** What the model thought of instead at this step, from the point before. */
+  /** The line from the previous point to a point that the model did not choose at this step, but gave weight. */
   ray(share, point) {
     const { chosen } = this.header;
     const from = chosen[this.step - 1];

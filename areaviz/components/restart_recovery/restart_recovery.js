@@ -1,5 +1,5 @@
 // The app may be started again while a page is open. Streamlit's browser side then connects again and waits for the
-// next act. This asks at once, so that the new app knows what is chosen, and keeps what was typed and not yet taken.
+// next action. This component asks at once, so that the new app knows the choices, and keeps typed text that was not sent.
 
 const FIELDS = '.stTextArea textarea, .stTextInput input:not([type=password])';
 
@@ -12,7 +12,7 @@ class RestartRecovery {
     new MutationObserver(() => this.look()).observe(this.app, {
       attributeFilter: ['data-test-connection-state', 'data-test-script-state'],
     });
-    // From the first key on, what stands in a field is the reader's newer wish.
+    // After the first key press, the text in a field is newer than the kept text.
     document.addEventListener('input', (event) => { if (event.isTrusted) this.write(event.target); }, true);
     document.addEventListener('focusout', () => { if (!this.away) this.writing = null; }, true);
     document.addEventListener('keydown', ({ key, ctrlKey, metaKey }) => {
@@ -39,7 +39,7 @@ class RestartRecovery {
     }
   }
 
-  /** What stands in the fields that have a name. */
+  /** The texts in the fields that have a name. */
   typed() {
     const named = [...document.querySelectorAll(FIELDS)].map((field) => ({ name: nameOf(field), text: field.value }));
     return named.filter(({ name }) => name);

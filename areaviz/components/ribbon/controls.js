@@ -1,4 +1,4 @@
-// What is chosen: the heads in the legend, and under "More" the display, the unit and the areas. Ribbon and grid share it.
+// The choices: heads in the legend, and display, unit and areas under "More". Ribbon and grid share this file.
 
 class Controls {
   constructor(root, onHeads, onUnit, onChoice) {
@@ -24,7 +24,7 @@ class Controls {
     root.addEventListener('pointerdown', (event) => { if (!this.more.contains(event.target)) this.more.open = false; });
   }
 
-  /** Put the groups of choices before what the menu has of its own. */
+  /** Put the groups of choices before the menu's own entries. */
   fill(menu) {
     const readings = group(sentence('Show for each head'), 'readings');
     this.areas = group(sentence('Areas of'), 'areas');
@@ -48,7 +48,7 @@ class Controls {
     this.more.querySelector('summary').focus();
   }
 
-  /** Offer what this map has; `plural` names the items of areas, and `level` those that are pointed at. */
+  /** Offer the choices of this map. `plural` names the items of areas, and `level` names the hovered items. */
   load(level, plural, hasSeveral, readings, splits) {
     const single = level === 'token' ? sentence('Tokens') : sentence('Characters');
     this.reading.load(readings);

@@ -1,7 +1,7 @@
-// The data of one site and layer, and what lights up for a pointer. Layout of the message: `ribbon_payload` in
+// The data of one site and layer, and the spans that light up on hover. Layout of the message: `ribbon_payload` in
 // areaviz/interactive/ribbon.py.
 
-/** The items of one text: what they show, where they stand in it, and which word each belongs to. */
+/** The items of one text: their labels, their places in the text, and the word of each. */
 class Items {
   constructor(header, start, end, words) {
     Object.assign(this, { title: header.title, raw: header.raw, start, end, words, count: start.length });
@@ -25,7 +25,7 @@ class Items {
     return [this.words[word], (this.words[word + 1] ?? this.count) - 1];
   }
 
-  /** What the run of items first..last reads as; symbols by their label. */
+  /** The text of the items first..last. Symbols are given by their label. */
   run(first, last) {
     const parts = [];
     for (let i = first; i <= last; i += 1) {
@@ -47,7 +47,7 @@ class Items {
     return runs;
   }
 
-  /** The items that stand for a range of characters; an empty range finds the symbols at that place. */
+  /** The items that represent a range of characters. An empty range finds the symbols at that place. */
   at([from, to]) {
     const found = [];
     for (let i = 0; i < this.count; i += 1) {
@@ -64,7 +64,7 @@ function mostlyRightToLeft(text) {
   return rightToLeft * 2 > count(/\p{L}/gu);
 }
 
-/** Who attends to what. Spans are {head, start, length, weight, more}, heaviest first within a head; see `slack`. */
+/** The attention between both texts. Spans are {head, start, length, weight, more}, heaviest first in a head; see `slack`. */
 class Attention {
   constructor(message) {
     const { header, arrays } = message;
@@ -79,7 +79,7 @@ class Attention {
     this.readings = new Readings(message, this.sides.query.count, this.sides.query);
   }
 
-  /** What is lit in the other text when `items` of `side` are pointed at, as the reader looks at it. */
+  /** The spans that light up in the other text for `items` of `side`, in the chosen display. */
   spans(side, items, heads, how) {
     if (side === 'query' && how.against === 'average') return heads.flatMap((head) => this.raised(items, head));
     if (side === 'query' && how.reading === 'densest') {
@@ -90,7 +90,7 @@ class Attention {
     return this.listed(side === 'memory' ? 'query' : attended, side, items, heads, how.unit === 'word');
   }
 
-  /** The heaviest of a list that was sent: "area", "several" or "item", or "query" for who attends. */
+  /** The heaviest entries of a sent list: "area", "several" or "item", or "query" for attending items. */
   listed(list, side, items, heads, byWord) {
     const other = this.sides[side === 'query' ? 'memory' : 'query'];
     return heads.flatMap((head) => {
@@ -102,14 +102,14 @@ class Attention {
     });
   }
 
-  /** The items that get more than on average; their weight is in doublings. */
+  /** The items that get more attention than on average. Their weight is in doublings. */
   raised(items, head) {
     const values = this.against('query', items, [head]);
     const above = Array.from(values, (weight, start) => ({ head, start, length: 1, weight, more: 0 })).filter(({ weight }) => weight > 0);
     return above.sort((a, b) => b.weight - a.weight).slice(0, this.lit.many);
   }
 
-  /** The other side against the heads' averages, in doublings, as a mean over heads and items; 0 for what was not sent. */
+  /** The other side relative to the heads' averages, in doublings, as a mean over heads and items; 0 for unsent values. */
   against(side, items, heads) {
     const { query, memory } = this.sides;
     const values = new Float32Array(side === 'query' ? memory.count : query.count);
@@ -132,14 +132,14 @@ class Attention {
     return found;
   }
 
-  /** How much more a span may weigh than what was sent of it: the mean over items of the most that can be missing. */
+  /** The largest weight that may be missing from a span's sent weight, as a mean over items. */
   slack(list, count, head, items, byWord) {
     const { [`${list}_weight`]: stored, [`${list}_rest`]: rest } = this.arrays;
     if (!rest) return 1;
     const keep = this.keep[list];
     const missing = (item) => {
       const [row, left] = [head * count + item, (rest[head * count + item] / 65535) ** 2];
-      const lightest = (stored[(row + 1) * keep - 1] / 65535) ** 2; // nothing that was not sent weighs more than this
+      const lightest = (stored[(row + 1) * keep - 1] / 65535) ** 2; // the largest weight of an unsent span
       const single = list === 'query' || (!byWord && (list === 'item' || keep > this.lit.many));
       return single ? Math.min(left, lightest) : left;
     };

@@ -13,7 +13,7 @@ const MARKS_WIDTH = 14;
 const BLANK_OVERHANG = 10;
 const MOST_BARS = 4;
 
-/** What an item shows: blanks, breaks and invisible characters as quiet signs, a lone mark on a dotted circle. */
+/** The visible text of an item: pale signs for spaces, breaks and invisible characters; a lone mark gets a dotted circle. */
 function shown(label) {
   if (SYMBOLS[label]) return { text: SYMBOLS[label], quiet: true };
   if (/^\s+$/u.test(label)) return { text: '␣', quiet: true };
@@ -51,7 +51,7 @@ class Layout {
 
   get height() { return this.firsts.length * this.rowHeight - this.sizes.rowGap; }
 
-  /** From the top of a row to its chips: bars lie between a text and the text it is joined to. */
+  /** The distance from the top of a row to its chips: bars are between both texts. */
   get above() { return this.isBelow ? this.bands : 0; }
 
   last(row) { return (this.firsts[row + 1] ?? this.items.count) - 1; }
@@ -128,7 +128,7 @@ class Layout {
     return this.isBlank(item) || (item > 0 && this.isFirst(item) && !this.isBlank(item - 1));
   }
 
-  /** Whole pixels, so that the pieces of a chip meet without a slit. */
+  /** Round to whole pixels, so that the pieces of a chip meet without a gap. */
   setRow(row, widths, spare) {
     let x = 0;
     for (let i = this.firsts[row]; i <= this.last(row); i += 1) {

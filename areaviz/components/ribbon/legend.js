@@ -37,7 +37,7 @@ class Legend extends Sentence {
     this.mention({ hasUnsure: false, hasHidden: false, drawsFew: false, isAlone: false });
   }
 
-  /** Say what colours mean and how to point, and explain dotted words and heads without bars where there are any. */
+  /** Explain the colours and the pointing, and dotted words and heads without bars if there are any. */
   mention(hints) {
     this.hints = { ...this.hints, ...hints };
     const told = [
@@ -65,7 +65,7 @@ class Legend extends Sentence {
     return { head, line, row, what, share };
   }
 
-  /** The lines below a single head's row: what it took with less weight. */
+  /** The lines below a single head's row: its areas with less weight. */
   ranked(head) {
     return Array.from({ length: this.header.lit.listed - 1 }, (_, place) => {
       const line = element('li', 'ranked');
@@ -76,7 +76,7 @@ class Legend extends Sentence {
     });
   }
 
-  /** Show which heads are active; a single one has lines for its lighter areas, so that nothing jumps. */
+  /** Show which heads are active. A single head has lines for its lighter areas, so that nothing jumps. */
   lines(active) {
     for (const { line } of this.lesser ?? []) line.remove();
     this.lesser = active.length === 1 ? this.ranked(active[0]) : [];
@@ -88,13 +88,13 @@ class Legend extends Sentence {
     this.caption.textContent = this.header.caption.join(this.header.heads > 1 ? which : '');
   }
 
-  /** How to read a display that is not the default one, and what every query attends to. */
+  /** How to read a display other than the default one, and the items to which every query attends. */
   explain(how, active, name) {
     const [less, more] = this.header.signed;
     const key = (colour, text) => [swatch(0, [colour]), document.createTextNode(text)];
     const words = {
       heaviest: '',
-      // Of single items, the coverage is the weight.
+      // The coverage of a single item is its weight.
       coverage: 'several' in this.header.keep ? sentence('Coverage: attention per {item}, summed over all areas that contain it. It sums to 100 %.', { item: noun(this.plural, 1) }) : '',
       densest: sentence('For each head, the smallest area that contains at least {mass} % of its attention.', { mass: how.mass }),
     };
@@ -104,7 +104,7 @@ class Legend extends Sentence {
     this.sinks.textContent = this.readings.sinkWords(active, name);
   }
 
-  /** Say in words what `spans` of the other text are attended to by, or attend to, what is pointed at. */
+  /** Say in words which `spans` of the other text attend to the hovered items, or are attended to by them. */
   show(scene) {
     const listed = scene.listed ?? scene.spans;
     for (const row of [...this.rows, ...(this.lesser ?? [])]) {

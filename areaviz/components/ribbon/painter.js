@@ -1,5 +1,5 @@
-// Draws what joins the two texts, behind both: a bar over the span that a head took, and a thread from the bar's middle to
-// what is pointed at, as thick as the span's weight.
+// Draws the links between the two texts, behind both: a bar over a head's span, and a thread from the bar's middle to
+// the hovered items. The thickness of the thread is the span's weight.
 
 const THICKEST = 12;
 const THINNEST = 2.5;
@@ -90,7 +90,7 @@ class Painter {
     }
   }
 
-  /** A head that shows that a thread goes on to a place out of view. */
+  /** An arrow head, which shows that a thread continues to a place out of view. */
   arrow(head, x, y, isDown) {
     const step = isDown ? 7 : -7;
     this.add('path', 'arrow', head, { d: `M${x - 6},${y - step}H${x + 6}L${x},${y + step / 2}Z` });

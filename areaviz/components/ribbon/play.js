@@ -1,4 +1,4 @@
-// How the attention of one word comes about, in ten seconds: neighbours become one area, the area gets a key, the word asks every
+// How attention works, for one word and in ten seconds: neighbours become one area, the area gets a key, the word asks every
 // area, and the weight flows to the word. It moves on Play only. With reduced motion, Next steps through five stills.
 
 const SECONDS = 10;
@@ -34,7 +34,7 @@ function doneBefore(items, first) {
   return text.length ? quoted(`${text.length > LONGEST_DONE ? '…' : ''}${text.slice(-LONGEST_DONE).join('').trim()}`) : '';
 }
 
-/** The five sentences. `isOne` says that the area is a single word, and `done` is what was written before. */
+/** The five sentences. `isOne` says that the area is a single word, and `done` is the text written before. */
 function playSentences(told) {
   const { hasAreas, keys, isWritten, isOne, done, head } = told;
   const ready = done ? sentence('The model has written {done} and needs the next {item}. It can read the text below.', told)
@@ -74,7 +74,7 @@ class Play {
 
   get step() { return STARTS.findLastIndex((start) => this.time >= start); }
 
-  /** Name the buttons: what the next press does. */
+  /** Name the buttons after the effect of the next press. */
   name() {
     this.opener.textContent = this.isCalm ? sentence('Show the 5 steps') : sentence('Play the steps, {seconds} s', { seconds: SECONDS });
     this.button.toggleAttribute('data-done', !this.frame && this.time >= SECONDS);

@@ -1,9 +1,9 @@
-// What ribbon and grid share: what is hovered, linked and locked, which heads and areas are chosen, and when to draw.
+// Shared parts of ribbon and grid: the hovered, linked and locked items, the chosen heads and areas, and when to draw.
 // Each adds `load(message)`, `share()`, `draw()` and `sides`; `settle()` runs after something new is locked.
 
 const LINK_EVENT = 'areaviz:ribbon';
 const OTHER = { query: 'memory', memory: 'query' };
-// What Python calls the texts and pictures, in the reader's language.
+// Python's names of the texts and pictures, in the reader's language.
 const TITLES = {
   Source: sentence('Source'),
   Output: sentence('Output'),
@@ -23,12 +23,12 @@ class PointedView {
     globalThis.addEventListener(LINK_EVENT, (event) => this.hear(event.detail), this.listeners);
   }
 
-  /** What the controls call when the reader chooses heads, a unit, or how the map is read. */
+  /** The functions that the controls call when the reader chooses heads, a unit, or a display. */
   get choosers() {
     return [(head, adding) => this.chooseHead(head, adding), (unit) => this.chooseUnit(unit), (choice) => this.chooseHow(choice)];
   }
 
-  /** How the map is looked at: {unit, areas, reading, mass, against}; what was not sent cannot be chosen. */
+  /** The display of the map: {unit, areas, reading, mass, against}. Displays without sent data cannot be chosen. */
   get how() { return this.chosen; }
 
   set how(chosen) {
@@ -43,7 +43,7 @@ class PointedView {
     cancelAnimationFrame(this.frame);
   }
 
-  /** Take what the server sent: new data, or only another selection. */
+  /** Apply a message of the server: new data, or only a new selection. */
   update(bytes, setStateValue) {
     this.setStateValue = setStateValue;
     const message = readMessage(bytes);
@@ -108,7 +108,7 @@ class PointedView {
 
   settle() {}
 
-  /** Let go of what is pinned; where nothing is, of what the keyboard points at. */
+  /** Release the locked items. If nothing is locked, release the items at the keyboard's place. */
   escape(event) {
     if (event.key !== 'Escape' || !(this.locked || this.hover)) return;
     event.stopPropagation();
@@ -122,7 +122,7 @@ class PointedView {
     this.report();
   }
 
-  /** Report to the server what is locked, if anything, and how it is looked at; the count makes every click distinct. */
+  /** Report the locked items and the display to the server. The count makes every click distinct. */
   report() {
     const { side, items } = this.locked ?? { side: 'query', items: [] };
     const head = this.active.length === 1 && this.header.heads > 1 ? this.active[0] : null;
@@ -143,7 +143,7 @@ class PointedView {
 
   everyHead() { return Array.from({ length: this.header.heads }, (_, head) => head); }
 
-  /** Show a head alone where all are shown, else show or hide it next to others; null shows all. */
+  /** Show only this head if all are shown, else add or remove it. Null shows all heads. */
   chooseHead(head, adding) {
     const isAlone = this.active.length === this.header.heads && !adding;
     let next = this.active.includes(head) ? this.active.filter((one) => one !== head) : [...this.active, head].sort((a, b) => a - b);
@@ -183,14 +183,14 @@ class PointedView {
 
   // Drawing
 
-  /** What to light up for: what the pointer is on here, else elsewhere, else what is locked here, else elsewhere. */
+  /** The items to light up for: hovered here, else hovered in a linked view, else locked here, else locked elsewhere. */
   pointed() {
     if (this.hover) return this.hover;
     const kept = this.linked && !this.linked.held ? this.linked : this.locked ?? this.linked;
     return kept ?? (this.isLed ? null : this.opening());
   }
 
-  /** What the header says to show while nothing is pointed at or kept. */
+  /** The items that the header names for the time when nothing is hovered or locked. */
   opening() {
     const { items = [] } = this.header.lit;
     const side = this.sides.query;
@@ -204,7 +204,7 @@ class PointedView {
     this.follow(detail);
   }
 
-  /** What is said of what is pointed at, beside its spans. */
+  /** The sentence about the hovered items, without their spans. */
   scene(pointed, spans) {
     const { reading, against, mass, unit } = this.how;
     if (!pointed) return { spans };
@@ -230,7 +230,7 @@ class PointedView {
     this.frame ??= requestAnimationFrame(() => { this.frame = undefined; this.draw(); });
   }
 
-  /** What the own side of `pointed` outlines, and the keyboard's place; the other side adds what lights up. */
+  /** The outlined items on the side of `pointed`, and the keyboard's place. The other side adds the lit items. */
   outlined(side, pointed) {
     return {
       pointed: pointed?.side === side.name && pointed !== this.locked ? pointed.items : [],
@@ -271,7 +271,7 @@ function clearedPen(canvas, width, height) {
   return pen;
 }
 
-/** Mount a view of this class on the first element that fits the selector; returns what takes it off. */
+/** Mount a view of this class on the first element that fits the selector; returns a function that removes it. */
 function mountView(View, selector, { data, parentElement, setStateValue }) {
   const root = parentElement.querySelector(selector);
   if (!root || !data) return undefined;

@@ -1,5 +1,5 @@
 // The displays of a map: top areas, coverage, smallest area; and the map relative to the head's average. Python computes them
-// (areaviz/trace/reading.py). This file reads what was sent of them, and lets users choose one.
+// (areaviz/trace/reading.py). This file reads the sent values, and lets users choose a display.
 
 const READINGS = [
   [sentence('Top areas'), 'heaviest', sentence('The areas with the largest attention weights')],
@@ -7,7 +7,7 @@ const READINGS = [
   [sentence('Smallest area'), 'densest', sentence('The smallest area that contains at least the chosen share of the attention')],
 ];
 
-/** What was sent of smallest areas, averages and sinks; `text` is the side that attends, where it is a text. */
+/** The sent smallest areas, averages and sinks. `text` is the attending side if it is a text. */
 class Readings {
   constructor({ header, arrays }, queries, text) {
     Object.assign(this, { header, arrays, queries, text, masses: header.masses });
@@ -18,7 +18,7 @@ class Readings {
     }
   }
 
-  /** Whether a reading can be chosen: of long texts not all travels. */
+  /** Whether a display can be chosen. Long texts are sent without some displays. */
   has(reading) { return reading === 'heaviest' || (reading === 'densest' ? this.masses.length > 0 : this.hasShares); }
 
   get hasShares() { return 'item' in this.arrays || 'share' in this.arrays; }
@@ -50,7 +50,7 @@ class Readings {
     return Math.log2(mixed(share) / mixed((this.arrays.average[head * this.items + item] / 65535) ** 2));
   }
 
-  /** The head that looks at an item whatever is asked, this one if it does, else another; undefined for none. */
+  /** A head that attends to an item regardless of the query: this head if it does, else another; undefined for none. */
   sinkHead(head, item) {
     const resting = this.header.sinks.filter(([, sink]) => sink === item).map(([one]) => one);
     return resting.includes(head) ? head : resting[0];
@@ -68,7 +68,7 @@ class Readings {
   }
 }
 
-/** How many times a number of doublings is, such as "3.2". */
+/** The factor of a number of doublings, such as "3.2". */
 function times(doublings) {
   const ratio = 2 ** doublings;
   return decimal(ratio, ratio >= 10 ? 0 : 1);
