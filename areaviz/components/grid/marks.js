@@ -124,7 +124,7 @@ class Marks {
     this.pen.fill();
   }
 
-  /** Cells looked at, outlined where their neighbour is not. */
+  /** The outline around the hovered or locked cells. */
   outline(cells, locked) {
     const inside = new Set(cells);
     const { columns } = this.data;

@@ -5,7 +5,7 @@ const WIDEST = 480;
 const TALLEST = 480;
 const STEPS = [1, 2, 5, 10]; // of the numbers at the edges
 const LEAST_PITCH = 18; // pixels from one number to the next
-const LEAST = 96; // a picture of a few pixels' width is drawn broader, so that it can be pointed at
+const LEAST = 96; // a picture of few pixels is drawn wider, so that users can point at it
 
 class PictureView {
   constructor(section, name) {
@@ -123,7 +123,7 @@ class PictureView {
     const { clientWidth: width, clientHeight: height } = this.view;
     if (!width) return;
     const scale = globalThis.devicePixelRatio || 1;
-    // The picture is drawn again only where one of these changed.
+    // The picture is redrawn only if one of these values changed.
     const ground = [this.data.header.id, Boolean(bitmap), width, height, scale].join();
     const anew = ground !== this.ground;
     if (anew) {

@@ -71,7 +71,7 @@ class Hearing {
     return made;
   }
 
-  /** The row that is shown while none is pointed at. */
+  /** The row that is shown while no row is hovered. */
   get shown() { return this.chosen >= 0 ? this.chosen : this.data.lit; }
 
   /** Keep a row, -1 for none, and frame the row that is shown. */

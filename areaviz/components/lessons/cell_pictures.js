@@ -23,7 +23,7 @@ function rectanglePicture(place, { picture, rows, columns, most, answer, cell, a
   }
   let hasDragged = false;
   function press(row, column) {
-    // A drag ends with a press of the cell where it ends, if it began there.
+    // A drag can end with a press, which does not count.
     if (hasDragged) { hasDragged = false; return; }
     guess = lessonArea(corner ?? [row, column], [row, column], most);
     corner = corner ? null : [row, column];

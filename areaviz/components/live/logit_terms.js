@@ -24,7 +24,7 @@ import { rowsByHead } from './payload_parts.js';
  * @property {number | null} head null for the head that puts most weight on one area
  * @property {number} query
  * @property {number} smallest the fewest items of the area to explain
- * @property {number | null} area the area to explain, and the one beside it; null for the heaviest
+ * @property {number | null} area the area to explain, and the compared area; null for the heaviest
  * @property {number | null} beside
  */
 
@@ -40,7 +40,7 @@ export class Noting {
   }
 
   /**
-   * Return where a layer's terms are noted; nothing is noted of the others.
+   * Return the record for a layer's terms. Other layers have no record.
    * @param {string} site
    * @param {number} layer
    * @returns {any} a LayerRecord that stores no weights

@@ -16,7 +16,7 @@ export class Stopped extends Error {}
 export class EngineClient {
   /**
    * @param {string} script the engine as one script
-   * @param {object} model what `load` of the worker gets
+   * @param {object} model the argument of the worker's `load`
    */
   constructor(script, model) {
     this.address = URL.createObjectURL(new Blob([script], { type: 'text/javascript' }));
@@ -78,7 +78,7 @@ export class EngineClient {
     else waiting.reject(new Error(error));
   }
 
-  /** Stop everything that runs. A worker cannot be interrupted, so it ends, and the next one loads anew. */
+  /** Stop everything that runs. A worker cannot be interrupted, so it ends, and the next worker loads the model again. */
   stop() {
     this.fail(new Stopped('The run was stopped.'));
   }

@@ -109,8 +109,8 @@ class LivePage {
   }
 
   /**
-   * Run the model on what a reader has edited in a component, or without one fact of a story.
-   * @param {string} name what was done: "edited" or "without"
+   * Run the model on a reader's edit in a component, or without one fact of a story.
+   * @param {string} name the action: "edited" or "without"
    * @param {any} value the new text, or the number of a fact, -1 to put it back
    */
   act(name, value) {
@@ -120,7 +120,7 @@ class LivePage {
     return this.show(this.asked());
   }
 
-  /** Run what the form asks for. */
+  /** Run the request of the form. */
   start() {
     // Changes name items of a text, so another text begins without any.
     if (formRequest().text !== this.shown.text) this.whatIf.draw([]);
@@ -128,7 +128,7 @@ class LivePage {
   }
 
   /**
-   * Return what the form asks for, with the changes of the list.
+   * Return the request of the form, with the changes of the list.
    * @returns {Partial<Request>}
    */
   asked() {
@@ -157,7 +157,7 @@ class LivePage {
     }
   }
 
-  /** Read the picture of the opening, of which the file contains only what is shown. */
+  /** Read the picture of the opening from the page, because the file contains only the shown picture. */
   async openingPicture() {
     const shown = /** @type {HTMLImageElement | null} */ (document.getElementById('picture'));
     const { picture: name } = this.told.request;
@@ -167,7 +167,7 @@ class LivePage {
   }
 
   /**
-   * Offer the changes that can be made of what is pinned in a panel.
+   * Offer the changes for the pinned items of a panel.
    * @param {Panel} panel
    */
   offer(panel) {
@@ -185,7 +185,7 @@ class LivePage {
   }
 
   /**
-   * Return what a component shows of a layer: a stored one, or what the engine finds.
+   * Return a component's message for a layer: the stored one, or the result of the engine.
    * @param {string} site
    * @param {number} layer
    */
@@ -217,10 +217,10 @@ class LivePage {
   }
 
   /**
-   * Run a request and show what the model attended to.
+   * Run a request and show the model's attention.
    * @param {Partial<Request>} request
    * @param {string | null} source a data URL of a new picture
-   * @param {string} note what a reader has to know of it
+   * @param {string} note a note for the reader about the picture
    */
   async show(request, source = null, note = '') {
     const engine = await this.engine;
@@ -289,7 +289,7 @@ function drawRun(found, unchanged) {
   document.querySelector('main')?.append(probabilityTable(found), detailTable(found));
 }
 
-/** Components in which readers point at words; others choose what they show first of a run. */
+/** Components in which readers point at words. All other components choose the first items of a run themselves. */
 const POINTED = ['ribbon', 'grid'];
 
 /**

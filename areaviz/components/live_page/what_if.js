@@ -1,4 +1,4 @@
-// What if: changes of the next run, made of what is pinned in a panel. `interventions.js` reads their text.
+// What if: changes of the next run, made from the pinned items of a panel. `interventions.js` reads their text.
 
 import { newElement } from './output_text.js';
 
@@ -29,7 +29,7 @@ export function packedItems(items) {
 }
 
 /**
- * Return the changes that can be made of what is pinned, by the id of their button.
+ * Return the changes for the pinned items, by the id of their button.
  * @param {Pinned} pinned
  * @param {(field: string, items: number[]) => string} wordsOf names items for readers
  * @returns {Record<string, ListedChange | null>}
@@ -84,7 +84,7 @@ export class WhatIf {
   }
 
   /**
-   * Offer the changes that can be made of what is pinned.
+   * Offer the changes for the pinned items.
    * @param {Record<string, ListedChange | null>} offered
    */
   offer(offered) {

@@ -1,4 +1,4 @@
-// Why this weight: the terms of the logits of two areas, in a panel that follows what is pinned. The
+// Why this weight: the terms of the logits of two areas, in a panel that follows the pinned items. The
 // engine finds them (live/logit_terms.js); areaviz/views/why.py is the view of the app.
 
 import { newElement, visibleLabel } from './output_text.js';
@@ -12,7 +12,7 @@ import { newElement, visibleLabel } from './output_text.js';
  * @property {number} head
  * @property {OfferedArea[]} areas
  * @property {OfferedArea[]} others
- * @property {AskedArea[]} asked the area to explain, and the one beside it
+ * @property {AskedArea[]} asked the area to explain, and the compared area
  * @property {{ item: number, score: number }[]} items
  * @property {number} columns columns of a picture's cells; 0 for a sequence
  */
@@ -59,7 +59,7 @@ export class WhyPanel {
   }
 
   /**
-   * Explain what is pinned in a panel from now on.
+   * Explain the pinned items of a panel from now on.
    * @param {PinnedQuery} pinned
    */
   offer({ place, layer, selection }) {

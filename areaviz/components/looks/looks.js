@@ -124,7 +124,7 @@ class Looks {
     this.say.replaceChildren(...parts, right ? all : '');
   }
 
-  /** The look after `seen`, from 1, from which a reader says the digit to its end; 0 where there is none. */
+  /** The look after `seen`, counted from 1, from which on a reader predicts the right digits; 0 if there is none. */
   rightFrom({ labels }, seen) {
     let first = labels.length;
     while (first > seen + 1 && labels[first - 1] === this.data.digits) first -= 1;

@@ -141,7 +141,7 @@ class Panel {
 /** The panels of a page, each with its opening content. */
 async function openPanels({ panels, opening }, host) {
   const made = panels.map((panel) => new Panel(host.root.getElementById(panel.kind), panel, opening, host));
-  // The one with something lit comes last, as only those that are there already light up with it.
+  // Mount the view with highlighted items last, because only mounted views light up with it.
   for (const panel of [...made].sort((one, other) => one.isOpening - other.isOpening)) await panel.turn(panel.opened);
   return made;
 }

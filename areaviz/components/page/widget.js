@@ -21,7 +21,7 @@ function pageOf(model, el) {
 
 function bytesIn(view) { return new Uint8Array(view.buffer, view.byteOffset, view.byteLength); }
 
-/** Asks the notebook's process for layers; `ask` fails where it does not answer. */
+/** Asks the notebook's process for layers. `ask` fails if the process does not answer. */
 class LayerChannel {
   constructor(model) {
     Object.assign(this, { model, waiting: new Map(), asked: 0 });

@@ -123,7 +123,7 @@ class Layout {
     return gaps ? Math.min(Math.max((width - used) / gaps, 0), WIDEST_GAP - this.sizes.gap) : 0;
   }
 
-  /** Whether free width goes before this item, or into it where it is a blank. */
+  /** Whether this item gets free width before it, or inside it if it is a space. */
   stretches(item) {
     return this.isBlank(item) || (item > 0 && this.isFirst(item) && !this.isBlank(item - 1));
   }

@@ -52,7 +52,7 @@ class Painter {
   /** The edge of a side that faces the other text. */
   facing(side) { return side.layout.isBelow ? this.frame(side).top : this.frame(side).bottom; }
 
-  /** Where a thread begins: at the middle of a bar, or at the edge of the text where the bar is out of view. */
+  /** The start of a thread: at the middle of a bar, or at the edge of the text if the bar is out of view. */
   middle(side, { start, length, lane }) {
     const [box] = this.boxes(side, start, length);
     const { layout } = side;
@@ -60,7 +60,7 @@ class Painter {
     return { x: this.frame(side).left + layout.x[start] + layout.width[start] / 2, y: this.facing(side), isOut: true, isDown: layout.isBelow };
   }
 
-  /** Where threads end: at the chip pointed at, or at the edge of its text. */
+  /** The end of threads: at the hovered chip, or at the edge of its text. */
   end(side, items) {
     const [first, last] = side.items.runs(items)[0];
     const [box] = this.boxes(side, first, last - first + 1);

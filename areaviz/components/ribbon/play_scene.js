@@ -190,7 +190,7 @@ class PlayScene {
     if (text) this.add('text', `word ${kind}`, { x: x + width / 2, y: y + chip / 2 + font * 0.34, opacity: dim }, text);
   }
 
-  /** Dots where a row goes on. */
+  /** Dots at the ends of a row that continues. */
   cuts(row) {
     const places = row.isReversed ? [row[0].x + row[0].width + 22, row.at(-1).x - 22] : [row[0].x - 22, row.at(-1).x + row.at(-1).width + 22];
     const y = row[0].y + this.sizes.chip / 2 + 5;

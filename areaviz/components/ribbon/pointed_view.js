@@ -220,7 +220,7 @@ class PointedView {
     };
   }
 
-  /** Leave on the element how many spans or marks are lit, and how many items the largest of the heads' first ones has. */
+  /** Store on the element the number of lit spans or marks, and the size of the largest top area of a head. */
   tell(lit, name) {
     const first = this.active.flatMap((head) => lit.find((one) => one.head === head) ?? []);
     Object.assign(this.root.dataset, { [name]: lit.length, largest: Math.max(0, ...first.map((one) => +this.legend.extent(one))) });

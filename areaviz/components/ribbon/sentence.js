@@ -1,11 +1,11 @@
-// What is said of what is pointed at, in one sentence. All text enters the page through textContent. The catalogue has whole
+// The sentence about the hovered items. All text enters the page through textContent. The catalogue has whole
 // sentences and whole clauses, because languages order words differently.
 
 const COUNTS = [
   '0', '1', sentence('two'), sentence('three'), sentence('four'), sentence('five'), sentence('six'), sentence('seven'),
   sentence('eight'), sentence('nine'), sentence('ten'), sentence('eleven'), sentence('twelve'),
 ];
-// The items of areas by what they are called together: one of them, and several.
+// The nouns for items, by their plural: singular and plural.
 const NOUNS = {
   tokens: [sentence('token'), sentence('tokens')],
   characters: [sentence('character'), sentence('characters')],
@@ -22,14 +22,14 @@ function percent(weight) {
   return value >= 0.1 ? `${decimal(value, 1)} %` : `< ${decimal(0.1, 1)} %`;
 }
 
-/** A share as it is said: "at least" where what was not sent may change what is read, in short with a sign. */
+/** A share in words: "at least" if unsent values may change the percentage. The short form has the sign ≥. */
 function share({ weight, more = 0 }, isShort = false) {
   if (percent(weight) === percent(weight + more)) return percent(weight);
   const least = weight < 0.001 ? '0 %' : percent(weight);
   return isShort ? `≥ ${least}` : sentence('at least {share}', { share: least });
 }
 
-/** Text in quotes; breaks, and blanks at its ends, are made visible. */
+/** Text in quotes. Breaks, and spaces at its ends, are made visible. */
 function quoted(text) {
   const sign = (blanks) => blanks.replaceAll(' ', SYMBOLS[' ']);
   return sentence('“{text}”', { text: text.replaceAll(/[\n\r\t]/g, (blank) => SYMBOLS[blank]).replace(/^ +/, sign).replace(/ +$/, sign) });
@@ -88,13 +88,13 @@ class Sentence {
       : sentence('For {what}, {who} attend most to {where}{more}.', told);
   }
 
-  /** The name of a span, and that it was taken as one, or read by coverage. */
+  /** The name of a span, followed by "taken as one" or "by coverage" if that applies. */
   taken(where, top, scene) {
     if (scene.isCovered) return sentence('{where} by coverage', { where });
     return this.isTakenAsOne(top, scene) ? sentence('{where}, taken as one', { where }) : where;
   }
 
-  /** Further sentences: what the other heads took. */
+  /** Further sentences about the areas of the other heads. */
   others(rest, heads) {
     const left = rest.flatMap(({ tops }) => tops);
     if (rest.length > 2) return [sentence('The other {count} heads attend most to other areas.', { count: count(left.length) })];
@@ -128,7 +128,7 @@ class Sentence {
     return isLetters || other.wordOf[start] !== other.wordOf[start + length - 1];
   }
 
-  /** That only larger areas compete, and what a smaller one has. */
+  /** A clause if only larger areas compete, with the share of a heavier smaller area. */
   counted({ alone, spans, other }) {
     if (!alone) return '';
     const top = heaviest(spans);
@@ -137,7 +137,7 @@ class Sentence {
     return `${sentence(', counting only {areas} of 2+ {items}', { areas: this.areas, items: noun(this.plural, 2) })}${single}`;
   }
 
-  /** Of several smallest areas the one with the fewest items, and how many items it has. */
+  /** The sentence about the smallest area with the fewest items, and its size. */
   smallestPhrase({ what, spans, other, name, mass }) {
     const size = (span) => +this.extent(span);
     const top = spans.reduce((best, one) => (size(one) < size(best) || (size(one) === size(best) && one.weight > best.weight) ? one : best));
@@ -149,7 +149,7 @@ class Sentence {
     return sentence('At least {mass} % of the attention of {whose} falls on {where} ({how}){more}.', told);
   }
 
-  /** Where the top area is what its head always attends to: that, and what is most above its average. */
+  /** A clause if the top area is an attention sink of its head, with the area that is most above its average. */
   resting(top, { raised, other }) {
     const head = this.readings.sinkHead(top.head, this.itemOf(top));
     if (head === undefined) return '';
@@ -162,23 +162,23 @@ class Sentence {
   /** The item that a span of one item is, else -1. */
   itemOf({ start, length }) { return length === 1 ? start : -1; }
 
-  /** That a weight is a mean, and over what. */
+  /** A clause if a weight is a mean, with the items of the mean. */
   averaged({ weighed, isWord }) {
     const over = { count: weighed, items: noun(this.plural, weighed) };
     if (weighed < 2) return '';
     return isWord ? sentence(', on average over its {count} {items}', over) : sentence(', on average over {count} {items}', over);
   }
 
-  /** Which head that is, where there are several. */
+  /** The name of the head, if there are several heads. */
   head(top, after = ', ') {
     if (this.header.heads > 1) return `${sentence('head {head}', { head: top.head + 1 })}${after}`;
     return after ? '' : sentence('the only head');
   }
 
-  /** How many items a span or area has. */
+  /** The number of items of a span or area. */
   extent({ length, area }) { return `${length ?? (area ? area.height * area.width : 1)}`; }
 
-  /** What a span of the other text is called. */
+  /** The name of a span of the other text. */
   named(span, other) { return quoted(other.run(span.start, span.start + span.length - 1)); }
 }
 

@@ -1,4 +1,4 @@
-// One of the two texts on the page: a scroller that holds elements for the rows in view. What joins the texts is drawn by
+// One of the two texts on the page: a scroller with elements for the rows in view. The links between the texts are drawn by
 // painter.js behind both.
 
 const OVERSCAN = 1;
@@ -25,7 +25,7 @@ class Side {
     this.section.dataset.level = items.level;
   }
 
-  /** Lay the text out in the width there is, at most `tallest` pixels high. */
+  /** Lay the text out in the available width, at most `tallest` pixels high. */
   resize(tallest, measure, hasSeams) {
     const { layout } = this;
     const width = this.scroller.clientWidth;
@@ -87,7 +87,7 @@ class Side {
       .filter(Boolean).join(' ');
   }
 
-  /** Show on an item's element whether it is pointed at, and how much of the attention it gets. */
+  /** Show on an item's element whether the item is hovered, and its share of the attention. */
   paint(made, item) {
     const { tints, pointed, locked, focus } = this.scene;
     const tint = tints.get(item);

@@ -1,9 +1,9 @@
-// A table whose rows can be clicked. The server sorts and chooses the rows; this draws them, says which row or which head
-// was clicked, and brings to view what a click has opened elsewhere on the page.
+// A table whose rows can be clicked. The server sorts and chooses the rows. This file draws them, reports which row or header
+// was clicked, and scrolls to the element that a click has opened elsewhere on the page.
 
-const PATIENCE = 20000; // ms to wait for what a click opens
+const PATIENCE = 20000; // ms to wait for the element that a click opens
 const LOOK = 100;
-const TALL = 760; // px of a window that has room for the table and the beginning of what it opens
+const TALL = 760; // height in px of a window that has room for the table and the beginning of the opened element
 
 class Rows {
   constructor(root) {
@@ -22,7 +22,7 @@ class Rows {
     this.root.dataset.ready = '';
   }
 
-  /** Drawn anew only where it changed, so that a button keeps the focus. */
+  /** Redraw only the changed parts, so that a button keeps the focus. */
   drawHead() {
     const { columns, sorted } = this.data;
     const mark = JSON.stringify([columns, sorted]);
@@ -53,7 +53,7 @@ class Rows {
     this.body.replaceChildren(...this.data.rows.map((cells, index) => this.row(cells, index)));
   }
 
-  /** The first cell is a button for keyboards and readers of screens; by a pointer the whole row is one. */
+  /** The first cell is a button for keyboards and screen readers. For a pointer, the whole row is a button. */
   row(cells, index) {
     const row = document.createElement('tr');
     row.dataset.id = this.data.ids[index];
@@ -82,7 +82,7 @@ class Rows {
     }
   }
 
-  /** Show which row is open, within the table alone: the page stays where its reader is. */
+  /** Show which row is open. Only the table scrolls, and the page keeps its position. */
   mark() {
     const { chosen } = this.data;
     const row = [...this.body.children].find((one) => Number(one.dataset.id) === chosen && chosen !== null);
@@ -95,7 +95,7 @@ class Rows {
     else if (place.bottom > table.bottom) this.root.scrollTop += place.bottom - table.bottom;
   }
 
-  /** Bring to view what was opened, as soon as it is there: with the table above it, where there is room for both. */
+  /** Scroll to the opened element as soon as it exists, with the table above it if there is room for both. */
   follow(deadline) {
     clearTimeout(this.timer);
     const there = document.querySelector(`.st-key-${CSS.escape(this.data.target)}`);

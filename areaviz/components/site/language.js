@@ -1,5 +1,5 @@
-// Leads to the page in the reader's language: that of the address, else the one chosen before, else the browser's. Pages that
-// are written in one language only have no link to another one, and stay.
+// Leads to the page in the reader's language: from the address, else the earlier choice, else the browser's. Pages that
+// are written in only one language have no link to a second language, and stay open.
 
 const asked = new URL(location.href).searchParams.get('lang');
 let chosen = asked;

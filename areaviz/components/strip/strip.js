@@ -1,10 +1,10 @@
 // A clip as a film strip over one lane for each word, all on one axis of frames. A bar in a lane is an area: the frames that
-// were taken as one. What is pointed at or kept is in colour; until then the words are that took several frames as one.
+// were taken as one. Hovered or kept words are in colour. Before that, words that took several frames as one are in colour.
 
-const SEVERAL = { frames: 2, weight: 500 }; // what the strip opens with: areas of several frames with half of a word's attention
+const SEVERAL = { frames: 2, weight: 500 }; // the strip opens with areas of several frames that have half of a word's attention
 const COLOURS = 4; // distinct colours of areas that are lit together
-const BAR = { least: 5, more: 25 }; // height of a bar in px: without weight, and what a weight of 1 adds
-const READABLE = 450; // a bar of several frames holds its percentage from this weight on, in thousandths
+const BAR = { least: 5, more: 25 }; // height of a bar in px: without weight, and the addition for a weight of 1
+const READABLE = 450; // a bar of several frames contains its percentage from this weight on, in thousandths
 const LINE = 22; // height of a percentage in px
 const SLOWEST = 250; // least milliseconds that a frame is shown, so that the words can be followed
 
@@ -26,7 +26,7 @@ class Strip {
     root.addEventListener('keydown', (event) => event.key === 'Escape' && this.keep([]));
   }
 
-  /** Take what the server sent: a clip and its weights once, the kept words each time. */
+  /** Apply a message of the server: it has the clip and its weights once, and the kept words each time. */
   update(data, report) {
     this.report = report;
     if (data.id !== this.data?.id) this.load(data);
@@ -116,7 +116,7 @@ class Strip {
     this.show();
   }
 
-  /** The rows that are lit: what is pointed at, else what is kept, else what a reader should see first. */
+  /** The highlighted rows: the hovered one, else the kept ones, else those that a reader should see first. */
   rows() {
     const { areas } = this.data;
     if (this.current >= 0) return this.watching(this.current);
@@ -210,7 +210,7 @@ class Strip {
     this.show();
   }
 
-  /** Show the next frame; after the last one the words are lit again as before. */
+  /** Show the next frame. After the last frame, the earlier words are highlighted again. */
   step() {
     this.current += 1;
     if (this.current === this.frames.length) {

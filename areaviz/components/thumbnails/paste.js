@@ -1,4 +1,4 @@
-// Streamlit's file uploader takes dropped and chosen files only. A pasted picture is put where a chosen one would be.
+// Streamlit's file uploader accepts only dropped and chosen files. This passes a pasted picture on like a chosen file.
 
 function mount({ data, parentElement }) {
   const line = parentElement.querySelector('.paste');

@@ -1,5 +1,5 @@
 // Small pictures as buttons. One of them is in the order of the Tab key; arrows move between them, Enter and Space pick.
-// Of many pictures the first few are shown, with the chosen one, until the user asks for all of them.
+// Only the first few of many pictures are shown, with the chosen one, until the user asks for all pictures.
 
 const SHOWN = 5;
 const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
@@ -10,7 +10,7 @@ class Thumbnails {
     root.addEventListener('keydown', (event) => this.move(event));
   }
 
-  /** Take what the server sent; buttons are only made anew for other pictures, so that none loses the focus. */
+  /** Apply a message of the server. Buttons are only replaced if the pictures change, so that no button loses the focus. */
   update({ label, pictures, chosen }, pick) {
     this.pick = pick;
     this.root.setAttribute('aria-label', label);
@@ -64,7 +64,7 @@ class Thumbnails {
     this.enter(marked ?? this.buttons[0]);
   }
 
-  /** Make one button the one that the Tab key reaches. */
+  /** Make one button reachable by the Tab key. */
   enter(here) {
     for (const button of this.buttons) button.tabIndex = button === here ? 0 : -1;
   }

@@ -1,8 +1,8 @@
-// The bar of the guided tour. It says where the reader is and what to do, frames where to look, and goes on a moment
-// after that was done. The step is part of the address, so every way on is a link and Back of the browser works.
+// The bar of the guided tour. It names the step and the task, frames the element to look at, and continues a moment
+// after the task was done. The step is part of the address, so every next step is a link, and the Back button works.
 
-const LOOK = 200; // ms between two looks at the page, whose pictures are drawn and redrawn at any time
-const HOLD = 1000; // ms for which what was asked has to be seen before the tour goes on
+const LOOK = 200; // ms between two checks of the page, whose pictures may be redrawn at any time
+const HOLD = 1000; // ms for which the task has to stay done before the tour continues
 const AROUND = 8; // px between an element and its frame
 
 /** Elements that match a selector, in the page or in a component on it. */
@@ -57,7 +57,7 @@ class Tour {
     return dot;
   }
 
-  /** Show a sentence; what is between two pairs of asterisks is bold. */
+  /** Show a sentence. Text between two pairs of asterisks is bold. */
   say(text) {
     const parts = text.split('**').map((part, place) => {
       if (place % 2 === 0) return document.createTextNode(part);
@@ -101,7 +101,7 @@ class Tour {
     this.follow();
   }
 
-  /** Put the frame around what to look at, and bring that to view once. */
+  /** Put the frame around the element to look at, and scroll to it once. */
   frame() {
     const there = this.data?.look ? seen(this.data.look).find((one) => one.getClientRects().length) : null;
     this.ring.hidden = !there;
@@ -121,7 +121,7 @@ class Tour {
     for (const [side, value] of Object.entries(sides)) this.ring.style.setProperty(side, `${value}px`);
   }
 
-  /** Go on once the watched text, such as the sentence below a picture, has for a moment been what was asked for. */
+  /** Continue once the watched text, such as the sentence below a picture, has been as required for a moment. */
   follow() {
     const { watch, starts, ends, next } = this.data ?? {};
     if (!watch || !next || this.hasGone) return;

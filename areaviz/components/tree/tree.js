@@ -1,5 +1,5 @@
 // A tree that grows over its words, bracket by bracket, with the span that every head took at the step. Nothing moves
-// before Grow it; `report` hears the chosen step.
+// before "Grow it" is pressed. `report` gets the chosen step.
 
 const PHRASES = {
   S: 'sentence', NP: 'noun phrase', VP: 'verb phrase', PP: 'prep. phrase', SBAR: 'clause', ADJP: 'adjective phrase', ADVP: 'adverb phrase',
@@ -42,7 +42,7 @@ class Growing {
     this.tell();
   }
 
-  /** Bring the lit node, or the first word that was taken, into sight if the tree is wider than its place. */
+  /** Scroll to the highlighted node, or to the first attended word, if the tree is wider than its place. */
   follow() {
     const lit = this.svg.querySelector('[data-lit]') ?? this.svg.querySelector('.taken');
     if (!lit) return;
@@ -63,7 +63,7 @@ class Growing {
     this.svg.replaceChildren(...this.branches(count), ...boxes, ...this.wordBoxes(), ...this.bars());
   }
 
-  /** The left edge of every word's column, of the end's, and the right edge of all: as wide as words need, or wider. */
+  /** The left edge of every word's column and of the end's column, and the right edge of all. Columns fit their words. */
   columns(count) {
     const { words } = this.header;
     const needed = Array.from({ length: count + 1 }, (_, n) => Math.max(NARROW, LETTER * (words[n]?.length ?? 0) + 20));
@@ -76,7 +76,7 @@ class Growing {
 
   middle(word) { return (this.edges[word] + this.edges[word + 1]) / 2; }
 
-  /** Name, middle and width of every phrase. Where two of a level would touch, both have their short tags. */
+  /** Name, centre and width of every phrase. If two phrases of a level would touch, both get their short tags. */
   placed() {
     const { nodes } = this.header;
     const place = (node, name) => {
@@ -111,7 +111,7 @@ class Growing {
     const holder = (first, behind, depth) => nodes.filter((one) => one[3] < depth && one[1] <= first && one[2] >= behind).at(-1);
     const link = (above, [x, y], isLater) => {
       const [left, top] = this.at(above);
-      // A branch turns above the next level, so that it passes beside the phrases below.
+      // A branch turns above the next level, so that it does not cross the phrases below.
       const d = `M${left} ${top + 14}C${left} ${top + 36} ${x} ${Math.min(y - 34, top + 36)} ${x} ${y}`;
       return drawn(this.svg, 'path', { d, class: isLater ? 'later' : 'branch' });
     };
@@ -139,7 +139,7 @@ class Growing {
     });
   }
 
-  /** One bar per head under the words of its span; the end symbol is the column behind the last word. */
+  /** One bar per head under the words of its span. The end symbol is the column after the last word. */
   bars() {
     const { tops, heads, words } = this.header;
     return tops[this.step].map(([first, end, weight], n) => {
