@@ -107,7 +107,7 @@ class GenerationModel:
     def logits(
         self, request: Request, site: str, layer: int, on_step: OnStep | None = None
     ) -> Logits:
-        """Return the terms of a layer's logits, see `Explaining`."""
+        """Return the terms of a layer's logits, see `ExplainingModel`."""
         self._check_request(request)
         (found,) = self._find_outputs([request], parts := self.read_inputs([request]), on_step)
         noted: list[Logits] = []
@@ -270,8 +270,8 @@ class GenerationModel:
         if requests[0].attribution:
             # Requests with attribution are recorded one at a time, see `record_traces`.
             inputs = dict(zip(self._inputs, batch, strict=True))
-            asked = AttributedRun(self.network, inputs, target_BT, found[0].ids, changed)
-            return [add_attribution(traces[0], asked, on_step)]
+            attributed = AttributedRun(self.network, inputs, target_BT, found[0].ids, changed)
+            return [add_attribution(traces[0], attributed, on_step)]
         return traces
 
     def _make_details(
