@@ -100,10 +100,8 @@ def beginning(window: Window) -> Window:
 
 
 def figures(eye: Eye, clips: Sequence[MovingDigit] = CLIPS) -> dict[str, float]:
-    traced, raw = (
-        trace_given_sentences(eye, clips),
-        trace_given_sentences(eye.make_untrained(), clips),
-    )  # type: ignore[arg-type]
+    traced = trace_given_sentences(eye, clips)  # type: ignore[arg-type]
+    raw = trace_given_sentences(eye.make_untrained(), clips)  # type: ignore[arg-type]
     return measure_attention(clips, traced, raw)
 
 
