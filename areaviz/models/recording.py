@@ -237,3 +237,42 @@ def list_changeable_places(
     sites = {site: ends for site, ends in network.sites.items() if known.issuperset(ends)}
     grids = {name: network.areas(name).make_grid(count) for name, count in lengths.items()}
     return Places(sites, network.config.layers, network.config.heads, lengths, grids)
+
+
+def check_request_size(
+    network: GenerationNetwork,
+    lengths: Mapping[str, int],
+    target: int,
+    get_limit: Callable[[int], int],
+    unit: str,
+) -> None:
+    """Refuse a request whose trace would be too large, and say how to make it smaller.
+
+    Args:
+        network: the network.
+        lengths: the number of items of each input, by the name of its field.
+        target: the number of items of a given output, 0 if none is given.
+        get_limit: returns the largest number of output items for a number of source items.
+        unit: the word for several items of a text.
+
+    Raises:
+        InputError: if the weights of the trace do not fit in memory.
+    """
+    source = lengths.get("source", 0)
+    places = list_changeable_places(network, lengths, target or get_limit(source))
+    if weights_fit_in_memory(places):
+        return
+    # The largest possible length can be computed only if a text is the sole input.
+    if len(lengths) > 1 or not source:
+        check_size(places)
+    largest = find_longest_length(
+        lambda count: weights_fit_in_memory(
+            list_changeable_places(network, {"source": count}, get_limit(count))
+        )
+    )
+    if source > largest:
+        raise InputError(
+            f"The text has {source - 1} {unit}, but the attention of this model fits in memory"
+            f" for at most {largest - 1}. Shorten the text or choose a smaller area size."
+        )
+    raise InputError("The given output is too long for its attention to fit in memory. Shorten it.")

@@ -28,16 +28,14 @@ from areaviz.models.inputs import INPUTS, Input
 from areaviz.models.network import GenerationNetwork, Pass
 from areaviz.models.output_notes import list_output_warnings
 from areaviz.models.recording import (
-    check_size,
+    check_request_size,
     compute_weights_bytes,
-    find_longest_length,
     format_log_probability,
     list_changeable_places,
     make_attention_maps,
     make_output,
     make_target_fields,
     make_teacher_forced_output,
-    weights_fit_in_memory,
 )
 from areaviz.models.writers import GENERATION_NETWORKS
 from areaviz.trace.errors import InputError
@@ -348,32 +346,6 @@ class GenerationModel:
                     f" {self.network.most_items}. Shorten it."
                 )
         list_changeable_places(self.network, lengths, target).check(request.changes)
-        self._check_size(lengths, target)
-
-    def _check_size(self, lengths: Mapping[str, int], target: int) -> None:
-        """Refuse a request whose trace would be too large, and say how to make it smaller."""
-        source = lengths.get("source", 0)
-        places = list_changeable_places(
-            self.network, lengths, target or self._get_length_limit(source)
-        )
-        if weights_fit_in_memory(places):
-            return
-        # The largest possible length can be computed only if a text is the sole input.
-        if len(lengths) > 1 or not source:
-            check_size(places)
-        largest = find_longest_length(
-            lambda count: weights_fit_in_memory(
-                list_changeable_places(
-                    self.network, {"source": count}, self._get_length_limit(count)
-                )
-            )
-        )
-        if source > largest:
-            raise InputError(
-                f"The text has {source - 1} {self.card.level}s, but the attention of this"
-                f" model fits in memory for at most {largest - 1}. Shorten the text or choose"
-                " a smaller area size."
-            )
-        raise InputError(
-            "The given output is too long for its attention to fit in memory. Shorten it."
+        check_request_size(
+            self.network, lengths, target, self._get_length_limit, f"{self.card.level}s"
         )
