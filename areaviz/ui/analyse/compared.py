@@ -19,7 +19,7 @@ from areaviz.ui.shell.markdown import escaped
 
 REFERENCE, NOTHING = "reference", "nothing"
 MAX_REFERENCES = 3
-# Number of outputs side by side. Further outputs are below.
+# Number of outputs in a row. Further outputs are in the rows below.
 IN_A_ROW = 3
 
 
@@ -98,9 +98,9 @@ def _chosen_base(page: AnalysePage, example: Example, outputs: Sequence[Output])
 
 
 def _base_text(base: str, number: int, example: Example, outputs: Sequence[Output]) -> str | None:
-    """Return the text that an output is compared with, None for none.
+    """Return the text that an output is compared with, or None if there is nothing to compare.
 
-    Of several references it is the closest one.
+    If there are several references, the closest one is returned.
     """
     if base == REFERENCE:
         return example.references[find_closest_text(example.references, outputs[number].text)]
