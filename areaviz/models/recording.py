@@ -34,7 +34,7 @@ END_LABEL, START_LABEL = "⟨end⟩", "⟨start⟩"
 def make_teacher_forced_output(tokenizer: Tokenizer, target: str) -> Hypothesis:
     """Return a given output as a hypothesis.
 
-    Its probability is unknown here. It is taken from the pass over the output.
+    Its probability is NaN, because it is only known after the pass over the output.
     """
     return Hypothesis(tuple(tokenizer.ids(target)), math.nan, True)
 
@@ -42,7 +42,7 @@ def make_teacher_forced_output(tokenizer: Tokenizer, target: str) -> Hypothesis:
 def format_log_probability(found: Hypothesis, result: Output) -> str:
     """Format the natural logarithm of an output's probability.
 
-    It is taken from the search or, for a given output, from the pass over it.
+    The search states the probability. For a given output, it is computed from the pass over it.
     """
     total = found.log_probability
     if math.isnan(total):
@@ -90,7 +90,7 @@ def check_size(places: Places) -> None:
     """Check that the weights of a trace fit in memory.
 
     Raises:
-        InputError: if they do not.
+        InputError: the weights do not fit.
     """
     if not weights_fit_in_memory(places):
         raise InputError(
