@@ -23,7 +23,7 @@ from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
 
 MOST, SOURCES = 6, 12
-"""Maximum number of words, and of source words for each of them."""
+"""Maximum number of words, and maximum number of source words per word."""
 DIM = 0.4
 """Brightness without attention.
 

@@ -81,7 +81,7 @@ def change_bars(
 
 
 def _say_counts(figure: Figure, changes: Sequence[float]) -> None:
-    """Write how many examples have no change below their marks, and how many are better."""
+    """Write the number of unchanged examples below their marks, and the number of better ones."""
     still = [place for place, change in enumerate(changes) if not change]
     better = [place for place, change in enumerate(changes) if change > 0]
     for places, word, side in ((still, "the same", "center"), (better, "better", "right")):
