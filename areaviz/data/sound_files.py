@@ -30,7 +30,7 @@ MAX_CHANNELS = 8
 SILENT = 1e-3
 """A sound whose loudest sample is below this share of the maximum counts as silent."""
 _CLEAR = 11_025
-"""Below this rate the hiss of s and f is lost, which six and seven need."""
+"""Below this rate, the hiss of s and f is lost. The words "six" and "seven" contain it."""
 _BLOCK = 65_536
 """Samples per channel to decode at once."""
 _MP3_FRAMES = 3 * 1152
@@ -177,7 +177,7 @@ def _cut_short() -> InputError:
 
 
 def _check_header(rate: int, channels: int, samples: int, most_seconds: float) -> None:
-    """Refuse by the header what would take too long to decode or is implausible for a recording."""
+    """Refuse a file whose header is implausible or announces a recording that is too long."""
     if not RATES[0] <= rate <= RATES[1]:
         raise InputError(
             f"The sample rate is {rate:,} Hz; {RATES[0]:,} to {RATES[1]:,} Hz are allowed."
