@@ -1,8 +1,8 @@
 """A page with a live model: one file in which readers type, and the model runs on their device.
 
-The page opens with a stored run, which comes before the weights in the file and is drawn before
-they have arrived. The engine (areaviz/components/live) runs in a worker. The page's security policy
-allows no other script, and nothing can be fetched or sent.
+The page opens with a stored run. The run comes before the weights in the file, so the page draws it
+before the weights have arrived. The engine (areaviz/components/live) runs in a worker. The page's
+security policy allows no other script, and nothing can be fetched or sent.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class LivePage:
         trace = without_best(trace)
         options = replace(options or PageOptions(), layers=(), sites=()).checked()
         found = places(trace, options)
-        # A figure would still show the opening after the next run.
+        # Leave out still figures: they would still show the opening after the next run.
         content = collect_page_content(trace, found, focus, options, has_stills=False)
         _, main, _ = render_page_body(content)
         script = page_script(content.shown)
@@ -121,7 +121,7 @@ class LivePage:
                 id="panels",
             ),
             *map(render_payload, _make_stored_payloads(trace, found, focus, options)),
-            # It runs before the rest of the file has arrived.
+            # The script runs before the rest of the file has arrived.
             raw("script", script, type="module", **{"async": ""}),
             *make_engine_blocks(model, trace),
         ]
@@ -156,7 +156,7 @@ def live_page(
 def _make_stored_payloads(
     trace: Trace, found: Sequence[Place], focus: Focus | None, options: PageOptions
 ) -> list[Payload]:
-    """Return what the page opens with; the engine finds the other sites and layers."""
+    """Return the payloads of the opening. The engine makes those of other sites and layers."""
     opening = choose_opening_focus(trace, found, focus)
     first = [place for place in found if opening is not None and place.site == opening.site]
     return make_opening_payloads(trace, first, options, opening, 0)
@@ -240,7 +240,7 @@ def _collect_script_settings(model: LiveModel, trace: Trace) -> dict[str, Any]:
         anchors = field.anchors.tolist()
         fields[name] = {"raw": field.raw, "anchors": anchors, "labels": list(field.labels)}
     output = trace.fields[trace.output.field].raw
-    # What components say of the model, and what they need so that readers can edit its input.
+    # Facts about the model that components show, and settings with which readers edit its input.
     right = model.card.figures.get("test", {}).get("right")
     header = {"most": MOST, "right": right, "canAsk": True}
     request = request_entry(trace.request)
