@@ -19,7 +19,7 @@ from areaviz.trace.errors import BackendError, InputError
 # Stores of version 0 have no table of versions, and some of them have no slices.
 VERSION = 3
 LONGEST_NOTE, LONGEST_NAME, LONGEST_SLICE = 4000, 100, 60
-# Largest number of characters of a judged text, and of another tool's lines about it.
+# Largest number of characters of a judged text, and of the lines in which a tool judges it.
 LONGEST_TEXT, LONGEST_ORIGIN = 20_000, 200_000
 # Largest example index and largest version that every store can hold.
 MAX_NUMBER = 2**31 - 1
@@ -48,7 +48,7 @@ METADATA = sql.MetaData()
 
 
 def _text(name: str, later: bool = False, **options: Any) -> sql.Column[str]:
-    """Return a text column; a column added by a later version is "" in older rows."""
+    """Return a text column. If a later version added the column, older rows have ""."""
     default = "" if later else None
     kind = sql.String(LENGTHS[name])
     return sql.Column(name, kind, nullable=False, server_default=default, **options)
@@ -182,7 +182,7 @@ def _upgrade_from_2(connection: Connection) -> None:
 def _add_columns(connection: Connection, *columns: sql.Column[Any]) -> None:
     """Add columns to existing tables that lack them.
 
-    An earlier step may have created a table with all present columns.
+    An earlier step may have created the table, and then it has all columns of `VERSION`.
     """
     for column in columns:
         there = sql.inspect(connection)
