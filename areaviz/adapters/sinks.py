@@ -1,4 +1,4 @@
-"""Attention sinks: scores that belong to no item, so attention to nothing.
+"""Attention sinks: scores that belong to no item. Attention to a sink reads nothing.
 
 Shapes: H heads, Q queries, N memory items.
 """
@@ -40,8 +40,8 @@ class Site:
 def with_nothing(site: Site, fields: Mapping[str, Field]) -> tuple[Site, dict[str, Field]]:
     """Return a site whose rows all sum to 1: an extra last item receives the missing attention.
 
-    A site without sinks is returned unchanged. The cells of a picture have no room for such an
-    item, so their rows are normalised before this call.
+    A site without sinks is returned unchanged, and so is a picture. A picture has no room for an
+    additional item, so its rows are normalised before this call.
     """
     if site.shape[0] > 1 or not any(has_sink(heads) for heads in site.layers):
         return site, dict(fields)
@@ -56,7 +56,10 @@ def with_nothing(site: Site, fields: Mapping[str, Field]) -> tuple[Site, dict[st
 
 
 def has_sink(heads: Heads) -> bool:
-    """Return whether rows lack more than rounding explains, except fully masked rows."""
+    """Return whether a row sums to less than 1 by more than rounding.
+
+    Fully masked rows do not count.
+    """
     if heads.are_given:
         return False
     lacking = 1 - heads.weights.sum(-1)
