@@ -31,7 +31,7 @@ from areaviz.ui.shell.table import read_table
 def result(
     page: AnalysePage, backend: Backend, systems: Systems, corpus: Frequency | None = None
 ) -> None:
-    """Draw all results; without a corpus, words are as frequent as in the references."""
+    """Draw all results. Word frequencies come from the corpus, or else from the references."""
     dataset, runs, titles = systems.dataset, systems.runs, systems.titles
     # A saved slice has priority over a metadata value with an equal name.
     slices = {**value_slices(dataset), **slices_of(dataset.digest)}

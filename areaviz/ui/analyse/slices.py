@@ -28,7 +28,7 @@ PROBLEM, ROWS = "analyse_slice_problem", "slice_rows"
 # Largest number of saved slices and of tags, and the number of rows added per click.
 MAX_LISTED, PART = 100, 20
 WHOLE, TAGGED = "All examples", "Tagged: "
-# Metrics of a slice that are shown if it has them, with their titles.
+# Titles of the metrics in the table. A slice may lack some of them.
 FIGURES = {
     "corpus_bleu": "BLEU",
     "corpus_chrf": "chrF",
@@ -44,8 +44,8 @@ Slices = Mapping[str, tuple[int, ...]]
 def slices_of(digest: str) -> Slices:
     """Return the slices of a dataset: saved ones first, then one for each tag of notes.
 
-    At most `MAX_LISTED` of each are returned, the user's own first, so that other users' slices
-    cannot hide them.
+    At most `MAX_LISTED` slices of each kind are returned. The user's own slices come first, so that
+    slices of other users cannot push them out.
     """
     reader, store = reader_mark(), note_store()
     saved = store.slices.list_for(digest, reader, MAX_LISTED)
@@ -147,8 +147,8 @@ def slice_table(runs: Sequence[StoredRows], slices: Slices) -> None:
     """Draw the slices with their metrics for each model, and their notes by tag."""
     if not slices:
         return
-    # Compute this only while it is open: the scores of each slice take a fraction of a second.
-    # Changing its label would close it.
+    # Compute the table only while the expander is open: each slice takes a fraction of a second.
+    # The label is constant, because a new label would close the expander.
     opened = lazy_expander("Slices", SLICE_TABLE)
     if not opened.open:
         return

@@ -1,7 +1,7 @@
 """The survey's four attention mechanisms on one picture, look by look.
 
-Models with equal mechanisms are shown side by side. The tabs below contain their costs and all
-other views.
+Models with the same mechanism are shown side by side. The tabs below the pictures show the costs
+of the models and all other views.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ def four_ways(page: WaysPage, backend: Backend, cards: Cards, requests: Sequence
                 st.toggle,
                 "Against the average of all looks",
                 "is_against",
-                help="Takes out the cells that a model looks at whatever it looks for.",
+                help="Takes out the cells that a model attends to in every look.",
             )
     below_readings(page, shown, step, result.requests[0] if result.is_current else None)
 
 
 def _looks(page: WaysPage, shown: Shown) -> int:
-    """Draw the readings on one clock, and return the shown look, from 0.
+    """Draw all readings at the same look, and return the number of this look, counted from 0.
 
     The page opens at the first look.
     """
@@ -95,7 +95,7 @@ def _own_picture(request: Request, card: Card) -> None:
 
 
 def _is_comparable(traces: Sequence[Trace]) -> bool:
-    """Return whether the looks of some trace can be compared with their average."""
+    """Return whether any trace has maps of several looks, to compare with their average."""
     return any(trace.maps and steps(trace) > 1 for trace in traces)
 
 
