@@ -49,17 +49,17 @@ class Pyramid(Drawing):
 
     @property
     def right(self) -> float:
-        """Right edge of the last item. The first one begins at -0.5."""
+        """Right edge of the last item. The left edge of the first item is -0.5."""
         return len(self.memory) - 0.5
 
     @property
     def lower(self) -> float:
-        """Lower edge of the shortest spans. Single items begin at 0.5."""
+        """Lower edge of the row of the shortest spans, 0.5 for single items."""
         return self.rows[0].length - 0.5
 
     @property
     def upper(self) -> float:
-        """Upper edge of the longest spans."""
+        """Upper edge of the row of the longest spans."""
         return self.rows[-1].length + 0.5
 
     @property
@@ -143,7 +143,7 @@ def _marks(drawn: Pyramid) -> list[Mark]:
     """Draw the spans of each length as a row of cells, each centred above the items it covers."""
     if drawn.is_picture:
         box = -0.5, drawn.upper, drawn.right, drawn.lower
-        # Print has as many columns as a reader can distinguish on a page.
+        # The printed picture has as many columns as a reader can distinguish on a page.
         wide, wider = (_averaged(drawn, limit)[::-1] for limit in (PIXELS, 2000))
         return [Raster(wide, box, print_values=wider)]
     cells: list[Mark] = []
