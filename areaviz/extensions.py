@@ -1,8 +1,8 @@
 """Entries that other packages add through entry points, see docs/extensions.md.
 
 A table such as `VIEWS` is an `ExtensibleRegistry`: it has its own entries, followed by those of
-installed packages. These are imported when the table is first iterated, so a package may import any
-module of areaviz. An entry that cannot be used is left out, and a warning says why.
+installed packages. The table imports the packages when it is first iterated, so a package may
+import any module of areaviz. An entry that cannot be used is left out, and a warning says why.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ class ExtensibleRegistry(Mapping[str, T]):
     """Entries of this package, followed by those of other packages.
 
     Args:
-        group: The entry points are those of the group "areaviz.GROUP".
+        group: Name of the entry points' group, without the prefix "areaviz.".
         ours: Entries of this package, by name. Other packages cannot replace them.
-        problem: Returns what is wrong with an external object, as in "it ...", or "" if nothing is.
+        problem: Returns what is wrong with an external object, in words that follow "it". Returns
+            "" if nothing is wrong.
     """
 
     def __init__(
