@@ -64,8 +64,8 @@ def _compute_distances(values_V: Floats, total_V: Floats, level: str) -> Floats:
         return 1.0 - np.eye(len(values_V))
     places_V: Floats = values_V
     if level == "ordinal":
-        # The distance of two values is the number of ratings between them, plus half of those with
-        # either value.
+        # The distance of two values is the number of ratings between them, plus half the number of
+        # ratings that have one of the two values.
         places_V = np.cumsum(total_V) - total_V / 2
     elif level != "interval":
         raise ValueError(f'"{level}" is not a level of measurement.')
