@@ -24,7 +24,7 @@ from areaviz.trace.areas import AreaGrid
 from areaviz.training.sentences import compute_cross_entropy
 
 SMALLEST = 1e-9
-"""Smallest overlap. Less counts as this much, which bounds the loss of a word."""
+"""A smaller overlap counts as this one, so the loss of a word is bounded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Told:
     sentence: Tensor
     # Step that writes the word, int64 [W].
     step: Tensor
-    # Overlap of every area with the word's boxes, divided by that of the best area, [W, A].
+    # Overlap of each area with the word's boxes, divided by the largest overlap, [W, A].
     overlap: Tensor
 
     @classmethod
@@ -60,7 +60,7 @@ class Told:
 
 
 def compute_told_loss(weights_NTA: Tensor, told: Told) -> Tensor:
-    """Compute the mean over words of -log of the overlap weighted by attention.
+    """Weight the overlaps of each word by attention, and return the mean of -log of their sums.
 
     The overlaps are relative to the best area. The loss is 0 if all weight is on the best areas,
     and 0 without any words.
