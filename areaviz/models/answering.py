@@ -110,7 +110,7 @@ class AnsweringModel:
 
     @torch.inference_mode()
     def answer(self, facts: Sequence[str], question: str, request: Request) -> Hops:
-        """Run one pass over a story and its question, with the changes of a request."""
+        """Run the network once on a story and its question, and apply the changes of a request."""
         device, words = self.device, len(self.network.config.words)
         bags_N2V = bag_sentences([self._index_words(one) for one in (*facts, question)], words).to(
             device
