@@ -1,6 +1,6 @@
-"""The browser's data for a trace, site and layer: created once for all sessions.
+"""Payloads: the data that browsers draw for one site and layer of a trace.
 
-A payload is identified by a digest of its inputs.
+A payload is created once for all sessions. A digest of its inputs identifies it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,12 @@ from areaviz.interactive.first_look import OPENS_AT
 from areaviz.trace.record import Trace
 
 MAX_BYTES = 32 * 2**20
-"""Limit on all payloads together in bytes. A sentence takes some 50 KB, the largest 2 MB."""
+"""Limit on all payloads together in bytes.
+
+The payload of a sentence takes about 50 KB. The largest payload takes 2 MB.
+"""
 LIFETIME = 600.0
-"""Seconds before an unrequested payload expires."""
+"""A payload expires this many seconds after its last request."""
 
 Payload = Mapping[str, Any]
 Make = Callable[[Trace, str, int], Payload]
@@ -39,11 +42,12 @@ class _Entry:
 class Payloads:
     """Payloads by the digest of their inputs; safe for several threads.
 
-    The digests of a trace are cached while the trace lives. The cache does not keep it alive.
+    The digests of a trace are cached while the trace lives. The cache does not keep the trace
+    alive.
 
     Args:
         most: the largest number of bytes. The least recently requested payload is dropped first.
-        seconds: the time after which an unrequested payload expires.
+        seconds: a payload expires this many seconds after its last request.
         clock: returns a number of seconds that never decreases.
     """
 
@@ -61,7 +65,7 @@ class Payloads:
         self._lock, self._makers = threading.RLock(), weakref.WeakValueDictionary[str, _Maker]()
 
     def get(self, kind: str, trace: Trace, site: str, layer: int, make: Make) -> Payload:
-        """Return the payload of a kind ("ribbon", "grid"). Simultaneous requests share one."""
+        """Return the payload of a kind ("ribbon", "grid"). Simultaneous requests share it."""
         key = f"{kind} {self._digest(trace, site, layer)}"
         with self._lock:
             maker = self._makers.setdefault(key, _Maker())

@@ -51,12 +51,12 @@ class PictureTranslationState(PictureModelState, WhatIfState):
     text: str = ""
     # Positions of the hidden words, from 0.
     hidden: list[int] = field(default_factory=list)
-    # The chosen keys of `SIGHTS`, and the runs among them that are explored.
+    # `seen` has the chosen keys of `SIGHTS`. `looked` has those whose attention is shown.
     seen: list[str] = field(default_factory=lambda: USUAL)
     looked: list[str] = field(default_factory=list)
     # The name of the sample that replaces the picture.
     other: str = ""
-    # The picture whose sample sentence the form offered last.
+    # The name of the sample whose sentence the form offered last.
     offered: str = ""
 
     @property
@@ -116,7 +116,7 @@ class Asked:
 
     Args:
         sights: a request for each chosen key of `SIGHTS`.
-        link: the request without hidden words and with the true picture.
+        link: the request for the link. No word is hidden, and the picture is the chosen one.
     """
 
     sights: Mapping[str, Request]
@@ -124,7 +124,7 @@ class Asked:
 
 
 def picture_translation_form(page: PictureTranslationPage, cards: Cards) -> Asked | None:
-    """Draw the form. Return the requests to run side by side, None while there is no picture."""
+    """Draw the form. Return the requests to run side by side, or None without a picture."""
     beside_title = st.container(
         key=page.key("subject"), horizontal=True, vertical_alignment="bottom", gap="small"
     )
@@ -167,7 +167,7 @@ def _places(packed: str) -> list[int]:
 
 
 def _offer_sentence(page: PictureTranslationPage, name: str) -> None:
-    """Set the sentence of a new sample and hide a word, unless the user has written another one.
+    """Show the sentence of a new sample and hide a word in it, unless the user wrote a sentence.
 
     Without a hidden word the picture would hardly matter.
     """
@@ -182,13 +182,13 @@ def _offer_sentence(page: PictureTranslationPage, name: str) -> None:
 
 
 def _first_colour(text: str) -> list[int]:
-    """Return the position of the first colour in a sentence, [] if it names none."""
+    """Return the position of the first colour in a sentence, or [] if it names none."""
     words = text.split()
     return next(([place] for place, word in enumerate(words) if word in COLOURS), [])
 
 
 def _with_hidden_words(page: PictureTranslationPage) -> str:
-    """Let the user hide words. Return the text with a mask token in place of each."""
+    """Let the user hide words. Return the text with a mask token for each hidden word."""
     state = page.state
     words = state.text.split()
     if not words:
