@@ -1,7 +1,7 @@
 """The app's own pictures, generated or read at run time: shape scenes, digits and photographs.
 
-All are free of rights. The photographs are read from the files of installed packages, which are not
-imported.
+No copyright restricts their use. The photographs are read from the files of installed packages.
+The packages are not imported.
 
 - matplotlib: Grace M. Hopper, official portrait by James S. Davis, United States Navy, 1984; public
   domain, as a work of the United States' government.
@@ -33,7 +33,8 @@ from areaviz.trace.picture import Picture
 KINDS = ("scene", "digit", "single digit", "moved digit", "pair", "photo")
 SCENE_SIDE, THUMBNAIL_SIDE = 256, 128
 
-# First those whose caption by the model of Caption is right, and lit on the named things.
+# The first scenes are those that the model of the page Caption describes correctly, with its
+# attention on the things that it names.
 _SCENES = (1, 9, 10, 12, 22, 26, 27, 34, 16, 20, 37, 51)
 _CLUTTERED = (2, 3, 4, 5, 6, 7, 8, 9)
 _SINGLE = (0, 1, 3, 4, 7, 8)
@@ -115,7 +116,7 @@ class Sample:
 
 
 def list_sample_names(*kinds: str) -> tuple[str, ...]:
-    """Return the names of the samples of these kinds, or of all, in the order of the registry."""
+    """Return the names of the samples of these kinds, or of all samples if no kind is given."""
     return tuple(name for name, entry in SAMPLES.items() if not kinds or entry.kind in kinds)
 
 
@@ -137,7 +138,7 @@ def get_sample(name: str) -> Picture:
 
 @lru_cache(maxsize=64)
 def encode_thumbnail(name: str) -> bytes:
-    """Return a sample as a small file, see `encode_small`."""
+    """Return a sample as a small file (see `encode_small`)."""
     return encode_small(get_sample(name), THUMBNAIL_SIDE)
 
 
@@ -150,7 +151,7 @@ def find_scene_sample(name: str) -> Scene | None:
 
 
 def get_sample_sentence(name: str) -> str:
-    """Return an English sentence for a sample, to translate with it, or "" if there is none."""
+    """Return an English sentence to translate together with a sample, or "" if there is none."""
     scene = find_scene_sample(name)
     if scene:
         return scene.english.text
@@ -168,7 +169,10 @@ def _draw_digit(kind: str, labels: tuple[int, ...], index: int) -> Picture:
 
 @lru_cache(maxsize=4)
 def _compose_digits(kind: str, labels: tuple[int, ...]) -> DigitScenes:
-    """Return all pictures of a kind, because the clutter of each is cut from other digits."""
+    """Return all pictures of a kind.
+
+    They are composed together, because the clutter of each picture is cut from other digits.
+    """
     rng = np.random.default_rng(_SEED)
     wanted = np.array(labels, dtype=np.int64)
     return compose_scenes(kind, draw_digits(wanted, rng), wanted, rng)
