@@ -1,4 +1,4 @@
-"""Areas of a text and its words, in a model and in the same network before training.
+"""Compare how the areas of a model and of its untrained network fit the words of a text.
 
 The untrained network reads what the trained one wrote, so both have the same queries.
 """
@@ -25,13 +25,13 @@ BESIDE = (
     "entropy_normalised",
     *(f"{counted}_{measure}" for counted in ("weighted", "multi") for measure in MEASURES),
 )
-"""The figures of all heads together that also have a value with the suffix _untrained."""
+"""Figures over all heads that also have a value for the untrained network (_untrained)."""
 BESIDE_OF_HEAD = ("multi_share", "long_exact", "long_exact_lift")
-"""Such figures of a single head."""
+"""Figures of a single head that also have a value for the untrained network (_untrained)."""
 
 
 def compare_spans(model: Traced, requests: Sequence[Request]) -> dict[str, dict[str, float]]:
-    """Measure the spans of a model by site, with those of its untrained network.
+    """Measure the spans of a model and of its untrained network at each site.
 
     The figures are those of `areaviz.metrics.spans.measure_spans`. The figures of `BESIDE`
     have a second value with the suffix _untrained.
@@ -56,7 +56,10 @@ def compare_spans(model: Traced, requests: Sequence[Request]) -> dict[str, dict[
 
 
 def _make_given_request(trace: Trace) -> Request:
-    """Return a request that gives the output of a trace. A language model reads its text anyway."""
+    """Return a request with the output of a trace as its target.
+
+    A language model needs no target, because it only reads its text.
+    """
     if is_one_text(trace):
         return trace.request
     return replace(trace.request, target=output_given(trace))
@@ -65,7 +68,7 @@ def _make_given_request(trace: Trace) -> Request:
 def measure_heads_at_places(
     model: Traced, requests: Sequence[Request], places: Mapping[str, Place | None]
 ) -> dict[str, dict[str, Any]]:
-    """Return the figures of one head by site, with those of the same head before training.
+    """Return the figures of one head at each site, some of them also before training.
 
     A site without a head has only the figure multi_share, which is 0.
 
