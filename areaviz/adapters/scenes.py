@@ -1,7 +1,7 @@
 """Scenes: the images that a vision-language model sees, and the grids of cells over them.
 
-A model may read several pictures, the tiles of a large one, or the frames of a clip. Its words may
-attend to coarser cells than its vision tower, which reads patches. Every grid becomes a field.
+A model may read several pictures, the tiles of a large one, or the frames of a clip. Its vision
+tower reads patches. Its words may attend to coarser cells. Every grid becomes a field.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Grid:
     # Index of the image, and the part of it that the cells cover.
     image: int = 0
     box: Box = WHOLE
-    # In a vision tower, the index of the picture that is read separately.
+    # A vision tower may read several pictures separately. This is the index of this grid's picture.
     unit: int = 0
 
     @property
@@ -59,9 +59,9 @@ class Scene:
     """Everything that a model sees of one input."""
 
     images: Sequence[Pixels]
-    # The cells that words attend to. `order` counts the picture tokens of the text.
+    # The cells that words attend to. Their `order` has indices of picture tokens of the text.
     words: Sequence[Grid] = ()
-    # The patches of the vision tower. `order` counts the items of a picture that it reads.
+    # The patches of the vision tower. Their `order` has indices of items of the picture it reads.
     tower: Sequence[Grid] = ()
 
     def word_names(self) -> list[str]:
@@ -69,7 +69,10 @@ class Scene:
         return _numbered("picture", len(self.words))
 
     def tower_names(self) -> list[str]:
-        """Return the field name of each tower grid, shared with a words' grid of equal cells."""
+        """Return the field name of each tower grid.
+
+        A tower grid that has the same cells as a grid in `words` gets the name of that grid.
+        """
         own = _numbered("patches", len(self.tower))
         names = list(zip(self.words, self.word_names(), strict=True))
         for place, grid in enumerate(self.tower):
