@@ -29,11 +29,12 @@ class Rivals:
     All shapes have the same number of entries. Shapes with fewer rivals are padded with themselves.
     """
 
-    # Index of the first area of each shape, and number of columns of corners of the shape: [S].
+    # For every shape: the index of its first area, and the number of columns in which its top left
+    # corner can be: [S].
     first_S: IntArray
     columns_S: IntArray
-    # For every rival: its index if the chosen area is in the top left corner, and its number of
-    # columns: [S, J].
+    # For every rival: its index if the chosen area is in the top left corner of the memory, and
+    # the number of columns in which its own top left corner can be: [S, J].
     base_SJ: IntArray
     columns_SJ: IntArray
     # Range of rows and columns of the chosen area's corner for which the rival is inside the
@@ -44,7 +45,7 @@ class Rivals:
     last_column_SJ: IntArray
 
     def indices(self, chosen_R: IntArray) -> IntArray:
-        """Return the areas to remove with each chosen area, which is included: int64 [R, J]."""
+        """Return the areas to remove for each chosen area, including itself: int64 [R, J]."""
         shape_R = np.searchsorted(self.first_S, chosen_R, side="right") - 1
         row_R, column_R = np.divmod(chosen_R - self.first_S[shape_R], self.columns_S[shape_R])
         column_R1 = column_R[:, None]
@@ -61,7 +62,7 @@ class Rivals:
 
 
 def can_list(grid: AreaGrid) -> bool:
-    """Return whether the rivals of all shapes are few enough to list, at any overlap."""
+    """Return whether the rivals of all shapes are few enough to list, for every `max_overlap`."""
     rivals = 1
     for largest in (grid.max_height, grid.max_width):
         rivals *= largest * (largest * largest + largest * (largest - 1) // 2)
@@ -70,10 +71,11 @@ def can_list(grid: AreaGrid) -> bool:
 
 @lru_cache(maxsize=32)
 def rivals_of(grid: AreaGrid, max_overlap: float) -> Rivals:
-    """Return the rivals of all shapes of a grid, for which `can_list` is true."""
+    """Return the rivals of all shapes of a grid. `can_list` must be true for the grid."""
     shapes = list(grid.shapes())
     lists = [_close(height, width, grid, max_overlap) for height, width in shapes]
-    # One more than needed: a shape without rivals still has to remove the chosen area itself.
+    # One entry more than the longest list, because a shape without rivals still needs an entry
+    # for the chosen area itself.
     longest = 1 + max(len(rivals_J4) for rivals_J4 in lists)
     padded_SJ4 = np.empty((len(shapes), longest, 4), dtype=np.int64)
     for shape, rivals_J4 in enumerate(lists):
@@ -106,7 +108,7 @@ def _close(height: int, width: int, grid: AreaGrid, max_overlap: float) -> IntAr
 
 
 def _along(extent: int, largest: int) -> tuple[IntArray, IntArray, IntArray]:
-    """Return extent, shift and intersection of all runs that intersect one of `extent` items."""
+    """Return extent, shift and intersection of all runs that meet a run of `extent` items."""
     runs = [(other, shift) for other in range(1, largest + 1) for shift in range(1 - other, extent)]
     other_V, shift_V = np.array(runs, dtype=np.int64).T
     shared_V = np.minimum(extent, shift_V + other_V) - np.maximum(shift_V, 0)

@@ -1,7 +1,7 @@
 """Weights of maps in a private temporary file, written in rows and read by layer and head.
 
-The file has no name, so no other program can open it. It disappears with the last trace that reads
-it, even after a kill. It is in Python's folder for temporary files (TMPDIR).
+The file has no name, so no other program can open it. The system deletes it when no trace reads it
+any more, even if the app was killed. It is in Python's folder for temporary files (TMPDIR).
 
 Shapes: L layers, H heads, Q queries, A areas, R rows of weights.
 """
@@ -84,7 +84,7 @@ class WeightsFile:
 
 
 class Written:
-    """The weights of one map in a spool: rows are added in order, then read by layer and head."""
+    """The weights of one map in a file: rows are added in order, then read by layer and head."""
 
     def __init__(self, spool: WeightsFile, start: int, shape: Shape) -> None:
         self._spool, self._start, self._next, self.shape = spool, start, start, shape
