@@ -24,7 +24,7 @@ from areaviz.trace.limits import shorten
 
 SEPARATORS = (",", ";", "\t")
 MAX_LINES_OF_A_CELL = 50
-"""Largest number of lines of a cell. A longer cell was opened by a quotation mark by mistake."""
+"""Largest number of lines of a cell. In a longer cell, a closing quotation mark is missing."""
 # Excel can write the separator into a line before the header.
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
 # Largest number of lines of a file. Blank lines are not rows, so MAX_ROWS does not limit them.
@@ -77,7 +77,7 @@ def find_separator(header: str, known: Collection[str], usual: str) -> str:
 
     Spreadsheets write ";" in locales with a decimal comma, and still call the file CSV. The
     separator that gives the most known names is chosen. If several separators are equally good, the
-    usual one is chosen if it occurs, and otherwise the most frequent one.
+    usual one is chosen. If the usual one does not occur, the most frequent one is chosen.
 
     Args:
         header: the first line of the table.
