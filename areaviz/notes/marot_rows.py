@@ -1,4 +1,7 @@
-"""The lines of Marot's TSV, with limits that are checked before a line is parsed."""
+"""Rows of the TSV files of Marot, a viewer of marked errors.
+
+Limits are checked before a row is parsed.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,8 @@ COLUMNS = (
 )
 # Older files have a note in place of the metadata.
 _FEWEST_COLUMNS = 9
-# Largest number of lines per judgement, and of tags per cell: a line marks one error, which may
-# have several parts.
+# Largest number of lines per judgement, and of tags per cell. A line marks one error, and an error
+# may have several parts.
 MAX_LINES, _MAX_TAGS = MAX_SPANS, 2 * MAX_SPANS
 # Largest number of characters of each cell, without tags.
 _CELL_LENGTHS = {
@@ -39,7 +42,7 @@ class Row:
     cells: tuple[str, ...]
 
     def cell(self, name: str) -> str:
-        """Return the cell of a column, "" if the line ends before it."""
+        """Return the cell of a column, or "" if the line ends before it."""
         at = COLUMNS.index(name)
         return self.cells[at] if at < len(self.cells) else ""
 
@@ -76,7 +79,7 @@ def read_rows(data: bytes, name: str) -> list[Row]:
         _check_cells(row)
         rows.append(row)
     if not rows:
-        raise InputError(f'"{shorten(name)}" has no lines of Marot. Choose another file.')
+        raise InputError(f'"{shorten(name)}" has no rows of Marot. Choose another file.')
     return rows
 
 

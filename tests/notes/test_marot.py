@@ -140,7 +140,7 @@ def test_own_marks_are_exported_and_imported() -> None:
     [
         (b"segment\tscore\n1\t.5\n", 'Line 1 of "x.tsv" has 2 columns, but a TSV of Marot has'),
         (FILE + b"a\tb\n", 'Line 9 of "x.tsv" has 2 columns'),
-        (HEAD.encode(), '"x.tsv" has no lines of Marot'),
+        (HEAD.encode(), '"x.tsv" has no rows of Marot'),
         (b"\xff", "is not a UTF-8 text. Save it"),
         (
             FILE.replace(b"A dog runs.\tDie <v>Katze", b"A cat runs.\tDie <v>Katze"),
