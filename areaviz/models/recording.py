@@ -42,7 +42,7 @@ def make_teacher_forced_output(tokenizer: Tokenizer, target: str) -> Hypothesis:
 def format_log_probability(found: Hypothesis, result: Output) -> str:
     """Format the natural logarithm of an output's probability.
 
-    The search states the probability. For a given output, it is computed from the pass over it.
+    The search gives the log-probability. For a given output, it is computed from the pass over it.
     """
     total = found.log_probability
     if math.isnan(total):
