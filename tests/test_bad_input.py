@@ -91,7 +91,7 @@ BAD = {
     "a recorded video": replace(
         _clip("Video files are not supported", lambda: b"\0\0\0 ftypisom" + bytes(90)), example=True
     ),
-    "no sound at all": Bad("sound", "sound takes a sound. Give a file or a sample by --sound"),
+    "no sound at all": Bad("sound", "sound needs a sound. Give a file or a sample with --sound"),
     "no clip at all": Bad("clip", "by --clip, for example three-left-grows"),
     "no picture at all": Bad("picture", "by --picture, for example"),
     "200 facts": Bad("facts", "200 facts; the limit is 20", "Ann left. " * 200 + "Who left?"),

@@ -142,9 +142,8 @@ def _read_dataset_files(paths: Iterator[Path]) -> dict[str, Path]:
     for path in paths:
         if path.name in found:
             raise InputError(
-                f'Two of the files are called "{shorten(path.name)}". Rename one of them: a set'
-                " knows"
-                " its files by name."
+                f'Two of the files are called "{shorten(path.name)}", but every file of a set'
+                " needs its own name. Rename one of them."
             )
         found[path.name] = path
     for path in list(found.values()):

@@ -1,4 +1,4 @@
-"""The command line: every command with its module and one line of help.
+"""The command line: a table of every command, its module and its line of help.
 
 A command is a function with the command's name in that module, or a `typer.Typer` if it has
 subcommands. Only the module of the command that runs is imported. `--help` is therefore fast, and
@@ -16,7 +16,7 @@ import typer
 
 from areaviz.trace.errors import BackendError, InputError
 
-# Command -> its module, and its line in the list of commands.
+# Maps each command to its module in `areaviz.cli` and its line in the list of commands.
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "serve": ("serve", "Start the app on this machine, or serve the models to other apps."),
     "status": ("operator", "Show the status of an app that runs on this machine."),
@@ -65,7 +65,11 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
 
 
 def build(chosen: str | None) -> typer.Typer:
-    """Build the application with every command listed, and only the chosen one imported."""
+    """Build the application. It lists every command but imports only the chosen one.
+
+    Args:
+        chosen: the first argument of the command line, or None if there are no arguments.
+    """
     app = typer.Typer(
         help="See which areas of the input each attention head of a model attends to.",
         no_args_is_help=True,
@@ -107,9 +111,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _with_home(argument: str) -> str:
-    """Expand "~" in an option such as `--picture=~/dog.png`.
+    """Return the argument with "~" expanded in an option such as `--picture=~/dog.png`.
 
-    Shells expand it only at the start of a word.
+    Shells expand "~" only at the start of a word.
     """
     name, separator, value = argument.partition("=")
     if name.startswith("--") and separator and value.startswith("~/"):
@@ -118,4 +122,4 @@ def _with_home(argument: str) -> str:
 
 
 def _stub() -> None:
-    """Do nothing. This function only puts a command that does not run on the list of commands."""
+    """Do nothing. This function lets `--help` list a command without importing its module."""

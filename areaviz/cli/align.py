@@ -34,14 +34,17 @@ def align(
         list[str] | None,
         typer.Option(
             metavar="NAME=ROLE",
-            help="What a column or a file is, as in `analyse`, such as links.txt=links-from-0.",
+            help="The role of a column or file, such as links.txt=links-from-0. See `analyse`.",
         ),
     ] = None,
-    site: Annotated[str, typer.Option(help="The site of the attention.")] = SITE,
+    site: Annotated[str, typer.Option(help="The attention type of the heads.")] = SITE,
     checkpoints: Checkpoints = CHECKPOINTS,
     device: Device = "auto",
 ) -> None:
-    """Choose the best alignment on every second example, and report the others with baselines."""
+    """Choose the heads on every second example, and report their alignment on the other ones.
+
+    The report also has the results of baselines.
+    """
     references = () if reference is None else (reference,)
     examples = read_given(
         Given(str(source), references, links, columns=column or ())

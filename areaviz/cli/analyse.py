@@ -1,4 +1,4 @@
-"""`analyse SET`: run a set through models (`--model`), or measure given outputs (`--outputs`)."""
+"""`analyse SET`: run models on a set (`--model`), or measure outputs of systems (`--outputs`)."""
 
 from __future__ import annotations
 
@@ -73,9 +73,9 @@ def analyse(
         list[str] | None,
         typer.Option(
             metavar="NAME=ROLE",
-            help="What a column or a file is: source, reference, output:SYSTEM, score:SYSTEM,"
+            help="The role of a column or file: source, reference, output:SYSTEM, score:SYSTEM,"
             " metadata, id, file, links, links-from-0, links-from-1, boxes, facts, system, corpus"
-            " or ignore. Other columns are guessed.",
+            " or ignore. Roles that you do not give are guessed.",
         ),
     ] = None,
     where: Annotated[
@@ -95,7 +95,7 @@ def analyse(
         list[Path] | None,
         typer.Option(
             help="Errors that raters or xCOMET marked: exported by the app, Marot's TSV, human"
-            " evaluations of WMT, annotations of Pearmut, or comet-score's JSON. Otherwise those"
+            " evaluations of WMT, annotations of Pearmut, or comet-score's JSON. Default: errors"
             " that were marked in the app on this machine."
         ),
     ] = None,
@@ -106,8 +106,8 @@ def analyse(
     by: Annotated[
         str,
         typer.Option(
-            help="Group scores by bucket: length, score, rarest, words, a score of a file, or"
-            " a metadata column."
+            help="Group the scores by length, score, rarest or words, by a score that a file"
+            " gives, or by a metadata column."
         ),
     ] = "",
     themes: Annotated[
@@ -115,7 +115,7 @@ def analyse(
         typer.Option(
             "--themes",
             help="Find the kinds of examples in which a system fails or is worse than the"
-            " other one. The report lists them, too.",
+            " other one. The report also lists them.",
         ),
     ] = False,
     causes: Annotated[
@@ -129,7 +129,7 @@ def analyse(
     baseline: Annotated[
         str,
         typer.Option(
-            help=("The system that all others are compared with. Default: the first one.")
+            help=("The system to compare the other systems with. Default: the first system.")
         ),
     ] = "",
     beam: Beam = 1,
@@ -137,13 +137,13 @@ def analyse(
     checkpoints: Checkpoints = CHECKPOINTS,
     device: Device = "auto",
     engine: Annotated[
-        str, typer.Option(help="local: a process a processor; ray: two processes of Ray Data.")
+        str, typer.Option(help="local: one process per processor. ray: two processes of Ray Data.")
     ] = "local",
 ) -> None:
-    """Run a set of examples through models, or measure what other systems wrote for it.
+    """Run models on a set of examples, or measure the outputs of other systems.
 
-    An interrupted run continues where it stopped. The page Analyse finds the rows, so it opens the
-    set with these models without running them again.
+    An interrupted run continues where it stopped. The results are stored, so the page Analyse opens
+    the set with these models without running them again.
     """
     check_choice("engine", engine, ENGINES)
     models = [find_model(name, checkpoints, device) for name in model or []]
@@ -169,8 +169,8 @@ def analyse(
     if themes or causes:
         check_count(len(brought.dataset.examples))
     titles = _titles([*brought.outputs, *(one.name for one in models)])
-    # Imported late, because reporting takes a second to import. Everything is checked before the
-    # models run, which can take hours.
+    # Imported here, because the modules for reports take a second to import. The options are
+    # checked before the models run, because a run can take hours.
     from areaviz.cli.analyse_report import Asked, check_options, print_results
 
     asked = Asked(
@@ -190,7 +190,7 @@ def analyse(
 
 
 def _titles(names: list[str]) -> list[str]:
-    """Return a title for each run; repeated names get a number."""
+    """Return a title for each run. A name that repeats gets a number, such as "small (2)"."""
     found: list[str] = []
     for name in names:
         found.append(name if name not in found else f"{name} ({len(found) + 1})")

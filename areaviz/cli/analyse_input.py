@@ -25,14 +25,14 @@ class Given:
     links: Path | None = None
     outputs: Sequence[Path] = ()
     scores: Sequence[Path] = ()
-    # Any number of "NAME=ROLE".
+    # Roles of columns and files, each as "NAME=ROLE".
     columns: Sequence[str] = ()
-    # Names of the models to run; scores may refer to their outputs.
+    # Names of the models to run. Files of scores may refer to these models' outputs.
     models: Sequence[str] = ()
 
 
 def read_given(given: Given) -> Brought:
-    """Read everything that the command names.
+    """Read the set and all files that belong to it.
 
     Raises:
         InputError: the files cannot be used as one set.
@@ -49,9 +49,8 @@ def read_given(given: Given) -> Brought:
     for path, role in named:
         if path.name in files:
             raise InputError(
-                f'Two of the files are called "{shorten(path.name)}". Rename one of them: a set'
-                " knows"
-                " its files by name."
+                f'Two of the files are called "{shorten(path.name)}", but every file of a set'
+                " needs its own name. Rename one of them."
             )
         files[path.name] = path
         chosen[path.name] = role
@@ -70,7 +69,13 @@ def read_given(given: Given) -> Brought:
 
 
 def _add_source(place: Path, files: dict[str, Path], chosen: dict[str, str]) -> None:
-    """Add the file of examples and the media next to a table, or the files of a folder."""
+    """Add the files of `place` to `files`, and the roles that they have for certain to `chosen`.
+
+    Args:
+        place: a file of examples, whose media in the same folder are added too, or a folder.
+        files: the paths by file name.
+        chosen: the roles by file name.
+    """
     if not place.exists():
         raise InputError(
             f'"{place}" is not a file, folder or sample set. The sample sets are:'
@@ -86,7 +91,10 @@ def _add_source(place: Path, files: dict[str, Path], chosen: dict[str, str]) -> 
 
 
 def _files_of_folder(folder: Path) -> dict[str, Path]:
-    """Return the single table of a folder with its media; without a table, its media or texts."""
+    """Return the files of a folder by name: its table and media.
+
+    A folder without a table gives its media, or all of its files if it has no media.
+    """
     found = {one.name: one for one in sorted(folder.iterdir()) if one.is_file()}
     media = {name: path for name, path in found.items() if is_medium(name)}
     tables = [name for name in found if is_table_name(name)]

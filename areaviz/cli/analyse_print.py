@@ -61,7 +61,7 @@ def print_summary(name: str, dataset: Dataset, rows: Rows) -> None:
 
 
 def print_scores(frame: pd.DataFrame, names: Sequence[str]) -> None:
-    """Print the means of scores from files: other tools' scores, and raters' judgements."""
+    """Print the mean of every score of other tools and of the raters' judgements."""
     for name, measure in list_measures(frame).items():
         if name not in MEASURES:
             means = [frame[f"{name}_{run}"].mean() for run in range(len(names))]
@@ -75,14 +75,14 @@ def print_comparison(
     """Print how often the second of two runs is better, and whether that could be chance.
 
     Args:
-        frame: of all runs.
-        pair: the numbers of the two, from 0.
-        names: what they are called.
+        frame: the table of all runs.
+        pair: the indices of the two runs, from 0.
+        names: the names of the two runs to print.
     """
     frame = with_changes(frame, *pair)
     first, second = names
     is_named = names != ("first", "second")
-    typer.echo(f"{second} against {first}:" if is_named else "The second against the first:")
+    typer.echo(f"{second} vs {first}:" if is_named else "The second system vs the first:")
     for name, measure in list_measures(frame).items():
         if not measure.better:
             continue
@@ -94,12 +94,11 @@ def print_comparison(
         mean, low, high = mean_change(change)
         typer.echo(
             f"  {name.removeprefix(SCORE)}: {better:,} better, {same:,} as good, {worse:,} worse;"
-            f" mean change {mean:+.3g}, 95 % from {low:+.3g} to {high:+.3g}"
+            f" mean change {mean:+.3g}, 95 % interval {low:+.3g} to {high:+.3g}"
         )
     for name, change_of in compare_corpus_scores(frame, pair).items():
         typer.echo(
-            f"  corpus_{name}: {change_of.difference:+.2f}, by chance with p ="
-            f" {change_of.p_value:.3f}"
+            f"  corpus_{name}: {change_of.difference:+.2f}, p = {change_of.p_value:.3f}"
             " (approximate randomisation)"
         )
     for whose, found in zip(names, find_distinguishing_ngrams(frame, 1, pair), strict=True):
@@ -121,8 +120,8 @@ def print_buckets(
     column, counted = "corpus_chrf", "examples"
     if by == WORDS:
         found, column, counted = build_word_table(frame, len(names), corpus), "f1", "words"
-        who = "the references have" if corpus is None else "the corpus has"
-        typer.echo(f"F-measure of words, by how often {who} them:")
+        who = "the references" if corpus is None else "the corpus"
+        typer.echo(f"F-measure of words, by their frequency in {who}:")
     else:
         how = list_bucketings(corpus).get(by)
         if how is None and by in measures:
@@ -131,8 +130,8 @@ def print_buckets(
             how = bucket_by_metadata(frame, metadata[by], by)
         if how is None:
             raise InputError(
-                f"There are no buckets by {by}: all examples have one value, or a text of their"
-                " own."
+                f"The examples cannot be grouped by {by}: they all have the same value, or each"
+                " has its own. Choose another grouping."
             )
         found = bucket_table(frame, how, "length", len(names))
         typer.echo(f"chrF by {how.about}:")
@@ -142,7 +141,13 @@ def print_buckets(
 
 
 def print_themes(lists: Sequence[Themes], systems: int, causes: Causes) -> None:
-    """Print the themes of each list with their causes, the method, and what was too rare."""
+    """Print the method, the themes of each list with their causes, and too rare conditions.
+
+    Args:
+        lists: the lists of themes.
+        systems: the number of compared systems.
+        causes: sentences about the causes in attention, by theme.
+    """
     typer.echo(METHOD)
     for themes in lists:
         typer.echo(f"{list_title(themes, systems)}:")

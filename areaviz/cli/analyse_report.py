@@ -51,7 +51,7 @@ class Asked:
     # Whether to find themes of failure, and their causes in the attention of models.
     themes: bool = False
     causes: bool = False
-    # The system with which the others are compared, "" for the first.
+    # Title of the system to compare the other systems with, or "" for the first system.
     baseline: str = ""
 
 
@@ -194,14 +194,14 @@ def _with_themes(report: Report, systems: Mapping[str, tuple[Request, Named]]) -
 
 
 def _begin_theme(theme: Theme) -> Counted:
-    typer.echo(f"Looking into attention: {theme.statement}.", err=True)
+    typer.echo(f"Searching the attention for causes: {theme.statement}.", err=True)
     return lambda done, planned: None
 
 
 def _judgements(paths: Sequence[Path], brought: Brought, systems: Sequence[str]) -> list[Judgement]:
     """Return the judgements in the given files.
 
-    By default, return those that were made in the app, and those in the files of the set.
+    Without files, return the judgements made in the app and those in the files of the set.
     """
     digest = brought.dataset.digest
     if not paths:
@@ -209,7 +209,7 @@ def _judgements(paths: Sequence[Path], brought: Brought, systems: Sequence[str])
         return read_judgements_of_set(brought.marked, brought.dataset, systems, known)
     for name in brought.marked:
         typer.echo(
-            f'The errors of "{shorten(name)}" are not used, because of --errors.',
+            f'The errors in "{shorten(name)}" are not used, because --errors names other files.',
             err=True,
         )
     found: list[Judgement] = []

@@ -15,13 +15,13 @@ from areaviz.trace.errors import BackendError, InputError
 
 def bench(
     name: Annotated[
-        str, typer.Argument(help="The benchmark. Without a name, all are listed.")
+        str, typer.Argument(help="The benchmark. Leave it out to list all benchmarks.")
     ] = "",
     options: Annotated[
         list[str] | None, typer.Argument(help="Options of the benchmark, after two hyphens.")
     ] = None,
 ) -> None:
-    """Run a benchmark of the repository: areaviz bench app -- --items 32 128.
+    """Run a benchmark of the repository, for example: areaviz bench app -- --items 32 128.
 
     To list a benchmark's own options, run: areaviz bench NAME -- --help.
     """

@@ -13,13 +13,15 @@ from areaviz.evaluation.translation import state_difference
 
 def compare(
     checkpoint: Annotated[Path, typer.Argument(help="A checkpoint folder.")],
-    baseline: Annotated[Path, typer.Argument(help="The checkpoint it is compared to.")],
+    baseline: Annotated[Path, typer.Argument(help="The checkpoint folder to compare it with.")],
     translations: Annotated[
-        Path, typer.Argument(help="What `evaluate --output` wrote for the first.")
+        Path, typer.Argument(help="The file of `evaluate --output` for the checkpoint.")
     ],
-    baseline_translations: Annotated[Path, typer.Argument(help="The same for the second.")],
+    baseline_translations: Annotated[
+        Path, typer.Argument(help="The file of `evaluate --output` for the baseline.")
+    ],
     split: Annotated[
-        str, typer.Option(help="The split both were measured on.")
+        str, typer.Option(help="The split on which both were evaluated.")
     ] = "test_2016_flickr",
     data: Annotated[Path | None, typer.Option(help="Data folder. Default: AREAVIZ_DATA.")] = None,
 ) -> None:

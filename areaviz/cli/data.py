@@ -25,7 +25,7 @@ class Fetched(StrEnum):
 
 @data.callback()
 def _group() -> None:
-    """Keep `get` a subcommand; without a callback, typer would merge a single one with `data`."""
+    """Keep `get` a subcommand. Without this callback, typer would merge `get` with `data`."""
 
 
 @data.command()
@@ -43,17 +43,17 @@ def get(
 
     Files that are already present and complete are kept. Multi30k (2 MB: English, German and
     French) is for non-commercial research and education only. The models come from the address in
-    the setting AREAVIZ_MODELS_ADDRESS; a clone of the repository has them all.
+    the setting AREAVIZ_MODELS_ADDRESS. A clone of the repository already has all models.
     """
     if what is Fetched.MODELS:
         folder = folder or find_fetched_models_folder()
         names = get_models(folder, os.environ.get(MODELS_SETTING, ""), _show)
-        typer.echo(f"{len(names)} models in {folder}, all as this release has them.")
+        typer.echo(f"{len(names)} models in {folder}. Every file has the digest of this release.")
         return
     files = get_multi30k(folder or find_data_folder(), progress=_show)
     typer.echo(
         f"{what}: {len(files)} files in {files[0].parent}, all correct. They are for"
-        " research and education only."
+        " non-commercial research and education only."
     )
 
 

@@ -20,23 +20,24 @@ def digests(
         list[str] | None, typer.Option(help="A model whose files you replaced on purpose.")
     ] = None,
 ) -> None:
-    """Compare the models' files with the digests in their cards; a card without digests gets them.
+    """Compare the models' files with the digests in their cards.
 
-    An existing digest is never changed, unless --renew names the model.
+    A card without digests gets them. Existing digests only change if --renew names the model.
     """
     right, written, wrong = 0, [], []
     for path in sorted(checkpoints.glob("*/card.json")):
         name, card, files = path.parent.name, read_card(path), compute_digests(path.parent)
         if card.files == files:
             right += 1
-        # An existing digest is a promise that only the user may withdraw.
+        # Existing digests are kept unless the user names the model. Otherwise a damaged file
+        # would get a matching digest.
         elif card.files and name not in (renew or []):
             wrong.append(name)
         else:
             write_card(replace(card, files=files), path)
             written.append(name)
     models = right + len(written) + len(wrong)
-    typer.echo(f"As their cards say: {right} of {models} models.")
+    typer.echo(f"The files of {right} of {models} models match their cards.")
     if written:
         typer.echo(f"The digests of {', '.join(written)} were written into their cards.")
     if wrong:

@@ -27,7 +27,7 @@ def evaluate(
         bool, typer.Option(help="Write and score outputs. Otherwise only attention is measured.")
     ] = True,
     output: Annotated[
-        Path | None, typer.Option(help="Write what the model wrote here, one a line.")
+        Path | None, typer.Option(help="File for the model's outputs, one per line.")
     ] = None,
     data: Annotated[Path | None, typer.Option(help="Data folder. Default: AREAVIZ_DATA.")] = None,
     device: Annotated[str, typer.Option(help="auto, cuda, mps or cpu.")] = "auto",

@@ -27,8 +27,8 @@ def faithfulness(
         str,
         typer.Option(
             help=(
-                "Attention type, such as encoder-decoder or encoder self. Default: from"
-                " output to input."
+                "Attention type, such as encoder-decoder or encoder self. Default: the"
+                " attention from the output to the input."
             )
         ),
     ] = "",
@@ -39,16 +39,18 @@ def faithfulness(
     k: Annotated[
         int,
         typer.Option(
-            min=1, help=("Number of items or areas that each output item loses or keeps.")
+            min=1, help=("Number of attended items or areas to remove or keep per output item.")
         ),
     ] = 5,
     unit: Annotated[str, typer.Option(help="item or area.")] = "item",
-    word: Annotated[str, typer.Option(help="With --foil: the word of an output to compare.")] = "",
+    word: Annotated[
+        str, typer.Option(help="With --foil: the output word to compare with the foil.")
+    ] = "",
     foil: Annotated[
         str,
         typer.Option(
             help='Measure how much more probable --word is than this word. "likeliest"'
-            " compares the least certain item of an output with its likeliest"
+            " compares the least certain item of each output with its most probable"
             " alternative."
         ),
     ] = "",
@@ -56,7 +58,7 @@ def faithfulness(
     checkpoints: Checkpoints = CHECKPOINTS,
     device: Device = "auto",
 ) -> None:
-    """Measure how faithful an attention map is to a model, compared with areas picked by chance."""
+    """Measure how faithful an attention map is to its model, compared with random areas."""
     chosen = find_model(model, checkpoints, device)
     card, run = chosen.card, chosen.open().trace
     samples = _samples(card)
@@ -74,7 +76,8 @@ def faithfulness(
         if taken < len(requests):
             left = f"{len(requests) - taken:,} of {len(requests):,} examples"
             typer.echo(
-                f"{left} have no such word, or too few {unit}s, and were left out.", err=True
+                f"{left} do not contain the word or have too few {unit}s. They were left out.",
+                err=True,
             )
     for line in as_lines(found, taken, is_contrast=bool(foil)):
         typer.echo(line)
@@ -92,8 +95,8 @@ def _samples(card: Card) -> str:
             takes[task.key] = task.title
     if card.task not in takes:
         raise InputError(
-            f"“{card.title}” cannot be measured: the app has no examples on which some of its"
-            f" attention could be taken away. Choose a model of: {', '.join(takes.values())}."
+            f"“{card.title}” cannot be measured: the app has no examples on which its attention"
+            f" can be removed. Choose a model for one of these tasks: {', '.join(takes.values())}."
         )
     return TASKS[card.task].samples
 

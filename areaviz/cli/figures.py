@@ -23,7 +23,7 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole
 
 MARK = "figures"
-"""Name of the marks around the tables of models in README.md and docs/results.md."""
+"""Name in the two comments around the tables of models in README.md and docs/results.md."""
 
 
 def figures(
@@ -45,10 +45,10 @@ def figures(
 
 
 def with_findings(text: str, cards: Sequence[Card]) -> str:
-    """Return `text` with each table of `FINDING_TABLES` between its two marks.
+    """Return `text` with each table of `FINDING_TABLES` between its two comments.
 
     Raises:
-        InputError: a mark is missing.
+        InputError: a comment is missing.
     """
     for mark, lines in FINDING_TABLES.items():
         text = replace_marked(text, mark, list(lines(cards)))
@@ -56,10 +56,15 @@ def with_findings(text: str, cards: Sequence[Card]) -> str:
 
 
 def with_forms(text: str, tables: Mapping[str, FormTable], checkpoints: Path) -> str:
-    """Return `text` with the rows of each table of variants between its two marks.
+    """Return `text` with the rows of each table of variants between its two comments.
+
+    Args:
+        text: the document.
+        tables: the tables by the name in their comments.
+        checkpoints: the folder of the models that the tables use as baselines.
 
     Raises:
-        InputError: a mark is missing.
+        InputError: a comment is missing.
     """
     for mark, table in tables.items():
         rows, columns = read_forms(table), table.columns
@@ -76,7 +81,7 @@ def with_forms(text: str, tables: Mapping[str, FormTable], checkpoints: Path) ->
 
 
 def replace_marked(text: str, mark: str, lines: Sequence[str]) -> str:
-    """Return `text` with `lines` in place of everything between the two comments of a mark.
+    """Return `text` with `lines` between the comments <!-- MARK:begin --> and <!-- MARK:end -->.
 
     Raises:
         InputError: one of the comments is missing.

@@ -1,4 +1,4 @@
-"""`forget`: delete what the operator promised to delete, and what readers cannot delete."""
+"""`forget`: delete old work, imported records, and records that have no owner."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def forget(
     ] = None,
     import_id: Annotated[
         str,
-        typer.Option("--import", help="Instead: undo the import that has this id on the page."),
+        typer.Option("--import", help="Undo one import instead. The page shows its id."),
     ] = "",
     without_owner: Annotated[
         bool,
         typer.Option(
             "--without-owner",
-            help="Instead: delete notes, slices and judgements that have no owner.",
+            help="Delete the notes, slices and judgements without an owner instead.",
         ),
     ] = False,
     is_date_right: Annotated[
@@ -41,11 +41,11 @@ def forget(
 ) -> None:
     """Delete notes, slices, judgements and analyses that have not changed for some days.
 
-    Their copies are deleted as well. The app does this once an hour while it is visited, if
-    AREAVIZ_KEEP_DAYS gives the number of days.
+    The command also deletes their copies. If AREAVIZ_KEEP_DAYS gives a number of days, the app does
+    this by itself, once an hour while it has visitors.
 
-    A wrong date would make everything look old. The command therefore requires a day of dates
-    without a jump, recorded by the app or by earlier runs of the command, or the option --yes.
+    A wrong date would make everything look old. The app and earlier runs of this command record
+    dates. The command requires a day of recorded dates without a jump, or the option --yes.
     """
     if import_id or without_owner:
         _remove_records(import_id, without_owner)
@@ -57,9 +57,9 @@ def forget(
     typer.echo(_describe_age(measure_age_of_work(store, folder, chosen, now), chosen, now))
     if not is_date_steady(folder, now) and not is_date_right:
         raise InputError(
-            f"Nothing was deleted, because there is no day of dates without a jump before"
-            f" {now.date()}, the date of this machine. If it is right, run the command again with"
-            " --yes."
+            f"Nothing was deleted. This machine's date is {now.date()}, but its dates have jumped"
+            " or were recorded for less than a day. If the date is right, run the command again"
+            " with --yes."
         )
     gone = remove_old(store, folder, chosen)
     typer.echo(
@@ -79,7 +79,7 @@ def _describe_age(age: AgeOfWork, days: float, now: datetime) -> str:
     if age.newest is None:
         return text
     old = (now - age.newest).days
-    return f"{text} The newest work is of {age.newest.date()}, {old:,} days ago."
+    return f"{text} The newest work is from {age.newest.date()}, {old:,} days ago."
 
 
 def _remove_records(import_id: str, without_owner: bool) -> None:
@@ -88,7 +88,9 @@ def _remove_records(import_id: str, without_owner: bool) -> None:
     notes, judgements = Annotations(store), Judgements(store)
     if import_id:
         if len(import_id) < SHORT_ID:
-            raise InputError(f"The id of an import has at least {SHORT_ID} characters. Copy all.")
+            raise InputError(
+                f"The id of an import has at least {SHORT_ID} characters. Copy all of them."
+            )
         gone = notes.undo_import(import_id), judgements.undo_import(import_id)
         typer.echo(f"Undid the import: {gone[0]:,} notes, {gone[1]:,} judged outputs.")
     if without_owner:

@@ -16,7 +16,7 @@ SHOWN = ("multi_share", "long_exact_lift", "dependence", "dependence_share", "si
 def heads(
     checkpoint: Annotated[Path, typer.Argument(help="The checkpoint folder of a translator.")],
     into: Annotated[
-        Path | None, typer.Option(help="Write the figures into this table of trained forms.")
+        Path | None, typer.Option(help="Add the figures to this table of trained variants (JSON).")
     ] = None,
     examples: Annotated[
         int, typer.Option(min=1, help="Validation sentences to measure over.")
@@ -24,9 +24,9 @@ def heads(
     data: Annotated[Path | None, typer.Option(help="Data folder. Default: AREAVIZ_DATA.")] = None,
     device: Annotated[str, typer.Option(help="auto, cuda, mps or cpu.")] = "auto",
 ) -> None:
-    """Measure every head of a translator on validation data, next to the untrained network."""
+    """Measure every head of a translator on validation data, and of its untrained network."""
     name, entry = make_table_entry(checkpoint, data or find_data_folder(), examples, device)
-    if into is not None:  # Write before printing, because a closed pipe would end the process.
+    if into is not None:  # Write before printing. A closed pipe would end the process here.
         add_to_table(into, name, entry)
     typer.echo(
         f"{name}: validation loss {entry['best_loss']:.4f} over {entry['examples']} sentences"

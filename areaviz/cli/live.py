@@ -1,4 +1,4 @@
-"""`areaviz live MODEL FILE.html`: a page in one file that runs a model, or two, by itself."""
+"""`areaviz live MODEL [MODEL] FILE.html`: one HTML file that runs one or two models."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ SENTENCES = {
     "points": POINTS,
     "questions": STORIES[0].text,
 }
-"""The text with which a page opens, by the task of its model."""
+"""Text that a page first shows, by the task of its model."""
 SCENES = ("scene-34", "scene-9")
-"""The pictures that a captioner's page offers; it opens with the first."""
+"""Sample pictures on a captioner's page. The page first shows the first of them."""
 DIGITS = {
     "centred": "single digit",
     "translated": "moved digit",
     "cluttered": "digit",
     "pairs": "pair",
 }
-"""The samples that the page of a digit reader offers, by the pictures that it reads."""
+"""Kind of sample pictures on a digit reader's page, by the kind of pictures in its training."""
 
 
 def live(
@@ -47,19 +47,19 @@ def live(
         list[str],
         typer.Argument(
             metavar="MODEL [MODEL] FILE.html",
-            help="One model of the checkpoints folder, or two to compare. Then the page to write.",
+            help="One model of the checkpoints folder, or two to compare, and the file to write.",
         ),
     ],
-    text: Annotated[str | None, typer.Option(help="The text with which the page opens.")] = None,
+    text: Annotated[str | None, typer.Option(help="The text that the page first shows.")] = None,
     checkpoints: Checkpoints = CHECKPOINTS,
     title: Title = "",
     note: Note = "",
     theme: ThemeName = "auto",
 ) -> None:
-    """Write a page that runs a model in the reader's browser, from one file and without a server.
+    """Write one HTML file that runs a model in the reader's browser, without a server.
 
-    The page contains the weights. It opens from a disk, and what readers type stays on their
-    device. With two models of one task, both answer what is typed.
+    The file contains the weights. It opens from a disk, and the text that readers type stays on
+    their device. A page with two models runs both of them on the typed text.
     """
     *models, file = given
     path = path_of(Path(file))
@@ -81,7 +81,7 @@ def live(
 def live_html(
     model: str, checkpoints: Path, options: PageOptions | None = None, text: str | None = None
 ) -> str:
-    """Return the live page of a model as HTML, see `open_live_page`."""
+    """Return the HTML of a model's live page. The arguments are those of `open_live_page`."""
     return open_live_page(model, checkpoints, options, text).html
 
 
@@ -91,10 +91,10 @@ def open_live_page(
     """Run a model once and return its live page, which opens with this run.
 
     Args:
-        model: its name.
+        model: the name of the model.
         checkpoints: the folder of the models.
         options: title, note and theme of the page.
-        text: the text with which it opens; None uses one that fits the task.
+        text: the text that the page first shows. None chooses a text that fits the task.
 
     Raises:
         InputError: the engine cannot run this model, or the text is not valid.
@@ -111,7 +111,7 @@ def open_live_page(
 
 
 def _pictures(card: Card) -> list[Picture]:
-    """Return the samples that a page offers, for a model that reads pictures."""
+    """Return the sample pictures that a page offers, or [] if the model reads no pictures."""
     offered: tuple[str, ...] = ()
     if card.task == "caption":
         offered = SCENES

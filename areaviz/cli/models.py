@@ -1,7 +1,7 @@
 """The model that a command names: one of the checkpoints, or an external one in a folder.
 
-The card of a model is enough to start with. Running a model needs torch, which takes most of the
-startup time. It is therefore imported when a model is opened, possibly in another process.
+A command first reads only the card of a model. Running a model needs torch, which takes most of
+the startup time. Torch is therefore imported when a model is opened, possibly in another process.
 """
 
 from __future__ import annotations
@@ -77,10 +77,16 @@ def open_backend(checkpoints: Path, device: str, folders: Sequence[str]) -> Loca
 
 
 def open_run(checkpoints: Path, device: str, folders: Sequence[str]) -> Run:
-    """Open a function that runs one request, for a process to which no backend can be sent."""
+    """Open a backend and return its function that runs one request.
+
+    Processes call this themselves, because a backend cannot be sent to another process.
+    """
     return open_backend(checkpoints, device, folders).trace
 
 
 def open_run_together(checkpoints: Path, device: str, folders: Sequence[str]) -> RunTogether:
-    """Open a function that runs requests together, for a process without other users."""
+    """Open a backend and return its function that runs several requests together.
+
+    It is for a process that serves only one user.
+    """
     return open_backend(checkpoints, device, folders).trace_together

@@ -19,12 +19,15 @@ from areaviz.ui.home.tile_pictures import draw_pictures
 
 def openings(
     checkpoints: Annotated[Path, typer.Option(help="The folder of the models.")] = CHECKPOINTS,
-    assets: Annotated[Path, typer.Option(help="Where everything is written to.")] = ASSETS,
+    assets: Annotated[Path, typer.Option(help="The folder to write to.")] = ASSETS,
     only_analysis: Annotated[
-        bool, typer.Option("--only-analysis", help="Store only what the page Analyse opens with.")
+        bool, typer.Option("--only-analysis", help="Store only the rows for the page Analyse.")
     ] = False,
 ) -> None:
-    """Run what pages and ready examples open with, and store the results so they open at once."""
+    """Run the models for every page's first view and ready examples, and store the results.
+
+    The pages then open at once, because they show these stored results.
+    """
     backend = open_backend(checkpoints, "auto", ())
     rows = store_analysis(assets / "analysis", backend.models(), backend.trace)
     typer.echo(f"{assets / 'analysis'}: the rows of {len(rows)} models.")

@@ -22,8 +22,8 @@ def status(
 ) -> None:
     """Show the visitors, questions, analyses and memory of an app on this machine, and its limits.
 
-    Each reader has a mark, a digest of the id in the cookie. To change a limit, set the environment
-    variable AREAVIZ_LIMIT_NAME, with the name in capitals, before you start the app.
+    Each reader is shown as a short digest of the id in their cookie. To change a limit, set the
+    environment variable AREAVIZ_LIMIT_NAME, with the name in capitals, before you start the app.
     """
     found = send_command(port, "status")
     typer.echo(json.dumps(found, indent=2) if as_json else as_text(found))
@@ -51,12 +51,12 @@ def stop(
     number: Annotated[int, typer.Argument(min=1, help="The number in the list.")],
     port: Port = 8501,
 ) -> None:
-    """Stop an analysis; its results so far are kept, and its reader is informed."""
+    """Stop an analysis. The app keeps its results so far and informs its reader."""
     typer.echo(f"Stopped: {job_line(send_command(port, 'jobs stop', str(number)))}")
 
 
 def as_text(figures: Mapping[str, Any]) -> str:
-    """Format a line for each value, with the names aligned."""
+    """Return one line per value, with the values aligned in one column."""
     widest = max(len(name) for name in figures)
     lines = []
     for name, value in figures.items():
@@ -81,7 +81,7 @@ def _shown(value: object) -> str:
 def job_line(entry: Mapping[str, Any]) -> str:
     """Format one analysis as a line.
 
-    Its title comes from a reader, so control characters in it are shown as codes.
+    Its title comes from a reader, so control characters in it are replaced with visible codes.
     """
     progress = f"{entry['done']:,} of {entry['of']:,}" if entry["of"] else "starting"
     watched = "watched" if entry["watched"] else "not watched"

@@ -1,4 +1,4 @@
-"""`serve`: start the app, or (`serve models`) only its models on Ray Serve; `serve token`."""
+"""`serve` starts the app, `serve models` a model server, and `serve token` writes a token."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from areaviz.gateway.operator import Command
 from areaviz.server.on_ray import Place, Scale, open_local, serve_backend
 from areaviz.trace.errors import BackendError, InputError
 
-# Tells the page "Your own attention" which file to show; `areaviz/ui/look/opened.py` reads it.
+# Setting that names the file for the page "Your own attention". `areaviz/ui/look/opened.py` reads
+# it.
 TRACE = "AREAVIZ_TRACE"
 _NAME = re.compile(r"[A-Za-z0-9_.-]+|[0-9A-Fa-f:.]+")
 _ORIGIN = re.compile(r"https://[A-Za-z0-9.-]+(:[0-9]{1,5})?")
@@ -45,7 +46,7 @@ Folders = Annotated[
     ),
 ]
 TokenFile = Annotated[
-    Path | None, typer.Option(help="The file that holds the access token. See: serve token.")
+    Path | None, typer.Option(help="The file with the access token. See: serve token.")
 ]
 
 
@@ -83,8 +84,8 @@ def app(
 ) -> None:
     """Start the app on http://127.0.0.1:8501, for this machine only.
 
-    For other machines, give the address and a file with an access token. Appearance and limits are
-    set in .streamlit/config.toml. Stop the app with Ctrl-C.
+    To admit other machines, give --host and --token-file. You can change the appearance in
+    .streamlit/config.toml. Stop the app with Ctrl-C.
     """
     if context.invoked_subcommand is not None:
         return
@@ -95,7 +96,7 @@ def app(
     check_open(host, allow_host or [], token_file)
     check_origins(allow_frame or [])
     token = read_token(token_file) if token_file else ""
-    # Imported late, so that refusals do not wait for Streamlit.
+    # Imported here, so that an error in the options appears before Streamlit is imported.
     from areaviz.cli.settings import check_settings
     from areaviz.gateway.base_path import check_base_path
     from areaviz.gateway.gateway import AppPlace
@@ -125,24 +126,28 @@ def models(
     model: Folders = None,
     device: Device = "auto",
     replicas: Annotated[
-        int, typer.Option(min=1, help="Copies of the models, or the fewest of them.")
+        int, typer.Option(min=1, help="Number of copies of the models, or the minimum number.")
     ] = 1,
     most_replicas: Annotated[
-        int | None, typer.Option(help="Add copies up to this many while requests wait.")
+        int | None, typer.Option(help="Maximum number of copies. They are added if requests wait.")
     ] = None,
-    cpus: Annotated[float, typer.Option(min=0, help="Processors of a copy.")] = 1.0,
+    cpus: Annotated[float, typer.Option(min=0, help="Processors per copy.")] = 1.0,
     gpus: Annotated[
-        float, typer.Option(min=0, help="GPUs per copy. 0.5 puts two copies on one.")
+        float, typer.Option(min=0, help="GPUs per copy. 0.5 puts two copies on one GPU.")
     ] = 0.0,
     together: Annotated[int, typer.Option(min=1, help="Requests that a copy runs at once.")] = 16,
     waiting: Annotated[int, typer.Option(min=1, help="Requests that may wait for a copy.")] = 64,
     cluster: Annotated[
-        str | None, typer.Option(help='A Ray cluster ("auto" on its nodes). Default: Ray here.')
+        str | None,
+        typer.Option(
+            help='Address of a Ray cluster, or "auto" on one of its nodes. Default: start Ray'
+            " on this machine."
+        ),
     ] = None,
 ) -> None:
     """Serve only the models, on Ray Serve, for apps with AREAVIZ_BACKEND=http://HOST:PORT.
 
-    Every request needs the access token, also from this machine. See docs/scale.md. Stop the server
+    Every request needs the access token, even from this machine. See docs/scale.md. Stop the server
     with Ctrl-C.
     """
     if token_file is None:
@@ -177,7 +182,12 @@ def token(
 
 
 def check_open(host: str, names: list[str], token_file: Path | None) -> None:
-    """Check that listening beyond this machine comes with a token and host names.
+    """Check that an app for other machines has an access token and the needed host names.
+
+    Args:
+        host: the address to listen on.
+        names: host names under which users reach the app.
+        token_file: the file with the access token, or None.
 
     Raises:
         InputError: the token or the names are missing, or a name is not valid.
@@ -196,7 +206,7 @@ def check_open(host: str, names: list[str], token_file: Path | None) -> None:
     if host in EVERY_ADDRESS and not names:
         raise InputError(
             f"Listening on {host} requires --allow-host NAME with the host name that users"
-            " type. It stops other websites from using the app through a user's browser."
+            " type. The option stops other websites from using the app through a user's browser."
         )
 
 
@@ -254,7 +264,7 @@ def check_origins(origins: list[str]) -> None:
     """Check origins whose pages may show the app in a frame.
 
     Raises:
-        InputError: a value is not such an origin.
+        InputError: a value is not of the form https://NAME or https://NAME:PORT.
     """
     for origin in origins:
         if not _ORIGIN.fullmatch(origin):
@@ -265,7 +275,7 @@ def check_origins(origins: list[str]) -> None:
 
 
 def operator_commands(connections: Connections) -> dict[str, Command]:
-    """Return the operator's commands by name; see `areaviz/gateway/operator.py`."""
+    """Return the operator's commands by name. `areaviz/gateway/operator.py` runs them."""
     from areaviz.gateway.serving import process_stats
     from areaviz.ui.shell.jobs import analyses, stop_analysis, work
 

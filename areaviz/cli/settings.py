@@ -1,4 +1,4 @@
-"""Checks of the operator's settings at startup, before a reader could meet a wrong one."""
+"""Checks of the operator's settings at startup, so that readers never meet a wrong setting."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def check_settings() -> None:
     """Check the limits, the budgets of memory and disk, and the retention period.
 
     Raises:
-        InputError: a setting has a wrong value, or names a limit that does not exist.
+        InputError: a setting has a wrong value or names a limit that does not exist.
     """
     # Imported late, because it imports Streamlit.
     from areaviz.ui.shell.budget import DISK, MEMORY, budget_bytes
@@ -33,7 +33,12 @@ def check_settings() -> None:
 
 
 def _advice(name: str, known: set[str]) -> str:
-    """Return advice for a setting of an unknown limit, with the most similar known one."""
+    """Return advice for a setting whose limit does not exist.
+
+    Args:
+        name: the name of the limit in the setting.
+        known: the names of all limits. The advice names the most similar one, if there is one.
+    """
     similar = difflib.get_close_matches(name, sorted(known), n=1)
     if similar:
         return f" Remove it, or use {_LIMIT_PREFIX}{similar[0]}."

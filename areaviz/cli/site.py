@@ -14,7 +14,9 @@ from areaviz.site.pages import make_site
 
 
 def site(
-    folder: Annotated[Path, typer.Argument(help="The folder to write, new or of an older site.")],
+    folder: Annotated[
+        Path, typer.Argument(help="The folder to write: a new one, or one with an older site.")
+    ],
     model: Annotated[
         list[str] | None,
         typer.Option(
@@ -22,13 +24,13 @@ def site(
         ),
     ] = None,
     address: Annotated[
-        str, typer.Option(help="The address of the site, so that shared links show a picture.")
+        str, typer.Option(help="The web address of the site. Shared links need it for a picture.")
     ] = "",
     checkpoints: Checkpoints = CHECKPOINTS,
 ) -> None:
-    """Write a site of files that needs no server: live models, stored runs and cards.
+    """Write a static website with live models, stored runs and cards.
 
-    It opens from a disk, on any static host, and as a static Space of Hugging Face.
+    The site opens from a disk, on any static host, and as a static Space of Hugging Face.
     """
     page_of = partial(live_html, checkpoints=checkpoints)
     size = make_site(folder, checkpoints, page_of, tuple(model or ()), address)

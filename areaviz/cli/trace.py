@@ -38,8 +38,7 @@ _SAMPLES: Mapping[str, tuple[Mapping[str, Any], Callable[[str], Any]]] = {
     SOUND: (RECORDINGS, get_sound_sample),
     CLIP: (CLIPS, clip_sample),
 }
-"""The app's own pictures, recordings and clips by kind, with the function that reads one by
-name."""
+"""Sample pictures, recordings and clips by kind, each with the function that reads one by name."""
 
 
 def trace(
@@ -47,13 +46,13 @@ def trace(
     text: Annotated[
         str,
         typer.Argument(
-            help='The sentence, the story with its question, or the points; "" for a model that'
-            " takes none."
+            help='A sentence, a story with its question, or points. Use "" for a model that reads'
+            " no text."
         ),
     ],
     file: Annotated[
         Path,
-        typer.Argument(help="Where it is saved: trace.npz, or a page or figure as in `export`."),
+        typer.Argument(help="File to write: trace.npz, or a page or figure as in `export`."),
     ],
     checkpoints: Checkpoints = CHECKPOINTS,
     picture: Annotated[
@@ -71,8 +70,8 @@ def trace(
 ) -> None:
     """Run a model on a text, picture, recording or clip, and save what it attended to.
 
-    A file name that ends in .npz keeps everything, for `show`, `export` and the app. A name such as
-    page.html writes a page to explore.
+    A file that ends in .npz contains the whole trace, for `show`, `export` and the app. A file that
+    ends in .html is a page to explore in a browser.
     """
     given = {PICTURE: picture, SOUND: sound, CLIP: clip}
     media = {kind: medium_of(kind, name) for kind, name in given.items() if name}
@@ -89,7 +88,7 @@ def trace(
 
 
 def _check_nothing(card: Card) -> None:
-    """Name the missing option if a model that does not read text was given no input.
+    """Check that a model can run without any input, and name the missing option otherwise.
 
     Raises:
         InputError: the model needs a picture, recording or clip.
@@ -98,7 +97,7 @@ def _check_nothing(card: Card) -> None:
     for kind, (samples, _) in _SAMPLES.items():
         if task is not None and kind in task.inputs:
             raise InputError(
-                f"{card.name} takes a {kind}. Give a file or a sample by --{kind}, for"
+                f"{card.name} needs a {kind}. Give a file or a sample with --{kind}, for"
                 f" example {next(iter(samples))}."
             )
 

@@ -17,14 +17,16 @@ def train(
     config: Annotated[
         Path, typer.Argument(help="A recipe, for example configs/char-tiny-area.toml.")
     ],
-    runs: Annotated[Path, typer.Option(help="Where the run's folder is made.")] = Path("runs"),
+    runs: Annotated[
+        Path, typer.Option(help="The folder in which the run gets its own folder.")
+    ] = Path("runs"),
     data: Annotated[Path | None, typer.Option(help="Data folder. Default: AREAVIZ_DATA.")] = None,
     device: Annotated[str, typer.Option(help="auto, cuda, mps or cpu.")] = "auto",
     seed: Annotated[
         int | None, typer.Option(min=0, help="Another seed. The run is then called NAME-seedN.")
     ] = None,
 ) -> None:
-    """Train a model from a recipe; an interrupted run continues from its last validation."""
+    """Train a model from a recipe. An interrupted run continues from its last validation."""
     recipe = load_recipe(config)
     if seed is not None:
         recipe = replace(recipe, seed=seed, name=f"{recipe.name}-seed{seed}")

@@ -1,4 +1,4 @@
-"""`areaviz validate FILE ...`: check files against docs/trace.md and the schema of traces."""
+"""`areaviz validate FILE ...`: check that files are valid traces, as docs/trace.md defines them."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ SCHEMA = "trace.schema.json"
 def validate(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(help="Stored traces (.npz), or arrays of weights (.npz).", metavar="FILE"),
+        typer.Argument(help="Stored traces or arrays of weights (.npz).", metavar="FILE"),
     ] = None,
     schema: Annotated[
-        bool, typer.Option("--schema", help="Print the JSON schema of a trace's document.")
+        bool, typer.Option("--schema", help="Print the JSON schema of the document in a trace.")
     ] = False,
 ) -> None:
-    """Check stored traces of this or any older version completely, and print a line for each file.
+    """Check every part of stored traces of this or any older version, and print a line per file.
 
-    The exit status is 1 if a file cannot be read; its line says what is wrong. Arrays for the page
-    "Your own attention" are checked as well.
+    If a file cannot be read, its line says what is wrong, and the exit status is 1. The command
+    also checks arrays for the page "Your own attention".
     """
     if schema:
         typer.echo(schema_text(), nl=False)
@@ -56,7 +56,8 @@ def describe_file(path: Path) -> str:
     """Describe the content of a valid file.
 
     Raises:
-        InputError: the file is not a trace and has no weights, is damaged, or has a newer version.
+        InputError: the file contains neither a trace nor weights, is damaged, or comes from a
+            newer version.
     """
     # Opening a pipe would block until something is written to it.
     if path.exists() and not path.is_file():

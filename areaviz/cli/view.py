@@ -1,4 +1,4 @@
-"""`show TRACE` and `export TRACE FILE`: a saved trace in the browser, as a page or as a figure."""
+"""`show TRACE` opens a saved trace in the browser, and `export TRACE FILE` writes it to a file."""
 
 from __future__ import annotations
 
@@ -29,16 +29,20 @@ from areaviz.views import VIEWS
 SavedTrace = Annotated[
     Path, typer.Argument(help="A saved trace (.npz), or the folder of a transformers model.")
 ]
-Text = Annotated[str, typer.Option(help="What the model of a folder reads.")]
+Text = Annotated[str, typer.Option(help="The text to run, if you give the folder of a model.")]
 PictureName = Annotated[
-    str, typer.Option(help="What it sees: a file, or a sample such as scene-34.")
+    str,
+    typer.Option(
+        help="The picture to run, if you give the folder of a model: a file, or a sample such as"
+        " scene-34."
+    ),
 ]
 Site = Annotated[
-    str | None, typer.Option(help='Which attention is looked at, such as "encoder-decoder".')
+    str | None, typer.Option(help='Attention type to show first, such as "encoder-decoder".')
 ]
-Layer = Annotated[int | None, typer.Option(min=1, help="Which layer, counted from 1.")]
+Layer = Annotated[int | None, typer.Option(min=1, help="Layer to show first, from 1.")]
 Head = Annotated[
-    int | None, typer.Option(min=1, help="Which head, counted from 1; all heads if left out.")
+    int | None, typer.Option(min=1, help="Head to show first, from 1. Default: all heads.")
 ]
 
 Reading = Annotated[str, typer.Option(help=f"Initial display: {', '.join(READINGS)}.")]
@@ -51,7 +55,7 @@ Sites = Annotated[
 Areas = Annotated[
     int,
     typer.Option(
-        min=LEAST_AREAS, max=MOST_AREAS, help="Largest number of areas per query in the page."
+        min=LEAST_AREAS, max=MOST_AREAS, help="Maximum number of areas per query in the page."
     ),
 ]
 Title = Annotated[str, typer.Option(help="The title of a page. Default: the model's name.")]
@@ -59,8 +63,8 @@ ThemeName = Annotated[str, typer.Option("--theme", help=f"Theme of a page: {', '
 LanguageName = Annotated[
     str, typer.Option("--language", help=f"Language of a page: {', '.join(LANGUAGES)}.")
 ]
-Note = Annotated[str, typer.Option(help="What you have to say, below the title of a page.")]
-Limit = Annotated[float, typer.Option(min=0.125, max=256, help="Largest size of a page in MiB.")]
+Note = Annotated[str, typer.Option(help="Your own text below the title of a page.")]
+Limit = Annotated[float, typer.Option(min=0.125, max=256, help="Maximum size of a page in MiB.")]
 
 
 def show(
@@ -71,7 +75,7 @@ def show(
         int, typer.Option(min=0, max=65535, help="The port of the page. 0 chooses a free port.")
     ] = 0,
     browser: Annotated[
-        bool, typer.Option(help="Open the browser, or only print the address.")
+        bool, typer.Option(help="Whether to open the browser or only print the address.")
     ] = True,
     site: Site = None,
     layer: Layer = None,
@@ -86,10 +90,10 @@ def show(
     theme: ThemeName = "auto",
     language: LanguageName = ENGLISH,
 ) -> None:
-    """Show a saved trace, or a folder's model, in the browser, on this machine, until Ctrl-C.
+    """Show a saved trace in the browser until Ctrl-C, or run the model of a folder and show it.
 
-    Site, layer, head and reading set the initial selection. To send the page to somebody, write it
-    as a file with `export`.
+    Only this machine can open the page. Site, layer, head and reading set the initial selection. To
+    send the page to another person, write it to a file with `export`.
     """
     found = _trace(trace, text, picture)
     options = page_options(layers, sites, areas, title, note, limit, theme, language)
@@ -128,10 +132,11 @@ def export(
     theme: ThemeName = "auto",
     language: LanguageName = ENGLISH,
 ) -> None:
-    """Write a saved trace as a page, a figure, its numbers or a film, by the file's extension.
+    """Write a saved trace as a page, a figure, a table of numbers or a film.
 
-    A page is one file that opens in any browser, without this program. It shows every layer and
-    head. Site, layer, head and reading set its initial selection, or the content of a figure.
+    The extension of the file chooses the format. A page is one file that opens in any browser,
+    without this program, and shows every layer and head. Site, layer, head and reading set the
+    initial selection of a page, or the content of a figure.
     """
     found = _trace(trace, text, picture)
     options = page_options(layers, sites, areas, title, note, limit, theme, language)
@@ -149,7 +154,7 @@ def _trace(place: Path, text: str, picture: str) -> Trace:
                 "A saved trace has its own input. Use --text and --picture only with a folder."
             )
         return codec.load(place)
-    # Imported late, so that saved traces are shown without torch.
+    # Imported here, because a saved trace can be shown without torch.
     from areaviz.cli.models import find_model
     from areaviz.cli.trace import medium_of
 
@@ -172,10 +177,10 @@ def chosen_focus(
         site: name of a site; None selects the first one.
         layer: counted from 1; None selects the first one.
         head: counted from 1; None selects all heads.
-        reading: one of `READINGS`; the first one does not count as set.
+        reading: one of `READINGS`. The first of them is the default and does not count as set.
 
     Raises:
-        InputError: the trace does not have the site, layer or head, or there is no such reading.
+        InputError: the trace does not have this site, layer or head, or the reading is unknown.
     """
     check_choice("reading", reading, READINGS)
     if site is None and layer is None and head is None and reading == READINGS[0]:
@@ -205,7 +210,7 @@ def page_options(
     """Return the options of a page.
 
     Raises:
-        InputError: `layers` is not a list such as "1-4,12", or there is no such theme or language.
+        InputError: `layers` is not a list such as "1-4,12", or the theme or language is unknown.
     """
     if theme not in THEMES:
         raise InputError(f'Theme "{theme}" does not exist. Choose one of {", ".join(THEMES)}.')

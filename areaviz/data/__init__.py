@@ -1,1 +1,1 @@
-"""Corpora, samples and generators, one per file, with the tokenizer, batches and file locations."""
+"""Corpora, sample inputs and generators of examples, the tokenizer, and the locations of files."""

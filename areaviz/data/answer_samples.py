@@ -1,4 +1,4 @@
-"""Examples of the app with a correct answer: stories, sets of points, sentences with trees.
+"""Examples of the app with known answers: stories, sets of points, and sentences with trees.
 
 Stories and points are generated with a fixed seed. The sentences and their trees were written for
 the app, in the style of the Penn Treebank.
@@ -56,7 +56,7 @@ _PART = re.compile(r"\(([A-Z]+)|\)|[^\s()]+")
 
 
 def make_sentences_with_trees() -> Dataset:
-    """Return sentences whose references are linear trees."""
+    """Return sentences whose references are their constituency trees, written as one line."""
     examples = []
     for number, bracketed in enumerate(_TREES, 1):
         words, tree = linearise_tree(bracketed)
@@ -67,7 +67,7 @@ def make_sentences_with_trees() -> Dataset:
 def linearise_tree(bracketed: str) -> tuple[list[str], str]:
     """Split a bracketed sentence, "(S (NP He) (VP slept) .)", into words and a linear tree.
 
-    In a linear tree, a placeholder stands for each word, and closing brackets have labels.
+    A linear tree has a placeholder for each word, and its closing brackets have labels.
     """
     words: list[str] = []
     tokens, open_labels = [], []
@@ -128,7 +128,10 @@ def _make_question(
 
 
 def make_point_sets() -> Dataset:
-    """Return sets of points in a square. Answers depend on the question and are computed later."""
+    """Return sets of points in a square, without answers.
+
+    The answer depends on the task of the model, such as the convex hull, and is computed later.
+    """
     rng = np.random.default_rng(_SEED)
     examples: list[Example] = []
     while len(examples) < SETS:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 TASKS = range(1, 21)
 VALID_SHARE = 10
-"""Every tenth story of a training file is held out for choosing the checkpoint."""
+"""One story in this many is held out from a training file, for choosing the checkpoint."""
 _WORD = re.compile(r"[\w']+")
 
 

@@ -102,8 +102,8 @@ def _read_frames(content: bytes) -> tuple[list[Pixels], int, int]:
     """Return the frames that a clip keeps, the number of all frames, and the duration of a frame.
 
     Returns:
-        The kept frames, each uint8 [H, W, 3] and scaled down; the number of frames in the file; the
-        mean duration of a frame in milliseconds.
+        The kept frames, each uint8 [H, W, 3] and scaled down, the number of frames in the file, and
+        the mean duration of a frame in milliseconds.
     """
     kind = name_file_kind(content)
     is_known = any(f" {name} " in kind for name in ("GIF", "WebP", "PNG"))
@@ -182,7 +182,10 @@ def _read_kept_frames(
 
 
 def _scale_down_frame(image: Image.Image) -> Pixels:
-    """Return a frame with sides of at most 128 pixels, on white where it is transparent."""
+    """Return a frame scaled to sides of at most `MAX_SIDE` pixels: uint8 [H, W, 3].
+
+    Transparent parts become white.
+    """
     frame = image.convert("RGBA")
     frame.thumbnail((MAX_SIDE, MAX_SIDE), Image.Resampling.BILINEAR)
     ground = Image.new("RGBA", frame.size, "white")

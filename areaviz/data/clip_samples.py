@@ -1,6 +1,6 @@
-"""The app's own clips: drawn digits that do two things, generated on demand.
+"""The app's own clips, generated on demand. In each, a drawn digit does two actions.
 
-They have their own seed, so training uses none of these digits.
+The drawings have their own seed, so training uses none of them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from areaviz.trace.limits import shorten
 
 SEED = 77
 ENLARGED = 2
-"""Factor by which a displayed clip is larger than the frames the model sees."""
+"""Factor by which the sides of a sample clip exceed those of the frames that the model reads."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
-"""Pictures of more than eight bits a channel, shown as bright as their camera meant them.
+"""Pictures with more than eight bits per channel, converted to eight bits in their full brightness.
 
-Cameras, microscopes and scanners write 8, 10, 12 or 14 bits into numbers of 16. Pillow keeps the
-higher byte of a colour, which makes such a picture nearly black. Its raw modes also read the lower
-byte. Shapes: H and W pixels, C channels.
+Cameras, microscopes and scanners store values of 8, 10, 12 or 14 bits in 16-bit numbers. Pillow
+keeps only the upper byte of a colour, which makes such a picture nearly black. This module also
+reads the lower byte, through another raw mode of Pillow. A raw mode describes the order of the
+bytes in a file. Shapes: H and W pixels, C channels.
 """
 
 from __future__ import annotations
@@ -16,18 +17,23 @@ import numpy.typing as npt
 from PIL import Image
 
 CAMERA_BITS = (8, 10, 12, 14)
-"""How many bits of 16 cameras, microscopes and scanners use."""
+"""Numbers of bits that cameras, microscopes and scanners use in a 16-bit value."""
 _OTHER_BYTE = {
     ";16B": ";16L",
     ";16L": ";16B",
     ";16N": ";16B" if sys.byteorder == "little" else ";16L",
 }
 _GREY_AND_ALPHA = "LA;16B"
-"""Pillow's raw mode of a PNG, which has no counterpart for the lower bytes: all four are read."""
+"""Pillow's raw mode of a grey PNG with alpha. No raw mode reads its lower bytes alone, so all four
+bytes of a pixel are read."""
 
 
 def reduce_grey_to_eight_bits(image: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
-    """Return greys of 16 bits with eight, and a note where fewer bits are used."""
+    """Convert a grey picture of 16 bits to eight bits.
+
+    Returns:
+        The picture, and a note for the user if the picture uses only some of the 16 bits.
+    """
     values_HW = np.asarray(image).astype(np.uint32)
     most = int(values_HW.max())
     bits = _count_bits(most)
@@ -38,19 +44,20 @@ def reduce_grey_to_eight_bits(image: Image.Image) -> tuple[Image.Image, tuple[st
 def reduce_colours_to_eight_bits(
     content: bytes, image: Image.Image
 ) -> tuple[Image.Image, tuple[str, ...]]:
-    """Return colours of 16 bits with eight, and a note where fewer bits are used.
+    """Convert a colour picture of 16 bits to eight bits.
 
     Args:
         content: the file.
-        image: its picture as Pillow reads it, of any depth.
+        image: the picture in the file as Pillow opens it, with any number of bits.
 
     Returns:
-        The picture as it is where its channels have eight bits or use all of 16.
+        The picture, and a note for the user if it uses only some of the 16 bits. A picture with
+        eight bits per channel, or one that uses all 16 bits, is returned unchanged.
     """
     if image.mode not in ("RGB", "RGBA") or "transparency" in image.info:
         return image, ()
     high_HWC = np.asarray(image)
-    # One of 14 bits has at most six in its higher byte.
+    # A value of at most 14 bits uses only six bits of its upper byte.
     if high_HWC[..., :3].max() >= 1 << 6:
         return image, ()
     low_HWC = _lower_bytes(content, image)
@@ -66,11 +73,11 @@ def reduce_colours_to_eight_bits(
 
 
 def stretch_greys(image: Image.Image) -> Image.Image:
-    """Return greys of 32 bits from black to white, as nothing tells their range.
+    """Convert a grey picture of 32 bits to eight bits, from the darkest to the lightest value.
 
-    Values that are not numbers become black.
+    The file does not state the range of its values. Values that are not finite become black.
     """
-    # Halved, as the span of two single precision numbers may be none.
+    # Halve the values, because the difference of two large single-precision numbers may overflow.
     values = np.asarray(image).astype(np.float32) / 2
     known = np.isfinite(values)
     low, high = np.float32(0), np.float32(1)
@@ -93,7 +100,7 @@ def _describe_reduction(what: str, bits: int) -> tuple[str, ...]:
 
 
 def _lower_bytes(content: bytes, image: Image.Image) -> npt.NDArray[np.uint8] | None:
-    """Return the lower byte of every channel [H, W, C], None where channels have eight bits."""
+    """Return the lower byte of every channel [H, W, C], or None if channels have eight bits."""
     again = Image.open(io.BytesIO(content), formats=(image.format or "",))
     tiles, raw = [], ""
     for tile in again.tile:
@@ -113,7 +120,10 @@ def _lower_bytes(content: bytes, image: Image.Image) -> npt.NDArray[np.uint8] | 
 
 
 def _find_largest_value(high: npt.NDArray[np.uint8], low: npt.NDArray[np.uint8]) -> int:
-    """Return the largest number of 16 bits, without an array of such numbers."""
+    """Return the largest 16-bit value, from its upper and lower bytes.
+
+    The bytes are not combined to an array of 16-bit values, which would take more memory.
+    """
     top = int(high.max())
     return top << 8 | int(low[high == top].max())
 
@@ -121,6 +131,9 @@ def _find_largest_value(high: npt.NDArray[np.uint8], low: npt.NDArray[np.uint8])
 def _shift_to_upper_bits(
     high: npt.NDArray[np.uint8], low: npt.NDArray[np.uint8], bits: int
 ) -> npt.NDArray[np.uint8]:
-    """Return the upper eight of the `bits` that are used, by shifts, which take least memory."""
+    """Return the upper eight of the `bits` used bits of each value.
+
+    Shifts of the two byte arrays take the least memory.
+    """
     upper, lower = np.uint8(16 - bits), np.uint8(bits - 8)
     return np.bitwise_or(np.left_shift(high, upper), np.right_shift(low, lower), dtype=np.uint8)

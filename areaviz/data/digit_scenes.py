@@ -1,6 +1,6 @@
-"""Pictures of digits to find: alone, moved, in clutter, and in pairs.
+"""Pictures of digits for models that search them: alone, moved, among clutter, and in pairs.
 
-Mnih et al. 2014, Ba et al. 2015.
+They follow Mnih et al. 2014 and Ba et al. 2015.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class DigitScenes:
 def compose_scenes(
     kind: str, digits: Images, labels: Labels, rng: np.random.Generator
 ) -> DigitScenes:
-    """Create pictures of a kind. Each digit [N, 28, 28] is used once, in pairs two at a time.
+    """Create pictures of a kind from digits [N, 28, 28], each of which is used once.
 
     - "centred": the digit itself.
     - "translated": the digit at a random position in 60 x 60 pixels.
     - "cluttered": also four pieces of 8 x 8 pixels cut from other digits.
-    - "pairs": two digits in 100 x 100 pixels that do not overlap.
+    - "pairs": two of the digits in 100 x 100 pixels, without overlap.
 
     Raises:
         KeyError: The kind is unknown.

@@ -32,14 +32,14 @@ def fetch_files(
         folder: Destination of the files. Their names may contain folders.
         base_url: Address that precedes the names, with a slash at its end.
         checksums: SHA-256 in hexadecimal by file name.
-        room: Disk space that the files need, for the error message if it is missing.
+        room: Disk space that the files need, for the error message if the disk is full.
         progress: Called with the share done, 0..1, and the name of each finished file.
 
     Raises:
         BackendError: There is no network, a file is missing or unexpected, or the folder is not
             writable. The message says what to do.
     """
-    # Imported here, because a machine that only trains or displays needs neither package.
+    # Imported here, because a machine that downloads nothing needs neither pooch nor requests.
     import pooch
 
     store = pooch.create(folder, base_url, registry=dict(checksums))

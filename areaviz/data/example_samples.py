@@ -1,6 +1,6 @@
 """The app's own datasets: sentences, drawn scenes, sounds, clips, trees, stories and points.
 
-All are free of rights.
+No copyright restricts their use.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from areaviz.data.strokes import draw_digits
 from areaviz.trace.sound import RATE, Sound
 
 SCENES, JOINED, MOVING, DRAWN = 60, 36, 40, 60
-"""Number of scenes, of strings joined from spoken digits, of clips, and of drawn digits to read."""
+"""Number of scenes, of joined recordings of digits, of clips, and of pictures of digits."""
 CLUTTERED = "cluttered"
-"""The kind of `digit_scenes` that most digit classifiers know."""
+"""The kind of pictures in `digit_scenes` that most digit readers of the app were trained on."""
 PAUSE = 0.15
 """Maximum pause between two joined digits in seconds."""
 _SENTENCES = (
@@ -114,7 +114,10 @@ def _make_translated_pictures() -> Dataset:
 
 @lru_cache(maxsize=1)
 def _make_spoken_digits() -> Dataset:
-    """Return the app's own recordings, and strings joined from their digits, some with runs."""
+    """Return the app's recordings of digits, and new strings joined from the digits in them.
+
+    Every third new string has runs of one digit, such as "777222".
+    """
     examples, files = [], {}
     for name, recording in RECORDINGS.items():
         file = f"{name}.flac"
@@ -122,7 +125,7 @@ def _make_spoken_digits() -> Dataset:
         examples.append(Example(name, "", (recording.text,), file))
     rng = np.random.default_rng(JOINED)
     for number in range(JOINED):
-        # Each string has one voice, as in natural speech. Every third string has runs of one digit.
+        # All digits of a string come from one recording, so it has one voice as in real speech.
         name = list(RECORDINGS)[number % len(RECORDINGS)]
         string, samples_S = _join_digits(name, rng, runs=number % 3 == 2)
         file = f"joined-{number + 1}.flac"
@@ -134,7 +137,7 @@ def _make_spoken_digits() -> Dataset:
 def _join_digits(
     name: str, rng: np.random.Generator, runs: bool
 ) -> tuple[str, npt.NDArray[np.int16]]:
-    """Return digits of a recording in random order, and their samples, int16 [S]."""
+    """Return a random string of digits from a recording, and its samples, int16 [S]."""
     recording, samples_S = RECORDINGS[name], get_sound_sample(name).samples
     count, each = int(rng.integers(6, 11)), 1
     if runs:
@@ -150,7 +153,7 @@ def _join_digits(
 
 @lru_cache(maxsize=1)
 def _make_moving_digits() -> Dataset:
-    """Return clips of drawn digits that do two things."""
+    """Return clips in which a drawn digit does two actions."""
     examples, files = [], {}
     clips = make_moving_digits(DigitBank(4, MOVING), np.random.default_rng(MOVING), MOVING)
     for number, moving in enumerate(clips, 1):

@@ -24,20 +24,20 @@ Links = frozenset[tuple[int, int]]
 Metadata = Mapping[str, tuple[str, ...]]
 
 SHOW_SCENES, SHOW_PHOTOS = "scenes", "photos"
-"""What pictures can show, as in `Card.pictures`."""
+"""Kinds of pictures, as in `Card.pictures`: drawn scenes, and photographs."""
 REMEMBERED = 20_000
 """Number of files on disk whose digest is cached. It equals the maximum number of examples."""
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One example: a text, a file or both, and what is known of the right answer."""
+    """One example: a text, a file or both, and annotations such as references."""
 
-    # The name in the dataset, or the number of the example from 1.
+    # The name of the example in its dataset, or its number from 1.
     name: str
     text: str
     references: tuple[str, ...] = ()
-    # The name of its picture, sound or clip, or "".
+    # The file name of its picture, sound or clip, or "".
     file: str = ""
     # Gold links between words, (source, target) from 0. The possible links include the sure ones.
     sure: Links = frozenset()
@@ -49,12 +49,12 @@ class Example:
 
     @property
     def text_kind(self) -> str:
-        """The kind of its text, see `find_text_kind`."""
+        """The kind of its text, such as "sentences". See `find_text_kind`."""
         return find_text_kind(self.text, self.references)
 
     @property
     def mark(self) -> str:
-        """The whole example as text, in the format that digests of datasets have always used."""
+        """The whole example as text, for digests. A new format would make old digests invalid."""
         start = f"Example(name={self.name!r}, text={self.text!r}, references={self.references!r}, "
         links = f"picture={self.file!r}, sure={self.sure!r}, possible={self.possible!r}, "
         facts = f", facts={self.facts!r}" if self.facts else ""
@@ -72,26 +72,28 @@ class Dataset:
     name: str
     examples: tuple[Example, ...]
     files: Files
-    # What its pictures show, `SHOW_SCENES` or `SHOW_PHOTOS`, or "" if it has none. Users are warned
-    # if a model has not seen such pictures.
+    # The kind of its pictures, such as `SHOW_SCENES` or `SHOW_PHOTOS`, or "" if it has none or the
+    # kind is unknown. Users are warned if a model was not trained on such pictures.
     kind: str = ""
     # The kind of its files, a key of `MEDIA`.
     medium: str = PICTURE
-    # Metadata by column, such as "domain": one value per example, "" if it is missing. Metadata do
-    # not affect inputs or right answers, so they are not part of the digest.
+    # Metadata by column, such as "domain": one value per example, "" if it is missing. Metadata
+    # affect neither inputs nor references, so they are not part of the digest.
     metadata: Metadata = field(default_factory=dict)
-    # The kind of its texts, see `find_common_kind`. `DIGITS` for pictures of digits, "" for other
-    # datasets without texts.
+    # The kind of its texts (see `find_common_kind`), `DIGITS` for pictures of digits, or "" for
+    # other datasets without texts.
     texts: str = field(init=False)
     # Identifies this dataset: the SHA-256 of its examples and of the content of every file.
     digest: str = field(init=False)
-    # The SHA-256 of the metadata, or "" without any. It distinguishes two imports of one dataset.
+    # The SHA-256 of the metadata, or "" without metadata. It distinguishes two imports of a dataset
+    # with different metadata.
     metadata_digest: str = field(init=False)
-    # The digest that datasets with pictures had before file contents were included, else "".
+    # The digest that earlier releases gave to a dataset with pictures, without the contents of its
+    # files. "" for other datasets.
     earlier_digest: str = field(init=False)
 
     def __post_init__(self) -> None:
-        """Compute the digest once: everything that is stored for a dataset is found by it."""
+        """Compute the digests, which identify everything that the app stores for the dataset."""
         for column, values in self.metadata.items():
             if len(values) != len(self.examples):
                 raise ValueError(
@@ -115,7 +117,7 @@ class Dataset:
         object.__setattr__(self, "digest", found.hexdigest())
 
     def _has_digits(self) -> bool:
-        """Return whether all known right answers consist of digits."""
+        """Return whether there are references and all of them consist of digits."""
         known = [example.references for example in self.examples if example.references]
         return bool(known) and all(map(are_digits, known))
 
@@ -143,7 +145,7 @@ class Dataset:
 
 
 def hash_of(examples: Sequence[Example]) -> hashlib._Hash:
-    """Return the SHA-256 of the marks of all examples, formatted as a tuple."""
+    """Return the SHA-256 of the texts `Example.mark` of all examples, formatted as a tuple."""
     found = hashlib.sha256(b"(")
     for number, one in enumerate(examples):
         if number:
@@ -174,7 +176,7 @@ def hash_content(name: str, content: bytes | Path) -> str:
     except OSError as error:
         reason = error.strerror or os.strerror(error.errno or 0)
         raise InputError(
-            f'"{shorten(name)}" cannot be read ({reason}). Correct that or leave it out.'
+            f'"{shorten(name)}" cannot be read ({reason}). Make it readable or leave it out.'
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""The extension of a file's name, which identifies pictures, sounds and clips."""
+"""The extension of a file name, by which pictures, sounds and clips are recognised."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from pathlib import PurePosixPath
 
 
 def get_extension(name: str) -> str:
-    """Return the last extension of a file's name in lower case with its point, or ""."""
+    """Return the last extension of a file name in lower case, such as ".png", or ""."""
     return PurePosixPath(name).suffix.lower()

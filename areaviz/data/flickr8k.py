@@ -66,15 +66,18 @@ def read_pixels(folder: Path, photos: list[Photo], side: int = SIDE) -> npt.NDAr
         pixels[missing.pop(name)] = _resize_to_square(content, side)
     if missing:
         raise FileNotFoundError(
-            f"Of {len(photos):,} photos {len(missing):,} are in no archive of"
-            f" {folder / 'images_flickr8k'}, first {next(iter(missing))}; docs/photos.md says what"
-            " the folder holds and who gives it."
+            f"{len(missing):,} of {len(photos):,} photos are missing in the archives of"
+            f" {folder / 'images_flickr8k'}, such as {next(iter(missing))}. See docs/photos.md for"
+            " the content of the folder and its source."
         )
     return pixels
 
 
 def _iterate_contents(place: Path, wanted: Container[str]) -> Iterator[tuple[str, bytes]]:
-    """Yield the name and bytes of every archived file that is in `wanted` when it is reached."""
+    """Yield the name and content of every archived file whose name is in `wanted`.
+
+    The caller may remove names from `wanted` meanwhile. A second copy of a file is then skipped.
+    """
     for archive in _ARCHIVES:
         with tarfile.open(place / f"images_{archive}.tar") as files:
             for member in files:
@@ -93,7 +96,7 @@ def _resize_to_square(content: bytes, side: int) -> npt.NDArray[np.uint8]:
 def _iterate_lines(path: Path) -> Iterator[dict[str, Any]]:
     if not path.exists():
         raise FileNotFoundError(
-            f"{path} is missing; docs/photos.md says what the folder holds and who gives it."
+            f"{path} is missing. See docs/photos.md for the content of the folder and its source."
         )
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         yield from map(json.loads, lines)

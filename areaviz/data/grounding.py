@@ -7,7 +7,7 @@ from dataclasses import dataclass
 Box = tuple[float, float, float, float]
 """Left, top, right and bottom as shares of the picture's width and height."""
 Boxes = tuple[tuple[int, tuple[Box, ...]], ...]
-"""The index and the gold boxes of each word of a sentence that has boxes."""
+"""The index and the gold boxes of each word that has boxes, for one sentence."""
 
 _FUNCTION_WORDS = """
 a an the in on is are and with of to at his her their its it he she they them him that which who
@@ -17,7 +17,7 @@ another other some there one two three four five something someone has have be b
 before between both very where what all
 """
 FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
-"""English words that name nothing visible."""
+"""English words and punctuation that do not name a visible thing."""
 
 
 @dataclass(frozen=True, slots=True)

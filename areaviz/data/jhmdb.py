@@ -26,7 +26,7 @@ from areaviz.data.grounding import Box
 Pixels = npt.NDArray[np.uint8]
 
 FRAMES, COLUMNS = 12, 4
-"""Frames per clip, and frames per row of the picture that stores them."""
+"""Frames per clip, and frames per row of the picture that stores all frames of a clip."""
 _FOLDER = "video_jhmdb"
 
 

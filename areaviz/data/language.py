@@ -1,4 +1,4 @@
-"""Detection of German as opposed to English, by the most frequent words only."""
+"""Detection of German texts among English ones, by the most frequent words of both languages."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _ENGLISH = """
     over she that the their they three to two under up was we were while who with woman you
 """
 LEAST = 2
-"""The minimum number of words that only German has, for a text to count as German."""
+"""Minimum number of German words in a text that counts as German."""
 
 
 def is_probably_german(text: str) -> bool:
-    """Return whether a text has more of the most frequent German words than of the English ones.
+    """Return whether a text contains at least `LEAST` German words, and more German than English.
 
-    Words of both languages are ignored. A word with a non-ASCII letter, such as an umlaut or ß,
-    counts as German.
+    Only frequent words count, and words of both languages are ignored. Any word with a letter ä, ö,
+    ü or ß counts as German.
     """
     known_german, known_english = set(_GERMAN.split()), set(_ENGLISH.split())
     german = english = 0

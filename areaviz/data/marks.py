@@ -1,6 +1,6 @@
-"""The marks of an example: links between words, boxes in a picture, and facts of a story.
+"""Marks, the gold annotations of an example: word links, boxes in a picture, facts of a story.
 
-The marks of an example are one cell of a table or one line of a file. Errors name that place.
+The marks of one kind are one cell of a table or one line of a file. Errors name that place.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def read_facts(where: str, line: str) -> tuple[int, ...]:
     """Return the facts of a story, written as "3 6" from 1, as numbers from 0.
 
     Raises:
-        InputError: A part is not a number from 1, or there are too many.
+        InputError: A part is not a number from 1 to 9,999, or there are too many facts.
     """
     parts = _clean_marks(where, "facts", line.split(maxsplit=MAX_MARKS))
     for part in parts:
@@ -40,12 +40,13 @@ def read_links(where: str, line: str, first: int = 0) -> tuple[Links, Links]:
     """Return the sure links and all possible links, (source word, target word) from 0.
 
     Args:
-        where: Place of the links, for error messages.
+        where: Place of the links for error messages, such as "Line 3".
         line: The links, such as "0-0 1p2".
         first: Number of the first word, 0 or 1.
 
     Raises:
-        InputError: A part is not a link, names a word before the first, or there are too many.
+        InputError: A part is not a link, a word number is below `first`, or there are too many
+            links.
     """
     sure, possible = set(), set()
     for part in _clean_marks(where, "links", line.split(maxsplit=MAX_MARKS)):
@@ -53,8 +54,7 @@ def read_links(where: str, line: str, first: int = 0) -> tuple[Links, Links]:
         if not found:
             raise InputError(
                 f'{where} has the link "{shorten(part)}". Write links as pairs such as 3-4 (sure)'
-                " or"
-                " 3p4 (possible)."
+                " or 3p4 (possible)."
             )
         link = (int(found[1]) - first, int(found[3]) - first)
         if min(link) < 0:
@@ -74,7 +74,7 @@ def read_boxes(where: str, line: str) -> tuple[tuple[str, Box], ...]:
     The numbers are the left, top, right and bottom edge as shares of the picture.
 
     Raises:
-        InputError: A part is not a box, or there are too many.
+        InputError: A part is not a box, or there are too many boxes.
     """
     found = []
     for part in _clean_marks(where, "boxes", line.split(";", MAX_MARKS + 1)):
@@ -93,10 +93,10 @@ def read_boxes(where: str, line: str) -> tuple[tuple[str, Box], ...]:
 
 
 def _clean_marks(where: str, what: str, parts: list[str]) -> list[str]:
-    """Return the marks of an example without blank ones.
+    """Return the marks of an example without blank marks.
 
     Raises:
-        InputError: There are too many.
+        InputError: There are more than `MAX_MARKS` marks.
     """
     marks = [part for part in parts if part.strip()]
     if len(marks) > MAX_MARKS:

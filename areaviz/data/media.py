@@ -1,7 +1,7 @@
 """The kinds of files in a dataset: pictures, sounds or clips. All its files are of one kind.
 
-The content of a file is checked when its example is run, by the decoder and the limits of the page
-for that kind.
+The content of a file is checked when a model runs on its example. The decoder and limits are the
+same as for uploads on the page for that kind of file.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from areaviz.trace.sound import Sound
 
 PICTURE, SOUND, CLIP = "picture", "sound", "clip"
 """The kinds of files, which are also fields of a request."""
-# The name of a dataset's file in requests. The file may have any name, but this one must fit a
-# link.
+# The name of a dataset's file in requests. The file's own name is not used, because names in
+# requests become part of links and must be valid there.
 _NAME = "example"
 
 
@@ -30,8 +30,8 @@ class Medium:
 
     Args:
         endings: File extensions in lower case.
-        decode: Function of a file's bytes and its name in links. Raises InputError for an unusable
-            file.
+        decode: Function that takes a file's bytes and its name in links, and returns the decoded
+            content. It raises InputError for an unusable file.
     """
 
     endings: tuple[str, ...]
@@ -39,7 +39,7 @@ class Medium:
 
 
 # Decoders are imported inside these functions, because a machine that only trains and measures may
-# have none of them.
+# lack their packages.
 def _decode_picture(content: bytes, name: str) -> Picture:
     from areaviz.data.pictures import decode_picture
 
@@ -65,7 +65,7 @@ MEDIA: Mapping[str, Medium] = {
     SOUND: Medium((".wav", ".flac", ".ogg", ".mp3", ".aif", ".aiff"), _decode_sound),
     CLIP: Medium((".gif", ".webp", ".png", ".apng"), _decode_clip),
 }
-"""Every kind, by the field of the request that it fills."""
+"""Every kind of file by its name, which is also the name of the request's field for it."""
 
 
 def read_medium(medium: str, content: bytes | Path, name: str = _NAME) -> Picture | Sound | Clip:
@@ -77,8 +77,8 @@ def read_medium(medium: str, content: bytes | Path, name: str = _NAME) -> Pictur
         name: Name in links, to which a hyphen and the digest are appended.
 
     Raises:
-        InputError: The decoder cannot use the file, or the file exceeds the limit. A file that is
-            too large is not read.
+        InputError: The decoder cannot use the file, or the file is too large. A path to a file of
+            more than `MAX_UPLOAD_MEGABYTES` is not read at all.
     """
     if isinstance(content, Path):
         size = content.stat().st_size

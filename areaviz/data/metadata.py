@@ -6,18 +6,18 @@ import math
 from collections.abc import Sequence
 
 MAX_CATEGORIES = 30
-"""A column with more distinct values is free text, because no comparison shows that many groups."""
+"""Maximum number of distinct values in a column of categories. More values count as free text."""
 MISSING = frozenset(("", "nan", "na", "n/a", "none", "null"))
-"""Cells, in lower case, that mean a missing value."""
+"""Contents of a cell, in lower case, that mean a missing value."""
 
 
 def number_of(cell: str) -> float | None:
-    """Return the finite number that a cell holds, or None for any other text."""
+    """Return the finite number that a cell contains, or None for any other text."""
     try:
         value = float(cell)
     except ValueError:
         return None
-    # Python also reads "1_000", which no other program writes.
+    # Python reads "1_000" as a number. Other programs do not write numbers so, so it is text here.
     return value if math.isfinite(value) and "_" not in cell else None
 
 

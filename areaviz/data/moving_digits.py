@@ -1,7 +1,8 @@
-"""Short clips of a digit that does two things one after the other, with a sentence for each clip.
+"""Short clips of a digit that does two actions one after the other, with a sentence for each clip.
 
-The clips are drawn by this code and free of rights. In "the three moves left and then grows", the
-digit rests, acts, rests again and acts again. The frames of both actions are known.
+The clips are drawn by this code, and no copyright restricts their use. In "the three moves left and
+then grows", the digit rests, acts, rests again and acts again. The frames of both actions are
+known.
 
 Shapes: B clips, T frames, S side in pixels.
 """
@@ -18,7 +19,7 @@ FRAMES, SIDE = 16, 48
 """Number of frames per clip, and the side of its frames in pixels."""
 DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 FUNCTION_WORDS = frozenset({"the", "and", "then"})
-"""Words that no frame shows."""
+"""Words of the sentences that no frame of a clip shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ ACTIONS: Mapping[str, Action] = {
 }
 """Every action, by its words."""
 _LASTS, _PAUSE = (3, 5), 1
-"""Minimum and maximum number of frames of an action, and minimum number of frames between the
+"""Minimum and maximum number of frames of an action, and minimum number of frames between two
 actions.
 """
 _SMALLEST, _LARGEST = 0.46, 0.76
@@ -129,7 +130,8 @@ def render_actions(
     Args:
         bank: the drawings.
         rng: the source of randomness.
-        plans: the digit, the actions and the frames of both actions, for each clip.
+        plans: for each clip, the digit, its two actions, and the first and end frame of each
+            action.
     """
     poses_BT4 = np.stack([_draw_poses(rng, actions, windows) for _, actions, windows in plans])
     digits = np.stack([bank.one_of(digit, rng) for digit, _, _ in plans])
@@ -143,7 +145,7 @@ def render_actions(
 
 
 def _draw_windows(rng: np.random.Generator) -> tuple[Window, Window]:
-    """Return the frames of both actions.
+    """Return the first and end frame of both actions, drawn at random.
 
     The remaining frames are distributed at random before, between and after the actions. A model
     that knows only when actions usually happen therefore learns little about a single clip.
@@ -160,7 +162,7 @@ def _draw_poses(
 ) -> FloatArray:
     """Return the pose in every frame: shift right, shift down, turn and size, float32 [T, 4].
 
-    The first position and size are drawn so that the digit never leaves the picture or becomes too
+    The pose in the first frame is drawn so that the digit never leaves the picture or becomes too
     large.
     """
     changes_T4 = np.zeros((FRAMES, 4))

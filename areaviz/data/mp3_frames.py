@@ -1,7 +1,8 @@
-"""Frames of MP3 files: whether all of them are present, and how many there are.
+"""Frames of MP3 files: check that no frame is missing, and count them.
 
-For a file without a Xing header, the decoder estimates the length from the first frame and stops
-there. A file whose frames differ in size would lose its end, so it gets the missing header.
+A Xing header states the number of frames. Without one, the decoder estimates the length of the file
+from its first frame and stops there. It would then lose the end of a file whose frames differ in
+size. Such a file therefore gets a Xing header.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ _RATES_2 = (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160)
 # Samples per second by index, for MPEG 1. MPEG 2 has half and MPEG 2.5 a quarter of them.
 _SAMPLES = (44_100, 48_000, 32_000)
 _MONO = 3
-# Maximum total number of bytes between frames, because editors leave tags there.
+# Maximum total number of bytes to skip between frames. Editors leave tags there.
 _MOST_BETWEEN = 65_536
-# Frames that may be missing: the decoder's own delay, and a last frame that encoders omit.
+# Number of missing frames that are tolerated: for the decoder's delay, and for a last frame that
+# some encoders omit.
 _SLACK_FRAMES = 3
 
 
@@ -27,7 +29,7 @@ class Frame:
 
     start: int
     size: int
-    # Bytes of side information after the header. A Xing header follows them.
+    # Bytes of side information after the frame's header. A Xing header comes after them.
     side: int
 
 
@@ -37,7 +39,10 @@ def is_mp3(content: bytes) -> bool:
 
 
 def with_length(content: bytes) -> bytes | None:
-    """Return an MP3 file with a header that states its length, or None if it is cut short."""
+    """Return an MP3 file with a Xing header, or None if frames are missing at its end.
+
+    A file that already has a Xing header, or has no frames at all, is returned unchanged.
+    """
     frames = list(_iterate_frames(content))
     if not frames:
         return content
@@ -92,7 +97,7 @@ def _parse_frame(content: bytes, at: int) -> Frame | None:
 
 
 def _read_promised_count(content: bytes, first: Frame) -> int | None:
-    """Return the number of frames that a Xing header states, or None without one."""
+    """Return the number of frames that the Xing header states, or None without such a number."""
     at = first.start + 4 + first.side
     if content[at : at + 4] not in (b"Xing", b"Info") or not content[at + 7] & 1:
         return None
@@ -100,10 +105,10 @@ def _read_promised_count(content: bytes, first: Frame) -> int | None:
 
 
 def _make_xing_frame(content: bytes, first: Frame, count: int) -> bytes:
-    """Return a silent frame that states how many frames follow."""
+    """Return a silent frame with a Xing header that states how many frames follow."""
     header = content[first.start : first.start + 4]
     says = b"Xing" + (1).to_bytes(4, "big") + count.to_bytes(4, "big")
     frame = (header + bytes(first.side) + says).ljust(first.size, b"\0")
-    # Frames of the lowest rates have no space for it, but such files have a constant rate in
-    # practice.
+    # Frames of the lowest bit rates have no space for the header. Such files practically always
+    # have a constant rate, so the decoder's estimate of their length is right.
     return frame if len(frame) == first.size else b""

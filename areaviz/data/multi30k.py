@@ -1,8 +1,8 @@
 """Multi30k: 29,000 image captions in English and German (Elliott et al. 2016).
 
-The corpus (2017 for the French side and test_2017_flickr) is published without a licence, for
-non-commercial research and education. It is therefore never part of this repository: users who
-train a model fetch it, and each file is checked by its SHA-256.
+The French translations and the split test_2017_flickr followed in 2017. The corpus is published
+without a licence, for non-commercial research and education. It is therefore not part of this
+repository. Users who train a model fetch it, and the SHA-256 of each file is checked.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
 """The app's own pictures, generated or read at run time: shape scenes, digits and photographs.
 
-No copyright restricts their use. The photographs are read from the files of installed packages.
-The packages are not imported.
+No copyright restricts their use. The photographs are files of installed packages and are read
+without importing these packages.
 
-- matplotlib: Grace M. Hopper, official portrait by James S. Davis, United States Navy, 1984; public
-  domain, as a work of the United States' government.
-- scikit-image: Eileen Collins, NASA, public domain; the cat Chelsea, by Stefan van der Walt, CC0; a
-  cup of coffee, by Rachel Michetti, CC0; a photographer, by Lav Varshney, CC0; a launch, by SpaceX,
-  released into the public domain.
+- matplotlib: Grace M. Hopper, official portrait by James S. Davis, United States Navy, 1984 (public
+  domain, as a work of the United States' government).
+- scikit-image: Eileen Collins, by NASA (public domain). The cat Chelsea, by Stefan van der Walt
+  (CC0). A cup of coffee, by Rachel Michetti (CC0). A photographer, by Lav Varshney (CC0). A launch,
+  by SpaceX (public domain).
 
-The other photographs in these packages show no scene that one would describe.
+The other photographs in these packages are not scenes that a caption could describe.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from areaviz.trace.picture import Picture
 KINDS = ("scene", "digit", "single digit", "moved digit", "pair", "photo")
 SCENE_SIDE, THUMBNAIL_SIDE = 256, 128
 
-# The first scenes are those that the model of the page Caption describes correctly, with its
-# attention on the things that it names.
+# Numbers of the sample scenes. The first of them are scenes that the model of the page Caption
+# describes correctly, with its attention on the objects that it names.
 _SCENES = (1, 9, 10, 12, 22, 26, 27, 34, 16, 20, 37, 51)
 _CLUTTERED = (2, 3, 4, 5, 6, 7, 8, 9)
 _SINGLE = (0, 1, 3, 4, 7, 8)
@@ -109,7 +109,7 @@ class Sample:
     title: str
     # One of `KINDS`.
     kind: str
-    # Creates the picture. Its name is set later.
+    # Function that creates the picture. The name of the picture is set later.
     make: Callable[[], Picture]
     # The digits in the picture, or "".
     digits: str = ""
@@ -138,7 +138,7 @@ def get_sample(name: str) -> Picture:
 
 @lru_cache(maxsize=64)
 def encode_thumbnail(name: str) -> bytes:
-    """Return a sample as a small file (see `encode_small`)."""
+    """Return a sample as a small JPEG or PNG file for galleries (see `encode_small`)."""
     return encode_small(get_sample(name), THUMBNAIL_SIDE)
 
 

@@ -30,21 +30,21 @@ FORMATS_TEXT = "JPEG, PNG, WebP, GIF, BMP or TIFF"
 MAX_MEGABYTES = 20
 MAX_MEGAPIXELS = 16
 MAX_BASELINE_MEGAPIXELS = 64
-"""Limit for a JPEG with one scan, which can be decoded at a fraction of its size."""
+"""Limit for a baseline JPEG with one scan. Such a file can be decoded at a fraction of its size."""
 MEGA = 1 << 20
-"""Unit for bytes and for pixels, so that pictures of cameras sold as 16 megapixels fit."""
+"""Unit for bytes and pixels. It exceeds a million, so pictures of a 16-megapixel camera fit."""
 
 MAX_SCANS, MAX_SEGMENTS = 100, 10_000
-"""Limits for a JPEG. A scan may have only a few bytes but cost the time of a whole picture.
-Ordinary files have about ten.
+"""Limits for the parts of a JPEG. Decoding a scan of a few bytes can take the time of a whole
+picture. Ordinary files have about ten scans.
 """
 
 COUNTED = 4 * MEGA
-"""Size of a GIF above which frames are not counted, because it may have a million empty frames.
+"""Size in bytes above which the frames of a GIF are not counted. A GIF may have a million frames.
 """
 
 _TILE_WIDTH, _TILE_LENGTH = 322, 323
-"""TIFF tags."""
+"""Numbers of the TIFF tags for the width and length of a tile."""
 _SCAN, _END = b"\xff\xda", b"\xff\xd9"
 _MARKER = re.compile(rb"\xff[^\x00\x01\xd0-\xd8\xff]")
 """The start of a JPEG segment. The excluded markers have no segment or occur within a scan."""
@@ -71,10 +71,10 @@ class Decoded:
 
 
 def decode_picture(content: bytes, name: str = "upload") -> Decoded:
-    """Decode the picture in a file, named `name`, a hyphen and its digest.
+    """Decode the picture in a file. Its name is `name`, a hyphen and its digest.
 
-    The result is the first frame, in RGB and upright, on white where it was transparent, with sides
-    of 1 to `MAX_SIDE` pixels.
+    The result is the first frame, upright and in RGB, with sides of 1 to `MAX_SIDE` pixels.
+    Transparent parts become white.
 
     Raises:
         InputError: The file is empty, has more than 20 MB or 16 megapixels (64 for a baseline
@@ -100,7 +100,10 @@ def decode_picture(content: bytes, name: str = "upload") -> Decoded:
 
 
 def encode_small(picture: Picture, side: int) -> bytes:
-    """Encode a picture as a JPEG with sides of at most `side`, or as a PNG if it already fits."""
+    """Encode a picture as a file with sides of at most `side` pixels.
+
+    A picture that already fits becomes a PNG, and a picture that is scaled down becomes a JPEG.
+    """
     image, file = Image.fromarray(picture.pixels), io.BytesIO()
     fits = max(image.size) <= side
     image.thumbnail((side, side))
@@ -188,7 +191,11 @@ def _make_too_large_error(size: str, most: int = MAX_MEGAPIXELS) -> InputError:
 
 @contextmanager
 def _translate_decoding_errors(sentence: str) -> Iterator[None]:
-    """Turn every error on untrusted bytes in the block into an InputError."""
+    """Raise every error of the block as an InputError, because it decodes untrusted bytes.
+
+    Args:
+        sentence: the message for the user.
+    """
     try:
         yield
     except InputError:
@@ -201,7 +208,7 @@ def _translate_decoding_errors(sentence: str) -> Iterator[None]:
 
 def _describe_frames(image: Image.Image, size: int) -> tuple[str, ...]:
     """Return notes for the user about an animation or a document with several pages."""
-    # The further pictures of a photograph are only its previews.
+    # The other pictures in an MPO file are previews of the photograph.
     if image.format == "MPO" or not getattr(image, "is_animated", False):
         return ()
     # Counting the pages of a TIFF takes time quadratic in their number.
@@ -220,8 +227,9 @@ def _decode_pixels(
         image.load()  # turns it upright, unlike other formats
     plain, notes = _reduce_to_eight_bits(image, content)
     before = plain.size if image.format == "TIFF" else whole
-    # Reduce the picture first and turn it afterwards, which takes least memory. `thumbnail` decodes
-    # a JPEG at a fraction of its size, and averages other formats before it filters.
+    # Scale the picture down before turning it, because this takes the least memory. `thumbnail`
+    # decodes a JPEG at a fraction of its size, and averages pixels of other formats before it
+    # filters.
     plain.thumbnail((MAX_SIDE, MAX_SIDE), Image.Resampling.LANCZOS, reducing_gap=2.0)
     after, turned = plain.size, _turn_upright(plain, image)
     if turned.size != after:

@@ -1,7 +1,8 @@
 """The locations of all files: the app and its pages, configuration, models, samples and corpora.
 
-No other module computes them. In a clone of the repository they are next to the package. A wheel
-contains the app, its samples and the small models inside the package (`setup.py` puts them there).
+Other modules take their paths from here. In a clone of the repository the files are next to the
+package. A wheel contains the app, its samples and the small models inside the package, where
+`setup.py` puts them.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 BUNDLE = _PACKAGE / "bundle"
-"""In an installed package: the files that a clone has next to the package."""
+"""Folder in an installed package with the files that a clone has next to the package."""
 
 IS_CLONE = (_PACKAGE.parent / "app.py").exists() and not BUNDLE.exists()
 ROOT = _PACKAGE.parent if IS_CLONE else BUNDLE
@@ -26,39 +27,40 @@ CONFIGURATION = ROOT / ".streamlit"
 CHECKPOINTS, ASSETS = ROOT / "checkpoints", ROOT / "assets"
 HOME, HERO, OPENINGS = ASSETS / "home.npz", ASSETS / "hero.npz", ASSETS / "openings"
 LOOKS, CARDS, ANALYSIS = OPENINGS / "looks.json", ASSETS / "cards", ASSETS / "analysis"
-"""The trace of a translation for the gallery, the trace of Home, those that the other pages open
-with (see `areaviz.backend.stored`), the list of default views, the pictures of Home, and the rows
-with which Analyse opens (see `areaviz.analysis.stored_analysis`).
+"""The stored files that the pages first show, in the order of the names above: a translation's
+trace for the gallery, the trace of Home, the traces of the other pages (see
+`areaviz.backend.stored`), the list of their default views, the pictures of Home, and the rows of
+Analyse (see `areaviz.analysis.stored_analysis`).
 
 The command `areaviz openings` writes them.
 """
 README = ROOT / "README.md"
 FINDINGS, RESULTS = ROOT / "docs" / "findings.md", ROOT / "docs" / "results.md"
 FORMS = CHECKPOINTS / "tables"
-"""The tables of trained variants of keys, see `areaviz.evaluation.form_tables`."""
+"""Folder of the tables of trained variants of area keys. See `areaviz.evaluation.form_tables`."""
 
 MODEL_DIGESTS = CHECKPOINTS / "models.sha256"
-"""In a bundle: the digest of every file of every model of the release, including models that are
-not bundled.
+"""List of digests in a bundle: one for every file of every model of the release, including models
+that are not bundled.
 """
 
 CHECKPOINTS_SETTING, DATA_SETTING = "AREAVIZ_CHECKPOINTS", "AREAVIZ_DATA"
 FOLDERS_SETTING = "AREAVIZ_MODELS"
-"""External models that the app shows next to its own. Paths are separated by the system's path
-separator.
+"""Setting with the external models that the app shows next to its own. Their paths are separated by
+the system's path separator.
 """
 
 
 def find_checkpoints_folder() -> Path:
     """Return the folder of the models.
 
-    It is AREAVIZ_CHECKPOINTS of the environment, otherwise the fetched models, otherwise the models
-    that came with the package.
+    The environment variable AREAVIZ_CHECKPOINTS comes first, then the folder of fetched models,
+    then the models that came with the package.
     """
     chosen = os.environ.get(CHECKPOINTS_SETTING)
     if chosen:
         return Path(chosen).expanduser()
-    # Without platformdirs, models cannot have been fetched, and their folder's name is unknown.
+    # Without platformdirs, the folder of fetched models is unknown, so none can have been fetched.
     if IS_CLONE or find_spec("platformdirs") is None:
         return CHECKPOINTS
     fetched = find_fetched_models_folder()
@@ -89,7 +91,7 @@ def own_folder(name: str) -> Path:
     """
     if IS_CLONE:
         return Path(name)
-    # Imported here, because a clone does not need it.
+    # Imported here, because a clone does not need platformdirs.
     from platformdirs import user_data_path
 
     return user_data_path("areaviz", appauthor=False) / name

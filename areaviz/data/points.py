@@ -1,9 +1,9 @@
 """Sets of points in a square, with exact answers: the convex hull and the shortest tour.
 
-Both answers are lists of points, counter-clockwise, starting with the leftmost point. The last
-point is connected to the first. Every set therefore has exactly one answer.
+Both answers are lists of points, counter-clockwise from the leftmost point. The last point is
+connected to the first. With this order, every set has exactly one answer to each problem.
 
-Shapes: B sets, N points, T positions of an answer, M = N - 1 points besides the first, S subsets.
+Shapes: B sets, N points, T positions of an answer, M = N - 1 points without the first, S subsets.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 KINDS: Mapping[str, str] = {"hull": "convex hull", "tour": "shortest tour"}
-"""The problems on points."""
+"""The problems on points, with their names for readers."""
 FEWEST, MOST = 3, 12
-"""Number of points in a set. The exact tour takes 2^N steps, a fifth of a second for the maximum.
+"""Minimum and maximum number of points in a set. The time of the exact tour doubles with each point
+and is a fifth of a second for the maximum.
 """
 VALID_SETS, TEST_SETS = 1000, 2000
 """Number of held-out sets of each size."""
 _SEEDS = {"val": 1_000_001, "test": 2_000_003}
 CHUNK = 2048
-"""Number of sets whose tours are computed together, which limits the memory."""
+"""Number of sets whose tours are computed at once. It limits the memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +56,14 @@ def draw_held_out_sets(kind: str, split: str, points: int) -> PointSets:
 
 
 def solve_exactly(kind: str, points_BN2: FloatArray) -> IntArray:
-    """Return the answers [B, N] of sets, padded with -1.
+    """Return the exact answers to sets: indices of points [B, N], padded with -1.
+
+    Args:
+        kind: A key of `KINDS`.
+        points_BN2: The points.
 
     Raises:
-        ValueError: The hull is wanted, but all points of a set are on one line.
+        ValueError: `kind` is "hull" and all points of a set are on one line.
     """
     if kind == "tour":
         chunks = []
@@ -73,7 +78,7 @@ def solve_exactly(kind: str, points_BN2: FloatArray) -> IntArray:
 
 
 def find_convex_hull(points_N2: FloatArray) -> list[int]:
-    """Return the corners of the convex hull, computed by Qhull (scipy).
+    """Return the indices of the convex hull's corners, computed by Qhull (scipy).
 
     Raises:
         ValueError: All points are on one line.
@@ -90,18 +95,18 @@ def find_convex_hull(points_N2: FloatArray) -> list[int]:
 
 
 def find_leftmost_point(points_N2: FloatArray) -> int:
-    """Return the point with the smallest x, or among several the one with the smallest y."""
+    """Return the index of the point with the smallest x. The smallest y decides between several."""
     return int(np.lexsort((points_N2[:, 1], points_N2[:, 0]))[0])
 
 
 def find_shortest_tours(points_BN2: FloatArray) -> IntArray:
     """Return the shortest closed tour of every set [B, N], by dynamic programming over subsets.
 
-    Held and Karp 1962. `best[S][:, j]` is the length of the shortest path that leaves the first
-    point, visits the points S and ends in j of S. It is the minimum over k in S without j of
-    `best[S without j][:, k]` plus the distance from k to j. This is exact and finds the tours of
-    thousands of small sets at once. Solvers of larger problems, such as Concorde or those of
-    OR-tools, would be an additional dependency for sets of ten points.
+    The algorithm is that of Held and Karp 1962. `best[S][:, j]` is the length of the shortest path
+    that leaves the first point, visits the points S and ends in the point j of S. It is the minimum
+    of `best[S without j][:, k]` plus the distance from k to j, over all k in S without j. The
+    algorithm is exact and finds the tours of thousands of small sets at once. A solver of larger
+    problems, such as Concorde or OR-tools, would be an additional dependency.
     """
     count, others = len(points_BN2), points_BN2.shape[1] - 1
     way_BNN = np.linalg.norm(points_BN2[:, :, None] - points_BN2[:, None], axis=3)
@@ -121,7 +126,12 @@ def find_shortest_tours(points_BN2: FloatArray) -> IntArray:
 
 
 def _trace_tours_back(before_SBM: npt.NDArray[np.int8], last_B: IntArray) -> IntArray:
-    """Return the tours [B, N] whose last points, before they return to point 0, are given."""
+    """Return the tours [B, N] from point 0 to the given last points.
+
+    Args:
+        before_SBM: For each subset and last point, the point before it on the shortest path.
+        last_B: The last point of each tour before it returns to point 0.
+    """
     subsets, count, others = before_SBM.shape
     rows_B, place_B = np.arange(count), last_B
     left_B = np.full(count, subsets - 1)
@@ -156,9 +166,9 @@ def measure_tour_length(points_N2: FloatArray, tour: Sequence[int]) -> float:
 
 
 def order_around_mean(points_BN2: FloatArray) -> IntArray:
-    """Return the points ordered counter-clockwise by their angle around their mean: [B, N].
+    """Return the indices of the points, counter-clockwise by angle around their mean: [B, N].
 
-    The first is the leftmost point. The order of the input does not matter.
+    The leftmost point comes first. The order of the input does not matter.
     """
     centred_BN2 = points_BN2 - points_BN2.mean(1, keepdims=True)
     angle_BN = np.arctan2(centred_BN2[..., 1], centred_BN2[..., 0])
@@ -172,7 +182,10 @@ def order_around_mean(points_BN2: FloatArray) -> IntArray:
 
 
 def normalise_points(points_BN2: FloatArray) -> FloatArray:
-    """Centre points on their mean, the farthest at distance 1. Answers do not change."""
+    """Move and scale points so that their mean is 0 and the farthest is at distance 1: [B, N, 2].
+
+    The answers do not change.
+    """
     centred_BN2 = points_BN2 - points_BN2.mean(1, keepdims=True)
     farthest_B11 = np.linalg.norm(centred_BN2, axis=2).max(1)[:, None, None]
     scaled_BN2: FloatArray = centred_BN2 / np.maximum(farthest_B11, 1e-9)

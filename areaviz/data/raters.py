@@ -1,4 +1,4 @@
-"""Raters that are programs. The end of their names distinguishes them from people."""
+"""Raters of outputs that are programs. The end of their names distinguishes them from people."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ AUTOMATIC = " (automatic)"
 
 
 def is_automatic(rater: str) -> bool:
-    """Return whether a rater is a program: its errors are shown, but count in no figure."""
+    """Return whether a rater is a program. Its errors are shown, but no figure counts them."""
     return rater.endswith(AUTOMATIC)

@@ -1,7 +1,7 @@
-"""The app's own sentences to read: inputs for language models, which write no output here.
+"""The app's own sentences to read: inputs for language models that only read and write no output.
 
-Some sentences differ in one word, so that its effect can be compared. Some have a noun twice, or a
-noun that a later word refers to.
+Some sentences differ in one word, which shows the effect of that word. Some contain a noun twice,
+or a noun to which a later word refers.
 """
 
 from __future__ import annotations

@@ -29,7 +29,9 @@ def get_models(folder: Path, address: str, progress: Progress | None = None) -> 
         BackendError: A file is not available, or does not belong to this release.
     """
     if IS_CLONE:
-        raise InputError(f"This is a clone of the repository: all its models are in {CHECKPOINTS}.")
+        raise InputError(
+            f"This clone of the repository already has all models. They are in {CHECKPOINTS}."
+        )
     if not address.startswith(("http://", "https://")):
         raise InputError(
             f"Set {MODELS_SETTING} to the address of the models of this release, such as"
@@ -55,8 +57,8 @@ def check_model_name(name: str, known: Collection[str]) -> str:
     """Return the name if it is one of the available models.
 
     Raises:
-        InputError: The model is not available. If this release has it, or if there are no models at
-            all, the message says how to get it.
+        InputError: The model is not available. The message says how to get it if it is a model of
+            this release, or if no model is available.
     """
     if name in known:
         return name

@@ -101,7 +101,7 @@ def _map_into_box(points: Points, box: Box) -> Points:
 def _get_part_of_box(corners: str, box: Box) -> Box:
     """Return a part of a box.
 
-    `corners` is "left top, right bottom", in the unit square that stands for the box.
+    `corners` is "left top, right bottom", as shares of the box's width and height.
     """
     (left, top), (right, bottom) = _map_into_box(_parse_points(corners), box)
     return left, top, right, bottom

@@ -1,7 +1,7 @@
 """The content of a shape scene, and the sentences that describe it in English and German.
 
-The two sentences of a scene name the same objects in the same order. The object of each word, and
-with it the gold box, is therefore known in both languages.
+The two sentences of a scene name its objects in the same order. The object that each word
+describes, and therefore its gold box, is known in both languages.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 MASK = "?"
-"""Replaces a word that only the picture reveals."""
+"""Text that replaces a hidden word. Only the picture reveals the word."""
 
 
 class Noun(NamedTuple):
@@ -69,9 +69,9 @@ RELATIONS: Mapping[str, str] = {
 }
 
 _WEAK = {"Buchstabe": "n", "Diamant": "en"}
-"""The endings of weak nouns in all cases except the nominative."""
+"""German nouns that take an ending in all cases except the nominative, with this ending."""
 _ENDINGS = {"m": "er", "f": "e", "n": "es"}
-"""The endings of adjectives in the nominative."""
+"""The endings of German adjectives in the nominative, by gender."""
 _ARTICLES = {
     "nominative": {"m": "ein", "f": "eine", "n": "ein"},
     "dative": {"m": "einem", "f": "einer", "n": "einem"},
@@ -102,11 +102,11 @@ class Sentence:
 
     @property
     def text(self) -> str:
-        """The words separated by spaces."""
+        """The words of the sentence, separated by spaces."""
         return " ".join(self.words)
 
     def masked(self, *positions: int) -> Sentence:
-        """Hide the words at these positions. No other word reveals them."""
+        """Return the sentence with `MASK` in place of the words at these positions."""
         words = [MASK if index in positions else word for index, word in enumerate(self.words)]
         return Sentence(tuple(words), self.objects, self.kinds)
 
@@ -127,7 +127,7 @@ def write_german(objects: Sequence[Object], relation: str | None) -> Sentence:
 
 def _write_english_phrase(thing: Object) -> list[tuple[str, str]]:
     noun = NOUNS[thing.shape].english
-    # Apart from "orange", no English word that can follow the article here begins with a vowel.
+    # Only "orange" begins with a vowel among the English words that can follow the article here.
     article = "an" if not thing.size and thing.colour[0] in "aeiou" else "a"
     return _make_phrase(article, thing.size, thing.colour, noun)
 

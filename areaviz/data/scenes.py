@@ -1,7 +1,8 @@
 """Shape scenes: coloured shapes in spatial relations, with sentences that describe them.
 
-They are generated and free of rights. A scene has one to three objects. Its sentence describes one
-object, or two and their relation. The split and the number of a scene determine it completely.
+Scenes are generated, and no copyright restricts their use. A scene has one to three objects. Its
+sentence describes one object, or two objects and their relation. The split and number of a scene
+determine it completely.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ SIZES_OF_SPLITS = {"train": 20000, "val": 1000, "test": 1000}
 """Number of scenes for training, for choosing checkpoints and for measuring."""
 
 TIE = 0.1
-"""Two objects are diagonal if the horizontal and vertical distances of their centres differ by
-less.
+"""Two objects are diagonal if the horizontal and vertical distances of their centres differ by less
+than this share of the picture's side.
 """
 _GAP = 0.03
-"""Minimum gap between the boxes of two objects."""
+"""Minimum gap between the boxes of two objects, as a share of the picture's side."""
 _EXTENT = {"small": (0.16, 0.22), "large": (0.32, 0.4)}
 
 
@@ -93,7 +94,9 @@ class Scene:
         return {sentence.text: sentence for sentence in found}
 
     def clear_sentences(self) -> tuple[Grounded, ...]:
-        """Return every true English sentence about as many objects as its own, in either order.
+        """Return every true English sentence with as many objects as the scene's own sentence.
+
+        Pairs of objects appear in both orders.
 
         Diagonal pairs are left out, because two relations could describe them.
         """
@@ -132,7 +135,10 @@ def make_scene(split: str, number: int) -> Scene:
 
 
 def _draw_names(count: int, rng: np.random.Generator) -> list[tuple[str, str]]:
-    """Return shapes and colours. No two objects share an English noun or a colour."""
+    """Return a random shape and colour for each of `count` objects.
+
+    No two objects share an English noun or a colour.
+    """
     ambiguous, plain = sorted(AMBIGUOUS), sorted(set(NOUNS) - AMBIGUOUS)
     chosen: list[tuple[str, str]] = []
     while len(chosen) < count:
@@ -145,7 +151,10 @@ def _draw_names(count: int, rng: np.random.Generator) -> list[tuple[str, str]]:
 
 
 def _draw_layout(count: int, rng: np.random.Generator) -> tuple[list[Box], list[str]]:
-    """Return boxes that do not touch, and their sizes. The relation of the first two is clear."""
+    """Return random boxes that do not touch, and the size of each, a key of `SIZES`.
+
+    The first two boxes are clearly above or beside each other.
+    """
     while True:
         sizes = [str(rng.choice(sorted(SIZES))) for _ in range(count)]
         extents = [float(rng.uniform(*_EXTENT[size])) for size in sizes]
@@ -191,7 +200,10 @@ def _find_relation(one: Object, other: Object) -> str:
 
 
 def _find_relations(one: Object, other: Object, tie: float = 0.0) -> list[str]:
-    """Return the relation of the first object to the second, and in a tie also the alternative."""
+    """Return the relation of the first object to the second.
+
+    If the horizontal and vertical distances differ by less than `tie`, return both relations.
+    """
     across, down = _measure_shift(one.box, other.box)
     found = ["left of" if across > 0 else "right of", "above" if down > 0 else "below"]
     if abs(down) > abs(across):

@@ -1,7 +1,7 @@
 """Safe decoding of uploaded recordings: any file becomes a short sound or a clear error.
 
-The content of a file determines its format, not its name. The length is read from the header, and
-no more samples are decoded than a sound may have, regardless of the header.
+The content of a file determines its format, not its name. The length in the header is checked
+before any sample is decoded. Decoding stops at that length, even if the file contains more samples.
 """
 
 from __future__ import annotations
@@ -28,15 +28,16 @@ RATES = (4_000, 192_000)
 """Minimum and maximum samples per second of a file."""
 MAX_CHANNELS = 8
 SILENT = 1e-3
-"""A sound whose loudest sample is below this share of the maximum counts as silent."""
+"""A recording counts as silent if all its samples, from -1 to 1, are below this absolute value."""
 _CLEAR = 11_025
-"""Below this rate, the hiss of s and f is lost. The words "six" and "seven" contain it."""
+"""Samples per second below which the user gets a note. Such recordings sound dull, because they
+lack much of the hiss of "s" and "f", for example in "six" and "five"."""
 _BLOCK = 65_536
 """Samples per channel to decode at once."""
 _MP3_FRAMES = 3 * 1152
-"""Samples of the frames that may be missing at the end of an MP3."""
+"""Number of samples that may be missing at the end of an MP3: three frames of 1,152 samples."""
 _UNKNOWN = 2**63 - 1
-"""The length that the decoder reports if the file does not state one."""
+"""Number of samples that the decoder reports if the file does not state its length."""
 _LAST_PAGE = 4
 """The flag in the sixth byte of an Ogg file's last page."""
 
@@ -50,12 +51,15 @@ class DecodedSound:
 
 
 def decode_sound(content: bytes, name: str = "upload") -> DecodedSound:
-    """Decode a file to a sound with one channel at `RATE`, named `name`, "-" and its digest.
+    """Decode a file to a sound with one channel and `RATE` samples per second.
+
+    The name of the sound is `name`, a hyphen and its digest.
 
     Raises:
-        InputError: The file is empty, has more than 20 MB, is damaged or has another format. Or the
-            sound is silent, shorter than a tenth of a second or longer than 20 seconds, or has an
-            implausible rate or number of channels.
+        InputError: The file is empty, has more than 20 MB, is damaged, has another format or does
+            not state its length. The error is also raised for a sound that is silent, shorter than
+            a tenth of a second or longer than 20 seconds, for a rate outside `RATES` and for more
+            than `MAX_CHANNELS` channels.
     """
     found = read_recording(content, SECONDS[1])
     notes = []
@@ -96,8 +100,8 @@ def read_recording(content: bytes, most_seconds: float) -> Recording:
     """Return the content of a file, at the file's own rate.
 
     Raises:
-        InputError: The file is empty, has more than 20 MB, is damaged or has another format, or the
-            recording is longer than `most_seconds`.
+        InputError: The file is empty, has more than 20 MB, is damaged or has another format. The
+            error is also raised if the header fails one of the checks in `_check_header`.
     """
     if not content:
         raise InputError(f"The file is empty. Choose a {FORMATS_TEXT} recording.")
@@ -120,12 +124,16 @@ def read_recording(content: bytes, most_seconds: float) -> Recording:
 
 
 def _decode_recording(file: soundfile.SoundFile) -> Recording:
-    """Decode block by block: eight channels at the highest rate would take half a gigabyte."""
+    """Decode a file and return the mean of its channels.
+
+    The file is decoded in blocks. Eight channels at the highest rate would take half a gigabyte at
+    once.
+    """
     means, count, loudest = [], 0, 0.0
     while count < file.frames:
         block_SC = np.nan_to_num(file.read(_BLOCK, dtype="float32", always_2d=True))
         if not len(block_SC):
-            # An MP3 may lack the few samples that its encoder added at the end.
+            # The header of an MP3 may count samples that its encoder added at the end.
             if file.format == "MP3" and file.frames - count <= _MP3_FRAMES:
                 break
             raise _cut_short()
@@ -138,10 +146,10 @@ def _decode_recording(file: soundfile.SoundFile) -> Recording:
 
 
 def _with_whole_header(content: bytes) -> bytes:
-    """Return a file whose header states its length.
+    """Return the file with a header that states its length, so that the decoder reads all of it.
 
     Raises:
-        InputError: The file is cut short, and the decoder would not notice.
+        InputError: The end of the file is missing. The decoder would not notice this.
     """
     if content.startswith(b"OggS"):
         marks = content[content.rfind(b"OggS") :][5:6]
@@ -177,16 +185,27 @@ def _cut_short() -> InputError:
 
 
 def _check_header(rate: int, channels: int, samples: int, most_seconds: float) -> None:
-    """Refuse a file whose header is implausible or announces a recording that is too long."""
+    """Check the properties that the header of a file states.
+
+    Args:
+        rate: samples per second.
+        channels: number of channels.
+        samples: number of samples per channel, or `_UNKNOWN`.
+        most_seconds: maximum length in seconds.
+
+    Raises:
+        InputError: The rate is outside `RATES`, there are more than `MAX_CHANNELS` channels, the
+            length is not stated, or it exceeds `most_seconds`.
+    """
     if not RATES[0] <= rate <= RATES[1]:
         raise InputError(
-            f"The sample rate is {rate:,} Hz; {RATES[0]:,} to {RATES[1]:,} Hz are allowed."
+            f"The sample rate is {rate:,} Hz, but it must be from {RATES[0]:,} to {RATES[1]:,} Hz."
             " Save the recording with 16,000 Hz."
         )
     if channels > MAX_CHANNELS:
         raise InputError(
             f"The recording has {channels} channels, but the limit is {MAX_CHANNELS}. Save it"
-            " with one."
+            " with one channel."
         )
     if samples == _UNKNOWN:
         raise InputError(

@@ -1,6 +1,6 @@
-"""The app's own recordings of digits, spoken by the program espeak-ng and free of rights.
+"""The app's own recordings of digits, spoken by the program espeak-ng.
 
-Training uses none of these voices.
+No copyright restricts their use. Training uses none of these voices.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class SoundSample:
 
     @property
     def spoken(self) -> str:
-        """Start and end of each digit in turn, in the format of a trace's details."""
+        """Start and end of each digit in seconds, in the format of a trace's details."""
         pairs = zip(self.starts, self.ends, strict=True)
         return " ".join(f"{start:g} {end:g}" for start, end in pairs)
 

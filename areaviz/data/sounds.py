@@ -19,11 +19,14 @@ LOUDNESS = 0.1
 NOISE = 0.001
 """Standard deviation of the noise under every training string of digits."""
 _WINDOW = 200
-"""Window in samples for deciding whether there is speech."""
+"""Length in samples of the windows whose loudness decides whether they contain speech."""
 
 
 def normalise_loudness(samples_S: npt.NDArray[np.int16]) -> FloatArray:
-    """Return samples from -1 to 1 with fixed loudness. Speakers differ in it by a factor of 8."""
+    """Return samples from -1 to 1, scaled to a fixed loudness.
+
+    The loudness of the corpus's speakers differs by a factor of 8.
+    """
     as_numbers = samples_S.astype(np.float32) / 32768
     loudness = float(np.sqrt(np.mean(as_numbers**2)))
     return np.clip(as_numbers * (LOUDNESS / max(loudness, 1e-5)), -1.0, 1.0)
@@ -32,7 +35,8 @@ def normalise_loudness(samples_S: npt.NDArray[np.int16]) -> FloatArray:
 def match_training_sound(samples_S: npt.NDArray[np.int16]) -> FloatArray:
     """Return a sound with the loudness and the background noise of training strings.
 
-    Parts below a tenth of the loudest part do not count as speech and are ignored in the loudness.
+    Windows with less than a tenth of the loudest window's level do not count as speech. They do not
+    affect the measured loudness.
     """
     as_numbers = samples_S.astype(np.float32) / 32768
     whole = as_numbers[: len(as_numbers) // _WINDOW * _WINDOW].reshape(-1, _WINDOW)
@@ -44,7 +48,7 @@ def match_training_sound(samples_S: npt.NDArray[np.int16]) -> FloatArray:
 
 
 def resample(samples_S: FloatArray, rate: int, wanted: int = RATE) -> FloatArray:
-    """Return a sound at another rate, without the frequencies that this rate cannot represent.
+    """Return a sound at another rate. Frequencies that the new rate cannot represent are removed.
 
     Args:
         samples_S: The sound.
@@ -53,7 +57,7 @@ def resample(samples_S: FloatArray, rate: int, wanted: int = RATE) -> FloatArray
     """
     if rate == wanted:
         return samples_S
-    # Imported here, because it takes a third of a second and only files of another rate need it.
+    # Imported here, because the import takes a third of a second and most sounds do not need it.
     from scipy.signal import resample_poly
 
     common = gcd(wanted, rate)

@@ -46,7 +46,8 @@ def compute_spectrogram(samples_S: FloatArray) -> FloatArray:
 def compute_mel_bands() -> npt.NDArray[np.float64]:
     """Return the weight of each frequency in each band, [E, P]: triangles of equal width in mel.
 
-    mel = 2595 log10(1 + hertz / 700) (O'Shaughnessy 1987), from 60 Hz to half the sampling rate.
+    The bands cover 60 Hz to half the sampling rate, with mel = 2595 log10(1 + hertz / 700)
+    (O'Shaughnessy 1987).
     """
     lowest, highest = _convert_hertz_to_mel(np.array([60.0, RATE / 2]))
     corners_hertz = 700 * (10 ** (np.linspace(lowest, highest, BANDS + 2) / 2595) - 1)

@@ -1,8 +1,8 @@
 """Spoken digits (Free Spoken Digit Dataset): recordings of single digits, joined to strings.
 
-The positions of the joints are known, so it is known where each digit is said and what attention
-should find. The corpus is CC BY-SA 4.0. It is read from the user's folder and never part of this
-repository.
+The start and end of each digit are therefore known, and with them the part of the recording that
+attention should find. The corpus is CC BY-SA 4.0. It is read from the user's folder and is not part
+of this repository.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from areaviz.trace.sound import RATE
 FloatArray = npt.NDArray[np.float32]
 
 TEST_TAKES, VALID_TAKES = range(5), range(5, 10)
-"""Takes 0 to 4 are the corpus's own test set. The next five are for choosing checkpoints."""
+"""Numbers of a speaker's recordings of a digit, called takes. Takes 0 to 4 are the corpus's own
+test set. The next five are for choosing checkpoints."""
 LONGEST_SAMPLES = int(1.3 * RATE)
-"""Maximum length of a digit. Two recordings with long silences are cut there."""
+"""Maximum length of a digit in samples. Two recordings with long silences are cut to it."""
 PAUSE_SECONDS = (0.0, 0.15)
 """Range of the silence between two digits, which is drawn uniformly."""
 
@@ -32,9 +33,9 @@ class Recordings:
     """Recordings of single digits of one split.
 
     Args:
-        samples: Recordings in -1..1 with equal loudness.
-        digits: The digit that is said, 0..9.
-        speakers: The speaker.
+        samples: N recordings, each float32 [S] in -1..1 with equal loudness.
+        digits: The spoken digit of each recording, 0..9: int64 [N].
+        speakers: The number of each recording's speaker: int64 [N].
     """
 
     samples: Sequence[FloatArray]
@@ -42,7 +43,7 @@ class Recordings:
     speakers: npt.NDArray[np.int64]
 
     def and_others(self, others: Recordings) -> Recordings:
-        """Return these recordings together with those of other speakers."""
+        """Return these recordings followed by those of `others`, which have other speakers."""
         return Recordings(
             [*self.samples, *others.samples],
             np.concatenate([self.digits, others.digits]),
@@ -101,8 +102,9 @@ def join_recordings(
         recordings: Recordings of single digits.
         rng: Source of all randomness.
         counts: Minimum and maximum number of digits.
-        repeats: Probability, 0..1, that a digit repeats the previous one, in addition to chance.
-            Attention by content alone confuses repeats.
+        repeats: Probability, 0..1, that a digit copies the previous one. Otherwise it is drawn from
+            all ten digits. Repeats are hard for attention by content alone, because it confuses
+            them.
     """
     speaker = rng.choice(recordings.speakers)
     own = np.flatnonzero(recordings.speakers == speaker)
@@ -118,7 +120,7 @@ def join_recordings(
         parts += [said, _make_pause(rng)]
         place += len(said) + len(parts[-1])
     samples = np.concatenate(parts)
-    # Digital silence between digits would reveal the joints.
+    # Without noise, the exact silence between digits would reveal where recordings were joined.
     noise = rng.standard_normal(len(samples), dtype=np.float32) * NOISE
     return Utterance(samples + noise, "".join(map(str, digits)), tuple(bounds))
 

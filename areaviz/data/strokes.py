@@ -1,4 +1,7 @@
-"""Drawn digits, free of rights: pen strokes through jittered points that imitate handwriting."""
+"""Drawn digits: pen strokes through randomly moved points, which imitate handwriting.
+
+No copyright restricts their use.
+"""
 
 from __future__ import annotations
 

@@ -45,7 +45,9 @@ def synthesise_recordings() -> Recordings:
 
 
 def synthesise_words(words: str, voice: str, speed: int) -> FloatArray:
-    """Return words spoken by espeak-ng, as loud as recordings, without silence at either end.
+    """Return words spoken by espeak-ng, float32 [S] in -1..1, without silence at either end.
+
+    The loudness is that of the recordings of people.
 
     Raises:
         InputError: espeak-ng is not installed.
@@ -55,8 +57,8 @@ def synthesise_words(words: str, voice: str, speed: int) -> FloatArray:
         done = subprocess.run(command, capture_output=True, check=True)
     except FileNotFoundError:
         raise InputError(
-            "Synthesised voices need the program espeak-ng. Install it (Debian: apt-get"
-            " install espeak-ng)."
+            "Synthesised voices need the program espeak-ng. Install it, on Debian with: apt-get"
+            " install espeak-ng"
         ) from None
     with wave.open(io.BytesIO(done.stdout)) as file:
         rate = file.getframerate()

@@ -14,18 +14,18 @@ from areaviz.trace.points import points_of
 from areaviz.trace.tree import is_opening, read_tree
 
 SENTENCES, TREES, STORIES, POINTS = "sentences", "trees", "stories", "points"
-"""Plain texts, sentences whose right answer is a linear tree, facts with a question, and
-coordinates.
+"""Kinds of texts: plain texts, sentences whose reference is a linear tree, facts with a question,
+and coordinates of points.
 """
 DIGITS = "digits"
-"""No text: pictures whose right answers are digits."""
+"""Kind of examples without a text: pictures whose references are digits."""
 
 
 def find_text_kind(text: str, references: Sequence[str]) -> str:
     """Return the kind of one example's text, or "" for no text.
 
-    A story is distinguished from two sentences to translate by its answers: each is one word, or
-    several words joined by commas.
+    A story can look like two sentences to translate. It is recognised by its answers, each of which
+    is one word or several words joined by commas.
     """
     if not text.strip():
         return ""
@@ -39,7 +39,7 @@ def find_text_kind(text: str, references: Sequence[str]) -> str:
 
 
 def are_digits(references: Sequence[str]) -> bool:
-    """Return whether right answers consist only of digits, as for pictures of digits."""
+    """Return whether there are references and all consist of digits, as for pictures of digits."""
     return bool(references) and all(one.isascii() and one.isdigit() for one in references)
 
 
@@ -52,8 +52,7 @@ def find_common_kind(kinds: Sequence[str]) -> str:
 
 
 def _is_points(text: str) -> bool:
-    # Check the first character, because raising an error for every other text would take most of
-    # the time.
+    # Check the first character, because parsing every text and catching the error would be slow.
     if not text.lstrip()[:1].isdigit():
         return False
     try:

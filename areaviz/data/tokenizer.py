@@ -16,10 +16,10 @@ from areaviz.trace.files import write_whole
 
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
 _KINDS = {1: "unigram", 3: "word", 4: "char"}
-"""Names of SentencePiece's kinds of pieces that `Tokenizer.plain` knows."""
+"""SentencePiece's model types that `Tokenizer.plain` supports, by number."""
 
 Segmented = tuple[tuple[tuple[int, ...], float], ...]
-"""Segmentations of a text into tokens, each with its log-probability, best first."""
+"""Segmentations of a text into token ids, each with its log-probability, most probable first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +35,10 @@ class Token:
 
 
 class Tokenizer:
-    """Characters, unigram subwords or words, with character offsets into the raw text.
+    """A tokenizer of characters, unigram subwords or words that knows each token's position.
 
-    Text is normalised to NFKC, unless the tokenizer was trained without it, and runs of spaces
-    become one space. Offsets refer to the text as typed.
+    Text is normalised to NFKC, unless the tokenizer was trained without NFKC, and runs of spaces
+    become one space. Positions count the characters of the text as typed.
     """
 
     def __init__(self, model: bytes) -> None:
@@ -56,10 +56,16 @@ class Tokenizer:
     ) -> Tokenizer:
         """Train a tokenizer of `level` "character", "token" or "word".
 
-        It has at most `vocabulary` tokens. Words are separated by spaces, so punctuation must be
-        separated too. Each of `symbols` is one token wherever it follows a space, and for subwords
-        and words also at the start of a text. Texts such as strings of digits need not be
-        `normalised`, which saves the 240 kB of NFKC in the file.
+        Words are separated by spaces, so a word tokenizer needs spaces around punctuation, too.
+
+        Args:
+            lines: Texts to train on.
+            level: "character", "token" (unigram subwords) or "word".
+            vocabulary: Maximum number of tokens.
+            symbols: Words that are always one token if they follow a space. For subwords and words,
+                this also holds at the start of a text.
+            normalised: Whether to normalise texts to NFKC. Texts such as strings of digits do not
+                need it, and the file is 240 kB smaller without it.
         """
         buffer = io.BytesIO()
         options = {"character": ("char", False), "token": ("unigram", True), "word": ("word", True)}
@@ -96,20 +102,20 @@ class Tokenizer:
         return int(self._pieces.get_piece_size())
 
     def plain(self) -> dict[str, Any]:
-        """Return the tokenizer as plain values, for `Tokenizer` in live/tokenizer.js.
+        """Return the tokenizer as values for JSON, which `Tokenizer` in live/tokenizer.js reads.
 
-        The browser normalises text by the rules of "nmt_nfkc". Its pieces are characters, subwords
-        or words.
+        The browser supports only SentencePiece's normalisation "nmt_nfkc", and only characters,
+        unigram subwords and words.
 
         Raises:
-            ValueError: the tokenizer has other rules or other pieces.
+            ValueError: the tokenizer has another normalisation or another type.
         """
         model = ModelProto()
         model.ParseFromString(self._model)
         rules, kind = model.normalizer_spec, _KINDS.get(model.trainer_spec.model_type)
         if kind is None or rules.name != "nmt_nfkc":
             raise ValueError("The browser knows only characters, subwords and words in NFKC.")
-        # Scores are single-precision numbers; nine digits are enough to tell all of them apart.
+        # Scores are single-precision numbers. Nine digits distinguish all of them.
         pieces = [[one.piece, float(f"{one.score:.9g}")] for one in model.pieces]
         return {
             "kind": kind,
@@ -126,7 +132,8 @@ class Tokenizer:
     def best_ways(self, text: str, count: int) -> Segmented:
         """Return the `count` most probable segmentations of `text`, without an end symbol.
 
-        Only subwords have several segmentations. Characters and words have one.
+        A text has several segmentations into subwords, but only one into characters or words. A
+        single segmentation has log-probability 0.
         """
         try:
             found = self._pieces.nbest_encode(text, nbest_size=count, return_type="proto")
@@ -154,8 +161,8 @@ class Tokenizer:
     def of_words(self, text: str) -> list[int]:
         """Return the index of the token in which each word of `text` starts.
 
-        Words are separated by single spaces. Two words may start in one token: adjacent unknown
-        words are one token.
+        Words are separated by single spaces. Two words may start in the same token, because
+        adjacent unknown words form one token.
         """
         starts = [token.start for token in self.tokens(text)]
         numbers, offset = [], 0
@@ -173,7 +180,10 @@ class Tokenizer:
 
 
 def _convert_pieces(text: str, pieces: Iterable[Any]) -> list[Token]:
-    """Convert tokens of SentencePiece, which counts bytes and includes the space before a word."""
+    """Convert SentencePiece's tokens to `Token`.
+
+    SentencePiece counts positions in bytes and includes the space before a word in its token.
+    """
     index, byte = {0: 0}, 0
     for number, character in enumerate(text, 1):
         byte += len(character.encode("utf-8", "surrogatepass"))

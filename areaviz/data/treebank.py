@@ -1,8 +1,8 @@
-"""Sentences with their constituency trees as linear rows, from the GUM corpus (Zeldes 2017).
+"""Sentences with their constituency trees from the GUM corpus (Zeldes 2017), one tree per line.
 
-The trees were made by a parser from manual part-of-speech tags, so a model learns the judgement of
-that parser. Texts of some genres are for non-commercial use, and the corpus is not part of this
-repository. It is stored as gzip-compressed lines of six tab-separated columns: split, document,
+A parser made the trees from manual part-of-speech tags, so a model learns the decisions of that
+parser. Texts of some genres are for non-commercial use only, so the corpus is not part of this
+repository. The user's file has gzip-compressed lines of six tab-separated columns: split, document,
 genre, words separated by spaces, their tags, and the linear tree without functions, traces and
 root.
 """
@@ -18,7 +18,8 @@ from pathlib import Path
 LONGEST = 20
 """Maximum number of words in a sentence to parse."""
 SPLITS = {"train": "train", "val": "dev", "test": "test", "test_genres": "test2"}
-"""Our name of a split -> the corpus's name. The last has genres that training lacks (GENTLE)."""
+"""Maps this project's names of splits to the corpus's names. The genres of "test_genres" (GENTLE)
+do not occur in training."""
 _BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]"}
 _APART = (
     # Punctuation around words. Full stops within "U.S." or "3.5" stay.

@@ -1,8 +1,8 @@
-"""Read chunks of WAV, RF64 and AIFF files, and check whether all samples are present.
+"""Chunks of WAV, RF64 and AIFF files, and a check that all samples are present.
 
-A program that does not know how long it will record leaves the sizes at 0 or at the largest number.
-Some programs also count a header as samples. The total size that a file states is therefore not
-trusted. The chunk with the samples states its own size.
+A program that writes the header before it knows the length sets the sizes to 0 or to the largest
+number. Some programs count the header as samples. The total size in the header is therefore
+ignored. Only the size of the chunk with the samples counts.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-# A stated size of at least this means that the program did not know the size.
+# A chunk with a stated size of 0, or of at least this number, does not state its real size.
 _UNKNOWN_SIZE = 0x7FFFFF00
-# Number of missing bytes that are tolerated, because a header may have been counted as samples. So
-# few bytes at the end cannot be heard.
+# Number of missing bytes that are tolerated, because a program may have counted the header as
+# samples. Nobody can hear the loss of these few bytes.
 _SLACK = 128
 _MOST_CHUNKS = 10_000
 
@@ -34,7 +34,7 @@ def is_chunked(content: bytes) -> bool:
 
 
 def with_sizes(content: bytes) -> bytes | None:
-    """Return the file with a valid size in its sample chunk, or None if samples are missing."""
+    """Return the file with the real size of its sample chunk, or None if samples are missing."""
     order: Literal["little", "big"] = "big" if content.startswith(b"FORM") else "little"
     long_size = None
     for chunk in _iterate_chunks(content, order):

@@ -1,9 +1,10 @@
-"""Sentences whose words were linked by annotators, and the links of other systems.
+"""Sentence pairs with gold links between their words, and the links of other alignment systems.
 
-Captions of Multi30k were linked for this project, and the corpus is in the data folder. The other
-datasets are published, with one gzip file each: pair id, English words, words of the other language
-and links, separated by tabs. A link "3-4" is sure and "3p4" possible, English first, counted from
-0. The links of other systems are in one file per system, with one line per pair.
+The links of Multi30k's captions were made for this project and are part of it. The captions are in
+the data folder. The other datasets are published, with one gzip file each. The columns of a line
+are pair id, English words, words of the other language and links, separated by tabs. In a link, the
+English word comes first, counted from 0: "3-4" is sure and "3p4" is possible. Each other system has
+one file of links, with one line per pair.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ FOLDER = "word_align"
 
 
 def read_linked(data: Path, split: str) -> Dataset:
-    """Read the captions of "val" or "test_2016_flickr" that have links, English first.
+    """Read the caption pairs of "val" or "test_2016_flickr" that have gold links.
+
+    English is the source, and German the reference.
 
     Raises:
         FileNotFoundError: The corpus is not in `data`.
@@ -58,7 +61,7 @@ def _make_example(name: str, text: str, target: str, links: tuple[Links, Links])
 
 
 def read_system(data: Path, name: str) -> list[Links]:
-    """Read the links of one system, as a set of (English, other) per pair.
+    """Read the links of one system: for each sentence pair, a set of (English word, other word).
 
     Raises:
         FileNotFoundError: The links are not in `data`.

@@ -155,9 +155,7 @@ def test_report_joins_scores_errors_and_corpus(
         for name in names:
             asked += [f"--{option}", str(place / name)]
     bare = [*asked, "--by", "words", "--corpus", str(place / "train.de")]
-    assert (
-        run(*bare) == 0 and "by how often the corpus has them:\n  0 (2" in capsys.readouterr().out
-    )
+    assert run(*bare) == 0 and "their frequency in the corpus:\n  0 (2" in capsys.readouterr().out
     asked += ["--errors", str(place / "mqm.tsv"), "--by", "COMET"]
     assert run(*asked, "--report", str(place / "r.html")) == 0
     said = capsys.readouterr().out
@@ -215,7 +213,7 @@ def test_ratings_in_the_files_of_a_set_are_used(
     assert run(*asked, "--errors", str(place / "mqm.tsv")) == 0
     said = capsys.readouterr()
     assert "MQM, mean: 5, –" in said.out
-    assert 'The errors of "humeval.jsonl" are not used, because of --errors.' in said.err
+    assert 'The errors in "humeval.jsonl" are not used, because --errors names' in said.err
 
 
 def test_model_joins_outputs_of_other_systems(place: Path) -> None:
@@ -437,7 +435,7 @@ def test_causes_of_themes_are_printed_and_in_the_report(
     command = [str(place / "m.en"), "--reference", str(place / "m.de"), "--model", "char-area"]
     assert run(*command, "--causes", "--report", str(place / "r.html")) == 0
     said = capsys.readouterr()
-    assert "Looking into attention: Where the source has “woman”" in said.err
+    assert "Searching the attention for causes: Where the source has “woman”" in said.err
     assert set(asked) == {"char-area"} and len(asked) <= causes_of_lists.MAX_THEMES
     html = unescape((place / "r.html").read_text())
     for sentence in ("Head 3 differs.", "No attention here.")[: len(asked)]:

@@ -24,7 +24,7 @@ def test_missing_digests_are_written_and_right_ones_kept(
     assert card.files == compute_digests(folder) and card.identity == before.identity
     written = (folder / "card.json").read_bytes()
     digests(tmp_path)
-    assert capsys.readouterr().out == "As their cards say: 1 of 1 models.\n"
+    assert capsys.readouterr().out == "The files of 1 of 1 models match their cards.\n"
     assert (folder / "card.json").read_bytes() == written
 
 

@@ -125,7 +125,7 @@ def test_forget_deletes_nothing_after_a_date_jump(
     said = capsys.readouterr()
     newest = (now - timedelta(days=365.1)).date()
     assert "0 notes, 0 slices, 0 judged outputs and 1 analyses" in said.out
-    assert f"The newest work is of {newest}, 365 days ago." in said.out
+    assert f"The newest work is from {newest}, 365 days ago." in said.out
     assert "Nothing was deleted" in said.err and "--yes" in said.err
     assert (folder / "a.jsonl").exists()
     assert run("--days", "30", "--yes") == 0

@@ -51,7 +51,8 @@ def test_photos_missing_from_archives_are_reported(data: Path) -> None:
     photos = read_photos(data, "val")
     lost = [replace(photos[0], name="lost.jpg"), photos[1], replace(photos[2], name="gone.jpg")]
     with pytest.raises(
-        FileNotFoundError, match=r"Of 3 photos 2 are in no archive of .*, first lost\.jpg;"
+        FileNotFoundError,
+        match=r"2 of 3 photos are missing in the archives of .*, such as lost\.jpg\.",
     ):
         read_pixels(data, lost, side=8)
 
