@@ -20,16 +20,16 @@ from areaviz.data.tokenizer import Tokenizer
 from areaviz.metrics.trees import make_flat_tree
 from areaviz.models.captioner import CaptionerConfig
 from areaviz.models.checkpoint import TOKENIZER, save_weights
-from areaviz.models.digits import NETWORKS
-from areaviz.models.listener import ListenerConfig
+from areaviz.models.digit_reader import NETWORKS
+from areaviz.models.doubly_attentive import TwoMemoriesConfig
+from areaviz.models.generation_registry import GENERATION_NETWORKS
 from areaviz.models.lstm import LstmConfig
 from areaviz.models.memory_network import MemoryConfig, MemoryNetwork
 from areaviz.models.pointer import PointerConfig, PointerNetwork
 from areaviz.models.ram import RamConfig
+from areaviz.models.speech_recognizer import ListenerConfig
 from areaviz.models.text_decoder import TextDecoderConfig
-from areaviz.models.two_memories import TwoMemoriesConfig
-from areaviz.models.watcher import WatcherConfig
-from areaviz.models.writers import GENERATION_NETWORKS
+from areaviz.models.video_captioner import WatcherConfig
 from areaviz.trace.interventions import Change, Hide, Weigh
 from areaviz.trace.request import Request
 from tests import fakes, tiny

@@ -10,8 +10,8 @@ from areaviz.cards.card import read_card
 from areaviz.data.places import CHECKPOINTS
 from areaviz.data.sound_samples import SAMPLES, get_sound_sample
 from areaviz.metrics.speech import count_edits, find_boundary_hits
-from areaviz.models.listener import SAMPLES_PER_ITEM
-from areaviz.models.writing import GenerationModel
+from areaviz.models.generation import GenerationModel
+from areaviz.models.speech_recognizer import SAMPLES_PER_ITEM
 from areaviz.trace.interventions import Hide, Share
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Request

@@ -17,10 +17,10 @@ from areaviz.data.sound_samples import get_sound_sample
 from areaviz.data.treebank import separate_punctuation
 from areaviz.drawing.base import View, figure_caption
 from areaviz.models import MODELS
-from areaviz.models.digits import DigitReader
+from areaviz.models.digit_reader import DigitReader
 from areaviz.models.dram import Dram, DramConfig
 from areaviz.models.pointer import PointerConfig, PointerNetwork
-from areaviz.models.pointing import PointingModel
+from areaviz.models.pointing_model import PointingModel
 from areaviz.trace import codec
 from areaviz.trace.check import validate
 from areaviz.trace.record import Trace

@@ -13,7 +13,7 @@ from areaviz.cards.tasks import TASKS
 from areaviz.data.clip_samples import SAMPLES, clip_of, clip_sample
 from areaviz.data.moving_digits import DigitBank, MovingDigit, render_actions
 from areaviz.data.places import CHECKPOINTS
-from areaviz.models.writing import GenerationModel
+from areaviz.models.generation import GenerationModel
 from areaviz.trace.clip import Clip
 from areaviz.trace.interventions import Hide
 from areaviz.trace.query import item_shares, top_areas

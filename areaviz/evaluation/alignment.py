@@ -21,7 +21,7 @@ from areaviz.metrics.best_heads import (
     compute_alignment_error,
     count_links_by_position,
 )
-from areaviz.models.writing import GenerationModel
+from areaviz.models.generation import GenerationModel
 from areaviz.trace.best import BestAlignment
 
 VALIDATION = "validation captions"

@@ -25,8 +25,8 @@ from areaviz.metrics.captions import score_captions
 from areaviz.metrics.head_choice import find_largest
 from areaviz.metrics.pointed_words import PointedWords
 from areaviz.metrics.pointing import FloatArray, compute_pointing_figures, find_centres_inside
+from areaviz.models.generation import BATCH, GenerationModel
 from areaviz.models.network import PictureNetwork
-from areaviz.models.writing import BATCH, GenerationModel
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.picture import Picture
 from areaviz.trace.request import Request

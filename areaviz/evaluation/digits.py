@@ -13,7 +13,7 @@ from areaviz.data.digit_scenes import compose_scenes
 from areaviz.data.mnist import read_digits
 from areaviz.evaluation.heads import measure_heads_for_card
 from areaviz.evaluation.measure import Measured, Options
-from areaviz.models.digits import DigitReader
+from areaviz.models.digit_reader import DigitReader
 from areaviz.trace.picture import Picture
 from areaviz.trace.request import Request
 

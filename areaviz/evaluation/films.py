@@ -19,8 +19,8 @@ from areaviz.data.jhmdb import Film, read_films, read_frames
 from areaviz.evaluation.measure import Measured, Options
 from areaviz.metrics.captions import score_captions
 from areaviz.metrics.told_actions import ToldActions
+from areaviz.models.generation import GenerationModel
 from areaviz.models.recurrent import SITE
-from areaviz.models.writing import GenerationModel
 from areaviz.trace.clip import Clip
 from areaviz.trace.interventions import Hide
 from areaviz.trace.query import item_shares, query_dependence

@@ -21,7 +21,7 @@ from areaviz.evaluation.links import compute_error_rates
 from areaviz.metrics.head_choice import find_largest
 from areaviz.metrics.heads import HeadCounts, count_heads
 from areaviz.models.device import choose_device
-from areaviz.models.writing import GenerationModel
+from areaviz.models.generation import GenerationModel
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_json
 from areaviz.trace.record import Trace

@@ -21,7 +21,7 @@ from areaviz.metrics.aer import LinkCounts, Links, count_links, find_attention_l
 from areaviz.metrics.aligner import Aligner, make_diagonal_links
 from areaviz.metrics.linked import LinkedCounts, count_linked_words
 from areaviz.metrics.words import Array
-from areaviz.models.writing import GenerationModel
+from areaviz.models.generation import GenerationModel
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 

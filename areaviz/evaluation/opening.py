@@ -29,7 +29,7 @@ from areaviz.evaluation.links import choose_phrase_head, count_linked, iterate_g
 from areaviz.metrics.head_choice import WANTED
 from areaviz.metrics.linked import SITE
 from areaviz.metrics.words import find_word_runs
-from areaviz.models.writing import GenerationModel
+from areaviz.models.generation import GenerationModel
 from areaviz.trace import query
 from areaviz.trace.record import AttentionMap, Trace
 

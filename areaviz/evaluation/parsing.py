@@ -24,8 +24,8 @@ from areaviz.metrics.trees import (
     score_brackets,
 )
 from areaviz.metrics.words import Array
+from areaviz.models.generation import GenerationModel
 from areaviz.models.recurrent import SITE
-from areaviz.models.writing import GenerationModel
 from areaviz.trace.query import item_shares, query_dependence
 from areaviz.trace.request import Request
 

@@ -25,9 +25,9 @@ from areaviz.evaluation.scene_words import KINDS, choose_tested_words, compute_s
 from areaviz.metrics.pointed_words import PointedWords
 from areaviz.metrics.pointing import FloatArray, compute_pointing_figures, find_centres_inside
 from areaviz.metrics.translation import score_translations
+from areaviz.models.doubly_attentive import SITES
+from areaviz.models.generation import BATCH, GenerationModel
 from areaviz.models.network import PictureNetwork
-from areaviz.models.two_memories import SITES
-from areaviz.models.writing import BATCH, GenerationModel
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.picture import Picture
 from areaviz.trace.request import Request

@@ -22,7 +22,7 @@ from areaviz.data.points import (
 from areaviz.evaluation.measure import Measured, Options
 from areaviz.models.point_batches import PointBatch, arrange_for_reading, make_point_batch
 from areaviz.models.pointer import PointerNetwork, make_invalid_choices_mask
-from areaviz.models.pointing import PointingModel
+from areaviz.models.pointing_model import PointingModel
 
 SIZES = (5, 6, 7, 8, 9, 10)
 AT_ONCE = 500

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from areaviz.data.babi import Question, read_questions
 from areaviz.evaluation.measure import Measured, Options
-from areaviz.models.answering import AnsweringModel
+from areaviz.models.answering_model import AnsweringModel
 from areaviz.models.memory_network import MemoryNetwork
 from areaviz.models.question_batches import QuestionLibrary, iterate_batches
 

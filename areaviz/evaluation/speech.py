@@ -18,9 +18,9 @@ from areaviz.evaluation.measure import Measured, Options
 from areaviz.metrics.heads import compute_diagonal_dependence
 from areaviz.metrics.pointed_words import PointedWords
 from areaviz.metrics.speech import compute_error_rate, find_boundary_hits, find_items_inside
-from areaviz.models.listener import SAMPLES_PER_ITEM
+from areaviz.models.generation import GenerationModel
 from areaviz.models.recurrent import SITE
-from areaviz.models.writing import GenerationModel
+from areaviz.models.speech_recognizer import SAMPLES_PER_ITEM
 from areaviz.trace.query import query_dependence
 from areaviz.trace.request import Request
 from areaviz.trace.sound import Sound

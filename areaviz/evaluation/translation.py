@@ -33,7 +33,7 @@ from areaviz.metrics.by_length import compute_bleu_by_length, compute_gains_by_l
 from areaviz.metrics.head_choice import WANTED, choose_span_head
 from areaviz.metrics.linked import SITE
 from areaviz.metrics.translation import compare_systems, compute_bleu_and_chrf, score_translations
-from areaviz.models.writing import GenerationModel
+from areaviz.models.generation import GenerationModel
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
 

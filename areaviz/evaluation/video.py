@@ -18,8 +18,8 @@ from areaviz.evaluation.films import evaluate_films
 from areaviz.evaluation.measure import Measured, Options
 from areaviz.metrics.heads import compute_diagonal_dependence
 from areaviz.metrics.pointed_words import PointedWords
+from areaviz.models.generation import GenerationModel
 from areaviz.models.recurrent import SITE
-from areaviz.models.writing import GenerationModel
 from areaviz.trace.query import item_shares, query_dependence, top_areas
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Request

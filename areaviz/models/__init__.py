@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from areaviz.extensions import ExtensibleRegistry
-from areaviz.models.answering import AnsweringModel
+from areaviz.models.answering_model import AnsweringModel
 from areaviz.models.base import Family
-from areaviz.models.digits import NETWORKS, DigitReader
+from areaviz.models.digit_reader import NETWORKS, DigitReader
+from areaviz.models.generation import GenerationModel
+from areaviz.models.generation_registry import GENERATION_NETWORKS
 from areaviz.models.language_model import LanguageModel
-from areaviz.models.pointing import PointingModel
-from areaviz.models.writers import GENERATION_NETWORKS
-from areaviz.models.writing import GenerationModel
+from areaviz.models.pointing_model import PointingModel
 
 _OURS: Mapping[str, Family] = {
     **dict.fromkeys(GENERATION_NETWORKS, GenerationModel),

@@ -17,8 +17,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from areaviz.attention.hard import Retina, sample_place
-from areaviz.models.coarse import build_convolutions, make_coarse_view
-from areaviz.models.reading import ClassifierPass, add_coordinates, combine_glimpses
+from areaviz.models.classifier_pass import ClassifierPass, add_coordinates, combine_glimpses
+from areaviz.models.context_network import build_convolutions, make_coarse_view
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,8 @@ from areaviz.data.sounds import match_training_sound
 from areaviz.data.spectrogram import WINDOW, compute_spectrogram, count_frames
 from areaviz.data.tokenizer import PAD, Tokenizer
 from areaviz.models.canvas import make_cell_field, resize_to_square
-from areaviz.models.listener import FRAMES_PER_ITEM, SAMPLES_PER_ITEM
 from areaviz.models.recording import make_text_field
+from areaviz.models.speech_recognizer import FRAMES_PER_ITEM, SAMPLES_PER_ITEM
 from areaviz.trace.clip import Clip
 from areaviz.trace.record import Field
 from areaviz.trace.request import Request

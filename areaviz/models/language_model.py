@@ -18,6 +18,7 @@ from areaviz.data.tokenizer import END, Token
 from areaviz.decoding.stepper import Hypothesis, Stepper
 from areaviz.models.base import OnStep
 from areaviz.models.decoder import search_outputs
+from areaviz.models.generation import GenerationModel
 from areaviz.models.inputs import TextInput
 from areaviz.models.network import Pass
 from areaviz.models.output_notes import list_output_warnings
@@ -27,7 +28,6 @@ from areaviz.models.recording import (
     make_teacher_forced_output,
     make_written_fields,
 )
-from areaviz.models.writing import GenerationModel
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Field
 from areaviz.trace.request import Request

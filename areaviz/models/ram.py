@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from areaviz.attention.hard import Retina, sample_place
-from areaviz.models.reading import ClassifierPass, combine_glimpses
+from areaviz.models.classifier_pass import ClassifierPass, combine_glimpses
 
 
 @dataclass(frozen=True, slots=True)

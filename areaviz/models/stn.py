@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from areaviz.attention.stn import find_corners_px, sample_quadrilateral
-from areaviz.models.reading import ClassifierPass
+from areaviz.models.classifier_pass import ClassifierPass
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from areaviz.cards.card import Card
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.checkpoint import TOKENIZER, WEIGHTS
 from areaviz.models.decoder import LENGTH_PENALTY
-from areaviz.models.digits import DigitReader
+from areaviz.models.digit_reader import DigitReader
 from areaviz.trace.errors import InputError
 
 READERS = ("items", "ram", "stn")

@@ -19,8 +19,8 @@ from areaviz.data.batches import pad_rows, shift_targets
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.captioner import CaptionTransformer
 from areaviz.models.checkpoint import TOKENIZER
+from areaviz.models.generation_registry import GENERATION_NETWORKS
 from areaviz.models.network import PictureNetwork
-from areaviz.models.writers import GENERATION_NETWORKS
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import IntArray

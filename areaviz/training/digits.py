@@ -17,12 +17,12 @@ from torch.nn import functional as F
 
 from areaviz.data.digit_scenes import DigitScenes, compose_scenes
 from areaviz.data.mnist import Images, Labels, read_digits
-from areaviz.models.digits import NETWORKS, DigitOptions
+from areaviz.models.classifier_pass import REWARDS, ClassifierPass, compute_reading_loss
+from areaviz.models.digit_metrics import measure_reading, to_unit_range
+from areaviz.models.digit_reader import NETWORKS, DigitOptions
 from areaviz.models.dram import DramConfig
-from areaviz.models.items import ItemsConfig
+from areaviz.models.item_attention import ItemsConfig
 from areaviz.models.ram import RamConfig
-from areaviz.models.reading import REWARDS, ClassifierPass, compute_reading_loss
-from areaviz.models.reading_figures import measure_reading, to_unit_range
 from areaviz.models.rnn_stn import RnnStnConfig
 from areaviz.models.stn import StnConfig
 from areaviz.trace.errors import InputError

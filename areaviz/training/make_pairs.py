@@ -18,7 +18,7 @@ from areaviz.data.flickr8k import read_photos
 from areaviz.data.multi30k import Pair, read_split
 from areaviz.data.places import find_data_folder
 from areaviz.models.device import choose_device
-from areaviz.models.writing import GenerationModel
+from areaviz.models.generation import GenerationModel
 from areaviz.trace.request import Request
 from areaviz.training.sentence_pairs import find_made_pairs, write_made
 

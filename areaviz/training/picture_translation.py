@@ -16,7 +16,7 @@ from torch import Tensor
 
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.checkpoint import TOKENIZER
-from areaviz.models.two_memories import SITES, DoublyAttentiveTransformer, TwoMemoriesConfig
+from areaviz.models.doubly_attentive import SITES, DoublyAttentiveTransformer, TwoMemoriesConfig
 from areaviz.training.captioned_pictures import VIEWS, get_picture_side
 from areaviz.training.config import TrainConfig
 from areaviz.training.picture_pairs import (

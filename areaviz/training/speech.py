@@ -22,8 +22,8 @@ from areaviz.data.synthesised_digits import synthesise_recordings
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.metrics.speech import find_boundary_hits
 from areaviz.models.checkpoint import TOKENIZER
-from areaviz.models.listener import SAMPLES_PER_ITEM, ListenerConfig, SpeechRecognizer
 from areaviz.models.recurrent import SITE
+from areaviz.models.speech_recognizer import SAMPLES_PER_ITEM, ListenerConfig, SpeechRecognizer
 from areaviz.training.about import about
 from areaviz.training.config import TrainConfig
 from areaviz.training.sentences import compute_cross_entropy, mean_loss, run_tokenizer, sum_loss

@@ -19,8 +19,8 @@ from areaviz.data.batches import Batch, IdPair, collate_pairs, group_by_length
 from areaviz.data.multi30k import Pair, read_split
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.checkpoint import TOKENIZER
+from areaviz.models.generation_registry import GENERATION_NETWORKS
 from areaviz.models.network import GenerationNetwork
-from areaviz.models.writers import GENERATION_NETWORKS
 from areaviz.training.about import about
 from areaviz.training.config import TrainConfig
 from areaviz.training.sentence_pairs import SampledPairs, read_made

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from areaviz.data import grounding, jhmdb
 from areaviz.data import moving_digits as digits
 from areaviz.data.clips import prepare_frames
-from areaviz.models.watcher import WatcherConfig
+from areaviz.models.video_captioner import WatcherConfig
 from areaviz.training.about import About, about
 
 Pixels = npt.NDArray[np.uint8]

@@ -16,7 +16,7 @@ from areaviz.cards.card import read_card, write_card
 from areaviz.models.base import OnStep
 from areaviz.models.checkpoint import compute_digests
 from areaviz.models.device import choose_device
-from areaviz.models.writing import GenerationModel
+from areaviz.models.generation import GenerationModel
 from areaviz.trace.check import validate
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace

@@ -26,7 +26,7 @@ from areaviz.evaluation.contrasted import (
 )
 from areaviz.evaluation.faithfulness import measure_faithfulness
 from areaviz.evaluation.probe import Probe
-from areaviz.models.writing import GenerationModel
+from areaviz.models.generation import GenerationModel
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Change, Gate, Hide, Weigh, area_factors

@@ -20,7 +20,7 @@ from areaviz.evaluation.faithfulness import (
     pool_faithfulness,
 )
 from areaviz.evaluation.probe import Probe, TooFew
-from areaviz.models.writing import GenerationModel
+from areaviz.models.generation import GenerationModel
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Weigh, area_factors

@@ -16,9 +16,9 @@ from areaviz.evaluation.films import find_next_of_another_action, measure_attent
 from areaviz.evaluation.measure import Options
 from areaviz.evaluation.video import evaluate_video
 from areaviz.metrics.told_actions import ToldActions
+from areaviz.models.generation import GenerationModel
 from areaviz.models.recurrent import SITE
-from areaviz.models.watcher import VideoCaptioner, WatcherConfig
-from areaviz.models.writing import GenerationModel
+from areaviz.models.video_captioner import VideoCaptioner, WatcherConfig
 from areaviz.trace.clip import Clip
 from areaviz.trace.interventions import Hide
 from areaviz.trace.query import item_shares

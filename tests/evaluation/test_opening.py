@@ -22,7 +22,7 @@ from areaviz.evaluation.opening import (
 )
 from areaviz.metrics.linked import LinkedCounts
 from areaviz.metrics.words import find_word_runs
-from areaviz.models.writing import GenerationModel
+from areaviz.models.generation import GenerationModel
 from areaviz.trace.areas import Area
 from areaviz.trace.query import densest_areas, item_shares
 from areaviz.trace.request import Request

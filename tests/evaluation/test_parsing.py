@@ -22,9 +22,9 @@ from areaviz.evaluation.parsing import (
 )
 from areaviz.evaluation.translation import PENALTIES
 from areaviz.metrics.trees import list_openings, make_flat_tree
+from areaviz.models.generation import GenerationModel
 from areaviz.models.lstm import LstmConfig, LstmTranslator
 from areaviz.models.recurrent import SITE
-from areaviz.models.writing import GenerationModel
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Request

@@ -15,7 +15,7 @@ from areaviz.evaluation.spans import (
     measure_heads_at_places,
 )
 from areaviz.metrics.spans import measure_spans
-from areaviz.models.writing import GenerationModel
+from areaviz.models.generation import GenerationModel
 from areaviz.trace.query import output_given
 from areaviz.trace.request import Request
 from tests.models.test_language_model import language_model

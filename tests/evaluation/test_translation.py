@@ -14,7 +14,7 @@ from areaviz.evaluation import heads, links
 from areaviz.evaluation import translation as module
 from areaviz.evaluation.measure import Options, evaluate_checkpoint
 from areaviz.metrics.by_length import THIRDS, compute_gains_by_length
-from areaviz.models.writing import GenerationModel
+from areaviz.models.generation import GenerationModel
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
 from tests.models.test_recurrent import model as recurrent

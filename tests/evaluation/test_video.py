@@ -24,10 +24,10 @@ from areaviz.evaluation.video import (
     measure_attention,
     trace_given_sentences,
 )
+from areaviz.models.generation import GenerationModel
 from areaviz.models.inputs import make_clip_field
 from areaviz.models.recurrent import SITE
-from areaviz.models.watcher import VideoCaptioner, WatcherConfig
-from areaviz.models.writing import GenerationModel
+from areaviz.models.video_captioner import VideoCaptioner, WatcherConfig
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Request

@@ -18,7 +18,7 @@ from areaviz.cards.card import read_card
 from areaviz.data.tokenizer import START
 from areaviz.models.base import check_abilities
 from areaviz.models.decoder import compute_token_log_probabilities
-from areaviz.models.writing import GenerationModel
+from areaviz.models.generation import GenerationModel
 from areaviz.trace.check import validate
 from areaviz.trace.codec import from_bytes, to_bytes
 from areaviz.trace.errors import InputError

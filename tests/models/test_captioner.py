@@ -14,8 +14,8 @@ from areaviz.decoding.beam import beam_search
 from areaviz.models import recording
 from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
 from areaviz.models.checkpoint import TOKENIZER, save_weights
+from areaviz.models.generation import GenerationModel
 from areaviz.models.network import PictureNetwork
-from areaviz.models.writing import GenerationModel
 from areaviz.trace.areas import Area
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError

@@ -18,8 +18,8 @@ from areaviz.cards.card import read_card
 from areaviz.cards.tasks import TASKS, WRITES
 from areaviz.models.base import check_abilities
 from areaviz.models.decoder import compute_token_log_probabilities
+from areaviz.models.generation import GenerationModel
 from areaviz.models.transformer import SITES
-from areaviz.models.writing import GenerationModel
 from areaviz.trace.areas import Area
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError

@@ -14,7 +14,7 @@ from areaviz.cards.card import Card, read_card
 from areaviz.data.places import CHECKPOINTS
 from areaviz.models import MODELS
 from areaviz.models.checkpoint import TOKENIZER, WEIGHTS, compute_digests, list_shared_files
-from areaviz.models.writing import GenerationModel
+from areaviz.models.generation import GenerationModel
 from areaviz.trace.errors import BackendError
 from tests.tiny import checkpoint
 

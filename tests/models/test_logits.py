@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from areaviz.cards.card import read_card
-from areaviz.models.writing import GenerationModel
+from areaviz.models.generation import GenerationModel
 from areaviz.trace.areas import Area
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Hide, Weigh

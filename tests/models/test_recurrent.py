@@ -25,9 +25,9 @@ from areaviz.decoding.beam import beam_search
 from areaviz.models.birnn import Birnn, BirnnConfig
 from areaviz.models.checkpoint import TOKENIZER, save_weights
 from areaviz.models.decoder import compute_token_log_probabilities
+from areaviz.models.generation import GenerationModel
 from areaviz.models.lstm import SIZES, LstmConfig, LstmTranslator
 from areaviz.models.recurrent import SITE, RecurrentWriter, read_items
-from areaviz.models.writing import GenerationModel
 from areaviz.publish.export import export
 from areaviz.trace import codec
 from areaviz.trace.areas import Area

@@ -13,8 +13,8 @@ from torch import Tensor
 from areaviz.attention.interventions import NetworkInterventions
 from areaviz.data.tokenizer import START, Tokenizer
 from areaviz.models.checkpoint import TOKENIZER, save_weights
+from areaviz.models.generation import GenerationModel
 from areaviz.models.show_attend_tell import SITE, ShowAttendTell, TellerConfig
-from areaviz.models.writing import GenerationModel
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Change, Gate, Hide, Weigh

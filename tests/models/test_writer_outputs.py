@@ -13,10 +13,10 @@ import torch
 from torch import Tensor
 
 from areaviz.models.birnn import Birnn, BirnnConfig
-from areaviz.models.listener import ListenerConfig, SpeechRecognizer
 from areaviz.models.lstm import LstmConfig, LstmTranslator
 from areaviz.models.network import GenerationNetwork
-from areaviz.models.watcher import VideoCaptioner, WatcherConfig
+from areaviz.models.speech_recognizer import ListenerConfig, SpeechRecognizer
+from areaviz.models.video_captioner import VideoCaptioner, WatcherConfig
 
 VOCABULARY, WIDTH = 7, 4
 SOURCE, TARGET = torch.tensor([[4, 5, 6, 2], [5, 2, 0, 0]]), torch.tensor([[1, 4, 6], [1, 5, 0]])

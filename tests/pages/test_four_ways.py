@@ -20,7 +20,7 @@ from areaviz.ui.look.ways_tabs import WHAT_DIFFERS
 from areaviz.ui.shell.state import COSTS, KINDS, VIEW
 from tests import fakes
 from tests.messages import header_of
-from tests.models.test_digits import reader
+from tests.models.test_digit_reader import reader
 from tests.pages.conftest import Open, shown, with_tab
 from tests.pages.pictured import Pictured
 

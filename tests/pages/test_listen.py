@@ -18,8 +18,8 @@ from areaviz.backend.base import Backend
 from areaviz.cards.card import Card
 from areaviz.data.sound_files import DecodedSound, encode_flac
 from areaviz.data.sound_samples import SAMPLES, get_sound_sample
-from areaviz.models.listener import ListenerConfig, SpeechRecognizer
-from areaviz.models.writing import GenerationModel
+from areaviz.models.generation import GenerationModel
+from areaviz.models.speech_recognizer import ListenerConfig, SpeechRecognizer
 from areaviz.trace.intervention_text import from_text, to_text
 from areaviz.trace.interventions import Hide, Share
 from areaviz.trace.record import Trace

@@ -18,12 +18,12 @@ from areaviz.data.tokenizer import Tokenizer
 from areaviz.data.treebank import separate_punctuation
 from areaviz.drawing.numbered_points import label_positions
 from areaviz.metrics.trees import make_flat_tree
-from areaviz.models.answering import AnsweringModel
+from areaviz.models.answering_model import AnsweringModel
+from areaviz.models.generation import GenerationModel
 from areaviz.models.lstm import LstmConfig, LstmTranslator
 from areaviz.models.memory_network import MemoryConfig, MemoryNetwork
 from areaviz.models.pointer import PointerConfig, PointerNetwork
-from areaviz.models.pointing import PointingModel
-from areaviz.models.writing import GenerationModel
+from areaviz.models.pointing_model import PointingModel
 from areaviz.trace.intervention_text import to_text
 from areaviz.trace.interventions import Hide
 from areaviz.trace.record import Trace

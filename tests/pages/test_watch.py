@@ -16,8 +16,8 @@ from areaviz.backend.base import Backend
 from areaviz.data.clip_files import decode_clip, encode_gif
 from areaviz.data.clip_samples import SAMPLES, clip_sample
 from areaviz.drawing.watching import watching
-from areaviz.models.watcher import VideoCaptioner, WatcherConfig
-from areaviz.models.writing import GenerationModel
+from areaviz.models.generation import GenerationModel
+from areaviz.models.video_captioner import VideoCaptioner, WatcherConfig
 from areaviz.trace.intervention_text import to_text
 from areaviz.trace.interventions import Hide
 from areaviz.trace.record import Trace

@@ -16,7 +16,7 @@ from areaviz.data.scenes import make_scene
 from areaviz.evaluation.measure import Options, evaluate_checkpoint
 from areaviz.models import MODELS
 from areaviz.models.device import choose_device
-from areaviz.models.writing import GenerationModel
+from areaviz.models.generation import GenerationModel
 from areaviz.trace.errors import InputError
 from areaviz.training.captioned_pictures import VIEWS
 from areaviz.training.captions import Captions, CaptionsConfig

@@ -18,7 +18,7 @@ from areaviz.data.strokes import draw_digits
 from areaviz.evaluation.measure import Options, evaluate_checkpoint
 from areaviz.models import MODELS
 from areaviz.models.device import choose_device
-from areaviz.models.reading_figures import to_unit_range
+from areaviz.models.digit_metrics import to_unit_range
 from areaviz.trace.errors import InputError
 from areaviz.training.about import about
 from areaviz.training.digits import (

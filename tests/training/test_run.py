@@ -13,7 +13,7 @@ from areaviz.cards.card import read_card
 from areaviz.evaluation.measure import Options, evaluate_checkpoint
 from areaviz.models.checkpoint import compute_digests
 from areaviz.models.device import choose_device
-from areaviz.models.writing import GenerationModel
+from areaviz.models.generation import GenerationModel
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
 from areaviz.training.run import train

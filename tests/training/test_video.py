@@ -16,8 +16,8 @@ from areaviz.data.batches import shift_targets
 from areaviz.data.moving_digits import ACTIONS, DIGITS, FRAMES, SIDE
 from areaviz.data.tokenizer import PAD, UNKNOWN, Tokenizer
 from areaviz.models.checkpoint import TOKENIZER
+from areaviz.models.generation_registry import GENERATION_NETWORKS
 from areaviz.models.network import Pass
-from areaviz.models.writers import GENERATION_NETWORKS
 from areaviz.training import watched_clips
 from areaviz.training.loop import Trainer
 from areaviz.training.video import Video, VideoConfig

@@ -1,4 +1,4 @@
-// The model around a network that reads digits, as in areaviz/models/digits.py. It looks where the network
+// The model around a network that reads digits, as in areaviz/models/digit_reader.py. It looks where the network
 // is most likely to look, as pages do in Python unless a reader asks for random looks.
 
 import { AreaGrid } from './area_grid.js';

@@ -1,4 +1,4 @@
-// Attention to the cells of a picture, soft or hard, as in areaviz/models/items.py. A recurrent state scores
+// Attention to the cells of a picture, soft or hard, as in areaviz/models/item_attention.py. A recurrent state scores
 // every cell at every look. Soft attention reads the weighted sum of cells, hard attention the heaviest one.
 
 import { addValues, softmax } from './area_weights.js';

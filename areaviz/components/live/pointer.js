@@ -1,4 +1,4 @@
-// A pointer network and its model, as in areaviz/models/pointer.py and pointing.py: the output is the
+// A pointer network and its model, as in areaviz/models/pointer.py and pointing_model.py: the output is the
 // attention to the points, u_j = v . tanh(W1 e_j + W2 d_i) (Vinyals et al. 2015, Eq. 3).
 
 import { search } from './beam.js';

@@ -1,4 +1,4 @@
-// The model around any generating network, as in areaviz/models/writing.py: a request in, a trace out.
+// The model around any generating network, as in areaviz/models/generation.py: a request in, a trace out.
 
 import { search } from './beam.js';
 import { FAMILIES } from './families.js';

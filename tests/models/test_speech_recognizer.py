@@ -12,13 +12,13 @@ from areaviz.data.spectrogram import WINDOW
 from areaviz.data.tokenizer import START
 from areaviz.models.decoder import compute_token_log_probabilities
 from areaviz.models.inputs import make_sound_field
-from areaviz.models.listener import (
+from areaviz.models.recurrent import SITE
+from areaviz.models.speech_recognizer import (
     FRAMES_PER_ITEM,
     SAMPLES_PER_ITEM,
     ListenerConfig,
     SpeechRecognizer,
 )
-from areaviz.models.recurrent import SITE
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Gate, Hide, Share
 from areaviz.trace.sound import Sound

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from areaviz.data.digit_scenes import DigitScenes
-from areaviz.models.reading import ClassifierPass
-from areaviz.models.reading_figures import Looks, measure_baselines, measure_looks, measure_reading
+from areaviz.models.classifier_pass import ClassifierPass
+from areaviz.models.digit_metrics import Looks, measure_baselines, measure_looks, measure_reading
 
 Array = npt.NDArray[np.floating]
 SIDE, COUNT = 40, 400

@@ -14,17 +14,17 @@ from torch.utils.flop_counter import FlopCounterMode
 from areaviz.attention.stn import sample_quadrilateral
 from areaviz.data.digit_scenes import KINDS, compose_scenes
 from areaviz.models.checkpoint import save_weights
-from areaviz.models.coarse import make_coarse_view
-from areaviz.models.digits import NETWORKS, DigitOptions, DigitReader
-from areaviz.models.dram import Dram, DramConfig
-from areaviz.models.items import ItemsConfig
-from areaviz.models.ram import Ram, RamConfig
-from areaviz.models.reading import (
+from areaviz.models.classifier_pass import (
     ClassifierPass,
     add_coordinates,
     compute_reading_loss,
     convert_boxes_to_corners,
 )
+from areaviz.models.context_network import make_coarse_view
+from areaviz.models.digit_reader import NETWORKS, DigitOptions, DigitReader
+from areaviz.models.dram import Dram, DramConfig
+from areaviz.models.item_attention import ItemsConfig
+from areaviz.models.ram import Ram, RamConfig
 from areaviz.models.rnn_stn import RnnStn, RnnStnConfig
 from areaviz.models.stn import StnConfig
 from areaviz.trace.check import validate

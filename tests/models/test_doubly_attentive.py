@@ -16,10 +16,10 @@ from areaviz.attention.interventions import NetworkInterventions
 from areaviz.data.tokenizer import START, Tokenizer
 from areaviz.models import recording
 from areaviz.models.checkpoint import TOKENIZER, save_weights
+from areaviz.models.doubly_attentive import DoublyAttentiveTransformer, TwoMemoriesConfig
+from areaviz.models.generation import GenerationModel
 from areaviz.models.network import PictureNetwork
 from areaviz.models.transformer import Transformer
-from areaviz.models.two_memories import DoublyAttentiveTransformer, TwoMemoriesConfig
-from areaviz.models.writing import GenerationModel
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Change, Gate, Hide, Weigh

@@ -23,12 +23,12 @@ from areaviz.data.digit_scenes import KINDS, DigitScenes
 from areaviz.models.base import OnStep
 from areaviz.models.canvas import Canvas, fit_picture, make_cell_field
 from areaviz.models.checkpoint import load_weights
+from areaviz.models.classifier_pass import ClassifierPass
 from areaviz.models.device import build_untrained, prepare_for_inference
+from areaviz.models.digit_metrics import measure_baselines, measure_reading
 from areaviz.models.dram import Dram, DramConfig
-from areaviz.models.items import ItemAttentionClassifier, ItemsConfig
+from areaviz.models.item_attention import ItemAttentionClassifier, ItemsConfig
 from areaviz.models.ram import Ram, RamConfig
-from areaviz.models.reading import ClassifierPass
-from areaviz.models.reading_figures import measure_baselines, measure_reading
 from areaviz.models.rnn_stn import RnnStn, RnnStnConfig
 from areaviz.models.stn import Stn, StnConfig
 from areaviz.trace.areas import AreaGrid

@@ -23,7 +23,7 @@ from areaviz.metrics.places import (
     compute_covered_share,
     find_hits,
 )
-from areaviz.models.reading import ClassifierPass
+from areaviz.models.classifier_pass import ClassifierPass
 
 BATCH, SEED = 500, 0
 

@@ -7,14 +7,14 @@ from typing import Any
 
 from areaviz.models.birnn import Birnn, BirnnConfig
 from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
-from areaviz.models.listener import ListenerConfig, SpeechRecognizer
+from areaviz.models.doubly_attentive import DoublyAttentiveTransformer, TwoMemoriesConfig
 from areaviz.models.lstm import LstmConfig, LstmTranslator
 from areaviz.models.network import GenerationNetwork
 from areaviz.models.show_attend_tell import ShowAttendTell, TellerConfig
+from areaviz.models.speech_recognizer import ListenerConfig, SpeechRecognizer
 from areaviz.models.text_decoder import TextDecoder, TextDecoderConfig
 from areaviz.models.transformer import Transformer, TransformerConfig
-from areaviz.models.two_memories import DoublyAttentiveTransformer, TwoMemoriesConfig
-from areaviz.models.watcher import VideoCaptioner, WatcherConfig
+from areaviz.models.video_captioner import VideoCaptioner, WatcherConfig
 
 GENERATION_NETWORKS: Mapping[str, tuple[Any, Callable[[Any], GenerationNetwork]]] = {
     "transformer": (TransformerConfig, Transformer),

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from areaviz.attention.hard import choose_item
 from areaviz.data.digit_scenes import KINDS
-from areaviz.models.reading import ClassifierPass, stack_looks
+from areaviz.models.classifier_pass import ClassifierPass, stack_looks
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,10 @@ from areaviz.attention.interventions import UNCHANGED, NetworkInterventions
 from areaviz.data.tokenizer import START
 from areaviz.models.attribution import AttributedRun, compute_attribution
 from areaviz.models.decoder import compute_token_log_probabilities
+from areaviz.models.generation import GenerationModel
 from areaviz.models.inputs import make_clip_field
 from areaviz.models.recurrent import SITE
-from areaviz.models.watcher import ENCODERS, VideoCaptioner, WatcherConfig
-from areaviz.models.writing import GenerationModel
+from areaviz.models.video_captioner import ENCODERS, VideoCaptioner, WatcherConfig
 from areaviz.trace.areas import Area
 from areaviz.trace.check import validate
 from areaviz.trace.clip import Clip

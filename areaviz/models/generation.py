@@ -23,7 +23,8 @@ from areaviz.models.base import OnStep
 from areaviz.models.checkpoint import load_tokenizer, load_weights
 from areaviz.models.decoder import LENGTH_PENALTY, search_outputs
 from areaviz.models.device import build_untrained, prepare_for_inference
-from areaviz.models.held import constrain_to_grammar
+from areaviz.models.generation_registry import GENERATION_NETWORKS
+from areaviz.models.grammar_constraints import constrain_to_grammar
 from areaviz.models.inputs import INPUTS, Input
 from areaviz.models.network import GenerationNetwork, Pass
 from areaviz.models.output_notes import list_output_warnings
@@ -37,7 +38,6 @@ from areaviz.models.recording import (
     make_target_fields,
     make_teacher_forced_output,
 )
-from areaviz.models.writers import GENERATION_NETWORKS
 from areaviz.trace.errors import InputError
 from areaviz.trace.logits import Logits
 from areaviz.trace.record import Field, Output, Trace

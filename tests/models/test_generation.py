@@ -12,11 +12,11 @@ import torch
 
 from areaviz.cards.card import LengthLimit, read_card
 from areaviz.decoding.stepper import Hypothesis
-from areaviz.models import MODELS, writing
+from areaviz.models import MODELS, generation
 from areaviz.models.checkpoint import load_weights
+from areaviz.models.generation import GenerationModel
 from areaviz.models.output_notes import list_output_warnings
 from areaviz.models.recording import find_longest_length
-from areaviz.models.writing import GenerationModel
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.check import validate
 from areaviz.trace.errors import BackendError, InputError
@@ -111,7 +111,7 @@ def test_too_large_batch_is_read_in_parts(
 ) -> None:
     requests = [Request("tiny-area", text) for text in ("A dog", "Two old friends drink tea", "x")]
     whole = model.trace(requests)
-    monkeypatch.setattr(writing, "MAX_PASS_BYTES", 1)
+    monkeypatch.setattr(generation, "MAX_PASS_BYTES", 1)
     for trace, other in zip(model.trace(requests), whole, strict=True):
         same(trace, other)
 
