@@ -10,7 +10,7 @@ import typer
 from areaviz.cards.card import read_card, write_card
 from areaviz.cli.options import Checkpoints
 from areaviz.data.places import CHECKPOINTS
-from areaviz.models.checkpoint import compute_digests
+from areaviz.models.checkpoint import compute_digests, share_tokenizers
 from areaviz.trace.errors import BackendError
 
 
@@ -19,14 +19,21 @@ def digests(
     renew: Annotated[
         list[str] | None, typer.Option(help="A model whose files you replaced on purpose.")
     ] = None,
+    share: Annotated[
+        bool, typer.Option("--share", help="First store equal tokenizers of models only once.")
+    ] = False,
 ) -> None:
     """Compare the models' files with the digests in their cards.
 
     A card without digests gets them. Existing digests only change if --renew names the model.
     """
+    if share:
+        for path in share_tokenizers(checkpoints):
+            typer.echo(f"{path} now holds a tokenizer of several models.")
     right, written, wrong = 0, [], []
     for path in sorted(checkpoints.glob("*/card.json")):
-        name, card, files = path.parent.name, read_card(path), compute_digests(path.parent)
+        name, card = path.parent.name, read_card(path)
+        files = compute_digests(path.parent, card.files)
         if card.files == files:
             right += 1
         # Existing digests are kept unless the user names the model. Otherwise a damaged file

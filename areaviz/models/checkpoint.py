@@ -1,9 +1,12 @@
 """Checkpoint folders with model.safetensors (half precision), tokenizer.model and card.json.
 
 The card contains the SHA-256 of the other two files. Each file is read once, and the loaded bytes
-are those whose digest was compared. An encoder that several models share has its own file next to
-the folders: shared/NAME.safetensors. The header of model.safetensors names this file, and the card
-contains its SHA-256.
+are those whose digest was compared. What several models share is stored once, next to the folders:
+
+- shared/NAME.safetensors is an encoder. The header of model.safetensors names this file, and the
+  card contains its SHA-256.
+- shared/tokenizer-DIGEST.model is a tokenizer. The name contains the start of the SHA-256 on the
+  card. `share_tokenizers` creates these files.
 """
 
 from __future__ import annotations
@@ -24,23 +27,79 @@ from areaviz.trace.files import write_whole
 
 WEIGHTS, TOKENIZER = "model.safetensors", "tokenizer.model"
 SHARED = "shared"
-"""The folder of shared encoders, next to the model folders, and the header entry that names one."""
+"""The folder of shared files, next to the model folders. The entry of a header that names one."""
+_DIGEST_CHARACTERS = 12
+"""The number of characters of a SHA-256 in the name of a shared tokenizer."""
 
 
-def compute_digests(folder: Path) -> dict[str, str]:
+def compute_digests(folder: Path, files: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the SHA-256 of each file of a checkpoint, for its card.
+
+    Args:
+        folder: the checkpoint's folder.
+        files: the digests on the card, if it has any. They name a shared tokenizer.
 
     Raises:
         OSError: if a file cannot be read.
     """
     found = {}
-    for path in (folder / WEIGHTS, folder / TOKENIZER):
+    for name in (WEIGHTS, TOKENIZER, *list_shared_files(folder)):
+        path = find_file(folder, name, files or {})
         # A model that generates no text has no tokenizer.
-        if path.exists():
-            found[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
-    for name in list_shared_files(folder):
-        found[name] = hashlib.sha256((folder.parent / name).read_bytes()).hexdigest()
+        if path.exists() or name not in (WEIGHTS, TOKENIZER):
+            found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
     return found
+
+
+def share_tokenizers(checkpoints: Path) -> list[Path]:
+    """Store each tokenizer that several models have once, in the shared folder.
+
+    Returns:
+        The shared files that were written.
+
+    Raises:
+        OSError: if a file cannot be read, written or deleted.
+    """
+    folders_by_digest: dict[str, list[Path]] = {}
+    for path in sorted(checkpoints.glob(f"*/{TOKENIZER}")):
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        folders_by_digest.setdefault(digest, []).append(path.parent)
+    written = []
+    for digest, folders in folders_by_digest.items():
+        shared = _get_shared_tokenizer(checkpoints, digest)
+        if len(folders) == 1 and not shared.exists():
+            continue
+        if not shared.exists():
+            shared.parent.mkdir(exist_ok=True)
+            write_whole(shared, (folders[0] / TOKENIZER).read_bytes())
+            written.append(shared)
+        for folder in folders:
+            (folder / TOKENIZER).unlink()
+    return written
+
+
+def find_file(folder: Path, name: str, files: Mapping[str, str]) -> Path:
+    """Return the path of a file that a card names.
+
+    Args:
+        folder: the checkpoint's folder.
+        name: the key of the file in `files`, such as "model.safetensors".
+        files: the digests on the card.
+
+    Returns:
+        A path in `folder`, or one in the shared folder if several models use the file.
+    """
+    if name.startswith(f"{SHARED}/"):
+        return folder.parent / name
+    own = folder / name
+    if name == TOKENIZER and name in files and not own.exists():
+        shared = _get_shared_tokenizer(folder.parent, files[name])
+        return shared if shared.exists() else own
+    return own
+
+
+def _get_shared_tokenizer(checkpoints: Path, digest: str) -> Path:
+    return checkpoints / SHARED / f"tokenizer-{digest[:_DIGEST_CHARACTERS]}.model"
 
 
 def list_shared_files(folder: Path) -> list[str]:
@@ -111,10 +170,10 @@ def load_weights(network: nn.Module, folder: Path, files: Mapping[str, str]) -> 
             weights |= {f"{start}{key}": value for key, value in encoder.items()}
         network.load_state_dict(weights)
     except (SafetensorError, RuntimeError) as error:
-        raise make_damage_error(folder, WEIGHTS) from error
+        raise make_damage_error(folder, WEIGHTS, files) from error
     # Weights can be readable and still be useless, for example after a training run that diverged.
     if not all(bool(torch.isfinite(value).all()) for value in network.state_dict().values()):
-        raise make_damage_error(folder, WEIGHTS)
+        raise make_damage_error(folder, WEIGHTS, files)
 
 
 def load_tokenizer(folder: Path, files: Mapping[str, str]) -> Tokenizer:
@@ -131,15 +190,15 @@ def load_tokenizer(folder: Path, files: Mapping[str, str]) -> Tokenizer:
     try:
         return Tokenizer(content)
     except RuntimeError as error:
-        raise make_damage_error(folder, TOKENIZER) from error
+        raise make_damage_error(folder, TOKENIZER, files) from error
 
 
 def _read_checked(folder: Path, name: str, files: Mapping[str, str]) -> bytes:
     """Return the bytes of a file after comparing their digest, if the card has digests."""
     try:
-        content = _get_path(folder, name).read_bytes()
+        content = find_file(folder, name, files).read_bytes()
     except OSError as error:
-        raise make_damage_error(folder, name) from error
+        raise make_damage_error(folder, name, files) from error
     if files and hashlib.sha256(content).hexdigest() != files.get(name):
         raise BackendError(
             f"The checkpoint {folder.name} cannot be loaded: {name} does not have the SHA-256"
@@ -148,15 +207,10 @@ def _read_checked(folder: Path, name: str, files: Mapping[str, str]) -> bytes:
     return content
 
 
-def make_damage_error(folder: Path, name: str) -> BackendError:
+def make_damage_error(folder: Path, name: str, files: Mapping[str, str]) -> BackendError:
     """Return the error for a file that cannot be used."""
-    what = "is damaged" if _get_path(folder, name).exists() else "is missing"
+    what = "is damaged" if find_file(folder, name, files).exists() else "is missing"
     return BackendError(
         f"The checkpoint {folder.name} cannot be loaded: {name} {what}. Restore it from the"
         " repository."
     )
-
-
-def _get_path(folder: Path, name: str) -> Path:
-    """Return the path of a file on the card: in the folder, or next to it if models share it."""
-    return (folder.parent if name.startswith(f"{SHARED}/") else folder) / name

@@ -14,7 +14,7 @@ from typing import Any
 
 from areaviz.cards.card import Card
 from areaviz.data.tokenizer import Tokenizer
-from areaviz.models.checkpoint import TOKENIZER, WEIGHTS
+from areaviz.models.checkpoint import TOKENIZER, WEIGHTS, find_file
 from areaviz.models.decoder import LENGTH_PENALTY
 from areaviz.models.digit_reader import DigitReader
 from areaviz.trace.errors import InputError
@@ -71,7 +71,7 @@ class LiveModel:
             reader = DigitReader.load(folder, card)
             facts = {"side": reader.side, "multiplyAdds": reader.multiply_adds}
         if card.family not in WITHOUT_TOKENS:
-            pieces = Tokenizer.load(folder / TOKENIZER).plain()
+            pieces = Tokenizer.load(find_file(folder, TOKENIZER, card.files)).plain()
         return cls(card, (folder / WEIGHTS).read_bytes(), pieces, facts)
 
     @property

@@ -8,7 +8,7 @@ import pytest
 
 from areaviz.cards.card import read_card
 from areaviz.cli.digests import digests
-from areaviz.models.checkpoint import WEIGHTS, compute_digests
+from areaviz.models.checkpoint import TOKENIZER, WEIGHTS, compute_digests
 from areaviz.trace.errors import BackendError
 from tests.tiny import checkpoint
 
@@ -39,3 +39,15 @@ def test_changed_file_is_reported_until_digest_is_renewed(tmp_path: Path) -> Non
         digests(tmp_path, ["one"])
     assert read_card(folders[0] / "card.json").files == compute_digests(folders[0])
     assert read_card(folders[1] / "card.json").files != compute_digests(folders[1])
+
+
+def test_share_stores_equal_tokenizers_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folders = [checkpoint(tmp_path, name) for name in ("one", "two")]
+    (folders[1] / TOKENIZER).write_bytes((folders[0] / TOKENIZER).read_bytes())
+    digests(tmp_path, share=True)
+    assert "now holds a tokenizer of several models" in capsys.readouterr().out
+    assert not any((folder / TOKENIZER).exists() for folder in folders)
+    digests(tmp_path)
+    assert capsys.readouterr().out == "The files of 2 of 2 models match their cards.\n"

@@ -46,6 +46,11 @@ def test_every_shipped_file_matches_its_card(name: str) -> None:
     for shared in list_shared_files(CHECKPOINTS / name):
         content = (CHECKPOINTS / shared).read_bytes()
         expected[shared] = hashlib.sha256(content).hexdigest()
+    for path in (CHECKPOINTS / "shared").glob("tokenizer-*.model"):
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        assert path.stem == f"tokenizer-{digest[:12]}"
+        if digest == read_card(CHECKPOINTS / name / "card.json").files.get(TOKENIZER):
+            expected[TOKENIZER] = digest
     assert read_card(CHECKPOINTS / name / "card.json").files == expected, (
         "Run: python -m areaviz digests"
     )

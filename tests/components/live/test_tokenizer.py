@@ -6,8 +6,10 @@ import random
 
 import pytest
 
+from areaviz.cards.card import read_card
 from areaviz.data.places import CHECKPOINTS
 from areaviz.data.tokenizer import Tokenizer
+from areaviz.models.checkpoint import load_tokenizer
 from tests.components.live.node import run_node
 
 # Characters of many scripts, marks, blanks of all kinds, emoji, and parts of Hangul syllables.
@@ -18,9 +20,15 @@ ALPHABET = (
 )
 
 
+def load_shipped(name: str) -> Tokenizer:
+    """Return the tokenizer of a model in `checkpoints`."""
+    folder = CHECKPOINTS / name
+    return load_tokenizer(folder, read_card(folder / "card.json").files)
+
+
 @pytest.mark.parametrize("name", ["token-boundary", "char-boundary"])
 def test_tokens_equal_those_of_sentencepiece(name: str) -> None:
-    tokenizer = Tokenizer.load(CHECKPOINTS / name / "tokenizer.model")
+    tokenizer = load_shipped(name)
     draw = random.Random(1)
     texts = ["".join(draw.choices(ALPHABET, k=draw.randint(1, 12))) for _ in range(400)]
     found = run_node("tokenize.mjs", {"pieces": tokenizer.plain(), "texts": texts})
@@ -30,7 +38,7 @@ def test_tokens_equal_those_of_sentencepiece(name: str) -> None:
 
 
 def test_every_character_is_normalised_as_sentencepiece_does() -> None:
-    tokenizer = Tokenizer.load(CHECKPOINTS / "token-boundary" / "tokenizer.model")
+    tokenizer = load_shipped("token-boundary")
     codes = [code for code in range(1, 0x10000) if not 0xD800 <= code < 0xE000]
     texts = [f"x{chr(code)}x" for code in codes]
     found = run_node("tokenize.mjs", {"pieces": tokenizer.plain(), "texts": texts})
