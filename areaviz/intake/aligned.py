@@ -24,7 +24,12 @@ from areaviz.trace.limits import shorten
 def align_columns(opened: Opened) -> list[Column]:
     """Return the columns in use, each with one cell per example in a common order.
 
-    If a table has the ids of the examples in a different order, its rows are sorted.
+    If a file has the ids of the examples in a different order, its cells are sorted into the common
+    order.
+
+    Raises:
+        InputError: no column has examples, or files differ in their number of cells, their
+            documents or their ids.
     """
     used = [one for one in opened.columns if one.role not in (IGNORE, CORPUS, SYSTEM)]
     leading = next((one for role in (SOURCE, FILE) for one in used if one.role == role), None)
@@ -49,7 +54,7 @@ def align_columns(opened: Opened) -> list[Column]:
 
 
 def _match_ids(columns: Sequence[Column], first: str, second: str) -> list[int] | None:
-    """Return the row in the second file of each id in the first file.
+    """Return for each id of the first file the index of its row in the second file, from 0.
 
     Return None if the ids are in the same order, or if they cannot be matched one to one.
 
@@ -108,7 +113,7 @@ def _make_no_examples_error(opened: Opened) -> InputError:
     files = ", ".join(f'"{shorten(file)}"' for file in dict.fromkeys(one.file for one in columns))
     if all(column.role == SCORE for column in columns):
         return InputError(
-            f"{files}: there are scores, but no examples. Choose the file with the sources, too."
+            f"There are scores but no examples in {files}. Choose the file with the sources, too."
         )
     titles = ", ".join(shorten(column.name) for column in columns[:40])
     return InputError(

@@ -1,4 +1,4 @@
-"""Building a dataset with metadata, outputs of systems and their scores from columns."""
+"""Conversion of columns to a dataset with metadata, outputs of systems and their scores."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ class Brought:
     """Everything that was built from the files."""
 
     dataset: Dataset
-    # The outputs of each system, one per example; None for a missing output.
+    # The outputs of each system, one per example. None means a missing output.
     outputs: Outputs = field(default_factory=dict)
-    # The scores of each system by metric, NaN for a missing score.
+    # The scores of each system by metric, one per example. NaN means a missing score.
     scores: Scores = field(default_factory=dict)
-    # The file whose word frequencies are used, "" for none.
+    # The name of the file whose word frequencies are used, or "" for none.
     corpus: str = ""
     # Sentences for the user, for example about files and columns that are not used.
     notes: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ def read_set(files: Files, chosen: Chosen | None = None) -> Brought:
 
     Args:
         files: all files by name, without folders. No name inside a file is opened as a path.
-        chosen: roles by the names of columns or files; all other roles are guessed.
+        chosen: roles by the names of columns or files. All other roles are guessed.
 
     Raises:
         InputError: the files cannot be used as one dataset.
@@ -79,7 +79,7 @@ def build_dataset(files: Files, opened: Opened, models: Sequence[str] = ()) -> B
     Args:
         files: all files by name.
         opened: their columns.
-        models: systems whose outputs are produced later; scores may belong to them.
+        models: systems whose outputs are produced later. Columns of scores may belong to them.
 
     Raises:
         InputError: no column has examples, columns do not match, or a cell is invalid.
@@ -125,8 +125,7 @@ def _with_systems(
         if missing:
             notes.append(
                 f'"{shorten(system)}" has no output for {missing:,} of {len(texts):,} examples.'
-                " They"
-                " count as not run."
+                " They count as not run."
             )
     notes += _describe_unused(files, dataset, opened.columns)
     corpus = by_role[CORPUS][0].file if by_role[CORPUS] else ""
@@ -134,7 +133,7 @@ def _with_systems(
 
 
 def _build_media_dataset(files: Files) -> Brought:
-    """Return a dataset that consists of pictures, sounds or clips only, by name."""
+    """Return a dataset of pictures, sounds or clips without a table, in order of their names."""
     found = {name: files[name] for name in sorted(files) if is_medium(name)}
     if len(found) > MAX_ROWS:
         raise make_too_many_error("the set", MAX_ROWS, "files")
@@ -185,8 +184,7 @@ def _build_from_roles(
         if named_files[place] and named_files[place] not in files:
             raise InputError(
                 f'{leading.where(place)} names the file "{shorten(named_files[place])}", which is'
-                " not"
-                " among the chosen files. Add it."
+                " not among the chosen files. Add it."
             )
         example = Example(
             names[place] or str(place + 1),

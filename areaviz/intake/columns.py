@@ -15,11 +15,12 @@ Cell = str | tuple[str, ...] | None
 
 MAX_ROWS, MAX_COLUMNS = 20_000, 200
 MAX_ROW_CHARACTERS = 1 << 18
-"""Longest row in characters; parsing a row takes many times its size in memory."""
+"""Maximum length of a row in characters. Parsing a row takes many times its size in memory."""
 MAX_TEXT_BYTES = 96 * 2**20
-"""Memory limit for the cells of a file.
+"""Limit on the memory of a file's cells in bytes.
 
-A single rare character makes Python use 4 bytes for every character of its text.
+It counts Python's own sizes, because one rare character makes every character of a text take 4
+bytes.
 """
 
 SOURCE, REFERENCE, OUTPUT, SCORE = "source", "reference", "output", "score"
@@ -45,7 +46,7 @@ ROLES: Mapping[str, str] = {
 }
 """The roles that a user can give to a column, with their titles."""
 OF_SYSTEMS = (OUTPUT, SCORE)
-"""Roles that name a system, such as "output:alpha"."""
+"""Roles to which a system can be added, as in "output:alpha"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +56,9 @@ class Column:
     name: str
     cells: tuple[Cell, ...]
     role: str = METADATA
-    # The system of an output or a score, "" if it is unknown.
+    # The system of an output or a score, or "" if it is unknown.
     system: str = ""
-    # Whether the role is certain; if not, the user is asked to check it.
+    # Whether the role is certain. If it is not, the user is asked to check it.
     is_sure: bool = True
     # The file of the column, and the line of its first cell there.
     file: str = ""
@@ -81,20 +82,25 @@ class Column:
         if system and role not in OF_SYSTEMS:
             raise InputError(
                 f'The role "{shorten(given)}" names a system, but only an output or a score has'
-                " one."
-                f' Write "{role}".'
+                f' one. Write "{role}".'
             )
         return replace(self, role=role, system=system, is_sure=True)
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The cells as texts: the first of several references, or "" for a missing cell."""
+        """One text per cell: the first of several references, or "" for a missing cell."""
         if set(map(type, self.cells)) == {str}:
             return self.cells  # type: ignore[return-value]
         return tuple(map(get_cell_text, self.cells))
 
     def where(self, place: int) -> str:
-        """Name the line of a cell. The number is right if the file has one example per line."""
+        """Return the line of a cell for error messages, such as 'Line 3 of "a.csv"'.
+
+        The number is right if the file has one example per line.
+
+        Args:
+            place: the index of the cell, from 0.
+        """
         return f'Line {self.first_line + place:,} of "{shorten(self.file or self.name)}"'
 
 
@@ -121,7 +127,7 @@ def get_cell_text(cell: Cell) -> str:
 
 
 def make_too_many_error(name: str, most: int, what: str) -> InputError:
-    """Return the error for a file with more than `most` items of a kind."""
+    """Return the error for a file with more than `most` items, such as "rows"."""
     return InputError(
         f'"{shorten(name)}" has more than {most:,} {what}, which is the limit. Split the file.'
     )
@@ -131,7 +137,7 @@ class TextBudget:
     """A limit on the memory of a file's texts, counted while the file is read."""
 
     def __init__(self, name: str) -> None:
-        """Start at 0 bytes; `name` is the file's name for errors."""
+        """Start at 0 bytes. `name` is the name of the file for errors."""
         self.name = name
         self.taken = 0
 
@@ -150,7 +156,7 @@ class TextBudget:
 
 
 def check_header(name: str, header: Sequence[str]) -> None:
-    """Check that a header has names, at most `MAX_COLUMNS`, and each name only once.
+    """Check that a header has names, at most `MAX_COLUMNS` of them, and no name twice.
 
     Raises:
         InputError: one of the checks fails.
@@ -162,7 +168,7 @@ def check_header(name: str, header: Sequence[str]) -> None:
     if len(header) > MAX_COLUMNS:
         raise InputError(
             f'"{shorten(name)}" has {len(header):,} columns, but the limit is {MAX_COLUMNS}. Remove'
-            " some."
+            " some columns."
         )
     seen: set[str] = set()
     for title in header:
@@ -178,7 +184,8 @@ def make_columns_from_rows(
 ) -> tuple[Column, ...]:
     """Return the columns of rows that are as long as the header.
 
-    A column without a name is named by its position. It is left out if its cells are empty too.
+    A column without a name is named by its position, such as "column 3". It is left out if all its
+    cells are empty, too.
 
     Raises:
         InputError: there are no rows.

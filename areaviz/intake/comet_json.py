@@ -1,7 +1,7 @@
-"""What `comet-score --to_json` writes: scores, and the error spans of xCOMET.
+"""Reading of the JSON that `comet-score --to_json` writes: scores, and the error spans of xCOMET.
 
-The file has a list for each file of outputs, with `src`, `mt`, `ref`, `COMET` and, from xCOMET,
-`errors`: text, confidence, severity, start and end (Guerreiro et al. 2024).
+The JSON has a list for each file of outputs. The entries have `src`, `mt`, `ref` and `COMET`. The
+metric xCOMET adds `errors`, with text, confidence, severity, start and end (Guerreiro et al. 2024).
 """
 
 from __future__ import annotations
@@ -28,14 +28,15 @@ from areaviz.trace.limits import shorten
 Entry = tuple[str, Any]
 METRIC = "COMET"
 RATER = f"xCOMET{AUTOMATIC}"
-"""The rater of the errors that xCOMET marks."""
+"""Name of the rater for errors that xCOMET marks."""
 _SPANS = ("errors", "error_spans")
 
 
 def is_comet_json(value: object) -> bool:
-    """Return whether JSON is what `comet-score --to_json` writes, or has outputs with error spans.
+    """Return whether a JSON value has scores or error spans of COMET.
 
-    The outputs are objects with `mt` and `errors` or `error_spans`, in a list or one per line.
+    It may be a file of `comet-score --to_json`. It may also be an object with `mt` and `errors` or
+    `error_spans`, or a list of such objects.
     """
     if isinstance(value, list):
         return bool(value) and _is_marked(value[0])
@@ -60,7 +61,7 @@ def read_comet_json(name: str, entries: Sequence[Entry]) -> list[RatedSegment]:
     Outputs without the name of their system get the name of the file.
 
     Raises:
-        InputError: an entry is of another form, or an error is not in its output.
+        InputError: an entry has another form, or an error's text is not in its output.
     """
     segments = Segments(name)
     of_file = PurePosixPath(name).stem
@@ -88,10 +89,11 @@ def _add_scored(
     """Add an output with its score and the errors marked in it.
 
     Args:
-        segments: takes the output.
-        seen: how often its system had each source before: equal sources come in the same order.
-        where: the entry, for people.
-        said: the system, and the entry.
+        segments: the segments to which the output is added.
+        seen: how often the system had each source before. The n-th output for a source belongs to
+            the n-th segment with this source.
+        where: the place of the entry, for error messages.
+        said: the name of the system, and the entry.
     """
     system, values = said
     source, output = get_text(where, values, "src", ""), get_text(where, values, "mt")
@@ -118,13 +120,13 @@ def _parse_mark(where: str, values: Mapping[str, Any], output: str) -> Mark:
     confidence = score_in(where, values, "confidence")
     if type(start) is not int or type(end) is not int or not 0 <= start < end:
         raise InputError(
-            f'{where} has no whole numbers as "start" and "end" in order. Correct them.'
+            f'{where} needs a whole number as "start" and a larger one as "end". Correct them.'
         )
     place = _find_error_place(output, text, start, end)
     if place is None:
         raise InputError(
             f'{where} marks "{shorten(text)}" from character {start:,} to {end:,}, but the output'
-            f" ({len(output):,} characters) does not have it there. Score the outputs again."
+            f" ({len(output):,} characters) does not contain this text. Score the outputs again."
         )
     note = "" if confidence is None else f"confidence {confidence:.2f}"
     return Mark(*place, severity, "", note)
@@ -133,8 +135,8 @@ def _parse_mark(where: str, values: Mapping[str, Any], output: str) -> Mark:
 def _find_error_place(output: str, text: str, start: int, end: int) -> tuple[int, int] | None:
     """Return the span of an error without the white space around it, or None if it is not found.
 
-    The tokenizer of xCOMET can write a text differently and count from the blank before it, so the
-    text is looked for where it is not found at its place.
+    The tokenizer of xCOMET can change a text, and can count the space before it. If the text is not
+    at the given place, the nearest occurrence in the output is used.
     """
     there = output[start : min(end, len(output))]
     if there.strip() and (not text or _normalise_text(there) == _normalise_text(text)):

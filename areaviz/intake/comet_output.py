@@ -1,4 +1,4 @@
-"""The printed output of `comet-score`: a line for each segment of each file of outputs."""
+"""Reading of the lines that `comet-score` prints, one for each segment of each file of outputs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def is_comet_output(start: bytes) -> bool:
 
 
 def read_comet_output(name: str, data: bytes) -> tuple[Column, ...]:
-    """Read one column of scores per system. The file of a system's outputs gives its name.
+    """Read one column of scores per system, named by the system's file of outputs.
 
     Lines with the mean of a file are ignored.
 
@@ -62,8 +62,7 @@ def _make_columns(name: str, scores: dict[str, dict[int, str]]) -> tuple[Column,
             missing = next(segment for segment in range(count) if segment not in of_file)
             raise InputError(
                 f'"{shorten(name)}" has no score for segment {missing:,} of "{shorten(path)}".'
-                " Score"
-                " all segments of all systems."
+                " Score all segments of all systems."
             )
         cells: tuple[Cell, ...] = tuple(of_file[segment] for segment in range(count))
         system = PurePosixPath(PureWindowsPath(path).as_posix()).name

@@ -24,13 +24,13 @@ from areaviz.trace.limits import shorten
 
 SEPARATORS = (",", ";", "\t")
 MAX_LINES_OF_A_CELL = 50
-"""Largest number of lines of a cell. In a longer cell, a closing quotation mark is missing."""
+"""Maximum number of lines in a cell. In a longer cell, a closing quotation mark must be missing."""
 # Excel can write the separator into a line before the header.
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
-# Largest number of lines of a file. Blank lines are not rows, so MAX_ROWS does not limit them.
+# Maximum number of lines in a file. MAX_ROWS does not limit blank lines, which are not rows.
 _MAX_LINES = 50 * MAX_ROWS
-# The memory of this many lines is added up in one call. A call for every line would take as long as
-# decoding.
+# Number of lines whose memory is added up in one call. One call per line would take as long as
+# decoding the lines.
 _COUNTED_TOGETHER = 64
 Rows = Sequence[Sequence[str]]
 
@@ -44,7 +44,7 @@ def read_delimited(
         name: the name of the file, for errors.
         data: its content.
         usual: the separator that the file's name suggests.
-        known: known names of columns in lower case, by which the separator is recognised.
+        known: known names of columns in lower case. They help to recognise the separator.
 
     Raises:
         InputError: a row has more or fewer cells than the header, a quotation mark is not closed,
@@ -75,9 +75,9 @@ def read_delimited(
 def find_separator(header: str, known: Collection[str], usual: str) -> str:
     """Return the separator of a table's cells.
 
-    Spreadsheets write ";" in locales with a decimal comma, and still call the file CSV. The
-    separator that gives the most known names is chosen. If several separators are equally good, the
-    usual one is chosen. If the usual one does not occur, the most frequent one is chosen.
+    Spreadsheets write ";" in locales with a decimal comma, and still call the file CSV. The chosen
+    separator gives the most known names. Among equally good separators it is the usual one. If the
+    usual separator does not occur, it is the most frequent one.
 
     Args:
         header: the first line of the table.
@@ -125,12 +125,12 @@ def _check_rows(
 
 
 def _split_unquoted_rows(lines: Sequence[str]) -> list[list[str] | None] | None:
-    """Split lines at tabs, or return None if lines have no tabs or different numbers of tabs.
+    """Return the cells of each line, split at tabs, or None for a blank line.
 
-    If the numbers differ, a quoted cell may contain a tab or a line break. If they are equal, a
-    quotation mark is an ordinary character, because tab-separated files are seldom quoted. The
-    exception is a file in which all quotation marks look as if a program had written them. A blank
-    line gives None in the list.
+    Return None instead of the list if the lines have no tabs or different numbers of tabs. A quoted
+    cell may then contain a tab or a line break. Otherwise a quotation mark is an ordinary
+    character, because tab-separated files are seldom quoted. The exception is a file in which all
+    quotation marks look as if a program had written them.
     """
     tabs = lines[0].count("\t")
     if not tabs:
@@ -149,10 +149,10 @@ def _split_unquoted_rows(lines: Sequence[str]) -> list[list[str] | None] | None:
 
 
 def _is_quoted_by_a_program(cells: Sequence[str]) -> bool:
-    """Return whether all quotation marks look as if a program had written them.
+    """Return whether all quotation marks in the cells look as if a program had written them.
 
-    Some programs quote all texts. Others quote only texts that contain a quotation mark, and write
-    this mark twice. Excel also quotes texts with a comma.
+    Some programs quote all texts. Other programs quote only texts that contain a quotation mark,
+    and write this mark twice. Excel also quotes texts with a comma.
     """
     with_marks = [cell for cell in cells if '"' in cell]
     if not with_marks or not all(map(_is_well_quoted, with_marks)):

@@ -1,4 +1,4 @@
-"""Reading one file into columns: its format is recognised by its content, then by its name."""
+"""Reading of one file into columns. Its content determines the format, and otherwise its name."""
 
 from __future__ import annotations
 
@@ -30,14 +30,15 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
 
 FORMATS = (
-    "Tables (CSV, TSV, JSON, JSON Lines, Excel, Parquet), test sets of WMT (XML, SGM), what"
-    " comet-score prints, and texts with one example a line, such as my.en, my.de and my.hyp.txt."
-    " You can choose several at once. Add the pictures, sounds (WAV, FLAC, Ogg, MP3, AIFF) or clips"
-    " (GIF, WebP, animated PNG) that a table names, or choose these alone."
+    "Tables (CSV, TSV, JSON, JSON Lines, Excel, Parquet), test sets of WMT (XML, SGM), the output"
+    " of comet-score, and texts with one example per line, such as my.en, my.de and my.hyp.txt. You"
+    " can choose several files at once. Add the pictures, sounds (WAV, FLAC, Ogg, MP3, AIFF) or"
+    " clips (GIF, WebP, animated PNG) that a table names, or choose only such files."
 )
 """The supported formats, as a text for users."""
-CSV, TSV, LINES, MARKED = "CSV", "TSV", "text with one example a line", "errors marked by raters"
-# Extensions of files that often accompany datasets. A text may have any other extension.
+CSV, TSV, LINES, MARKED = "CSV", "TSV", "text with one example per line", "errors marked by raters"
+# Extensions of files that are not read, although they often come with datasets. A text may have any
+# other extension.
 _OTHERS = frozenset(
     (
         *(".npz", ".npy", ".gz", ".bz2", ".xz", ".tar", ".7z", ".rar", ".html", ".htm", ".pt"),
@@ -45,16 +46,16 @@ _OTHERS = frozenset(
         *(".rtf", ".pptx", ".feather", ".arrow"),
     )
 )
-# Columns by which a file of marked errors is recognised: MQM's, and Marot's present format.
+# Columns by which a table of marked errors is recognised, in the formats of MQM and Marot.
 _MARKED = frozenset(("system", "doc", "rater", "severity"))
-# Those of a file of marked errors that this app exported.
+# Keys by which a file of marked errors is recognised that this app exported.
 _OWN_MARKED = frozenset(("dataset", "model", "rater", "output", "spans"))
 _BEGINNING = 65_536
 _ARRAY = re.compile(rb'\s*\[\s*\{\s*"')
 _SGM = re.compile(rb"\s*(?:<!doctype[^>]*>\s*)?<(?:srcset|refset|tstset|mteval)\b", re.IGNORECASE)
 _XML = re.compile(rb"\s*<(?:\?xml|!doctype|dataset\b)", re.IGNORECASE)
 _DELIMITED: Mapping[str, str] = {CSV: ",", TSV: "\t"}
-# Number of lines of a corpus to show; all of it is read when its words are counted.
+# Number of lines of a corpus to show. The rest of the corpus is read only to count its words.
 _SHOWN_LINES = 3
 
 
@@ -66,13 +67,13 @@ def read_file(name: str, content: bytes | Path) -> Content:
         content: the file's bytes, or its path.
 
     Raises:
-        InputError: the file is of a kind that is not read, or damaged, or too large.
+        InputError: the format of the file is not supported, or the file is damaged or too large.
     """
     ending = PurePosixPath(name).suffix.lower()
     if ending in _OTHERS:
         raise InputError(
-            f'"{shorten(name)}" is a {ending} file, which holds no examples that can be read.'
-            " Save the examples as CSV, JSON Lines, .xlsx or plain text."
+            f'"{shorten(name)}" is a {ending} file, which cannot be read. Save the examples as CSV,'
+            " JSON Lines, .xlsx or plain text."
         )
     data = read_bytes(name, content)
     kind = _find_kind(name, ending, data)
@@ -97,7 +98,13 @@ def read_beginning(name: str, content: bytes | Path) -> Content:
 
 
 def _find_kind(name: str, ending: str, data: bytes) -> str:
-    """Return the kind of a file by its first bytes. A text may begin with any characters."""
+    """Return the kind of a file by its first bytes, and otherwise by its extension.
+
+    Args:
+        name: the name of the file, for errors.
+        ending: its extension in lower case, such as ".csv".
+        data: its content.
+    """
     start = data[:_BEGINNING].removeprefix(b"\xef\xbb\xbf")
     if start.startswith(b"PK\x03\x04"):
         if b"xl/" not in data or ending == ".zip":
@@ -133,9 +140,9 @@ def _is_object(line: bytes) -> bool:
 
 
 def _find_table_kind(start: bytes) -> str:
-    """Return the kind of a table by its first line, "" for any other text.
+    """Return the kind of a table by its first line, or "" for any other text.
 
-    The line must be a header: two names of columns at least that are known here.
+    The line counts as a header if it contains at least two names in `NAMED_ROLES`.
     """
     encoding = "utf-16" if start.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
     text = start[: len(start) // 2 * 2].decode(encoding, "replace")
@@ -150,7 +157,7 @@ def _find_table_kind(start: bytes) -> str:
 def _read_plain(name: str, data: bytes) -> Content:
     """Read a text with one value per line.
 
-    If only the first line is not a number, it is the name of the values.
+    If all lines except the first are numbers, the file has scores, and the first line names them.
     """
     lines: list[str] = []
     budget = TextBudget(name)
@@ -226,7 +233,7 @@ def _read_json_lines(name: str, data: bytes) -> Content:
 
 
 def _make_rated_content(name: str, title: str, segments: list[RatedSegment]) -> Content:
-    """Return the set of a file with rated outputs."""
+    """Return the content of a file with rated outputs."""
     has_marks = any(one for segment in segments for one in segment.ratings.values())
     return Content(title, make_columns_from_segments(name, segments), has_marks=has_marks)
 
@@ -253,7 +260,7 @@ _READERS: Mapping[str, Callable[[str, bytes], Content]] = {
 
 
 def find_media_beside(path: Path) -> dict[str, Path]:
-    """Return the pictures, sounds and clips in the folder of a table, none for another file."""
+    """Return the pictures, sounds and clips in the folder of a table by name, or {} for a text."""
     if not is_table_name(path.name):
         return {}
     beside = sorted(one for one in path.parent.iterdir() if one.is_file())
@@ -261,5 +268,5 @@ def find_media_beside(path: Path) -> dict[str, Path]:
 
 
 def is_table_name(name: str) -> bool:
-    """Return whether a name says that the file holds a whole set: a table or a test set."""
+    """Return whether a file is a table or a test set, judging by its extension."""
     return PurePosixPath(name).suffix.lower() in _BY_ENDING and not is_medium(name)

@@ -19,7 +19,7 @@ from areaviz.intake.texts import check_row, decode_text, iterate_plain_lines
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
 
-# Limit on characters that start or separate values. Each value takes some 60 bytes.
+# Maximum number of characters that start or separate values. Each value takes about 60 bytes.
 _MAX_VALUES = MAX_ROWS * MAX_COLUMNS
 _MAX_NESTED = 20
 
@@ -87,7 +87,7 @@ def make_columns_from_json(name: str, found: Any) -> tuple[tuple[Column, ...], t
         found = _list_entries_of_object(name, found, notes)
     if not isinstance(found, list):
         raise InputError(
-            f'"{shorten(name)}" holds a single value. Write a list with an object for each example.'
+            f'"{shorten(name)}" is a single value. Write a list with an object for each example.'
         )
     for number, entry in enumerate(found, 1):
         if not isinstance(entry, dict):
@@ -119,8 +119,8 @@ def _list_entries_of_object(name: str, found: Mapping[str, Any], notes: list[str
         return [dict(zip(found, row, strict=True)) for row in rows]
     if len(lists) > 1:
         raise InputError(
-            f'"{shorten(name)}" holds several lists of objects'
-            f" ({', '.join(map(shorten, lists[:9]))}). Keep the one with the examples."
+            f'"{shorten(name)}" has several lists of objects'
+            f" ({', '.join(map(shorten, lists[:9]))}). Keep only the list with the examples."
         )
     return [found]
 
@@ -132,7 +132,7 @@ def _is_list_of_objects(value: object) -> bool:
 def make_columns_from_objects(
     name: str, objects: Sequence[Mapping[str, Any]], first_line: int = 1
 ) -> tuple[Column, ...]:
-    """Return the columns of objects; a missing value is None.
+    """Return the columns of objects. A missing value becomes None.
 
     Args:
         name: the name of the file, for errors.
@@ -140,7 +140,7 @@ def make_columns_from_objects(
         first_line: the line of the first object, from 1.
 
     Raises:
-        InputError: there are too many objects or names, or none.
+        InputError: there are too many objects or names, or no objects.
     """
     if len(objects) > MAX_ROWS:
         raise make_too_many_error(name, MAX_ROWS, "entries")
@@ -181,7 +181,10 @@ def _flatten_object(value: Mapping[str, Any], before: str = "", depth: int = 0) 
 
 
 def _make_cell(value: object) -> Cell:
-    """Return a value as a cell: a list of texts as several texts, other structures as JSON."""
+    """Convert a JSON value to a cell.
+
+    A list of texts becomes a tuple of texts. Other lists and objects become JSON.
+    """
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
@@ -204,7 +207,7 @@ def _parse_text(where: str, text: str) -> Any:
         return _DECODER.decode(text)
     except _NameTwice as error:
         raise InputError(
-            f'{where} has the name "{shorten(str(error))}" twice in one object. Rename one.'
+            f'{where} has the name "{shorten(str(error))}" twice in one object. Rename one of them.'
         ) from error
     except (ValueError, RecursionError) as error:
         reason = f"{error}" if isinstance(error, json.JSONDecodeError) else "too deeply nested"
@@ -224,5 +227,5 @@ def _without_doubles(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-# Reuse a decoder: `json.loads` would create one for every line.
+# One decoder for all lines, because `json.loads` would create a new one for every line.
 _DECODER = json.JSONDecoder(object_pairs_hook=_without_doubles)

@@ -1,4 +1,4 @@
-"""Storage of the roles that a user chose, together with the files of a dataset."""
+"""The stored form of the roles that a user chose for the files of a dataset."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _COLUMNS = "columns"
 
 
 def format_roles(chosen: Chosen) -> dict[str, Any]:
-    """Return chosen roles as JSON values."""
+    """Return chosen roles as values for JSON."""
     return {_COLUMNS: dict(chosen)}
 
 

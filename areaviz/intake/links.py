@@ -1,7 +1,7 @@
-"""Start of the word count in gold alignments (0 or 1), and a check that all words exist.
+"""Gold alignments: the number of the first word (0 or 1), and a check that all words exist.
 
-The Pharaoh format does not define the start. Alignments read with the wrong start look plausible
-but are wrong.
+The Pharaoh format does not define whether words count from 0 or from 1. Alignments that are read
+with the wrong number look plausible but are wrong.
 """
 
 from __future__ import annotations
@@ -24,19 +24,20 @@ def parse_links(
 ) -> tuple[list[Both], str]:
     """Return the sure and the possible links of every example, counted from 0.
 
-    A link with a 0 shows that words count from 0. If there is none and a link exceeds the last word
-    by one, words count from 1.
+    If a link contains 0, words count from 0. If no link contains 0 and one exceeds its sentence,
+    words count from 1.
 
     Args:
-        column: a column of links, in one of the three roles.
+        column: a column of links, in one of the three roles for links.
         sources: the source of each example.
         references: the first reference of each example, "" if there is none.
 
     Returns:
-        The links, and a note if they count from 1, else "".
+        The links, and a note for the user if words were found to count from 1, otherwise "".
 
     Raises:
-        InputError: the start is ambiguous, or a link is outside its sentence.
+        InputError: it is unclear whether words count from 0 or 1, or a link is outside its
+            sentence.
     """
     texts = column.texts
     given = [read_links(column.where(place), text) for place, text in enumerate(texts)]
@@ -52,8 +53,8 @@ def parse_links(
     note = ""
     if first and column.role != LINKS_FROM_1:
         note = (
-            f'The links in "{shorten(column.name)}" count words from 1: none has a 0, and some name'
-            " the last word by its number."
+            f'The links in "{shorten(column.name)}" count words from 1, because no link has a 0 and'
+            " some links have the number of words in their sentence."
         )
     return found, note
 
@@ -89,5 +90,5 @@ def _check_links(column: Column, place: int, links: Links, lengths: Lengths, fir
             raise InputError(
                 f"{column.where(place)} links word {link[0] + first:,} to word"
                 f" {link[1] + first:,}, but {has} (links count from {first}). Check that the links"
-                " are those of these sentences."
+                " belong to these sentences."
             )

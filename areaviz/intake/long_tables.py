@@ -1,4 +1,7 @@
-"""Conversion of tables from one row per segment and system to one column per system."""
+"""Conversion of tables with one row per segment and system to tables with one row per segment.
+
+The converted tables have one column of outputs or scores per system.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,8 @@ from areaviz.intake.columns import (
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
 
-# Names of columns with the document of a row. Segments are often numbered within a document.
+# Names of columns with the document of a row. They are needed because segments are often numbered
+# within a document.
 _DOCUMENTS = ("doc", "doc_id", "docid", "document", "document_id")
 Key = tuple[str, ...]
 
@@ -37,8 +41,8 @@ class _Segment:
 def widen_table(name: str, columns: Sequence[Column]) -> tuple[list[Column], list[str]]:
     """Return columns with one row per segment, and notes for the user.
 
-    The table keeps its rows if no column names the system of a row, or if no segment has rows of
-    several systems.
+    The rows of the table stay unchanged if no column names the system of a row, or if no segment
+    has rows of several systems.
 
     Args:
         name: the name of the file, for errors.
@@ -127,7 +131,10 @@ def _group_segments(
 
 
 def _has_varying_values(column: Column, segments: dict[Key, _Segment]) -> bool:
-    """Return whether the systems of a segment have different values in a column."""
+    """Return whether the systems of any segment have different values in a column.
+
+    A source, reference or id never counts as varying.
+    """
     for segment in segments.values():
         first = column.cells[segment.first]
         if any(column.cells[row] != first for row in segment.by_system.values()):

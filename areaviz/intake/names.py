@@ -1,4 +1,4 @@
-"""Guessing the role of a column from its name alone."""
+"""Guesses of the role of a column from its name alone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from areaviz.intake.columns import (
 )
 
 EITHER, LANGUAGE = "either", "language"
-"""Preliminary roles: a reference or an output; a text in some language."""
+"""Preliminary roles: a column that is a reference or an output, and a text in some language."""
 _NAMES: Mapping[str, tuple[str, ...]] = {
     SOURCE: (
         *("source", "src", "text", "sentence", "input", "story", "points", "source_text"),
@@ -53,10 +53,10 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     FACTS: ("facts",),
 }
 NAMED_ROLES: Mapping[str, str] = {name: role for role, names in _NAMES.items() for name in names}
-"""The role of a column by its whole name in lower case."""
+"""Maps the whole name of a column, in lower case, to its role."""
 RANKS: Mapping[str, int] = {name: n for n, name in enumerate(NAMED_ROLES)}
-"""The priority of names for a role: a smaller number has priority."""
-# First or last words of names such as "output_alpha" or "reference 2".
+"""Maps names of columns to their priority. The column with the smallest number gets the role."""
+# Roles by the first or last word of names such as "output_alpha" or "my reference".
 _WORDS: Mapping[str, str] = {
     **dict.fromkeys(
         ("output", "outputs", "hyp", "mt", "pred", "prediction", "hypothesis"),
@@ -74,7 +74,8 @@ _METRICS = frozenset(
     )
 )
 _GENERIC = frozenset(("score", "scores"))
-# Words after "source" or "output" in names of columns that describe the text, not contain it.
+# Words that follow "source" or "output" in the name of a column that only describes a text, such as
+# "source_lang".
 _ABOUT = frozenset(
     (
         *("lang", "language", "locale", "id", "ids", "doc", "document", "file", "filename", "url"),
@@ -95,10 +96,10 @@ _LANGUAGE = re.compile(r"(?:translation|text|sentence)[._](\w+)|(\w+)")
 
 
 def guess_role_by_name(column: Column) -> Column:
-    """Return a column in the role that its name suggests; metadata if there is no suggestion.
+    """Return a column in the role that its name suggests, or as metadata without a suggestion.
 
-    The role can be `EITHER` or `LANGUAGE`, which depend on other columns. The system of a score is
-    the rest of its name besides the metric.
+    The role can be `EITHER` or `LANGUAGE`, which the other columns decide later. A score's name
+    contains a metric, and the rest of the name is the system.
     """
     if column.role != METADATA:
         return column
@@ -129,7 +130,7 @@ def _make_score_column(column: Column, parts: list[str]) -> Column | None:
     metrics = [part for part in parts if find_metric_in(part)]
     if not metrics or parse_numbers(column.texts) is None:
         return None
-    # In "comet_score" the metric is COMET; the general word adds nothing.
+    # In "comet_score" the metric is COMET, because "score" is a general word.
     special = [part for part in metrics if find_metric_in(part) not in _GENERIC] or metrics
     rest = [part for part in parts if part not in metrics]
     if len(metrics) == len(parts):
@@ -138,16 +139,16 @@ def _make_score_column(column: Column, parts: list[str]) -> Column | None:
 
 
 def find_metric_in(part: str) -> str:
-    """Return the metric in a part of a name, such as "comet22" or "chrF2"; "" for none."""
+    """Return the metric in a part of a name, such as "comet" in "comet22", or "" for none."""
     found = part.lower().rstrip("0123456789")
     found = found.removesuffix("qe") if found.removesuffix("qe") in _METRICS else found
     return found if found in _METRICS else ""
 
 
 def _join_parts(name: str, parts: list[str]) -> str:
-    """Return the section of a name from the first to the last of some of its parts.
+    """Return the section of a name from the first to the last of the given parts.
 
-    Parts separated by a metric are joined by a dot.
+    If a metric separates the parts, they are joined by a dot instead.
     """
     found = name[name.find(parts[0]) : name.rfind(parts[-1]) + len(parts[-1])]
     inside = [part for part in re.split(r"[\W_]+", found) if part]
@@ -155,7 +156,10 @@ def _join_parts(name: str, parts: list[str]) -> str:
 
 
 def _guess_role_by_words(column: Column, parts: list[str]) -> Column:
-    """Guess from the first or last word, as in "output_alpha", "alpha (mt)" and "ref 2"."""
+    """Return a column in the role that the first or last word of its name suggests.
+
+    Examples are "output_alpha", "alpha (mt)" and "ref 2".
+    """
     if len(parts) < 2:
         lone = column.name.strip().lower()
         if re.fullmatch(r"ref[a-d]?\d*|reference\d+|caption\d+", lone):

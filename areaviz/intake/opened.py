@@ -1,4 +1,4 @@
-"""The columns of all files as one list, in guessed or chosen roles."""
+"""Reading of all files into one list of columns, in guessed or chosen roles."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
 
 Chosen = Mapping[str, str]
-"""Roles that a user gave, by the names of columns, or of files for all of their columns."""
-# Extensions of the files of marked errors that can be imported.
+"""Maps the name of a column, or of a file with all its columns, to the role that a user gave."""
+# Extensions of files whose marked errors can be imported.
 _OF_MARKS = frozenset((".tsv", ".json", ".jsonl", ".ndjson"))
 
 
@@ -52,8 +52,8 @@ def open_files(files: Files, chosen: Chosen | None = None, models: Sequence[str]
 
     Args:
         files: all files by name.
-        chosen: roles that the user gave; all other roles are guessed.
-        models: systems whose outputs are produced later; scores may belong to them.
+        chosen: roles that the user gave. All other roles are guessed.
+        models: systems whose outputs are produced later. Columns of scores may belong to them.
 
     Raises:
         InputError: a file cannot be read, or a chosen role does not exist.
@@ -99,8 +99,8 @@ def open_files(files: Files, chosen: Chosen | None = None, models: Sequence[str]
 def _describe_marks(name: str, content: Content) -> str:
     """Return a sentence about the ratings or marked errors in a file."""
     if content.kind != MARKED:
-        return f'"{shorten(name)}" also holds ratings and errors.'
-    said = f'"{shorten(name)}" holds errors that raters marked in a set.'
+        return f'"{shorten(name)}" also contains ratings and marked errors.'
+    said = f'"{shorten(name)}" contains errors that raters marked in a set.'
     if not _can_be_imported(name):
         said += " It is not used. Save it as Marot's TSV."
     return said
@@ -113,7 +113,7 @@ def _can_be_imported(name: str) -> bool:
 def _assign_plain_roles(
     plain: Sequence[Column], tables: Sequence[Column], given: Chosen
 ) -> list[Column]:
-    """Return plain files in their guessed roles; files with a given role keep it."""
+    """Return plain files in their guessed roles. A file with a given role keeps it."""
     free = [column for column in plain if not given.get(column.name)]
     has_source = any(one.role == SOURCE for one in (*tables, *plain))
     systems = {column.system for column in tables if column.role == SCORE}
@@ -122,7 +122,10 @@ def _assign_plain_roles(
 
 
 def _open_table(name: str, content: Content, given: Chosen) -> tuple[list[Column], list[str]]:
-    """Return the columns of a table in roles by their names, with one row per segment."""
+    """Return the columns of a table with one row per segment, and notes for the user.
+
+    A column without a given role gets the role that its name suggests.
+    """
     columns = []
     for column in content.columns:
         columns.append(_assign_role(guess_role_by_name(column), given.get(column.name, "")))
@@ -140,7 +143,10 @@ def _open_table_of_role(name: str, columns: list[Column], given: str, must: bool
         name: the name of the file.
         columns: its columns in the roles that their names suggest.
         given: the role of the file.
-        must: whether some column must have the role.
+        must: whether at least one column must have the role.
+
+    Raises:
+        InputError: `must` is set, and no single column can have the role.
     """
     role = given.partition(":")[0]
     if role == IGNORE:
@@ -156,8 +162,7 @@ def _open_table_of_role(name: str, columns: list[Column], given: str, must: bool
         titles = ", ".join(f'"{shorten(column.name)}"' for column in columns[:9])
         raise InputError(
             f'"{shorten(name)}" has several columns ({titles}), and none is called "{role}". Give'
-            " one"
-            f" of them this role, as in --column NAME={role}."
+            f" one of them this role, as in --column NAME={role}."
         )
     return [_assign_role(one, given) if one is open_ones[0] else one for one in columns]
 
@@ -171,8 +176,8 @@ def _open_scores(name: str, columns: list[Column], must: bool) -> list[Column]:
         found.append(column)
     if must and not any(column.role == SCORE for column in found):
         raise InputError(
-            f'"{shorten(name)}" has no column of numbers. Give one number a line, or a table whose'
-            " header names the scores."
+            f'"{shorten(name)}" has no column of numbers. Give one number per line, or a table'
+            " whose header names the scores."
         )
     return found
 
@@ -196,7 +201,7 @@ def _split_lists(columns: Sequence[Column]) -> list[Column]:
 
 
 def _assign_role(column: Column, given: str) -> Column:
-    """Return a column in a given role, or unchanged without one."""
+    """Return a column in a given role, or unchanged if `given` is ""."""
     if not given:
         return column
     found = column.with_role(given)
@@ -221,7 +226,7 @@ def _sort_by_file(files: Files, *groups: Sequence[Column]) -> list[Column]:
 
 
 def _make_names_unique(columns: Sequence[Column]) -> list[Column]:
-    """Make the names of columns unique by adding the system or the file to later ones."""
+    """Return columns with unique names. The second of two equal names gets its system or file."""
     taken: set[str] = set()
     found = []
     for column in columns:
@@ -242,10 +247,11 @@ def _is_twice(name: str, columns: Sequence[Column]) -> bool:
 
 
 def _check_chosen(given: Chosen, columns: Sequence[Column], files: Files) -> None:
-    """Raise InputError for a role of a column that does not exist."""
+    """Raise InputError if a role was given to a column or file that does not exist."""
     names = {column.name for column in columns} | set(files)
     unknown = [name for name in given if name not in names]
-    # Converting rows to columns has removed the column with the names of systems.
+    # Tables with one row per system and segment have lost their columns of systems and outputs by
+    # now, so roles of such columns are not checked.
     unknown = [name for name in unknown if given[name].partition(":")[0] not in (SYSTEM, OUTPUT)]
     if unknown:
         raise InputError(

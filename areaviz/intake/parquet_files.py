@@ -1,4 +1,4 @@
-"""Parquet files, read by pyarrow in pieces, so that no piece fills the memory."""
+"""Reading of Parquet files by pyarrow, in pieces that are too small to fill the memory."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _ROWS_OF_A_PIECE = 500
 
 
 def read_parquet(name: str, data: bytes) -> tuple[Column, ...]:
-    """Read the columns of a Parquet file; nested columns get dotted names.
+    """Read the columns of a Parquet file. Nested columns get dotted names, such as "text.en".
 
     Raises:
-        InputError: the file is damaged, has too many rows or columns, unpacks to too much, or
-            pyarrow is not installed.
+        InputError: the file is damaged, has too many rows or columns, or unpacks to more than
+            `MAX_UNPACKED` bytes. The error is also raised if pyarrow is not installed.
     """
     try:
         import pyarrow as arrow
@@ -65,7 +65,7 @@ def _check_footer(name: str, footer: Any) -> None:
 
 
 def _measure_expanded_size(arrow: Any, column: Any) -> int:
-    """Return the number of bytes of a column when repeated texts are expanded.
+    """Return the number of bytes of a column if every row has its own copy of its text.
 
     A Parquet file can store a long text once and refer to it in every row.
     """

@@ -1,7 +1,7 @@
 """Campaigns and annotations of Pearmut (https://github.com/zouharvi/pearmut), a tool for raters.
 
-A campaign is a JSON file with the items to rate, and errors that are marked beforehand. Downloaded
-annotations are JSON Lines, or JSON with one list per campaign.
+A campaign is a JSON file with the items to rate. It can also have errors that are marked before the
+raters see the items. Downloaded annotations are JSON Lines, or JSON with one list per campaign.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from areaviz.trace.limits import shorten
 Entry = tuple[str, Any]
 PREPARED = f"Pearmut{AUTOMATIC}"
 """Name of the rater for errors that a campaign marks beforehand."""
-# Keys of an item that say nothing about the example.
+# Keys of an item that are not metadata of the example.
 _OF_TOOL = frozenset(
     (
         *("item_id", "src", "ref", "tgt", "instructions", "error_spans", "validation"),
@@ -42,12 +42,12 @@ _NOT_RATED = ("welcome_", "random_", "goodbye_")
 
 
 def is_campaign(value: object) -> bool:
-    """Return whether JSON is a campaign."""
+    """Return whether a JSON value is a campaign."""
     return isinstance(value, dict) and {"campaign_id", "data"} <= value.keys()
 
 
 def is_annotations(value: object) -> bool:
-    """Return whether JSON is a line of annotations, or all annotations of some campaigns."""
+    """Return whether a JSON value is one line of annotations, or lists of them by campaign."""
     if not isinstance(value, dict):
         return False
     if "annotation" in value and "user_id" in value:
@@ -82,7 +82,12 @@ def read_campaign(name: str, entries: Sequence[Entry]) -> list[RatedSegment]:
 
 
 def _list_values(where: str, data: object) -> list[Any]:
-    """Return the tasks. They are a list, or grouped by rater if Pearmut stored the campaign."""
+    """Return the tasks of a campaign.
+
+    Args:
+        where: the campaign, for error messages.
+        data: a list of tasks, or an object with one task per rater if Pearmut stored the campaign.
+    """
     if isinstance(data, dict):
         return list(data.values())
     if not isinstance(data, list):
@@ -91,9 +96,9 @@ def _list_values(where: str, data: object) -> list[Any]:
 
 
 def _add_documents(segments: Segments, where: str, documents: object, prefix: str) -> None:
-    """Add the documents of a task. Each name is the prefix and a number."""
+    """Add the documents of a task. The name of a document is the prefix and its number."""
     if not isinstance(documents, list) or not all(isinstance(one, list) for one in documents):
-        raise InputError(f"{where} has no list of documents, each a list of items. Correct it.")
+        raise InputError(f"{where} needs a list of documents, each a list of items. Correct it.")
     seen: Counter[str] = Counter()
     for number, document in enumerate(documents, 1):
         for item_number, item in enumerate(document, 1):
@@ -115,15 +120,16 @@ def _add_item(
         segments: the segments to which the item is added.
         where: the item, for error messages.
         item: the values of the item.
-        seen: how often the rater, or the task, had each source before.
-        document: the number of the item's document, "" if it is unknown.
+        seen: how often each source occurred before in the task, or for the rater.
+        document: the name of the item's document, or "" if it is unknown.
     """
     source = get_text(where, item, "src", "")
     reference = get_text(where, item, "ref", "")
     seen[source] += 1
     given = item.get("item_id")
     name = "" if given is None else str(given)
-    # Items without an id are told apart by their source: equal ones come in the same order.
+    # An item without an id is identified by its source. Items with equal sources are expected in
+    # the same order for every rater.
     key = (name, source) if name else (seen[source], source)
     metadata = {"doc": document} if document else {}
     for title, value in item.items():
@@ -154,14 +160,14 @@ def _restore_system_name(item: Mapping[str, Any], system: str) -> str:
 def _add_prepared(
     segments: Segments, segment: RatedSegment, where: str, item: Mapping[str, Any]
 ) -> None:
-    """Add the errors that the campaign marks beforehand, only once per item."""
+    """Add the errors that the campaign marks beforehand, unless the item already has them."""
     spans = get_object(where, item, "error_spans")
     for system in spans:
         name = _restore_system_name(item, system)
         if name not in segment.outputs:
             raise InputError(
-                f'{where} has errors of the system "{shorten(system)}", which has no output. Add'
-                " it."
+                f'{where} has errors of the system "{shorten(system)}" but not its output. Add the'
+                " output."
             )
         of_system = f'{where}, system "{shorten(system)}"'
         marks = parse_marks(of_system, spans, system, find_counted_places(segment.outputs[name]))
@@ -186,7 +192,7 @@ def read_annotations(name: str, entries: Sequence[Entry]) -> list[RatedSegment]:
         if number.startswith(_NOT_RATED):
             continue
         rater = str(values.get("user_id", ""))
-        # An item that is annotated again has the same sources as the first time.
+        # If a rater annotates an item again, count its sources as they were counted the first time.
         before = done.setdefault((rater, number), Counter(seen.setdefault(rater, Counter())))
         counted = Counter(before)
         items = get_objects(where, values, "item")
@@ -205,7 +211,10 @@ def read_annotations(name: str, entries: Sequence[Entry]) -> list[RatedSegment]:
 
 
 def _iterate_annotations(entries: Sequence[Entry]) -> Iterator[Entry]:
-    """Yield each annotation with its place. Annotations are lines, or lists of campaigns."""
+    """Yield each annotation with its place for error messages.
+
+    An entry is one annotation, or an object with a list of annotations per campaign.
+    """
     for where, values in entries:
         if not is_annotations(values):
             raise InputError(f"{where} is not an annotation of Pearmut. Remove it.")
@@ -229,7 +238,7 @@ def _add_annotation(
     """Add a rater's annotations of the outputs of one item.
 
     Args:
-        segments: counts the ratings.
+        segments: the segments of the file, which limit the number of ratings.
         about: the segment, and the item from which it was made.
         where: the item, for error messages.
         said: the rater, and the annotations of the outputs.
@@ -239,7 +248,7 @@ def _add_annotation(
         name = _restore_system_name(item, system)
         of_system = f'{where}, system "{shorten(system)}"'
         if name not in segment.outputs:
-            raise InputError(f"{of_system} is annotated, but the item has no output of it. Add it.")
+            raise InputError(f"{of_system} has an annotation, but no output. Add the output.")
         values = get_object(of_system, annotation, system)
         output = segment.outputs[name]
         marks = parse_marks(of_system, values, "error_spans", find_counted_places(output))
@@ -266,11 +275,11 @@ def find_counted_places(text: str) -> list[int]:
 
 
 def find_counted_span(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """Return the first and last character of a span in Pearmut's counting, None for an empty span.
+    """Return the first and last character of a span as Pearmut counts, or None for an empty span.
 
     Args:
         text: the output.
-        start: the first character of the span.
+        start: the index of the span's first character in the output.
         end: the end of the span, exclusive.
     """
     inside = []

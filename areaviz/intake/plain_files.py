@@ -1,4 +1,4 @@
-"""Plain files with one value per line: guessing sources, references, outputs and scores."""
+"""Guesses of the role of plain files, which have one value per line and no header."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def guess_plain_roles(
     """Return plain files in the roles that their names and cells suggest.
 
     Args:
-        columns: one per file.
+        columns: one column per file.
         has_source: whether another file has the sources.
-        systems: files of outputs whose names scores may contain.
+        systems: systems that a table of scores names. A file with such a name has outputs.
     """
     if len(columns) == 1 and not has_source and not is_corpus_name(columns[0].name):
         # If there is only one file, it is the input, even if it contains numbers.
@@ -63,7 +63,7 @@ def guess_plain_roles(
         return found
     if not has_source:
         source = _find_source(found, texts)
-        # A single text, or one whose name says so, is certainly the source.
+        # The guess is certain if there is only one text, or if its name says that it is a source.
         is_sure = len(texts) == 1 or bool(_split_name(found[source].name) & _SOURCE)
         found[source] = replace(found[source], role=SOURCE, is_sure=is_sure)
         texts.remove(source)
@@ -77,7 +77,7 @@ def guess_plain_roles(
 
 
 def _guess_role_alone(column: Column, systems: Collection[str]) -> Column:
-    """Return a file in the role that does not depend on other files; metadata if unknown."""
+    """Return a file in the role that its own name and cells suggest, or as metadata."""
     if column.role != METADATA:
         return column
     name = column.name
@@ -116,10 +116,16 @@ def _find_source(columns: Sequence[Column], texts: Sequence[int]) -> int:
 def _guess_target_roles(
     columns: Sequence[Column], texts: Sequence[int], stem: str
 ) -> list[tuple[int, str, bool]]:
-    """Return the role of each text other than the source, and whether it is certain.
+    """Return for each text except the source its index, its role, and whether this is certain.
 
-    The name may decide it. Otherwise a file named like the source, such as "test.de" for "test.en",
-    is a reference. If there is a reference, the remaining files are outputs of systems.
+    The words in a file's name decide first. Otherwise a file named like the source, such as
+    "test.de" for "test.en", is a reference. If there is a reference, the remaining files are
+    outputs.
+
+    Args:
+        columns: one column per file.
+        texts: indices of the texts in `columns`.
+        stem: the source's name without its language, or "".
     """
     found: dict[int, tuple[str, bool]] = {}
     for at in texts:
@@ -145,13 +151,13 @@ def _guess_target_roles(
 
 
 def _split_name(name: str) -> set[str]:
-    """Return the words of a file's name without trailing numbers: "ref2" gives "ref"."""
+    """Return the words of a file's name without trailing numbers, such as "ref" for "ref2"."""
     parts = re.split(r"[._\- ]+", PurePosixPath(name).name.lower())
     return {part.rstrip("0123456789") for part in parts}
 
 
 def _find_stem(name: str) -> str:
-    """Return a file's name up to its language: "newstest" for "newstest.de.txt"."""
+    """Return a file's name up to its language, such as "newstest" for "newstest.de.txt"."""
     parts = PurePosixPath(name).name.split(".")
     while len(parts) > 1 and (parts[-1].lower() in _ENDINGS or parts[-1].isdigit()):
         parts.pop()

@@ -30,11 +30,11 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
 
 HUMAN = "human"
-"""Name of the raters' score, 0 to 100, in the columns of a dataset."""
+"""Name of the metric for raters' scores from 0 to 100."""
 OWN = "areaviz"
-"""Key under which this app notes the example of a rating in the files that it writes."""
+"""Key under which this app stores the dataset and example of a rating in files that it writes."""
 MAX_RATED = 400_000
-"""Largest number of ratings and marked errors in a file, counted together."""
+"""Maximum number of ratings and marked errors in a file, counted together."""
 Key = tuple[object, ...]
 
 
@@ -42,7 +42,7 @@ Key = tuple[object, ...]
 class Mark:
     """One error that a rater marked in an output."""
 
-    # First character and end (exclusive) in the output; 0 and 0 if a text is missing there.
+    # First character and end (exclusive) of the error in the output. Both are 0 for a missing text.
     start: int
     end: int
     severity: str
@@ -55,10 +55,10 @@ class Rating:
     """The rating of one output by one rater."""
 
     rater: str
-    # 0 to 100, None where none was given.
+    # From 0 to 100, or None if the rater gave no score.
     score: float | None = None
     marks: tuple[Mark, ...] = ()
-    # Errors that are not in the output, in their JSON form. Only files of this app have them.
+    # Errors in other parts than the output, as JSON objects. Only files of this app have them.
     other_marks: tuple[Mapping[str, Any], ...] = ()
 
 
@@ -66,25 +66,25 @@ class Rating:
 class RatedSegment:
     """One segment: its source, the outputs of the systems, and the ratings of these outputs."""
 
-    # Where the file has it, for people.
+    # The place of the segment in the file, for error messages.
     where: str
     source: str
     name: str = ""
     references: tuple[str, ...] = ()
     metadata: dict[str, str] = field(default_factory=dict)
     outputs: dict[str, str] = field(default_factory=dict)
-    # The metrics of each system, by their names.
+    # The scores of each system by metric.
     scores: dict[str, dict[str, float]] = field(default_factory=dict)
     ratings: dict[str, list[Rating]] = field(default_factory=dict)
-    # The digest of the set and the place in it, if this app wrote them into the file.
+    # The digest of the dataset and the index of the example, from 0, if this app wrote the file.
     origin: tuple[str, int] | None = None
 
 
 class Segments:
-    """The segments of a file while it is read. Rows about one segment are joined."""
+    """The segments of a file while it is read. All rows of a segment are combined."""
 
     def __init__(self, name: str) -> None:
-        """Start without segments; `name` is the file name for error messages."""
+        """Start without segments. `name` is the file name for error messages."""
         self.name = name
         self.found: dict[Key, RatedSegment] = {}
         self._budget = TextBudget(name)
@@ -92,12 +92,12 @@ class Segments:
         self._rated = 0
 
     def add(self, key: Key, where: str, source: str, **about: Any) -> RatedSegment:
-        """Return the segment with this key. It is created at its first row.
+        """Return the segment with this key. The first call for a key creates its segment.
 
         Args:
             key: a value that identifies the segment within the file.
             where: the place in the file, for error messages.
-            source: its source.
+            source: the source of the segment.
             about: further fields of a new `RatedSegment`.
 
         Raises:
@@ -136,7 +136,7 @@ class Segments:
             )
 
     def add_rating(self, segment: RatedSegment, system: str, rating: Rating) -> None:
-        """Record a rating of an output. An earlier rating by this rater is kept.
+        """Record a rating of an output, in addition to earlier ratings of the output.
 
         Raises:
             InputError: there are too many ratings and marked errors.
@@ -148,7 +148,11 @@ class Segments:
 
 
 def own_place(values: Mapping[str, Any]) -> tuple[str, int] | None:
-    """Return the dataset and the example that this app noted in an object, or None."""
+    """Return the dataset and example that this app stored in an object, or None.
+
+    Returns:
+        The digest of the dataset, and the index of the example from 0.
+    """
     own = values.get(OWN)
     if not isinstance(own, dict):
         return None
@@ -161,13 +165,13 @@ def own_place(values: Mapping[str, Any]) -> tuple[str, int] | None:
 def make_columns_from_segments(name: str, segments: Sequence[RatedSegment]) -> tuple[Column, ...]:
     """Return the columns of a dataset: sources, references, outputs, scores and metadata.
 
-    The score of raters is their mean, under the name `HUMAN`.
+    The scores of several raters become their mean, under the name `HUMAN`.
 
     Raises:
         InputError: there are no segments.
     """
     if not segments:
-        raise InputError(f'"{shorten(name)}" has no segments. Choose a file with some.')
+        raise InputError(f'"{shorten(name)}" has no segments. Choose a file with rated segments.')
     columns = [_make_column(name, "source", SOURCE, [one.source for one in segments])]
     if any(one.name for one in segments):
         columns.append(_make_column(name, "id", ID, [one.name for one in segments]))
@@ -212,10 +216,16 @@ def _make_column(
 
 
 def get_text(where: str, values: Mapping[str, Any], name: str, default: str | None = None) -> str:
-    """Return a text of an object.
+    """Return a text of an object, or the default if the text is missing.
+
+    Args:
+        where: the object, for error messages.
+        values: the object.
+        name: the key of the text.
+        default: the text to return if the key is missing, or None if it must not be missing.
 
     Raises:
-        InputError: it is missing without a default, or not a text.
+        InputError: the text is missing and there is no default, or it is not a text.
     """
     found = values.get(name, default)
     if not isinstance(found, str):
@@ -227,7 +237,7 @@ def score_in(where: str, values: Mapping[str, Any], name: str) -> float | None:
     """Return a score of an object, given as a number or as text, or None if it is missing.
 
     Raises:
-        InputError: it is something else.
+        InputError: the value is not a finite number.
     """
     found = values.get(name)
     if found is None or found == "":
@@ -238,8 +248,8 @@ def score_in(where: str, values: Mapping[str, Any], name: str) -> float | None:
         value = math.nan
     if not math.isfinite(value):
         raise InputError(
-            f'{where} has a "{name}" that is not a number: "{shorten(str(found)[:99])}". Correct'
-            " it."
+            f'{where} has "{shorten(str(found)[:99])}" as its "{name}", which is not a number.'
+            " Correct it."
         )
     return value
 
@@ -248,7 +258,7 @@ def get_object(where: str, values: Mapping[str, Any], name: str) -> Mapping[str,
     """Return an object inside an object, or {} if it is missing.
 
     Raises:
-        InputError: it is something else.
+        InputError: the value is not an object.
     """
     found = values.get(name)
     if found is None:
@@ -262,7 +272,7 @@ def get_objects(where: str, values: Mapping[str, Any], name: str) -> list[Mappin
     """Return a list of objects inside an object, or [] if it is missing.
 
     Raises:
-        InputError: it is something else.
+        InputError: the value is not a list of objects.
     """
     found = values.get(name)
     if found is None:
@@ -275,15 +285,17 @@ def get_objects(where: str, values: Mapping[str, Any], name: str) -> list[Mappin
 def parse_marks(
     where: str, values: Mapping[str, Any], name: str, places: Sequence[int]
 ) -> tuple[Mark, ...]:
-    """Return errors with `start_i` and `end_i`, the last character, as Appraise and Pearmut do.
+    """Return the errors in a list, in the format of Appraise and Pearmut.
+
+    An error has `start_i` and `end_i`, the indices of its first and last character.
 
     Args:
         where: the object, for error messages.
         values: the object with the list of errors.
         name: the name of the list.
         places: the position in the output of each character that the tool counts, followed by the
-            length of the output. An error that begins at this end, or is called "missing", marks a
-            missing text.
+            length of the output. An error whose `start_i` is this end or "missing" marks a missing
+            text.
 
     Raises:
         InputError: an error has another form, or is outside the output.

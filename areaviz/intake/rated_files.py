@@ -1,4 +1,7 @@
-"""The kinds of JSON files with rated outputs. To add a kind, write a file and add a line here."""
+"""The kinds of JSON files with rated outputs.
+
+To add a kind, write a module that reads it and add a line to `KINDS`.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +33,12 @@ _MAX_LINES = 5 * MAX_ROWS
 class RatedKind:
     """A kind of file with rated outputs."""
 
-    # For people.
+    # The name of the kind for users.
     title: str
-    # Whether the first object of a file is of this kind.
+    # Returns whether the first object of a file is of this kind.
     fits: Callable[[object], bool]
-    # From the objects of a file, each with its place for people, to segments.
+    # Returns the segments of a file. Its arguments are the name of the file, and the objects in it,
+    # each with its place for error messages.
     read: Callable[[str, Sequence[Entry]], list[RatedSegment]]
 
 
@@ -55,7 +59,7 @@ def find_rated_kind(value: object) -> RatedKind | None:
 
 
 def read_rated(name: str, data: bytes) -> list[RatedSegment] | None:
-    """Read a JSON or JSON Lines file with rated outputs; return None for other files.
+    """Read a JSON or JSON Lines file with rated outputs, or return None for other files.
 
     Raises:
         InputError: the file is not JSON, is damaged or is too large.

@@ -1,4 +1,4 @@
-"""Guessing the role of each column from its name, its cells and the other columns.
+"""Guesses of the role of each column from its name, its cells and the other columns.
 
 A guess that could be wrong is marked as uncertain, and the user is asked to check it.
 """
@@ -27,7 +27,8 @@ from areaviz.intake.names import EITHER, LANGUAGE, RANKS, find_metric_in
 
 # Number of examples that are compared to decide whether a text resembles the reference.
 _COMPARED = 200
-# Minimum share of common words, or of common character pairs in text without spaces.
+# Minimum share of words that a text has in common with a similar reference. In a text without
+# spaces, pairs of characters count instead of words.
 _ALIKE_WORDS, _ALIKE_PAIRS = 0.25, 0.2
 
 
@@ -50,7 +51,10 @@ def guess_roles(columns: Sequence[Column]) -> list[Column]:
 
 
 def _assign_languages(columns: list[Column]) -> list[Column]:
-    """Use the first of several languages as the source, all others as references."""
+    """Give the first language column the role of source, and the other ones that of reference.
+
+    If there is a source already, all of them become references.
+    """
     is_known = any(column.role == SOURCE for column in columns)
     found = []
     for column in columns:
@@ -62,7 +66,7 @@ def _assign_languages(columns: list[Column]) -> list[Column]:
 
 
 def _assign_texts_like_references(columns: Sequence[Column]) -> list[Column]:
-    """Use unnamed texts that resemble the reference as outputs."""
+    """Give texts without a role the role of output if they resemble the reference."""
     known = next((column for column in columns if column.role == REFERENCE), None)
     if known is None:
         return list(columns)
@@ -76,7 +80,7 @@ def _assign_texts_like_references(columns: Sequence[Column]) -> list[Column]:
 
 def _has_resemblance(column: Column, reference: Column) -> bool:
     texts, wanted = column.texts, reference.texts
-    # A few repeated values are a category; numbers are not texts.
+    # A column with few distinct values is a category and not a text.
     is_varied = len(set(texts)) > len(texts) / 2
     if len(texts) != len(wanted) or not is_varied or parse_numbers(texts) is not None:
         return False
@@ -98,9 +102,10 @@ def _split_units(text: str, has_words: bool) -> set[str]:
 
 
 def _keep_only_one(columns: Sequence[Column], role: str) -> list[Column]:
-    """Keep a role for the column with the most usual name; others become uncertain metadata.
+    """Keep a role for the column with the most usual name. Other columns become metadata.
 
-    A source that repeats the kept one is redundant and is ignored.
+    Such metadata are marked as uncertain unless they are ids. A column that repeats the cells of
+    the kept one is ignored.
     """
     having = [column for column in columns if column.role == role]
     if len(having) < 2:
@@ -122,10 +127,11 @@ def _rank_column(column: Column) -> tuple[bool, int]:
 
 
 def _without_repeats(columns: Sequence[Column]) -> list[Column]:
-    """Ignore columns of one file that repeat those of another in one role.
+    """Ignore a column that repeats the cells of a column with its role in another file.
 
-    Files of scores often repeat the scored texts, and test sets repeat documents. Two systems can
-    produce equal outputs, so an output is ignored only in a file of scores.
+    Files of scores often repeat the scored texts, and files of a test set repeat the names of
+    documents. Two systems can produce equal outputs, so an output is ignored only in a file of
+    scores.
     """
     with_scores = {column.file for column in columns if column.role == SCORE}
     seen: dict[tuple[str, tuple[Cell, ...]], str] = {}
@@ -144,11 +150,17 @@ def _without_repeats(columns: Sequence[Column]) -> list[Column]:
 def assign_scores(columns: Sequence[Column], models: Sequence[str] = ()) -> list[Column]:
     """Assign every score to one of the systems with outputs.
 
-    A score belongs to the system in its own name. If there is none, it belongs to the system with
-    whose name its file starts, and otherwise to the only system. A further file of scores belongs
-    to the first system without scores. A number whose name ends in a system's name, such as
-    "chrf_0" in a table of this app, is a score too.
-    A score that could belong to several systems becomes uncertain metadata.
+    The first rule that applies decides:
+
+    1. The name of a score can contain the system.
+    2. The name of the score's file can start with the system.
+    3. If there is only one system, the score belongs to it.
+    4. In a file with outputs, the score could belong to any of them. It becomes metadata, and the
+       user is asked to check this.
+    5. In another file, it belongs to the first system without scores.
+
+    A column of numbers whose name ends with a system's name, such as "chrf_0" in a table of this
+    app, is a score, too.
 
     Args:
         columns: the columns of all files.
@@ -178,7 +190,10 @@ def assign_scores(columns: Sequence[Column], models: Sequence[str] = ()) -> list
 
 
 def _without_outputs(columns: Sequence[Column]) -> list[Column]:
-    """Use scores of sources, such as a difficulty, as metadata if there are no outputs."""
+    """Turn scores in a file of sources into metadata, because they describe the sources.
+
+    An example is a score of difficulty. This function is for datasets without outputs.
+    """
     leading = {column.file for column in columns if column.role in (SOURCE, FILE)}
     found = []
     for column in columns:
@@ -189,7 +204,7 @@ def _without_outputs(columns: Sequence[Column]) -> list[Column]:
 
 
 def _with_system(column: Column, systems: Sequence[str]) -> Column:
-    """Return a score with its metric and its system, "" if the system is unknown."""
+    """Return a score with its metric and its system, which is "" if it is unknown."""
     if column.system and (system := find_system(column.system, systems)):
         return replace(column, system=system)
     is_file = column.name == column.file
@@ -198,7 +213,7 @@ def _with_system(column: Column, systems: Sequence[str]) -> Column:
             _find_metric_by_file(column.file, system) if is_file else column.name
         )
         return replace(column, system=system, metric=metric)
-    # If the name contains no system, all of it names the metric.
+    # If the name contains no system, the whole name is the metric.
     metric = "Score" if is_file else column.name
     if column.metric and not column.system:
         metric = column.metric
@@ -218,12 +233,12 @@ def _number_of_system(column: Column, systems: Sequence[str]) -> Column | None:
 
 
 def list_systems(columns: Iterable[Column]) -> list[str]:
-    """Return the systems with outputs, in order."""
+    """Return the names of the systems with outputs, in the order of their columns."""
     return [one.system or one.name for one in columns if one.role == OUTPUT]
 
 
 def find_system(name: str, systems: Sequence[str]) -> str:
-    """Return the system that a name refers to, "" for none.
+    """Return the system to which a name refers, or "" if there is none.
 
     Upper case, punctuation between words, folders and extensions such as ".txt" are ignored.
     """
@@ -242,7 +257,10 @@ def _make_comparison_key(name: str) -> str:
 
 
 def _find_system_by_file(file: str, systems: Sequence[str]) -> str:
-    """Return the system whose name a file's name starts with, the longest of several, or ""."""
+    """Return the system with which the name of a file starts, or "".
+
+    If several systems match, return the longest name.
+    """
     stem = PurePosixPath(file).stem
     fitting = []
     for system in systems:
@@ -254,7 +272,7 @@ def _find_system_by_file(file: str, systems: Sequence[str]) -> str:
 
 
 def _find_metric_by_file(file: str, system: str) -> str:
-    """Return what a file of scores measures by its name: "comet" of "alpha.comet.txt"."""
+    """Return the metric in the name of a file of scores, such as "comet" in "alpha.comet.txt"."""
     path = PurePosixPath(file)
     rest = path.stem[len(PurePosixPath(system).stem) :].lstrip("._- ")
     ending = path.suffix.removeprefix(".")

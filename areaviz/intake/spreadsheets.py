@@ -1,4 +1,4 @@
-"""Excel files (.xlsx): the first sheet that has rows, with the header in its first row."""
+"""Reading of Excel files (.xlsx). Only the first sheet with rows is read, with a header on top."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ from areaviz.trace.limits import shorten
 
 MAX_UNPACKED = 256 * 2**20
 MAX_RATIO = 150
-"""Largest ratio of unpacked to packed size. Sheets of texts unpack to 5 to 20 times their size."""
-# Smaller files may have a higher ratio, because fixed parts dominate them.
+"""Maximum ratio of unpacked to packed size. Sheets of texts unpack to 5 to 20 times their size."""
+# Files of fewer bytes count as this large. They may have a higher ratio, because the parts that
+# every file has dominate them.
 _SMALLEST = 2**16
 _CHUNK = 2**20
 _SHARED_TEXT = re.compile(rb"<si\b.*?</si>", re.DOTALL)
@@ -39,7 +40,7 @@ def read_spreadsheet(name: str, data: bytes) -> tuple[tuple[Column, ...], tuple[
         The columns, and a note if further sheets are not used.
 
     Raises:
-        InputError: the file is damaged, unpacks to too much, or has no usable sheet.
+        InputError: the file is damaged, unpacks to too many bytes, or has no usable sheet.
     """
     check_unpacked(name, data)
     from python_calamine import CalamineWorkbook
@@ -78,7 +79,7 @@ def _make_columns(name: str, rows: Sequence[Sequence[object]], first: int) -> tu
 
 
 def _format_cell(value: object) -> str:
-    """Return a cell's value as a spreadsheet shows it: whole numbers without a decimal point."""
+    """Return the value of a cell as text. Whole numbers have no decimal point."""
     if type(value) is str:
         return value
     if isinstance(value, bool):
@@ -91,14 +92,14 @@ def _format_cell(value: object) -> str:
 
 
 def check_unpacked(name: str, data: bytes) -> None:
-    """Check that an archive does not unpack to too much, without trusting its table of contents.
+    """Check that an archive does not unpack to too many bytes, even if its table of contents lies.
 
-    The table is checked first. Then each entry is unpacked in pieces and counted, because the table
-    may be wrong. A sheet can also refer to one long shared text in millions of cells, so the
-    lengths of all cells are added up before the texts are created.
+    The sizes in the table are checked first. Then each entry is unpacked in pieces, and their bytes
+    are counted. A sheet can also refer to one long shared text in millions of cells, so the lengths
+    of all cells are added up before the texts are created.
 
     Raises:
-        InputError: the archive is damaged or unpacks to too much.
+        InputError: the archive is damaged or unpacks to too many bytes.
     """
     most = min(MAX_UNPACKED, MAX_RATIO * max(len(data), _SMALLEST))
     unpacked = 0
@@ -137,8 +138,8 @@ def _check_size(name: str, size: int, most: int) -> None:
 def _translate_damage_errors(name: str) -> Iterator[None]:
     """Raise all errors that damaged files cause in the libraries as InputError.
 
-    `zipfile` and zlib raise many types of errors, and calamine is written in Rust, whose panics are
-    not subclasses of `Exception`.
+    `zipfile` and zlib raise many types of errors. The library calamine is written in Rust, and a
+    panic in Rust raises an error that is not a subclass of `Exception`.
     """
     try:
         yield
@@ -149,6 +150,5 @@ def _translate_damage_errors(name: str) -> Iterator[None]:
             raise
         raise InputError(
             f'"{shorten(name)}" cannot be read as a spreadsheet ({shorten(str(error))}). Save it'
-            " again"
-            " as .xlsx or as CSV."
+            " again as .xlsx or as CSV."
         ) from error

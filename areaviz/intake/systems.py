@@ -1,4 +1,4 @@
-"""Outputs of systems and their scores, from columns in these roles."""
+"""Conversion of columns with outputs and scores to one entry per system."""
 
 from __future__ import annotations
 
@@ -15,14 +15,18 @@ Scores = Mapping[str, Mapping[str, tuple[float, ...]]]
 
 
 def list_outputs(columns: Sequence[Column]) -> dict[str, tuple[str | None, ...]]:
-    """Return the outputs of each system, one per example, None for a missing output."""
+    """Return the outputs of each system, one per example. None means a missing output.
+
+    Raises:
+        InputError: two columns are outputs of one system.
+    """
     found: dict[str, tuple[str | None, ...]] = {}
     for column in columns:
         system = column.system or column.name
         if system in found:
             raise InputError(
-                f'Two columns are outputs of the system "{shorten(system)}". Give the system'
-                f' of "{shorten(column.name)}", as in the role "output:NAME".'
+                f'Two columns are outputs of the system "{shorten(system)}". Give the column'
+                f' "{shorten(column.name)}" a system of its own, with a role such as "output:NAME".'
             )
         found[system] = tuple(None if one is None else _get_first_text(one) for one in column.cells)
     return found
@@ -35,15 +39,15 @@ def _get_first_text(cell: str | tuple[str, ...]) -> str:
 def list_scores(
     columns: Sequence[Column], systems: Sequence[str]
 ) -> dict[str, dict[str, tuple[float, ...]]]:
-    """Return the scores of each system by metric, NaN for a missing score.
+    """Return the scores of each system by metric, one per example. NaN means a missing score.
 
     Raises:
         InputError: a score belongs to none of the systems, or is not a number.
     """
     if columns and not systems:
         raise InputError(
-            f'"{shorten(columns[0].name)}" has scores, but there are no outputs that they could be'
-            ' of. Choose the file with the outputs, too, or set the role "metadata".'
+            f'"{shorten(columns[0].name)}" has scores, but there are no outputs. Choose the file'
+            ' with the outputs, too, or set the role "metadata".'
         )
     found: dict[str, dict[str, tuple[float, ...]]] = {}
     for column in columns:

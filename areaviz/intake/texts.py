@@ -1,4 +1,4 @@
-"""The text in a file: its lines, decoded one by one, as UTF-8, or as UTF-16 with a BOM."""
+"""Decoding of text files, line by line, as UTF-8 or as UTF-16 with a byte order mark."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def read_bytes(name: str, content: bytes | Path) -> bytes:
 
 
 def decode_lines(name: str, data: bytes) -> Iterator[str]:
-    """Yield the lines of a text with their line breaks; a byte order mark is left out.
+    """Yield the lines of a text with their line breaks, without a byte order mark.
 
-    Each line is decoded separately, because the whole text at once could take 200 MB.
+    Each line is decoded separately, because the whole text could take 200 MB of memory.
 
     Raises:
         InputError: the file has another encoding, contains NUL bytes, or has a line that is too
@@ -60,17 +60,17 @@ def decode_lines(name: str, data: bytes) -> Iterator[str]:
             ) from error
         if "\0" in line:
             raise InputError(
-                f'Line {number:,} of "{shorten(name)}" holds a byte of zero, so the file is not a'
+                f'Line {number:,} of "{shorten(name)}" contains a zero byte, so the file is not a'
                 " text. Choose another file."
             )
         yield line.removeprefix("\ufeff") if number == 1 else line
 
 
 def iterate_plain_lines(name: str, data: bytes) -> Iterator[str]:
-    """Yield the lines of a text without line breaks; a final line break adds no line.
+    """Yield the lines of a text without line breaks. A final line break adds no line.
 
     Raises:
-        InputError: as `decode_lines`.
+        InputError: see `decode_lines`.
     """
     for line in decode_lines(name, data):
         yield line.rstrip("\r\n")
@@ -80,7 +80,7 @@ def decode_text(name: str, data: bytes) -> str:
     """Return the whole text of a file.
 
     Raises:
-        InputError: as `decode_lines`, but lines may be of any length.
+        InputError: the file has another encoding or contains NUL bytes.
     """
     data = _convert_to_utf_8(name, data).removeprefix(_UTF_8_MARK)
     try:
@@ -93,14 +93,14 @@ def decode_text(name: str, data: bytes) -> str:
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise InputError(
-            f'Line {line:,} of "{shorten(name)}" holds a byte of zero, so the file is not a text.'
+            f'Line {line:,} of "{shorten(name)}" contains a zero byte, so the file is not a text.'
             " Choose another file."
         )
     return text
 
 
 def check_row(name: str, number: int, characters: int) -> None:
-    """Raise InputError if a row is too long, before it is parsed.
+    """Check that a row is not too long, before it is parsed.
 
     Args:
         name: the name of the file, for errors.
@@ -118,7 +118,7 @@ def check_row(name: str, number: int, characters: int) -> None:
 
 
 def _convert_to_utf_8(name: str, data: bytes) -> bytes:
-    """Return UTF-16 text, which Excel writes, as UTF-8; other bytes are not changed."""
+    """Return UTF-16 text, which Excel writes, as UTF-8. Return other bytes unchanged."""
     if not data.startswith(_UTF_16):
         return data
     try:

@@ -1,4 +1,7 @@
-"""Test sets of WMT: XML (from 2021) with all systems in a file, SGM (before) with one side."""
+"""Test sets of WMT. XML files (since 2021) have all texts, and SGM files (before) have one side.
+
+A side is the sources, the references, or the outputs of systems.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from areaviz.intake.texts import decode_text
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
 
-# Limit on elements; each takes some 100 bytes.
+# Maximum number of tags. Each element takes about 100 bytes of memory.
 _MAX_TAGS = 2_000_000
 _SIDES = {"src": SOURCE, "ref": REFERENCE, "hyp": OUTPUT}
 # Attributes of a document that describe its segments.
@@ -41,7 +44,11 @@ class _Segments:
         self.budget = TextBudget(name)
 
     def add(self, segment: Segment, column: str, text: str) -> None:
-        """Add a text of a segment, which must not have one with this name."""
+        """Add a text of a segment.
+
+        Raises:
+            InputError: the segment already has a text with this name, or there are too many.
+        """
         cells = self.found.setdefault(segment, {"doc": segment[0]})
         if column in cells:
             raise InputError(
@@ -55,9 +62,9 @@ class _Segments:
 
 
 def read_wmt_xml(name: str, data: bytes) -> tuple[Column, ...]:
-    """Read source, references, outputs and metadata of a test set in WMT's XML.
+    """Read the sources, references, outputs and metadata of a test set in WMT's XML.
 
-    If a system has no output for a segment, the cell is None and counts as not run.
+    If a system has no output for a segment, its cell is None.
 
     Raises:
         InputError: the file is not XML, declares entities or a document type, or is not a test set.
@@ -137,8 +144,8 @@ _SETS = {"srcset": SOURCE, "refset": REFERENCE, "tstset": OUTPUT}
 def read_sgm(name: str, data: bytes) -> tuple[Column, ...]:
     """Read the segments of one side of a test set in WMT's SGM.
 
-    The format is not XML (an ampersand need not be escaped), so its few tags are parsed directly. A
-    file can contain the outputs of several systems, one after another.
+    SGM is not XML, because an ampersand need not be escaped. Its few tags are therefore parsed by
+    this module. A file can contain the outputs of several systems, one after another.
 
     Raises:
         InputError: the file has no segments, or they are damaged.
@@ -178,7 +185,7 @@ def read_sgm(name: str, data: bytes) -> tuple[Column, ...]:
 def _iterate_sgm_segments(
     name: str, text: str
 ) -> Iterator[tuple[tuple[str, str], Segment, dict[str, str], str]]:
-    """Yield each segment: (role, system), (document, id), metadata of the document, text."""
+    """Yield each segment as (role, system), (document, id), metadata of the document, and text."""
     role, system = "", ""
     document: dict[str, str] = {}
     identity, begun, number = "", -1, 0
@@ -210,7 +217,9 @@ def _iterate_sgm_segments(
             begun = -1
     if begun >= 0:
         line = text.count("\n", 0, begun) + 1
-        raise InputError(f'Line {line:,} of "{shorten(name)}" begins a <seg> that is never closed.')
+        raise InputError(
+            f'Line {line:,} of "{shorten(name)}" begins a <seg> that is never closed. Close it.'
+        )
 
 
 def _parse_attributes(text: str) -> dict[str, str]:

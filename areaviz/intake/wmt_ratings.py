@@ -1,8 +1,8 @@
-"""Human evaluations of WMT as JSON Lines: a line for each segment (2025) or rating (2024).
+"""Human evaluations of WMT as JSON Lines, with one line per segment (2025) or per rating (2024).
 
-The format of 2025 is that of `wmt25-genmt-humeval.jsonl`, with scores, raters and marked errors by
-system, or with a list of ratings for each system in its control tasks. The format of 2024 is that
-of `wmt24_esa.jsonl`.
+The format of 2025 is that of `wmt25-genmt-humeval.jsonl`. Each system has numbered scores, raters
+and marked errors, or a list of ratings in control tasks. The format of 2024 is that of
+`wmt24_esa.jsonl`.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from areaviz.trace.limits import shorten
 
 Entry = tuple[str, Any]
 SEPARATOR = "_#_"
-"""Separator of languages, domain, document and segment in the names of 2025."""
-# Scores of one system by several raters: human1, human2.
+"""Separator of languages, domain, document and segment in the names of segments in 2025."""
+# Keys for one system with the number of the rater: human1, errors1, annotator1, human2.
 _ROUND = re.compile(r"(?:human|errors|annotator)(\d{1,3})")
 _FLAT = ("esa_score", "esa_spans", "mqm_spans", "da_score")
 
 
 def is_wmt_ratings(value: object) -> bool:
-    """Return whether a line of JSON is of a human evaluation of WMT."""
+    """Return whether a JSON value is a line of a human evaluation of WMT."""
     if not isinstance(value, dict):
         return False
     is_nested = {"scores", "src_text", "tgt_text"} <= value.keys()
@@ -46,11 +46,11 @@ def read_wmt_ratings(name: str, entries: Sequence[Entry]) -> list[RatedSegment]:
     """Return the segments of a human evaluation.
 
     Args:
-        name: the file, for people.
-        entries: the objects of its lines, each with its place for people.
+        name: the name of the file, for error messages.
+        entries: the objects in the lines, each with its place for error messages.
 
     Raises:
-        InputError: a line is of another form.
+        InputError: a line has another form.
     """
     segments = Segments(name)
     for number, (where, values) in enumerate(entries):
@@ -85,7 +85,7 @@ def _add_segment(segments: Segments, number: int, where: str, values: Mapping[st
 
 
 def _parse_segment_name(name: str) -> dict[str, str]:
-    """Return what the name of a segment says: languages, domain and document."""
+    """Return the languages, domain and document in the name of a segment, or {} for other names."""
     parts = name.split(SEPARATOR)
     if len(parts) < 3:
         return {}
@@ -94,7 +94,13 @@ def _parse_segment_name(name: str) -> dict[str, str]:
 
 
 def _parse_ratings(where: str, given: object, output: str) -> list[Rating]:
-    """Return the ratings of one output, from numbered rounds or from a list of control tasks."""
+    """Return the ratings of one output.
+
+    Args:
+        where: the output, for error messages.
+        given: an object with numbered keys, such as "human1", or the list of a control task.
+        output: the text of the output.
+    """
     if isinstance(given, list):
         values = {"ratings": given}
         return [

@@ -174,10 +174,10 @@ def test_three_systems_are_compared_with_the_baseline(
         asked += ["--outputs", str(place / f"{name}.txt")]
     assert run(*asked) == 0
     said = capsys.readouterr().out
-    assert "two.txt against one.txt:" in said and "three.txt against one.txt:" in said
+    assert "two.txt vs one.txt:" in said and "three.txt vs one.txt:" in said
     assert run(*asked, "--baseline", "three.txt", "--report", str(place / "r.html")) == 0
     said = capsys.readouterr().out
-    assert "one.txt against three.txt:" in said and "three.txt against" not in said
+    assert "one.txt vs three.txt:" in said and "three.txt vs" not in said
     html = (place / "r.html").read_text()
     assert "(2) two.txt compared with (3) three.txt" in html
     assert run(*asked, "--baseline", "four") == 1
@@ -206,7 +206,7 @@ def test_ratings_in_the_files_of_a_set_are_used(
     assert run(*asked, "--report", str(place / "r.html")) == 0
     said = capsys.readouterr()
     assert "MQM, mean: 0.5, 15" in said.out and "Judged, mean: 80, 47.75" in said.out
-    assert '"humeval.jsonl" also holds ratings and errors.' in said.err
+    assert '"humeval.jsonl" also contains ratings and marked errors.' in said.err
     assert ">Hund</mark>" in (place / "r.html").read_text()
     marked = "alpha\td\t1\t1\tAda\tThe dog runs.\tDer <v>Hund</v> rennt.\tStyle\tMajor\t{}\n"
     (place / "mqm.tsv").write_text(marked)

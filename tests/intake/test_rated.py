@@ -45,7 +45,7 @@ def test_wmt_2025_has_outputs_scores_and_documents() -> None:
     documents = ("en-de_DE_#_news_#_paper.1",) * 2
     assert found.dataset.metadata["doc"] == (*documents, "en-de_DE_#_chat_#_talk")
     assert found.dataset.examples[1].name == "en-de_DE_#_news_#_paper.1_#_1"
-    assert '"humeval.jsonl" also holds ratings and errors.' in found.notes
+    assert '"humeval.jsonl" also contains ratings and marked errors.' in found.notes
     assert list(found.marked) == ["humeval.jsonl"]
 
 
@@ -182,7 +182,7 @@ def test_error_spans_outside_the_output_are_refused() -> None:
         read("c.json", json_of(comet))
     assert str(error.value) == (
         '"c.json", entry 1 of "out/hyp.a.txt", error 1 marks "Katze" from character 3 to 8, but'
-        " the output (15 characters) does not have it there. Score the outputs again."
+        " the output (15 characters) does not contain this text. Score the outputs again."
     )
 
 
@@ -221,7 +221,7 @@ def test_files_with_marked_errors_next_to_table_are_found() -> None:
     }
     found = read_set(files)
     assert list(found.marked) == ["mqm.tsv"] and list(found.outputs) == ["alpha"]
-    assert '"mqm.tsv" holds errors that raters marked in a set.' in found.notes
+    assert '"mqm.tsv" contains errors that raters marked in a set.' in found.notes
     assert any("It is not used. Save it as Marot's TSV" in note for note in found.notes)
     unrated = [{**WMT_2025[1]}]
     assert not read("humeval.jsonl", lines_of(unrated)).marked
