@@ -92,8 +92,8 @@ BAD = {
         _clip("Video files are not supported", lambda: b"\0\0\0 ftypisom" + bytes(90)), example=True
     ),
     "no sound at all": Bad("sound", "sound needs a sound. Give a file or a sample with --sound"),
-    "no clip at all": Bad("clip", "by --clip, for example three-left-grows"),
-    "no picture at all": Bad("picture", "by --picture, for example"),
+    "no clip at all": Bad("clip", "with --clip, for example three-left-grows"),
+    "no picture at all": Bad("picture", "with --picture, for example"),
     "200 facts": Bad("facts", "200 facts; the limit is 20", "Ann left. " * 200 + "Who left?"),
     "no question": Bad("facts", "no question at its end", "Ann left.", example=True),
     "no fact": Bad("facts", "The question has no facts", "Who left?", example=True),

@@ -1,6 +1,6 @@
-"""The token ribbon and the image grid, which respond to hovering in the browser.
+"""The components that respond to hovering in the browser, such as the token ribbon and image grid.
 
-`ribbon` and `grid` are the public modules. Each builds the data of one site and layer for the
-browser (`ribbon_payload`, `grid_payload`) and writes it as files (`TAKEAWAY`). The scripts that
-display it are in `areaviz/components`.
+A component draws a trace in the browser by a script in `areaviz/components`. This package computes
+the data that the script gets, called a payload: a header of plain values, and arrays. `ribbon` and
+`grid` are the public modules. They also write their data as files (`TAKEAWAY`).
 """

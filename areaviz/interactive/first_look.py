@@ -1,4 +1,4 @@
-"""Where to look first: the item that shows areas of several items best.
+"""Choice of the layer and item that a component first shows. Areas of several items come first.
 
 Shapes: H heads, Q queries, A areas.
 """
@@ -15,16 +15,16 @@ from areaviz.trace.request import Focus
 
 SITE = "encoder-decoder"
 OPENS_AT = "opens at item"
-"""Key in `Trace.details` for the item of the output that ribbons and grids open with."""
+"""Key in `Trace.details` for the index of the output item that ribbons and grids first show."""
 Scores = npt.NDArray[np.float64]
 
 
 def first_look(trace: Trace, site: str = SITE) -> Focus:
-    """Choose the layer and query to open with: the word whose heads show the heaviest spans.
+    """Choose the layer and query to show first: the word whose heads show the heaviest spans.
 
-    A head shows a span if its top area has several items. If no head does, as with mean keys, only
-    spans compete, and the word with the heaviest span wins. Without spans, the word with the
-    heaviest item wins.
+    A head shows a span if its top area has several items. If the top areas of all heads are single
+    items, as with mean keys, the word with the heaviest span is chosen. If all areas are single
+    items, the word with the heaviest item is chosen.
     """
     attention, query = trace.maps[site], trace.fields[trace.maps[site].query]
     words_Q = _words(query)
@@ -41,10 +41,11 @@ def first_look(trace: Trace, site: str = SITE) -> Focus:
 
 
 def first_item(attention: AttentionMap, layer: int, query: Field) -> tuple[int, ...]:
-    """Choose the query that a site and layer open with, by the rule of `first_look`.
+    """Choose the query that a site and layer first show, by the rule of `first_look`.
 
     Returns:
-        One query, or none if there is no attention. A text without words opens with any item.
+        The index of one query, or () if there is no attention. If a text has no words, any item can
+        be chosen.
     """
     words_Q = _words(query)
     for mask in (words_Q, np.ones_like(words_Q)):
@@ -56,9 +57,10 @@ def first_item(attention: AttentionMap, layer: int, query: Field) -> tuple[int, 
 
 
 def opening_items(trace: Trace, attention: AttentionMap, layer: int) -> tuple[int, ...]:
-    """Return the items that a ribbon or grid opens with: those that the trace names, or the best.
+    """Return the items that a ribbon or grid first shows, by default those of `first_item`.
 
-    A trace may come from an untrusted file, so a name that is not an item is ignored.
+    A trace can name another item in its details. It may come from an untrusted file, so a name that
+    is not the index of an item is ignored.
     """
     query, named = trace.fields[attention.query], trace.details.get(OPENS_AT, "")
     is_item = named.isascii() and named.isdecimal() and len(named) < 6 and int(named) < len(query)
@@ -68,9 +70,10 @@ def opening_items(trace: Trace, attention: AttentionMap, layer: int) -> tuple[in
 
 
 def _words(query: Field) -> npt.NDArray[np.bool_]:
-    """Return which items are words, [Q]; whole words only, if most words are one item each.
+    """Return for each item whether it is a word or a part of one, bool [Q].
 
-    A word of several items is shown by the mean over its items, which says less.
+    If most words are one item each, only whole words count. A component shows a word of several
+    items by the mean over its items, which is less clear.
     """
     letters_Q = np.array([label.strip().isalpha() for label in query.labels], bool)
     if not query.is_text:
@@ -82,7 +85,10 @@ def _words(query: Field) -> npt.NDArray[np.bool_]:
 
 
 def _of_heads(weights_HQA: FloatArray, grid: AreaGrid) -> Scores:
-    """Sum the weights of the heads' top areas that have several items, [Q]."""
+    """Return the sum of the weights of the heads' top areas, counting only areas of several items.
+
+    The result is float64 [Q].
+    """
     several_A = grid.sizes() > 1
     total_Q = np.zeros(weights_HQA.shape[1])
     for weights_QA in weights_HQA:
@@ -109,4 +115,4 @@ def _heaviest(weights_HQA: FloatArray, chosen_A: npt.NDArray[np.bool_]) -> Score
 
 
 _SCORES = ((_of_heads, "any"), (_of_spans, "several"), (_of_items, "any"))
-"""Scores of queries, the preferred one first, with the areas that its focus shows."""
+"""Functions that score queries, the preferred one first, each with the value of `Focus.areas`."""

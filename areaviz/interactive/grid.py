@@ -1,4 +1,4 @@
-"""Image grid: point at a word or a cell and see the areas of the picture each head attends to.
+"""Image grid: users point at a word or cell and see the areas of the picture that heads attend to.
 
 The interaction runs in the browser (`areaviz/components/grid`). This module computes the data that
 it needs, once per site and layer. Shapes: H heads, Q queries, A areas, N cells, K kept.
@@ -39,8 +39,8 @@ SURE, KEPT = 4, 20
 """Number of areas per head that are exact at any overlap, and number sent to the browser."""
 OVERLAPS = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Values of the maximum overlap that users can choose."""
-# Number of areas for each of `OVERLAPS`, the default one first. Overlap 1 needs no entry, because
-# the top areas are added at the end.
+# Pairs of a number of areas and their maximum overlap, the default overlap first. Overlap 1 needs
+# no entry, because the top areas are added at the end.
 WANTED = ((TOP, MAX_OVERLAP), (SURE, 0.0), (SURE, 0.25), (SURE, 0.75))
 TAKEAWAY = Download(
     name="grid",
@@ -74,14 +74,17 @@ def grid_payload(
 
     The result has a `header` of plain values and `arrays` (NumPy, all unsigned):
 
-    - `area` [H, Q, K]: indices into the grid's areas with `area_weight`, in the order of
-      `kept_areas`; `area_left` [H, Q]: the weight of the top area that was not kept.
-    - `several`: as `area`, for areas of two or more cells, if there are any.
+    - `area` and `area_weight` [H, Q, K]: indices into the grid's areas, and their weights, in the
+      order of `kept_areas`.
+    - `area_left` [H, Q]: the weight of the heaviest area that was not kept.
+    - `several`, `several_weight`, `several_left`: the same three arrays for areas of two or more
+      cells, if the grid has such areas.
     - `share` [H, Q, N]: see `stored_shares`.
-    - `cells` [N, 4] in pixels, and `picture`, a WebP file.
-    - for hard attention, `read` and `read_weight` [H, Q].
-    - if a text attends, `start`, `end` and `word`, as in the ribbon.
-    - smallest areas and averages, as in `readings.Readings`.
+    - `cells` [N, 4]: left, top, right and bottom of each cell in pixels.
+    - `picture`: the bytes of a WebP file.
+    - `read`, `read_weight` [H, Q]: the area that hard attention read, and its weight.
+    - `start`, `end`, `word`: positions of a text that attends, see `message.text_arrays`.
+    - smallest areas and averages, see `readings.Readings`.
 
     The data depend only on the site and layer of the focus.
 
@@ -91,7 +94,7 @@ def grid_payload(
         most: maximum number of areas per query.
 
     Raises:
-        ValueError: `fits` does not hold.
+        ValueError: `fits` is false for the trace and focus.
     """
     picture = trace.request.picture
     if picture is None or not fits(trace, focus):
@@ -126,7 +129,7 @@ def grid_payload(
         picture={
             "title": title(memory),
             "size": [picture.width, picture.height],
-            # Linked grids recognise a shared picture by its digest.
+            # Grids on one page that show the same picture are linked. They compare its digest.
             "digest": picture.digest,
             "coarse": is_coarse(picture),
         },
@@ -162,12 +165,13 @@ def kept_areas(
     min_size: int = 1,
     kept: int = KEPT,
 ) -> Ranked:
-    """Choose the areas of every query to send: indices and weights [H, Q, K], 0 where none is left.
+    """Choose the areas of every query to send to the browser: indices and weights [H, Q, K].
 
-    If the areas that overlap a heavier one by more than 0.5 are removed, the result starts with the
-    `TOP` areas that `top_areas` finds among all areas. For each other value of `OVERLAPS`, at least
-    `SURE` areas are exact. The remaining places go to the heaviest other areas, so that little is
-    missing from the mean over several queries.
+    Users can choose a maximum overlap. An area that overlaps a heavier one by more is then hidden.
+    At the default overlap, the `TOP` areas in the browser are the same as among all areas. At each
+    other value of `OVERLAPS`, at least the `SURE` top areas are. The remaining places go to the
+    heaviest other areas, so that little is missing from the mean over several queries. If a query
+    has fewer than K areas, the rest of its row is 0.
 
     Args:
         attention: the attention map.
@@ -187,7 +191,7 @@ def kept_areas(
 def heaviest_left(
     attention: AttentionMap, layer: int, kept: Ranked, min_size: int = 1
 ) -> FloatArray:
-    """Return the weight of every query's top area that is not kept: [H, Q], 0 for none."""
+    """Return the weight of every query's heaviest area that is not kept: [H, Q], or 0 for none."""
     weights_HQA = np.where(attention.grid.sizes() >= min_size, attention.weights[layer], 0)
     np.put_along_axis(weights_HQA, kept.index, 0, -1)
     left_HQ: FloatArray = weights_HQA.max(-1)
@@ -195,12 +199,12 @@ def heaviest_left(
 
 
 def stored_shares(attention: AttentionMap, layer: int) -> npt.NDArray[np.uint8]:
-    """Quantise item shares relative to each row's largest: uint8 [H, Q, N].
+    """Return item shares relative to the largest share of their row, quantised: uint8 [H, Q, N].
 
-    Dividing a row by its sum restores the shares.
+    The browser decodes the values and divides each row by its sum, which restores the shares.
     """
     stored = []
-    # Go head by head: for all heads at once, each step would need as much memory as the weights.
+    # Process one head at a time, because each step for all heads would need the memory of the weights.
     for head in range(attention.heads):
         shares_QN = item_shares(attention, layer, head)
         largest_Q1 = shares_QN.max(-1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Image grid in print: the areas of the selected items on the picture, several words side by side.
+"""Image grid in print: the areas of the selected items on the picture, with a panel for each word.
 
 Everything is drawn on axes in inches from the top left. Shapes: Q queries, N cells, H and W pixels,
 C channels.
@@ -28,25 +28,24 @@ from areaviz.trace.record import FloatArray, IntArray, Trace
 from areaviz.trace.request import Focus
 
 COARSE = 112
-"""Largest side in pixels of a picture whose pixels are shown as squares."""
+"""Maximum side in pixels of a picture whose pixels are shown as squares."""
 SHOWN = 2
 """Number of areas drawn per head."""
 # Maximum number of panels, and number per row.
 _PANELS, _ACROSS = 6, 3
-# In inches: width of the drawing, and space between panels.
+# Width of the drawing, and space between panels, in inches.
 _MEASURE, _GAP = 6.4, 0.2
-# In inches: height of a line of the legend, of a panel's title, and room for the numbers of rows
-# and columns.
+# Height of a line in the legend, of a panel's title, and of the row and column numbers, in inches.
 _LINE, _TITLE, _RULER = 0.15, 0.22, 0.15
-# Steps between numbers, and smallest distance between them in inches.
+# Possible steps between row and column numbers, and their minimum distance in inches.
 _STEPS, _LEAST_PITCH = (1, 2, 5, 10), 0.12
-# Smallest ratio of the sides; a thinner picture is stretched to be visible.
+# Minimum ratio of the sides. A thinner picture is stretched, so that it is visible.
 _SLIMMEST = 1 / 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Panel:
-    """One picture with its areas."""
+    """The content of one panel: a title, areas, a legend, a tint and outlined cells."""
 
     title: str
     places: Sequence[Place]
@@ -67,7 +66,7 @@ class Spot:
     grid: AreaGrid
     # Boxes of the cells in pixels.
     cells_N4: IntArray
-    # In inches.
+    # Left and upper edge, and width, in inches.
     left: float
     top: float
     width: float
@@ -104,7 +103,7 @@ class Spot:
         )
 
     def white(self, area: Area, thick: float, dashed: bool = False) -> None:
-        """Draw a white frame on a wider black one, which is visible on any picture."""
+        """Draw a white frame on a wider black one. It is visible on any picture."""
         self.frame(area, "black", thick + 1.1)
         self.frame(area, "white", thick, dashed=dashed)
 
@@ -115,7 +114,7 @@ def is_coarse(picture: Picture) -> bool:
 
 
 def drawn_shape(picture: Picture) -> float:
-    """Return height over width of a picture as drawn."""
+    """Return the ratio of height to width with which a picture is drawn."""
     return float(np.clip(picture.height / picture.width, _SLIMMEST, 1 / _SLIMMEST))
 
 
@@ -150,7 +149,7 @@ def grid_print(trace: Trace, focus: Focus) -> PrintFigure:
 
 
 def draw_panel(spot: Spot, panel: Panel, heads: Sequence[int]) -> None:
-    """Draw a panel at `spot`: the title above the picture, and a line per head below it."""
+    """Draw a panel at `spot`, with its title above the picture and a line per head below it."""
     axes, left = spot.axes, spot.left
     write(axes, left, spot.top - _RULER - _TITLE / 2, _plain(panel.title), PRINT_FONT + 0.5)
     _number(spot)
@@ -171,7 +170,7 @@ def draw_panel(spot: Spot, panel: Panel, heads: Sequence[int]) -> None:
 
 
 def _number(spot: Spot) -> None:
-    """Write the numbers of rows and columns by which the legend names areas."""
+    """Write the numbers of rows and columns next to the picture. The legend names areas by them."""
     height, width = spot.grid.height, spot.grid.width
     wide, tall = spot.width, spot.bottom - spot.top
     size = PRINT_FONT - 1.2
@@ -186,25 +185,34 @@ def _number(spot: Spot) -> None:
 
 
 def _numbered(count: int, pitch: float) -> list[int]:
-    """Return the rows or columns with a number, `pitch` inches apart from one to the next."""
+    """Return the indices of the rows or columns that get a number.
+
+    Args:
+        count: number of rows or columns.
+        pitch: distance between two neighbours in inches.
+    """
     step = next((step for step in _STEPS if step * pitch >= _LEAST_PITCH), _STEPS[-1])
     return [at for at in range(count) if (at + 1) % step == 0]
 
 
 def _plain(text: str) -> str:
-    """Make a text drawable, with plain spaces instead of marked ones."""
+    """Return a text that can be drawn, with spaces instead of their visible signs."""
     return for_print(text).replace("␣", " ")
 
 
 def _frames(spot: Spot, panel: Panel, heads: Sequence[int]) -> None:
-    """Draw weaker areas, each head's top area, what was read, and the selected cells on top."""
-    # In inches: each head has its own lane inside an area's edge.
+    """Draw the frames of weaker areas, top areas, areas that were read, and selected cells.
+
+    Later frames in this list are drawn over earlier ones.
+    """
+    # Each head has its own lane inside an area's edge, so that frames do not cover each other. The
+    # width of a lane is in inches.
     lane = min(0.028, spot.width / spot.grid.width / (2.5 * len(heads)))
     own = [[place for place in panel.places if place.head == head] for head in heads]
     for drawn, thick in ((slice(1, SHOWN), 0.6), (slice(1), 1.5)):
         for order, places in enumerate(own):
             for place in places[drawn]:
-                # The area that was read has its own frame at the edge.
+                # An area that was read also gets a white frame at its edge.
                 inset = lane * (order + 0.5) + (0.03 if place.read else 0)
                 spot.frame(place.area, "#202020", thick + 1.1, inset)
                 spot.frame(place.area, head_colour(place.head), thick, inset)
@@ -220,7 +228,10 @@ def _frames(spot: Spot, panel: Panel, heads: Sequence[int]) -> None:
 
 
 def _tint(spot: Spot, share_N: FloatArray) -> FloatArray:
-    """Return the colours over the picture: float32 [H, W, C], almost clear for small shares."""
+    """Return the colours to draw over the picture: float32 [H, W, C], C = 4 with opacity.
+
+    Cells with small shares are almost transparent.
+    """
     colours_HWC = np.zeros((spot.picture.height, spot.picture.width, 4), np.float32)
     relative_N = (share_N / share_N.max()).tolist()
     for cell, share in zip(spot.cells_N4.tolist(), relative_N, strict=True):
@@ -244,7 +255,7 @@ def _with_items(trace: Trace, focus: Focus) -> Focus:
 
 
 def _parts(trace: Trace, focus: Focus) -> list[Focus]:
-    """Split a focus into panels: one per selected word, but a single one for cells."""
+    """Return one focus per panel: one for each selected word, or a single one for cells."""
     query, chosen = trace.fields[trace.maps[focus.site].query], set(focus.items)
     if focus.side == "memory" or query.is_picture:
         return [focus]
@@ -254,13 +265,17 @@ def _parts(trace: Trace, focus: Focus) -> list[Focus]:
 
 
 def _panel(trace: Trace, focus: Focus) -> Panel:
-    """Find the areas of the selected queries or, on the memory side, the queries that attend."""
+    """Return the panel of a focus.
+
+    It shows the areas that the selected queries attend to. On the memory side, it shows the queries
+    that attend to the selected cells.
+    """
     attention, places = trace.maps[focus.site], places_of(trace, focus)
     query, grid, items = trace.fields[attention.query], attention.grid, list(focus.items)
     heads = heads_of(attention, focus.head)
     share_QN = np.mean([item_shares(attention, focus.layer, head) for head in heads], 0)
     by_query, is_text = focus.side == "query", query.is_text
-    # One line per head: its top place, or what it read.
+    # The legend has one line per head, with its top area or the area that it read.
     legend = []
     for head in heads:
         text = "nothing"
@@ -275,7 +290,7 @@ def _panel(trace: Trace, focus: Focus) -> Panel:
     if by_query and is_text:
         outlined = ()
     elif is_text:
-        # Words that attend have no position in the picture.
+        # The queries are words, which have no position in the picture.
         places, share_N = [], np.zeros(grid.items, np.float32)
     elif not by_query:
         places = [replace(place, area=box_of(place.queries, grid)) for place in places]
@@ -301,7 +316,7 @@ def _title(trace: Trace, focus: Focus) -> str:
 
 
 def _note(trace: Trace, focus: Focus) -> str:
-    """Explain frames and tint for this attention."""
+    """Return a note that explains the frames and the tint of the print."""
     attention = trace.maps[focus.site]
     to_itself = attention.query == attention.memory
     if focus.side == "memory":

@@ -1,4 +1,4 @@
-"""Numbers of the image grid: the areas that queries attend to, or the queries attending to cells.
+"""The image grid as a table: areas that queries attend to, or queries that attend to cells.
 
 Shapes: H heads, Q queries, A areas, N cells.
 """
@@ -21,12 +21,12 @@ from areaviz.trace.request import Focus
 from areaviz.trace.weights import largest_entries
 
 TOP = 5
-"""Number of areas per head and query that are listed, and the maximum that is drawn."""
+"""Number of areas per head and query in the table, and maximum number that users can draw."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One area that a head attends to for some queries."""
+    """One area that a head attends to, for one query or for the mean of several queries."""
 
     queries: tuple[int, ...]
     head: int
@@ -37,11 +37,12 @@ class Place:
 
 
 def grid_table(trace: Trace, focus: Focus) -> Table:
-    """Tabulate what the focused reading finds in every head for the selected queries.
+    """Return a table of the top areas of every head, in the reading of the focus.
 
-    Without a selection, all queries are listed. The area that hard attention read comes first. On
-    the memory side, the table lists the queries that give the largest share of their attention to
-    the cells. Rows and columns count from 1.
+    A reading is a way to rank areas, such as by weight or by coverage. Without selected queries,
+    all queries are listed. The area that hard attention read comes first. On the memory side, the
+    table lists the queries that give the largest shares of their attention to the selected cells.
+    Rows and columns of the picture count from 1.
     """
     attention = trace.maps[focus.site]
     query = trace.fields[attention.query]
@@ -59,7 +60,7 @@ def grid_table(trace: Trace, focus: Focus) -> Table:
 
 
 def places_of(trace: Trace, focus: Focus) -> list[Place]:
-    """Find the places to list: the top ones per head and query, averaged over selected queries."""
+    """Return the top areas of each head for each query, or for the mean over selected queries."""
     attention = trace.maps[focus.site]
     heads = heads_of(attention, focus.head)
     found: list[Place] = []
@@ -83,7 +84,7 @@ def query_text(
 
 
 def cells_text(items: Sequence[int], grid: AreaGrid) -> str:
-    """Describe the position of cells: as one area if they fill it, otherwise one by one."""
+    """Return the position of cells as text. Cells that fill an area are described as this area."""
     box = box_of(items, grid)
     if box.size == len(set(items)):
         return area_text(box)
@@ -91,7 +92,10 @@ def cells_text(items: Sequence[int], grid: AreaGrid) -> str:
 
 
 def box_of(items: Sequence[int], grid: AreaGrid) -> Area:
-    """Return the smallest area that contains all cells; it may exceed the grid's largest area."""
+    """Return the smallest rectangle that contains all cells.
+
+    It may exceed the largest area size.
+    """
     rows, columns = np.divmod(np.asarray(items), grid.width)
     top, left = int(rows.min()), int(columns.min())
     return Area(top, left, int(rows.max()) - top + 1, int(columns.max()) - left + 1)
@@ -100,7 +104,10 @@ def box_of(items: Sequence[int], grid: AreaGrid) -> Area:
 def _attended(
     attention: AttentionMap, focus: Focus, head: int, group: tuple[int, ...]
 ) -> list[Place]:
-    """Find the places of the mean over queries; for a single query, the area read comes first."""
+    """Return the top areas of a head for the mean over queries.
+
+    For a single query of hard attention, the area that was read comes first.
+    """
     if focus.against == "average":
         return list(_raised(attention, focus, head, group))
     if focus.reading != "heaviest":
@@ -125,7 +132,7 @@ def _attended(
 def _raised(
     attention: AttentionMap, focus: Focus, head: int, group: tuple[int, ...]
 ) -> Iterator[Place]:
-    """Yield the cells that get more than on average, with the factor."""
+    """Yield the cells that get more attention than on average, with the ratio as their weight."""
     ratio_N = map_of(attention, focus.layer, head, "average")[list(group)].mean(0)
     best = largest_entries(ratio_N, TOP)
     for cell, ratio in zip(best.index.tolist(), best.weight.tolist(), strict=True):

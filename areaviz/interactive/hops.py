@@ -1,4 +1,4 @@
-"""Facts by hops in the browser: the weight of every fact in every hop, and the answer.
+"""Data of the hops component: the weight of every fact in every hop, and the answer.
 
 The script in `areaviz/components/hops` draws it, and lets users edit the facts.
 """
@@ -19,7 +19,7 @@ from areaviz.trace.request import Focus
 
 
 def hops_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
-    """Return the data of all hops; `header["id"]` changes with its content.
+    """Return the data of all hops. `header["id"]` is a digest of the data.
 
     Args:
         trace: a trace in which a question attends to facts.
@@ -44,7 +44,7 @@ def hops_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
 
 
 def _hidden(trace: Trace, memory: str) -> list[int]:
-    """Return the facts that the run was made without."""
+    """Return the indices of the facts that were hidden from the model."""
     found: set[int] = set()
     for change in trace.request.changes:
         if isinstance(change, Hide) and change.field == memory:

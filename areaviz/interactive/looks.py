@@ -1,7 +1,9 @@
-"""Looks in the browser: what one reader of digits read in turn, or several on one clock.
+"""Data of the looks component: the parts of a picture that digit readers read, step by step.
 
-The script in `areaviz/components/looks` draws them. A page of one trace draws places on its own
-picture. Several readers, of which some may have soft attention, have a picture for each look.
+A digit reader is a model that reads digits, and a look is one step of its reading. The script in
+`areaviz/components/looks` draws the looks of one reader, or of several readers side by side. A page
+of one trace draws frames on the picture of the page. Several readers, some of which may have soft
+attention, get a picture for each look.
 """
 
 from __future__ import annotations
@@ -26,19 +28,19 @@ WHAT = {
     " is the latest.",
     TRANSFORMER: "It crops the part of the picture in the frame, straightens it and reads it.",
 }
-"""What is drawn of the looks of each site."""
+"""Explanation of the drawing for each site with looks."""
 Pictures = Callable[[Trace, str], list[str]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reading:
-    """What one model read.
+    """One model's reading of a picture.
 
     Args:
-        title: the name of the reader.
-        what: its mechanism in one sentence.
-        trace: its trace.
-        notes: sentences below its answer, such as reasons to doubt it.
+        title: the name of the model.
+        what: one sentence that explains how the model looks at the picture.
+        trace: the trace of its run.
+        notes: sentences below its answer, such as reasons to doubt the answer.
     """
 
     title: str
@@ -48,12 +50,12 @@ class Reading:
 
 
 def fits(trace: Trace, focus: Focus) -> bool:
-    """Return whether the focus is on places that a model read one after another."""
+    """Return whether the focus is on a site with looks, which is a gaze of the trace."""
     return focus.site in WHAT and focus.site in trace.gazes
 
 
 def looks_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
-    """Return places, labels and probabilities of all looks; `header["id"]` changes with them.
+    """Return the places, labels and probabilities of all looks, with a digest as `header["id"]`.
 
     Args:
         trace: a trace of a model that read parts of a picture.
@@ -72,7 +74,7 @@ def looks_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
 
 
 def look_addresses(trace: Trace, against: str) -> list[str]:
-    """Return the pictures of all looks as data URLs; `against` is as in `picture_at_step`."""
+    """Return a picture of each look as a data URL. See `picture_at_step` for `against`."""
     return [to_data_uri(picture_at_step(trace, step, against)) for step in range(steps(trace))]
 
 
@@ -82,13 +84,13 @@ def readings_payload(
     against: str = "nothing",
     pictures: Pictures = look_addresses,
 ) -> dict[str, Any]:
-    """Return a picture, a label and its probability for every look of several readings.
+    """Return a picture, a label and its probability for every look of several models.
 
     Args:
-        readings: what the models read.
-        digits: the digits in the picture, "" if they are unknown.
-        against: as in `picture_at_step`.
-        pictures: as `look_addresses`, or a function that remembers what that returned.
+        readings: the readings of the models.
+        digits: the digits in the picture, or "" if they are unknown.
+        against: see `picture_at_step`.
+        pictures: `look_addresses`, or a function that caches its results.
     """
     readers = []
     for reading in readings:
@@ -103,7 +105,7 @@ def readings_payload(
 
 
 def _answer(trace: Trace) -> dict[str, Any]:
-    """Return what a reader answered after each look, and in the end."""
+    """Return a model's label and its probability in per cent after each look, and its answer."""
     return {
         "labels": list(trace.fields[trace.output.field].labels),
         "sure": [round(100 * float(one)) for one in trace.output.probabilities],

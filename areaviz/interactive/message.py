@@ -1,4 +1,4 @@
-"""Messages of the ribbon and the grid to the browser: a header of plain values, and arrays.
+"""Messages for the components in the browser: a header of plain values, and arrays.
 
 Shapes: H heads, Q queries, A areas, K kept, C candidates, R rows.
 """
@@ -28,15 +28,15 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 def payload(
     trace: Trace, focus: Focus, arrays: Arrays, lit: Mapping[str, object], **own: object
 ) -> dict[str, Any]:
-    """Return header and arrays; `header["id"]` changes with the content of both.
+    """Return the header and arrays of a ribbon or grid. `header["id"]` is a digest of both.
 
     Args:
         trace: the trace.
         focus: names the site and layer.
         arrays: data of the focused site and layer.
-        lit: number of areas that light up and are listed, their maximum overlap, and the items of
-            the query that are shown while nothing is pointed at or selected, if any.
-        own: further header entries, specific to the ribbon or the grid.
+        lit: settings of the areas that light up: their number, their maximum overlap, and the query
+            items to show while users neither point at nor select an item.
+        own: further entries of the header, specific to the ribbon or the grid.
     """
     attention = trace.maps[focus.site]
     grid, kinds = attention.grid, ("area", "several", "query", "item")
@@ -46,11 +46,12 @@ def payload(
         "heads": attention.heads,
         "grid": [grid.height, grid.width, grid.max_height, grid.max_width],
         "lit": lit,
-        # The sentence says "to write" a query that is output, and "for" any other query.
+        # The sentence above a component begins with "To write" for output, and otherwise with
+        # "For".
         "written": attention.query == trace.output.field,
         "keep": {name: arrays[name].shape[-1] for name in kinds if name in arrays},
         **own,
-        # If there are several heads, the browser writes the selected ones between the two parts.
+        # The browser writes the selected heads between these parts if there are several heads.
         "caption": [before, after],
     }
     digest = hashlib.sha256(pack(header, arrays)).hexdigest()[:16]
@@ -63,11 +64,11 @@ def packed(made: Mapping[str, Any], **more: object) -> bytes:
 
 
 def pack(header: Mapping[str, Any], arrays: Arrays) -> bytes:
-    """Serialise a message: header length (uint32), header (JSON), then the arrays.
+    """Serialise a message: the length of the header (uint32), the header (JSON), and the arrays.
 
-    Each array starts at a multiple of 8 bytes. The header gains `arrays`: name -> [bytes per
-    element, offset from the end of the header, number of elements]. All numbers are little-endian
-    and unsigned.
+    Each array starts at a multiple of 8 bytes. The serialised header has an additional entry
+    `arrays`. It maps the name of an array to its bytes per element, its offset from the end of the
+    header, and its number of elements. All numbers are little-endian and unsigned.
     """
     places: dict[str, list[int]] = {}
     chunks: list[bytes] = []
@@ -78,19 +79,24 @@ def pack(header: Mapping[str, Any], arrays: Arrays) -> bytes:
         chunks += [data, bytes(-len(data) % 8)]
         offset += len(data) + len(chunks[-1])
     text = json.dumps({**header, "arrays": places}, ensure_ascii=False, separators=(",", ":"))
-    # A lone surrogate is replaced by one character, which keeps offsets into the text valid.
+    # A lone surrogate is replaced by one character, so offsets into the text stay valid.
     head = text.encode("utf-8", "replace")
     head += b" " * (-(len(head) + 4) % 8)
     return b"".join([len(head).to_bytes(4, "little"), head, *chunks])
 
 
 def title(field: Field) -> str:
-    """Return the title of a field, shown above its items."""
+    """Return the title of a field to show above its items."""
     return field_name(field).capitalize()
 
 
 def text_arrays(field: Field) -> dict[str, npt.NDArray[Any]]:
-    """Return `start` and `end` of a text's items in characters, and each `word`'s first item."""
+    """Return the positions of a text's items and words.
+
+    Returns:
+        `start` and `end` [N] of every item in characters, and `word` with the first item of every
+        word.
+    """
     most = max(len(field.raw), len(field)) + 1
     firsts = np.array([start for start, _ in find_words(field)], dtype=np.int64)
     return {
@@ -101,17 +107,17 @@ def text_arrays(field: Field) -> dict[str, npt.NDArray[Any]]:
 
 
 def quantised(values: FloatArray, dtype: type[np.unsignedinteger[Any]]) -> npt.NDArray[Any]:
-    """Quantise weights 0..1 on a square-root scale: value = (stored / largest)^2.
+    """Quantise weights 0..1 on a square-root scale: weight = (stored / maximum of the type)^2.
 
-    The scale keeps small weights distinct: 8 bits are exact to 0.8 percentage points near 1 and to
-    0.04 percentage points near 0.01.
+    The scale distinguishes small weights. Eight bits are exact to 0.8 percentage points near 1 and
+    to 0.04 percentage points near 0.01.
     """
     stored: npt.NDArray[Any] = np.rint(np.sqrt(np.clip(values, 0, 1)) * np.iinfo(dtype).max)
     return stored.astype(dtype)
 
 
 def narrow(values: IntArray, largest: int) -> npt.NDArray[Any]:
-    """Store whole numbers in 2 bytes each, or in 4 if `largest` needs them."""
+    """Return whole numbers as uint16, or as uint32 if `largest` is too large for uint16."""
     return values.astype(np.uint16 if largest < 1 << 16 else np.uint32)
 
 
@@ -122,17 +128,19 @@ def sent_areas(
     kept: int,
     min_size: int = 1,
 ) -> Ranked:
-    """Choose every query's top areas at each overlap that users can choose, then further areas.
+    """Choose the areas of every query to send to the browser.
+
+    They are the top areas at each overlap that users can choose, followed by the heaviest others.
 
     Args:
         weights_HQA: weights of the grid's areas.
         grid: the areas.
-        wanted: pairs of a number of areas and their maximum overlap, the default one first.
-        kept: total number of areas, if there are enough.
+        wanted: pairs of a number of areas and their maximum overlap, the default overlap first.
+        kept: maximum number of areas per query.
         min_size: areas with fewer items are left out.
 
     Returns:
-        Indices and weights [H, Q, K]; index 0 and weight 0 where no area is left.
+        Indices and weights [H, Q, K]. If a query has fewer than K areas, both are 0 after the last.
     """
     found = []
     for count, overlap in wanted:
@@ -151,7 +159,7 @@ def sent_areas(
     index_HQC = np.concatenate([each.index for each in found], -1)
     small_A = grid.sizes() < min_size
     index, weight = [], []
-    # Go head by head: for all heads at once, each step would need as much memory as the weights.
+    # Process one head at a time, because each step for all heads would need the memory of the weights.
     for weights_QA, index_QC in zip(weights_HQA, index_HQC, strict=True):
         counted_QA = np.where(small_A, 0, weights_QA) if min_size > 1 else weights_QA
         ranked = _with_heaviest(counted_QA, index_QC, kept)
@@ -165,7 +173,13 @@ def _with_heaviest(
     index_RC: IntArray,
     kept: int,
 ) -> Ranked:
-    """Return the distinct candidates of every row (-1 is none), then its heaviest other areas."""
+    """Return the distinct candidates of every row, followed by its heaviest other areas.
+
+    Args:
+        weights_RA: weights of the areas.
+        index_RC: indices of the candidates, or -1 for none.
+        kept: maximum number of areas per row.
+    """
     most = min(kept, weights_RA.shape[-1])
     heaviest = np.argpartition(-weights_RA, most - 1)[..., :most]
     order = (-np.take_along_axis(weights_RA, heaviest, -1)).argsort(-1)
@@ -178,7 +192,7 @@ def _first_ones(
     index_RC: IntArray,
     kept: int,
 ) -> Ranked:
-    """Return the first `kept` distinct indices of every row."""
+    """Return the first `kept` distinct indices of every row, with their weights."""
     by_index = index_RC.argsort(-1, kind="stable")
     ordered = np.take_along_axis(index_RC, by_index, -1)
     again = ordered < 0

@@ -1,4 +1,4 @@
-"""Points in the browser: the answer of a pointer network, and the weights of every step.
+"""Data of the points component: the answer of a pointer network, and the weights of every step.
 
 The script in `areaviz/components/points` draws it, and lets users move the points.
 """
@@ -16,11 +16,11 @@ from areaviz.trace.request import Focus
 
 _SURE = 0.99
 _SIZES = {"hull": ("area", "exact area"), "tour": ("length", "shortest")}
-"""The details with the size of an answer and of the exact one, by the kind of problem."""
+"""Keys in `Trace.details` for the size of the model's and of the exact answer, by problem."""
 
 
 def points_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
-    """Return the points, the answer and the weights; `header["id"]` changes with the content.
+    """Return the points, the answer and the weights, with a digest as `header["id"]`.
 
     Args:
         trace: a trace in which the steps of an answer attend to points.
@@ -43,7 +43,7 @@ def points_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
 
 
 def first_step(trace: Trace) -> int:
-    """Return the step to open with: the least sure one, or the middle one if all are sure."""
+    """Return the least certain step, or the middle step if all are certain. It is shown first."""
     sure_T = trace.output.probabilities
     least = int(sure_T.argmin())
     return least if sure_T[least] < _SURE else len(sure_T) // 2

@@ -1,6 +1,6 @@
-"""Layout that the prints of ribbon and grid share: texts as chips of words, and keys of heads.
+"""Layout of printed ribbons and grids: texts as rows of chips, and legend lines of heads.
 
-All lengths are in pt unless a comment says otherwise.
+A chip is a coloured box with a word. All lengths are in pt unless a comment says otherwise.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class PlacedText:
-    """A text in rows of chips, of which some rows are drawn."""
+    """A text in rows of chips. Only some of its rows may be drawn."""
 
     items: Sequence[Placed]
     # Upper edge of the chips of each row that is drawn.
@@ -59,7 +59,10 @@ class PlacedText:
 
 
 def chips_of(field: Field) -> list[tuple[int, int]]:
-    """Group items into chips (start, end): words, without the punctuation at their ends."""
+    """Return the chips of a text as (start, end) of their items.
+
+    A chip is a word, or an item of the punctuation at its ends.
+    """
     chips: list[tuple[int, int]] = []
     for start, end in find_words(field):
         first, last = start, end
@@ -81,7 +84,10 @@ def _has_letter(label: str) -> bool:
 
 
 def place_text(field: Field, measure: float) -> list[Placed]:
-    """Arrange a text as chips in rows of `measure`; a single row is spread over it."""
+    """Arrange a text as chips in rows of width `measure`.
+
+    A single row is spread over this width.
+    """
     placed: list[Placed] = []
     row, x = 0, 0.0
     for number, (start, end) in enumerate(chips_of(field)):
@@ -102,7 +108,10 @@ def place_text(field: Field, measure: float) -> list[Placed]:
 
 
 def _chip_items(field: Field, start: int, end: int, number: int) -> list[Placed]:
-    """Measure the items of a chip, with its padding at both ends."""
+    """Return the items of a chip with their widths.
+
+    The first and last include the chip's padding.
+    """
     items = []
     for item in range(start, end):
         text = words_for_print(field.labels[item])
@@ -112,7 +121,7 @@ def _chip_items(field: Field, start: int, end: int, number: int) -> list[Placed]
 
 
 def _spread(placed: Sequence[Placed], measure: float) -> list[Placed]:
-    """Put free width between the chips of a single row."""
+    """Return the items of a single row, with the free width distributed between its chips."""
     gaps = placed[-1].chip if placed else 0
     if not gaps:
         return list(placed)
@@ -129,7 +138,13 @@ def text_width(text: str) -> float:
 
 
 def draw_chips(axes: Axes, text: PlacedText, colours: Mapping[int, tuple[str, str]]) -> None:
-    """Draw the rows of a text; `colours` maps items to the colours of their ground and letters."""
+    """Draw the rows of a text as chips.
+
+    Args:
+        axes: the axes.
+        text: the text.
+        colours: the colours of some items, by index: of their background and of their letters.
+    """
     chips: dict[tuple[int, int], list[int]] = {}
     for item, place in enumerate(text.items):
         if place.row in text.tops:
@@ -170,7 +185,7 @@ def _draw_letters(
     members: Sequence[int],
     colours: Mapping[int, tuple[str, str]],
 ) -> None:
-    """Write the items of a chip; letters of one colour are one text, to keep their distances."""
+    """Write the items of a chip. Neighbours of one colour are one text, which keeps the kerning."""
     for ink, same in groupby(members, lambda item: _ink(text, item, colours)):
         run = [text.items[item] for item in same]
         middle = (run[0].x + run[-1].x + run[-1].width) / 2
@@ -194,17 +209,17 @@ def draw_key(
     size: float,
     is_hollow: bool = False,
 ) -> None:
-    """Write a line with a square in a head's colour in front.
+    """Write a line of a legend after a square in the head's colour.
 
-    The axes may have any unit; the square is drawn as a marker in pt. Heads after the eighth, which
-    have the colours of others, have half a square.
+    The axes may have any unit, because the square is drawn as a marker in pt. After the eighth head
+    the colours repeat, and only half of the square is filled.
 
     Args:
         axes: the axes.
-        place: left and middle of the line.
-        head: the head.
-        text: the line.
-        size: the size of its font.
+        place: the left edge and the vertical middle of the line, in the unit of the axes.
+        head: the index of the head, from 0.
+        text: the text of the line.
+        size: the font size in pt.
         is_hollow: whether the square is only an outline, for a head that is not drawn.
     """
     x, y = place
@@ -223,7 +238,7 @@ def draw_key(
 
 
 def is_again(head: int) -> bool:
-    """Return whether a head has the colour of an earlier one, so that it is drawn with dashes."""
+    """Return whether a head has the colour of an earlier head. It is then drawn with dashes."""
     return head >= len(HEAD_COLOURS)
 
 
@@ -237,5 +252,5 @@ def write(
     side: str = "left",
     colour: str = "black",
 ) -> None:
-    """Write a text whose middle has the height `y`, in the unit of the axes."""
+    """Write a text with its vertical middle at `y`, in the unit of the axes."""
     axes.text(x, y, text, ha=side, va="center_baseline", fontsize=size, color=colour)

@@ -1,8 +1,9 @@
 """Data for readings other than top areas: smallest areas, averages and attention sinks.
 
-`areaviz.trace.reading` computes the data. The browser selects what belongs to the items under the
-pointer. Shapes: H heads, Q queries, N items, R rows (each query, then each word of several items),
-M masses.
+A reading is a way to find areas in a map. For a given share of attention, called a mass, the
+smallest area is the smallest one that receives at least this share. `areaviz.trace.reading`
+computes the data. The browser selects the data of the items under the pointer. Shapes: H heads, Q
+queries, N items, R rows (each query, then each word of several items), M masses.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from areaviz.trace.record import AttentionMap, Field
 from areaviz.trace.request import Focus
 
 WORK = 1 << 22
-"""Maximum number of places in which smallest areas are searched, about 0.4 s. Beyond it they are
-computed for one mass instead of all seven, or for none if one mass exceeds it as well."""
+"""Maximum number of places in which to search smallest areas, which takes about 0.4 s. If all seven
+masses need more, only one mass is computed. If even one mass needs more, none is computed."""
 STEEPEST = 4.0
-"""End of the scale of ratios in doublings: 16 times the average, or a sixteenth of it."""
+"""End of the logarithmic scale of ratios: 4 doublings, which is 16 times the average."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,11 +34,12 @@ class Readings:
     """Data sent in addition to the top areas.
 
     Args:
-        arrays: `densest` [H, R, M, 2], first and last item of the smallest areas; `densest_weight`
-            [H, R, M], the share they hold; `average` [H, N], every head's average map.
-        header: "masses", those of `densest` in per cent; "sinks", [head, item, share]; "even", the
-            share that `reading.against_average` spreads evenly; "signed", the colours of less and
-            more than average; "steepest", the end of their scale in doublings.
+        arrays: `densest` [H, R, M, 2], the first and last item of the smallest areas.
+            `densest_weight` [H, R, M], their shares. `average` [H, N], the average map of every
+            head.
+        header: "masses", the masses of `densest` in per cent. "sinks", attention sinks as [head,
+            item, share]. "even", the share that `reading.against_average` spreads evenly. "signed",
+            the colours for less and more than average. "steepest", the end of the scale of ratios.
     """
 
     arrays: dict[str, npt.NDArray[Any]]
@@ -45,12 +47,15 @@ class Readings:
 
 
 def readings(attention: AttentionMap, layer: int, query: Field) -> Readings:
-    """Compute the readings of a site and layer, unless they are too large."""
+    """Return the readings of a site and layer.
+
+    Smallest areas are left out if they take too long.
+    """
     rows = rows_of(query)
     masses = offered_masses(attention, len(rows))
     averages, resting, kept_HQN = [], [], []
-    # Keep the shares of all heads only if smallest areas are searched. They may need more memory
-    # than the weights of a large layer.
+    # Keep the shares of all heads only to search smallest areas. For a large layer, they may need
+    # more memory than its weights.
     for head in range(attention.heads):
         shares_QN = item_shares(attention, layer, head)
         if masses:
@@ -77,14 +82,24 @@ def readings(attention: AttentionMap, layer: int, query: Field) -> Readings:
 
 
 def rows_of(query: Field) -> list[tuple[int, int]]:
-    """Return the runs of queries that get smallest areas: every item, then every longer word."""
+    """Return the runs of queries for which smallest areas are computed, as (start, end).
+
+    They are all single items, followed by all words of several items.
+    """
     single = [(item, item + 1) for item in range(len(query))]
     longer = find_words(query) if query.is_text else []
     return [*single, *(run for run in longer if run[1] - run[0] > 1)]
 
 
 def offered_masses(attention: AttentionMap, rows: int) -> tuple[int, ...]:
-    """Return the masses of the smallest areas: all, the default one or, for long texts, none."""
+    """Return the masses for which smallest areas are computed: all, only the default, or none.
+
+    The fewer, the longer the texts are.
+
+    Args:
+        attention: the map.
+        rows: number of runs of queries.
+    """
     grid = attention.grid
     places = attention.heads * rows * grid.items * grid.height
     if places * len(MASSES) <= WORK:
@@ -93,7 +108,7 @@ def offered_masses(attention: AttentionMap, rows: int) -> tuple[int, ...]:
 
 
 def chosen_runs(query: Field, items: Sequence[int], unit: str) -> Groups:
-    """Return the rows of `rows_of` for the selected items: whole words if the unit is a word."""
+    """Return the runs of `rows_of` for the selected items. With the unit "word" they are words."""
     if unit != "word" or not query.is_text:
         return [(item, item + 1) for item in items]
     chosen = set(items)

@@ -1,4 +1,4 @@
-"""Token ribbon: point at an item and see the spans it attends to, or the queries attending to it.
+"""Token ribbon: users point at an item and see the spans it attends to, or what attends to it.
 
 The interaction runs in the browser (`areaviz/components/ribbon`). This module computes the data
 that it needs, once per site and layer. Shapes: H heads, Q queries, A areas, N memory items, K kept.
@@ -34,15 +34,16 @@ from areaviz.trace.request import Focus
 from areaviz.trace.weights import MAX_OVERLAP, Ranked, coverage, coverage_shares, largest_entries
 
 ROOMY = 1 << 14
-"""Up to this many (head, query) pairs, weights are sent with 16 bits.
+"""Maximum number of (head, query) pairs for which weights are sent with 16 bits.
 
-At least 4 areas, 4 areas of several items and 4 queries are sent per row. Above the limit, weights
-have 8 bits, and rows have 3, 1 and 2 of them, which keeps 4,096 items and 12 heads below 1 MB.
+Each row then has at least 4 areas, 4 areas of several items and 4 queries. Beyond the maximum,
+weights have 8 bits, and each row has 3 areas, 1 area of several items and 2 queries. The data of
+4,096 items and 12 heads then stay below 1 MB.
 """
 ENTRIES = 1 << 14
-"""Number of entries of each kind that are sent, if that is more than 4 per row.
+"""Number of entries of each kind to send, if this gives more than 4 per row.
 
-With that many, little is missing from the mean over several items.
+With so many entries, little is missing from the mean over several items.
 """
 TAKEAWAY = Download(
     name="ribbon",
@@ -67,24 +68,25 @@ def ribbon_payload(
     The result has a `header` of plain values and `arrays` (NumPy, all unsigned, weights stored as
     in `message.quantised`):
 
-    - `area` [H, Q, K]: indices into the grid's areas, heaviest first, with `area_weight`, 0 where
-      none is left; `area_rest` [H, Q]: the weight of areas that were not kept (missing with 8
-      bits).
-    - `several`: as `area`, for areas of two or more items, if there are any.
-    - `query` [H, N, K]: the queries that attend most to an item, by coverage, in the form of
-      `area`.
-    - `item` [H, Q, K]: the items with the largest shares of the coverage, in the form of `area`
-      (missing with 8 bits).
-    - smallest areas and averages, as in `readings.Readings`.
-    - for each field f0 (, f1), `start` and `end` of every item in characters, and `word`, the first
-      item of every word.
+    - `area` and `area_weight` [H, Q, K]: indices into the grid's areas, heaviest first, and their
+      weights. The weight is 0 after the last area.
+    - `area_rest` [H, Q]: the total weight of the areas that were not kept. It is left out if
+    weights
+      have 8 bits.
+    - `several` and its two arrays: the same for areas of two or more items, if there are any.
+    - `query` and its two arrays, [H, N, K] and [H, N]: the queries whose areas cover an item most.
+    - `item` and its two arrays: the items with the largest shares of a query's coverage. They are
+      left out if weights have 8 bits.
+    - smallest areas and averages, see `readings.Readings`.
+    - `f0.start`, `f0.end`, `f0.word`: positions of the items and words of the first field, see
+      `message.text_arrays`. A second field has `f1`.
 
     The data depend only on the site and layer of the focus.
 
     Args:
         trace: the trace.
         focus: names the site and layer.
-        most: maximum number of areas, and of queries, per row; at least 4 are kept in any case.
+        most: maximum number of areas, and of queries, per row. At least 4 of each are kept.
 
     Raises:
         ValueError: the memory is not a sequence.
@@ -152,7 +154,7 @@ def _attention_arrays(
 def _top_spans(
     weights_HQA: FloatArray, grid: AreaGrid, kept: int, min_size: int
 ) -> tuple[Ranked, FloatArray]:
-    """Return the top spans of every query, and the total weight of its other spans."""
+    """Return the top spans of every query, and the total weight [H, Q] of its other spans."""
     spans = sent_areas(
         weights_HQA,
         grid,
@@ -174,10 +176,10 @@ def top_queries(
     Coverage is the share of a query's attention to areas that contain the item, 0..1.
 
     Returns:
-        Queries and their coverage [H, N, k], 0 where no query is left; the rest [H, N].
+        The queries and their coverage [H, N, k], padded with 0, and the rest [H, N].
     """
     index, weight, rest = [], [], []
-    # Go head by head: for long texts, the coverage of all heads takes a gigabyte.
+    # Process one head at a time, because the coverage of all heads takes a gigabyte for long texts.
     for weights_QA in weights_HQA:
         covered_QN = coverage(weights_QA, grid)
         best = largest_entries(_transposed(covered_QN), k)
@@ -191,10 +193,10 @@ def top_items(weights_HQA: FloatArray, grid: AreaGrid, k: int) -> tuple[Ranked, 
     """Return the k items with the largest shares for every query, and the share of the rest.
 
     Returns:
-        Items and their shares [H, Q, k], 0 where none is left; the rest [H, Q].
+        The items and their shares [H, Q, k], padded with 0, and the rest [H, Q].
     """
     index, weight, rest = [], [], []
-    # Go head by head, because the shares of all heads need as much memory as their weights.
+    # Process one head at a time, because the shares of all heads need as much memory as their weights.
     for weights_QA in weights_HQA:
         shares_QN = coverage_shares(coverage(weights_QA, grid))
         best = largest_entries(shares_QN, k)
@@ -205,9 +207,9 @@ def top_items(weights_HQA: FloatArray, grid: AreaGrid, k: int) -> tuple[Ranked, 
 
 
 def _transposed(values_QN: FloatArray) -> FloatArray:
-    """Return the transpose, contiguous in memory.
+    """Return the transpose [N, Q], contiguous in memory.
 
-    Copying a few rows at a time is three times as fast as copying all at once.
+    Copying 32 rows at a time is three times as fast as copying the whole array.
     """
     transposed_NQ = np.empty(values_QN.shape[::-1], np.float32)
     for start in range(0, len(values_QN), 32):
@@ -216,7 +218,7 @@ def _transposed(values_QN: FloatArray) -> FloatArray:
 
 
 def _field_header(field: Field) -> dict[str, Any]:
-    """Return the title, the text, and the labels that differ from the text they represent."""
+    """Return the title and text of a field, and the labels of items that differ from their text."""
     labels = {}
     for item, (start, end) in enumerate(field.anchors.tolist()):
         if field.labels[item] != field.raw[start:end]:
@@ -229,7 +231,7 @@ def _field_header(field: Field) -> dict[str, Any]:
 
 
 def _hidden(trace: Trace, name: str) -> dict[str, Any]:
-    """Return the items of a field that a change hides from the model; {} if there are none."""
+    """Return the header entry with the items that a change hides from the model, or {}."""
     hidden: set[int] = set()
     for change in trace.request.changes:
         if isinstance(change, Hide) and change.field == name:
@@ -238,5 +240,5 @@ def _hidden(trace: Trace, name: str) -> dict[str, Any]:
 
 
 def _unsure(trace: Trace, name: str) -> dict[str, Any]:
-    """Return the items that the model was unsure of, if the field is the output."""
+    """Return the header entry with the uncertain items of the output, or {} for other fields."""
     return {"unsure": unsure_items(trace, name)} if name == trace.output.field else {}

@@ -1,6 +1,8 @@
-"""Bars and threads of the printed ribbon: which spans get them, and how they are drawn.
+"""Bars and threads of the printed ribbon: the choice of their spans, and their drawing.
 
-All lengths are in pt; the axes are in pt from the top left.
+A bar marks a span that a head attends to, and a thread connects it to the selection. The bars of a
+head, or of a rank, have a common height, called a lane. All lengths are in pt, and the axes are in
+pt from the top left.
 """
 
 from __future__ import annotations
@@ -23,26 +25,27 @@ from areaviz.trace.request import Focus
 
 ACCENT = "#0F6466"
 """Colour of selected items, and of the tint of items with attention."""
-# From one lane to the next, thickness of a bar, and from a chip to its nearest bar.
+# Distance between two lanes, thickness of a bar, and distance from a chip to its nearest bar.
 _PITCH, _BAR, _FROM_CHIP = 4.6, 2.8, 4.0
-# Thickness of threads: the thinnest one, and one with a weight of 1.
+# Thickness of the thinnest thread, and of a thread with a weight of 1.
 _THINNEST, _THICKEST = 1.2, 7.0
-# Length of dashes and of their gaps, as parts of the thickness.
+# Offset of the dashes, and the length of dashes and gaps as multiples of the thickness.
 _DASHES = 0, (1.0, 0.4)
-# Maximum number of heads with bars; of more heads, the three with the heaviest spans are drawn.
+# Maximum number of heads with bars. If there are more heads, only the three with the heaviest spans
+# are drawn.
 _MOST_BARS, _DRAWN_OF_MANY = 4, 3
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A span with a bar. The first one of each lane also has a thread."""
+    """A span with a bar. The first bar of each lane also has a thread."""
 
     span: Span
     lane: int
     is_first: bool
     # Weight as a part of its scale, 0..1.
     share: float
-    # Whether its head has a heavier span, so that the bar is drawn paler.
+    # Whether the bar is drawn paler, because its head has a heavier span.
     is_pale: bool = False
 
 
@@ -57,12 +60,15 @@ class Thread:
 
     @property
     def thickness(self) -> float:
-        """Thickness, proportional to the weight of the bar's span."""
+        """Thickness in pt. It is proportional to the bar's share, with a minimum."""
         return max(_THINNEST, _THICKEST * self.bar.share)
 
 
 def choose_bars(spans: Sequence[Span], heads: Sequence[int], focus: Focus) -> list[Bar]:
-    """Choose the bars: a lane per head, or a lane per span of a single head."""
+    """Choose the bars to draw.
+
+    Each head has its own lane, or each span if only one head is drawn.
+    """
     own = {head: [span for span in spans if span.head == head][:TOP] for head in heads}
     drawn = [head for head in heads if own[head]]
     if len(drawn) > _MOST_BARS:
@@ -79,19 +85,25 @@ def choose_bars(spans: Sequence[Span], heads: Sequence[int], focus: Focus) -> li
 
 
 def _share(span: Span, focus: Focus) -> float:
-    """Return a span's weight as a part of its scale; relative to the average, the scale is log₂."""
+    """Return a span's weight as a part of its scale, 0..1.
+
+    A ratio to the average has a logarithmic scale.
+    """
     if focus.side == "query" and focus.against == "average":
         return min(max(log2(span.weight) / STEEPEST, 0), 1)
     return min(span.weight, 1)
 
 
 def bands_height(bars: Sequence[Bar]) -> float:
-    """Return the space that the lanes of bars need next to a row of chips."""
+    """Return the height that the lanes of bars need next to a row of chips, in pt."""
     return _FROM_CHIP + _PITCH * (max((bar.lane for bar in bars), default=0) + 1)
 
 
 def bar_tints(bars: Sequence[Bar]) -> dict[int, tuple[str, str]]:
-    """Colour the items at bars by the mean weight of the bars over heads, as on the screen."""
+    """Return the colours of background and letters for the items at bars, by index.
+
+    As on the screen, the background is stronger for a larger mean weight over heads.
+    """
     received: dict[int, float] = {}
     firsts = [bar for bar in bars if bar.is_first]
     for bar in firsts:
@@ -101,20 +113,26 @@ def bar_tints(bars: Sequence[Bar]) -> dict[int, tuple[str, str]]:
 
 
 def _mixed(part: float) -> str:
-    """Return the ground of chips with a part of the accent colour in it."""
+    """Return a mixture of the chips' background with a part, 0..1, of the accent colour."""
     pairs = zip(to_rgb(ACCENT), to_rgb(TILE), strict=True)
     red, green, blue = (part * accent + (1 - part) * tile for accent, tile in pairs)
     return to_hex((red, green, blue))
 
 
 def _lane_middle(top: float, lane: int, is_below: bool) -> float:
-    """Return the middle of a lane: above the chips of the lower text, below those of the upper."""
+    """Return the vertical middle of a lane, which lies between the two texts.
+
+    Args:
+        top: the upper edge of the row of chips.
+        lane: the number of the lane, from 0 at the chips.
+        is_below: whether the text with bars is the lower one. Its bars are above its chips.
+    """
     step = _FROM_CHIP + _PITCH * lane
     return top - step if is_below else top + CHIP + step
 
 
 def draw_bars(axes: Axes, text: PlacedText, bars: Sequence[Bar], is_below: bool) -> None:
-    """Draw the bars of a text, the first one of each lane thick and on top.
+    """Draw the bars of a text. The first bar of each lane is thicker and drawn over the others.
 
     Args:
         axes: the axes.
@@ -147,13 +165,13 @@ def draw_threads(
     bars: Sequence[Bar],
     is_below: bool,
 ) -> None:
-    """Draw threads from the middles of bars to the selection, in the order of the bars.
+    """Draw threads from the middles of bars to the selection, in the order of the bars' positions.
 
     Args:
         axes: the axes.
         own: the text with the selection.
         other: the text with bars.
-        chosen: the selected items. Threads lead to the first run of them.
+        chosen: the selected items. Threads lead to the first run of neighbouring items.
         bars: the bars.
         is_below: whether `other` is the lower text.
     """
@@ -183,7 +201,7 @@ def _run_length(chosen: Sequence[int]) -> int:
 
 
 def _threads(other: PlacedText, bars: Sequence[Bar], is_below: bool) -> list[Thread]:
-    """Return the threads of first bars in rows that are drawn, from left to right."""
+    """Return the threads of all first bars whose row is drawn, from left to right."""
     threads = []
     for bar in bars:
         box = next(other.boxes(bar.span.start, bar.span.length), None)
@@ -211,7 +229,7 @@ def _draw_thread(axes: Axes, thread: Thread, start: float, end: tuple[float, flo
 
 
 def _side_by_side(middle: float, widths: Sequence[float]) -> list[float]:
-    """Return the middles of threads of these widths next to each other, around `middle`."""
+    """Return the middles of threads with the given widths, placed side by side around `middle`."""
     places, left = [], middle - (sum(widths) + len(widths) - 1) / 2
     for width in widths:
         places.append(left + width / 2)

@@ -1,6 +1,6 @@
 """Ribbon in print: both texts as chips, each head's bar at its span, and threads to the selection.
 
-All lengths are in pt unless a comment says otherwise; the axes are in pt from the top left.
+All lengths are in pt unless a comment says otherwise. The axes are in pt from the top left.
 """
 
 from __future__ import annotations
@@ -48,9 +48,10 @@ from areaviz.trace.query import smallest_area
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 
-# Width of a line, and maximum number of lines of the text with bars and of the selection's text.
+# Width of a line, maximum number of lines of the text with bars, and of the text with the
+# selection.
 _MEASURE, _ROWS, _OWN_ROWS = 455.0, 10, 3
-# Between rows of a text, between both texts without bars, and above the legend.
+# Distance between rows of a text, between both texts without bars, and above the legend.
 _ROW_GAP, _MIDDLE, _ABOVE_LEGEND = 6.0, 24.0, 12.0
 # Height of a line of the legend, and number of entries per line.
 _LEGEND, _COLUMNS = 12.5, 3
@@ -58,7 +59,7 @@ _LEGEND, _COLUMNS = 12.5, 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scene:
-    """What a print shows of a focus."""
+    """The content of a printed ribbon."""
 
     focus: Focus
     # The text with the selection, and the text with bars.
@@ -73,25 +74,28 @@ class Scene:
 
     @property
     def is_below(self) -> bool:
-        """Whether the text with bars is the lower one: the text that attends is on top."""
+        """Whether the text with bars is the lower one.
+
+        The text that attends is always on top.
+        """
         return self.focus.side == "query"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stack:
-    """Both texts on paper."""
+    """The positions of both texts on paper."""
 
     own: PlacedText
     other: PlacedText
-    # Lower edge of both.
+    # Lower edge of the lower text.
     bottom: float
 
 
 def ribbon_print(trace: Trace, focus: Focus) -> PrintFigure:
     """Draw the spans of the selected items as the ribbon shows them on the screen.
 
-    Without a selection, the item is selected that the ribbon opens with. Of a long text, only the
-    lines with the heaviest spans are drawn.
+    Without a selection, the print shows the item that the ribbon first shows. Only the lines of a
+    long text with the heaviest spans are drawn.
     """
     attention = trace.maps[focus.site]
     if not focus.items:
@@ -114,7 +118,7 @@ def ribbon_print(trace: Trace, focus: Focus) -> PrintFigure:
 
 
 def _underline(axes: Axes, text: PlacedText, items: Sequence[int]) -> None:
-    """Draw a dotted line under items."""
+    """Draw a dotted line under each of the items."""
     for item in items:
         for left, top, right in text.boxes(item, 1):
             line = Line2D([left + 1, right - 1], [top + CHIP - 1] * 2, color="black", lw=0.8)
@@ -123,7 +127,7 @@ def _underline(axes: Axes, text: PlacedText, items: Sequence[int]) -> None:
 
 
 def _scene(trace: Trace, focus: Focus) -> Scene:
-    """Find the spans and bars of a focus; on the memory side, spans are the queries that attend."""
+    """Return the content of a print. On the memory side, its spans are queries that attend."""
     own, other = sides(trace, focus.site)
     spans = spans_of(trace, focus)
     if focus.side == "memory":
@@ -142,7 +146,7 @@ def _chosen(field: Field, focus: Focus) -> list[int]:
 
 
 def _drawing(trace: Trace, scene: Scene, stack: Stack) -> Drawing:
-    """Write the title, and a note that explains bars and threads and says what is left out."""
+    """Return the title, the caption, and a note on the bars, the threads and omitted lines."""
     focus = scene.focus
     chosen = truncate(words_for_print(items_text(scene.own, focus.items)), 60)
     verb = "attends to" if focus.side == "query" else "is attended to by"
@@ -169,7 +173,7 @@ def _drawing(trace: Trace, scene: Scene, stack: Stack) -> Drawing:
 
 
 def _dotted(trace: Trace, scene: Scene) -> str:
-    """Explain dotted lines if there are any."""
+    """Return an explanation of dotted lines, or "" if there are none."""
     unsure = [unsure_items(trace, field.name) for field in (scene.own, scene.other)]
     return "; dotted: less than half sure" if any(unsure) else ""
 
@@ -179,7 +183,10 @@ def _row_count(placed: Sequence[Placed]) -> int:
 
 
 def _own_rows(placed: Sequence[Placed], chosen: Sequence[int]) -> Sequence[int]:
-    """Return all lines of a short text, or the first lines with selected items of a long one."""
+    """Return the indices of the lines to draw of the text with the selection.
+
+    They are all lines of a short text, or the first lines of a long text that have selected items.
+    """
     count = _row_count(placed)
     if count <= _OWN_ROWS:
         return range(count)
@@ -187,7 +194,10 @@ def _own_rows(placed: Sequence[Placed], chosen: Sequence[int]) -> Sequence[int]:
 
 
 def _rows_with(placed: Sequence[Placed], spans: Sequence[Span]) -> Sequence[int]:
-    """Return all lines of a short text, or the lines of a long text with the heaviest spans."""
+    """Return the indices of the lines to draw of the text with bars.
+
+    They are all lines of a short text, or the lines of a long text with the heaviest spans.
+    """
     count = _row_count(placed)
     if count <= _ROWS:
         return range(count)
@@ -200,7 +210,7 @@ def _rows_with(placed: Sequence[Placed], spans: Sequence[Span]) -> Sequence[int]
 
 
 def _stacked(scene: Scene) -> Stack:
-    """Put the text that attends above the other one, with room for bars between them."""
+    """Return the positions of both texts, with the text that attends on top and bars between."""
     own, other = place_text(scene.own, _MEASURE), place_text(scene.other, _MEASURE)
     own_rows, rows = _own_rows(own, scene.chosen), _rows_with(other, scene.spans)
     bands = bands_height(scene.bars)
@@ -216,14 +226,21 @@ def _stacked(scene: Scene) -> Stack:
 def _with_tops(
     items: Sequence[Placed], rows: Sequence[int], start: float, bands: float
 ) -> tuple[PlacedText, float]:
-    """Place the chips of rows from `start` on, with `bands` between rows; also return their end."""
+    """Return a text with the positions of its drawn rows, and their lower edge.
+
+    Args:
+        items: the text.
+        rows: the indices of the rows to draw.
+        start: the upper edge of the first row.
+        bands: the height of the bars between two rows.
+    """
     pitch = CHIP + bands + _ROW_GAP
     tops = {row: start + number * pitch for number, row in enumerate(rows)}
     return PlacedText(items, tops), max(tops.values(), default=start) + CHIP
 
 
 def _draw_legend(axes: Axes, scene: Scene, top: float) -> None:
-    """Write the top span of every head and its weight; heads without bars have hollow squares."""
+    """Write the top span of every head and its weight. A head without bars has a hollow square."""
     drawn = {bar.span.head for bar in scene.bars}
     for number, head in enumerate(scene.heads):
         text = "nothing"

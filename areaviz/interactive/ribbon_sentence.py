@@ -1,7 +1,7 @@
-"""The sentence of a printed ribbon: what the browser says of the same selection.
+"""The sentence above a printed ribbon, which says what the selected item attends to.
 
-The script in `areaviz/components/ribbon/sentence.js` says it in the browser, with the same texts
-of the catalogue. It adds attention sinks, which a print leaves out.
+The script in `areaviz/components/ribbon/sentence.js` makes this sentence in the browser, from the
+same translated texts. It also mentions attention sinks, which a print leaves out.
 """
 
 from __future__ import annotations
@@ -21,25 +21,28 @@ COUNTS = (
     *(message("ten"), message("eleven"), message("twelve")),
 )
 _NAMED = 3
-"""Number of places that the sentence names; of more, it names the first one."""
+"""Maximum number of places that the sentence names. If there are more, it names only the first."""
 Group = tuple[str, list[Span]]
-"""A place in the text, and the top spans of the heads that attend most to it."""
+"""The text of a place, and the top spans of the heads that attend most to this place."""
 
 
 def has_sentence(trace: Trace, focus: Focus) -> bool:
-    """Return whether there is a sentence: for one item that attends, read by its top areas."""
+    """Return whether a print has a sentence.
+
+    It must show the top areas of one item that attends.
+    """
     is_plain = focus.reading == "heaviest" and focus.against == "nothing"
     is_one = focus.side == "query" and len(focus.items) == 1 and focus.unit == "item"
     return is_plain and is_one and smallest_area(trace.maps[focus.site], focus) == 1
 
 
 def sentence_of(trace: Trace, focus: Focus, spans: Sequence[Span], language: str = ENGLISH) -> str:
-    """Say what an item attends to most, such as "To write “Hund”, both heads attend most to “dog”".
+    """Return a sentence such as "To write “Hund”, both heads attend most to “dog”.".
 
     Args:
         trace: the trace.
         focus: the selection, for which `has_sentence` is true.
-        spans: its spans, heaviest first within each head.
+        spans: the spans of the selected item, heaviest first within each head.
         language: one of `catalogue.KNOWN`.
     """
     attention = trace.maps[focus.site]
@@ -65,7 +68,12 @@ def sentence_of(trace: Trace, focus: Focus, spans: Sequence[Span], language: str
 
 
 def _opener(is_written: bool, is_one: bool) -> str:
-    """Return the text of the sentence for a written item or another, and for one head or more."""
+    """Return the template of the sentence.
+
+    Args:
+        is_written: whether the selected item is output of the model.
+        is_one: whether only one head attends most to the place.
+    """
     if is_written and is_one:
         return message("To write {what}, {who} attends most to {where}{more}.")
     if is_written:
@@ -81,7 +89,7 @@ def _quoted(field: Field, items: Sequence[int], language: str) -> str:
 
 
 def _groups(memory: Field, spans: Sequence[Span], language: str) -> list[Group]:
-    """Return the places that heads attend to most, by the sum of their heads' weights."""
+    """Return the places that heads attend to most, in descending order of their total weight."""
     tops: dict[int, Span] = {}
     for span in spans:
         tops.setdefault(span.head, span)
@@ -92,7 +100,7 @@ def _groups(memory: Field, spans: Sequence[Span], language: str) -> list[Group]:
 
 
 def _others(rest: Sequence[Group], count: int, heads: int, language: str) -> list[str]:
-    """Say in further sentences what the other heads attend to."""
+    """Return further sentences that say what the other heads attend to."""
     if len(rest) >= _NAMED:
         left = _counted(sum(len(tops) for _, tops in rest), language)
         others = message("The other {count} heads attend most to other areas.")
@@ -108,7 +116,7 @@ def _others(rest: Sequence[Group], count: int, heads: int, language: str) -> lis
 
 
 def _who(tops: Sequence[Span], count: int, heads: int, language: str) -> str:
-    """Name heads, such as "head 3", "two heads" or "all four heads"."""
+    """Return a phrase for some heads, such as "head 3", "two heads" or "all four heads"."""
     if heads == 1:
         return translated("the model", language)
     if len(tops) == 1:
@@ -125,7 +133,7 @@ def _counted(number: int, language: str) -> str:
 
 
 def _is_taken_as_one(memory: Field, span: Span) -> bool:
-    """Return whether a span is several words, or several characters of a text of characters."""
+    """Return whether a span has several words, or several items if all items are characters."""
     lengths = memory.anchors[:, 1] - memory.anchors[:, 0]
     if span.length > 1 and int(lengths.max()) <= 1:
         return True

@@ -1,4 +1,4 @@
-"""Numbers of the ribbon: the spans that queries attend to, or the queries that attend to items.
+"""The ribbon as a table: the spans that queries attend to, or the queries that attend to items.
 
 Shapes: Q queries, G groups of queries that are averaged, N memory items, A areas, S spans.
 """
@@ -23,12 +23,12 @@ from areaviz.trace.weights import largest_entries, top_listed
 TOP = 4
 """Number of spans per head that light up and are listed."""
 UNSURE = 0.5
-"""Items that were written with a lower probability are dotted."""
+"""Probability below which an item of the output counts as uncertain and gets a dotted line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """One span that a head attends to for some queries."""
+    """One span that a head attends to, for one query or for the mean of several queries."""
 
     queries: tuple[int, ...]
     head: int
@@ -39,15 +39,16 @@ class Span:
 
     @property
     def items(self) -> range:
-        """Items of the memory."""
+        """The indices of the span's items in the memory."""
         return range(self.start, self.start + self.length)
 
 
 def ribbon_table(trace: Trace, focus: Focus) -> Table:
-    """Tabulate what the focused reading finds in every head for the selected queries.
+    """Return a table of the top spans of every head, in the reading of the focus.
 
-    Without a selection, all queries are listed. On the memory side, the table lists the queries
-    that attend most to the selected items. Starts count items from 1.
+    A reading is a way to rank spans, such as by weight or by coverage. Without selected queries,
+    all queries are listed. On the memory side, the table lists the queries that attend most to the
+    selected items. The column "start" counts items from 1.
     """
     attention = trace.maps[focus.site]
     query, memory = trace.fields[attention.query], trace.fields[attention.memory]
@@ -60,7 +61,7 @@ def ribbon_table(trace: Trace, focus: Focus) -> Table:
 
 
 def measured(focus: Focus) -> str:
-    """Return the title of the last column of a reading's table."""
+    """Return the title of the table's last column, such as "weight" or "share"."""
     if focus.side == "memory" and focus.items:
         return "weight"
     if focus.against == "average":
@@ -69,12 +70,12 @@ def measured(focus: Focus) -> str:
 
 
 def amount(focus: Focus, weight: float) -> str:
-    """Format a number of the column named by `measured`."""
+    """Format a number of the table's last column, such as "12%" or "3.1×"."""
     return f"{weight:.1f}×" if measured(focus) == "times the average" else f"{weight:.0%}"
 
 
 def found_words(focus: Focus, nouns: str) -> str:
-    """Describe what a print shows of each head, such as "the heaviest spans"."""
+    """Return a phrase for the spans or areas that a print shows, such as "the heaviest spans"."""
     if focus.side == "query" and focus.against == "average":
         return f"the {nouns} that get most beside the head's average"
     if focus.side == "query" and focus.reading == "densest":
@@ -86,12 +87,12 @@ def found_words(focus: Focus, nouns: str) -> str:
 
 
 def spans_of(trace: Trace, focus: Focus) -> list[Span]:
-    """Find the spans to list: the top ones per head and query, averaged over selected queries.
+    """Return the top spans of each head for each query, or for the mean over selected queries.
 
-    If the unit is a word, spans and queries are whole words. The weights of areas that widen to the
-    same words are added, as are the shares of items. A smallest area is never widened, and each
-    query, or word, has its own. Against the average, the spans are the items above average, with
-    their factor.
+    If the unit of the focus is a word, spans are widened to whole words. The weights of areas that
+    are widened to the same words are added, and so are the shares of items. A smallest area is
+    never widened, and each selected query or word has its own. Against the average, the spans are
+    the items above average, with their ratio as weight.
     """
     attention = trace.maps[focus.site]
     query, memory = trace.fields[attention.query], trace.fields[attention.memory]
@@ -108,7 +109,7 @@ def spans_of(trace: Trace, focus: Focus) -> list[Span]:
                 found += for_reading(attention, memory, focus, head, group)
         return found
     span_A, spans_S2 = widened(attention.grid, memory, focus.unit)
-    # Areas with fewer items come first.
+    # Index of the first area that is large enough. Areas with fewer items have smaller indices.
     smaller = attention.grid.slab(1, smallest_area(attention, focus))[0]
     for group in chosen_groups(query, focus):
         for head in heads:
@@ -126,7 +127,7 @@ def _of_reading(focus: Focus) -> Callable[..., Iterator[Span]] | None:
 
 
 def reading_groups(query: Field, focus: Focus) -> list[tuple[int, ...]]:
-    """Group queries as in `chosen_groups`, but for smallest areas by single query or word."""
+    """Return the groups of `chosen_groups`. For smallest areas, each query or word is a group."""
     if focus.reading != "densest" or focus.against == "average" or not focus.items:
         return chosen_groups(query, focus)
     return [tuple(range(*run)) for run in chosen_runs(query, focus.items, focus.unit)]
@@ -142,7 +143,7 @@ def _densest(
 def _received(
     attention: AttentionMap, memory: Field, focus: Focus, head: int, group: tuple[int, ...]
 ) -> Iterator[Span]:
-    """Yield the items, or words, with the largest shares."""
+    """Yield the items, or words, with the largest shares of the coverage."""
     runs = groups(memory, focus.unit)
     shares_1N = item_shares(attention, focus.layer, head)[list(group)].mean(0, keepdims=True)
     found = largest_entries(merge_items(shares_1N, None, runs)[0], TOP)
@@ -155,7 +156,10 @@ def _received(
 def _raised(
     attention: AttentionMap, _: Field, focus: Focus, head: int, group: tuple[int, ...]
 ) -> Iterator[Span]:
-    """Yield the items that get more than on average, by the mean logarithm over the group."""
+    """Yield the items that get more attention than on average, with the ratio as their weight.
+
+    The ratio is the geometric mean over the group.
+    """
     ratio_N = map_of(attention, focus.layer, head, "average")[list(group)].mean(0)
     found = largest_entries(ratio_N, TOP)
     for item, ratio in zip(found.index.tolist(), found.weight.tolist(), strict=True):
@@ -164,7 +168,7 @@ def _raised(
 
 
 def chosen_groups(query: Field, focus: Focus) -> list[tuple[int, ...]]:
-    """Return the selected queries as one group, or by default every item or word as a group."""
+    """Return the selected queries as one group, or every item or word as a group if none is."""
     if focus.items:
         return [focus.items]
     return [tuple(range(*run)) for run in groups(query, focus.unit)]
@@ -175,11 +179,11 @@ def widened(
     memory: Field,
     unit: str,
 ) -> tuple[IntArray, IntArray]:
-    """Return areas as users select them: unchanged, or widened to whole words.
+    """Return the spans of a grid's areas, unchanged or widened to whole words.
 
     Returns:
-        The span that each area widens to, int64 [A]; first item and end of every span, int64 [S,
-        2].
+        The index of each area's span, int64 [A], and the first item and end of every span, int64
+        [S, 2].
     """
     runs = np.array(groups(memory, unit))
     run_of = np.repeat(np.arange(len(runs)), runs[:, 1] - runs[:, 0])
@@ -192,10 +196,13 @@ def widened(
 def _heaviest(
     weights_A: FloatArray, span_A: IntArray, spans_S2: IntArray
 ) -> Iterator[tuple[int, int, float]]:
-    """Yield start, length and weight of the spans that do not overlap a heavier one too much."""
+    """Yield start, length and weight of the top spans, without those that overlap a heavier one.
+
+    An overlap up to the default maximum is allowed.
+    """
     weights_S = np.bincount(span_A, weights_A, len(spans_S2)).astype(np.float64)
     start_S, length_S = spans_S2[:, 0], spans_S2[:, 1] - spans_S2[:, 0]
-    # Spans as areas with one row: top, left, height, width.
+    # The spans in the form of areas with one row: top, left, height, width.
     areas_S4 = np.stack([0 * start_S, start_S, 0 * start_S + 1, length_S], 1)
     found = top_listed(weights_S, areas_S4, TOP)
     for span in found.index[found.weight > 0].tolist():
@@ -203,7 +210,7 @@ def _heaviest(
 
 
 def unsure_items(trace: Trace, name: str) -> list[int]:
-    """Return the items of a field that the model wrote with a probability below one half."""
+    """Return the output items with a probability below `UNSURE`, or [] for other fields."""
     if name != trace.output.field:
         return []
     unsure: list[int] = np.flatnonzero(trace.output.probabilities < UNSURE).tolist()
@@ -211,12 +218,12 @@ def unsure_items(trace: Trace, name: str) -> list[int]:
 
 
 def items_text(field: Field, items: Sequence[int]) -> str:
-    """Return the text of items: the raw text of each consecutive run, joined by " + ".
+    """Return the raw text of items. The texts of separate runs are joined by " + ".
 
-    A symbol that represents no text is replaced by its label, set off by spaces.
+    A symbol without text is replaced by its label, with spaces around it.
     """
     said = ""
-    # The last item, and the end of its text in the raw text; -1 if it is a symbol.
+    # The previous item, and the end of its text in the raw text, or -1 if it is a symbol.
     last, behind = -2, -1
     for item in items:
         start, end = field.anchors[item].tolist()
@@ -236,7 +243,10 @@ def _attending(
     head: int,
     runs: Runs,
 ) -> Iterator[Span]:
-    """Yield the queries, in runs, whose areas cover the selected items most (mean over both)."""
+    """Yield the runs of queries whose areas cover the selected items most.
+
+    The coverage is the mean over the queries of a run and over the selected items.
+    """
     items = list(focus.items)
     covered_Q = coverage(attention, focus.layer, head)[:, items].mean(1)
     best = largest_entries(merge_items(covered_Q[:, None], runs)[:, 0], TOP)

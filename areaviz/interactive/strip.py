@@ -1,6 +1,6 @@
-"""A clip in the browser: its frames as a film strip, and the top areas of every word.
+"""Data of the strip component: the frames of a clip as a film strip, and top areas of every word.
 
-The script in `areaviz/components/strip` draws it, and lets users keep words.
+The script in `areaviz/components/strip` draws them. Users can pin words.
 """
 
 from __future__ import annotations
@@ -34,15 +34,16 @@ def frame_addresses(clip: Clip, numbers: tuple[int, ...]) -> list[str]:
 def strip_payload(
     trace: Trace, focus: Focus, frames: Frames = frame_addresses
 ) -> dict[str, dict[str, Any]]:
-    """Return the frames and the areas; `header["id"]` changes with the content.
+    """Return the frames and the areas, with a digest as `header["id"]`.
 
-    `areas` has the heaviest areas of each word as first frame, number of frames and weight in
-    thousandths, heaviest first. `actions` has positions between frames.
+    In the header, `areas` has the heaviest areas of each word, heaviest first. Each area has its
+    first frame, its number of frames and its weight in thousandths. `actions` has the start and end
+    of each known action, as positions between frames.
 
     Args:
         trace: a trace in which words attend to a clip.
-        focus: names the site, the layer, and a head if only one is shown.
-        frames: as `frame_addresses`, or a function that remembers what that returned.
+        focus: names the site, the layer, and a head if only one head is shown.
+        frames: `frame_addresses`, or a function that caches its results.
     """
     drawn, attention = watching(trace, replace(focus, items=())), trace.maps[focus.site]
     clip = trace.request.clip

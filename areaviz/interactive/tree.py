@@ -1,6 +1,6 @@
-"""A tree in the browser: its brackets over the words, and the top area of every head at each step.
+"""Data of the tree component: the brackets over the words, and every head's top area at each step.
 
-The script in `areaviz/components/tree` draws it, and lets it grow step by step.
+The script in `areaviz/components/tree` draws the tree. Users can let it grow step by step.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def tree_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
 def _top(
     attention: AttentionMap, layer: int, head: int, step: int, runs: list[tuple[int, int]]
 ) -> list[float]:
-    """Return first word, end (exclusive) and weight of a head's top area.
+    """Return the first word, the end (exclusive) and the weight of a head's top area at one step.
 
     If the area touches no word, the first word and the end are 0.
     """

@@ -246,7 +246,7 @@ def test_model_joins_outputs_of_other_systems(place: Path) -> None:
         ),
         (["{}", "--model", "char-area"], "has several tables (a.json, mqm.tsv, t.csv, u.tsv)"),
         (["{}/u.tsv", "--model", "char-area"], "A box is a word and four shares"),
-        (["{}/mqm.tsv", "--model", "char-area"], '"mqm.tsv" holds errors that raters marked'),
+        (["{}/mqm.tsv", "--model", "char-area"], '"mqm.tsv" contains errors that raters marked'),
         (
             ["{}/a.en", "--outputs", "{}/a.de", "--errors", "{}/u.tsv"],
             'Line 1 of "u.tsv" has 2 columns, but a TSV of Marot has',

@@ -110,7 +110,7 @@ def test_utf_16_and_byte_order_marks_are_read() -> None:
         ("x.csv", b"\n\n", "is empty"),
         ("x.csv", b"source,mt\n", "has a header but no rows"),
         ("x.csv", "text\na\ngrün\n".encode("latin-1"), 'Line 3 of "x.csv" is not UTF-8'),
-        ("x.txt", b"a\nb\0\n", 'Line 2 of "x.txt" holds a byte of zero'),
+        ("x.txt", b"a\nb\0\n", 'Line 2 of "x.txt" contains a zero byte'),
         ("x.jsonl", b'{"text": "a", "text": "b"}', 'the name "text" twice'),
         ("x.json", b'{"text": ["a", "b"], "mt": ["c"]}', "have 1 to 2 entries"),
         ("x.json", b'[{"text": "a"}, 3]', 'Entry 2 of "x.json" is not an object'),

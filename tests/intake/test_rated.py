@@ -105,7 +105,7 @@ def test_outputs_with_only_error_spans_are_read() -> None:
 def test_empty_error_span_is_refused() -> None:
     span = {"text": "", "confidence": 0.5, "severity": "minor", "start": 1, "end": 1}
     entries = [{"src": "A", "mt": "Be", "error_spans": [span]}]
-    with pytest.raises(InputError, match='no whole numbers as "start" and "end" in order'):
+    with pytest.raises(InputError, match='needs a whole number as "start" and a larger one'):
         read("mine.json", json_of(entries))
 
 
@@ -141,7 +141,10 @@ def test_damaged_ratings_are_refused_with_their_line() -> None:
         (lambda one: one[0].update(scores=[]), 'has a "scores" that is not an object'),
         (lambda one: one[0]["tgt_text"].pop("alpha"), "has scores but no output"),
         (lambda one: one[0]["scores"].update(alpha=3), "ratings that are not an object"),
-        (lambda one: one[0]["scores"]["alpha"].update(human1="x"), '"human1" that is not a number'),
+        (
+            lambda one: one[0]["scores"]["alpha"].update(human1="x"),
+            'its "human1", which is not a number',
+        ),
         (lambda one: one[0]["scores"]["alpha"].update(human1=1e999), "is not a number"),
         (lambda one: one[0]["scores"]["alpha"].update(errors1={}), "not a list of objects"),
         (lambda one: one[1].clear(), 'Line 2 of "x.jsonl" is not a line of a human evaluation'),
@@ -157,7 +160,7 @@ def test_damaged_ratings_are_refused_with_their_line() -> None:
 def test_damaged_campaigns_are_refused() -> None:
     changes: tuple[tuple[Callable[[Any], object], str], ...] = (
         (lambda one: one.update(data=3), '"data" that is not a list of tasks'),
-        (lambda one: one.update(data=[[3]]), "no list of documents"),
+        (lambda one: one.update(data=[[3]]), "needs a list of documents"),
         (lambda one: one.update(data=[[[3]]]), "task 1, document 1, item 1 is not an object"),
         (lambda one: one["data"][0][0][0].update(tgt="x"), '"tgt" that is not an object'),
         (lambda one: one["data"][0][0][0]["tgt"].update(alpha=1), 'no text in "alpha"'),
