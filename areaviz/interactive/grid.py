@@ -204,7 +204,7 @@ def stored_shares(attention: AttentionMap, layer: int) -> npt.NDArray[np.uint8]:
     The browser decodes the values and divides each row by its sum, which restores the shares.
     """
     stored = []
-    # Process one head at a time, because each step for all heads would need the memory of the weights.
+    # Process one head at a time, because all heads would need as much memory as the weights.
     for head in range(attention.heads):
         shares_QN = item_shares(attention, layer, head)
         largest_Q1 = shares_QN.max(-1, keepdims=True)

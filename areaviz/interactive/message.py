@@ -159,7 +159,7 @@ def sent_areas(
     index_HQC = np.concatenate([each.index for each in found], -1)
     small_A = grid.sizes() < min_size
     index, weight = [], []
-    # Process one head at a time, because each step for all heads would need the memory of the weights.
+    # Process one head at a time, because all heads would need as much memory as the weights.
     for weights_QA, index_QC in zip(weights_HQA, index_HQC, strict=True):
         counted_QA = np.where(small_A, 0, weights_QA) if min_size > 1 else weights_QA
         ranked = _with_heaviest(counted_QA, index_QC, kept)

@@ -196,7 +196,7 @@ def top_items(weights_HQA: FloatArray, grid: AreaGrid, k: int) -> tuple[Ranked, 
         The items and their shares [H, Q, k], padded with 0, and the rest [H, Q].
     """
     index, weight, rest = [], [], []
-    # Process one head at a time, because the shares of all heads need as much memory as their weights.
+    # Process one head at a time, because all shares would need as much memory as the weights.
     for weights_QA in weights_HQA:
         shares_QN = coverage_shares(coverage(weights_QA, grid))
         best = largest_entries(shares_QN, k)

@@ -1,7 +1,9 @@
-"""Content of a page: interactive maps, still figures of all other maps, and the opening selection.
+"""Content of a page: interactive maps, figures of all other maps, and the opening selection.
 
-A map that a component can show is a `Place`. Each of its layers is sent as a `Payload`; a page in a
-file contains all of them. Maps without a component are drawn as still figures (`figures.py`).
+A component is a script that draws attention in the browser (see `kinds.py`). A map that a component
+can show is a `Place`. The data of one of its layers are a `Payload`, and a page in a file contains
+the payloads of all layers. Maps without a component are drawn as figures (`figures.py`). The
+opening selection is the selection with which the page is first shown.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
 MOST_HEADS = 16_384
-"""Limit for all maps and layers of a page together: a small file can declare a million heads."""
+"""Maximum number of heads in all maps and layers of a page. A small file can declare a million."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +32,10 @@ class Place:
     """A map that is interactive in a page.
 
     Args:
-        kind: the component that shows it, a key of `KINDS`.
-        name: the displayed name of its attention type.
-        query, memory: the names of its fields.
+        site: the site of the map in the trace.
+        kind: the component that shows the map, a key of `KINDS`.
+        name: the displayed name of the attention type.
+        query, memory: the names of the fields that attend and are attended to.
         layers: the layers in the page, 0-based.
     """
 
@@ -49,6 +52,8 @@ class Payload:
     """The data of one map and layer for a component.
 
     Args:
+        site: the site of the map.
+        layer: the layer, 0-based.
         data: the message (`areaviz.interactive.message.pack`) without the picture, deflated and
             encoded in base64.
     """
@@ -59,13 +64,15 @@ class Payload:
 
 
 def list_wanted_sites(trace: Trace, options: PageOptions) -> list[str]:
-    """Return the sites in the options, or all; raise InputError if the trace lacks one of them."""
+    """Return the sites that the options choose, or all sites of the trace by default.
+
+    Raises:
+        InputError: the trace does not have a chosen site.
+    """
     there = sites(trace)
     for site in options.sites:
         if site not in there:
-            raise InputError(
-                f'This trace has no site "{site}". Choose some of: {", ".join(there)}.'
-            )
+            raise InputError(f'This trace has no site "{site}". Choose from: {", ".join(there)}.')
     return [site for site in there if site in (options.sites or there)]
 
 
@@ -89,7 +96,7 @@ def places(trace: Trace, options: PageOptions) -> list[Place]:
             found.append(place)
     if heads > MOST_HEADS:
         raise InputError(
-            f"The page would have {heads:,} heads; the limit is {MOST_HEADS:,}. Include fewer"
+            f"The page would have {heads:,} heads, but the limit is {MOST_HEADS:,}. Include fewer"
             " layers or sites."
         )
     return found
@@ -105,7 +112,7 @@ def _make_place(trace: Trace, site: str, kind: str, options: PageOptions) -> Pla
     if not layers:
         raise InputError(
             f'The site "{site}" has {one.layers:,} layers, but none of the requested ones.'
-            " Choose others."
+            " Choose other layers."
         )
     if KINDS[kind].is_whole:
         layers = layers[-1:]
@@ -115,13 +122,13 @@ def _make_place(trace: Trace, site: str, kind: str, options: PageOptions) -> Pla
 def make_payloads(
     trace: Trace, shown: Sequence[Place], options: PageOptions, taken: int
 ) -> list[Payload]:
-    """Return all payloads of a page after estimating their size.
+    """Return the payloads of all maps and layers of a page. Their size is estimated first.
 
     Args:
         trace: the trace.
         shown: the interactive maps.
         options: the options of the page.
-        taken: bytes of the page without payloads.
+        taken: size of the page without payloads, in bytes.
 
     Raises:
         InputError: the page would exceed its size limit.
@@ -143,17 +150,17 @@ def make_opening_payloads(
     opening: Focus | None,
     taken: int,
 ) -> list[Payload]:
-    """Return one layer of each map, with which the page opens; other layers load on demand.
+    """Return the payload of one layer of each map. Other layers are loaded when users select them.
 
-    This is the layer of the opening selection. It is the last layer if the map lacks that layer or
-    belongs to another component.
+    The layer is that of the opening selection. It is the last layer if the map does not have that
+    layer or is shown by another component.
 
     Args:
         trace: the trace.
         shown: the interactive maps.
         options: the options of the page.
         opening: the selection with which the page opens.
-        taken: bytes of the page without payloads.
+        taken: size of the page without payloads, in bytes.
 
     Raises:
         InputError: the page would exceed its size limit.
@@ -179,7 +186,7 @@ def make_first_payloads(
         trace: the trace.
         shown: the interactive maps.
         options: the options of the page.
-        taken: bytes of the page without payloads.
+        taken: size of the page without payloads, in bytes.
 
     Raises:
         InputError: the page would exceed its size limit if all layers were this large.
@@ -194,7 +201,7 @@ def make_first_payloads(
 def _check_size(size: int, limit: int, about: str) -> None:
     if size > limit:
         raise InputError(
-            f"The page would take {about} {size / 2**20:,.1f} MiB; the limit is"
+            f"The page would take {about} {size / 2**20:,.1f} MiB, but the limit is"
             f" {limit / 2**20:,.4g} MiB. Include fewer layers, sites or areas, or raise the"
             " limit."
         )
@@ -213,10 +220,10 @@ def payload(trace: Trace, place: Place, layer: int, options: PageOptions) -> Pay
 
 
 def choose_opening_focus(trace: Trace, shown: Sequence[Place], focus: Focus | None) -> Focus | None:
-    """Return the selection with which a page opens; None if no site is interactive.
+    """Return the selection with which a page opens, or None if no site is interactive.
 
-    Without a given selection it is the last layer of the first site, with the items that its
-    component opens with.
+    By default it is the last layer of the first site, with the items that the site's component
+    first shows.
 
     Raises:
         InputError: the selection is not in the trace or not in the page.
@@ -235,7 +242,7 @@ def choose_opening_focus(trace: Trace, shown: Sequence[Place], focus: Focus | No
     if place is None or focus.layer not in place.layers:
         raise InputError(
             f'The page cannot open at layer {focus.layer + 1} of "{focus.site}", which it'
-            " does not include. Include that layer and site, or open the page elsewhere."
+            " does not include. Include that layer and site, or choose another focus."
         )
     return focus
 
@@ -246,7 +253,7 @@ def _choose_first_focus(trace: Trace, place: Place) -> Focus:
 
 
 def _look_focus(trace: Trace, focus: Focus) -> Focus:
-    """Return the focus on one look: the last look if the focus is on no existing look."""
+    """Return the focus on one step of a gaze, by default the last step."""
     last = len(trace.gazes[focus.site].seen) - 1
     look = min(focus.items, default=last) if focus.side == "query" else last
     return replace(focus, layer=0, side="query", items=(look if 0 <= look < last else last,))

@@ -21,7 +21,10 @@ from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
 
 Writer = Callable[[Trace, Focus, str | None, Paper], bytes]
-"""Returns the file content for a trace, a selection, the name of a view and a paper size."""
+"""Function that returns the content of a file.
+
+Its arguments are a trace, a selection, the name of a view or None, and a paper size.
+"""
 
 
 def export(
@@ -42,11 +45,11 @@ def export(
     Args:
         trace: the trace.
         path: the file to write.
-        focus: the selection with which the page opens, or that the figure shows.
+        focus: the selection that a page first shows, or that a figure shows.
         options: options of a page.
-        view: a name in `areaviz.views.VIEWS`, "ribbon" or "grid"; None uses the first that applies.
+        view: a name in `areaviz.views.VIEWS`, "ribbon" or "grid". None uses the first that applies.
         paper: the width and the font size of a figure.
-        theme: the theme of a page, "light", "dark" or "auto"; None uses that of the options.
+        theme: the theme of a page, "light", "dark" or "auto". None uses that of the options.
 
     Raises:
         InputError: the extension or the view is unknown, the view does not apply, the page would

@@ -1,4 +1,4 @@
-"""Views of a trace as figures: choosing a view by name, and still figures for pages."""
+"""Views of a trace as figures: the choice of a view by its name, and figures for pages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from areaviz.views.why import why_view
 from areaviz.views.why_parts import first_question
 
 POINTED = {one.name: one for one in (RIBBON, GRID)}
-"""The app's interactive components as figures, by names like those of views."""
+"""The ribbon and the image grid as figures, by their names. They can be chosen like views."""
 USUAL = "alignment"
 """The view to draw if no view is named and this view applies."""
 
@@ -37,7 +37,7 @@ class Still:
         title: the title of its view.
         question: the question that it answers.
         source: a data URL with an SVG image.
-        how_to_read: the meaning of its marks, "" if another text explains them.
+        how_to_read: an explanation of the figure, or "" if another text explains it.
     """
 
     title: str
@@ -47,7 +47,11 @@ class Still:
 
 
 def find_view(trace: Trace, focus: Focus, name: str | None) -> Download:
-    """Return the view of this name, or the first that applies; raise InputError if none does."""
+    """Return the view of a name, or by default the alignment or the first view that applies.
+
+    Raises:
+        InputError: the view does not exist or does not apply to the selection, or no view applies.
+    """
     if name in POINTED and focus.site in trace.maps and KINDS[name].fits(trace, focus):
         return POINTED[name]
     fitting = [view.name for view in VIEWS.values() if view.fits(trace, focus)]
@@ -105,7 +109,7 @@ def draw_named_views(trace: Trace, focus: Focus | None, names: Sequence[str]) ->
 
 
 def find_why_view(trace: Trace, focus: Focus | None) -> list[View]:
-    """Return the view that explains the top area's weight, if the trace contains the reason."""
+    """Return the view that explains the top area's weight, or [] if the trace has no logits."""
     if focus is None or focus.site not in trace.maps:
         return []
     logits = known_logits(trace, focus.site, focus.layer)
@@ -114,23 +118,23 @@ def find_why_view(trace: Trace, focus: Focus | None) -> list[View]:
 
 
 def draw_opening_png(trace: Trace, focus: Focus | None) -> bytes:
-    """Return a PNG of the selection with which a page opens, b"" if the trace has no attention."""
+    """Return a PNG of a page's opening selection, or b"" if the trace has no attention."""
     if focus is None:
         return b""
     return figure_bytes(choose_figure(trace, focus).print(trace, focus), "png")
 
 
 def list_opening_numbers(trace: Trace, focus: Focus | None) -> Table:
-    """Return the numbers of `draw_opening_png`, without rows if the trace has no attention."""
+    """Return the table of the opening selection. It is empty if the trace has no attention."""
     if focus is None:
         return Table((), ())
     return choose_figure(trace, focus).table(trace, focus).filled()
 
 
 def draw_page_substitute(trace: Trace, focus: Focus, limit: int) -> Markup:
-    """Return a still image of the page's opening selection, which needs no script.
+    """Return an SVG of the page's opening selection, for browsers that forbid the page's script.
 
-    It is left out if it would need more than an eighth of the page's size limit in bytes.
+    The result is empty if the SVG has more than an eighth of `limit`, the page's limit in bytes.
     """
     figure = choose_figure(trace, focus).print(trace, focus)
     drawn = inline_svg(figure, "What the page opens with")
@@ -138,7 +142,7 @@ def draw_page_substitute(trace: Trace, focus: Focus, limit: int) -> Markup:
 
 
 def select_first_site(trace: Trace) -> Focus | None:
-    """Return a selection of the first attention type, None if there is none."""
+    """Return a selection of the first attention type, or None if the trace has no attention."""
     found = sites(trace)
     return Focus(found[0]) if found else None
 

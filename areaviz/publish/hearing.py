@@ -1,6 +1,6 @@
-"""A sound in the browser: what can be played, under the attention of every output item.
+"""Data of the hearing component: a sound to play, and the attention of every output item to it.
 
-The script in `areaviz/components/hearing` draws it, and lets users choose an item.
+The script in `areaviz/components/hearing` draws them. Users can choose an item.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from areaviz.views.listening import SpeechAlignment, listening
 
 def encode_sound_as_data_url(sound: Sound) -> str:
     """Return a sound as a data URL."""
-    # Import here, so that pages without sounds need no libraries for sounds.
+    # Imported here, so that pages without sounds need no libraries for sounds.
     from areaviz.data.sound_files import encode_flac
 
     return f"data:audio/flac;base64,{base64.b64encode(encode_flac(sound)).decode('ascii')}"
@@ -31,12 +31,12 @@ def encode_sound_as_data_url(sound: Sound) -> str:
 def make_hearing_payload(
     trace: Trace, focus: Focus, audio: Callable[[Sound], str] = encode_sound_as_data_url
 ) -> dict[str, dict[str, Any]]:
-    """Return sound and weights, in thousandths; `header["id"]` changes with the content.
+    """Return the sound and the weights in thousandths, with a digest as `header["id"]`.
 
     Args:
         trace: a trace in which the items of an output attend to a sound.
-        focus: names the site, the layer, and a head if only one is shown.
-        audio: as `encode_sound_as_data_url`, or a function that remembers what that returned.
+        focus: names the site, the layer, and a head if only one head is shown.
+        audio: `encode_sound_as_data_url`, or a function that caches its results.
     """
     drawn, sound = listening(trace, replace(focus, items=())), trace.request.sound
     assert sound is not None, "a field of a sound has a request with one"
@@ -58,7 +58,10 @@ def make_hearing_payload(
 
 
 def _choose_lit_row(drawn: SpeechAlignment) -> int:
-    """Return the row that listened most to one moment; special items such as the end come last."""
+    """Return the index of the row with the largest weight at one moment, which is shown first.
+
+    Special items, such as the end of the output, are chosen only if there are no other items.
+    """
     most_T = drawn.weights.max(axis=1)
     is_special_T = [label.startswith("⟨") for label in drawn.labels]
     return int(np.where(is_special_T, most_T - 1, most_T).argmax())

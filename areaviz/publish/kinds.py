@@ -1,6 +1,7 @@
-"""The components that draw attention: what each fits, what it is sent, and its still picture.
+"""The components that draw attention in the browser, each with its data and its figure for print.
 
-The app and exported pages choose the component of a map here. A component is one entry of `KINDS`.
+A component is a script in `areaviz/components` and an entry of `KINDS`. The app and exported pages
+choose the component of a map here.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
 
 Message = Mapping[str, Any]
-"""A header of plain values and arrays, as `areaviz.interactive.message.pack` takes them."""
+"""A header of plain values, and arrays. `areaviz.interactive.message.pack` serialises them."""
 Fits = Callable[[Trace, Focus], bool]
 Items = tuple[int, ...]
 
@@ -41,12 +42,12 @@ class Kind:
 
     Args:
         heading: the heading above it in a page.
-        fits: whether it can show a site.
-        message: returns its data for a site and layer, given the largest number of areas per query
-            and head.
-        first: the items of the query that it opens with.
-        takeaway: its figure for print and its numbers; None for the first view that fits the site.
-        how_to_read: the meaning of its marks, "" if the component explains itself.
+        fits: function that returns whether the component can show a site.
+        message: function that returns the data of a site and layer. Its last argument is the
+            maximum number of areas per query and head.
+        first: function that returns the items of the query to show first.
+        takeaway: its figure for print and its table, or None to use the first view that fits.
+        how_to_read: an explanation of the drawing, or "" if the component explains itself.
         is_whole: whether it shows all layers together.
     """
 
@@ -60,7 +61,7 @@ class Kind:
 
 
 def kind_of(trace: Trace, site: str) -> str:
-    """Return the component that can show a site, a key of `KINDS`; "" if none can."""
+    """Return the key of `KINDS` for the component that can show a site, or "" if none can."""
     focus = Focus(site)
     if site not in trace.maps and site not in trace.gazes:
         return ""
@@ -68,12 +69,12 @@ def kind_of(trace: Trace, site: str) -> str:
 
 
 def choose_attending_word(trace: Trace, focus: Focus) -> Items:
-    """Return the longest word that has attention, or else the first item."""
+    """Return the items of the longest word that attends, or by default the first item."""
     attention = trace.maps[focus.site]
     field = trace.fields[attention.query]
     # Select something even if the output has no words.
     first = (0,) if field.is_text and len(field) else ()
-    # Words before a picture attend to none of it.
+    # Words before a picture in the input do not attend to it.
     weights_HQA = attention.weights[focus.layer]
     attending = set(np.flatnonzero(np.asarray(weights_HQA).any(axis=(0, 2))).tolist())
     return find_longest_word(field, attending) or find_longest_word(field) or first
@@ -82,11 +83,11 @@ def choose_attending_word(trace: Trace, focus: Focus) -> Items:
 def find_longest_word(field: Field, allowed: Container[int] | None = None) -> Items:
     """Return the items of a text's longest word without surrounding punctuation.
 
-    The first of several words counts. The result is () if the field is not text or has no word.
+    Return the first of several equally long words, and () if the field is not text or has no words.
 
     Args:
         field: the text.
-        allowed: items of which the word must have at least one; None for all.
+        allowed: indices of items. The word must contain at least one of them. None allows all.
     """
     longest: Items = ()
     length = 0
@@ -173,7 +174,7 @@ KINDS: Mapping[str, Kind] = {
         ribbon.TAKEAWAY.how_to_read,
     ),
 }
-"""The components in the order of a page: what was seen or heard comes before what was read.
+"""The components by name, in their order on a page. Pictures and sounds come before texts.
 
-If several fit a site, the first of them shows it.
+If several components fit a site, the first of them shows it.
 """

@@ -1,8 +1,9 @@
-"""A page with a live model: one file in which readers type, and the model runs on their device.
+"""A page with a live model: one HTML file that runs a model on the reader's device.
 
-The page opens with a stored run. The run comes before the weights in the file, so the page draws it
-before the weights have arrived. The engine (areaviz/components/live) runs in a worker. The page's
-security policy allows no other script, and nothing can be fetched or sent.
+The page first shows a stored run. The run comes before the weights in the file, so the page draws
+it before the weights have arrived. The engine, which runs the model, is JavaScript in
+areaviz/components/live and runs in a worker. The page's security policy allows no other script, and
+nothing can be fetched or sent.
 """
 
 from __future__ import annotations
@@ -48,9 +49,9 @@ from areaviz.trace.weights import MAX_OVERLAP
 
 ENGINE = ("live/worker.js",)
 PAGE = ("live_page/page.js",)
-"""The modules that the engine and the page start with; they import the others."""
+"""The first modules of the engine and of the page. They import the other modules."""
 POLICY = ("worker-src blob:",)
-"""What the page's security policy allows besides its own scripts and styles."""
+"""Rules of the page's security policy in addition to those for its own scripts and styles."""
 FOOTER = (
     f"Made with areaviz {__version__}. The model, its weights and this page are in this one file."
     " The file fetches nothing and sends nothing. What you type stays on this device."
@@ -63,13 +64,13 @@ class LivePage:
 
     Args:
         model: the model.
-        trace: the run with which the page opens.
+        trace: the run that the page first shows.
         pictures: the pictures that readers can choose.
-        title: title of its tab.
-        styles: its style sheets.
-        script: its script.
-        body: its content.
-        still: a picture of the opening.
+        title: the title of the browser's tab.
+        styles: the style sheets.
+        script: the script.
+        body: the content of the page.
+        still: an SVG of the opening selection.
     """
 
     model: LiveModel
@@ -87,7 +88,7 @@ class LivePage:
         return document(self.title, self.styles, [self.script], self.body, POLICY)
 
     def form(self, has_areas: bool = True) -> Markup:
-        """Return the form of the page, see `render_live_form`."""
+        """Return the page's form with the controls of the model. See `render_live_form`."""
         return render_live_form(self.model, self.trace, self.pictures, has_areas)
 
     @classmethod
@@ -99,12 +100,12 @@ class LivePage:
         options: PageOptions | None = None,
         pictures: Sequence[Picture] = (),
     ) -> LivePage:
-        """Return the page of a model, see `live_page`."""
-        # The engine makes no best alignments.
+        """Return the page of a model. See `live_page` for the arguments and errors."""
+        # The engine cannot compute best alignments, so the stored run must not have them either.
         trace = without_best(trace)
         options = replace(options or PageOptions(), layers=(), sites=()).checked()
         found = places(trace, options)
-        # Leave out still figures: they would still show the opening after the next run.
+        # Leave out still figures, because they would not change with the next run.
         content = collect_page_content(trace, found, focus, options, has_stills=False)
         _, main, _ = render_page_body(content)
         script = page_script(content.shown)
@@ -142,8 +143,8 @@ def live_page(
 
     Args:
         model: the model.
-        trace: the run with which the page opens, of this model.
-        focus: the selection with which it opens; None selects a word.
+        trace: the run of this model that the page first shows.
+        focus: the opening selection. None selects a word.
         options: title, note and theme of the page.
         pictures: the pictures that readers can choose, for a model that describes pictures.
 
@@ -156,14 +157,14 @@ def live_page(
 def _make_stored_payloads(
     trace: Trace, found: Sequence[Place], focus: Focus | None, options: PageOptions
 ) -> list[Payload]:
-    """Return the payloads of the opening. The engine makes those of other sites and layers."""
+    """Return the payload of the opening selection. The engine makes all other payloads."""
     opening = choose_opening_focus(trace, found, focus)
     first = [place for place in found if opening is not None and place.site == opening.site]
     return make_opening_payloads(trace, first, options, opening, 0)
 
 
 def page_script(kinds: Sequence[str] | Mapping[str, Any]) -> str:
-    """Return the page's script: components, panels, and the part that asks the engine."""
+    """Return the page's script: components, panels, and the code that runs the engine."""
     shared = "\n".join(map(text_of, ("message.js", "page/panels.js")))
     live = joined_modules(PAGE)
     own = without_comments(f"{make_mount_script(kinds)}\n{shared}")
@@ -182,10 +183,10 @@ def make_engine_blocks(model: LiveModel, trace: Trace) -> list[Markup]:
 
 
 def collect_constants(trace: Trace) -> dict[str, Any]:
-    """Return the numbers and names with which the engine makes payloads, see ribbon_payload.js.
+    """Return the settings with which the engine makes payloads, see ribbon_payload.js.
 
     Args:
-        trace: any run of the model; it gives the names of the fields.
+        trace: any run of the model. Only the names of its fields are used.
     """
     return {
         "top": TOP,

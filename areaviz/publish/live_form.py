@@ -1,4 +1,4 @@
-"""The controls of a live page: what goes in, how the model writes, and what is changed."""
+"""The controls of a live page: the input, the decoding, and changes of the run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace
 
 MOST_BEAM = 8
-"""Largest beam width that the page offers."""
+"""Maximum beam width that the page offers."""
 VERBS: Mapping[str, str] = {
     "points": "Answer",
     "questions": "Answer",
@@ -27,9 +27,9 @@ LABELS: Mapping[str, str] = {
     "points": "Points, each as x,y",
     "questions": "Story and question",
 }
-"""The label of the field for the text, by task; "Text" otherwise."""
+"""The label of the field for the text, by task. Other tasks have the label "Text"."""
 UNDECODED = ("questions", "digits")
-"""Tasks whose output is one choice, so that there is nothing to search."""
+"""Tasks whose output is one of a few labels. Their models need no decoding method."""
 CHANGES: Mapping[str, str] = {
     "live-ban": "Ban areas with the pinned items",
     "live-double": "Give them four times the weight",
@@ -51,11 +51,11 @@ WHY = (
 def render_live_form(
     model: LiveModel, trace: Trace, pictures: Sequence[Picture], has_areas: bool = True
 ) -> Markup:
-    """Return the form; the script shows it when the engine is there.
+    """Return the form. It is hidden until the engine has been loaded.
 
     Args:
         model: the model.
-        trace: the run with which the page opens.
+        trace: the run that the page first shows.
         pictures: the pictures that readers can choose.
         has_areas: whether readers can choose the size of the largest area.
     """
@@ -103,7 +103,10 @@ def _render_choice(
 
 
 def _render_text_field(card: Card, trace: Trace) -> list[Markup]:
-    """Return the field for a text, with the opening's text in it. Some have several lines."""
+    """Return the field for a text, filled with the text of the stored run.
+
+    Points and stories have a field of several lines.
+    """
     label, text = LABELS.get(card.task, "Text"), trace.request.text
     shared = {"id": "live-text", "maxlength": str(MAX_CODE_POINTS), "spellcheck": "false"}
     if card.task in LABELS:
@@ -114,12 +117,12 @@ def _render_text_field(card: Card, trace: Trace) -> list[Markup]:
 
 
 def _render_picture_fields(trace: Trace, pictures: Sequence[Picture]) -> list[Markup]:
-    """Return a menu of pictures, and a field for a file of the reader."""
+    """Return a menu of sample pictures, and a field for a file that readers choose."""
     offered = []
     for picture in pictures:
         is_shown = picture == trace.request.picture
         selected = {"selected": ""} if is_shown else {}
-        # The page already shows the picture of the opening.
+        # The page already contains the picture of the stored run.
         source = "" if is_shown else encode_picture_as_data_url(picture)
         option = element("option", picture.name, value=picture.name, data_source=source, **selected)
         offered.append(option)

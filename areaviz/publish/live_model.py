@@ -1,7 +1,7 @@
-"""Models that a page can run by itself: which ones, and what its engine reads of them.
+"""The models that a live page can run, and the data that its engine needs.
 
-The engine is in areaviz/components/live. It runs a network from the bytes of the checkpoint, so a
-page contains the file whose digest the card names.
+The engine is the JavaScript in areaviz/components/live that runs a model in the browser. It reads
+the bytes of the checkpoint's weights file, so a page contains the file whose digest is on the card.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ READERS = ("items", "ram", "stn")
 WITHOUT_TOKENS = ("pointer", "memory", *READERS)
 """Families of models that read no tokens, keys of `MODELS` in live/models.js."""
 FAMILIES = ("transformer", "text decoder", "lstm", "birnn", "captioner", *WITHOUT_TOKENS)
-"""The families that a page offers; those with tokens are keys of `FAMILIES` in live/families.js."""
+"""All families that a page can run.
+
+Those with tokens are keys of `FAMILIES` in live/families.js.
+"""
 NEEDED: Mapping[str, tuple[Any, ...]] = {
     "key_mode": ("mean", "boundary"),
     "value_mode": ("sum",),
@@ -32,19 +35,19 @@ NEEDED: Mapping[str, tuple[Any, ...]] = {
     "size_bias": (False,),
     "attends": (True,),
 }
-"""Options of attention that the engine computes."""
+"""Options of attention, each with the values that the engine supports."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveModel:
-    """What a page needs to run a model.
+    """The data with which a page runs a model.
 
     Args:
-        card: its card.
+        card: the card of the model.
         weights: the bytes of model.safetensors.
-        pieces: the tokenizer as plain values; None for a model without one.
-        facts: what the engine needs to know of a digit reader: the side of its square in pixels,
-            and the multiply-adds of one reading.
+        pieces: the tokenizer as plain values, or None for a model without a tokenizer.
+        facts: for a digit reader, the side of its input in pixels ("side") and the number of
+            multiply-adds per picture ("multiplyAdds"). Empty for other models.
     """
 
     card: Card
@@ -76,7 +79,7 @@ class LiveModel:
 
     @property
     def plain(self) -> dict[str, Any]:
-        """What the engine reads of the card."""
+        """The entries of the card that the engine needs, for JSON."""
         card, limit = self.card, self.card.length_limit
         penalty = LENGTH_PENALTY if card.length_penalty is None else card.length_penalty
         return {
@@ -101,26 +104,26 @@ def check_live(card: Card, families: Sequence[str] = FAMILIES) -> None:
     """Check that the engine can run a model.
 
     Raises:
-        InputError: it cannot.
+        InputError: the engine does not support the model.
     """
     if card.family not in families:
         raise InputError(
-            f"{card.name} cannot run in a page: the engine has no networks of the family"
-            f' "{card.family}". Choose another model; docs/live.md lists them.'
+            f"{card.name} cannot run in a page, because the engine has no networks of the family"
+            f' "{card.family}". Choose a model that docs/live.md lists.'
         )
     if card.grammar:
         raise InputError(
-            f"{card.name} cannot run in a page: its output follows a grammar, which the engine does"
-            " not know. Choose another model; docs/live.md lists them."
+            f"{card.name} cannot run in a page, because its output follows a grammar that the"
+            " engine does not support. Choose a model that docs/live.md lists."
         )
     if card.pictures == "photos":
         raise InputError(
-            f"{card.name} cannot run in a page: its file would be too large. Choose a captioner of"
-            " scenes."
+            f"{card.name} cannot run in a page, because the file would be too large. Choose a model"
+            " that describes scenes."
         )
     for option, known in NEEDED.items():
         if card.config.get(option, known[0]) not in known:
             raise InputError(
-                f'{card.name} cannot run in a page: the engine does not know its option "{option}"'
+                f'{card.name} cannot run in a page, because the engine does not support "{option}"'
                 f" with the value {card.config[option]}. Choose another model."
             )

@@ -1,8 +1,8 @@
-"""Two live models in one file: readers type once, and both models answer.
+"""Two live models in one HTML file. Readers type an input once, and both models run on it.
 
-The file contains the live page of each model as text, and shows each in a frame. A frame without an
-address inherits the security policy of the page around it, so this policy allows the scripts and
-styles of all three pages.
+The file contains the live page of each model as text and shows it in a frame. A frame without an
+address inherits the security policy of the page around it. This policy therefore allows the scripts
+and styles of all three pages.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def live_pair(first: LivePage, second: LivePage, options: PageOptions | None = N
     """Return an HTML page that contains two models and runs both on the typed input.
 
     Args:
-        first: the live page of one model; its form serves both.
+        first: the live page of one model. Its form controls both models.
         second: the live page of the other model.
         options: title, note and theme of the page.
 
@@ -59,7 +59,7 @@ def check_pair(first: LivePage, second: LivePage) -> None:
     """
     one, other = first.model.card, second.model.card
     if one.name == other.name:
-        raise InputError(f"Both models are {one.name}. Name two different models to compare them.")
+        raise InputError(f"Both models are {one.name}. Give two different models to compare.")
     if one.task != other.task:
         raise InputError(
             f"{one.name} and {other.name} have different tasks ({one.task} and {other.task}), so"
@@ -68,7 +68,7 @@ def check_pair(first: LivePage, second: LivePage) -> None:
 
 
 def _render_frame(page: LivePage) -> Markup:
-    """Return the place of a page: a still picture, which its frame replaces."""
+    """Return a still picture of a page, and the hidden frame that the script shows instead."""
     name = page.model.card.name
     still = element("section", element("p", NO_SCRIPT), page.still, class_="still")
     frame = element("iframe", title=f"{name}, live", data_page=f"page-{name}", hidden="")

@@ -1,4 +1,4 @@
-"""A server of one page for browsers on this machine only: `areaviz show`."""
+"""A server that shows one page to browsers on this machine only, for `areaviz show`."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _HEADERS = {
 class PageServer(ThreadingHTTPServer):
     """A server of one page at a loopback URL that cannot be guessed.
 
-    `serve_forever` runs it, and leaving the `with` block closes it. A request for another path or
-    with another Host name is answered with 404. A website can cause such a request through a name
-    server that points its own name to this machine.
+    `serve_forever` runs the server, and leaving its `with` block closes it. It answers a request
+    for another path, or with another Host header, with 404. A website could otherwise read the page
+    through a DNS name of its own that leads to this machine.
 
     Args:
         html: the page.
-        port: the port; 0 uses a free one.
+        port: the port, or 0 for a free one.
 
     Raises:
         InputError: the port is in use or not allowed.
@@ -45,7 +45,7 @@ class PageServer(ThreadingHTTPServer):
             if error.errno == errno.EADDRINUSE:
                 reason = "is taken"
             raise InputError(
-                f"The port {port} {reason}. Choose another, or 0 for a free one."
+                f"The port {port} {reason}. Choose another port, or 0 for a free one."
             ) from error
 
     @property
@@ -54,7 +54,7 @@ class PageServer(ThreadingHTTPServer):
         return f"http://{HOST}:{self.server_port}{self.path}"
 
     def found(self, host: str, path: str) -> bytes | None:
-        """Return the page if a request has the right path and names this machine, else None."""
+        """Return the page, or None if the path or Host header of a request is wrong."""
         own = (f"{HOST}:{self.server_port}", f"localhost:{self.server_port}")
         # Compare in constant time, so that the path cannot be guessed character by character.
         is_known = compare_digest(path.encode(), self.path.encode())
@@ -79,4 +79,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Log nothing: the path is a secret, and requests are not worth a line."""
+        """Write no log, because it would contain the secret path."""

@@ -1,4 +1,4 @@
-"""Options of a page, in their own module so that the command line need not load Plotly."""
+"""Options of a page. This module does not import Plotly, so the command line starts quickly."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class PageOptions:
     """The content and the size limit of a page.
 
     Args:
-        title: the title above the page; "" uses the model's name.
+        title: the title above the page. "" uses the model's name.
         note: a note of the author below the title.
-        layers: the layers to include, 0-based; empty for all.
-        sites: the attention types to include; empty for all.
-        areas: the largest number of areas per query and head, 4 to 64. Fewer areas make a smaller
-            page and less exact means over several items.
-        limit: the largest size of the page in bytes, 128 KiB to 256 MiB.
-        views: names of views to add as collapsed figures where they apply. They show the layer at
-            which the page opens.
+        layers: the layers to include, 0-based. Empty includes all layers.
+        sites: the attention types to include. Empty includes all types.
+        areas: the maximum number of areas per query and head, 4 to 64. Fewer areas make a smaller
+            page, but means over several items become less exact.
+        limit: the maximum size of the page in bytes, 128 KiB to 256 MiB.
+        views: names of views to add as collapsed figures if they apply. They show the opening
+            selection.
         theme: "light", "dark", or "auto", which follows the reader's system.
         language: the language of the page's own texts, "en" or "de". Figures are always in English,
             and so are components other than the ribbon and the grid.
@@ -48,7 +48,7 @@ class PageOptions:
         """Return these options after checking them.
 
         Raises:
-            InputError: a number is out of range, or the theme does not exist.
+            InputError: a number is out of range, or the theme or language does not exist.
         """
         check_range("limit", self.limit, (SMALLEST, LARGEST))
         check_range("areas", self.areas, (LEAST_AREAS, MOST_AREAS))
@@ -58,6 +58,6 @@ class PageOptions:
             )
         if self.language not in KNOWN:
             raise InputError(
-                f'There is no language "{self.language}"; choose one of {", ".join(LANGUAGES)}.'
+                f'Language "{self.language}" does not exist. Choose one of {", ".join(LANGUAGES)}.'
             )
         return self

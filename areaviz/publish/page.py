@@ -45,7 +45,10 @@ from areaviz.trace.request import Focus
 
 _DARK_RULE, _SCHEME = "@media (prefers-color-scheme: dark)", "color-scheme: light dark"
 MOST_GROWN = 6
-"""Growth from a 4-byte weight to base64: up to three times an index and a share."""
+"""Maximum factor by which the weights of a trace grow in a page.
+
+For each 4-byte weight, a page has up to three pairs of an index and a weight, in base64.
+"""
 
 
 def page(
@@ -56,14 +59,14 @@ def page(
 ) -> str:
     """Return an HTML page in which every site, layer and head of a trace can be explored.
 
-    Maps without a component are still figures. The page needs a browser of 2024 or later. Where a
-    host's policy forbids scripts, it shows a still image of the opening selection.
+    Maps without a component are still figures. The page needs a browser of 2024 or later. If the
+    policy of a website forbids scripts, the page shows a still image of the opening selection.
 
     Args:
         trace: the trace.
-        focus: the selection with which it opens; None selects a word of the first map.
+        focus: the opening selection. None selects a word of the first map.
         options: the content of the page.
-        also: further views whose figures are added below, for the selection.
+        also: further views. Their figures of the opening selection are added below the maps.
 
     Raises:
         InputError: the page would exceed its size limit, or an option or the selection does not
@@ -78,13 +81,13 @@ def page(
 
 
 def make_frame_page(trace: Trace, focus: Focus | None, options: PageOptions) -> str:
-    """Return a page for the frame of a notebook's output; it reports its height to the notebook.
+    """Return a page for a frame in a notebook's output. It reports its height to the notebook.
 
-    It contains one layer of each map, or the layers in the options. For other layers it shows the
-    code to run.
+    The page contains one layer of each map, or the layers in the options. For other layers it shows
+    the code to run.
 
     Raises:
-        InputError: as `page`.
+        InputError: see `page`.
     """
     found = places(trace, options)
     content = collect_page_content(trace, found, focus, options, "frame")
@@ -95,14 +98,14 @@ def make_frame_page(trace: Trace, focus: Focus | None, options: PageOptions) -> 
 def make_frame_payloads(
     trace: Trace, found: Sequence[Place], focus: Focus | None, options: PageOptions, taken: int
 ) -> list[Payload]:
-    """Return the layers in a notebook's output.
+    """Return the payloads in a notebook's output: one layer of each map, or the chosen layers.
 
     Args:
         trace: the trace.
         found: the interactive maps.
-        focus: the selection with which it opens.
+        focus: the opening selection.
         options: the options of the page.
-        taken: bytes of the output without payloads.
+        taken: size of the output without payloads, in bytes.
 
     Raises:
         InputError: the output would exceed the size limit.
@@ -114,7 +117,11 @@ def make_frame_payloads(
 
 
 def find_opening(trace: Trace, focus: Focus | None, options: PageOptions) -> Focus | None:
-    """Return the opening selection; None if no map is interactive; raises as `page`."""
+    """Return the opening selection, or None if no map is interactive.
+
+    Raises:
+        InputError: see `page`.
+    """
     return choose_opening_focus(trace, places(trace, options), focus)
 
 
@@ -127,22 +134,23 @@ def collect_page_content(
     also: Sequence[View] = (),
     has_stills: bool = True,
 ) -> Content:
-    """Return everything that a page shows of a trace.
+    """Return the content of a page.
 
     Args:
         trace: the trace.
         found: the interactive maps.
-        focus: the selection with which it opens.
+        focus: the opening selection.
         options: the options of the page.
-        home: the place where it is shown.
-        also: further views whose figures are added below, for the selection.
-        has_stills: whether there are figures of maps without a component, and of gazes.
+        home: the place where the page is shown.
+        also: further views. Their figures of the opening selection are added below the maps.
+        has_stills: whether to draw figures of maps without a component, and of gazes.
     """
     shown: dict[str, list[Place]] = {}
     order = list(KINDS)
     for place in sorted(found, key=lambda place: order.index(place.kind)):
         shown.setdefault(place.kind, []).append(place)
-    # Figures of a gaze show more than its component, such as what was seen at every scale.
+    # Draw figures of gazes, too. They show more than the component, such as every scale of a
+    # glimpse.
     interactive = {place.site for place in found} - trace.gazes.keys()
     rest = [site for site in list_wanted_sites(trace, options) if site not in interactive]
     where = choose_opening_focus(trace, found, focus)
@@ -170,7 +178,7 @@ def collect_page_content(
 def check_page(trace: Trace, options: PageOptions | None = None) -> None:
     """Check the estimated size of a page, based on the first layer of each map.
 
-    This is fast for small traces.
+    A trace that is small in any case is accepted without an estimate.
 
     Raises:
         InputError: the page would exceed its size limit, or an option does not exist in the trace.
@@ -181,7 +189,7 @@ def check_page(trace: Trace, options: PageOptions | None = None) -> None:
 
 
 def _render_document(content: Content, carried: Sequence[Payload]) -> str:
-    """Return the HTML; payloads come last, so that the text can be read while they load."""
+    """Return the HTML of a page. Payloads come last, so the text is visible while they load."""
     style = make_page_style(content.options.theme)
     script = page_script(content.shown, "page/page.js", content.options.language)
     styles = [style, *(parts(kind).css for kind in content.shown)]
@@ -194,7 +202,7 @@ def _render_document(content: Content, carried: Sequence[Payload]) -> str:
 
 
 def make_page_style(theme: Theme) -> str:
-    """Return the page's style sheet; dark colours apply always, never or as the system prefers."""
+    """Return the page's style sheet with a theme. "auto" follows the reader's system."""
     style = text_of("page/page.css")
     if theme == "auto":
         return style
@@ -210,21 +218,21 @@ def _make_tab_title(content: Content) -> str:
 
 
 def page_script(kinds: Iterable[str], last: str, language: str = ENGLISH) -> str:
-    """Return one script: the components, the panels, and the file that mounts them.
+    """Return the page's script: the components, the panels, and the file that starts them.
 
     Args:
         kinds: the components of the page.
-        last: the file that mounts them, a path in `areaviz/components`.
-        language: the language of their texts.
+        last: the file that starts the components, as a path in `areaviz/components`.
+        language: the language of the components' texts.
     """
     shared = "\n".join(map(text_of, ("message.js", "page/panels.js", last)))
     return f"{make_mount_script(kinds, language)}\n{shared}"
 
 
 def make_mount_script(kinds: Iterable[str], language: str = ENGLISH) -> str:
-    """Return a script with the functions that mount components, by the kind of component.
+    """Return a script that defines `mounts`: the function of each component that draws it.
 
-    Each component has its own scope, because components use equal names.
+    Each component has its own scope, because different components use the same names.
     """
     own = ""
     for kind in kinds:

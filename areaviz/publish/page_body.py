@@ -55,16 +55,18 @@ FOOTERS: Mapping[Home, str] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Content:
-    """Everything that a page shows of a trace.
+    """The content of a page.
 
     Args:
+        trace: the trace.
+        options: the options of the page.
         shown: the interactive maps, by component.
         stills: figures of all other maps.
         views: requested figures, for the opening selection.
-        opening: the opening selection, as plain values.
+        opening: the opening selection, as plain values, or None.
         home: the place where the page is shown.
         is_whole: whether the page contains every layer that it offers.
-        instead: an image of the opening selection, for hosts that forbid the page's script.
+        instead: an image of the opening selection, for websites that forbid the page's script.
     """
 
     trace: Trace
@@ -79,7 +81,7 @@ class Content:
 
     @property
     def has_script(self) -> bool:
-        """Whether the page needs a script: for interaction, or to report its height."""
+        """Whether the page needs a script, for its components or to report its height."""
         return bool(self.shown) or self.home == "frame"
 
 
@@ -162,7 +164,7 @@ def _render_output(trace: Trace, language: str) -> list[Markup]:
 
 
 def _render_paragraph(content: str, text: str) -> Markup:
-    """Return a paragraph. A long one scrolls, so the keyboard must be able to reach it."""
+    """Return a paragraph. A long paragraph can scroll, so it gets the keyboard focus."""
     reached = {"tabindex": "0"} if len(text) > LONG_TEXT else {}
     return element("p", content, class_="reading", **reached)
 
@@ -171,13 +173,13 @@ def panel(kind: str, language: str = ENGLISH) -> Markup:
     """Return a component below the controls for site and layer."""
     choices = element("div", class_="choices")
     heading = element("h2", translated(KINDS[kind].heading, language))
-    # The script shows this section; without a script it would be empty.
+    # The section is hidden until the script shows it, because it is empty without a script.
     inside = (heading, choices, render_stage(kind, language))
     return element("section", *inside, class_="panel", id=kind, hidden="")
 
 
 def render_stage(kind: str, language: str = ENGLISH) -> Markup:
-    """Return a component in a shadow tree, as in the app; a script mounts it."""
+    """Return a component's HTML and style in a shadow tree, as in the app. A script fills it."""
     made = parts(kind, language)
     shadow = element("template", raw("style", made.css), Markup(made.html), shadowrootmode="open")
     return element("div", shadow, class_="stage")

@@ -31,7 +31,7 @@ def encode_picture_as_data_url(picture: Picture) -> str:
 
 def render_clip(clip: Clip, language: str = ENGLISH) -> list[Markup]:
     """Return a clip, which plays in a loop."""
-    # Import here, so that pages without clips need no libraries for clips.
+    # Imported here, so that pages without clips need no libraries for clips.
     from areaviz.data.clip_files import encode_gif
 
     alt = translated("The clip {name}, as the model got it", language, name=clip.name)

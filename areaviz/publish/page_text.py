@@ -1,4 +1,4 @@
-"""The texts of a page: input, output and confidence, and how to read the maps."""
+"""The texts of a page: input, output, confidence, and an explanation of the maps."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ from areaviz.texts.catalogue import ENGLISH, decimal, message, translated
 from areaviz.trace.record import Trace
 
 UNSURE = (0.9, 0.7, 0.5, 0.3)
-"""Output items are tinted below the first probability, and more strongly below each further one."""
+"""Probabilities below which output items are tinted.
+
+The tint is stronger below each further one.
+"""
 ROWS, OTHERS = 256, 3
-"""Number of items listed with probabilities, and of alternatives named for each item."""
+"""Maximum number of items in the table of probabilities, and of alternatives for each item."""
 KEYS = message(
     "Click to pin what is shown, and Shift- or Ctrl-click to add more. With the keyboard, press Tab"
     " to enter a text or picture, the arrow keys to move, Enter to pin and Escape to clear."
@@ -67,7 +70,7 @@ def _format_count(number: int, one: str, several: str, language: str) -> str:
 
 
 def get_given_text(trace: Trace) -> str:
-    """Return the input text of the model, "" if there was none."""
+    """Return the input text of the model, or "" if there was none."""
     return trace.fields["source"].raw if "source" in trace.fields else trace.request.text
 
 
@@ -125,7 +128,7 @@ def describe_confidence(trace: Trace, language: str = ENGLISH) -> str:
 
 
 def render_probabilities(trace: Trace, language: str) -> Markup:
-    """Return a table of the output's items with alternatives for each; "" without items."""
+    """Return a collapsed table of the output's items and alternatives, or "" without items."""
     if not has_output(trace):
         return Markup()
     head = [

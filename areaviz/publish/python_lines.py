@@ -1,4 +1,4 @@
-"""Python code that draws a figure again from the downloaded trace."""
+"""Python code for users that draws a figure again from the downloaded trace."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
 LONGEST = 20
-"""Largest number of characters of an item in a file name."""
+"""Maximum number of characters of an item's label in a file name."""
 
 
 def make_file_stem(name: str, trace: Trace, focus: Focus) -> str:
-    """Return a figure's file name: model, layer, head, the first selected item and view.
+    """Return a figure's file name of model, layer, head, first selected item and view.
 
-    An example is "char-tiny-area_L1_M_pyramid". Parts that the figure does not select are left out.
+    An example is "char-tiny-area_L1_H2_dog_pyramid". Parts that are not selected are left out.
     """
     parts = [trace.request.model or "attention"]
     attention = trace.maps.get(focus.site)
@@ -31,7 +31,7 @@ def make_file_stem(name: str, trace: Trace, focus: Focus) -> str:
 
 
 def write_python_lines(name: str, trace: Trace, focus: Focus, paper: Paper, trace_file: str) -> str:
-    """Return the code that writes a view's figure as a PDF, using public functions only.
+    """Return the code that writes a view's figure as a PDF. It uses only public functions.
 
     Args:
         name: the name of the view.

@@ -1,7 +1,7 @@
-"""A page in a notebook: a frame as high as the page, and an image for viewers without frames.
+"""A trace in the output of a notebook: a page in a frame, and an image for viewers without frames.
 
-The output contains one layer of each map, or the layers in the options. For other layers the page
-shows the code to run.
+The page contains one layer of each map, or the layers in the options. For other layers it shows the
+code to run.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
     from areaviz.publish.widget import AttentionWidget
 
 HEIGHTS = (200, 4000)
-"""Smallest and largest height of a notebook's frame in pixels."""
+"""Minimum and maximum height of a notebook's frame in pixels."""
 FIRST_HEIGHT = 640
-"""Height in pixels of an automatic frame until its page has reported its height."""
+"""Height in pixels of a frame that fits its page, until the page has reported its height."""
 BESIDE = ("alignment", "overview")
-"""Views below the interactive maps by default: a heat map, and an overview of layers and heads."""
+"""Default views below the interactive maps: a heat map, and an overview of layers and heads."""
 NAME_DIGITS = 16
 ROWS, LETTERS = 12, 60
-"""Largest number of rows in the table of an output, and of characters in a cell."""
+"""Maximum number of rows in the table of an output, and of characters in a cell."""
 HIDDEN_BY_CLASS = "jp-FileSize-hidden"
 """A class that JupyterLab's style sheet hides; nbconvert uses that style sheet.
 
-`nbconvert --sanitize-html` prints the source of frames and scripts as text and removes style
-attributes. An element that has this class and a style attribute that shows it is therefore hidden
-by nbconvert and visible everywhere else.
+`nbconvert --sanitize-html` prints the source of frames and scripts as text, and removes style
+attributes. An element with this class and a style attribute that shows it is therefore hidden by
+nbconvert and visible everywhere else.
 """
 
 
@@ -53,9 +53,9 @@ class Shown:
 
     Args:
         html: the page.
-        picture: a PNG of the opening selection; b"" if the trace has no attention.
-        height: the height of its frame in pixels; None fits it to the page.
-        numbers: the numbers in the picture; no rows if the trace has no attention.
+        picture: a PNG of the opening selection, or b"" if the trace has no attention.
+        height: the height of its frame in pixels. None fits the frame to the page.
+        numbers: the numbers in the picture. There are no rows if the trace has no attention.
     """
 
     html: str
@@ -83,7 +83,7 @@ class Shown:
         )
         seen = element("div", self._image(), frame, class_=HIDDEN_BY_CLASS, style="display: block")
         arguments = json.dumps([name, self.height is None, HEIGHTS])[1:-1]
-        # Use a scope per output: all outputs of a notebook are in one document.
+        # Use a scope for each output, because all outputs of a notebook are in one document.
         script = f"(() => {{\n{text_of('page/frame.js')}\nfitFrames({arguments});\n}})();"
         scripts = element("div", raw("script", script), class_=HIDDEN_BY_CLASS)
         output = element("div", seen, self._numbers(), scripts, class_=name)
@@ -119,7 +119,7 @@ class Shown:
         """Return text, page and image. A viewer shows the richest format that it supports.
 
         Args:
-            include: the requested MIME types; None for all.
+            include: the requested MIME types. None requests all.
             exclude: MIME types to leave out.
         """
         bundle = {"text/plain": repr(self), "text/html": self._repr_html_()}
@@ -158,10 +158,10 @@ def show(
 
     Args:
         trace: the trace.
-        focus: the selection with which the view opens.
-        options: the content of the page; the default includes all sites.
-        height: the height in pixels, 200 to 4,000, with scrolling; None fits the frame to the page.
-        theme: "light", "dark" or "auto"; None uses that of the options.
+        focus: the selection that the view first shows.
+        options: the content of the page. The default includes all sites.
+        height: the height in pixels, 200 to 4,000, with scrolling. None fits the frame to the page.
+        theme: "light", "dark" or "auto". None uses that of the options.
         widget: whether to return a widget. None returns one if the extra is installed.
 
     Raises:

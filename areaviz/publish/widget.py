@@ -1,9 +1,9 @@
 """A trace as a notebook widget: `areaviz.show` with the extra `areaviz[notebook]`.
 
-The widget is the page of `areaviz.export` in the notebook's own document. The user's selection and
-`widget.focus` follow each other. Layers that are not in the output come over the widget's own
-channel, so no port is opened. The output also contains the frame of `show`, for viewers without
-widgets.
+The widget is the page of `areaviz.export` in the notebook's own document. `widget.focus` is always
+the user's selection, and setting it changes the selection. Layers that are not in the output come
+over the notebook's own connection, so no port is opened. The output also contains the frame of
+`show`, for viewers without widgets.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ def _parse_browser_focus(told: Any, widget: object) -> Focus | None:
 
 
 class AttentionWidget(anywidget.AnyWidget):
-    """The interactive view of a trace; `focus` is its selection and can be read and set.
+    """The interactive view of a trace in a notebook.
 
-    Read `focus` to learn what a user has selected, set it to show something else, and observe it
-    with `widget.observe(function, "focus")`. `frame` is the output for viewers without widgets.
+    `focus` is the user's selection. Set it to change the selection, and observe it with
+    `widget.observe(function, "focus")`. `frame` is the output for viewers without widgets.
     """
 
     focus = traitlets.Instance(Focus, allow_none=True).tag(
@@ -82,12 +82,12 @@ class AttentionWidget(anywidget.AnyWidget):
 
         Args:
             trace: the trace to show.
-            focus: the selection with which it opens.
+            focus: the selection that the widget first shows.
             options: the content of the page.
             frame: the output for viewers without widgets.
 
         Raises:
-            InputError: as `areaviz.show`.
+            InputError: see `areaviz.show`.
         """
         self.frame = frame
         self._trace, self._options = trace, options
@@ -115,12 +115,12 @@ class AttentionWidget(anywidget.AnyWidget):
 
     @property
     def picture(self) -> bytes:
-        """A PNG of the opening selection; b"" if the trace has no attention."""
+        """A PNG of the opening selection, or b"" if the trace has no attention."""
         return self.frame.picture
 
     @property
     def height(self) -> int | None:
-        """The largest height of the view in pixels; None if it is as high as its page."""
+        """The maximum height of the view in pixels, or None if it is as high as its page."""
         return self.frame.height
 
     @traitlets.validate("focus")
@@ -130,8 +130,8 @@ class AttentionWidget(anywidget.AnyWidget):
             return None
         checked = choose_opening_focus(self._trace, self._places, focus)
         if checked is None:
-            raise InputError("The widget can only show a site that can be pointed at.")
-        # Sort the items: the browser would report another order as a change.
+            raise InputError("The widget cannot show this site. Choose an interactive site.")
+        # Sort the items, because the browser would report another order as a change.
         return replace(checked, items=tuple(sorted(set(checked.items))))
 
     def _answer(self, widget: object, asked: Any, buffers: object) -> None:
@@ -152,10 +152,10 @@ class AttentionWidget(anywidget.AnyWidget):
         exclude: Container[str] | None = None,
         **more: Any,
     ) -> Any:
-        """Return the widget, its page and its image; a viewer shows the richest format it supports.
+        """Return the widget, its page and its image. A viewer shows the richest supported format.
 
-        If nobody can use the widget, as in `nbconvert --execute`, it is left out: readers of the
-        saved notebook have no kernel and would see an empty space in place of the page.
+        If a program runs the notebook, as in `nbconvert --execute`, the widget is left out. Readers
+        of the saved notebook have no kernel and would see an empty space in place of the page.
         """
         drawn: Any = super()._repr_mimebundle_(**more)
         data, metadata = drawn
@@ -170,10 +170,10 @@ class AttentionWidget(anywidget.AnyWidget):
 
 
 def is_watched() -> bool:
-    """Return whether a user can use a widget, as far as the running cell can know.
+    """Return whether a person runs the cell and can use a widget, as far as this can be known.
 
-    Notebooks in a browser allow a cell to ask its user for input. Programs that run a whole
-    notebook (nbclient, and so nbconvert and papermill) do not.
+    A notebook in a browser allows a cell to ask its user for input. Programs that run a whole
+    notebook, such as nbconvert and papermill, do not allow this.
     """
     interactive = sys.modules.get("IPython")
     shell = interactive.get_ipython() if interactive is not None else None

@@ -38,7 +38,7 @@ def test_models_of_different_tasks_are_refused() -> None:
     )
     with pytest.raises(InputError, match=r"different tasks \(points and questions\)"):
         live_pair(first, second)
-    with pytest.raises(InputError, match="Name two different models"):
+    with pytest.raises(InputError, match="Give two different models"):
         check_pair(first, first)
 
 

@@ -144,7 +144,7 @@ def test_layers_sites_and_areas_can_be_left_out() -> None:
         (
             PageOptions(sites=("middle",)),
             None,
-            'no site "middle". Choose some of: encoder-decoder, encoder self',
+            'no site "middle". Choose from: encoder-decoder, encoder self',
         ),
         (PageOptions(areas=2), None, '"areas" is 2 but must be between 4 and 64'),
         (PageOptions(limit=1), None, '"limit" is 1 but must be between'),
@@ -178,7 +178,7 @@ def test_too_large_page_is_refused_before_layers_are_made(
     size = len(page(trace))
     made.clear()
     with pytest.raises(
-        InputError, match=r"about \d\.\d MiB; the limit is 0\.25 MiB. Include fewer layers"
+        InputError, match=r"about \d\.\d MiB, but the limit is 0\.25 MiB. Include fewer layers"
     ):
         page(trace, options=PageOptions(limit=2**18))
     assert set(made) == {0}
@@ -194,7 +194,7 @@ def test_million_heads_are_refused_before_drawing(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setitem(KINDS, "ribbon", replace(KINDS["ribbon"], message=never))
     with pytest.raises(
-        InputError, match=r"would have 24 heads; the limit is 23. Include fewer layers"
+        InputError, match=r"would have 24 heads, but the limit is 23. Include fewer layers"
     ):
         page(trace)
     monkeypatch.undo()
