@@ -24,8 +24,8 @@ import numpy as np
 
 from areaviz.interactive.ribbon import top_queries
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.densest import densest_areas
 from areaviz.trace.record import FloatArray
+from areaviz.trace.smallest_areas import densest_areas
 from areaviz.trace.weights import coverage, coverage_shares, top_areas
 from benchmarks.report import command, markdown, processor, publish
 from benchmarks.what_if import seconds

@@ -27,7 +27,7 @@ import numpy as np
 from PIL import Image
 
 from areaviz.drawing.base import View
-from areaviz.drawing.gazes import CANVAS
+from areaviz.drawing.gaze_steps import CANVAS
 from areaviz.drawing.sites import sites
 from areaviz.trace import codec
 from areaviz.trace.record import Trace

@@ -19,7 +19,7 @@ import torch
 
 from areaviz.cards.card import read_card
 from areaviz.data.multi30k import read_captions
-from areaviz.data.places import CHECKPOINTS, find_data_folder
+from areaviz.data.paths import CHECKPOINTS, find_data_folder
 from areaviz.models import MODELS
 from areaviz.publish.live_model import LiveModel
 from areaviz.trace.document import to_document

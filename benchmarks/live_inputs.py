@@ -14,9 +14,9 @@ from areaviz.cards.card import read_card
 from areaviz.data.babi import read_questions
 from areaviz.data.digit_scenes import compose_scenes
 from areaviz.data.multi30k import read_captions
+from areaviz.data.paths import CHECKPOINTS, find_data_folder
 from areaviz.data.picture_samples import get_sample
 from areaviz.data.pictures import decode_picture
-from areaviz.data.places import CHECKPOINTS, find_data_folder
 from areaviz.data.strokes import draw_digits
 from areaviz.trace.request import Request
 

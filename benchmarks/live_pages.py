@@ -26,7 +26,7 @@ import torch
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from areaviz.cards.card import read_card
-from areaviz.data.places import CHECKPOINTS
+from areaviz.data.paths import CHECKPOINTS
 from areaviz.models import MODELS
 from areaviz.publish.live import live_page
 from areaviz.publish.live_model import LiveModel

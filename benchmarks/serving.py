@@ -27,7 +27,7 @@ from areaviz.backend.access import digest_of, read_token, write_token
 from areaviz.backend.base import Backend
 from areaviz.backend.cached import CachedBackend
 from areaviz.backend.remote import RemoteBackend
-from areaviz.data.places import CHECKPOINTS, ROOT
+from areaviz.data.paths import CHECKPOINTS, ROOT
 from areaviz.server.api import Api
 from areaviz.server.on_ray import Place, Scale, open_local, serve_backend
 from areaviz.trace import codec

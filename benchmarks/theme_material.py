@@ -14,7 +14,7 @@ from PIL import Image
 from sacrebleu.metrics.chrf import CHRF
 
 from areaviz.analysis.themes.material import Material, Score, Written
-from areaviz.analysis.themes.of_table import OF_THE_MODEL
+from areaviz.analysis.themes.table_themes import OF_THE_MODEL
 from areaviz.data.scenes import Scene, make_scenes
 from benchmarks.theme_plants import made_metadata
 

@@ -24,7 +24,7 @@ import numpy as np
 from areaviz.analysis.themes.find import find_themes, prove_themes
 from areaviz.analysis.themes.halves import split_halves
 from areaviz.analysis.themes.material import BoolArray, Material
-from areaviz.analysis.themes.measured import Measurements, measure_examples
+from areaviz.analysis.themes.measurements import Measurements, measure_examples
 from areaviz.analysis.themes.rates import Rate, compute_word_rates
 from areaviz.analysis.themes.statistics import compute_jaccard_index
 from benchmarks.report import command, markdown, processor, publish

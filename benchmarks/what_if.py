@@ -34,7 +34,7 @@ from areaviz.attention.spec import AreaSpec
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.tasks import TASKS
 from areaviz.data.example_samples import SAMPLE_SETS
-from areaviz.data.places import CHECKPOINTS
+from areaviz.data.paths import CHECKPOINTS
 from areaviz.evaluation.faithfulness import measure_faithfulness
 from areaviz.evaluation.probe import Probe
 from areaviz.trace.interventions import Change, Gate, Weigh

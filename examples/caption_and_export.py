@@ -10,9 +10,9 @@ from pathlib import Path
 
 import areaviz
 from areaviz.backend.local import LocalBackend
+from areaviz.data.paths import CHECKPOINTS
 from areaviz.data.picture_samples import get_sample
 from areaviz.data.pictures import decode_picture
-from areaviz.data.places import CHECKPOINTS
 from areaviz.trace.request import Request
 
 

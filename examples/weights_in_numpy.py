@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from areaviz.data.places import ASSETS
+from areaviz.data.paths import ASSETS
 from areaviz.trace import codec
 from areaviz.trace.query import coverage, top_areas
 

@@ -17,9 +17,9 @@ from areaviz.cards.card import Card
 from areaviz.cards.result_tables import format_markdown_row
 from areaviz.cli.figures import replace_marked
 from areaviz.data.grounding import FUNCTION_WORDS
+from areaviz.data.paths import CHECKPOINTS, ROOT
 from areaviz.data.picture_samples import PHOTOS, get_sample
 from areaviz.data.pictures import decode_picture
-from areaviz.data.places import CHECKPOINTS, ROOT
 from areaviz.metrics.pointing import Box
 from areaviz.trace.picture import Picture
 from areaviz.trace.request import Request

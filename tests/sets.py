@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from areaviz.data.examples import Dataset, Files
 from areaviz.data.media import is_medium
-from areaviz.intake.brought import read_set
 from areaviz.intake.columns import LINKS_FROM_0, REFERENCE, SOURCE
+from areaviz.intake.dataset_builder import read_set
 from areaviz.intake.files import is_table_name
 
 

@@ -15,7 +15,7 @@ from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import Card, read_card
 from areaviz.data.digit_scenes import compose_scenes
 from areaviz.data.strokes import draw_digits
-from areaviz.drawing.gazes import CONTEXT, GLIMPSES, TRANSFORMER, centres
+from areaviz.drawing.gaze_steps import CONTEXT, GLIMPSES, TRANSFORMER, centres
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request

@@ -37,8 +37,8 @@ from areaviz.drawing.export import Paper
 from areaviz.drawing.sites import site_name, sites
 from areaviz.evaluation.faithfulness import measure_inputs
 from areaviz.evaluation.probe import Probe
+from areaviz.publish.component_kinds import kind_of
 from areaviz.publish.export import export
-from areaviz.publish.kinds import kind_of
 from areaviz.publish.python_lines import write_python_lines
 from areaviz.server.api import Api
 from areaviz.trace import codec, query

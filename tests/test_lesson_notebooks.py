@@ -8,8 +8,8 @@ import nbformat
 import pytest
 from nbconvert.preprocessors import ExecutePreprocessor
 
-from areaviz.data.places import HERO
-from areaviz.interactive.first_look import first_look
+from areaviz.data.paths import HERO
+from areaviz.interactive.default_focus import first_look
 from areaviz.trace import codec
 from areaviz.trace.query import top_areas
 from tests.sampled import sampled

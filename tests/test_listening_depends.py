@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from areaviz.cards.card import read_card
-from areaviz.data.places import CHECKPOINTS
+from areaviz.data.paths import CHECKPOINTS
 from areaviz.data.sound_samples import SAMPLES, get_sound_sample
 from areaviz.metrics.speech import count_edits, find_boundary_hits
 from areaviz.models.generation import GenerationModel

@@ -13,8 +13,8 @@ from areaviz.backend.local import LocalBackend
 from areaviz.cards.tasks import TASKS
 from areaviz.data import clip_samples, sound_samples
 from areaviz.data.grounding import Grounded
+from areaviz.data.paths import CHECKPOINTS
 from areaviz.data.picture_samples import find_scene_sample, get_sample, list_sample_names
-from areaviz.data.places import CHECKPOINTS
 from areaviz.data.scene_grammar import COLOURS, MASK
 from areaviz.data.scenes import TIE
 from areaviz.metrics.pointing import Box

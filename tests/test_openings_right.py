@@ -11,8 +11,8 @@ from collections.abc import Mapping
 import pytest
 
 from areaviz.backend.local import LocalBackend
-from areaviz.data.marks import read_links
-from areaviz.data.places import CHECKPOINTS
+from areaviz.data.gold_marks import read_links
+from areaviz.data.paths import CHECKPOINTS
 from areaviz.trace.request import Request
 from areaviz.ui.forms.samples import EXAMPLES, SAMPLES
 from areaviz.ui.shell.state import default_model

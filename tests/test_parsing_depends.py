@@ -9,7 +9,7 @@ import pytest
 
 from areaviz.backend.local import LocalBackend
 from areaviz.data.treebank import separate_punctuation
-from areaviz.metrics.words import find_word_runs
+from areaviz.metrics.word_areas import find_word_runs
 from areaviz.models.recurrent import SITE
 from areaviz.trace.query import item_shares
 from areaviz.trace.record import FloatArray, Trace

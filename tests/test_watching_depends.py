@@ -12,7 +12,7 @@ from areaviz.cards.card import read_card
 from areaviz.cards.tasks import TASKS
 from areaviz.data.clip_samples import SAMPLES, clip_of, clip_sample
 from areaviz.data.moving_digits import DigitBank, MovingDigit, render_actions
-from areaviz.data.places import CHECKPOINTS
+from areaviz.data.paths import CHECKPOINTS
 from areaviz.models.generation import GenerationModel
 from areaviz.trace.clip import Clip
 from areaviz.trace.interventions import Hide

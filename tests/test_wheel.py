@@ -130,8 +130,8 @@ def test_pins_are_within_the_ranges() -> None:
 def test_written_files_go_to_the_users_own_folder(installed: Path, tmp_path: Path) -> None:
     script = (
         "from areaviz.analysis.rows import find_analyses_folder\n"
-        "from areaviz.data.places import CHECKPOINTS, find_checkpoints_folder\n"
-        "from areaviz.data.places import find_fetched_models_folder\n"
+        "from areaviz.data.paths import CHECKPOINTS, find_checkpoints_folder\n"
+        "from areaviz.data.paths import find_fetched_models_folder\n"
         "print(find_analyses_folder()); print(find_checkpoints_folder() == CHECKPOINTS)\n"
         "find_fetched_models_folder().mkdir(parents=True); print(find_checkpoints_folder())"
     )

@@ -13,11 +13,11 @@ from typing import Any
 from torch import nn
 
 from areaviz.adapters import timm_models, torch_modules, transformers_models
-from areaviz.adapters.calls import Probe
+from areaviz.adapters.call_records import Probe
 from areaviz.adapters.chats import chat_inputs, has_pictures, is_chat
 from areaviz.adapters.loading import load_model
 from areaviz.adapters.model_run import Options
-from areaviz.adapters.tuned import is_adapted, is_prefixed
+from areaviz.adapters.peft_models import is_adapted, is_prefixed
 from areaviz.trace.arrays import AREA_SIZE
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import check_text

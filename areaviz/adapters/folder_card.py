@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from areaviz.adapters.folder_sight import QUESTION
+from areaviz.adapters.folder_vision import QUESTION
 from areaviz.adapters.library import import_transformers
 from areaviz.adapters.loading import check_folder, fetch_folder, model_class
 from areaviz.adapters.weights import in_words, weights_of

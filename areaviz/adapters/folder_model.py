@@ -12,8 +12,8 @@ import torch
 
 from areaviz.adapters import transformers_models
 from areaviz.adapters.folder_card import CAPTION, READING, sees_and_reads
-from areaviz.adapters.folder_sight import STEPS as DESCRIBED
-from areaviz.adapters.folder_sight import picture_and_words
+from areaviz.adapters.folder_vision import STEPS as DESCRIBED
+from areaviz.adapters.folder_vision import picture_and_words
 from areaviz.adapters.loading import Loaded, load_model
 from areaviz.adapters.model_run import Options
 from areaviz.adapters.transformers_models import continue_text

@@ -17,9 +17,9 @@ from torch import Tensor
 
 from areaviz.adapters.heads import Heads
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.derived import AreaSoftmax, areas_map, sums_map
+from areaviz.trace.derived_areas import AreaSoftmax, areas_map, sums_map
 from areaviz.trace.errors import InputError
-from areaviz.trace.layered import LayeredWeights
+from areaviz.trace.layered_weights import LayeredWeights
 from areaviz.trace.limits import check_attended, has_room
 from areaviz.trace.query import predicted_bytes
 from areaviz.trace.record import AttentionMap, FloatArray

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from areaviz.adapters.mapped import map_to_file
+from areaviz.adapters.memory_mapping import map_to_file
 from areaviz.trace.record import FloatArray
 
 Index = Tensor | slice

@@ -16,9 +16,9 @@ import torch
 from areaviz.adapters.failures import reason_of
 from areaviz.adapters.folder_limits import check_limits, ignore_attention_choice
 from areaviz.adapters.library import import_transformers
-from areaviz.adapters.tuned import base_of, is_adapter, refuse_adapter, with_adapter
+from areaviz.adapters.peft_models import base_of, is_adapter, refuse_adapter, with_adapter
 from areaviz.adapters.weights import check_room, weight_files, weights_of
-from areaviz.trace.asked import path_of
+from areaviz.trace.argument_checks import path_of
 from areaviz.trace.errors import InputError
 
 # Files to download from the hub: no pickles, and no weights of other frameworks.

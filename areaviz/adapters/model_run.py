@@ -15,20 +15,20 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from areaviz.adapters.asked_options import (
+from areaviz.adapters.attention_recording import Watched
+from areaviz.adapters.call_records import CROSS, DECODER, ENCODER, Probe, Wanted
+from areaviz.adapters.gradient_attribution import NO_SCORES, Attributed
+from areaviz.adapters.head_maps import site_maps
+from areaviz.adapters.option_checks import (
     MAX_EXAMPLE,
     check_reader,
     check_whole,
 )
-from areaviz.adapters.attributed import NO_SCORES, Attributed
-from areaviz.adapters.calls import CROSS, DECODER, ENCODER, Probe, Wanted
-from areaviz.adapters.head_maps import site_maps
 from areaviz.adapters.sinks import NO_SHARES, NOTHING_SAID, Site, are_shares, with_nothing
-from areaviz.adapters.watching import Watched
 from areaviz.trace.arrays import AREA_SIZE, NO_OUTPUT, empty_output, text_of
 from areaviz.trace.attribution import GRADIENT, WAYS, gradient_maps
 from areaviz.trace.check import validate
-from areaviz.trace.derived import AS_AREAS
+from areaviz.trace.derived_areas import AS_AREAS
 from areaviz.trace.errors import InputError, InputErrorWithAdvice
 from areaviz.trace.interventions import Change
 from areaviz.trace.limits import AREA_SIZES, check_chosen

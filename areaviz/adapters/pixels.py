@@ -15,7 +15,7 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from areaviz.adapters.calls import some_items
+from areaviz.adapters.call_records import some_items
 from areaviz.adapters.failures import reason_of
 from areaviz.adapters.heads import Heads
 from areaviz.adapters.model_run import CLASS_TOKEN, ModelRun, most_probable

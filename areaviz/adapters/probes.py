@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from areaviz.adapters.calls import Call
+from areaviz.adapters.call_records import Call
 from areaviz.adapters.heads import mask_to_bias, softmax_weights, to_map_tensor
 from areaviz.trace.errors import InputError
 

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from areaviz.adapters.scenes import Grid, Pixels, Scene, image_of, tensor_of
-from areaviz.adapters.sight import Sight, merged_shape
+from areaviz.adapters.vision_input import Sight, merged_shape
 
 
 def scene_of(sight: Sight) -> Scene | None:

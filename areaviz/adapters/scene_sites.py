@@ -9,13 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from areaviz.adapters.calls import ENCODER, Found, picture_site, some_items
+from areaviz.adapters.call_records import ENCODER, Found, picture_site, some_items
 from areaviz.adapters.heads import Heads
 from areaviz.adapters.model_run import CLASS_TOKEN
 from areaviz.adapters.pixels import extra_items, said_left_out
 from areaviz.adapters.scenes import Grid, Scene
-from areaviz.adapters.sight import tower_cells
 from areaviz.adapters.sinks import Site
+from areaviz.adapters.vision_input import tower_cells
 from areaviz.trace.record import Field
 
 

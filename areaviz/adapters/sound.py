@@ -15,10 +15,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from areaviz.adapters.calls import CROSS, ENCODER, Found, some_items
+from areaviz.adapters.audio_input import Samples, samples_of
+from areaviz.adapters.call_records import CROSS, ENCODER, Found, some_items
 from areaviz.adapters.model_run import Options
 from areaviz.adapters.pixels import run_processor
-from areaviz.adapters.recordings import Samples, samples_of
 from areaviz.trace.arrays import text_of
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Field

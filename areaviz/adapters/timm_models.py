@@ -13,14 +13,14 @@ from typing import Any
 import torch
 from torch import nn
 
-from areaviz.adapters.attributed import Items, compute_attribution
-from areaviz.adapters.calls import ENCODER, Probe, some_items
+from areaviz.adapters.attention_recording import record_attention
+from areaviz.adapters.call_records import ENCODER, Probe, some_items
+from areaviz.adapters.gradient_attribution import Items, compute_attribution
 from areaviz.adapters.heads import Heads
 from areaviz.adapters.model_run import CLASS_TOKEN, ModelRun, Options, inference_mode, to_trace
 from areaviz.adapters.pixels import MEAN, STD, Patches, left_out, picture_run, prepare_pixels
+from areaviz.adapters.run_size import cells_before, check_size
 from areaviz.adapters.sinks import Site
-from areaviz.adapters.sizes import cells_before, check_size
-from areaviz.adapters.watching import record_attention
 from areaviz.trace.arrays import text_of
 from areaviz.trace.errors import InputErrorWithAdvice
 from areaviz.trace.record import Trace

@@ -10,7 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from areaviz.adapters.calls import (
+from areaviz.adapters.attention_recording import record_attention
+from areaviz.adapters.call_records import (
     CROSS,
     DECODER,
     ENCODER,
@@ -22,10 +23,9 @@ from areaviz.adapters.calls import (
 from areaviz.adapters.head_maps import check_layers
 from areaviz.adapters.heads import Heads
 from areaviz.adapters.model_run import ModelRun, Options, inference_mode, to_trace
+from areaviz.adapters.run_size import check_size
 from areaviz.adapters.sinks import Site
-from areaviz.adapters.sizes import check_size
 from areaviz.adapters.texts import Texts
-from areaviz.adapters.watching import record_attention
 from areaviz.trace.arrays import text_of
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Field, Trace

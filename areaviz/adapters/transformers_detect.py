@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import Tensor
 
-from areaviz.adapters.calls import CROSS, DECODER, ENCODER
+from areaviz.adapters.call_records import CROSS, DECODER, ENCODER
 from areaviz.adapters.model_run import ModelRun, Options, output_of
 from areaviz.adapters.pixels import Patches, picture_sites
 from areaviz.adapters.sinks import Site

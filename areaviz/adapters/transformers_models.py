@@ -13,35 +13,21 @@ from typing import Any
 import torch
 from torch import nn
 
-from areaviz.adapters.attributed import Attributed, Items
-from areaviz.adapters.calls import CROSS, ENCODER, some_items
-from areaviz.adapters.changes import apply_changes
+from areaviz.adapters.attention_recording import Watched
+from areaviz.adapters.call_records import CROSS, ENCODER, some_items
 from areaviz.adapters.failures import Failed
+from areaviz.adapters.gradient_attribution import Attributed, Items
+from areaviz.adapters.interventions import apply_changes
 from areaviz.adapters.model_run import ModelRun, Options, inference_mode, to_trace
+from areaviz.adapters.peft_models import is_prefixed
 from areaviz.adapters.pixels import is_picture, left_out, picture_fields, picture_sites
+from areaviz.adapters.run_size import cells_before
 from areaviz.adapters.scene_sites import grid_sites
 from areaviz.adapters.sinks import Site
-from areaviz.adapters.sizes import cells_before
 from areaviz.adapters.sound import keep_recording, prepare_sound, times_before
 from areaviz.adapters.texts import Texts
-from areaviz.adapters.transformers_both import (
-    PIXELS,
-    has_both,
-    inputs_of_both,
-    marks_of,
-    read_both,
-    scene_for,
-)
 from areaviz.adapters.transformers_detect import detect
-from areaviz.adapters.transformers_run import attribution_of, input_names, main_input, token_batch
-from areaviz.adapters.transformers_stacks import (
-    cells_of,
-    picture_of,
-    read_picture,
-    read_sound,
-    read_text,
-)
-from areaviz.adapters.transformers_writing import (
+from areaviz.adapters.transformers_generation import (
     Written,
     generate_tokens,
     history_site,
@@ -50,8 +36,22 @@ from areaviz.adapters.transformers_writing import (
     time_sites,
     write,
 )
-from areaviz.adapters.tuned import is_prefixed
-from areaviz.adapters.watching import Watched
+from areaviz.adapters.transformers_multimodal import (
+    PIXELS,
+    has_both,
+    inputs_of_both,
+    marks_of,
+    read_both,
+    scene_for,
+)
+from areaviz.adapters.transformers_run import attribution_of, input_names, main_input, token_batch
+from areaviz.adapters.transformers_stacks import (
+    cells_of,
+    picture_of,
+    read_picture,
+    read_sound,
+    read_text,
+)
 from areaviz.trace.errors import InputError, InputErrorWithAdvice
 from areaviz.trace.record import Trace
 

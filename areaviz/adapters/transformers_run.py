@@ -11,14 +11,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from areaviz.adapters.attributed import Attributed, Items, compute_attribution
-from areaviz.adapters.calls import CROSS, DECODER, ENCODER, SiteOf, looks_back, says_cross
+from areaviz.adapters.attention_recording import Watched, record_attention
+from areaviz.adapters.call_records import CROSS, DECODER, ENCODER, SiteOf, looks_back, says_cross
 from areaviz.adapters.failures import reason_of
+from areaviz.adapters.gradient_attribution import Attributed, Items, compute_attribution
 from areaviz.adapters.heads import Heads
 from areaviz.adapters.model_run import NOT_ALL_LAYERS, Options
-from areaviz.adapters.sizes import stack_of
+from areaviz.adapters.run_size import stack_of
 from areaviz.adapters.texts import Tokens
-from areaviz.adapters.watching import Watched, record_attention
 from areaviz.trace.errors import InputError
 
 _VISION = re.compile(r"(^|\.)(vision|visual|image_encoder|img_encoder)")

@@ -13,13 +13,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from areaviz.adapters.attributed import Items
-from areaviz.adapters.calls import DECODER, ENCODER, Found
+from areaviz.adapters.call_records import DECODER, ENCODER, Found
+from areaviz.adapters.gradient_attribution import Items
 from areaviz.adapters.heads import Heads
 from areaviz.adapters.model_run import ModelRun, Options, most_probable, output_of
 from areaviz.adapters.pixels import Patches, Pixels, patch_layout, picture_run, prepare_pixels
+from areaviz.adapters.run_size import cells_before, check_size
 from areaviz.adapters.sinks import Site
-from areaviz.adapters.sizes import cells_before, check_size
 from areaviz.adapters.sound import keep_recording, prepare_sound, times_before
 from areaviz.adapters.texts import Texts, Tokens
 from areaviz.adapters.transformers_run import (

@@ -9,18 +9,18 @@ from typing import Any
 
 import pandas as pd
 
-from areaviz.analysis.judged import average_ratings, group_by_example
-from areaviz.analysis.marked_files import read_judgements, read_judgements_of_set
+from areaviz.analysis.marked_error_files import read_judgements, read_judgements_of_set
+from areaviz.analysis.rating_metrics import average_ratings, group_by_example
 from areaviz.analysis.retention import read_stored_judgements
 from areaviz.analysis.row_lines import DamagedHeader, Row, read_header
 from areaviz.analysis.rows import RowFile
 from areaviz.analysis.run import make_rows_from_outputs
 from areaviz.analysis.table import META, SCORE, build_table, score_columns, with_scores
 from areaviz.data.examples import Dataset, Example, Files
-from areaviz.intake.brought import read_set
+from areaviz.intake.dataset_builder import read_set
 from areaviz.intake.files import find_media_beside
 from areaviz.notes.error_spans import Judgement
-from areaviz.trace.asked import file_of
+from areaviz.trace.argument_checks import file_of
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
 

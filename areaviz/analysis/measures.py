@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from areaviz.analysis.answered import MEASURES as OF_ANSWERS
-from areaviz.analysis.answered import (
+from areaviz.analysis.answer_metrics import MEASURES as OF_ANSWERS
+from areaviz.analysis.answer_metrics import (
     compute_glimpse_hit_rate,
     find_share_of_facts_read,
     score_points,
@@ -21,11 +21,16 @@ from areaviz.analysis.output_scores import Measured, score_output
 from areaviz.data.examples import Example
 from areaviz.data.grounding import Box
 from areaviz.extensions import ExtensibleRegistry
-from areaviz.metrics.aer import LinkCounts, count_links, find_attention_links, find_strongest_links
 from areaviz.metrics.aligner import make_diagonal_links
-from areaviz.metrics.certainty import measure_coverage
+from areaviz.metrics.alignment_error_rate import (
+    LinkCounts,
+    count_links,
+    find_attention_links,
+    find_strongest_links,
+)
+from areaviz.metrics.source_coverage import measure_coverage
 from areaviz.metrics.spans import compute_weighted_purity
-from areaviz.metrics.words import compute_word_attention, find_word_runs
+from areaviz.metrics.word_areas import compute_word_attention, find_word_runs
 from areaviz.trace.errors import BackendError
 from areaviz.trace.query import (
     head_shares,

@@ -8,7 +8,7 @@ import numpy as np
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from areaviz.analysis.answered import has_digits_to_recognise, is_answer, score_answer
+from areaviz.analysis.answer_metrics import has_digits_to_recognise, is_answer, score_answer
 from areaviz.data.examples import Example
 from areaviz.data.text_kinds import POINTS
 from areaviz.metrics.captions import compute_rouge_l, split_caption

@@ -11,7 +11,7 @@ from areaviz.analysis.wmt_export import Outputs, document_of
 from areaviz.data.examples import Dataset
 from areaviz.data.raters import is_automatic
 from areaviz.intake.pearmut import find_counted_span
-from areaviz.intake.rated import OWN
+from areaviz.intake.rated_outputs import OWN
 from areaviz.notes.error_spans import OUTPUT, Judgement
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import check_choice

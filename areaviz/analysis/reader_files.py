@@ -15,7 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from areaviz.analysis.disk_errors import translate_disk_errors
-from areaviz.analysis.kept_sets import (
+from areaviz.analysis.stored_sets import (
     DAMAGE,
     EVICTED,
     LONGEST_NAME,
@@ -27,8 +27,8 @@ from areaviz.analysis.kept_sets import (
     remove_folder,
 )
 from areaviz.data.examples import Dataset, Files, hash_content
-from areaviz.intake.kept import format_roles, parse_roles
-from areaviz.intake.opened import Chosen
+from areaviz.intake.joined_columns import Chosen
+from areaviz.intake.stored_roles import format_roles, parse_roles
 from areaviz.notes.store_schema import now
 from areaviz.shares.limits import ANALYSES_LISTED, KEPT_MEGABYTES
 from areaviz.trace.errors import InputError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from areaviz import __version__
+from areaviz.analysis.report_content import MAX_SYSTEMS, Report
 from areaviz.analysis.report_examples import render_examples
 from areaviz.analysis.report_figures import (
     render_buckets,
@@ -12,7 +13,6 @@ from areaviz.analysis.report_figures import (
     render_word_scores,
 )
 from areaviz.analysis.report_themes import render_themes
-from areaviz.analysis.reported import MAX_SYSTEMS, Report
 from areaviz.components.parts import text_of
 from areaviz.drawing.labels import pluralise
 from areaviz.drawing.markup import document, element

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from areaviz.analysis.buckets import BUCKETINGS, bucket_table
+from areaviz.analysis.report_content import Report
 from areaviz.analysis.report_parts import render_example_card
-from areaviz.analysis.reported import Report
 from areaviz.drawing.labels import pluralise
 from areaviz.drawing.markup import Markup, element
 from areaviz.drawing.numbers import three_digits

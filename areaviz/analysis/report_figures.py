@@ -12,15 +12,15 @@ from areaviz.analysis.buckets import (
     build_word_table,
     list_bucketings,
 )
-from areaviz.analysis.contrast import (
+from areaviz.analysis.model_comparison import (
     compare_corpus_scores,
     count_wins,
     find_distinguishing_ngrams,
     mean_change,
 )
-from areaviz.analysis.judged import Agreement, compute_agreement, count_error_kinds
+from areaviz.analysis.rating_metrics import Agreement, compute_agreement, count_error_kinds
+from areaviz.analysis.report_content import USUAL, Report
 from areaviz.analysis.report_parts import render_bar_chart, render_table
-from areaviz.analysis.reported import USUAL, Report
 from areaviz.analysis.table import WHOLE, list_metadata_columns, summarise_table, with_changes
 from areaviz.drawing.markup import Markup, element
 from areaviz.drawing.numbers import number_text

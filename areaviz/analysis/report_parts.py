@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping, Sequence
 
-from areaviz.analysis.reported import Written
+from areaviz.analysis.report_content import Written
 from areaviz.data.examples import Dataset, Example
 from areaviz.drawing.export import figure_bytes
 from areaviz.drawing.markup import Markup, element, joined

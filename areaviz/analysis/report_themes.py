@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from areaviz.analysis.reported import Report
+from areaviz.analysis.report_content import Report
 from areaviz.analysis.themes.causes_of_lists import make_cause_key
-from areaviz.analysis.themes.listed import (
+from areaviz.analysis.themes.list_texts import (
     METHOD,
     NOTHING,
     describe_rare_conditions,

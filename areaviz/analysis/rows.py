@@ -28,7 +28,7 @@ from areaviz.analysis.row_lines import (
     format_row,
     read_lines,
 )
-from areaviz.data.places import own_folder
+from areaviz.data.paths import own_folder
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.files import PRIVATE_FILE, aside_name, private_folder, set_aside, write_whole
 

@@ -20,7 +20,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from areaviz.analysis.disk_errors import translate_disk_errors
-from areaviz.analysis.kept_sets import DAMAGE
+from areaviz.analysis.stored_sets import DAMAGE
 from areaviz.notes.store_schema import now
 from areaviz.shares.limits import SHARED_LINKS, SHARED_LINKS_ALL, VISITORS_LISTED
 from areaviz.trace.errors import InputError

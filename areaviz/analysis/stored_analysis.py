@@ -15,7 +15,7 @@ from areaviz.analysis.rows import RowFile
 from areaviz.analysis.run import make_header, run_example
 from areaviz.cards.card import Card
 from areaviz.data.example_samples import SAMPLE_SETS
-from areaviz.data.places import ANALYSIS
+from areaviz.data.paths import ANALYSIS
 from areaviz.trace.files import write_whole
 from areaviz.trace.record import Run
 from areaviz.trace.request import Request

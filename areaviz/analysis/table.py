@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from areaviz.analysis.answered import has_digits_to_recognise
+from areaviz.analysis.answer_metrics import has_digits_to_recognise
 from areaviz.analysis.measure import Measure
 from areaviz.analysis.measures import MEASURES
 from areaviz.analysis.row_lines import Row
@@ -19,7 +19,7 @@ from areaviz.data.metadata import parse_numbers
 from areaviz.data.text_kinds import SENTENCES, TREES
 from areaviz.drawing import export
 from areaviz.drawing.base import Table
-from areaviz.metrics.aer import LinkCounts
+from areaviz.metrics.alignment_error_rate import LinkCounts
 from areaviz.metrics.captions import compute_cider_d, split_caption
 from areaviz.metrics.translation import compute_bleu_and_chrf
 from areaviz.metrics.trees import score_brackets

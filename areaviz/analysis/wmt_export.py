@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from areaviz.data.examples import Dataset
-from areaviz.intake.rated import OWN
+from areaviz.intake.rated_outputs import OWN
 from areaviz.intake.wmt_ratings import SEPARATOR
 from areaviz.notes.error_spans import OUTPUT, WHOLE, ErrorSpan, Judgement, span_values
 

@@ -1,7 +1,7 @@
 """Gradient times input: attribution of each of many scores to the inputs, for any torch network.
 
 Our networks (`areaviz/models/attribution.py`) and external models
-(`areaviz/adapters/attributed.py`) both use it.
+(`areaviz/adapters/gradient_attribution.py`) both use it.
 Shapes: B examples, here always one, T scores, N items.
 """
 

@@ -31,7 +31,7 @@ from areaviz.models.device import (
     is_out_of_memory,
     use_threads,
 )
-from areaviz.trace.best import with_best
+from areaviz.trace.best_alignment import with_best
 from areaviz.trace.errors import BackendError, InputError, without_traceback
 from areaviz.trace.logits import Logits
 from areaviz.trace.record import Trace

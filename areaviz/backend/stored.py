@@ -17,7 +17,7 @@ from areaviz.backend.base import OWN_WORK, Backend, Caller, Wrapper
 from areaviz.backend.cached import key_of
 from areaviz.cards.card import Card
 from areaviz.trace import codec
-from areaviz.trace.best import with_best, without_best
+from areaviz.trace.best_alignment import with_best, without_best
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request

@@ -13,11 +13,11 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from areaviz.backend.background_budget import BackgroundBudget, RunClock
 from areaviz.backend.base import OWN_WORK, Caller
 from areaviz.backend.costs import Costs
 from areaviz.backend.job import AllLeft, Job, as_sentence
-from areaviz.backend.pace import BackgroundBudget, RunClock
-from areaviz.backend.turns import TurnQueue
+from areaviz.backend.turn_queue import TurnQueue
 from areaviz.shares.limits import QUESTIONS_WAITING
 from areaviz.trace.errors import BackendBusy, BackendError
 from areaviz.trace.record import Trace

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from areaviz.cards.card import Card
 from areaviz.cards.result_tables import format_markdown_row
-from areaviz.trace.best import BestAlignment, names_of
+from areaviz.trace.best_alignment import BestAlignment, names_of
 
 LINKS, ALIGNMENT = "word links", "best alignment"
 """Entries of `Card.attention` of translators."""

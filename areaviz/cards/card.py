@@ -11,7 +11,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from areaviz.cards.opening import Opening, parse_opening
 from areaviz.cards.tasks import TASKS
-from areaviz.trace.best import BestAlignment
+from areaviz.trace.best_alignment import BestAlignment
 from areaviz.trace.errors import BackendError
 from areaviz.trace.files import write_json
 from areaviz.trace.limits import READINGS

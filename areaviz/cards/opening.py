@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from areaviz.trace.best import BestAlignment, best_of
+from areaviz.trace.best_alignment import BestAlignment, best_of
 from areaviz.trace.limits import READINGS
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from areaviz.cards.attention_check_tables import look_lines
 from areaviz.cards.card import Card, read_card
 from areaviz.cards.gates import Judged, judge_targets
-from areaviz.cards.look_tables import look_lines
 from areaviz.cards.tasks import TASKS, Task
 
 SIZES = ("Tiny", "Small", "Base", "Big")

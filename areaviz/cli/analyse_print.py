@@ -17,13 +17,13 @@ from areaviz.analysis.buckets import (
     build_word_table,
     list_bucketings,
 )
-from areaviz.analysis.contrast import (
+from areaviz.analysis.measures import MEASURES
+from areaviz.analysis.model_comparison import (
     compare_corpus_scores,
     count_wins,
     find_distinguishing_ngrams,
     mean_change,
 )
-from areaviz.analysis.measures import MEASURES
 from areaviz.analysis.table import (
     SCORE,
     Rows,
@@ -33,7 +33,7 @@ from areaviz.analysis.table import (
     with_changes,
 )
 from areaviz.analysis.themes.causes_of_lists import Causes, make_cause_key
-from areaviz.analysis.themes.listed import (
+from areaviz.analysis.themes.list_texts import (
     METHOD,
     NOTHING,
     describe_rare_conditions,

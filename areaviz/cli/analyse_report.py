@@ -10,9 +10,9 @@ from pathlib import Path
 import typer
 
 from areaviz.analysis.buckets import Frequency, read_corpus
-from areaviz.analysis.marked_files import read_judgements, read_judgements_of_set
+from areaviz.analysis.marked_error_files import read_judgements, read_judgements_of_set
 from areaviz.analysis.report import report_page
-from areaviz.analysis.reported import MAX_SYSTEMS, Report
+from areaviz.analysis.report_content import MAX_SYSTEMS, Report
 from areaviz.analysis.retention import read_stored_judgements
 from areaviz.analysis.table import ALL_MEASURES, Rows, format_table_as_csv, score_columns
 from areaviz.analysis.themes.theme import Theme
@@ -25,7 +25,7 @@ from areaviz.cli.analyse_print import (
     print_themes,
 )
 from areaviz.cli.models import Named
-from areaviz.intake.brought import Brought
+from areaviz.intake.dataset_builder import Brought
 from areaviz.notes.error_spans import Judgement
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole
@@ -181,7 +181,7 @@ def _with_themes(report: Report, systems: Mapping[str, tuple[Request, Named]]) -
     """Find themes and their causes in some models, print them, and return the report with them."""
     # Imported late, because scipy takes a second and most calls do not look for themes.
     from areaviz.analysis.themes.causes_of_lists import System, find_causes
-    from areaviz.analysis.themes.of_table import find_themes_of_table
+    from areaviz.analysis.themes.table_themes import find_themes_of_table
 
     dataset, frame, titles = report.dataset, report.frame, list(report.titles)
     found = find_themes_of_table(dataset, frame, len(titles))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from areaviz.data.places import find_data_folder
+from areaviz.data.paths import find_data_folder
 from areaviz.evaluation.translation import state_difference
 
 

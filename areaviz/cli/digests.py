@@ -9,7 +9,7 @@ import typer
 
 from areaviz.cards.card import read_card, write_card
 from areaviz.cli.options import Checkpoints
-from areaviz.data.places import CHECKPOINTS
+from areaviz.data.paths import CHECKPOINTS
 from areaviz.models.checkpoint import compute_digests, share_tokenizers
 from areaviz.trace.errors import BackendError
 

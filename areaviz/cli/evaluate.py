@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from areaviz.data.places import find_data_folder
+from areaviz.data.paths import find_data_folder
 from areaviz.evaluation.measure import Options
 from areaviz.evaluation.measure import evaluate_checkpoint as measure
 from areaviz.trace.files import write_whole

@@ -16,9 +16,9 @@ from areaviz.cards.result_tables import (
     format_summary,
     read_cards,
 )
-from areaviz.data.places import CHECKPOINTS, FINDINGS, README, RESULTS
-from areaviz.evaluation.form_tables import FORM_TABLES, FormTable
-from areaviz.evaluation.forms import describe_baselines, list_missing_runs, read_forms
+from areaviz.data.paths import CHECKPOINTS, FINDINGS, README, RESULTS
+from areaviz.evaluation.key_form_tables import FORM_TABLES, FormTable
+from areaviz.evaluation.key_forms import describe_baselines, list_missing_runs, read_forms
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from areaviz.data.places import find_data_folder
+from areaviz.data.paths import find_data_folder
 from areaviz.evaluation.heads import EXAMPLES, add_to_table, make_table_entry
 
 SHOWN = ("multi_share", "long_exact_lift", "dependence", "dependence_share", "sink")

@@ -17,7 +17,7 @@ from areaviz.publish.live import LivePage
 from areaviz.publish.live_model import LiveModel, check_live
 from areaviz.publish.live_pair import live_pair
 from areaviz.publish.options import PageOptions
-from areaviz.trace.asked import path_of
+from areaviz.trace.argument_checks import path_of
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole
 from areaviz.trace.picture import Picture

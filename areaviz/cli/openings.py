@@ -10,7 +10,7 @@ import typer
 from areaviz.analysis.stored_analysis import store_analysis
 from areaviz.backend.stored import RecordingBackend
 from areaviz.cli.models import open_backend
-from areaviz.data.places import ASSETS, CHECKPOINTS
+from areaviz.data.paths import ASSETS, CHECKPOINTS
 from areaviz.lessons.stored_runs import store_runs
 from areaviz.trace import codec
 from areaviz.ui.home.openings import hero_trace, store_openings

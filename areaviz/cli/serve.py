@@ -15,7 +15,7 @@ import typer
 
 from areaviz.backend.access import EVERY_ADDRESS, digest_of, is_loopback, read_token, write_token
 from areaviz.cli.options import CHECKPOINTS, Checkpoints, Device
-from areaviz.data.places import FOLDERS_SETTING, ROOT
+from areaviz.data.paths import FOLDERS_SETTING, ROOT
 from areaviz.gateway.limits import Connections
 from areaviz.gateway.operator import Command
 from areaviz.server.on_ray import Place, Scale, open_local, serve_backend

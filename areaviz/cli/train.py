@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from areaviz.data.places import find_data_folder
+from areaviz.data.paths import find_data_folder
 from areaviz.training.run import load_recipe
 from areaviz.training.run import train as run
 

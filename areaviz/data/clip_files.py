@@ -16,7 +16,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from areaviz.data.clips import choose_frames
-from areaviz.data.foreign_files import name_file_kind
+from areaviz.data.format_names import name_file_kind
 from areaviz.trace.clip import FRAMES, MAX_SIDE, MILLISECONDS, Clip
 from areaviz.trace.errors import InputError
 

@@ -21,7 +21,7 @@ from areaviz.data.examples import SHOW_SCENES, Dataset, Example
 from areaviz.data.grounding import Box, Grounded
 from areaviz.data.media import CLIP, SOUND
 from areaviz.data.moving_digits import DigitBank, make_moving_digits
-from areaviz.data.places import ASSETS
+from areaviz.data.paths import ASSETS
 from areaviz.data.reading_samples import make_sentences_to_read
 from areaviz.data.scenes import Scene, make_scene
 from areaviz.data.sound_files import encode_flac

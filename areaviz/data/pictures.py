@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from areaviz.data.deep_pictures import (
+from areaviz.data.format_names import name_file_kind
+from areaviz.data.high_depth_pictures import (
     reduce_colours_to_eight_bits,
     reduce_grey_to_eight_bits,
     stretch_greys,
 )
-from areaviz.data.foreign_files import name_file_kind
 from areaviz.trace.errors import InputError
 from areaviz.trace.picture import MAX_SIDE, Picture
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from areaviz.data.downloads import fetch_files
-from areaviz.data.places import BUNDLE, CHECKPOINTS, IS_CLONE, MODEL_DIGESTS
+from areaviz.data.paths import BUNDLE, CHECKPOINTS, IS_CLONE, MODEL_DIGESTS
 from areaviz.texts.catalogue import message
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.files import whole_file

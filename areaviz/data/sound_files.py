@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import soundfile
 
-from areaviz.data.foreign_files import name_file_kind
+from areaviz.data.format_names import name_file_kind
 from areaviz.data.mp3_frames import is_mp3, with_length
 from areaviz.data.sounds import resample
 from areaviz.data.wave_chunks import is_chunked, with_sizes

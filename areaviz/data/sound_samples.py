@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from areaviz.data.places import ASSETS
+from areaviz.data.paths import ASSETS
 from areaviz.data.sound_files import decode_sound
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.limits import shorten

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from areaviz.data.examples import Dataset, Example, Links
-from areaviz.data.marks import read_links
+from areaviz.data.gold_marks import read_links
 from areaviz.data.multi30k import read_split
 
 LINKS = Path(__file__).with_name("multi30k_links.toml")

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, TypeVar
 from matplotlib.figure import Figure as PrintFigure
 from plotly.graph_objects import Figure
 
-from areaviz.drawing.in_print import in_print
 from areaviz.drawing.labels import pluralise
 from areaviz.drawing.marks import Plot
-from areaviz.drawing.on_screen import on_screen
+from areaviz.drawing.print_renderer import in_print
+from areaviz.drawing.screen_renderer import on_screen
 from areaviz.drawing.sites import layer_noun
 from areaviz.drawing.theme import Drawing, finish
 from areaviz.trace.areas import AreaGrid
+from areaviz.trace.old_names import old_names
 from areaviz.trace.record import Gaze, Trace
-from areaviz.trace.renamed import old_names
 from areaviz.trace.request import Focus, Request
 
 Row = tuple[str | int | float, ...]

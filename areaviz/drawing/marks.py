@@ -1,7 +1,7 @@
 """Marks: the content of a figure, stated once and drawn on screen and in print.
 
-A view returns a `Plot`. `areaviz/drawing/on_screen.py` draws it with Plotly, and
-`areaviz/drawing/in_print.py` with matplotlib. Both renderers draw every mark, and
+A view returns a `Plot`. `areaviz/drawing/screen_renderer.py` draws it with Plotly, and
+`areaviz/drawing/print_renderer.py` with matplotlib. Both renderers draw every mark, and
 `tests/drawing/test_marks.py` compares them.
 
 A size that differs is a pair: px on screen, then pt in print. Positions are in the units of the

@@ -28,7 +28,7 @@ _NAMES = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Words(Field):
-    """A text whose items are whole words; see `areaviz.drawing.worded`."""
+    """A text whose items are whole words; see `areaviz.drawing.word_maps`."""
 
 
 def noun(field: Field) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from areaviz.drawing.gazes import CANVAS
+from areaviz.drawing.gaze_steps import CANVAS
 from areaviz.trace.attribution import WAYS, attributed_site
-from areaviz.trace.best import BEST, best_site
-from areaviz.trace.derived import AS_AREAS, SUMS, base_site
+from areaviz.trace.best_alignment import BEST, best_site
+from areaviz.trace.derived_areas import AS_AREAS, SUMS, base_site
 from areaviz.trace.kinds import kind_of_field
 from areaviz.trace.query import is_one_text
 from areaviz.trace.record import Trace

@@ -12,7 +12,7 @@ from functools import partial
 
 from areaviz.data.examples import Dataset
 from areaviz.evaluation.links import iterate_given_traces
-from areaviz.metrics.aer import LinkCounts
+from areaviz.metrics.alignment_error_rate import LinkCounts
 from areaviz.metrics.best_heads import (
     Chosen,
     LinkedMaps,
@@ -22,7 +22,7 @@ from areaviz.metrics.best_heads import (
     count_links_by_position,
 )
 from areaviz.models.generation import GenerationModel
-from areaviz.trace.best import BestAlignment
+from areaviz.trace.best_alignment import BestAlignment
 
 VALIDATION = "validation captions"
 

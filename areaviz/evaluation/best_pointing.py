@@ -10,7 +10,7 @@ from areaviz.cards.opening import Opening
 from areaviz.evaluation.measure import Place
 from areaviz.metrics.best_heads import Chosen, choose_heads
 from areaviz.metrics.pointed_words import PointedWords, bootstrap_hit_interval
-from areaviz.trace.best import BestAlignment
+from areaviz.trace.best_alignment import BestAlignment
 
 HEADLESS = ("_uniform", "_middle")
 """Suffixes of baselines of pictures that no head determines."""

@@ -19,7 +19,7 @@ from areaviz.data.scenes import TIE, make_scenes
 from areaviz.evaluation.best_pointing import choose_pointing_opening, measure_best_pointing
 from areaviz.evaluation.heads import measure_heads_for_card
 from areaviz.evaluation.measure import Measured, Options, Place, check_chosen, choose_pointing_head
-from areaviz.evaluation.opening import choose_openings, make_pointing_opening
+from areaviz.evaluation.opening_choice import choose_openings, make_pointing_opening
 from areaviz.metrics.area_hits import compute_area_hits
 from areaviz.metrics.captions import score_captions
 from areaviz.metrics.head_choice import find_largest

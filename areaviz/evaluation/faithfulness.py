@@ -14,7 +14,7 @@ from typing import Self
 
 import numpy as np
 
-from areaviz.evaluation.contrast import compute_probability, find_foil_items, make_foil_request
+from areaviz.evaluation.contrastive import compute_probability, find_foil_items, make_foil_request
 from areaviz.evaluation.probe import (
     Probe,
     TooFew,

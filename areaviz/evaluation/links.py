@@ -17,10 +17,15 @@ import numpy as np
 from areaviz.data.examples import Dataset
 from areaviz.data.multi30k import read_split
 from areaviz.data.word_links import read_linked
-from areaviz.metrics.aer import LinkCounts, Links, count_links, find_attention_links
 from areaviz.metrics.aligner import Aligner, make_diagonal_links
-from areaviz.metrics.linked import LinkedCounts, count_linked_words
-from areaviz.metrics.words import Array
+from areaviz.metrics.alignment_error_rate import (
+    LinkCounts,
+    Links,
+    count_links,
+    find_attention_links,
+)
+from areaviz.metrics.link_accuracy import LinkedCounts, count_linked_words
+from areaviz.metrics.word_areas import Array
 from areaviz.models.generation import GenerationModel
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request

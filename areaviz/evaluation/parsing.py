@@ -23,7 +23,7 @@ from areaviz.metrics.trees import (
     make_flat_tree,
     score_brackets,
 )
-from areaviz.metrics.words import Array
+from areaviz.metrics.word_areas import Array
 from areaviz.models.generation import GenerationModel
 from areaviz.models.recurrent import SITE
 from areaviz.trace.query import item_shares, query_dependence

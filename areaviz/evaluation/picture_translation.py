@@ -20,7 +20,7 @@ from areaviz.data.scenes import Scene, make_scenes
 from areaviz.evaluation.best_pointing import choose_pointing_opening, measure_best_pointing
 from areaviz.evaluation.heads import measure_heads_for_card
 from areaviz.evaluation.measure import Measured, Options, Place, check_chosen, choose_pointing_head
-from areaviz.evaluation.opening import choose_openings, make_pointing_opening
+from areaviz.evaluation.opening_choice import choose_openings, make_pointing_opening
 from areaviz.evaluation.scene_words import KINDS, choose_tested_words, compute_share_of_right_words
 from areaviz.metrics.pointed_words import PointedWords
 from areaviz.metrics.pointing import FloatArray, compute_pointing_figures, find_centres_inside

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.evaluation.contrast import Contrast
-from areaviz.metrics.words import count_visible_items
+from areaviz.evaluation.contrastive import Contrast
+from areaviz.metrics.word_areas import count_visible_items
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Change, Weigh

@@ -18,7 +18,7 @@ from areaviz.data.multi30k import read_captions
 from areaviz.data.tokenizer import PAD, START
 from areaviz.evaluation.heads import get_figures_of_head, measure_heads_for_card
 from areaviz.evaluation.measure import Measured, Options
-from areaviz.evaluation.opening import AT_LEAST, choose_openings
+from areaviz.evaluation.opening_choice import AT_LEAST, choose_openings
 from areaviz.evaluation.spans import compare_spans, measure_heads_at_places
 from areaviz.metrics.head_choice import choose_span_head
 from areaviz.metrics.ngrams import NGrams

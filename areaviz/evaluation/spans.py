@@ -11,7 +11,7 @@ from typing import Any
 
 from areaviz.evaluation.heads import Traced, convert_figures, get_figures_of_head, measure_heads
 from areaviz.metrics.spans import measure_spans
-from areaviz.metrics.words import MEASURES
+from areaviz.metrics.word_areas import MEASURES
 from areaviz.trace.query import is_one_text, output_given
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request

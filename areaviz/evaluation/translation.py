@@ -27,11 +27,11 @@ from areaviz.evaluation.links import (
     measure_word_spans,
 )
 from areaviz.evaluation.measure import Measured, Options
-from areaviz.evaluation.opening import choose_linked_opening, choose_openings
+from areaviz.evaluation.opening_choice import choose_linked_opening, choose_openings
 from areaviz.evaluation.spans import compare_spans, measure_heads_at_places
 from areaviz.metrics.by_length import compute_bleu_by_length, compute_gains_by_length
 from areaviz.metrics.head_choice import WANTED, choose_span_head
-from areaviz.metrics.linked import SITE
+from areaviz.metrics.link_accuracy import SITE
 from areaviz.metrics.translation import compare_systems, compute_bleu_and_chrf, score_translations
 from areaviz.models.generation import GenerationModel
 from areaviz.trace.errors import InputError

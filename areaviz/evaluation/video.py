@@ -13,8 +13,8 @@ import numpy as np
 
 from areaviz.data.clip_samples import clip_of
 from areaviz.data.moving_digits import FUNCTION_WORDS, DigitBank, MovingDigit, make_moving_digits
+from areaviz.evaluation.action_films import evaluate_films
 from areaviz.evaluation.best_pointing import MOMENTS, choose_moment_opening, measure_best_pointing
-from areaviz.evaluation.films import evaluate_films
 from areaviz.evaluation.measure import Measured, Options
 from areaviz.metrics.heads import compute_diagonal_dependence
 from areaviz.metrics.pointed_words import PointedWords

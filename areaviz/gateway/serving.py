@@ -28,7 +28,7 @@ from areaviz.gateway.operator import Command, serve_commands
 from areaviz.gateway.protocols import BoundedRequests, BoundedSocket
 from areaviz.trace.errors import InputError
 
-SCRIPT = Path(__file__).with_name("script.py")
+SCRIPT = Path(__file__).with_name("app_script.py")
 PING_SECONDS, LEAVE_SECONDS = 30.0, 5
 
 # Connections that the system queues, and connections accepted at once.

@@ -13,7 +13,7 @@ from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 
 from areaviz.data.raters import AUTOMATIC
-from areaviz.intake.rated import (
+from areaviz.intake.rated_outputs import (
     Mark,
     RatedSegment,
     Rating,

@@ -10,7 +10,7 @@ from areaviz.data.media import is_medium
 from areaviz.data.metadata import is_missing, number_of
 from areaviz.intake.columns import MAX_ROWS, SCORE, Column, Content, TextBudget, make_too_many_error
 from areaviz.intake.comet_output import is_comet_output, read_comet_output
-from areaviz.intake.delimited import read_delimited
+from areaviz.intake.csv_files import read_delimited
 from areaviz.intake.json_files import (
     make_columns_from_json,
     parse_json,
@@ -18,13 +18,13 @@ from areaviz.intake.json_files import (
     read_json_lines,
 )
 from areaviz.intake.names import NAMED_ROLES
-from areaviz.intake.rated import RatedSegment, make_columns_from_segments
 from areaviz.intake.rated_files import (
     find_rated_kind,
     parse_first_object,
     read_rated_lines,
     read_rated_value,
 )
+from areaviz.intake.rated_outputs import RatedSegment, make_columns_from_segments
 from areaviz.intake.texts import iterate_plain_lines, read_bytes
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from areaviz.data.examples import Links
-from areaviz.data.marks import read_links
+from areaviz.data.gold_marks import read_links
 from areaviz.intake.columns import LINKS_FROM_0, LINKS_FROM_1, Column
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten

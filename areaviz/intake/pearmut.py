@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from areaviz.data.raters import AUTOMATIC
-from areaviz.intake.rated import (
+from areaviz.intake.rated_outputs import (
     OWN,
     Mark,
     RatedSegment,

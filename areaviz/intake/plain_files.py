@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from areaviz.data.marks import LINK
+from areaviz.data.gold_marks import LINK
 from areaviz.data.metadata import is_missing, number_of
 from areaviz.intake.columns import (
     CORPUS,

@@ -18,7 +18,7 @@ from areaviz.intake.pearmut import (
     read_annotations,
     read_campaign,
 )
-from areaviz.intake.rated import RatedSegment
+from areaviz.intake.rated_outputs import RatedSegment
 from areaviz.intake.texts import check_row, iterate_plain_lines
 from areaviz.intake.wmt_ratings import is_wmt_ratings, read_wmt_ratings
 from areaviz.trace.errors import InputError

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from areaviz.intake.rated import (
+from areaviz.intake.rated_outputs import (
     RatedSegment,
     Rating,
     Segments,

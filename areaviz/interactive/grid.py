@@ -16,7 +16,7 @@ from PIL import Image
 from areaviz.drawing.base import Download
 from areaviz.drawing.select import display_field
 from areaviz.drawing.theme import HEAD_COLOURS, SEQUENCE_STOPS
-from areaviz.interactive.first_look import opening_items
+from areaviz.interactive.default_focus import opening_items
 from areaviz.interactive.grid_print import SHOWN, grid_print, is_coarse
 from areaviz.interactive.grid_table import TOP, grid_table
 from areaviz.interactive.message import (
@@ -27,7 +27,7 @@ from areaviz.interactive.message import (
     text_arrays,
     title,
 )
-from areaviz.interactive.readings import readings
+from areaviz.interactive.other_readings import readings
 from areaviz.texts.catalogue import message
 from areaviz.trace.picture import Picture
 from areaviz.trace.query import item_shares

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from areaviz.drawing.base import Download
 from areaviz.drawing.select import display_field
 from areaviz.drawing.theme import HEAD_COLOURS
-from areaviz.interactive.first_look import opening_items
+from areaviz.interactive.default_focus import opening_items
 from areaviz.interactive.message import (
     narrow,
     payload,
@@ -23,7 +23,7 @@ from areaviz.interactive.message import (
     text_arrays,
     title,
 )
-from areaviz.interactive.readings import readings
+from areaviz.interactive.other_readings import readings
 from areaviz.interactive.ribbon_print import ribbon_print
 from areaviz.interactive.ribbon_table import TOP, ribbon_table, unsure_items
 from areaviz.texts.catalogue import message

@@ -18,8 +18,8 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
 from areaviz.drawing.theme import PRINT_EDGE, head_colour
+from areaviz.interactive.other_readings import STEEPEST
 from areaviz.interactive.print_layout import CHIP, TILE, PlacedText, is_again
-from areaviz.interactive.readings import STEEPEST
 from areaviz.interactive.ribbon_table import TOP, Span
 from areaviz.trace.request import Focus
 

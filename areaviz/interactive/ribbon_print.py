@@ -16,7 +16,7 @@ from areaviz.drawing.base import figure_caption
 from areaviz.drawing.labels import truncate, words_for_print
 from areaviz.drawing.select import field_name, groups, heads_of, sides
 from areaviz.drawing.theme import PRINT_FONT, Drawing, finish, print_figure
-from areaviz.interactive.first_look import first_item
+from areaviz.interactive.default_focus import first_item
 from areaviz.interactive.print_layout import (
     CHIP,
     Placed,

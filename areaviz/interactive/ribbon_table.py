@@ -12,7 +12,7 @@ import numpy as np
 
 from areaviz.drawing.base import Table
 from areaviz.drawing.select import Runs, groups, heads_of
-from areaviz.interactive.readings import chosen_runs
+from areaviz.interactive.other_readings import chosen_runs
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.query import coverage, item_shares, merge_items, smallest_area
 from areaviz.trace.reading import map_of, read_areas

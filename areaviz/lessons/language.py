@@ -7,7 +7,7 @@ import tomllib
 from importlib.resources import files
 from typing import Any
 
-from areaviz.lessons.ask.asked import Texts
+from areaviz.lessons.ask.question_parts import Texts
 from areaviz.texts.catalogue import ENGLISH, LANGUAGES, decimal
 from areaviz.texts.pseudo import pseudo_text
 

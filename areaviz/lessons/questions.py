@@ -25,7 +25,7 @@ from areaviz.lessons.ask import (
     work,
     worth_order,
 )
-from areaviz.lessons.ask.asked import Asked, Texts
+from areaviz.lessons.ask.question_parts import Asked, Texts
 from areaviz.lessons.language import texts_of, with_decimal_marks
 from areaviz.texts.catalogue import ENGLISH
 from areaviz.trace.errors import BackendError, InputError

@@ -10,9 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from areaviz.metrics.aer import LinkCounts, Links, count_links, find_strongest_links
-from areaviz.metrics.words import Array, compute_word_attention
-from areaviz.trace.best import MOST_HEADS, STEPS, Choice, at_step
+from areaviz.metrics.alignment_error_rate import (
+    LinkCounts,
+    Links,
+    count_links,
+    find_strongest_links,
+)
+from areaviz.metrics.word_areas import Array, compute_word_attention
+from areaviz.trace.best_alignment import MOST_HEADS, STEPS, Choice, at_step
 from areaviz.trace.query import coverage
 from areaviz.trace.record import Field, FloatArray, Trace
 from areaviz.trace.weights import coverage_shares

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from areaviz.metrics.words import (
+from areaviz.metrics.word_areas import (
     MEASURES,
     Array,
     Counts,

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, Generic, Self, TypeVar
 
-from areaviz.metrics.aer import LinkCounts, count_links
 from areaviz.metrics.aligner import make_diagonal_links
+from areaviz.metrics.alignment_error_rate import LinkCounts, count_links
 from areaviz.metrics.best_heads import (
     LinkedMaps,
     bootstrap_interval,
     compute_alignment_error,
     count_links_by_position,
 )
-from areaviz.metrics.words import find_word_runs
-from areaviz.trace.best import Choice
+from areaviz.metrics.word_areas import find_word_runs
+from areaviz.trace.best_alignment import Choice
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import describe_value
 from areaviz.trace.record import Trace

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.trace.best import STEPS, Choice, at_step
+from areaviz.trace.best_alignment import STEPS, Choice, at_step
 from areaviz.trace.record import FloatArray
 
 BoolArray = npt.NDArray[np.bool_]

@@ -1,7 +1,7 @@
 """Whether the attended areas of a text match its words: purity, cover and exactness, and chance.
 
-`areaviz.metrics.words` defines the three metrics. With mean keys (Eq. 3), the logit of an area is
-the mean of its items' logits and never exceeds the highest of them. The top area of a query is
+`areaviz.metrics.word_areas` defines the three metrics. With mean keys (Eq. 3), the logit of an area
+is the mean of its items' logits and never exceeds the highest of them. The top area of a query is
 therefore a single item, which says nothing about spans. Two figures do: `weighted_MEASURE_lift`,
 over all areas by their weight, and `multi_MEASURE_lift`, over the top area of two or more items (in
 practice two or three, because the mean of a longer span is between the means of two such parts).
@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.metrics.words import (
+from areaviz.metrics.word_areas import (
     MEASURES,
     Array,
     Counts,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from areaviz.metrics.words import Array, find_word_runs
+from areaviz.metrics.word_areas import Array, find_word_runs
 from areaviz.trace.areas import Area
 from areaviz.trace.record import AttentionMap, Field
 from areaviz.trace.tree import WORD, read_tree

@@ -16,7 +16,7 @@ from torch.nn import functional as F
 
 from areaviz.data.digit_scenes import DigitScenes
 from areaviz.data.mnist import Images
-from areaviz.metrics.places import (
+from areaviz.metrics.localisation import (
     FloatArray,
     IntArray,
     compute_box_overlap,

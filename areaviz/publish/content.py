@@ -16,7 +16,7 @@ from typing import Any
 
 from areaviz.drawing.sites import site_name, sites
 from areaviz.interactive.message import pack
-from areaviz.publish.kinds import KINDS, kind_of
+from areaviz.publish.component_kinds import KINDS, kind_of
 from areaviz.publish.options import PageOptions
 from areaviz.trace.check import check_focus
 from areaviz.trace.errors import InputError

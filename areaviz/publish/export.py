@@ -12,7 +12,7 @@ from areaviz.drawing.sites import sites
 from areaviz.publish.figures import find_view
 from areaviz.publish.options import PageOptions, Theme
 from areaviz.publish.page import page
-from areaviz.trace.asked import check_trace, path_of
+from areaviz.trace.argument_checks import check_trace, path_of
 from areaviz.trace.check import check_focus
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole

@@ -13,15 +13,15 @@ from areaviz.drawing.markup import Markup
 from areaviz.drawing.sites import sites
 from areaviz.interactive.grid import TAKEAWAY as GRID
 from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
-from areaviz.publish.kinds import KINDS, kind_of
+from areaviz.publish.component_kinds import KINDS, kind_of
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
 from areaviz.trace.logits import known_logits
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
-from areaviz.views.why import why_view
-from areaviz.views.why_parts import first_question
+from areaviz.views.weight_explanation import why_view
+from areaviz.views.weight_explanation_parts import first_question
 
 POINTED = {one.name: one for one in (RIBBON, GRID)}
 """The ribbon and the image grid as figures, by their names. They can be chosen like views."""

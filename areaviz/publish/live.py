@@ -19,12 +19,12 @@ from areaviz.data.points import MOST
 from areaviz.drawing.markup import Markup, data_block, document, element, raw
 from areaviz.drawing.select import display_field
 from areaviz.drawing.theme import ACCENT, HEAD_COLOURS, SECOND, SEQUENCE_STOPS
+from areaviz.interactive.digit_glimpses import WHAT
 from areaviz.interactive.grid import KEPT, OVERLAPS, SURE, WANTED
 from areaviz.interactive.grid_print import COARSE, SHOWN
 from areaviz.interactive.grid_table import TOP as TOP_RECTANGLES
-from areaviz.interactive.looks import WHAT
 from areaviz.interactive.message import title
-from areaviz.interactive.readings import STEEPEST, WORK
+from areaviz.interactive.other_readings import STEEPEST, WORK
 from areaviz.interactive.ribbon import ENTRIES, ROOMY
 from areaviz.interactive.ribbon_table import TOP
 from areaviz.publish.content import (
@@ -39,7 +39,7 @@ from areaviz.publish.live_model import LiveModel
 from areaviz.publish.options import MOST_AREAS, PageOptions
 from areaviz.publish.page import collect_page_content, make_mount_script, make_page_style
 from areaviz.publish.page_body import collect_script_settings, render_page_body, render_payload
-from areaviz.trace.best import without_best
+from areaviz.trace.best_alignment import without_best
 from areaviz.trace.document import request_entry
 from areaviz.trace.picture import Picture
 from areaviz.trace.reading import EVEN, MASSES, SINK

@@ -11,6 +11,7 @@ from areaviz.components.parts import parts, text_of
 from areaviz.drawing.base import View
 from areaviz.drawing.labels import escape_controls, truncate
 from areaviz.drawing.markup import Markup, data_block, document, raw
+from areaviz.publish.component_kinds import KINDS
 from areaviz.publish.content import (
     Payload,
     Place,
@@ -29,7 +30,6 @@ from areaviz.publish.figures import (
     draw_stills,
     find_why_view,
 )
-from areaviz.publish.kinds import KINDS
 from areaviz.publish.options import PageOptions, Theme
 from areaviz.publish.page_body import (
     Content,

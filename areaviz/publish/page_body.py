@@ -12,9 +12,9 @@ from typing import Any, Literal
 from areaviz import __version__
 from areaviz.components.parts import parts
 from areaviz.drawing.markup import Markup, element, raw
+from areaviz.publish.component_kinds import KINDS
 from areaviz.publish.content import Payload, Place
 from areaviz.publish.figures import Still
-from areaviz.publish.kinds import KINDS
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page_input import render_clip, render_picture, render_sound
 from areaviz.publish.page_text import (

@@ -7,7 +7,7 @@ import base64
 from areaviz.drawing.markup import Markup, element
 from areaviz.interactive.grid import webp
 from areaviz.interactive.grid_print import is_coarse
-from areaviz.publish.hearing import encode_sound_as_data_url
+from areaviz.publish.sound_player import encode_sound_as_data_url
 from areaviz.texts.catalogue import ENGLISH, message, translated
 from areaviz.trace.clip import Clip
 from areaviz.trace.picture import Picture

@@ -9,7 +9,7 @@ import numpy as np
 from areaviz.drawing.base import given_words
 from areaviz.drawing.labels import escape_controls, show_invisibles
 from areaviz.drawing.markup import Markup, element, joined
-from areaviz.publish.kinds import KINDS
+from areaviz.publish.component_kinds import KINDS
 from areaviz.publish.options import PageOptions
 from areaviz.texts.catalogue import ENGLISH, decimal, message, translated
 from areaviz.trace.record import Trace

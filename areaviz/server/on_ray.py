@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import requests
 
-from areaviz.analysis.cluster import connect_to_ray
+from areaviz.analysis.ray_cluster import connect_to_ray
 from areaviz.backend import wire
 from areaviz.backend.access import bracket_host, local_address
 from areaviz.backend.base import Backend

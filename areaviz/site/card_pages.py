@@ -8,7 +8,7 @@ from areaviz.cards.card import Card
 from areaviz.cards.gates import judge_targets
 from areaviz.cards.tasks import TASKS
 from areaviz.drawing.markup import Markup, element
-from areaviz.site.frame import Files, Site, render_site_page
+from areaviz.site.page_frame import Files, Site, render_site_page
 from areaviz.ui.models.card_tables import measured
 from areaviz.ui.models.summary import (
     about,

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from areaviz.cards.tasks import TASKS
-from areaviz.data.places import OPENINGS
+from areaviz.data.paths import OPENINGS
 from areaviz.drawing.markup import element
 from areaviz.publish.page import page
-from areaviz.site.frame import Files, Site, add_site_link, render_site_page
+from areaviz.site.page_frame import Files, Site, add_site_link, render_site_page
 from areaviz.trace import codec
 from areaviz.trace.record import Trace
 

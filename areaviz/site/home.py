@@ -7,14 +7,14 @@ import json
 from pathlib import Path
 
 from areaviz.components.parts import parts, text_of
-from areaviz.data.places import HERO, LOOKS
+from areaviz.data.paths import HERO, LOOKS
 from areaviz.drawing.markup import Markup, data_block, element
-from areaviz.interactive.first_look import first_look
+from areaviz.interactive.default_focus import first_look
 from areaviz.publish.content import Payload, format_focus, payload, places
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page import collect_page_content, make_mount_script
 from areaviz.publish.page_body import collect_script_settings, panel, render_payload
-from areaviz.site.frame import Files, Site, render_site_page
+from areaviz.site.page_frame import Files, Site, render_site_page
 from areaviz.texts.catalogue import message
 from areaviz.trace import codec
 from areaviz.trace.request import Focus

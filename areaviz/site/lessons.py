@@ -9,7 +9,7 @@ from areaviz.drawing.markup import data_block, element
 from areaviz.lessons.questions import QUESTIONS, question_data
 from areaviz.publish.page import make_mount_script
 from areaviz.publish.page_body import render_stage
-from areaviz.site.frame import Files, Site, render_site_page
+from areaviz.site.page_frame import Files, Site, render_site_page
 from areaviz.texts.catalogue import message
 from areaviz.ui.shell.language import sentence
 

@@ -6,7 +6,7 @@ from areaviz.cards.card import Card
 from areaviz.cards.tasks import TASKS
 from areaviz.drawing.markup import Markup, element
 from areaviz.publish.live_model import check_live
-from areaviz.site.frame import Files, Site, add_site_link, render_site_page
+from areaviz.site.page_frame import Files, Site, add_site_link, render_site_page
 from areaviz.trace.errors import InputError
 
 WHAT = (

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from areaviz.cards.card import Card
 from areaviz.cards.result_tables import read_cards
-from areaviz.data.places import ASSETS, HOME, OPENINGS
+from areaviz.data.paths import ASSETS, HOME, OPENINGS
 from areaviz.publish.live_model import check_live
 from areaviz.site import card_pages, gallery, home, lessons, live_pages, readme, teach, tour
-from areaviz.site.frame import Files, Site, SitePage, with_switch
-from areaviz.site.share import PICTURE
+from areaviz.site.link_preview import PICTURE
+from areaviz.site.page_frame import Files, Site, SitePage, with_switch
 from areaviz.texts.catalogue import ENGLISH, LANGUAGES, message
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from areaviz import __version__
-from areaviz.site.frame import Files, Site
+from areaviz.site.page_frame import Files, Site
 
 NAME = "README.md"
 TEXT = """---

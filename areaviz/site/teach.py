@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
-from areaviz.data.places import HERO, OPENINGS
+from areaviz.data.paths import HERO, OPENINGS
 from areaviz.drawing.markup import Markup, element, raw
-from areaviz.site.frame import Files, Site, render_site_page
+from areaviz.site.page_frame import Files, Site, render_site_page
 from areaviz.texts.catalogue import message
 from areaviz.trace import codec
 from areaviz.trace.errors import BackendError, InputError

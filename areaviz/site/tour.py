@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from areaviz.data.places import HERO
+from areaviz.data.paths import HERO
 from areaviz.drawing.markup import Markup, element
-from areaviz.interactive.first_look import SITE, first_item, first_look
+from areaviz.interactive.default_focus import SITE, first_item, first_look
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page import page
-from areaviz.site.frame import Files, Site, add_site_link, render_site_page
 from areaviz.site.gallery import find_stored_run
+from areaviz.site.page_frame import Files, Site, add_site_link, render_site_page
 from areaviz.texts.catalogue import message
 from areaviz.trace import codec
 from areaviz.trace.record import Trace

@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from areaviz.trace.areas import Area, AreaGrid, FloatArray, area_text
 from areaviz.trace.check import validate
-from areaviz.trace.derived import sums_map
+from areaviz.trace.derived_areas import sums_map
 from areaviz.trace.errors import InputError
 from areaviz.trace.given_arrays import array_of
-from areaviz.trace.layered import LayeredWeights
+from areaviz.trace.layered_weights import LayeredWeights
 from areaviz.trace.limits import (
     AREA_SIZES,
     MAX_MAP_BYTES,

@@ -36,7 +36,7 @@ from areaviz.trace.limits import AREA_SIZES, check_range, shorten
 from areaviz.trace.on_disk import UPLOADED, SizeLimits, open_trace
 from areaviz.trace.picture import check_pixels
 from areaviz.trace.record import Trace
-from areaviz.trace.spool import Reserve, WeightsFile, reserve_nothing
+from areaviz.trace.weights_file import Reserve, WeightsFile, reserve_nothing
 
 NAMES = ("weights", "memory", "queries", "shape", "picture")
 NAME = "your-arrays"

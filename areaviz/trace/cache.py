@@ -29,7 +29,7 @@ from areaviz.trace.arrays import (
     labelled_field,
 )
 from areaviz.trace.check import validate
-from areaviz.trace.derived import areas_map, sums_map
+from areaviz.trace.derived_areas import areas_map, sums_map
 from areaviz.trace.errors import InputError
 from areaviz.trace.given_arrays import array_of
 from areaviz.trace.limits import AREA_SIZES, check_range, shorten

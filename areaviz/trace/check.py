@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from areaviz.trace.errors import InputError
 from areaviz.trace.kinds import KINDS
-from areaviz.trace.layered import LayeredWeights
+from areaviz.trace.layered_weights import LayeredWeights
 from areaviz.trace.record import (
     MOST,
     TOLERANCE,

@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.trace.archive import MAX_BYTES, check_archive, check_size, unpack_entry
-from areaviz.trace.asked import check_trace, path_of
+from areaviz.trace.argument_checks import check_trace, path_of
 from areaviz.trace.check import check_rows, validate
-from areaviz.trace.derived import LazyAreaWeights
+from areaviz.trace.derived_areas import LazyAreaWeights
 from areaviz.trace.document import Fetch, check_version, from_document, to_arrays, to_document
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.files import write_whole

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.derived import SUMS, AreaSoftmax, AreaSums, base_site, can_be_rederived
+from areaviz.trace.derived_areas import SUMS, AreaSoftmax, AreaSums, base_site, can_be_rederived
 from areaviz.trace.errors import InputError
 from areaviz.trace.intervention_text import from_text, to_text
-from areaviz.trace.layered import LayeredWeights
+from areaviz.trace.layered_weights import LayeredWeights
 from areaviz.trace.medium import take
 from areaviz.trace.record import (
     MOST,

@@ -22,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.trace.areas import AreaGrid, FloatArray
+from areaviz.trace.argument_checks import check_trace, file_of, path_of
 from areaviz.trace.arrays import MAX_ITEMS, NO_OUTPUT, empty_output, text_of
-from areaviz.trace.asked import check_trace, file_of, path_of
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole

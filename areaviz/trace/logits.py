@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from areaviz.trace.areas import Area, AreaGrid, FloatArray
-from areaviz.trace.derived import AS_AREAS, AreaSoftmax, base_site
+from areaviz.trace.derived_areas import AS_AREAS, AreaSoftmax, base_site
 from areaviz.trace.interventions import Weigh, area_factors, changes_by_site
 from areaviz.trace.record import Trace
 

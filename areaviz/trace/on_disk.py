@@ -23,13 +23,13 @@ from areaviz.trace.archive import Header, check_size
 from areaviz.trace.areas import FloatArray
 from areaviz.trace.check import check_logs, check_rows, validate
 from areaviz.trace.codec import check_type, document_entry, is_logs, is_weights, refuse_damage
-from areaviz.trace.derived import LazyAreaWeights
+from areaviz.trace.derived_areas import LazyAreaWeights
 from areaviz.trace.document import check_version, from_document
 from areaviz.trace.errors import InputError
-from areaviz.trace.layered import Shape
+from areaviz.trace.layered_weights import Shape
 from areaviz.trace.record import Trace
-from areaviz.trace.spool import Reserve, WeightsFile, Written, reserve_nothing
 from areaviz.trace.weights import divide_by_sums
+from areaviz.trace.weights_file import Reserve, WeightsFile, Written, reserve_nothing
 
 MEBI = 2**20
 

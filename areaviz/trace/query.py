@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.trace import densest, weights
+from areaviz.trace import smallest_areas, weights
 from areaviz.trace.areas import Area, AreaGrid
-from areaviz.trace.asked import checked_question
+from areaviz.trace.argument_checks import checked_question
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 
@@ -133,7 +133,7 @@ def smallest_area(attention: AttentionMap, focus: Focus) -> int:
 
 @checked_question
 def densest_areas(
-    attention: AttentionMap, layer: int, head: int | None, mass: float = densest.MASS
+    attention: AttentionMap, layer: int, head: int | None, mass: float = smallest_areas.MASS
 ) -> list[Attended | None]:
     """Return the densest area of every query, with its share, or None if everything is masked.
 
@@ -143,7 +143,7 @@ def densest_areas(
     Raises:
         InputError: The mass is not above 0 and at most 1.
     """
-    found = densest.densest_areas(item_shares(attention, layer, head), attention.grid, mass)
+    found = smallest_areas.densest_areas(item_shares(attention, layer, head), attention.grid, mass)
     pairs = zip(found.area.tolist(), found.share.tolist(), strict=True)
     return [Attended(Area(*area), share) if share > 0 else None for area, share in pairs]
 

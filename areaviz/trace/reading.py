@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.trace import densest, weights
+from areaviz.trace import smallest_areas, weights
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.query import (
     Attended,
@@ -71,7 +71,7 @@ def read_areas(
         return [Attended(item_area(grid, item), weight) for item, weight in pairs if item >= 0]
     if focus.reading == "densest":
         mean_1N = item_shares(attention, layer, head)[queries].mean(0, keepdims=True)
-        one = densest.densest_areas(mean_1N, grid, focus.mass / 100)
+        one = smallest_areas.densest_areas(mean_1N, grid, focus.mass / 100)
         held = float(one.share[0])
         return [Attended(Area(*one.area[0].tolist()), held)] if held > 0 else []
     heads = slice(None) if head is None else slice(head, head + 1)
@@ -90,7 +90,7 @@ def area_of_each(attention: AttentionMap, focus: Focus, rows: Groups) -> list[At
     layer, head, grid = focus.layer, focus.head, attention.grid
     if focus.reading == "densest":
         shares_RN = merge_items(item_shares(attention, layer, head), rows)
-        found = densest.densest_areas(shares_RN, grid, focus.mass / 100)
+        found = smallest_areas.densest_areas(shares_RN, grid, focus.mass / 100)
         areas = [Area(*area) for area in found.area.tolist()]
         weight_R = found.share
     else:
@@ -123,7 +123,7 @@ def find_densest_areas(
     """
     means = [shares_HQN[..., start:end, :].mean(-2) for start, end in rows]
     rows_HRN = np.stack(means, -2)
-    found = densest.densest_areas_of_masses(rows_HRN, grid, [mass / 100 for mass in masses])
+    found = smallest_areas.densest_areas_of_masses(rows_HRN, grid, [mass / 100 for mass in masses])
     return Densities(_ends(found.area, grid), found.share)
 
 

@@ -24,6 +24,7 @@ from areaviz.models.network import PictureNetwork
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import IntArray
+from areaviz.training.attention_supervision import Told, compute_told_caption_loss
 from areaviz.training.captioned_pictures import (
     VIEWS,
     CaptionedPictures,
@@ -44,7 +45,6 @@ from areaviz.training.sentences import (
 )
 from areaviz.training.show_attend_tell_loss import show_attend_tell_loss
 from areaviz.training.task import Description, optimise_for_training, step_generators
-from areaviz.training.told_attention import Told, compute_told_caption_loss
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

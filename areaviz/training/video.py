@@ -23,7 +23,7 @@ from areaviz.trace.limits import check_choice
 from areaviz.training.config import TrainConfig
 from areaviz.training.sentences import compute_cross_entropy, mean_loss, run_tokenizer, sum_loss
 from areaviz.training.task import Description, optimise_for_training, step_generators
-from areaviz.training.watched_clips import CLIPS, Clips, Watchable
+from areaviz.training.training_clips import CLIPS, Clips, Watchable
 
 LARGEST_VOCABULARY = 400
 """Limit of the vocabulary. It is above the number of words of every kind of clips."""

@@ -8,58 +8,58 @@ not a view of one trace at one focus.
 from collections.abc import Callable, Mapping
 
 from areaviz.drawing.base import View
-from areaviz.drawing.worded import over_words
+from areaviz.drawing.word_maps import over_words
 from areaviz.extensions import ExtensibleRegistry
 from areaviz.trace.record import Trace
 from areaviz.views import (
-    balance,
-    beside,
-    both,
-    facts,
+    attribution_comparison,
+    bipartite_lines,
+    clip_film_strip,
+    fact_hops,
     film,
     glimpse_labels,
+    glimpse_patches,
     glimpses,
-    lines,
-    listening,
     matrices,
     overview,
     points,
     probabilities,
     pyramid,
-    retina,
+    sampling_grid,
     sizes,
-    transformer,
+    sound_alignment,
+    text_and_picture,
+    text_picture_balance,
     tree,
-    watching,
 )
 
 TEXTS = (
     over_words(pyramid.VIEW, spans=True),
     over_words(matrices.COVERAGE, spans=True),
     matrices.ALIGNMENT,
-    over_words(lines.VIEW),
+    over_words(bipartite_lines.VIEW),
     over_words(overview.VIEW, spans=True),
     over_words(sizes.VIEW, spans=True),
     probabilities.VIEW,
 )
 """Views of attention from text to text."""
 _ALL = (
-    facts.VIEW,
+    fact_hops.VIEW,
     points.VIEW,
-    listening.VIEW,
-    watching.VIEW,
+    sound_alignment.VIEW,
+    clip_film_strip.VIEW,
     tree.VIEW,
-    both.VIEW,
-    balance.VIEW,
+    text_and_picture.VIEW,
+    text_picture_balance.VIEW,
     film.VIEW,
     film.PLAYBACK,
     glimpses.VIEW,
-    transformer.VIEW,
-    retina.VIEW,
-    retina.COARSE_LOOK,
+    sampling_grid.VIEW,
+    glimpse_patches.VIEW,
+    glimpse_patches.COARSE_LOOK,
     glimpse_labels.VIEW,
     *TEXTS,
-    beside.VIEW,
+    attribution_comparison.VIEW,
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from areaviz.drawing.base import Table, figure_caption, view_of_marks
-from areaviz.drawing.gazes import GLIMPSES, fits_glimpses, fits_transformer, ink_on
+from areaviz.drawing.gaze_steps import GLIMPSES, fits_glimpses, fits_transformer, ink_on
 from areaviz.drawing.labels import show_invisibles
 from areaviz.drawing.marks import Mark, Plot, Texts
 from areaviz.drawing.matrix import Matrix, plot_matrix

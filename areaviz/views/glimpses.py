@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from areaviz.drawing.base import Table, figure_caption, view_of_marks
-from areaviz.drawing.gazes import (
+from areaviz.drawing.gaze_steps import (
     Answer,
     centres,
     chosen_steps,
@@ -20,8 +20,8 @@ from areaviz.drawing.gazes import (
     view_box,
 )
 from areaviz.drawing.marks import Dash, Key, Mark, Pair, Panel, Plot, Points, Stroke
+from areaviz.drawing.picture_lines import cased, picture_marks, stage_axes
 from areaviz.drawing.pictures import CASING, Box, Pixels
-from areaviz.drawing.stage import cased, picture_marks, stage_axes
 from areaviz.drawing.theme import SCREEN_WIDTH, Drawing
 from areaviz.trace.record import FloatArray, Gaze, Trace
 from areaviz.trace.request import Focus

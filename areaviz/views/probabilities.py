@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from areaviz.drawing.base import Row, Table, View, changes_words, model_words
-from areaviz.drawing.in_print import in_print
 from areaviz.drawing.labels import show_invisibles
 from areaviz.drawing.marks import Axis, Bars, Panel, Plot, Points, Stroke
 from areaviz.drawing.matrix import block_names
-from areaviz.drawing.on_screen import on_screen
 from areaviz.drawing.pictures import CELLS, average_blocks, block_size
+from areaviz.drawing.print_renderer import in_print
+from areaviz.drawing.screen_renderer import on_screen
 from areaviz.drawing.select import display_field, field_name, visible_labels
 from areaviz.drawing.theme import ACCENT, CLEAR, SECOND, Drawing, finish
 from areaviz.trace.record import Field, FloatArray, Trace

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 import areaviz
-from areaviz.adapters.watching import InOrder
+from areaviz.adapters.attention_recording import InOrder
 from areaviz.trace import codec
 from areaviz.trace.record import FloatArray, Trace
 from tests.adapters.architectures import FRAME, IMAGE, TARGET, Architecture, inputs

@@ -11,7 +11,7 @@ from areaviz.adapters.head_maps import IN_HALF, OVER_ITEMS, site_maps
 from areaviz.adapters.heads import Heads, mask_to_bias, scores_of, softmax_weights
 from areaviz.trace import limits
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.derived import AreaSoftmax, shares_of_logs
+from areaviz.trace.derived_areas import AreaSoftmax, shares_of_logs
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import FloatArray, held_bytes
 from tests import reference

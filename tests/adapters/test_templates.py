@@ -14,7 +14,7 @@ from PIL import Image
 
 from areaviz.adapters import template_trial, templates
 from areaviz.adapters.chats import chat_inputs, chat_text
-from areaviz.adapters.folder_sight import MAX_PROMPT, _prompt
+from areaviz.adapters.folder_vision import MAX_PROMPT, _prompt
 from areaviz.adapters.templates import as_literal, write_chat
 from areaviz.trace.errors import InputError
 from tests.adapters import small

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import areaviz
-from areaviz.adapters.watching import output_difference
+from areaviz.adapters.attention_recording import output_difference
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from areaviz.analysis import measures
-from areaviz.analysis.answered import (
+from areaviz.analysis.answer_metrics import (
     compute_glimpse_hit_rate,
     find_share_of_facts_read,
     score_points,
@@ -16,7 +16,7 @@ from areaviz.analysis.answered import (
 from areaviz.analysis.measures import MEASURES, compute_metrics, order_measures
 from areaviz.analysis.output_scores import score_output
 from areaviz.data.examples import Example
-from areaviz.metrics.words import find_word_runs
+from areaviz.metrics.word_areas import find_word_runs
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.facts import facts_field, question_field
 from areaviz.trace.points import points_field

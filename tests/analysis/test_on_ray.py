@@ -12,8 +12,8 @@ from threading import Event
 
 import pytest
 
-from areaviz.analysis.cluster import connect_to_ray
 from areaviz.analysis.on_ray import Workers, analyse_on_ray
+from areaviz.analysis.ray_cluster import connect_to_ray
 from areaviz.analysis.rows import RowFile
 from areaviz.analysis.run import analyse_dataset, make_header
 from areaviz.data.examples import Dataset

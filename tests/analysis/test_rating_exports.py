@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from areaviz.analysis.marked_files import read_judgements
+from areaviz.analysis.marked_error_files import read_judgements
 from areaviz.analysis.pearmut_export import MAX_RATERS, to_campaign
 from areaviz.analysis.wmt_export import to_wmt
 from areaviz.data.examples import Dataset, Example
-from areaviz.intake.brought import read_set
+from areaviz.intake.dataset_builder import read_set
 from areaviz.intake.pearmut import find_counted_span
 from areaviz.notes.error_spans import ErrorSpan, Judgement
 from areaviz.trace.errors import InputError

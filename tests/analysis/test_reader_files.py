@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from areaviz.analysis.reader_files import Entry, ReaderFiles, remove_old_files, set_id
-from areaviz.intake.brought import read_set
+from areaviz.intake.dataset_builder import read_set
 from areaviz.shares.limits import ALL_KEPT_MEGABYTES, ANALYSES_LISTED, KEPT_MEGABYTES
 from areaviz.trace.errors import BackendError, InputError
 

@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from areaviz.analysis.report import report_page
-from areaviz.analysis.reported import Report
+from areaviz.analysis.report_content import Report
 from areaviz.analysis.run import make_rows_from_outputs
 from areaviz.analysis.table import score_columns
 from areaviz.data.examples import Dataset, Example

@@ -13,7 +13,7 @@ from areaviz.analysis.stored_analysis import MODELS, SET, find_stored_analysis, 
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import read_card
 from areaviz.data.example_samples import SAMPLE_SETS
-from areaviz.data.places import ANALYSIS, CHECKPOINTS
+from areaviz.data.paths import ANALYSIS, CHECKPOINTS
 from areaviz.trace.request import Request
 
 TOLERANCE = 1e-3

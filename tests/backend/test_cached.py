@@ -15,7 +15,7 @@ from areaviz.backend.base import OWN_WORK, Caller
 from areaviz.backend.cached import CachedBackend
 from areaviz.trace.errors import BackendError
 from areaviz.trace.interventions import Gate
-from areaviz.trace.layered import LayeredWeights
+from areaviz.trace.layered_weights import LayeredWeights
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
 from tests import fakes

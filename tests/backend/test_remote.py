@@ -22,7 +22,7 @@ from areaviz.shares.visitors import Visitor
 from areaviz.trace import codec, query
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import BackendBusy, BackendError, InputError
-from areaviz.trace.layered import LayeredWeights
+from areaviz.trace.layered_weights import LayeredWeights
 from areaviz.trace.logits import Logits
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request

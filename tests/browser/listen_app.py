@@ -6,7 +6,7 @@ import streamlit as st
 
 from areaviz.trace.request import Focus
 from areaviz.ui.components.items import hearing
-from areaviz.views.listening import GOLD
+from areaviz.views.sound_alignment import GOLD
 from tests import fakes
 
 st.set_page_config(layout="wide")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from areaviz.interactive.looks import Reading
+from areaviz.interactive.digit_glimpses import Reading
 from areaviz.trace.record import Trace
 from areaviz.ui.components.items import looks
 from tests import fakes

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import streamlit as st
 
-from areaviz.drawing.watching import GOLD
+from areaviz.drawing.frame_attention import GOLD
 from areaviz.trace.request import Focus
 from areaviz.ui.components.items import watched
-from tests.interactive.test_strip import trace
+from tests.interactive.test_film_strip import trace
 
 st.set_page_config(layout="wide")
 made = replace(trace(), details={GOLD: "2 3 5 6"})

@@ -8,7 +8,7 @@ import time
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from areaviz.data.places import HERO
+from areaviz.data.paths import HERO
 from areaviz.trace import codec
 from areaviz.ui.tour.steps import addresses
 from tests.browser.conftest import App, settled

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from areaviz.data.places import HERO
+from areaviz.data.paths import HERO
 from areaviz.trace import codec
 from areaviz.ui.forms.samples import EXAMPLES
 from areaviz.ui.teach.looking import TEXT

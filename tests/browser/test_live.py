@@ -15,15 +15,15 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 from areaviz.cards.card import read_card
+from areaviz.data.paths import CHECKPOINTS
 from areaviz.data.picture_samples import get_sample
-from areaviz.data.places import CHECKPOINTS
 from areaviz.models import MODELS
 from areaviz.models.base import Model
 from areaviz.publish.live import live_page
 from areaviz.publish.live_model import LiveModel
 from areaviz.trace.interventions import Change, Gate, Hide, Weigh
 from areaviz.trace.request import Focus, Request
-from areaviz.views.why_parts import Question, candidates, explain, signed
+from areaviz.views.weight_explanation_parts import Question, candidates, explain, signed
 from tests.browser.exported import enclosed
 from tests.components.live.node import assert_equal_traces, plain_request, trace_of
 

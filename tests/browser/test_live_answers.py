@@ -9,7 +9,7 @@ import torch
 from playwright.sync_api import Page, expect
 
 from areaviz.cards.card import read_card
-from areaviz.data.places import CHECKPOINTS
+from areaviz.data.paths import CHECKPOINTS
 from areaviz.interactive.points import first_step
 from areaviz.models import MODELS
 from areaviz.models.base import Model

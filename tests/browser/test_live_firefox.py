@@ -21,7 +21,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from areaviz.cards.card import read_card
 from areaviz.cli.live import open_live_page
-from areaviz.data.places import CHECKPOINTS
+from areaviz.data.paths import CHECKPOINTS
 from areaviz.models import MODELS
 from areaviz.publish.live import live_page
 from areaviz.publish.live_model import LiveModel

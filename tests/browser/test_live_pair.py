@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from areaviz.cards.card import read_card
 from areaviz.cli.live import open_live_page
-from areaviz.data.places import CHECKPOINTS
+from areaviz.data.paths import CHECKPOINTS
 from areaviz.models import MODELS
 from areaviz.publish.live_pair import live_pair
 from areaviz.trace.request import Request

@@ -15,7 +15,7 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from tests import fakes
 from tests.browser.exported import Open, opened
-from tests.interactive.test_strip import trace as clip_trace
+from tests.interactive.test_film_strip import trace as clip_trace
 from tests.sampled import sampled
 from tests.views.test_reasoning import points_trace, story_trace
 from tests.views.test_tree import tree_trace

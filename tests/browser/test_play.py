@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import areaviz
-from areaviz.data.places import HOME
+from areaviz.data.paths import HOME
 from areaviz.interactive.ribbon_table import items_text
 from areaviz.trace import codec
 from areaviz.trace.query import top_areas

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from areaviz.interactive.first_look import first_item
+from areaviz.interactive.default_focus import first_item
 from areaviz.interactive.ribbon_table import items_text, ribbon_table
 from areaviz.trace.query import find_words, top_areas
 from areaviz.trace.request import Focus

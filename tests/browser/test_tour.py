@@ -8,7 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
-from areaviz.data.places import HERO
+from areaviz.data.paths import HERO
 from areaviz.trace import codec
 from areaviz.ui.tour.steps import addresses, area_step, head_step, opening_step
 from tests.browser.conftest import App, settled

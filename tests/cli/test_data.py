@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from areaviz.cli import COMMANDS, build, main
 from areaviz.cli import data as data_module
-from areaviz.data.places import DATA_SETTING
+from areaviz.data.paths import DATA_SETTING
 from areaviz.trace.errors import BackendError
 from areaviz.trace.request import Progress
 

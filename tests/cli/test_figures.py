@@ -20,8 +20,8 @@ from areaviz.cli.figures import (
     with_findings,
     with_forms,
 )
-from areaviz.data.places import CHECKPOINTS, FINDINGS, README, RESULTS
-from areaviz.evaluation.form_tables import FORM_TABLES, LETTERS_TABLE, SUBWORDS_TABLE
+from areaviz.data.paths import CHECKPOINTS, FINDINGS, README, RESULTS
+from areaviz.evaluation.key_form_tables import FORM_TABLES, LETTERS_TABLE, SUBWORDS_TABLE
 from areaviz.metrics.head_choice import WANTED
 from areaviz.trace.errors import BackendError, InputError
 

@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from areaviz.cli import build, main
-from areaviz.data.places import OPENINGS
+from areaviz.data.paths import OPENINGS
 from areaviz.trace import codec
 from areaviz.trace.arrays_file import example_arrays
 from areaviz.trace.record import VERSION

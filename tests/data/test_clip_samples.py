@@ -9,7 +9,7 @@ from areaviz.data.clip_samples import ENLARGED, SAMPLES, SEED, clip_of, clip_sam
 from areaviz.data.moving_digits import ACTIONS, FRAMES, SIDE, DigitBank, MovingDigit, render_actions
 from areaviz.evaluation.video import SEEDS
 from areaviz.trace.errors import InputError
-from areaviz.training.watched_clips import TRAIN_SEED, VALID_SEED
+from areaviz.training.training_clips import TRAIN_SEED, VALID_SEED
 from tests.trace.sentence import assert_one_sentence
 
 

@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from areaviz.data import marks
+from areaviz.data import gold_marks
 from areaviz.data.examples import Dataset, Example
 from areaviz.data.media import SOUND
-from areaviz.intake import brought, columns, delimited, json_files, texts
+from areaviz.intake import columns, csv_files, dataset_builder, json_files, texts
 from areaviz.intake import files as intake_files
 from areaviz.intake.texts import decode_lines
 from areaviz.trace.errors import InputError
@@ -136,7 +136,7 @@ def test_files_of_different_length_are_refused() -> None:
 
 
 def test_read_set_refuses_too_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (delimited, json_files, intake_files):
+    for module in (csv_files, json_files, intake_files):
         monkeypatch.setattr(module, "MAX_ROWS", 2)
     assert len(read_lines("x", {"x": b"a\nb\n"}).examples) == 2
     with pytest.raises(InputError, match="more than 2 lines, which is the limit"):
@@ -244,9 +244,9 @@ def test_boxes_and_links_are_limited(
         )
         return f"{json.dumps({'text': 'a', column: listed})}\n".encode() * rows
 
-    monkeypatch.setattr(marks, "MAX_MARKS", 5)
-    monkeypatch.setattr(brought, "MAX_BOXES", 12)
-    monkeypatch.setattr(brought, "MAX_LINKS", 12)
+    monkeypatch.setattr(gold_marks, "MAX_MARKS", 5)
+    monkeypatch.setattr(dataset_builder, "MAX_BOXES", 12)
+    monkeypatch.setattr(dataset_builder, "MAX_LINKS", 12)
     assert len(read_table("x.jsonl", {"x.jsonl": table(5, 2)}).examples) == 2
     with pytest.raises(
         InputError,

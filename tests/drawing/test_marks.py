@@ -11,7 +11,6 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as PrintFigure
 
-from areaviz.drawing.in_print import in_print
 from areaviz.drawing.marks import (
     Axis,
     Bars,
@@ -31,7 +30,8 @@ from areaviz.drawing.marks import (
     Stroke,
     Texts,
 )
-from areaviz.drawing.on_screen import on_screen
+from areaviz.drawing.print_renderer import in_print
+from areaviz.drawing.screen_renderer import on_screen
 from areaviz.drawing.theme import Drawing
 
 LINE, BOX = Stroke("#D55E00", (2, 2)), (2.0, 1.0, 6.0, 3.0)

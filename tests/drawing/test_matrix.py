@@ -7,9 +7,9 @@ from matplotlib.figure import Figure as PrintFigure
 
 from areaviz.drawing import matrix
 from areaviz.drawing.axes import relabel_for_width
-from areaviz.drawing.in_print import in_print
 from areaviz.drawing.matrix import Matrix, plot_matrix
-from areaviz.drawing.on_screen import on_screen
+from areaviz.drawing.print_renderer import in_print
+from areaviz.drawing.screen_renderer import on_screen
 from areaviz.trace.reading import area_of_each
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS

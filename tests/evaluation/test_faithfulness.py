@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from areaviz.cards.card import read_card
-from areaviz.evaluation.contrast import Contrast
+from areaviz.evaluation.contrastive import Contrast
 from areaviz.evaluation.faithfulness import (
     Faithfulness,
     compute_mean_and_deviation,

@@ -11,7 +11,7 @@ import time
 from argparse import ArgumentParser
 from pathlib import Path
 
-from areaviz.data.places import ROOT
+from areaviz.data.paths import ROOT
 from areaviz.gateway.gateway import AppPlace
 from areaviz.gateway.limits import Connections
 from areaviz.gateway.operator import Command

@@ -7,9 +7,9 @@ from itertools import permutations
 import pytest
 
 from areaviz.data.example_samples import SAMPLE_SETS
-from areaviz.intake.brought import read_set
-from areaviz.intake.delimited import find_separator
-from areaviz.intake.opened import open_files
+from areaviz.intake.csv_files import find_separator
+from areaviz.intake.dataset_builder import read_set
+from areaviz.intake.joined_columns import open_files
 from areaviz.trace.errors import InputError
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from matplotlib.patches import Rectangle
 from PIL import Image
 
-from areaviz.interactive.first_look import first_item
+from areaviz.interactive.default_focus import first_item
 from areaviz.interactive.grid import (
     KEPT,
     OVERLAPS,

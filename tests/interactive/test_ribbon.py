@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from areaviz.drawing.theme import HEAD_COLOURS
-from areaviz.interactive.first_look import OPENS_AT, first_item
+from areaviz.interactive.default_focus import OPENS_AT, first_item
 from areaviz.interactive.message import narrow, packed, quantised
 from areaviz.interactive.ribbon import ribbon_payload, top_queries
 from areaviz.interactive.ribbon_print import ribbon_print

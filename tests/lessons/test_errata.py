@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from areaviz.data.places import ROOT
+from areaviz.data.paths import ROOT
 from areaviz.lessons import errata, rounding, survey_errata
 from areaviz.trace.areas import AreaGrid
 

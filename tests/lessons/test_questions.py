@@ -7,7 +7,7 @@ import pytest
 
 from areaviz.backend.local import LocalBackend
 from areaviz.backend.stored import path_of
-from areaviz.data.places import CHECKPOINTS, HERO, OPENINGS
+from areaviz.data.paths import CHECKPOINTS, HERO, OPENINGS
 from areaviz.data.sound_samples import SAMPLES
 from areaviz.lessons import attention
 from areaviz.lessons.ask import listeners, reason, rectangle, worth_order

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from areaviz.metrics.aer import count_links
+from areaviz.metrics.alignment_error_rate import count_links
 from areaviz.metrics.best_heads import (
     LinkedMaps,
     bootstrap_interval,
@@ -15,7 +15,7 @@ from areaviz.metrics.best_heads import (
     compute_alignment_error,
     count_links_by_position,
 )
-from areaviz.trace.best import MOST_HEADS, Choice
+from areaviz.trace.best_alignment import MOST_HEADS, Choice
 from areaviz.trace.record import Field
 
 

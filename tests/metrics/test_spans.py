@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from areaviz.metrics.spans import compute_weighted_purity, count_spans, measure_spans
-from areaviz.metrics.words import MEASURES
+from areaviz.metrics.word_areas import MEASURES
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Trace
 from tests import fakes

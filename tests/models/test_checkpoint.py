@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from areaviz.cards.card import Card, read_card
-from areaviz.data.places import CHECKPOINTS
+from areaviz.data.paths import CHECKPOINTS
 from areaviz.models import MODELS
 from areaviz.models.checkpoint import TOKENIZER, WEIGHTS, compute_digests, list_shared_files
 from areaviz.models.generation import GenerationModel

@@ -32,7 +32,7 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
-from areaviz.views.sampling import sampling
+from areaviz.views.sampling_grid_data import sampling
 from tests.pages import folder
 
 CPU = torch.device("cpu")

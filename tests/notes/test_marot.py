@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from areaviz.analysis import marked_files
+from areaviz.analysis import marked_error_files
 from areaviz.data.examples import Dataset, Example
 from areaviz.notes.error_spans import ErrorSpan, Judgement
 from areaviz.notes.marot import judgements_of, to_marot
@@ -183,10 +183,10 @@ def test_long_cells_are_refused_before_they_are_read(
     def refuse(*given: object) -> None:
         pytest.fail("a line is taken apart")
 
-    monkeypatch.setattr(marked_files, "judgements_of", refuse)
+    monkeypatch.setattr(marked_error_files, "judgements_of", refuse)
     data = FILE + line_with(**cells)
     with pytest.raises(InputError, match=f"Line 9 {said}"):
-        marked_files.read_judgements("x.tsv", data, SET, ())
+        marked_error_files.read_judgements("x.tsv", data, SET, ())
 
 
 def test_longest_text_with_tags_is_read() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.analysis.blind import build_key_table
+from areaviz.analysis.blind_rating import build_key_table
 from areaviz.analysis.rows import SETTING
 from areaviz.notes.annotations import Annotation
 from areaviz.notes.error_spans import ErrorSpan, Judgement

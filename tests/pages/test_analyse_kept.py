@@ -28,7 +28,7 @@ from areaviz.analysis.rows import SETTING, RowFile, find_rows_path
 from areaviz.backend.base import OWN_WORK, Backend, Caller
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.examples import Files
-from areaviz.intake import brought
+from areaviz.intake import dataset_builder
 from areaviz.notes.annotations import Annotation
 from areaviz.notes.exchange import to_bytes
 from areaviz.notes.slices import Slice
@@ -117,13 +117,13 @@ def test_uploaded_files_are_read_once(
     use_backend(Named())
     read = []
 
-    made = brought._build_media_dataset
+    made = dataset_builder._build_media_dataset
 
-    def counted(files: Files) -> brought.Brought:
+    def counted(files: Files) -> dataset_builder.Brought:
         read.append(1)
         return made(files)
 
-    monkeypatch.setattr(brought, "_build_media_dataset", counted)
+    monkeypatch.setattr(dataset_builder, "_build_media_dataset", counted)
     app = uploaded(open_page, {"0.png": "red"})
     for _ in range(3):
         app.run()

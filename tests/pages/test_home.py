@@ -8,7 +8,7 @@ import pytest
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
-from areaviz.data.places import CARDS, HERO
+from areaviz.data.paths import CARDS, HERO
 from areaviz.interactive.ribbon import ribbon_payload
 from areaviz.trace import codec
 from areaviz.trace.link import from_params

@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from areaviz.lessons.ask.asked import Asked
+from areaviz.lessons.ask.question_parts import Asked
 from areaviz.lessons.questions import QUESTIONS, Question, index_data, path_data, question_data
 from areaviz.trace.errors import BackendError
 from tests.pages.conftest import Open

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from areaviz.data.places import HERO, OPENINGS
-from areaviz.interactive.first_look import first_look
+from areaviz.data.paths import HERO, OPENINGS
+from areaviz.interactive.default_focus import first_look
 from areaviz.trace import codec
 from areaviz.trace.interventions import Weigh
 from areaviz.trace.record import Trace

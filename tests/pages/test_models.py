@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from areaviz.backend.base import Backend
 from areaviz.backend.replay import ReplayBackend
 from areaviz.cards.card import Card
-from areaviz.evaluation.form_tables import SUBWORDS_TABLE, TITLES
+from areaviz.evaluation.key_form_tables import SUBWORDS_TABLE, TITLES
 from areaviz.ui.models.card_tabs import HEADS, LENGTHS, METRICS, RECIPE, TEST_SETS, WORDS
 from areaviz.ui.models.comparison import KEY_VARIANTS
 from tests.pages import folder

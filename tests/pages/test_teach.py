@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from areaviz.data.places import HERO
-from areaviz.interactive.first_look import first_look
+from areaviz.data.paths import HERO
+from areaviz.interactive.default_focus import first_look
 from areaviz.trace import codec
 from areaviz.ui.teach.exercise import exercise_params
 from tests.pages.conftest import Open, drawn_texts, errors, shown

@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from areaviz.backend.base import Backend
 from areaviz.data.clip_files import decode_clip, encode_gif
 from areaviz.data.clip_samples import SAMPLES, clip_sample
-from areaviz.drawing.watching import watching
+from areaviz.drawing.frame_attention import watching
 from areaviz.models.generation import GenerationModel
 from areaviz.models.video_captioner import VideoCaptioner, WatcherConfig
 from areaviz.trace.intervention_text import to_text

@@ -16,11 +16,11 @@ from areaviz.trace.errors import BackendError
 from areaviz.trace.logits import Logits
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Progress, Request
-from areaviz.views.why_parts import candidates
+from areaviz.views.weight_explanation_parts import candidates
 from tests import fakes
 from tests.pages import folder
 from tests.pages.conftest import Open, shown
-from tests.views.test_why import SITE, explained
+from tests.views.test_weight_explanation import SITE, explained
 
 Use = Callable[[Backend], None]
 LINK = {"model": "char-area", "text": "A dog ran.", "site": SITE, "layer": "2", "items": "4"}

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from areaviz.trace import codec
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.arrays_file import example_file
-from areaviz.trace.derived import sums_map
+from areaviz.trace.derived_areas import sums_map
 from areaviz.trace.record import AttentionMap, Trace
 from tests import fakes
 from tests.pages.conftest import Open, shown, with_tab

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from areaviz.publish.component_kinds import find_longest_word
 from areaviz.publish.content import (
     choose_opening_focus,
     format_initial_focus,
@@ -14,7 +15,6 @@ from areaviz.publish.content import (
     make_opening_payloads,
     places,
 )
-from areaviz.publish.kinds import find_longest_word
 from areaviz.publish.options import PageOptions
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace

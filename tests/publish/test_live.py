@@ -11,7 +11,7 @@ from html import unescape
 import pytest
 
 from areaviz.cards.card import read_card
-from areaviz.data.places import CHECKPOINTS
+from areaviz.data.paths import CHECKPOINTS
 from areaviz.publish.live import live_page
 from areaviz.publish.live_model import LiveModel, check_live
 from areaviz.publish.options import PageOptions

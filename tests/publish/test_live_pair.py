@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from areaviz.cli import build
 from areaviz.cli.live import open_live_page
-from areaviz.data.places import CHECKPOINTS
+from areaviz.data.paths import CHECKPOINTS
 from areaviz.publish.live_pair import check_pair, live_pair
 from areaviz.publish.options import PageOptions
 from areaviz.trace.errors import InputError

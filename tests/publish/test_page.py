@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from areaviz.publish import content
-from areaviz.publish.kinds import KINDS, Message, kind_of
+from areaviz.publish.component_kinds import KINDS, Message, kind_of
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page import page
 from areaviz.publish.page_text import describe_confidence, get_given_text, render_output_text
@@ -23,11 +23,11 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.query import top_areas
 from areaviz.trace.record import Output, Trace
 from areaviz.trace.request import Focus
-from areaviz.views.why import why_view
+from areaviz.views.weight_explanation import why_view
 from tests import fakes
 from tests.drawing.test_markup import read
 from tests.trace.test_logits import with_areas
-from tests.views.test_why import FOCUS, asked, explained
+from tests.views.test_weight_explanation import FOCUS, asked, explained
 
 WHY = "Why this weight: "
 BLOCK = re.compile(

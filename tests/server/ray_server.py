@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from areaviz.analysis.cluster import connect_to_ray
+from areaviz.analysis.ray_cluster import connect_to_ray
 from areaviz.backend.access import digest_of
 from areaviz.server.on_ray import Open, Place, Scale, serve_backend
 from tests.server.models import TOKEN

@@ -19,7 +19,7 @@ from areaviz.backend import wire
 from areaviz.backend.remote import RemoteBackend
 from areaviz.trace import codec
 from areaviz.trace.errors import BackendError, InputError
-from areaviz.trace.layered import LayeredWeights
+from areaviz.trace.layered_weights import LayeredWeights
 from areaviz.trace.request import Request
 from tests.server.models import TOKEN, FakeModels, MortalModels
 from tests.server.ray_server import LOOPBACK, listening, served

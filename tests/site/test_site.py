@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from areaviz.cli.live import live_html
-from areaviz.data.places import CHECKPOINTS
+from areaviz.data.paths import CHECKPOINTS
 from areaviz.lessons.questions import QUESTIONS
 from areaviz.site.pages import PAGES, make_site
 from areaviz.trace.errors import InputError

@@ -10,7 +10,7 @@ import areaviz
 from areaviz.trace import codec
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
-from areaviz.trace.layered import LayeredWeights
+from areaviz.trace.layered_weights import LayeredWeights
 from areaviz.trace.query import coverage
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus

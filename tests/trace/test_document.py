@@ -14,7 +14,7 @@ import pytest
 
 from areaviz.trace import codec, kinds, limits, link, record, request
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.derived import AS_AREAS, AreaSoftmax
+from areaviz.trace.derived_areas import AS_AREAS, AreaSoftmax
 from tests import fakes
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "trace.md"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.arrays import from_arrays
-from areaviz.trace.derived import AS_AREAS, areas_map
+from areaviz.trace.derived_areas import AS_AREAS, areas_map
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Gate, Hide, Weigh
 from areaviz.trace.logits import Logits, change_part, has_logits, known_logits

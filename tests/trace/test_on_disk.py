@@ -18,7 +18,7 @@ import areaviz
 from areaviz.trace import codec
 from areaviz.trace.arrays_file import open_npz
 from areaviz.trace.errors import BackendError, InputError
-from areaviz.trace.layered import LayeredWeights
+from areaviz.trace.layered_weights import LayeredWeights
 from areaviz.trace.on_disk import UPLOADED, open_trace
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus

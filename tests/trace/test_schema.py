@@ -13,7 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
 from areaviz.cli.validate import schema_text
-from areaviz.data.places import HOME, OPENINGS
+from areaviz.data.paths import HOME, OPENINGS
 from areaviz.trace import codec
 from areaviz.trace.document import to_document
 from areaviz.trace.kinds import KINDS

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from areaviz.cards.card import read_card
-from areaviz.data.places import CHECKPOINTS
+from areaviz.data.paths import CHECKPOINTS
 from areaviz.training.about import TEXTS, about
 
 SECTIONS: dict[str, dict[str, Any]] = tomllib.loads(

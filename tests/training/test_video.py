@@ -18,7 +18,7 @@ from areaviz.data.tokenizer import PAD, UNKNOWN, Tokenizer
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.generation_registry import GENERATION_NETWORKS
 from areaviz.models.network import Pass
-from areaviz.training import watched_clips
+from areaviz.training import training_clips
 from areaviz.training.loop import Trainer
 from areaviz.training.video import Video, VideoConfig
 
@@ -29,7 +29,7 @@ CPU = torch.device("cpu")
 def _few(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Use fewer digits than the app's own watchers, and fewer validation clips."""
     for name, value in (("EACH", 3), ("EACH_HELD_OUT", 2), ("VALIDATED", 12)):
-        monkeypatch.setattr(watched_clips, name, value)
+        monkeypatch.setattr(training_clips, name, value)
     yield
 
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.drawing import gazes
+from areaviz.drawing import gaze_steps
 from areaviz.drawing.export import FORMATS, figure_bytes
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.views import VIEWS, glimpses, retina
+from areaviz.views import VIEWS, glimpse_patches, glimpses
 from areaviz.views.glimpse_labels import label_probabilities
 from tests import fakes
 
@@ -106,23 +106,23 @@ def test_numbers_of_close_glimpses_do_not_overlap(trace: Trace) -> None:
     gaze = trace.gazes["glimpses"]
     same = replace(gaze, corners=np.repeat(gaze.corners[:1], 3, 0))
     places = glimpses.number_places(same, 3.0)
-    np.testing.assert_allclose(places[0], gazes.centres(same)[0])
+    np.testing.assert_allclose(places[0], gaze_steps.centres(same)[0])
     gaps = [np.hypot(*(places[i] - places[j])) for i in range(3) for j in range(i)]
     assert min(gaps) >= 3
 
 
 def test_retina_shows_the_patches_read(trace: Trace) -> None:
-    sheet = retina.patches(trace, FOCUS)
+    sheet = glimpse_patches.patches(trace, FOCUS)
     seen = trace.gazes["glimpses"].seen
     assert sheet.across == 3 and len(sheet.tiles) == 6 and len(sheet.rows) == 2
-    frame, inner = retina._FRAME, sheet.tiles[4].pixels  # second scale, second step
+    frame, inner = glimpse_patches._FRAME, sheet.tiles[4].pixels  # second scale, second step
     factor = (inner.shape[0] - 2 * frame) // 8
     np.testing.assert_array_equal(
         inner[frame + factor // 2 : -frame : factor, frame + factor // 2 : -frame : factor, 0],
         seen[1, 1],
     )
     assert [tile.texts for tile in sheet.tiles[:4]] == [[], [], [], ["1: 3", "40%"]]
-    assert retina.patches(trace, Focus("glimpses", items=(2,))).across == 1
+    assert glimpse_patches.patches(trace, Focus("glimpses", items=(2,))).across == 1
 
 
 def test_labels_are_all_listed_alternatives(trace: Trace) -> None:
@@ -139,14 +139,14 @@ def test_labels_are_all_listed_alternatives(trace: Trace) -> None:
 
 
 def test_step_colours_differ_and_read() -> None:
-    colours = [gazes.step_colour(step, 6) for step in range(6)]
-    assert len(set(colours)) == 6 and gazes.step_colour(0, 1) == colours[-1]
-    assert gazes.ink_on("#000000") == "#FFFFFF" and gazes.ink_on("#ffff00") == "#111111"
+    colours = [gaze_steps.step_colour(step, 6) for step in range(6)]
+    assert len(set(colours)) == 6 and gaze_steps.step_colour(0, 1) == colours[-1]
+    assert gaze_steps.ink_on("#000000") == "#FFFFFF" and gaze_steps.ink_on("#ffff00") == "#111111"
 
 
 def test_boxes_far_outside_are_cut_off() -> None:
     pixels = np.zeros((10, 20, 3), dtype=np.uint8)
-    left, top, right, bottom = gazes.view_box(
+    left, top, right, bottom = gaze_steps.view_box(
         pixels, np.array([[-100, 2], [22, 11]], dtype=np.float32)
     )
     assert left == pytest.approx(-6.2) and top == pytest.approx(-0.2)

@@ -11,7 +11,7 @@ from areaviz.trace.points import points_field
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.views import VIEWS
-from areaviz.views.facts import facts
+from areaviz.views.fact_hops import facts
 from areaviz.views.points import pointing
 from tests import fakes
 

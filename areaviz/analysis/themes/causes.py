@@ -13,7 +13,7 @@ from areaviz.analysis.output_scores import score_output
 from areaviz.analysis.themes.find import SEED
 from areaviz.analysis.themes.halves import IntArray, split_halves
 from areaviz.analysis.themes.material import BoolArray, FloatArray, Material, Score
-from areaviz.analysis.themes.measured import measure_examples
+from areaviz.analysis.themes.measurements import measure_examples
 from areaviz.analysis.themes.repair import NAMES, Repair, Trial, compute_repair_rate, plan_trials
 from areaviz.analysis.themes.signature import (
     HeadArray,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from areaviz.analysis.themes.causes import Cause, Runner, find_cause
-from areaviz.analysis.themes.of_table import collect_material
+from areaviz.analysis.themes.table_themes import collect_material
 from areaviz.analysis.themes.theme import Theme, Themes
 from areaviz.data.examples import Dataset
 from areaviz.trace.errors import InputError

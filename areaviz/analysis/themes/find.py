@@ -8,7 +8,7 @@ from areaviz.analysis.themes.conditions import MEASURE
 from areaviz.analysis.themes.duplicates import keep_distinct
 from areaviz.analysis.themes.halves import IntArray, split_halves
 from areaviz.analysis.themes.material import Material, check_size
-from areaviz.analysis.themes.measured import Measurements, measure_examples
+from areaviz.analysis.themes.measurements import Measurements, measure_examples
 from areaviz.analysis.themes.proof import (
     WORDS,
     Tested,

@@ -11,7 +11,7 @@ import numpy as np
 from areaviz.analysis.themes.conditions import MEASURE, Condition
 from areaviz.analysis.themes.details import find_frequent_words, find_further_symptoms
 from areaviz.analysis.themes.material import BoolArray
-from areaviz.analysis.themes.measured import Measurements
+from areaviz.analysis.themes.measurements import Measurements
 from areaviz.analysis.themes.proof import TREND, Tested
 from areaviz.analysis.themes.search import SliceCandidate, TrendCandidate, WordCandidate
 from areaviz.analysis.themes.symptoms import Symptom

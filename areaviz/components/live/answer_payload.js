@@ -1,4 +1,5 @@
-// What `points`, `hops` and `looks` show of a trace, as in areaviz/interactive/points.py, hops.py and looks.py.
+// What `points`, `hops` and `looks` show of a trace, as in areaviz/interactive/points.py, fact_hops.py and
+// digit_glimpses.py.
 
 import { readChanges } from './interventions.js';
 import { rowsOf } from './linear.js';

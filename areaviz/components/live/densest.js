@@ -1,5 +1,5 @@
 // The densest area: the smallest span or rectangle that holds a share of a distribution, as in
-// areaviz/trace/densest.py. Shares become whole numbers, so their sums are exact.
+// areaviz/trace/smallest_areas.py. Shares become whole numbers, so their sums are exact.
 
 import { sum, summedTable } from './map_algebra.js';
 

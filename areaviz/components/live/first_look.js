@@ -1,5 +1,5 @@
 // Where a ribbon looks first: the query that shows areas of several items best, as `first_item` in
-// areaviz/interactive/first_look.py chooses it. Shapes: Q queries, A areas.
+// areaviz/interactive/default_focus.py chooses it. Shapes: Q queries, A areas.
 
 import { largestOf } from './beam.js';
 import { WHITE_SPACE } from './normalise.js';

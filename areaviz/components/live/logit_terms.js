@@ -1,5 +1,5 @@
 // Why an area has its weight: the terms of its logit, as in areaviz/trace/logits.py and
-// areaviz/views/why_parts.py. The weights of a query are a softmax of the logits.
+// areaviz/views/weight_explanation_parts.py. The weights of a query are a softmax of the logits.
 
 import { topAreas } from './map_algebra.js';
 import { rowsByHead } from './payload_parts.js';

@@ -1,4 +1,4 @@
-// The word that a page opens with, as `find_longest_word` in areaviz/publish/kinds.py chooses it.
+// The word that a page opens with, as `find_longest_word` in areaviz/publish/component_kinds.py chooses it.
 
 import { wordsOf } from '../live/words.js';
 

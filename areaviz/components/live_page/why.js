@@ -1,5 +1,5 @@
 // Why this weight: the terms of the logits of two areas, in a panel that follows the pinned items. The
-// engine finds them (live/logit_terms.js); areaviz/views/why.py is the view of the app.
+// engine finds them (live/logit_terms.js); areaviz/views/weight_explanation.py is the view of the app.
 
 import { newElement, visibleLabel } from './output_text.js';
 

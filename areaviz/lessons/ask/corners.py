@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from areaviz.lessons import summed_table
-from areaviz.lessons.ask.asked import Asked, Texts
+from areaviz.lessons.ask.question_parts import Asked, Texts
 from areaviz.trace.areas import Area
 
 AREA = Area(1, 1, 2, 2)

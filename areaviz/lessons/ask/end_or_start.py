@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from areaviz.lessons import boundary
 from areaviz.lessons.arithmetic import plain
-from areaviz.lessons.ask.asked import Asked, Texts, bar
+from areaviz.lessons.ask.question_parts import Asked, Texts, bar
 from areaviz.trace.areas import Area
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from areaviz.data.places import HERO
-from areaviz.lessons.ask.asked import Asked, Texts, percent, word_items, word_texts
+from areaviz.data.paths import HERO
+from areaviz.lessons.ask.question_parts import Asked, Texts, percent, word_items, word_texts
 from areaviz.trace import codec
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import Field

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from areaviz.lessons.arithmetic import plain
-from areaviz.lessons.ask.asked import Asked, Texts, bar
+from areaviz.lessons.ask.question_parts import Asked, Texts, bar
 from areaviz.lessons.hard_numbers import REWARDS, SCORES, Choice, variance_with
 
 CHOICE = Choice(SCORES["Leaning to item 2"], REWARDS["Log-likelihood"])

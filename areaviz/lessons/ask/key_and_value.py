@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from areaviz.lessons.arithmetic import area_means, area_sums, plain
-from areaviz.lessons.ask.asked import Asked, Texts
+from areaviz.lessons.ask.question_parts import Asked, Texts
 from areaviz.trace.areas import Area, AreaGrid
 
 ITEMS = (2, 3, 5, 6)

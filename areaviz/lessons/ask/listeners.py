@@ -10,7 +10,7 @@ import numpy as np
 from areaviz.cards.card import Card
 from areaviz.data.sound_samples import SAMPLES, get_sound_sample
 from areaviz.drawing.pictures import matrix_uri
-from areaviz.lessons.ask.asked import Asked, Texts
+from areaviz.lessons.ask.question_parts import Asked, Texts
 from areaviz.metrics.speech import find_boundary_hits
 from areaviz.trace.errors import BackendError
 from areaviz.trace.record import Trace

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from areaviz.cards.tasks import TASKS
-from areaviz.interactive.first_look import SITE
-from areaviz.lessons.ask.asked import Asked, Texts, bar, word_items, word_texts
+from areaviz.interactive.default_focus import SITE
+from areaviz.lessons.ask.question_parts import Asked, Texts, bar, word_items, word_texts
 from areaviz.trace.record import Trace
 from areaviz.ui.shell.engine import engine
 from areaviz.ui.teach.looking import HIDDEN_WORD, LAYER, Looking, compare_looking, output_text

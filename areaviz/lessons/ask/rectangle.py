@@ -11,7 +11,7 @@ from areaviz.cards.tasks import TASKS
 from areaviz.data.picture_samples import find_scene_sample, get_sample
 from areaviz.data.scenes import Scene
 from areaviz.drawing.pictures import to_data_uri
-from areaviz.lessons.ask.asked import Asked, Texts, percent
+from areaviz.lessons.ask.question_parts import Asked, Texts, percent
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import Request

@@ -6,7 +6,7 @@ import numpy as np
 
 from areaviz.lessons import attention
 from areaviz.lessons.arithmetic import areas_of
-from areaviz.lessons.ask.asked import Asked, Texts, bar
+from areaviz.lessons.ask.question_parts import Asked, Texts, bar
 
 QUERY, LONGEST = (1.0, 0.0), 3
 

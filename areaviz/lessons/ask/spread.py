@@ -6,7 +6,7 @@ import numpy as np
 
 from areaviz.lessons import features
 from areaviz.lessons.arithmetic import areas_of, items_of, plain
-from areaviz.lessons.ask.asked import Asked, Texts, bar
+from areaviz.lessons.ask.question_parts import Asked, Texts, bar
 
 MEAN = 2.5
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 
 from areaviz.data.scenes import make_scene
-from areaviz.lessons.ask.asked import Asked, Texts
+from areaviz.lessons.ask.question_parts import Asked, Texts
 from areaviz.trace.picture import Picture
 
 SCENE, SIDE, OUTPUT = 9, 40, 40

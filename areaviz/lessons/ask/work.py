@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from areaviz.lessons import cost
-from areaviz.lessons.ask.asked import Asked, Texts, bar
+from areaviz.lessons.ask.question_parts import Asked, Texts, bar
 from areaviz.trace.areas import AreaGrid
 
 GRID = AreaGrid(1, 256, 1, 5)

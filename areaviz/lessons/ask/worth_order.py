@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from statistics import mean
 
-from areaviz.evaluation.form_tables import LETTERS_TABLE, TITLES
-from areaviz.evaluation.forms import FormRow, read_forms
-from areaviz.lessons.ask.asked import Asked, Texts, bar, percent
+from areaviz.evaluation.key_form_tables import LETTERS_TABLE, TITLES
+from areaviz.evaluation.key_forms import FormRow, read_forms
+from areaviz.lessons.ask.question_parts import Asked, Texts, bar, percent
 from areaviz.trace.errors import BackendError
 
 FORMS = ("regular", "mean", "boundary", "convolution")

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pandas as pd
 import streamlit as st
 
-from areaviz.analysis.blind import build_key_table, name_alias, shuffle_systems
+from areaviz.analysis.blind_rating import build_key_table, name_alias, shuffle_systems
 from areaviz.analysis.table import list_measures
 from areaviz.notes.error_spans import Judgement
 from areaviz.notes.store_schema import LONGEST_NAME

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from areaviz.intake.columns import OF_SYSTEMS, OUTPUT, ROLES, SCORE, Column
-from areaviz.intake.opened import Chosen, Opened
+from areaviz.intake.joined_columns import Chosen, Opened
 from areaviz.intake.roles import list_systems
 from areaviz.trace.errors import InputError
 from areaviz.ui.shell.markdown import counted, escaped, shortened, visible

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from areaviz.analysis.contrast import (
+from areaviz.analysis.model_comparison import (
     Gram,
     compare_corpus_scores,
     count_wins,

@@ -19,9 +19,9 @@ from areaviz.analysis.rows import find_analyses_folder
 from areaviz.analysis.table import score_columns, score_measure
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.examples import Dataset, Files, hash_content
-from areaviz.intake.brought import Brought, build_dataset
+from areaviz.intake.dataset_builder import Brought, build_dataset
 from areaviz.intake.files import FORMATS
-from areaviz.intake.opened import Chosen, Opened, open_files
+from areaviz.intake.joined_columns import Chosen, Opened, open_files
 from areaviz.intake.systems import Outputs
 from areaviz.intake.texts import MAX_MEGABYTES
 from areaviz.trace.errors import InputError, without_traceback

@@ -9,8 +9,8 @@ from pathlib import PurePosixPath
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from areaviz.analysis.marked_files import FORMATS as MARKED_FORMATS
-from areaviz.analysis.marked_files import read_judgements, read_judgements_of_set
+from areaviz.analysis.marked_error_files import FORMATS as MARKED_FORMATS
+from areaviz.analysis.marked_error_files import read_judgements, read_judgements_of_set
 from areaviz.analysis.pearmut_export import MAX_RATERS, PROTOCOLS, to_campaign
 from areaviz.analysis.wmt_export import to_wmt
 from areaviz.notes.annotations import Annotation, Annotations

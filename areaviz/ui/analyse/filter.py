@@ -9,8 +9,8 @@ import pandas as pd
 import streamlit as st
 
 from areaviz.analysis.colour_groups import colour_columns, colour_groups
-from areaviz.analysis.contrast import find_joint_failures
-from areaviz.analysis.reported import USUAL
+from areaviz.analysis.model_comparison import find_joint_failures
+from areaviz.analysis.report_content import USUAL
 from areaviz.analysis.table import list_measures, list_metadata_columns
 from areaviz.data.metadata import MAX_CATEGORIES
 from areaviz.ui.analyse.brush import brushed_bars, brushed_points

@@ -9,14 +9,14 @@ import pandas as pd
 import streamlit as st
 
 from areaviz.analysis.buckets import Frequency
-from areaviz.analysis.judged import (
+from areaviz.analysis.rating_metrics import (
     average_ratings,
     compute_agreement,
     count_error_kinds,
     group_by_example,
 )
 from areaviz.analysis.report import report_page
-from areaviz.analysis.reported import MAX_SYSTEMS, Report
+from areaviz.analysis.report_content import MAX_SYSTEMS, Report
 from areaviz.analysis.table import with_scores
 from areaviz.analysis.themes.theme import Themes
 from areaviz.drawing.numbers import number_text

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from areaviz.analysis.contrast import count_wins, mean_change
+from areaviz.analysis.model_comparison import count_wins, mean_change
 from areaviz.analysis.stored_analysis import MODELS, SET
 from areaviz.data.example_samples import SAMPLE_SETS
-from areaviz.data.places import ANALYSIS
+from areaviz.data.paths import ANALYSIS
 from areaviz.drawing.numbers import number_text
 from areaviz.ui.analyse.brush import place_of
 from areaviz.ui.analyse.examples import OPEN
@@ -86,7 +86,7 @@ def _summary(table: pd.DataFrame) -> str:
 def _bars(page: AnalysePage, table: pd.DataFrame, title: str) -> None:
     """Draw one bar per sentence. A click opens the sentence."""
     # Imported here: Plotly takes a while to import, and the form does not need it.
-    from areaviz.views.changes import change_bars
+    from areaviz.views.metric_changes import change_bars
 
     places = [int(place) for place in table.index]
     chosen = places.index(page.state.example) if page.state.example in places else 0

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from areaviz.analysis.contrast import Gram, find_distinguishing_ngrams
+from areaviz.analysis.model_comparison import Gram, find_distinguishing_ngrams
 from areaviz.analysis.stored_analysis import MODELS
 from areaviz.analysis.word_diff import ADDED, MISSING, SAME, compare_words
 from areaviz.drawing.numbers import number_text

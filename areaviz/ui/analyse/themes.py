@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from areaviz.analysis.themes.listed import (
+from areaviz.analysis.themes.list_texts import (
     METHOD,
     NOTHING,
     describe_rare_conditions,
@@ -15,7 +15,7 @@ from areaviz.analysis.themes.listed import (
     split_parts,
 )
 from areaviz.analysis.themes.material import MIN_EXAMPLES, Material
-from areaviz.analysis.themes.of_table import collect_material, find_themes_of_table
+from areaviz.analysis.themes.table_themes import collect_material, find_themes_of_table
 from areaviz.analysis.themes.theme import Theme, Themes
 from areaviz.backend.base import Backend
 from areaviz.data.examples import Dataset

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from areaviz.data.points import MOST
-from areaviz.interactive.hops import hops_payload
+from areaviz.interactive.fact_hops import hops_payload
 from areaviz.interactive.message import packed
 from areaviz.interactive.points import first_step, points_payload
 from areaviz.trace.interventions import Hide

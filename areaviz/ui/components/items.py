@@ -8,11 +8,11 @@ from typing import Any
 
 import streamlit as st
 
-from areaviz.interactive.looks import Reading, look_addresses, readings_payload
+from areaviz.interactive.digit_glimpses import Reading, look_addresses, readings_payload
+from areaviz.interactive.film_strip import frame_addresses, strip_payload
 from areaviz.interactive.message import packed
-from areaviz.interactive.strip import frame_addresses, strip_payload
 from areaviz.interactive.tree import first_step, tree_payload
-from areaviz.publish.hearing import encode_sound_as_data_url, make_hearing_payload
+from areaviz.publish.sound_player import encode_sound_as_data_url, make_hearing_payload
 from areaviz.trace.clip import Clip
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus

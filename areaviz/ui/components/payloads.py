@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from areaviz.interactive.first_look import OPENS_AT
+from areaviz.interactive.default_focus import OPENS_AT
 from areaviz.trace.record import Trace
 
 MAX_BYTES = 32 * 2**20

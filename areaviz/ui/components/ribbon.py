@@ -16,7 +16,7 @@ from typing import Any
 import streamlit as st
 
 from areaviz.cards.card import read_card
-from areaviz.data.places import find_checkpoints_folder
+from areaviz.data.paths import find_checkpoints_folder
 from areaviz.interactive.grid import grid_payload
 from areaviz.interactive.message import packed
 from areaviz.interactive.ribbon import ribbon_payload

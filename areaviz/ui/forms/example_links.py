@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from areaviz.data.places import LOOKS
+from areaviz.data.paths import LOOKS
 from areaviz.trace.request import Request
 from areaviz.ui.forms.read_form import WRITES
 from areaviz.ui.forms.samples import EXAMPLES, Example

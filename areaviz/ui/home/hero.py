@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import streamlit as st
 
-from areaviz.data.places import HERO
-from areaviz.interactive.first_look import OPENS_AT
+from areaviz.data.paths import HERO
+from areaviz.interactive.default_focus import OPENS_AT
 from areaviz.texts.catalogue import message
 from areaviz.trace import codec
 from areaviz.trace.record import Trace

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from areaviz.data.places import APP, CHECKPOINTS_SETTING
-from areaviz.interactive.first_look import first_look
+from areaviz.data.paths import APP, CHECKPOINTS_SETTING
+from areaviz.interactive.default_focus import first_look
 from areaviz.trace.errors import BackendError
 from areaviz.trace.files import write_whole
 from areaviz.trace.link import to_params

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from areaviz.drawing.gazes import picture_of
-from areaviz.drawing.look import picture_at_step, steps
+from areaviz.drawing.gaze_steps import picture_of
+from areaviz.drawing.step_picture import picture_at_step, steps
 from areaviz.trace.areas import Area
 from areaviz.trace.files import write_whole
 from areaviz.trace.query import top_areas

@@ -9,7 +9,7 @@ from pathlib import Path
 import streamlit as st
 
 from areaviz.cards.tasks import TASKS
-from areaviz.data.places import CARDS
+from areaviz.data.paths import CARDS
 from areaviz.data.release_models import to_get_models
 from areaviz.texts.catalogue import message
 from areaviz.ui.forms.example_links import link_of, missing_for

@@ -14,7 +14,7 @@ from areaviz.ui.look.tabs import Tab
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.state import ATTRIBUTION, Cards
 from areaviz.ui.what_if.state import WhatIfPage
-from areaviz.views.beside import agreement_words
+from areaviz.views.attribution_comparison import agreement_words
 
 LABEL = "Compare with attribution"
 HELP = (

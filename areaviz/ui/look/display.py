@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from areaviz.drawing.base import Download, View
 from areaviz.drawing.theme import SCREEN_WIDTH, WIDE
-from areaviz.publish.kinds import KINDS, kind_of
+from areaviz.publish.component_kinds import KINDS, kind_of
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.components.edited import hops, points

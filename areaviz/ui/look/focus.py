@@ -12,7 +12,7 @@ import streamlit as st
 
 from areaviz.cards.card import Card
 from areaviz.drawing.sites import layer_noun, model_sites, site_name
-from areaviz.trace.best import BEST, best_site
+from areaviz.trace.best_alignment import BEST, best_site
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.shell.engine import known_card

@@ -13,8 +13,8 @@ import streamlit as st
 from areaviz.backend.base import Backend
 from areaviz.cards.card import Card
 from areaviz.data.picture_samples import SAMPLES
-from areaviz.drawing.look import steps
-from areaviz.interactive.looks import Reading
+from areaviz.drawing.step_picture import steps
+from areaviz.interactive.digit_glimpses import Reading
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.components.items import looks

@@ -16,7 +16,7 @@ from areaviz.ui.look.result_page import show_traces
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.state import Cards
 from areaviz.ui.what_if.words import share_words
-from areaviz.views.listening import GOLD
+from areaviz.views.sound_alignment import GOLD
 
 
 def _title(request: Request, requests: Sequence[Request], cards: Cards) -> str:

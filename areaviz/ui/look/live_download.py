@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from areaviz.cards.card import read_card
-from areaviz.data.places import find_checkpoints_folder
+from areaviz.data.paths import find_checkpoints_folder
 from areaviz.publish.live import live_page
 from areaviz.publish.live_model import LiveModel, check_live
 from areaviz.trace.errors import BackendError, InputError

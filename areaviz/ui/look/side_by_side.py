@@ -10,7 +10,7 @@ import streamlit as st
 
 from areaviz.backend.base import Backend
 from areaviz.data.scene_grammar import MASK
-from areaviz.interactive.first_look import OPENS_AT
+from areaviz.interactive.default_focus import OPENS_AT
 from areaviz.trace.query import find_words, item_shares
 from areaviz.trace.record import Field, Trace
 from areaviz.ui.forms.picture_input import small_picture

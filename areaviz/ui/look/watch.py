@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from areaviz.data.clip_samples import SAMPLES
-from areaviz.drawing.watching import GOLD
+from areaviz.drawing.frame_attention import GOLD
 from areaviz.trace.record import Trace
 from areaviz.ui.look.result_page import show_traces
 from areaviz.ui.shell.markdown import escaped

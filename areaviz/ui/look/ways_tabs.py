@@ -8,8 +8,8 @@ import streamlit as st
 
 from areaviz.cards.card import Card
 from areaviz.cards.tasks import TASKS
-from areaviz.data.places import CARDS
-from areaviz.drawing.gazes import TRANSFORMER
+from areaviz.data.paths import CARDS
+from areaviz.drawing.gaze_steps import TRANSFORMER
 from areaviz.drawing.sites import sites
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request

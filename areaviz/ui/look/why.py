@@ -16,8 +16,8 @@ from areaviz.ui.shell.errors import show_errors
 from areaviz.ui.shell.page import AnyPage
 from areaviz.ui.shell.reader import visitor
 from areaviz.ui.shell.waiting import waiting
-from areaviz.views.why import why_view
-from areaviz.views.why_parts import Question, candidates, heaviest_head
+from areaviz.views.weight_explanation import why_view
+from areaviz.views.weight_explanation_parts import Question, candidates, heaviest_head
 
 TITLE = "Why this weight"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from areaviz.cards.attention_checks import LookMeasures
 from areaviz.cards.card import Card
 from areaviz.cards.gates import Judged
-from areaviz.cards.looks import LookMeasures
 from areaviz.cards.tasks import TASKS
 from areaviz.drawing.sites import ONE_TEXT, PICTURE_SITES, TEXT_SITES
 from areaviz.ui.shell.markdown import escaped

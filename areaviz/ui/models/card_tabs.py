@@ -7,8 +7,8 @@ from functools import partial
 
 import streamlit as st
 
+from areaviz.cards.attention_checks import LOOK_MEASURES, LookMeasures
 from areaviz.cards.card import Card
-from areaviz.cards.looks import LOOK_MEASURES, LookMeasures
 from areaviz.cards.tasks import TASKS
 from areaviz.ui.look.chart import as_columns
 from areaviz.ui.models.card_tables import (

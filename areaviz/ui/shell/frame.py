@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 import streamlit as st
 
 from areaviz.backend.access import KEY_SETTING, admission_cookie, is_admission, is_loopback
-from areaviz.data.places import ROOT
+from areaviz.data.paths import ROOT
 from areaviz.texts.catalogue import is_right_to_left
 from areaviz.ui.shell.component import component
 from areaviz.ui.shell.departure import note_presence

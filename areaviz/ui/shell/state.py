@@ -12,7 +12,7 @@ from areaviz.cards.former_models import find_successor
 from areaviz.cards.opening import Opening
 from areaviz.cards.tasks import TASKS
 from areaviz.trace.areas import Area
-from areaviz.trace.best import best_site
+from areaviz.trace.best_alignment import best_site
 from areaviz.trace.errors import InputError
 from areaviz.trace.link import from_params, to_params
 from areaviz.trace.request import Focus, Request

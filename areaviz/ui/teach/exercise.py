@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from areaviz.interactive.first_look import SITE, first_look
+from areaviz.interactive.default_focus import SITE, first_look
 from areaviz.texts.catalogue import message
 from areaviz.trace.areas import Area
 from areaviz.trace.errors import InputError

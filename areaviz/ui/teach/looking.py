@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from areaviz.backend.base import Backend
-from areaviz.interactive.first_look import SITE
+from areaviz.interactive.default_focus import SITE
 from areaviz.trace.areas import Area
 from areaviz.trace.interventions import Hide, Weigh
 from areaviz.trace.record import Trace

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from areaviz.analysis.contrast import count_wins
+from areaviz.analysis.model_comparison import count_wins
 from areaviz.analysis.stored_analysis import MODELS, SET
 from areaviz.data.example_samples import SAMPLE_SETS
-from areaviz.data.places import ANALYSIS
+from areaviz.data.paths import ANALYSIS
 from areaviz.texts.catalogue import message
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace

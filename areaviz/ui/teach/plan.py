@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from html import escape
 from urllib.parse import urlencode
 
-from areaviz.interactive.first_look import SITE, first_look
+from areaviz.interactive.default_focus import SITE, first_look
 from areaviz.texts.catalogue import decimal
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.query import find_words

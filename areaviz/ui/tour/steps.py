@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from areaviz.interactive.first_look import SITE, first_item, first_look
+from areaviz.interactive.default_focus import SITE, first_item, first_look
 from areaviz.texts.catalogue import message
 from areaviz.trace.query import Attended, find_words
 from areaviz.trace.record import Field, Trace

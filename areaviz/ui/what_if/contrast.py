@@ -8,7 +8,7 @@ import streamlit as st
 
 from areaviz.backend.base import Backend
 from areaviz.drawing.numbers import number_text
-from areaviz.evaluation.contrast import (
+from areaviz.evaluation.contrastive import (
     LONGEST,
     Contrast,
     Odds,

@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from areaviz.drawing.labels import escape_controls
-from areaviz.metrics.words import find_word_runs
+from areaviz.metrics.word_areas import find_word_runs
 from areaviz.trace.interventions import Change, Hide
 from areaviz.trace.kinds import kind_of_field
 from areaviz.trace.query import is_one_text

@@ -10,8 +10,8 @@ import streamlit as st
 from areaviz.backend.base import Backend
 from areaviz.data.picture_samples import SAMPLES, list_sample_names
 from areaviz.trace.attribution import WAYS
-from areaviz.trace.best import best_site
-from areaviz.trace.derived import base_site
+from areaviz.trace.best_alignment import best_site
+from areaviz.trace.derived_areas import base_site
 from areaviz.trace.interventions import KINDS, Change, Gate, Weigh
 from areaviz.trace.kinds import kind_of_field
 from areaviz.trace.record import Trace

@@ -10,7 +10,7 @@ import streamlit as st
 
 from areaviz.backend.base import Backend
 from areaviz.drawing.numbers import number_text
-from areaviz.evaluation.contrast import Contrast
+from areaviz.evaluation.contrastive import Contrast
 from areaviz.evaluation.faithfulness import (
     Faithfulness,
     compute_mean_and_deviation,

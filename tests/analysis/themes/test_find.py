@@ -10,7 +10,7 @@ import pytest
 from areaviz.analysis.themes.find import find_themes, prove_themes
 from areaviz.analysis.themes.halves import split_halves
 from areaviz.analysis.themes.material import MAX_EXAMPLES, Material, Written
-from areaviz.analysis.themes.measured import measure_examples
+from areaviz.analysis.themes.measurements import measure_examples
 from areaviz.trace.errors import InputError
 from benchmarks.themes import shuffle_measurements
 from tests.analysis.themes.made import compared, lose_colours_of_women, made_material

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from areaviz.cards.card import read_card
+from areaviz.data.paths import CHECKPOINTS
 from areaviz.data.picture_samples import get_sample
-from areaviz.data.places import CHECKPOINTS
 from areaviz.models import MODELS
 from areaviz.publish.live_model import LiveModel
 from areaviz.trace.areas import Area

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import torch
 
+from areaviz.data.paths import CHECKPOINTS
 from areaviz.data.picture_samples import get_sample
-from areaviz.data.places import CHECKPOINTS
 from areaviz.models import MODELS
 from areaviz.trace.interventions import Weigh
 from areaviz.trace.request import Focus, Request
-from areaviz.views.why_parts import Question, candidates, explain, heaviest_head
+from areaviz.views.weight_explanation_parts import Question, candidates, explain, heaviest_head
 from tests.components.live.node import plain_request, run_node
 from tests.components.live.test_engine import live
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from areaviz.interactive.digit_glimpses import looks_payload
 from areaviz.interactive.grid import grid_payload
-from areaviz.interactive.looks import looks_payload
 from areaviz.interactive.ribbon import ribbon_payload
 from areaviz.publish.live import collect_constants
 from areaviz.publish.options import MOST_AREAS

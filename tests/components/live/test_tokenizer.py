@@ -7,7 +7,7 @@ import random
 import pytest
 
 from areaviz.cards.card import read_card
-from areaviz.data.places import CHECKPOINTS
+from areaviz.data.paths import CHECKPOINTS
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.checkpoint import load_tokenizer
 from tests.components.live.node import run_node

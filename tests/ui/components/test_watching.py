@@ -14,7 +14,7 @@ def page() -> None:
 
     from areaviz.trace.request import Focus
     from areaviz.ui.components.items import watched
-    from tests.interactive.test_strip import trace
+    from tests.interactive.test_film_strip import trace
 
     items = tuple(st.session_state.get("items", ()))
     side = st.session_state.get("side", "query")

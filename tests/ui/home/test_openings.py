@@ -5,8 +5,8 @@ from __future__ import annotations
 from areaviz.backend.stored import path_of
 from areaviz.cards.card import read_card
 from areaviz.cards.tasks import TASKS
-from areaviz.data.places import CHECKPOINTS, HOME, OPENINGS
-from areaviz.interactive.first_look import SITE, first_look
+from areaviz.data.paths import CHECKPOINTS, HOME, OPENINGS
+from areaviz.interactive.default_focus import SITE, first_look
 from areaviz.trace import codec
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from areaviz.interactive.first_look import SITE
+from areaviz.interactive.default_focus import SITE
 from areaviz.trace.query import top_areas
 from areaviz.trace.request import Focus
 from areaviz.ui.home.tile_pictures import LIT, facts_tile

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from areaviz.cards.opening import Opening
 from areaviz.drawing.sites import model_sites, site_name
-from areaviz.trace.best import BEST, BestAlignment, with_best
+from areaviz.trace.best_alignment import BEST, BestAlignment, with_best
 from areaviz.trace.request import Focus
 from areaviz.ui.look.focus import layer_choices, layer_name, layer_names
 from areaviz.ui.shell.state import BEST_LAYER, State

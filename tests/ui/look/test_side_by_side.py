@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.interactive.first_look import OPENS_AT
+from areaviz.interactive.default_focus import OPENS_AT
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.ui.look.side_by_side import _compared, decided_word, lit_at_decided_word

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from areaviz.cards.attention_checks import LOOK_MEASURES
 from areaviz.cards.card import read_card
 from areaviz.cards.gates import Judged
-from areaviz.cards.looks import LOOK_MEASURES
 from areaviz.cards.tasks import TASKS
 from areaviz.drawing.sites import TEXT_SITES
 from areaviz.ui.models.card_tables import (

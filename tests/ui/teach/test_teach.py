@@ -7,8 +7,8 @@ from urllib.parse import urlencode
 import pytest
 
 from areaviz.backend.local import LocalBackend
-from areaviz.data.places import CHECKPOINTS, HERO
-from areaviz.interactive.first_look import SITE, first_look
+from areaviz.data.paths import CHECKPOINTS, HERO
+from areaviz.interactive.default_focus import SITE, first_look
 from areaviz.trace import codec
 from areaviz.trace.areas import Area
 from areaviz.trace.errors import InputError

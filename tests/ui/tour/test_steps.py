@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from areaviz.cards.tasks import TASKS
-from areaviz.data.places import HERO, OPENINGS
-from areaviz.interactive.first_look import SITE
+from areaviz.data.paths import HERO, OPENINGS
+from areaviz.interactive.default_focus import SITE
 from areaviz.trace import codec
 from areaviz.trace.link import from_params
 from areaviz.trace.record import Trace

@@ -1,0 +1,105 @@
+"""Recordings in any form as one sequence of samples: files, arrays, and rows of data sets.
+
+Shapes: N samples, C channels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from areaviz.data.sounds import resample
+from areaviz.trace.argument_checks import file_of
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import check_range
+from areaviz.trace.sound import RATE, Sound
+
+MOST_SECONDS = 600
+MAX_CHANNELS = 8
+RATES = (1_000, 384_000)
+"""Minimum and maximum samples per second of an array."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Samples:
+    """One channel of a recording."""
+
+    # float32 [N], from -1 to 1.
+    values_N: npt.NDArray[np.float32]
+    # Samples per second.
+    rate: int
+    # Details for the user about how it was read.
+    details: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def seconds(self) -> float:
+        """The length of the recording in seconds."""
+        return len(self.values_N) / self.rate
+
+
+def samples_of(given: object, rate: int) -> Samples:
+    """Return a recording as one channel of samples at a rate.
+
+    Args:
+        given: A path, an array or a list of samples at this rate (several channels become their
+            mean), a mapping with "array" and "sampling_rate", or a `Sound`.
+        rate: Samples per second.
+
+    Raises:
+        InputError: It is none of these, or the file cannot be read.
+    """
+    if isinstance(given, str | Path):
+        return _from_file(file_of(given), rate)
+    own_rate = rate
+    if isinstance(given, Sound):
+        given, own_rate = given.samples, RATE
+    elif isinstance(given, Mapping):
+        stated = given.get("sampling_rate", rate)
+        check_range("sampling_rate", stated, RATES)
+        own_rate = int(stated)
+        given = given["array"]
+    try:
+        values = np.asarray(given)
+        numbers = values.astype(np.float32)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InputError(
+            "The input must be a recording, as a file, samples or a spectrum. Give one of these."
+        ) from error
+    if values.dtype.kind in "iu":
+        # Integers are samples of a file. Models expect -1 to 1.
+        numbers /= np.float32(np.iinfo(values.dtype).max)
+    mean_N, channels = _mixed(numbers)
+    return Samples(resample(mean_N, own_rate, rate), rate, _told(channels))
+
+
+def _mixed(values: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.float32], int]:
+    """Return the mean of the channels, whichever axis they are on, and their number."""
+    if values.ndim == 2 and min(values.shape) <= MAX_CHANNELS < max(values.shape):
+        axis = int(np.argmin(values.shape))
+        return values.mean(axis), values.shape[axis]
+    if values.ndim != 1 or not values.size:
+        raise InputError(
+            f"The recording has the shape {values.shape} but must be one row of samples, or two"
+            " axes of channels and samples."
+        )
+    return values, 1
+
+
+def _told(channels: int) -> dict[str, str]:
+    return {"channels": f"the mean of {channels} channels is heard"} if channels > 1 else {}
+
+
+def _from_file(path: Path, rate: int) -> Samples:
+    try:
+        from areaviz.data.sound_files import read_recording
+    except ImportError as error:
+        raise InputError(
+            "Reading a recording needs the package soundfile. Install areaviz[app], or give"
+            " the samples themselves."
+        ) from error
+    found = read_recording(path.read_bytes(), MOST_SECONDS)
+    return Samples(resample(found.mean_S, found.rate, rate), rate, _told(found.channels))

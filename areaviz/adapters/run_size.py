@@ -1,0 +1,115 @@
+"""The size of a run's attention, as far as it is known before the run.
+
+The caller says how many queries attend to which memory. The model's configuration says how many
+layers and heads there are. A size that is unknown before the run is checked at the first layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from torch import Tensor, nn
+
+from areaviz.adapters.call_records import CROSS, DECODER
+from areaviz.adapters.model_run import Options
+from areaviz.trace.areas import AreaGrid
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import check_attended
+
+# Names of the number of layers, and of heads, in configurations.
+_LAYERS = ("num_hidden_layers", "encoder_layers", "n_layer", "num_layers", "n_layers")
+_HEADS = ("num_attention_heads", "encoder_attention_heads", "n_head", "num_heads", "n_heads")
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """The number of attention layers of a model, and of heads per layer; None if unknown."""
+
+    layers: int | None
+    heads: int | None
+
+
+def stack_of(model: nn.Module, decoder: bool | None = None) -> Stack:
+    """Return the size from the configuration of a model or of a part, otherwise from its parts.
+
+    Args:
+        model: Model of `transformers` or `timm`, or any module around one.
+        decoder: Whether to return the size of the decoder of an encoder-decoder.
+    """
+    for part in model.modules():
+        config: Any = getattr(part, "config", None)
+        if hasattr(config, "get_text_config"):
+            said = config.get_text_config(decoder=decoder)
+            return Stack(_first(said, _LAYERS), _first(said, _HEADS))
+    found = [getattr(part, "num_heads", None) for part in model.modules()]
+    counts = [count for count in found if isinstance(count, int)]
+    # Stages of a model differ in their heads, and then also in their items.
+    return Stack(len(counts), counts[0]) if len(set(counts)) == 1 else Stack(None, None)
+
+
+def _first(config: Any, names: Sequence[str]) -> int | None:
+    found = next((getattr(config, name) for name in names if hasattr(config, name)), None)
+    return found if isinstance(found, int) else None
+
+
+def cells_before(model: nn.Module, values: Tensor) -> tuple[int, int] | None:
+    """Return rows and columns of the cells of a picture before a model has seen it.
+
+    They follow from the only convolution that reads colours, if its windows do not overlap. None is
+    returned for other models, and for multi-stage models, which merge cells.
+
+    Args:
+        model: Model that reads the picture.
+        values: Pixel values [B, C, H, W].
+    """
+    if values.dim() != 4 or len(values) != 1 or stack_of(model).heads is None:
+        return None
+    _, colours, *sides = values.shape
+    windows = set()
+    for part in model.modules():
+        if isinstance(part, nn.Conv2d) and part.in_channels == colours:
+            windows.add((part.stride, part.kernel_size))
+    if len(windows) != 1:
+        return None
+    [((high, wide), size)] = windows
+    if (high, wide) != size:
+        return None
+    return sides[0] // high, sides[1] // wide
+
+
+def check_size(
+    model: nn.Module,
+    shape: tuple[int, int] | None,
+    options: Options,
+    site: str = "",
+    queries: int | None = None,
+) -> None:
+    """Check before the run that its attention is not too large.
+
+    Args:
+        model: Model whose layers attend; for an encoder-decoder, the part with these layers.
+        shape: Rows and columns of the memory, (1, N) for a text; None if unknown.
+        options: Options with the requested layers, heads, areas and sites.
+        site: Site of the layers, if known.
+        queries: Number of queries; None if the items attend to each other.
+
+    Raises:
+        InputError: A layer over areas, or all layers over items, are too large, or the input is so
+            short that there are no items.
+    """
+    if shape is not None and min(shape) < 1:
+        raise InputError("The input is too short for this model. Give a longer one.")
+    if shape is None or (site and options.sites is not None and site not in options.sites):
+        return
+    stack, items = stack_of(model, site in (DECODER, CROSS) or None), prod(shape)
+    areas = AreaGrid.clamped(shape, (options.area_size, options.area_size)).count
+    layers, heads = _kept(stack.layers, options.layers), _kept(stack.heads, options.heads)
+    check_attended(layers, heads, items if queries is None else queries, items, areas)
+
+
+def _kept(count: int | None, chosen: Sequence[int] | None) -> int:
+    """Return how many are kept at least; 1 if the model does not say how many it has."""
+    return min(count or 1, count or 1 if chosen is None else len(chosen))

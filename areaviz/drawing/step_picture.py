@@ -1,0 +1,95 @@
+"""Image of the parts that a model read at one step, for any kind of attention to pictures.
+
+Shapes: Q steps, K scales, G rows and M columns of cells, H and W of the picture in pixels.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from PIL import Image, ImageDraw
+
+from areaviz.drawing.film import DIM, area_box, brightest, interpolate_shares
+from areaviz.drawing.gaze_steps import centres, picture_of
+from areaviz.drawing.pictures import CASING, Pixels, draw_boxes, scale_box, shrink_to_fit
+from areaviz.drawing.theme import HEAD_COLOURS
+from areaviz.trace.reading import map_of
+from areaviz.trace.record import AttentionMap, Gaze, Trace
+
+LONGEST = 300
+_READ, _BEFORE = HEAD_COLOURS[4], "#FFFFFF"
+
+
+def steps(trace: Trace) -> int:
+    """Return the number of steps of a trace: one per item it produced."""
+    return len(trace.fields[trace.output.field])
+
+
+def picture_at_step(trace: Trace, step: int, against: str = "nothing") -> Pixels:
+    """Draw the parts read at one step: uint8 [H, W, 3] with a long side of 151 to 300 pixels.
+
+    - Soft attention to cells: the picture, dimmed where there was little attention.
+    - Hard attention: also the outline of the area that was read.
+    - Glimpses: the boxes of this step, and the centres of all steps so far.
+    - Spatial transformer: the quadrilateral that it cut out.
+    - No attention: the picture.
+
+    Args:
+        trace: trace of a model that reads pictures.
+        step: the step, 0-based.
+        against: "average" brightens cells by how much more they get than their average over the
+            steps.
+    """
+    picture = picture_of(trace)
+    small = shrink_to_fit(picture, LONGEST)
+    scale = small.shape[1] / picture.shape[1]
+    for gaze in trace.gazes.values():
+        return _gazed(gaze, min(step, len(gaze.seen) - 1), small, scale)
+    for attention in trace.maps.values():
+        if trace.fields[attention.memory].kind == "picture":
+            return _attended(trace, attention, step, small, scale, against)
+    return small
+
+
+def _attended(
+    trace: Trace,
+    attention: AttentionMap,
+    step: int,
+    small: Pixels,
+    scale: float,
+    against: str,
+) -> Pixels:
+    """Dim the picture where the last layer's heads attend little on average."""
+    cells, grid = trace.fields[attention.memory], attention.grid
+    light_N = np.maximum(map_of(attention, attention.layers - 1, None, against)[step], 0)
+    light_GM = (light_N / brightest(light_N, against)).reshape(grid.height, grid.width)
+    share_HW = interpolate_shares(light_GM, cells, picture_of(trace).shape, small.shape)
+    light_HW = DIM + (1 - DIM) * share_HW
+    # Add grey to dark pixels, so that attention is visible on black as well.
+    lit = light_HW[..., None] * (small + 66.0 * (small < 60))
+    shown: Pixels = np.clip(lit, 0, 255).round().astype(np.uint8)
+    if attention.chosen is None:
+        return shown
+    box = area_box(attention, cells, int(attention.chosen[-1, 0, step]))
+    return draw_boxes(shown, [(scale_box(box, scale), _READ)])
+
+
+def _gazed(
+    gaze: Gaze,
+    step: int,
+    small: Pixels,
+    scale: float,
+) -> Pixels:
+    image = Image.fromarray(small)
+    pen = ImageDraw.Draw(image)
+    for corners_42 in gaze.corners[step, ::-1].astype(float) * scale:
+        around = corners_42[[0, 1, 2, 3, 0]].ravel().tolist()
+        pen.line(around, fill=CASING, width=6, joint="curve")
+        pen.line(around, fill=_READ, width=3, joint="curve")
+    if len(gaze.seen) > 1:
+        # Join the centres of the steps so far. The latest one is filled.
+        trail = centres(gaze)[: step + 1].astype(float) * scale
+        pen.line(trail.ravel().tolist(), fill=_BEFORE, width=2)
+        for place in trail:
+            fill = _READ if (place == trail[-1]).all() else CASING
+            pen.ellipse([*(place - 4), *(place + 4)], fill=fill, outline=_BEFORE)
+    return np.asarray(image)

@@ -1,0 +1,174 @@
+"""Comparison of trained forms of keys: the losses of their seeds, and their best heads for spans.
+
+The figures are read from a table that `areaviz heads --into` fills run by run, see
+`areaviz.evaluation.heads`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from areaviz.cards.card import read_card
+from areaviz.drawing.numbers import number_text
+from areaviz.evaluation.key_form_tables import TITLES, FormTable
+from areaviz.metrics.head_choice import WANTED, SpanHead, choose_span_head, find_largest
+
+COUNTED: Mapping[int, str] = {1: "one seed", 3: "three seeds"}
+
+
+@dataclass(frozen=True, slots=True)
+class FormRow:
+    """One form of keys."""
+
+    title: str
+    seeds: tuple[int, ...]
+    # Validation loss of each seed, in nats per token.
+    losses: tuple[float, ...]
+    # By site, the best head of the run with the median loss.
+    spans: Mapping[str, SpanHead]
+    # By site, the figures of the same head in the untrained network.
+    untrained: Mapping[str, SpanHead] = field(default_factory=dict)
+    # Loss minus the loss of regular attention with the same seed.
+    differences: tuple[float, ...] = ()
+    # Smallest alignment error of any head or mean of heads on validation captions, in per cent, for
+    # each seed.
+    errors: tuple[float, ...] = ()
+    # BLEU of each seed on validation, if its outputs are scored.
+    bleus: tuple[float, ...] = ()
+    # BLEU in the paper with its significance, "" without one.
+    paper: str = ""
+
+    def cells(self, table: FormTable) -> tuple[str, ...]:
+        """Return one cell per column. A dash means that a form is untrained or no span wins."""
+        paper = [] if table.paper is None else [self.paper or "–"]
+        if not self.seeds:
+            dashes = ["–"] * (len(table.columns) - 1 - len(paper))
+            return (self.title, *dashes, *paper)
+        found = []
+        for site in table.sites:
+            found += self._span_cells(site, table.words)
+        if not table.words:
+            found.append(_format_range(self.errors, decimals=1) if self.errors else "–")
+        if table.bleu:
+            found.append(_format_range(self.bleus, decimals=1) if self.bleus else "–")
+        seeds = ", ".join(map(str, self.seeds))
+        against = _format_range(self.differences, "+") if self.differences else "–"
+        return (self.title, seeds, _format_range(self.losses), against, *found, *paper)
+
+    def _span_cells(self, site: str, words: bool) -> list[str]:
+        """Return the cells of a site, each with the value of the untrained network in brackets."""
+        if site not in self.spans:
+            return ["–", "–"] if words else ["–"]
+        span, before = self.spans[site], self.untrained[site]
+        cells = [f"{span.multi_share:.0%} ({before.multi_share:.0%})"]
+        return [*cells, f"{span.exact_lift:.1f} ({before.exact_lift:.1f})"] if words else cells
+
+
+def _format_range(values: Sequence[float], sign: str = "", decimals: int = 3) -> str:
+    """Return the mean as text, and the smallest and largest value if there are several."""
+    form = f"{sign}.{decimals}f"
+    text = number_text(mean(values), form)
+    if len(values) > 1:
+        text += f" ({number_text(min(values), form)} to {number_text(max(values), form)})"
+    return text
+
+
+def list_missing_runs(table: FormTable, rows: Sequence[FormRow]) -> str:
+    """Return a sentence that lists the runs of a table that have not been trained yet."""
+    if not any(row.seeds for row in rows):
+        return "No form was trained yet."
+    empty = []
+    for row in rows:
+        seeds = [str(seed) for seed in table.seeds if seed not in row.seeds]
+        if seeds:
+            empty.append(f"{row.title}: {' and '.join(seeds)}")
+    if empty:
+        return f"Seeds not trained yet: {'; '.join(empty)}."
+    return f"Every form was trained with {COUNTED[len(table.seeds)]}."
+
+
+def describe_baselines(table: FormTable, checkpoints: Path) -> str:
+    """Return a sentence with the baselines of a table's alignment error, or "" without one.
+
+    They are figures of its twin in a folder of checkpoints.
+    """
+    path = checkpoints / table.twin / "card.json"
+    if not table.twin or not path.exists():
+        return ""
+    card = read_card(path)
+    links, best = card.attention["word links"], card.attention["best alignment"]
+    diagonal = card.heads["encoder-decoder"]["aer_diagonal"]
+    return (
+        f"Baselines of the alignment error: the diagonal has {diagonal:.1%} on these captions. On"
+        f" the 40 test captions, the diagonal has {links['aer_diagonal']:.1%}, the untrained"
+        f" `{card.name}` {links['aer_untrained']:.1%}, and the position alone, by the best"
+        f" alignment of `{card.name}`, {best['best_position']:.1%}."
+    )
+
+
+def read_forms(table: FormTable) -> list[FormRow]:
+    """Read the rows of all forms of a table, or return [] if the table has no file."""
+    if not table.path.exists():
+        return []
+    entries: dict[str, dict[str, Any]] = json.loads(table.path.read_text(encoding="utf-8"))
+    runs = {}
+    for form in table.forms:
+        names = [f"{table.pair}-{form}-seed{seed}" for seed in table.seeds]
+        runs[form] = [entries[name] for name in names if name in entries]
+    regular = {int(one["seed"]): float(one["best_loss"]) for one in runs["regular"]}
+    rows = []
+    for form in table.forms:
+        row = _make_row(TITLES[form], runs[form], table)
+        if form != "regular":
+            row = replace(row, differences=_subtract_regular_losses(runs[form], regular))
+        rows.append(replace(row, paper=table.paper_bleu(form)))
+    return rows
+
+
+def _subtract_regular_losses(
+    entries: Sequence[dict[str, Any]], regular: Mapping[int, float]
+) -> tuple[float, ...]:
+    """Return the losses minus those of regular attention with the same seed."""
+    found = []
+    for one in entries:
+        if int(one["seed"]) in regular:
+            found.append(float(one["best_loss"]) - regular[int(one["seed"])])
+    return tuple(found)
+
+
+def _make_row(title: str, entries: Sequence[dict[str, Any]], table: FormTable) -> FormRow:
+    trained = sorted(entries, key=lambda one: float(one["best_loss"]))
+    if not trained:
+        return FormRow(title, (), (), {})
+    median = trained[(len(trained) - 1) // 2]
+    seeds = tuple(sorted(int(one["seed"]) for one in trained))
+    losses = tuple(float(one["best_loss"]) for one in trained)
+    errors = tuple(float(one["aer_val"]) for one in trained if "aer_val" in one)
+    bleus = tuple(float(one["bleu_val"]) for one in trained if "bleu_val" in one)
+    spans, untrained = {}, {}
+    for site in table.sites:
+        head = _find_span_head(median, site, table.words)
+        if head is not None:
+            spans[site] = head
+            untrained[site] = _find_head_at_place(head, median["untrained"][site])
+    return FormRow(title, seeds, losses, spans, untrained, errors=errors, bleus=bleus)
+
+
+def _find_head_at_place(head: SpanHead, figures: Mapping[str, Any]) -> SpanHead:
+    """Return the head at the same place with other figures of its site."""
+    layer, number = head.layer, head.head
+    lifts = figures.get("long_exact_lift")
+    lift = lifts[layer][number] if lifts else None
+    return replace(
+        head, multi_share=figures["multi_share"][layer][number], exact_lift=float(lift or 0.0)
+    )
+
+
+def _find_span_head(entry: Mapping[str, Any], site: str, words: bool) -> SpanHead | None:
+    floor = find_largest(entry["untrained"][site], "dependence")
+    return choose_span_head(entry["heads"][site], floor, WANTED[site], words)

@@ -1,0 +1,156 @@
+"""What the pages of the site share: the models they show, their menu and their style."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from areaviz.cards.card import Card
+from areaviz.components.modules import joined_modules
+from areaviz.components.parts import text_of
+from areaviz.drawing.markup import Markup, document, element, raw
+from areaviz.publish.page import make_page_style
+from areaviz.site.link_preview import share_tags
+from areaviz.texts.catalogue import ENGLISH, LANGUAGES, message
+from areaviz.ui.shell.language import sentence
+
+NAME = "areaviz"
+FOOTER = message("This site is made of files. Its pages fetch nothing and send nothing.")
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What the pages of the site show.
+
+    Args:
+        cards: all cards, by name.
+        live: the models that have a live page, in order.
+        stored: the traces of the gallery, by the name of their model.
+        menu: the pages in the menu.
+        live_page: returns the live page of a model.
+        checkpoints: the folder of the models.
+        address: the address of the site's folder, "" if it is unknown.
+        language: the language of the pages that are written.
+    """
+
+    cards: Mapping[str, Card]
+    live: Sequence[str]
+    stored: Mapping[str, Path]
+    menu: Sequence[SitePage]
+    live_page: Callable[[str], str]
+    checkpoints: Path
+    address: str = ""
+    language: str = ENGLISH
+
+    @property
+    def folder(self) -> str:
+        """The folder of the pages in this language, with its slash; "" for English."""
+        return "" if self.language == ENGLISH else f"{self.language}/"
+
+    @property
+    def root(self) -> str:
+        """The way from a page in this language to the site's folder."""
+        return "../" if self.folder else ""
+
+    def best_page(self, model: str) -> str:
+        """Return the path of the page that shows most of a model: live, its trace, or its card.
+
+        The path begins at the folder of this language. The pages of models are in English.
+        """
+        if model in self.live:
+            return f"{self.root}live/{model}.html"
+        kind = "traces" if model in self.stored else "cards"
+        return f"{self.root}{kind}/{model}.html"
+
+
+Files = Iterator[tuple[str, str]]
+"""Pairs of a relative path and the text of the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class SitePage:
+    """An entry of the registry.
+
+    Args:
+        name: the name of its file without ".html".
+        title: its title in the menu.
+        files: returns its files, the page itself first.
+        is_translated: whether it is written in every language.
+    """
+
+    name: str
+    title: str
+    files: Callable[[Site], Files]
+    is_translated: bool = False
+
+
+def render_site_page(
+    site: Site,
+    title: str,
+    main: Sequence[Markup],
+    depth: int = 0,
+    styles: Sequence[str] = (),
+    modules: Sequence[str] = (),
+    script: str = "",
+) -> str:
+    """Return a page of the site with its menu. It loads no other file.
+
+    Args:
+        site: the site.
+        title: title of the tab and of the page.
+        main: content of the page below its title.
+        depth: number of folders around the file, not counting that of the language.
+        styles: further style sheets that the content uses in elements of its own.
+        modules: ES modules of `areaviz/components`, joined into the page's script.
+        script: code after the modules, which mounts them; it runs as a module.
+    """
+    up = "../" * depth
+    links = []
+    for page in site.menu:
+        root = "" if page.is_translated else site.root
+        links.append(element("a", sentence(page.title), href=f"{up}{root}{page.name}.html"))
+    own = f"{joined_modules(modules)}\n{script}".strip()
+    scripts = [text_of("site/language.js"), *([own] if own else [])]
+    body = [
+        element("nav", *links, aria_label=sentence("Pages")),
+        element("header", element("h1", title)),
+        element("main", *main),
+        element("footer", sentence(FOOTER)),
+        *(raw("script", one, type="module") for one in scripts),
+    ]
+    style = f"{make_page_style('auto')}\n{text_of('site/site.css')}"
+    tab = title if title.startswith(NAME) else f"{title} · {NAME}"
+    tags = share_tags(tab, site.address)
+    return document(tab, [style, *styles], scripts, body, tags=tags, language=site.language)
+
+
+def add_site_link(html: str, site: Site, above: Markup | str = "") -> str:
+    """Return a page in a folder of the site with a link back to the site's first page.
+
+    Args:
+        html: the page.
+        site: the site.
+        above: content between the link and the page.
+    """
+    first = site.menu[0]
+    link = element("a", f"{NAME}: {sentence(first.title)}", href=f"../{first.name}.html")
+    nav = element("nav", link, aria_label=sentence("Pages"), class_="facts")
+    return html.replace("<body>", f"<body>{nav}{above}", 1)
+
+
+def with_switch(html: str, site: Site, path: str) -> str:
+    """Return a page with links to the same page in the other languages.
+
+    Args:
+        html: the page, with its navigation.
+        site: the site in the language of the page.
+        path: the path of the page within the folder of its language.
+    """
+    up = "../" * path.count("/") + site.root
+    links = []
+    for code, name in LANGUAGES.items():
+        if code != site.language:
+            to = f"{up}{replace(site, language=code).folder}{path}?lang={code}"
+            links.append(element("a", name, href=to, lang=code, hreflang=code))
+    return html.replace("</nav>", f"{''.join(links)}</nav>", 1)

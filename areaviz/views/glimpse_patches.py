@@ -1,0 +1,191 @@
+"""Patches that entered the model at each glimpse, and the coarse look before them.
+
+The second view compares the first glimpse with and without the coarse look at the whole picture
+(survey, Fig. 14).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from areaviz.drawing import tiles
+from areaviz.drawing.base import Table, figure_caption, view_of_marks
+from areaviz.drawing.gaze_steps import (
+    CONTEXT,
+    GLIMPSES,
+    WITHOUT,
+    Answer,
+    centres,
+    channels,
+    chosen_steps,
+    fits_glimpses,
+    has_gaze,
+    picture_of,
+    step_answers,
+    step_colour,
+)
+from areaviz.drawing.labels import truncate
+from areaviz.drawing.pictures import Pixels, draw_boxes, gray_to_rgb, shrink_to_fit
+from areaviz.drawing.theme import ACCENT, SECOND
+from areaviz.drawing.tiles import Sheet, Tile
+from areaviz.trace.record import Gaze, Trace
+from areaviz.trace.request import Focus
+
+# Longest side of a picture, and width of a patch's frame, in px.
+_PICTURE, _FRAME = 260, 5
+
+
+def patches(trace: Trace, focus: Focus) -> Sheet:
+    """Arrange patches: one row per scale, one column per focused glimpse.
+
+    Below each column is the model's prediction after that glimpse.
+    """
+    gaze = trace.gazes[focus.site]
+    steps, answers = chosen_steps(gaze, focus), step_answers(trace, gaze)
+    scales, side = gaze.seen.shape[1:3]
+    found, rows = [], []
+    for scale in range(scales):
+        left, right = gaze.corners[0, scale, :2]
+        rows.append(f"scale {scale + 1}: {np.hypot(*(right - left)):.0f} px")
+        for step in steps:
+            answer, texts = answers[step], []
+            if scale == scales - 1:
+                texts.append(f"{step + 1}: {truncate(answer.label, 10)}")
+                if answer.probability is not None:
+                    texts.append(f"{answer.probability:.0%}")
+            hover = (f"glimpse {step + 1}, scale {scale + 1}", f"then {answer.text}")
+            found.append(Tile(framed(gaze, step, scale), texts, hover))
+    return Sheet(
+        title="What each glimpse saw",
+        note=(
+            f"rows: scales by width in the picture, each resized to {side}×{side} pixels;"
+            " below: prediction at that step"
+        ),
+        caption=figure_caption(trace, focus),
+        tiles=found,
+        across=len(steps),
+        height=float(np.clip(560 / len(steps), 44, 110)),
+        rows=rows,
+        numbers=_patch_table(gaze, steps, answers),
+    )
+
+
+def framed(
+    gaze: Gaze,
+    step: int,
+    scale: int,
+) -> Pixels:
+    """Enlarge a patch and frame it in the colour of its step: uint8 [H, W, 3]."""
+    inner = shrink_to_fit(gray_to_rgb(gaze.seen[step, scale]), 120)
+    height, width = inner.shape[:2]
+    frame = np.empty((height + 2 * _FRAME, width + 2 * _FRAME, 3), np.uint8)
+    frame[:] = channels(step_colour(step, len(gaze.seen)))
+    frame[_FRAME:-_FRAME, _FRAME:-_FRAME] = inner
+    return frame
+
+
+def _patch_table(
+    gaze: Gaze,
+    steps: tuple[int, ...],
+    answers: tuple[Answer, ...],
+) -> Table:
+    """Tabulate one row per glimpse and scale: the label after it, and all pixels, 0..255."""
+    side = gaze.seen.shape[2]
+    names = [f"row {row + 1}, column {column + 1}" for row, column in np.ndindex(side, side)]
+    rows = []
+    for step in steps:
+        answer = answers[step]
+        likely = "" if answer.probability is None else answer.probability
+        for scale, patch in enumerate(gaze.seen[step], 1):
+            rows.append((step + 1, scale, answer.label, likely, *patch.ravel().tolist()))
+    return Table(("glimpse", "scale", "label", "probability", *names), rows)
+
+
+def fits_context(trace: Trace, focus: Focus) -> bool:
+    """Return whether the focus is on a gaze of a model that had a coarse look first."""
+    sites = {GLIMPSES, CONTEXT, WITHOUT}
+    return has_gaze(trace, focus) and sites <= trace.gazes.keys()
+
+
+def context(trace: Trace, focus: Focus) -> Sheet:
+    """Arrange the coarse look, and the picture with each of the two first glimpses outlined."""
+    coarse = trace.gazes[CONTEXT].seen[0, 0]
+    side = len(coarse)
+    first = Tile(
+        shrink_to_fit(gray_to_rgb(coarse), _PICTURE),
+        ("the coarse look", f"{side}×{side} pixels"),
+        ("the overview of the whole picture that the model sees first",),
+    )
+    return Sheet(
+        title="The first glimpse, with the coarse look and without it",
+        note=(
+            "boxes: scales of the first glimpse; right: the same model without its"
+            " low-resolution overview"
+        ),
+        caption=figure_caption(trace, focus),
+        tiles=(
+            first,
+            _first_glimpse(trace, GLIMPSES, "with it", ACCENT),
+            _first_glimpse(trace, WITHOUT, "without it", SECOND),
+        ),
+        across=3,
+        height=220,
+        numbers=_context_table(trace),
+    )
+
+
+def _first_glimpse(
+    trace: Trace,
+    site: str,
+    words: str,
+    colour: str,
+) -> Tile:
+    """Draw the picture with every scale of a gaze's first glimpse outlined."""
+    picture, gaze = picture_of(trace), trace.gazes[site]
+    small = shrink_to_fit(picture, _PICTURE)
+    corners = gaze.corners[0] * (small.shape[1] / picture.shape[1])
+    boxes = np.concatenate([corners.min(1), corners.max(1)], 1).tolist()
+    x, y = centres(gaze)[0]
+    texts = (f"first glimpse {words}", f"at {x:.0f}, {y:.0f} px")
+    return Tile(draw_boxes(small, [(box, colour) for box in boxes], 2), texts, texts)
+
+
+def _context_table(trace: Trace) -> Table:
+    """Tabulate the centre of every glimpse with and without the coarse look, and their distance."""
+    seeing = centres(trace.gazes[GLIMPSES])
+    blind = centres(trace.gazes[WITHOUT])
+    rows = []
+    for step, (one, other) in enumerate(zip(seeing, blind, strict=True), 1):
+        apart = float(np.hypot(*(one - other)))
+        rows.append((step, *one.tolist(), *other.tolist(), apart))
+    return Table(("glimpse", "with: x", "with: y", "without: x", "without: y", "apart (px)"), rows)
+
+
+VIEW = view_of_marks(
+    "retina",
+    "What each glimpse saw",
+    "What did each glimpse show the model, and what did it then predict?",
+    fits_glimpses,
+    patches,
+    tiles.plot_on_screen,
+    tiles.tabulate,
+    print_plot=tiles.plot_in_print,
+    how_to_read=(
+        "Each column is a glimpse: its patches from sharp and small to coarse and large, with"
+        " the prediction at that step below."
+    ),
+)
+COARSE_LOOK = view_of_marks(
+    "context",
+    "Coarse look",
+    "Does the low-resolution overview change the first glimpse?",
+    fits_context,
+    context,
+    tiles.plot_on_screen,
+    tiles.tabulate,
+    print_plot=tiles.plot_in_print,
+    how_to_read=(
+        "The small picture is the low-resolution overview that the model sees first. If the"
+        " first glimpse is at the same place in every picture, the model does not use it."
+    ),
+)

@@ -1,0 +1,19 @@
+"""Names that extensions import keep working for one release after a rename."""
+
+from __future__ import annotations
+
+import pytest
+
+from areaviz.drawing import base
+from areaviz.trace.old_names import old_names
+
+
+def test_old_name_warns_and_gives_the_new_object() -> None:
+    name = "caption"
+    with pytest.warns(DeprecationWarning, match="is now called figure_caption"):
+        assert getattr(base, name) is base.figure_caption
+
+
+def test_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'captain'"):
+        old_names("areaviz.drawing.base", {"caption": "figure_caption"})("captain")

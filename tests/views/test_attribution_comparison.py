@@ -1,0 +1,75 @@
+"""Attention next to attribution: the rows that are drawn, and the values of every head."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from areaviz.drawing.export import FORMATS, figure_bytes
+from areaviz.drawing.sites import site_name, sites
+from areaviz.trace.attribution import compare_attribution, gradient_map, mean_of
+from areaviz.trace.query import item_shares
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+from areaviz.trace.rollout import rollout_maps
+from areaviz.views import VIEWS
+from areaviz.views.attribution_comparison import COLUMNS, agreement_words, find
+from tests import fakes
+
+VIEW, SITE = VIEWS["beside"], "encoder-decoder"
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    plain = fakes.trace("A small dog", "Ein Hund")
+    base = plain.maps[SITE]
+    products = np.random.default_rng(0).normal(size=(base.weights.shape[2], base.grid.items))
+    added = [*rollout_maps(plain.maps), gradient_map(base, products.astype(np.float32))]
+    return replace(plain, maps={**plain.maps, **{one.site: one for one in added}})
+
+
+def test_view_fits_traces_with_attribution(trace: Trace) -> None:
+    assert VIEW.fits(trace, Focus(SITE, 1, 2, items=(0,)))
+    assert not VIEW.fits(fakes.trace(), Focus(SITE))
+    assert not VIEW.fits(trace, Focus(f"{SITE} rollout"))
+
+
+def test_row_is_the_mean_over_focused_queries(trace: Trace) -> None:
+    drawn = find(trace, Focus(SITE, 1, 2, items=(0, 3))).drawn
+    assert drawn.rows == ("attention", "rollout", "gradient × input")
+    expected = item_shares(trace.maps[SITE], 1, 2)[[0, 3]].mean(0)
+    np.testing.assert_allclose(drawn.values[0], expected, atol=1e-6)
+    np.testing.assert_allclose(
+        drawn.values[1], trace.maps[f"{SITE} rollout"].weights[1, 0, [0, 3]].mean(0), atol=1e-6
+    )
+
+
+def test_table_has_the_agreement_of_every_head(trace: Trace) -> None:
+    table, base = VIEW.table(trace, Focus(SITE)), trace.maps[SITE]
+    assert table.columns == COLUMNS
+    assert len(table.rows) == base.layers * (base.heads + 1) * 2
+    found = compare_attribution(base, 1, 0, trace.maps[f"{SITE} gradient"], 0)
+    (row,) = [row for row in table.rows if row[:3] == (2, 1, "gradient × input")]
+    assert row[3:5] == (mean_of(found.correlation), mean_of(found.common))
+
+
+def test_words_state_the_agreement(trace: Trace) -> None:
+    words = agreement_words(trace, Focus(SITE, 1))
+    assert "rollout: rank correlation " in words and "of the top 3 in common" in words
+    short = fakes.trace("A", "E")
+    maps = {**short.maps, **{one.site: one for one in rollout_maps(short.maps)}}
+    assert "–" in agreement_words(replace(short, maps=maps), Focus(SITE))
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_view_can_be_printed(trace: Trace, form: str) -> None:
+    assert figure_bytes(VIEW.print(trace, Focus(SITE)), form)
+
+
+def test_attributions_follow_their_site_under_own_names(trace: Trace) -> None:
+    assert sites(trace)[:3] == [SITE, f"{SITE} rollout", f"{SITE} gradient"]
+    assert site_name(trace, f"{SITE} rollout") == "Translation to source, by rollout"
+    caption = VIEWS["alignment"].figure(trace, Focus(f"{SITE} gradient")).layout.meta["caption"]
+    assert "attribution, not attention" in caption
