@@ -1,5 +1,6 @@
-"""What runs in the browser: a folder a component, with its script, markup and styles.
+"""The components that run in the browser. Each has a folder with its script, markup and styles.
 
-`parts.py` puts the files of a component together; the app mounts them (`areaviz/ui/components`),
-and so does a page that needs no app (`areaviz/publish/page.py`, with the script in `page`).
+`parts.py` joins the files of a component. The app shows components through
+`areaviz/ui/components`, and exported pages through `areaviz/publish/page.py` and the script in
+`page`.
 """

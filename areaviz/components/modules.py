@@ -1,7 +1,8 @@
-"""ES modules joined into one classic script.
+"""Joining of ES modules into one classic script.
 
-Chromium refuses modules and requests in a page that was opened from a file. Such a page therefore
-contains its modules as a single script. Node and the type checker read the modules as they are.
+Chromium refuses to load modules, or any other files, in a page that was opened from a disk. Such a
+page therefore contains its modules as a single script. Node and the type checker read the separate
+modules.
 """
 
 from __future__ import annotations
@@ -15,18 +16,18 @@ from areaviz.components.parts import text_of
 _IMPORT = re.compile(r"^import \{[^}]*\} from '(?P<path>\.\.?/[^']+)';\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(async function|function|class|const)\b)", re.MULTILINE)
 _COMMENT = re.compile(r"^ *(//[^\n]*|/\*\*(?:(?!\*/).)*\*/)\n", re.MULTILINE | re.DOTALL)
-"""Comments that fill whole lines. Only readers need them, and they are half of the bytes."""
+"""Comments that fill whole lines. Browsers do not need them, and they are half of the bytes."""
 _NAME = re.compile(r"^(?:async function|function|class|const|let) ([\w$]+)", re.MULTILINE)
 _MORE_NAMES = re.compile(r"^const .*", re.MULTILINE)
 
 
 def joined_modules(paths: Iterable[str]) -> str:
-    """Return one classic script with these modules and all that they import, each module once.
+    """Return one classic script with the given modules and all modules that they import.
 
-    All modules share one scope, so a top-level name must be unique among them.
+    Each module occurs once. All modules share one scope, so top-level names must be unique.
 
     Args:
-        paths: modules in `areaviz/components`.
+        paths: paths of modules in `areaviz/components`.
 
     Raises:
         ValueError: two modules define the same name.
@@ -55,13 +56,13 @@ def top_level_names(script: str) -> list[str]:
     """Return the names that a script defines outside of functions and classes."""
     names = _NAME.findall(script)
     for line in _MORE_NAMES.findall(script):
-        # One statement may define several constants: const PAD = 0, END = 3;
+        # One statement may define several constants, as in: const PAD = 0, END = 3;
         names += re.findall(r", ([A-Z][A-Z_]*) = ", line)
     return names
 
 
 def _collect(path: str, order: list[str]) -> None:
-    """Add a module to the order after the modules that it imports."""
+    """Append a module to the list `order`, after the modules that it imports."""
     if path in order:
         return
     for found in _IMPORT.finditer(text_of(path)):

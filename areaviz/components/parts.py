@@ -1,4 +1,4 @@
-"""The components of the browser side, put together from their files."""
+"""The components that run in the browser, joined from their files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from importlib.resources import files
 from areaviz.texts.catalogue import DECIMAL_MARKS, ENGLISH, translations
 
 TEXTS = "texts.js"
-"""What components with texts of the catalogue begin with."""
+"""The first script of components whose texts are translated."""
 _POINTED = (
     TEXTS,
     "message.js",
@@ -25,9 +25,9 @@ _POINTED = (
     "ribbon/controls.js",
     "ribbon/pointed_view.js",
 )
-"""The scripts that ribbon and grid share."""
+"""The scripts that the ribbon and the grid share."""
 _READ = ("message.js", "elements.js")
-"""The scripts of components that read a message and write elements."""
+"""The scripts that components share if they read a message and create elements."""
 COMPONENTS: Mapping[str, tuple[str, ...]] = {
     "ribbon": (
         "ribbon/ribbon.html",
@@ -101,21 +101,21 @@ COMPONENTS: Mapping[str, tuple[str, ...]] = {
         "lessons/lesson_path.js",
     ),
 }
-"""The files of every component, in the order they are joined."""
+"""The files of every component, in the order in which they are joined."""
 
 
 SHOWN = re.compile(r'((?:aria-label|title)="|>)([^<>"]*\w[^<>"]*)("|<)')
-"""Texts that readers see or hear in markup."""
+"""The texts in markup that users see, or that screen readers read out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a component is made of.
+    """The markup, styles and script of a component.
 
     Args:
-        html, css: markup and styles, for a shadow tree of their own.
-        js: a script that defines `mount({ data, parentElement, setStateValue, setTriggerValue })`,
-            to be called in a scope of its own.
+        html, css: markup and styles. They need their own shadow tree.
+        js: a script that defines `mount({ data, parentElement, setStateValue, setTriggerValue })`.
+            It needs its own scope.
     """
 
     html: str
@@ -125,7 +125,7 @@ class Parts:
 
 @lru_cache(maxsize=64)
 def parts(name: str, language: str = ENGLISH) -> Parts:
-    """Return the component of this name, with the style sheet that all components share.
+    """Return the parts of a component, including the style sheet that all components share.
 
     Args:
         name: a key of `COMPONENTS`.
@@ -146,7 +146,10 @@ def translated_markup(html: str, language: str) -> str:
 
 
 def _texts_for(script: str, language: str) -> str:
-    """Return the constants before `texts.js`, with the translations that a script may need."""
+    """Return a script that defines the constants which `texts.js` uses.
+
+    They contain only the translations of texts that occur in the component's script.
+    """
     texts = {english: one for english, one in translations(language).items() if english in script}
     # "</" would end the script of an exported page.
     told = json.dumps(texts, ensure_ascii=False).replace("</", "<\\/")
@@ -155,11 +158,12 @@ def _texts_for(script: str, language: str) -> str:
 
 
 def text_of(path: str) -> str:
-    """One file of this folder."""
+    """Return the text of a file in `areaviz/components`."""
     return files("areaviz.components").joinpath(path).read_text("utf-8")
 
 
 def _joined(paths: tuple[str, ...], kind: str) -> str:
     joined = "\n".join(text_of(path) for path in paths if path.endswith(kind))
-    # A component is one script, and a module that tests import must not export from it.
+    # A component is one classic script, which must not contain `export`. Some of its files have it,
+    # because tests import them as modules.
     return re.sub(r"^export (?=function )", "", joined, flags=re.MULTILINE)

@@ -1,1 +1,1 @@
-"""The questions of How areas work: their texts, their numbers, and the arithmetic behind them."""
+"""The questions on the page How areas work: their texts, numbers and arithmetic."""

@@ -1,4 +1,4 @@
-"""Sums, means and deviations of every area in NumPy, and how numbers are written.
+"""Sums, means and deviations of every area in NumPy, and the format of numbers in the lessons.
 
 Shapes: H x W items of the memory, D features of an item, A areas in the order of
 `areaviz.trace.areas`.
@@ -16,31 +16,32 @@ from areaviz.trace.areas import Area, AreaGrid
 
 Floats = npt.NDArray[np.floating[Any]]
 Slabs = dict[tuple[int, int], Floats]
-"""One array for each area shape: (h, w) -> [..., H-h+1, W-w+1, D]."""
+"""Maps each area shape (h, w) to an array for all areas of this shape, [..., H-h+1, W-w+1, D]."""
 
 
 def areas_of(grid: AreaGrid) -> list[Area]:
-    """All areas of a grid, in the order the model counts them."""
+    """Return all areas of a grid, in the order in which the model numbers them."""
     return [grid.area(number) for number in range(grid.count)]
 
 
 def items_of(x_HWD: Floats, area: Area) -> Floats:
-    """Return the items an area holds, row by row: [items, D]."""
+    """Return the items in an area, row by row: [items, D]."""
     block = x_HWD[area.top : area.top + area.height, area.left : area.left + area.width]
     return block.reshape(area.size, -1)
 
 
 def softmax(logits: Floats) -> Floats:
-    """Weights that sum to 1, of logits in one row."""
+    """Return the softmax of logits [A]: weights [A] that sum to 1."""
     raised = np.exp(logits - logits.max())
     weights: Floats = raised / raised.sum()
     return weights
 
 
 def area_sums(x_HWD: Floats, grid: AreaGrid) -> Floats:
-    """Return the sum of every area (Eq. 4, Li et al. 2019) by the running recurrence: [A, D].
+    """Return the sum of every area (Eq. 4, Li et al. 2019): [A, D].
 
-    One addition an area, no subtraction, so nothing cancels.
+    Every area is computed from a smaller one by an addition. Without subtractions, no digits are
+    lost.
     """
     return _all_areas(_grow(x_HWD, grid, lambda one, other, *_: one + other), grid)
 
@@ -52,9 +53,10 @@ def area_means(x_HWD: Floats, grid: AreaGrid) -> Floats:
 
 
 def area_deviations(x_HWD: Floats, grid: AreaGrid) -> Floats:
-    """Return the standard deviation of every area (Eq. 5, Li et al. 2019): [A, D], never below 0.
+    """Return the standard deviation of every area (Eq. 5, Li et al. 2019): [A, D].
 
-    Areas grow by merging mean and summed squared deviation, in the precision of the input.
+    The mean and the summed squared deviation of an area are merged from those of smaller areas, in
+    the precision of the input. The result is never negative.
     """
     # A single item is its own mean and has no deviation.
     mean_and_square = np.stack([x_HWD, np.zeros_like(x_HWD)])
@@ -66,7 +68,7 @@ def area_deviations(x_HWD: Floats, grid: AreaGrid) -> Floats:
 
 def padded_table(x_HWD: Floats) -> Floats:
     """Return the summed area table, with zeros above and to the left: [H+1, W+1, D]."""
-    # In the precision of the memory: its rounding errors are measured in `rounding`.
+    # Use the precision of the memory, because `rounding` measures the rounding errors.
     along_rows = np.cumsum(x_HWD, axis=1, dtype=x_HWD.dtype)
     summed = np.cumsum(along_rows, axis=0, dtype=x_HWD.dtype)
     return np.pad(summed, ((1, 0), (1, 0), (0, 0)))
@@ -83,7 +85,10 @@ def corner_sums(table: Floats, h: int, w: int) -> Floats:
 
 
 def table_sums(x_HWD: Floats, grid: AreaGrid) -> Floats:
-    """Return the sum of every area from the table (Algorithm 1, indices repaired): [A, D]."""
+    """Return the sum of every area from the summed area table: [A, D].
+
+    This is Algorithm 1 of the paper with corrected indices.
+    """
     table = padded_table(x_HWD)
     return _all_areas({(h, w): corner_sums(table, h, w) for h, w in grid.shapes()}, grid)
 
@@ -91,7 +96,7 @@ def table_sums(x_HWD: Floats, grid: AreaGrid) -> Floats:
 def table_variances(x_HWD: Floats, grid: AreaGrid) -> Floats:
     """Return the variance of every area as Algorithm 2 computes it: [A, D].
 
-    It is the mean of the squares less the squared mean, which rounding can make negative.
+    It is the mean of the squares minus the squared mean, which rounding can make negative.
     """
     sizes = _sizes(x_HWD, grid)
     mean = table_sums(x_HWD, grid) / sizes
@@ -116,15 +121,16 @@ def _sizes(x_HWD: Floats, grid: AreaGrid) -> Floats:
 def _grow(
     items: Floats, grid: AreaGrid, merge: Callable[[Floats, Floats, int, int], Floats]
 ) -> Slabs:
-    """Return what is known of every area, made of what is known of single items [..., H, W, D].
+    """Return statistics of every area, computed from those of single items by merging.
 
-    An area is the area one row shorter plus one row; a row is the row one item shorter plus one
-    item.
+    An area of several rows is merged from an area with one row less, and a row. A row of several
+    items is merged from a row with one item less, and an item.
 
     Args:
-        items: what is known of every item.
-        grid: all areas.
-        merge: puts two parts together, given both and how many items each has.
+        items: the statistics of every item, [..., H, W, D].
+        grid: the grid of areas.
+        merge: function that merges the statistics of two parts. Its arguments are the statistics of
+            both parts, and the number of items in each.
     """
     slabs: Slabs = {(1, 1): items}
     for h, w in grid.shapes():
@@ -140,7 +146,10 @@ def _grow(
 
 
 def _merge(one: Floats, other: Floats, count: int, other_count: int) -> Floats:
-    """Mean and summed squared deviation of two parts (Chan, Golub and LeVeque 1983): [2, ...]."""
+    """Merge the mean and summed squared deviation [2, ...] of two parts.
+
+    Chan, Golub and LeVeque 1983.
+    """
     (mean, square), (other_mean, other_square) = one, other
     total = count + other_count
     delta = other_mean - mean
@@ -149,6 +158,6 @@ def _merge(one: Floats, other: Floats, count: int, other_count: int) -> Floats:
 
 
 def _all_areas(slabs: Slabs, grid: AreaGrid) -> Floats:
-    """Return the slabs one after the other, an area a row: [A, D]."""
+    """Return the arrays of all area shapes as one array with a row for each area: [A, D]."""
     features = slabs[1, 1].shape[-1]
     return np.concatenate([slabs[shape].reshape(-1, features) for shape in grid.shapes()])

@@ -1,4 +1,4 @@
-"""From a query to the output by a softmax over areas (Eq. 1 and 2)."""
+"""Area attention for one query, from the query to the output (Eq. 1 to 4, Li et al. 2019)."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ class Attention:
     """One query's attention over A areas of N items.
 
     Args:
-        query: [D].
-        keys: mean key of every area [A, D].
-        logits, weights: of every area [A].
-        coverage: what each item receives by all the areas that hold it [N].
-        output: [D].
+        grid: the areas.
+        query: the query [D].
+        keys: the mean key of every area [A, D].
+        logits, weights: the logit and the weight of every area [A].
+        coverage: for each item, the sum of the weights of all areas that contain it [N].
+        output: the output [D].
     """
 
     grid: AreaGrid
@@ -41,7 +42,7 @@ class Attention:
 
 
 def attend(query: Floats, size: int) -> Attention:
-    """Eq. 1 to 4 for one query, areas of up to `size` items, logits not scaled."""
+    """Compute attention for one query with areas of up to `size` items. Logits are not scaled."""
     grid = AreaGrid.clamped((1, len(KEYS_ND)), (1, size))
     keys = area_means(KEYS_ND[None], grid)
     values = area_sums(VALUES_ND[None], grid)

@@ -1,6 +1,7 @@
-"""A key that knows where an area begins and ends, by which a span can outweigh its items.
+"""Boundary keys, which score the first and the last item of an area.
 
-Mean keys never put a span on top; a size bias, or scores for the first and the last item, do.
+With mean keys, a span never gets more weight than all of its items. With a size bias, or with
+scores for the first and the last item, it can.
 """
 
 from __future__ import annotations
@@ -14,19 +15,19 @@ from areaviz.trace.areas import Area, AreaGrid
 
 WORDS = ("a", "young", "child", "runs")
 ITEM_LOGITS: Floats = np.array([0.1, 1.0, 0.9, -0.4])
-"""q . k of every item, made up for this page."""
+"""The dot product of query and key for every item. The numbers were invented for this question."""
 GRID = AreaGrid(1, len(WORDS), 1, 3)
 BEGINS, ENDS = 1, 2
-"""The items whose start and end score the reader sets: "young" and "child"."""
+"""The item whose start score the reader sets ("young"), and that of the end score ("child")."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Boundary:
-    """All areas of the four words.
+    """The attention to all areas of the four words.
 
     Args:
-        parts: what the logits are the sums of, in the order of `PARTS`: [4, A].
-        logits, weights: [A].
+        parts: the four terms of the logits [4, A]: mean, size bias, start and end score.
+        logits, weights: the logit and the weight of every area [A].
     """
 
     parts: Floats
@@ -35,12 +36,12 @@ class Boundary:
 
 
 def attend(bias: float, start: float, end: float) -> Boundary:
-    """Return the softmax over mean + bias * (size - 1) + start of the first item + end of the last.
+    """Compute attention with the logits mean + bias * (size - 1) + start score + end score.
 
     Args:
-        bias: added for every item after the first.
-        start: of an area that begins with "young".
-        end: of an area that ends with "child".
+        bias: the bias for every item after the first.
+        start: the score of an area that begins with "young".
+        end: the score of an area that ends with "child".
     """
     rows = []
     for area in areas_of(GRID):
@@ -54,10 +55,10 @@ def attend(bias: float, start: float, end: float) -> Boundary:
 
 
 def heaviest(found: Boundary) -> int:
-    """Return the number of the heaviest area."""
+    """Return the index of the area with the largest weight."""
     return int(found.weights.argmax())
 
 
 def words_of(area: Area) -> str:
-    """Return the words that an area holds."""
+    """Return the words of an area, separated by spaces."""
     return " ".join(WORDS[area.left : area.left + area.width])

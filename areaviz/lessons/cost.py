@@ -1,22 +1,24 @@
-"""What areas cost: additions to build them, multiplications to attend to them."""
+"""The cost of areas: additions to build them, and operations to attend to them."""
 
 from __future__ import annotations
 
 from areaviz.trace.areas import AreaGrid
 
 DEPTH = 64
-"""Numbers in a key or a value: one attention head of the Base Transformer."""
+"""Size D of a key or value, as in one attention head of the Base Transformer."""
 
 
 def operations(grid: AreaGrid) -> dict[str, int]:
-    """Operations to build all areas and to attend to them, by the names of their curves.
+    """Return the number of operations to build all areas and to attend to them, by method.
 
-    Building counts the additions for one number of the item vectors: one by one, with the table,
-    and where every area grows from a smaller one.
+    The methods to build areas are "one by one", "table" (the summed area table) and "recurrence",
+    which computes every area from a smaller one. Only the additions for one feature of the items
+    are counted.
 
-    Attending counts the multiplications and additions of one head where queries Q = items M; each
-    product of a query and a key or of a weight and a value counts 2 D. The factored form pays for
-    the items and then one addition an area for the logits and for the coverage.
+    The methods to attend are "regular" (single items), "built areas" and "factored". The
+    multiplications and additions of one head with as many queries as items are counted. The product
+    of a query and a key, or of a weight and a value, counts 2 D. The factored form attends to items
+    and needs one more addition per area for the logits, and one for the coverage.
     """
     # Cumulative sums along the rows, then down the columns.
     making_table = grid.height * (grid.width - 1) + grid.width * (grid.height - 1)

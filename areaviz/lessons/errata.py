@@ -1,7 +1,7 @@
-"""The misprints of the papers on areas, run as printed and as implemented (docs/misprints.md).
+"""The misprints of the papers on areas, computed as printed and as corrected (docs/misprints.md).
 
-A18 is the first version (2018), A19 the published one (Li et al. 2019). Those of the survey are in
-`areaviz.lessons.survey_errata`.
+A18 is the first version of the paper (2018), and A19 is the published version (Li et al. 2019). The
+misprints of the survey are in `areaviz.lessons.survey_errata`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from areaviz.trace.areas import AreaGrid
 
 @dataclass(frozen=True, slots=True)
 class Loops:
-    """What Algorithm 1 returns on a grid of ones.
+    """The result of Algorithm 1 for a grid of ones, where each sum should equal the area's size.
 
     Args:
-        areas: how many.
-        first: the sum of the first area, labelled 1 x 1.
-        right: how many of the returned sums equal the size on their label.
+        areas: the number of returned sums.
+        first: the first sum, which should be that of an area of 1 x 1 items.
+        right: the number of sums that equal the size of their area.
     """
 
     areas: int
@@ -32,7 +32,7 @@ class Loops:
 def loops(side: int, largest: int, printed: bool) -> Loops:
     """Run Algorithm 1 on side x side ones with areas up to largest x largest.
 
-    As printed, slices start at h + 1 and w + 1; repaired, at h and w.
+    Slices start at h + 1 and w + 1 as printed, and at h and w as corrected.
     """
     table_HW = padded_table(np.ones((side, side, 1)))[..., 0]
     shift = int(printed)
@@ -51,7 +51,10 @@ def loops(side: int, largest: int, printed: bool) -> Loops:
 
 
 def integral(side: int, printed: bool) -> Floats:
-    """A18 Eq. 10 on side x side ones; repaired, it subtracts I[x-1, y-1]."""
+    """Return the summed area table of side x side ones by A18 Eq. 10: [side, side].
+
+    The corrected equation also subtracts I[x-1, y-1].
+    """
     table_HW = np.zeros((side + 1, side + 1))
     for row in range(1, side + 1):
         for column in range(1, side + 1):
@@ -62,10 +65,13 @@ def integral(side: int, printed: bool) -> Floats:
 
 
 def printed_count(length: int, size: int) -> int:
-    """(L - S) S + S (S + 1) / 2, whether S fits or not."""
+    """Return the printed number of spans, (L - S) S + S (S + 1) / 2.
+
+    The formula is wrong if S is larger than L.
+    """
     return (length - size) * size + size * (size + 1) // 2
 
 
 def true_count(length: int, size: int) -> int:
-    """How many spans of at most `size` items there are in `length` items."""
+    """Return the number of spans of at most `size` items in a sequence of `length` items."""
     return AreaGrid.clamped((1, length), (1, size)).count

@@ -1,4 +1,4 @@
-"""A richer key, from mean, standard deviation and shape (Eq. 5 to 9)."""
+"""The richer key of an area from mean, standard deviation and shape (Eq. 5 to 9)."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ W_MEAN: Floats = np.array([[1.0, 1.0], [0.0, -1.0]])
 W_DEVIATION: Floats = np.array([[0.5, -1.0], [0.5, 0.0]])
 W_SHAPE: Floats = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, -1.0], [0.0, 0.5]])
 W_OUT: Floats = np.array([[0.5, 0.0], [-0.5, 1.0]])
-"""Weights made up for this page and small enough to follow; a model learns its own."""
+"""Weights of the richer key, invented for this question. A model learns such weights."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Key:
-    """Everything between the items of an area and its key: each a vector.
+    """The key of an area with all intermediate vectors.
 
     Args:
-        mean, deviation, shape: the features.
+        mean, deviation, shape: the features of the area.
         hidden: the sum of the features times their weights.
         active: `hidden` after the ReLU.
-        key: what a query is compared with.
+        key: the key, to which queries are compared.
     """
 
     mean: Floats
@@ -40,7 +40,7 @@ class Key:
 
 
 def key_of(area: Area) -> Key:
-    """Eq. 5 to 9 (Li et al. 2019) for one area of the memory."""
+    """Compute the richer key of one area of the memory (Eq. 5 to 9, Li et al. 2019)."""
     items = items_of(MEMORY_HWD, area)
     mean = items.mean(0)
     deviation = items.std(0)

@@ -1,6 +1,7 @@
-"""Numbers of question 11: the estimate of REINFORCE against the exact gradient.
+"""Numbers of question 11: estimates of the gradient by REINFORCE, and the exact gradient.
 
-Survey Eq. 15-16 and 43-48. Shapes: K items and their scores, M draws of one estimate, N estimates.
+Equation numbers are those of the survey (Wang and Tax 2016). Shapes: K items and their scores, M
+draws of one estimate, N estimates.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy.typing as npt
 from areaviz.lessons.arithmetic import Floats, softmax
 
 RIGHT = 2
-"""The item that holds the answer, counted from 0."""
+"""The index of the item with the answer, from 0."""
 REWARDS: Mapping[str, Floats] = {
     "Right or wrong": np.array([0.0, 0, 1, 0, 0]),
     "Log-likelihood": np.array([-3.2, -2.4, -0.3, -2.8, -3.6]),
@@ -26,21 +27,24 @@ SCORES: Mapping[str, Floats] = {
 }
 BASELINES = ("None", "Mean reward", "Moving average", "Best")
 RATE = 0.1
-"""How much of a moving average is the newest reward."""
+"""Weight of the newest reward in the moving average."""
 SHOWN = 200
-"""Estimates in the cloud."""
+"""Number of estimates that are returned."""
 EARLIER = 100
-"""Estimates before those, for a moving average that starts at 0 to get near the rewards."""
+"""Number of earlier estimates that are dropped.
+
+A moving average starts at 0 and needs this time.
+"""
 SEED = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice:
-    """One item of K that is to be chosen.
+    """A random choice of one of K items, as in hard attention.
 
     Args:
-        scores: their softmax is the chance of an item [K].
-        rewards: what taking an item brings [K].
+        scores: the scores of the items [K]. Their softmax is the probability of each item.
+        rewards: the reward for choosing each item [K].
     """
 
     scores: Floats
@@ -48,12 +52,12 @@ class Choice:
 
     @property
     def weights(self) -> Floats:
-        """The attention weights, the chance of every item (Eq. 13): [K]."""
+        """The attention weights, which are the probabilities of the items (Eq. 13): [K]."""
         return softmax(self.scores)
 
     @property
     def expected(self) -> float:
-        """The expected reward, which is to be raised (Eq. 43)."""
+        """The expected reward, which training maximises (Eq. 43)."""
         return float(self.weights @ self.rewards)
 
     @property
@@ -64,7 +68,10 @@ class Choice:
 
     @property
     def traces(self) -> Floats:
-        """The gradient of every item's log-weight, [item = k] - weight k: [K items, K scores]."""
+        """The gradient of the log-weight of each item with respect to the scores.
+
+        It is [K items, K scores]. An entry is 1 if item and score are the same, minus the weight.
+        """
         slopes: Floats = np.eye(len(self.scores)) - self.weights
         return slopes
 
@@ -74,9 +81,9 @@ class Redraws:
     """Estimates of a gradient, the newest last.
 
     Args:
-        chosen: the items taken, counted from 0 [N, M].
-        baselines: of each estimate [N].
-        estimates: of the gradient [N, K].
+        chosen: the indices of the drawn items [N, M].
+        baselines: the baseline of each estimate [N].
+        estimates: the estimates of the gradient [N, K].
     """
 
     chosen: npt.NDArray[np.intp]
@@ -90,17 +97,17 @@ class Redraws:
 
 
 def redraw(choice: Choice, samples: int, baseline: str, more: int = 0) -> Redraws:
-    """Return the last `SHOWN` estimates of `samples` draws each (Eq. 48); always the same draws.
+    """Return the last `SHOWN` estimates of the gradient (Eq. 48). The seed is fixed.
 
     Args:
-        choice: the items, their chances and rewards.
-        samples: draws of one estimate.
+        choice: the items with their probabilities and rewards.
+        samples: the number of draws for each estimate.
         baseline: one of `BASELINES`.
-        more: how many estimates were added since the first were drawn.
+        more: the number of further estimates to draw after the first ones.
     """
     count = EARLIER + SHOWN + more
     ends = np.cumsum(choice.weights)
-    # The same random numbers for all choices, so that only what the reader sets makes a change.
+    # Use equal random numbers for all choices, so that only the settings make a difference.
     uniform = np.random.default_rng(SEED).random((count, samples))
     # Rounding can leave the last end below 1.
     chosen = np.searchsorted(ends / ends[-1], uniform, side="right")
@@ -115,14 +122,14 @@ def redraw(choice: Choice, samples: int, baseline: str, more: int = 0) -> Redraw
 
 
 def level(choice: Choice, baseline: str) -> float:
-    """Where a baseline lies; a moving average on average."""
+    """Return the value of a baseline, or the expected value of a moving average."""
     if baseline == "None":
         return 0.0
     return best(choice) if baseline == "Best" else choice.expected
 
 
 def best(choice: Choice) -> float:
-    """Return the baseline that gives the least variance (Weaver and Tao 2001)."""
+    """Return the baseline with the smallest variance (Weaver and Tao 2001)."""
     pull = _pull(choice)
     return float(pull @ choice.rewards / pull.sum())
 
@@ -131,17 +138,17 @@ def variance(choice: Choice, samples: int, baseline: float, wander: float = 0) -
     """Return the exact variance of an estimate, summed over the scores.
 
     Args:
-        choice: the items, their chances and rewards.
-        samples: draws of one estimate.
-        baseline: what is subtracted from every reward.
-        wander: the variance of the baseline itself.
+        choice: the items with their probabilities and rewards.
+        samples: the number of draws for each estimate.
+        baseline: the value that is subtracted from every reward.
+        wander: the variance of the baseline.
     """
     squared = (choice.rewards - baseline) ** 2 + wander
     return float(_pull(choice) @ squared - (choice.gradient**2).sum()) / samples
 
 
 def variance_with(choice: Choice, samples: int, baseline: str) -> float:
-    """Return the exact variance with one of the `BASELINES`."""
+    """Return the exact variance of an estimate with one of `BASELINES`, summed over the scores."""
     wander = 0.0
     if baseline == "Moving average":
         spread = float(choice.weights @ (choice.rewards - choice.expected) ** 2)
@@ -150,13 +157,13 @@ def variance_with(choice: Choice, samples: int, baseline: str) -> float:
 
 
 def _pull(choice: Choice) -> Floats:
-    """Return the weight times the squared gradient of every item: [K]."""
+    """Return the weight of every item times the squared norm of its gradient: [K]."""
     pull: Floats = choice.weights * (choice.traces**2).sum(1)
     return pull
 
 
 def _moving_averages(rewards: Floats) -> Floats:
-    """Return the moving average before each reward, 0 before the first: [N] -> [N]."""
+    """Return the moving average of all rewards before each reward [N]. The first is 0."""
     averages = np.zeros(len(rewards))
     for number, reward in enumerate(rewards[:-1]):
         averages[number + 1] = (1 - RATE) * averages[number] + RATE * reward

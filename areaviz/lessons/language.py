@@ -1,4 +1,4 @@
-"""The texts of the questions in the reader's language, and numbers with its decimal mark."""
+"""The texts of the questions in the reader's language, and numbers with its decimal separator."""
 
 from __future__ import annotations
 
@@ -15,7 +15,12 @@ _POINT = re.compile(r"(?<=\d)\.(?=\d)")
 
 
 def texts_of(name: str, language: str = ENGLISH) -> Texts:
-    """Return the texts of a file of `texts`, or of its folder of a language."""
+    """Return the texts in a TOML file of `texts`, or of the folder of a language in it.
+
+    Args:
+        name: the name of the file without its extension.
+        language: one of `catalogue.KNOWN`.
+    """
     folder = files("areaviz.lessons").joinpath("texts")
     if language in LANGUAGES and language != ENGLISH:
         folder = folder.joinpath(language)
@@ -24,7 +29,7 @@ def texts_of(name: str, language: str = ENGLISH) -> Texts:
 
 
 def with_decimal_marks(value: Any, language: str) -> Any:
-    """Return plain values with the decimal mark of a language in all their texts."""
+    """Return values for JSON with the decimal separator of a language in all texts."""
     if isinstance(value, str):
         return _POINT.sub(lambda found: decimal(found[0], language), value)
     if isinstance(value, list | tuple):

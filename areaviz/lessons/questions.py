@@ -1,7 +1,7 @@
-"""The path of questions: one line each, and what the browser draws of them.
+"""The registry of all questions in their order, and their data for the browser.
 
-A question's texts are in `texts/NAME.toml`, its numbers in `ask/NAME.py`. All answers are computed
-from models, stored traces or the arithmetic of the lessons.
+The texts of a question are in `texts/NAME.toml`, and a module in `ask` computes its numbers. All
+answers are computed from models, stored traces or the arithmetic of the lessons.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from areaviz.trace.errors import BackendError, InputError
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question of the path.
+    """An entry of the registry.
 
     Args:
-        name: of the file with its texts.
-        picture: a key of `LESSON_PICTURES` in the component.
-        lesson: the anchor that addresses had when all lessons were on one page.
-        ask: computes the question from its texts.
+        name: the name of the file with the texts, without its extension.
+        picture: the picture of the question, a key of `LESSON_PICTURES` in the component.
+        lesson: the anchor of the question in old addresses, when all lessons were on one page.
+        ask: function that computes the question from its texts.
     """
 
     name: str
@@ -63,27 +63,30 @@ QUESTIONS: Mapping[int, Question] = {
     12: Question("window", "window", "transformed-window", window.ask),
     13: Question("reason", "results", "reason", reason.ask),
 }
-"""The questions by their number in the path."""
+"""The questions by number, in their order."""
 MOVED = {"rounding": "?q=9&deep=1", "as-printed": "?q=9&deep=1"}
-"""Old lessons that are a document now; the nearest question names its subject."""
+"""Where the addresses of two old lessons lead. Their contents are now in docs/misprints.md."""
 OWN_AFTER = (3, 6, 12, 13)
-"""After these questions the reader may go on to a sentence of their own."""
+"""Numbers of the questions that are followed by a link to translate one's own sentence."""
 _SHOWN = ("title", "question", "hint", "right", "close", "other", "told", "learned")
-"""The texts that the frame shows; pictures fill in the others themselves."""
+"""Names of the texts whose placeholders are filled in here.
+
+The browser fills in all other texts.
+"""
 
 
 def path_data(asked: int | None = None, language: str = ENGLISH) -> dict[str, Any]:
-    """Return what the component `lesson` draws: all questions and their list.
+    """Return the data of the component `lesson`: all questions and their list.
 
-    The browser has all of them at once, so it needs no server to go from one to the next.
+    The browser gets all questions at once, so it needs no server to show the next one.
 
     Args:
-        asked: the question that opens, a key of `QUESTIONS`; None for the list.
+        asked: the question to show first, a key of `QUESTIONS`, or None for the list.
         language: one of `catalogue.KNOWN`.
 
     Raises:
-        InputError, BackendError: The question that opens cannot be computed, because its model is
-            missing. Other such questions are left out, and a link to one opens the page again.
+        InputError, BackendError: The question to show first cannot be computed, because its model
+            is missing. Other questions without their model are left out.
     """
     questions = {}
     for number in QUESTIONS:
@@ -96,7 +99,7 @@ def path_data(asked: int | None = None, language: str = ENGLISH) -> dict[str, An
 
 
 def question_data(number: int, language: str = ENGLISH) -> dict[str, Any]:
-    """Return what the component `lesson` draws of one question.
+    """Return the data of the component `lesson` for one question.
 
     Args:
         number: a key of `QUESTIONS`.
@@ -128,7 +131,7 @@ def question_data(number: int, language: str = ENGLISH) -> dict[str, Any]:
 
 
 def index_data(language: str = ENGLISH) -> dict[str, Any]:
-    """Return the titles of all questions, and where links to old lessons lead."""
+    """Return the titles of all questions, and the new addresses of old lessons."""
     questions, old = [], {}
     for number, question in QUESTIONS.items():
         title = texts_of(question.name, language)["title"]
@@ -142,5 +145,5 @@ def index_data(language: str = ENGLISH) -> dict[str, Any]:
 
 
 def _deep_texts(own: Texts) -> dict[str, str]:
-    """Return the texts of the explanation, whose placeholders the browser fills in."""
+    """Return the texts behind "Go deeper". The browser fills in their placeholders."""
     return {name.removeprefix("deep_"): own[name] for name in own if name.startswith("deep_")}

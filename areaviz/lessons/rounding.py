@@ -1,4 +1,4 @@
-"""The rounding errors of standard deviations by the summed area table, and by merging."""
+"""Rounding errors of standard deviations from the summed area table and from merging."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ SEED = 0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rounding:
-    """The standard deviation of every area three ways: each [A].
+    """The standard deviation of every area, computed in three ways, each [A].
 
     Args:
-        exact: in float64.
-        table: from the table, in float32.
+        exact: by merging, in float64.
+        table: from the summed area table, in float32. Negative variances count as 0.
         merged: by merging, in float32.
-        negative: how many of the table's variances came out below zero (drawn as 0), of areas of
-            two items and more: a single item has none, so its sign is chance.
+        negative: the number of areas whose variance from the table is negative. Single items are
+            not counted, because their variance is 0 and only rounding gives it a sign.
     """
 
     exact: Floats
@@ -33,18 +33,18 @@ class Rounding:
 
     @property
     def table_error(self) -> float:
-        """Largest error of the table's standard deviation."""
+        """The largest absolute error of the standard deviations from the table."""
         return float(np.abs(self.table - self.exact).max())
 
     @property
     def merged_error(self) -> float:
-        """Largest error of the merged standard deviation."""
+        """The largest absolute error of the merged standard deviations."""
         return float(np.abs(self.merged - self.exact).max())
 
 
 def measure(mean: float) -> Rounding:
-    """Draw N(mean, 1) numbers, take every area's deviation with and without the table."""
-    # float32 as in a model; the exact values are those of the same numbers in float64.
+    """Draw normal numbers with this mean and deviation 1, and compute every area's deviation."""
+    # The numbers are float32 as in a model. The exact values are computed from them in float64.
     x_HWD = np.random.default_rng(SEED).normal(mean, 1, (1, GRID.width, 1)).astype(np.float32)
     variances = table_variances(x_HWD, GRID)[:, 0]
     return Rounding(

@@ -1,4 +1,4 @@
-"""The runs of models that questions are about, stored with the openings of the pages."""
+"""The runs of models that questions need. They are stored with the first views of the pages."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ def requests() -> list[Request]:
 
 
 def store_runs(backend: Backend) -> None:
-    """Run everything that the questions show.
+    """Run all requests that the questions need.
 
     Args:
-        backend: stores what it runs.
+        backend: a backend that stores its runs.
     """
     for request in requests():
         backend.trace(request)

@@ -1,4 +1,4 @@
-"""The summed area table, and the sum of any rectangle from four corners (Algorithm 1)."""
+"""The summed area table, and the sum of any rectangle from four of its entries (Algorithm 1)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from areaviz.trace.areas import Area, AreaGrid
 
 MEMORY: Floats = np.array([[2.0, 1, 3, 2], [4, 0, 1, 5], [1, 3, 2, 1]])
 GRID = AreaGrid(*MEMORY.shape, *MEMORY.shape)
-"""Every rectangle of the memory, the whole memory included."""
+"""All rectangles of the memory, including the whole memory."""
 
 
 def table() -> Floats:
@@ -18,11 +18,11 @@ def table() -> Floats:
 
 
 def corners(area: Area) -> list[float]:
-    """Return the entries I1 to I4 of the padded table round an area (Algorithm 1).
+    """Return the entries I1 to I4 of the padded table at the corners of an area (Algorithm 1).
 
-    I1 sums the whole rectangle from the top left of the memory to the area's end, I3 what lies left
-    of the area, I4 what lies above it, and I2 what I3 and I4 both hold: the area's sum is I1 + I2 -
-    I3 - I4.
+    Each entry is the sum of a rectangle that starts at the top left of the memory. The rectangle of
+    I1 ends at the area's end. That of I3 ends left of the area, that of I4 above the area, and I2
+    belongs to their intersection. The sum of the area is I1 + I2 - I3 - I4.
     """
     table_HW = table()
     return [float(table_HW[place]) for place in corner_places(area)]

@@ -1,6 +1,6 @@
-"""Two misprints of the survey (Wang and Tax 2016), run both ways.
+"""Two misprints of the survey (Wang and Tax 2016), computed as printed and as corrected.
 
-Shapes: U x V pixels of a picture; M glimpses, K items, S = K^M ways to glimpse.
+Shapes: U x V pixels of a picture, M glimpses, K items, S = K^M sequences of glimpses.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ MOST_GLIMPSES = 5
 def sampled(height: int, width: int, printed: bool) -> Floats:
     """Return a picture of ones, height x width, sampled at its own pixels (Eq. 32): [U, V].
 
-    As printed, u runs to the width; repaired, to the height. Rows that do not exist count nothing.
+    The sum over rows goes up to the width as printed, and up to the height as corrected. Rows that
+    do not exist add 0.
     """
     rows = np.arange(1.0, height + 1)
     columns = np.arange(1.0, width + 1)
     summed = rows[:width] if printed else rows
-    # The kernel of bilinear sampling reaches one pixel far.
+    # The kernel of bilinear sampling is 0 at a distance of one pixel or more.
     near = np.maximum(0, 1 - np.abs(rows[:, None] - summed)).sum(1)
     beside = np.maximum(0, 1 - np.abs(columns[:, None] - columns)).sum(1)
     output: Floats = np.outer(near, beside)
@@ -30,11 +31,11 @@ def sampled(height: int, width: int, printed: bool) -> Floats:
 
 
 def slope(glimpses: int, printed: bool) -> float:
-    """Return what the estimate of Eq. 47 is on average, for the score of the item with the answer.
+    """Return the mean of the estimate in Eq. 47 for the score of the item with the answer.
 
-    Every one of the glimpses draws an item by the same weights; the reward is 1 if one of them took
-    the item with the answer. As printed, the sum over glimpses is divided by their number;
-    repaired, it is not.
+    Every glimpse draws an item with equal weights. The reward is 1 if one of the glimpses drew the
+    item with the answer. As printed, the sum over the glimpses is divided by their number. The
+    corrected equation does not divide it.
     """
     ways_SM = np.indices((len(CHOICE.scores),) * glimpses).reshape(glimpses, -1).T
     chances = CHOICE.weights[ways_SM].prod(1)

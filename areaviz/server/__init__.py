@@ -1,1 +1,1 @@
-"""The model server: its answers as a function of bytes (`api`), and Ray Serve (`on_ray`)."""
+"""The model server. `api` computes the replies to requests, and `on_ray` serves it on Ray Serve."""

@@ -1,7 +1,7 @@
-"""The model server without its network: a request as bytes in, a reply as bytes out.
+"""The model server without its network. It takes a request as bytes and returns a reply as bytes.
 
-Every listener (Ray Serve, the small server of a test) passes all requests to `Api.answer`, so the
-token and the sizes are checked in one place.
+Every server that listens on a port (Ray Serve, or the small server of a test) passes all requests
+to `Api.answer`. The token and the sizes are therefore checked in one place.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ROUTES: Mapping[str, str] = {
     wire.LAYER: "POST",
     wire.LOGITS: "POST",
 }
-"""All paths with their method. Docs/openapi.json is generated from them."""
+"""All paths with their HTTP method. docs/openapi.json is generated from this table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,12 @@ class Reply:
 
     @classmethod
     def failed(cls, kind: str, sentence: str) -> Reply:
-        """Return a failure of a kind in `wire.FAILURES`."""
+        """Return the reply for a failure.
+
+        Args:
+            kind: a key of `wire.FAILURES`.
+            sentence: what is wrong and what to do.
+        """
         return cls(wire.FAILURES[kind], wire.JSON, wire.failure_to_json(kind, sentence))
 
 
@@ -61,7 +66,7 @@ class Api:
         }
 
     def refusal(self, method: str, path: str, authorization: str, length: int) -> Reply | None:
-        """Return a refusal that follows from a request's head alone, or None.
+        """Return a refusal if the head of a request is invalid, or None.
 
         Args:
             method: the HTTP method.
@@ -73,7 +78,7 @@ class Api:
         scheme, _, token = authorization.partition(" ")
         if scheme.lower() != "bearer" or not is_token(token.strip(), self._digest):
             return Reply.failed(
-                "token", ("This server requires an access token. Give a valid one.")
+                "token", ("This server requires an access token. Give a valid token.")
             )
         if path not in ROUTES:
             known = ", ".join(ROUTES)
@@ -86,13 +91,13 @@ class Api:
         if length > wire.MAX_REQUEST_BYTES:
             return Reply.failed(
                 "size",
-                f"The request has {length:,} bytes; the limit is {wire.MAX_REQUEST_BYTES:,}."
+                f"The request has {length:,} bytes, but the limit is {wire.MAX_REQUEST_BYTES:,}."
                 " Send a shorter text or a smaller picture.",
             )
         return None
 
     def answer(self, method: str, path: str, authorization: str, body: bytes) -> Reply:
-        """Return the reply to a request. Never raise."""
+        """Return the reply to a request. Errors become replies."""
         if refused := self.refusal(method, path, authorization, len(body)):
             return refused
         try:
@@ -105,7 +110,7 @@ class Api:
             return Reply.failed("backend", str(error))
         except Exception:
             log.exception("While answering %s", path)
-            return Reply.failed("server", "The model server failed. Its log has the reason.")
+            return Reply.failed("server", "The model server failed. See its log for the reason.")
 
     def _about(self, _: bytes) -> Reply:
         return Reply(200, wire.JSON, wire.about_to_json(self._backend))
@@ -116,9 +121,9 @@ class Api:
         return Reply(200, wire.NPZ, codec.to_bytes(trace, without=wire.large_sites(trace)))
 
     def _layer(self, body: bytes) -> Reply:
-        """Return a layer's weights.
+        """Return the weights of a layer.
 
-        The request runs again if a different replica answered it.
+        The request runs again if another replica made the trace.
         """
         message = self._about_layer(body)
         attention = self._backend.trace(message.request, caller=message.caller).maps.get(
@@ -144,7 +149,8 @@ class Api:
     def _about_layer(self, body: bytes) -> wire.LayerMessage:
         """Decode a request about a layer, and check that the current model made its trace."""
         message = wire.layer_from_json(body)
-        # The key contains the model's card: layers of two models must not be mixed in one trace.
+        # The key depends on the model's card. Layers of different models must not get into one
+        # trace.
         card = self._backend.models().get(message.request.model)
         if message.key != key_of(message.request.checked(), card):
             raise BackendError("The model changed after this run. Run it again.")

@@ -32,8 +32,8 @@ Open = Callable[[], Backend]
 
 NAME = "areaviz"
 
-# Requests with equal `wire.AFFINITY` go to one replica, which caches the trace. If that replica
-# dies, the requests go to the next one.
+# This router sends requests with an equal header `wire.AFFINITY` to one replica, which caches the
+# trace. If that replica dies, the requests go to another one.
 ROUTER = "ray.serve.experimental.consistent_hash_router:ConsistentHashRouter"
 REQUEST_SECONDS, START_SECONDS = 150.0, 180.0
 
@@ -43,14 +43,14 @@ class Scale:
     """The number of replicas of the models and the resources of each.
 
     Args:
-        replicas: number of replicas, or the smallest number if `most_replicas` is set.
-        most_replicas: largest number of replicas that Ray Serve may start while requests wait; None
-            for a fixed number.
-        cpus: processors of each replica.
-        gpus: GPUs of each replica; 0.5 puts two replicas on one GPU.
-        together: number of requests that a replica handles at once. Similar ones run in batches of
-            at most 8.
-        waiting: number of requests that may wait for a replica before further ones are refused as
+        replicas: number of replicas, or the minimum number if `most_replicas` is set.
+        most_replicas: maximum number of replicas that Ray Serve may start while requests wait. None
+            keeps the number fixed.
+        cpus: number of processors of each replica.
+        gpus: number of GPUs of each replica. 0.5 puts two replicas on one GPU.
+        together: number of requests that a replica handles at once. Similar requests run in batches
+            of at most 8.
+        waiting: number of requests that may wait for a replica. Further requests are refused as
             busy.
 
     Raises:
@@ -67,16 +67,16 @@ class Scale:
     def __post_init__(self) -> None:
         if min(self.replicas, self.together, self.waiting) < 1:
             raise InputError(
-                "A server needs at least one replica, one request at a time and room for one to"
-                " wait."
+                "The numbers of replicas, of requests at once and of waiting requests must be at"
+                " least 1. Give larger numbers."
             )
         if self.most_replicas is not None and self.most_replicas < self.replicas:
             raise InputError(
-                f"The smallest number of replicas ({self.replicas}) is above the largest"
-                f" ({self.most_replicas}). Raise the second one."
+                f"The minimum number of replicas ({self.replicas}) is above the maximum"
+                f" ({self.most_replicas}). Raise the maximum."
             )
         if self.cpus < 0 or self.gpus < 0:
-            raise InputError("A replica cannot use fewer than 0 processors. Give 0 or more.")
+            raise InputError("The number of processors and GPUs must be 0 or more.")
         if self.gpus > 1 and self.gpus != int(self.gpus):
             raise InputError(
                 f"A replica cannot use {self.gpus} GPUs. Give a whole number, or a fraction"
@@ -128,10 +128,10 @@ class Replica:
 def serve_backend(open_backend: Open, digest: str, scale: Scale, place: Place) -> Iterator[str]:
     """Serve a backend while the block runs, and yield its address.
 
-    Afterwards the server ends. On a cluster, only its own application ends.
+    The server ends with the block. On a cluster, only the application of areaviz ends.
 
     Args:
-        open_backend: called in every replica.
+        open_backend: function that opens the backend. It is called in every replica.
         digest: digest of the token that clients need.
         scale: the number of replicas.
         place: the address to listen on.
@@ -154,7 +154,7 @@ def serve_backend(open_backend: Open, digest: str, scale: Scale, place: Place) -
 
 
 def _start(app: Any, place: Place) -> None:
-    """Listen, and wait until the replicas answer.
+    """Start Ray Serve, and wait until the replicas answer.
 
     Raises:
         BackendError: if Ray Serve does not start.
@@ -164,8 +164,8 @@ def _start(app: Any, place: Place) -> None:
 
     options = {"host": place.host, "port": place.port, "request_timeout_s": REQUEST_SECONDS}
     try:
-        # Ray waits for 60 s, which may not be enough on a busy machine. It continues to start in
-        # the background.
+        # Ray stops waiting after 60 s, which may be too short on a busy machine. It then continues
+        # to start in the background.
         with suppress(TimeoutError):
             serve.start(http_options=options)
         serve.run(app, name=NAME, route_prefix="/")
@@ -221,9 +221,9 @@ def make_application(open_backend: Open, digest: str, scale: Scale) -> Any:
 
 
 def open_local(checkpoints: Path, device: str, folders: Sequence[str] = ()) -> Backend:
-    """Open the models of a folder, and external models in their own folders.
+    """Open a backend with the models of a folder and external models in their own folders.
 
-    Every node must have these folders. torch is imported only in the replica.
+    Every node of a cluster must have these folders. Torch is imported only in the replica.
     """
     from areaviz.backend.local import LocalBackend
 
@@ -231,11 +231,11 @@ def open_local(checkpoints: Path, device: str, folders: Sequence[str] = ()) -> B
 
 
 def _stay_on_loopback() -> None:
-    """Make Ray Serve open a replica's port for other deployments on the loopback address only.
+    """Make Ray Serve listen only on the loopback address with its port for other deployments.
 
-    Requests on that port are pickled and need no token, and no option closes it (Ray 2.60). There
-    is only one deployment here, and no caller uses that port. With a Ray version that lacks this
-    function, the replica ends before it opens anything.
+    Requests on that port are pickled and need no token, and no option closes the port (Ray 2.60).
+    There is only one deployment here, so the port is not needed. If a version of Ray lacks the
+    replaced function, the replica ends with an error before it opens a port.
     """
     replica: Any = import_module("ray.serve._private.replica")
     bind = replica.add_port_to_grpc_server
@@ -243,7 +243,11 @@ def _stay_on_loopback() -> None:
 
 
 def _length(request: Request) -> int:
-    """Return the length in the head. A body without one is counted while it is read."""
+    """Return the size of the body in bytes that the head of a request states, or 0 without one.
+
+    `Replica` counts the bytes of every body while it reads them. An invalid size counts as too
+    large.
+    """
     given = request.headers.get("content-length", "0")
     return int(given) if given.isascii() and given.isdigit() else wire.MAX_REQUEST_BYTES + 1
 

@@ -26,13 +26,13 @@ _SUMMARIES: Mapping[str, str] = {
 }
 _REQUEST: Json = {
     "type": "object",
-    "description": "What is asked of a model; docs/trace.md describes its entries.",
+    "description": "A request to a model. docs/trace.md describes its entries.",
     "required": ["model", "text"],
     "properties": {"model": {"type": "string"}, "text": {"type": "string"}},
 }
 _CALLER: Json = {
-    "background": {"type": "boolean", "description": "Whether the request is of an analysis."},
-    "visitor": {"description": "Who waits, so that the readers of an app get their turns."},
+    "background": {"type": "boolean", "description": "Whether the request belongs to an analysis."},
+    "visitor": {"description": "The reader who waits. Readers of an app get turns."},
 }
 _LAYER_BODY: Json = {
     "type": "object",
@@ -66,7 +66,7 @@ _ABOUT: Json = {
 
 
 def describe_api() -> Json:
-    """Return the description of every route, its body, its answer and its failures."""
+    """Return the OpenAPI description of all routes, with their bodies, replies and failures."""
     return {
         "openapi": "3.1.0",
         "info": {"title": "areaviz model server", "version": __version__},

@@ -1,7 +1,7 @@
-"""Counters that hold visitors to the table of shares; all are safe for several threads.
+"""Counters that enforce the table of shares. All of them are safe for several threads.
 
-`Shares` counts what visitors hold at the moment, such as running questions. `Rates` counts what
-they send over time, such as messages.
+`Shares` counts what visitors use at the moment, such as running questions. `Rates` counts what they
+use over time, such as messages per second.
 """
 
 from __future__ import annotations
@@ -84,7 +84,10 @@ class Shares:
             return self._held[visitor.accounts()[0]]
 
     def by_reader(self) -> dict[str, float]:
-        """Return the amount that each reader holds, largest first; the key "" is for no cookie."""
+        """Return the amount that each reader holds, largest first.
+
+        The key "" stands for all connections without a cookie.
+        """
         with self._lock:
             readers = [(key, held) for (scope, key), held in self._held.items() if _is_own(scope)]
         return dict(sorted(readers, key=lambda item: item[1], reverse=True))
@@ -95,14 +98,14 @@ class Shares:
 
 
 class Rates:
-    """Use of one limited resource over time: a share per second, which can be saved for a burst.
+    """The use of one limited resource over time, by the token bucket algorithm.
 
-    The algorithm is the token bucket.
+    A visitor has a share per second. Unused shares can be saved and used at once in a burst.
 
     Args:
         limit: a row of the table whose scope is the reader, with the share per second.
         burst_seconds: number of seconds whose share a visitor can save.
-        clock: returns seconds that never decrease.
+        clock: function that returns the time in seconds and never goes back.
     """
 
     def __init__(
@@ -141,7 +144,7 @@ class Rates:
         """Record an amount that was already used.
 
         Returns:
-            Seconds to wait before the next use, 0 if the visitor stays within the saved share.
+            Seconds to wait before the next use, or 0 if the visitor is within the saved share.
         """
         with self._lock:
             now, wait = self._clock(), 0.0
@@ -161,7 +164,7 @@ class Rates:
         return max(0.0, used - (now - when) * most_of(self.limit, account[0]))
 
     def _sweep(self, now: float) -> None:
-        """Forget accounts whose share is full again, so that past visitors use no memory."""
+        """Remove accounts whose share is full again, so that past visitors use no memory."""
         if now - self._swept < self._burst_seconds:
             return
         self._swept = now

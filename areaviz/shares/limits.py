@@ -1,7 +1,7 @@
-"""The table of shares: how much of each limited resource a reader, an address or all may use.
+"""The table of shares: how much of each limited resource a reader, an address or the app may use.
 
-Code, settings and documentation read this one table. Add a row here, and use it with a counter of
-`areaviz/shares/counters.py`:
+Code, settings and documentation read this table. To add a limit, add a row here and use it with a
+counter of `areaviz/shares/counters.py`:
 
     waiting = Shares(QUESTIONS_WAITING)
     with waiting.holding(visitor): ...
@@ -40,8 +40,8 @@ class Limit:
     """One row of the table.
 
     Args:
-        name: in lower case with underscores; the setting is named after it.
-        default: the limit if the operator sets none, above 0.
+        name: the name in lower case with underscores. The name of the setting contains it.
+        default: the limit if the operator does not set one, above 0.
         scope: the unit that the limit applies to.
         sentence: the rule, with "{limit}" in place of the number. It is shown in refusals and in
             the documentation.
@@ -60,7 +60,7 @@ class Limit:
         return f"AREAVIZ_LIMIT_{self.name.upper()}"
 
     def value(self) -> float:
-        """Return the limit in force: the operator's if set, else the default.
+        """Return the limit in force, which is the operator's setting or the default.
 
         Raises:
             InputError: the setting is not a number above 0.
@@ -145,14 +145,14 @@ FIRST_MESSAGE_SECONDS = Limit(
     "first_message_seconds",
     30,
     Scope.EACH,
-    "A page that connects sends its first message within {limit} seconds.",
+    "A page that connects must send its first message within {limit} seconds.",
     "Reload the page.",
 )
 HEAD_SECONDS = Limit(
     "head_seconds",
     10,
     Scope.EACH,
-    "The head of a request arrives within {limit} seconds.",
+    "The head of a request must arrive within {limit} seconds.",
     "Send the request again.",
 )
 MESSAGES_PER_SECOND = Limit(
@@ -229,7 +229,7 @@ QUESTIONS_WAITING = Limit(
     "questions_waiting",
     4096,
     Scope.APP,
-    "{limit} questions of all readers may wait, one for each connection that the server takes.",
+    "{limit} questions of all readers may wait, one for each connection that the server accepts.",
 )
 QUESTION_SECONDS = Limit(
     "question_seconds",
@@ -271,7 +271,8 @@ ALL_KEPT_MEGABYTES = Limit(
     "all_kept_megabytes",
     2000,
     Scope.APP,
-    "The app keeps {limit} MB of all readers' own sets. Whoever keeps most loses sets first.",
+    "The app keeps {limit} MB of all readers' own sets. The reader with the most MB loses sets"
+    " first.",
 )
 ANALYSES_LISTED = Limit(
     "analyses_listed",

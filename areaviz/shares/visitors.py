@@ -1,4 +1,4 @@
-"""Visitors, who use shares: a reader at a network address, and the error for a used-up share."""
+"""Visitors, whose use is limited by shares, and the error for a visitor without a share left."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ class Visitor:
     """A reader and the network address of the reader's connection.
 
     Args:
-        reader: the id in the cookie, "" for a connection without one.
-        address: as `network_of` returns it. "" if many readers share the address or if it is not
-            known; such readers are not held to a share of the address.
+        reader: the id in the cookie, or "" for a connection without a cookie.
+        address: the address that `network_of` returns. It is "" if many readers share the address
+            or if it is unknown. Only the reader's share then limits a visitor.
     """
 
     reader: str = ""
     address: str = ""
 
     def accounts(self) -> tuple[tuple[Scope, str], ...]:
-        """Return the accounts to which this visitor's use is added."""
+        """Return the accounts to which the visitor's use is added: reader and network address."""
         own = (Scope.READER, self.reader) if self.reader else (Scope.ANONYMOUS, "")
         return (own, (Scope.ADDRESS, self.address)) if self.address else (own,)
 
@@ -34,8 +34,8 @@ class OverLimit(BackendBusy):
 
     Args:
         limit: the row of the table.
-        scope: whose share is used up: the reader's, the address's, or that of all connections
-            without a cookie.
+        scope: the unit whose share is used up: the reader, the address, or all connections without
+            a cookie.
     """
 
     def __init__(self, limit: Limit, scope: Scope) -> None:
@@ -49,7 +49,7 @@ class OverLimit(BackendBusy):
 
 
 def most_of(limit: Limit, scope: Scope) -> float:
-    """Return how much an account of this scope may use, as a multiple of a reader's share."""
+    """Return how much an account with this scope may use, in the unit of the limit."""
     if scope is Scope.ADDRESS:
         return limit.value() * ADDRESS_FACTOR.value()
     if scope is Scope.ANONYMOUS:
@@ -67,8 +67,8 @@ def network_of(client: str, proxies: Collection[str] = ()) -> str:
         proxies: addresses of proxies that the operator named.
 
     Returns:
-        The address, or "" if it represents many readers: this machine's own address, or a proxy
-        that did not say which client it acts for.
+        The address, or "" if it represents many readers. This is the case for this machine's own
+        address, and for a proxy that did not state the address of its client.
     """
     try:
         address = ipaddress.ip_address(client)

@@ -1,4 +1,4 @@
-"""The cards of the site: the list of all models, and a page for each of them in short."""
+"""The cards of the site: the list of all models, and a short page for each model."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def files(site: Site) -> Files:
 
 
 def _render_card(site: Site, card: Card) -> list[Markup]:
-    """Return what the page of a model says."""
+    """Return the content of a model's page."""
     main = [element("p", f"{card.name}. {about(card)}")]
     best = site.best_page(card.name)
     if not best.startswith("cards/"):
@@ -76,7 +76,7 @@ def _render_results(card: Card) -> list[Markup]:
 
 
 def _render_table(label: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Markup:
-    """Return a table that scrolls by itself on narrow screens."""
+    """Return a table that can be scrolled sideways on narrow screens."""
     lines = [element("tr", *(element("th", one, scope="col") for one in heads))]
     for row in rows:
         lines.append(element("tr", *(element("td", one) for one in row)))

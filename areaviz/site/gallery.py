@@ -1,4 +1,4 @@
-"""The gallery: twelve stored runs as interactive pages, and the list of what they show."""
+"""The gallery of the site: twelve stored runs as interactive pages, and their list."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _render_live_link(site: Site, model: str) -> str:
 
 
 def find_stored_run(is_wanted: Callable[[Trace], bool]) -> Trace | None:
-    """Return the first run that the app's pages open with and that is wanted, or None."""
+    """Return the first stored run of the app's pages for which `is_wanted` is true, or None."""
     for path in sorted(OPENINGS.glob("*.npz")):
         trace = codec.load(path)
         if is_wanted(trace):
@@ -57,11 +57,11 @@ def find_stored_run(is_wanted: Callable[[Trace], bool]) -> Trace | None:
 
 
 def list_stored_traces(home: Path, openings: Path) -> Mapping[str, Path]:
-    """Return the file of one stored run of each model of the gallery: its largest.
+    """Return the largest file with a stored run of each model in the gallery, by model.
 
     Args:
-        home: the trace of a translation.
-        openings: the folder of the traces with which the app's pages open.
+        home: the file of a translation's trace.
+        openings: the folder of the traces that the app's pages first show.
     """
     largest: dict[str, Path] = {}
     for path in sorted([home, *openings.glob("*.npz")], key=lambda one: one.stat().st_size):

@@ -1,4 +1,7 @@
-"""Home of the site: the lit ribbon, six ways in and the doors, as on the app's Home."""
+"""Home of the site: a ribbon, tiles for six pages ("Six ways in"), and links to other parts.
+
+It follows the app's Home.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +73,7 @@ def files(site: Site) -> Files:
         link = element("a", sentence(title), href=f"{root}{name}.html")
         told = element("p", sentence(what))
         doors.append(element("div", element("h2", link), told, class_="card"))
-    # The model of the ribbon, or its stored run if it has no live page.
+    # Link to the live page of the ribbon's model, or to its stored run.
     model = codec.load(HERO).request.model
     own = model in site.live
     label = sentence("Try your own sentence") if own else sentence("Explore this run")
@@ -90,12 +93,12 @@ def files(site: Site) -> Files:
 
 
 def _render_hero(language: str) -> tuple[str, list[Markup], str]:
-    """Return the style, the markup and the script of the ribbon with which Home opens."""
+    """Return the style, the markup and the script of the ribbon at the top of Home."""
     trace = codec.load(HERO)
     look = first_look(trace)
     options = PageOptions(sites=(look.site,), layers=(look.layer,), language=language)
     found = places(trace, options)
-    # Nothing is pinned, so the ribbon lights the word that shows areas best.
+    # The focus selects no items, so the ribbon shows the word that shows areas best.
     focus = Focus(look.site, look.layer, unit="word")
     content = collect_page_content(trace, found, focus, options)
     told = collect_script_settings(content) | {"opening": format_focus(focus)}

@@ -1,4 +1,4 @@
-"""The lessons of the site: the path of questions, one page each, answered in the browser."""
+"""The lessons of the site: a list of questions, and a page for each question."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def files(site: Site) -> Files:
 
 
 def _collect_question(site: Site, number: int) -> dict[str, Any]:
-    """Return what the component draws of a question, with links that lead to files of the site."""
+    """Return the data of the component for a question. Its links lead to files of the site."""
     data = question_data(number, site.language)
     links = {"all": "../lessons.html"}
     links["back"] = f"{number - 1}.html" if data["links"]["back"] else ""

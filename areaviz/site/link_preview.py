@@ -1,4 +1,7 @@
-"""What a shared link to a page of the site shows: its title, a sentence and a picture."""
+"""Tags for shared links.
+
+Social networks show a page's title, a sentence and a picture from them.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,17 @@ from collections.abc import Sequence
 from areaviz.drawing.markup import Markup, element
 
 PICTURE = "share.png"
-"""The picture's file at the top of the site. It is the last still of the ribbon's animation."""
+"""The picture's file in the site's folder. It is the last frame of the ribbon's animation."""
 WHAT = "See which words, areas of pictures and moments a model attends to, head by head."
 
 
 def share_tags(title: str, address: str) -> Sequence[Markup]:
-    """Return the Open Graph tags of a page; () without an address, which pictures need.
+    """Return the Open Graph tags of a page, or () if the site's address is unknown.
 
     Args:
         title: the title of the page.
-        address: the address of the site's folder, "" if it is unknown.
+        address: the web address of the site's folder, or "" if it is unknown. The address of the
+            picture contains it.
     """
     if not address:
         return ()

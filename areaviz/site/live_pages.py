@@ -1,4 +1,4 @@
-"""The live pages of the site, and the list of what runs in a browser and what does not."""
+"""The live pages of the site, and the lists of models that run in a browser or do not."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def files(site: Site) -> Files:
 
 
 def explain_stored_only(card: Card) -> str:
-    """Return why the engine does not run a model, "" if it does."""
+    """Return the reason why a model cannot run in a browser, or "" if it can."""
     try:
         check_live(card)
     except InputError as error:

@@ -1,4 +1,4 @@
-"""What the pages of the site share: the models they show, their menu and their style."""
+"""The parts that all pages of the site share: models, menu, style and footer."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ FOOTER = message("This site is made of files. Its pages fetch nothing and send n
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What the pages of the site show.
+    """The contents of the site.
 
     Args:
         cards: all cards, by name.
-        live: the models that have a live page, in order.
-        stored: the traces of the gallery, by the name of their model.
+        live: the names of the models that have a live page, in order.
+        stored: the files of the gallery's traces, by the name of their model.
         menu: the pages in the menu.
-        live_page: returns the live page of a model.
+        live_page: function that returns the live page of a model.
         checkpoints: the folder of the models.
-        address: the address of the site's folder, "" if it is unknown.
+        address: the web address of the site's folder, or "" if it is unknown.
         language: the language of the pages that are written.
     """
 
@@ -45,16 +45,16 @@ class Site:
 
     @property
     def folder(self) -> str:
-        """The folder of the pages in this language, with its slash; "" for English."""
+        """The folder of the pages in this language with a slash, or "" for English."""
         return "" if self.language == ENGLISH else f"{self.language}/"
 
     @property
     def root(self) -> str:
-        """The way from a page in this language to the site's folder."""
+        """The relative path from a page in this language to the site's folder."""
         return "../" if self.folder else ""
 
     def best_page(self, model: str) -> str:
-        """Return the path of the page that shows most of a model: live, its trace, or its card.
+        """Return the path of a model's live page, or else of its stored run, or else of its card.
 
         The path begins at the folder of this language. The pages of models are in English.
         """
@@ -75,7 +75,7 @@ class SitePage:
     Args:
         name: the name of its file without ".html".
         title: its title in the menu.
-        files: returns its files, the page itself first.
+        files: function that yields the files of the page, the page itself first.
         is_translated: whether it is written in every language.
     """
 
@@ -101,9 +101,9 @@ def render_site_page(
         title: title of the tab and of the page.
         main: content of the page below its title.
         depth: number of folders around the file, not counting that of the language.
-        styles: further style sheets that the content uses in elements of its own.
+        styles: further style sheets that the content contains. The security policy allows them.
         modules: ES modules of `areaviz/components`, joined into the page's script.
-        script: code after the modules, which mounts them; it runs as a module.
+        script: code that follows the modules and starts them. It runs as a module.
     """
     up = "../" * depth
     links = []

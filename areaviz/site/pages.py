@@ -29,9 +29,12 @@ PAGES: tuple[SitePage, ...] = (
     SitePage("models", message("Models"), card_pages.files),
     SitePage("teach", message("For teachers"), teach.files, is_translated=True),
 )
-"""All pages in the order of the menu. A page is a module with a function `files`, and a line."""
+"""All pages in the order of the menu.
+
+A page is a module with a function `files` and a line here.
+"""
 LARGEST = 60_000_000
-"""Largest size of a site in bytes."""
+"""Maximum size of a site in bytes."""
 
 
 def make_site(
@@ -44,15 +47,16 @@ def make_site(
     """Write the site, and return its size in bytes.
 
     Args:
-        folder: the folder to write; it must be new, empty or an older site.
+        folder: the folder to write. It must be new, empty or an older site.
         checkpoints: the folder of the models.
-        live_page: returns the live page of a model.
-        models: the models that get a live page; () chooses one of each family and level.
-        address: the address of the site's folder, for the picture of shared links; "" for none.
+        live_page: function that returns the live page of a model.
+        models: the models that get a live page. () chooses one for each family, level and task.
+        address: the web address of the site's folder, which shared links need for their picture, or
+            "" if it is unknown.
 
     Raises:
-        InputError: the folder contains something else, a model is unknown or cannot run in a
-            page, or the site would be too large.
+        InputError: the folder contains other files, a model is unknown or cannot run in a page, or
+            the site would be too large.
         BackendError: a file cannot be written.
     """
     if folder.exists() and any(folder.iterdir()) and not (folder / readme.NAME).exists():
@@ -60,7 +64,7 @@ def make_site(
     cards = {card.name: card for card in read_cards(checkpoints)}
     for name in models:
         if name not in cards:
-            raise InputError(f'There is no model "{name}" in {checkpoints}.')
+            raise InputError(f'There is no model "{name}" in {checkpoints}. Choose another model.')
         check_live(cards[name])
     stored = gallery.list_stored_traces(HOME, OPENINGS)
     stored = {name: path for name, path in stored.items() if name in cards}
@@ -100,9 +104,9 @@ def _write_picture(folder: Path) -> int:
 
 
 def choose_live_models(cards: Mapping[str, Card], shown: Sequence[str]) -> list[str]:
-    """Return one model of each family and level that the engine runs.
+    """Return one model for each family, level and task whose models can run in a browser.
 
-    A model of the gallery is preferred, and otherwise the model with the best result.
+    It is a model of the gallery if possible, and otherwise the model with the best result.
 
     Args:
         cards: all cards.
@@ -120,7 +124,7 @@ def choose_live_models(cards: Mapping[str, Card], shown: Sequence[str]) -> list[
 
 
 def can_run_live(card: Card) -> bool:
-    """Return whether the engine runs a model."""
+    """Return whether a model can run in a browser."""
     try:
         check_live(card)
     except InputError:

@@ -1,4 +1,4 @@
-"""The README.md of the site, with which it is also a static Space of Hugging Face."""
+"""The README.md of the site. Its header also makes the site a static Space of Hugging Face."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The teacher's page of the site: the plan of 45 minutes with its answers, to read and to print."""
+"""The teacher's page of the site: a plan of 45 minutes with its answers, to read and to print."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def files(site: Site) -> Files:
 
 
 def _load_debate_runs(site: Site, model: str) -> Looking | None:
-    """Return the runs of the debate, which are stored; None if the model's card is not here."""
+    """Return the stored runs for the plan's debate, or None if they or their model are missing."""
     from areaviz.backend.local import LocalBackend
     from areaviz.backend.stored import StoredBackend
 
@@ -44,13 +44,13 @@ def _load_debate_runs(site: Site, model: str) -> Looking | None:
 
 
 def _link_row(site: Site, row: Row) -> Row:
-    """Return a part of the plan with the links that lead to pages of the site."""
+    """Return a row of the plan whose links lead to pages of the site. Other links are removed."""
     links = [(label, find_site_address(site, to)) for label, to in row.links]
     return replace(row, links=tuple((label, to) for label, to in links if to))
 
 
 def find_site_address(site: Site, address: str) -> str:
-    """Return the page of the site for an address of the app, "" if the site has none."""
+    """Return the site's page for an address of the app, or "" if there is no such page."""
     parts = urlsplit(address)
     number = parse_qs(parts.query).get("q", [""])[0]
     if parts.path == "./how_areas_work" and number:

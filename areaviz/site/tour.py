@@ -1,4 +1,4 @@
-"""The guided tour of the site: five stored runs, each with what to see and what to try."""
+"""The guided tour of the site: five stored runs, each with a text on what to see and to try."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Stop:
     Args:
         step: the texts of the step.
         trace: the stored run that the page shows.
-        focus: what the page opens with.
-        link: the page of the site on which readers can do what the step asks, "" for none.
+        focus: the selection that the page first shows.
+        link: the page of the site on which readers can follow the step's suggestion, or "".
     """
 
     step: Step
@@ -63,7 +63,7 @@ def files(site: Site) -> Files:
 
 
 def list_tour_stops(site: Site) -> list[Stop]:
-    """Return the steps that have a stored run, in the order of the app's tour."""
+    """Return the steps in the order of the app's tour, without steps that lack a stored run."""
     hero = codec.load(HERO)
     picture = find_stored_run(
         lambda one: one.maps.keys() >= {SITE} and _is_stop_trace(one, PICTURE)

@@ -1,1 +1,1 @@
-"""The catalogue of the texts that readers see, one PO file per language, for Python and scripts."""
+"""The catalogue of translated texts for Python and JavaScript, with one PO file per language."""

@@ -1,7 +1,7 @@
-"""The catalogue: every text by its English wording, in the language of the reader.
+"""The catalogue: translations of the texts that readers see, by their English wording.
 
-English is written in the code, as gettext does. The other languages are PO files of this folder. A
-text that a file lacks stays English. Tests compare the files with the texts in code.
+English texts are in the code, as in gettext. The other languages are PO files in this folder. A
+text without a translation stays English. Tests compare the PO files with the texts in the code.
 """
 
 from __future__ import annotations
@@ -17,39 +17,39 @@ ENGLISH, GERMAN = "en", "de"
 LANGUAGES: Mapping[str, str] = {ENGLISH: "English", GERMAN: "Deutsch"}
 """The languages that readers can choose, with their names in these languages."""
 PSEUDO, PSEUDO_RIGHT_TO_LEFT = "en-XA", "ar-XB"
-"""Languages that only tests ask for: longer English with accents, read from the left or the right.
+"""Languages for tests: longer English with accents, written from the left or from the right.
 
 The codes are those of Unicode's pseudo-locales.
 """
 KNOWN = (*LANGUAGES, PSEUDO, PSEUDO_RIGHT_TO_LEFT)
 DECIMAL_MARKS: Mapping[str, str] = {GERMAN: ","}
-"""The decimal marks that are not a point."""
+"""The decimal separators of languages that do not use a point."""
 
 
 def message(english: str) -> str:
-    """Return a text unchanged, and mark it as one of the catalogue that is translated later."""
+    """Return the text unchanged. The call marks it as a text of the catalogue."""
     return english
 
 
 def translated(english: str, language: str, **values: object) -> str:
-    """Return a text of the catalogue in a language, with the values of its placeholders.
+    """Return the translation of a text, with values for its placeholders.
 
     Args:
         english: the English text, with placeholders such as `{count}`.
         language: one of `KNOWN`.
-        values: the values of all placeholders. Without any, braces stay as they are.
+        values: the values of all placeholders. Without values, braces are not changed.
     """
     text = translations(language).get(english, english)
     return text.format(**values) if values else text
 
 
 def decimal(number: str, language: str) -> str:
-    """Return a number written in English with the decimal mark of a language."""
+    """Return an English number, such as "0.5", with the decimal separator of a language."""
     return number.replace(".", DECIMAL_MARKS.get(language, "."))
 
 
 def known_language(code: str | None) -> str:
-    """Return the language for a code such as "de-AT"; English if it is not in the catalogue."""
+    """Return the language for a code such as "de-AT", or English for an unknown code."""
     code = code or ENGLISH
     if code in KNOWN:
         return code
@@ -64,7 +64,7 @@ def is_right_to_left(language: str) -> bool:
 
 @lru_cache(maxsize=len(KNOWN))
 def translations(language: str) -> Mapping[str, str]:
-    """Return the translations of a language by their English texts; English has none."""
+    """Return the translations into a language by their English texts, or {} for English."""
     if language == ENGLISH:
         return {}
     if language in (PSEUDO, PSEUDO_RIGHT_TO_LEFT):
@@ -73,9 +73,9 @@ def translations(language: str) -> Mapping[str, str]:
 
 
 def read_po(text: str) -> dict[str, str]:
-    """Return the translations in a PO file by their messages, without the header.
+    """Return the translations in a PO file by their English texts, without the header.
 
-    The strings of a PO file are strings of JSON. Contexts and plural forms are not used here.
+    Strings in a PO file have the syntax of JSON strings. Contexts and plural forms do not occur.
     """
     found: dict[str, str] = {}
     entry = {"msgid": "", "msgstr": ""}

@@ -1,4 +1,4 @@
-"""Pseudo-translation: English that stays readable but shows what is not translated or clipped."""
+"""Pseudo-translation: English with accents, which shows untranslated and clipped texts."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ _PLAIN = string.ascii_letters
 _ACCENTED = "áƀćďéƒĝĥíĵķĺɱńóþɋŕšťúṽŵẋýžÁɃĆĎÉƑĜĤÍĴĶĹṀŃÓÞɊŔŠŤÚṼŴẊÝŽ"
 _ACCENTS = str.maketrans(_PLAIN, _ACCENTED)
 _KEPT = re.compile(r"(\{\w+\}|\]\([^)]*\)|`[^`]*`)")
-"""What a translation keeps as it is: placeholders, the targets of links, and code."""
+"""The parts of a text that a translation must not change: placeholders, link targets and code."""
 LONGER = 0.3
-"""How much longer the text gets: German and French are up to a third longer than English."""
+"""Share by which a text gets longer. German and French texts are up to a third longer."""
 
 
 def pseudo_text(english: str) -> str:
-    """Return a text with accents on all letters, between brackets, and longer by a third."""
+    """Return a text with accents on all letters, in brackets, and longer by `LONGER`."""
     parts = _KEPT.split(english)
     accented = [part if place % 2 else part.translate(_ACCENTS) for place, part in enumerate(parts)]
     lead = english[: len(english) - len(english.lstrip())]

@@ -164,7 +164,7 @@ def test_damaged_campaigns_are_refused() -> None:
         (lambda one: one.update(data=[[[3]]]), "task 1, document 1, item 1 is not an object"),
         (lambda one: one["data"][0][0][0].update(tgt="x"), '"tgt" that is not an object'),
         (lambda one: one["data"][0][0][0]["tgt"].update(alpha=1), 'no text in "alpha"'),
-        (lambda one: one["data"][0][0][0]["tgt"].pop("alpha"), "which has no output"),
+        (lambda one: one["data"][0][0][0]["tgt"].pop("alpha"), "but not its output"),
         (lambda one: one.update(data=[]), "has no segments"),
     )
     for change, wanted in changes:

@@ -103,7 +103,7 @@ def test_check_live_names_unsupported_parts(model: LiveModel) -> None:
     card = model.card
     with pytest.raises(InputError, match='no networks of the family "listener"'):
         check_live(replace(card, family="listener"))
-    with pytest.raises(InputError, match='its option "convolution" with the value 3'):
+    with pytest.raises(InputError, match='does not support "convolution" with the value 3'):
         check_live(replace(card, config={**card.config, "convolution": 3}))
     with pytest.raises(InputError, match="would be too large"):
         check_live(replace(card, recipe={**card.recipe, "pictures": "photos"}))

@@ -66,7 +66,7 @@ def test_missing_token_is_refused_before_any_run(
     assert reply.status == 401 and models.asked == []
     assert wire.failure_from_json(reply.content) == (
         "token",
-        "This server requires an access token. Give a valid one.",
+        "This server requires an access token. Give a valid token.",
     )
 
 

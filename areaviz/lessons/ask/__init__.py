@@ -1,1 +1,1 @@
-"""The questions of the lessons, one file each: their numbers, computed when they are asked."""
+"""The questions of the lessons. Each has a module that computes its numbers."""

@@ -10,7 +10,7 @@ AREA = Area(1, 1, 2, 2)
 
 
 def ask(texts: Texts) -> Asked:
-    """Ask for the entries of the table that the sum of a rectangle takes."""
+    """Ask for the entries of the table from which the sum of a rectangle is computed."""
     i1, i2, i3, i4 = summed_table.corners(AREA)
     total = summed_table.MEMORY[
         AREA.top : AREA.top + AREA.height, AREA.left : AREA.left + AREA.width

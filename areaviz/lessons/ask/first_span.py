@@ -1,4 +1,4 @@
-"""Question 1: which words does one head take as one to write a word?"""
+"""Question 1: which words does one head attend to as one area when the model writes a word?"""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from areaviz.trace.record import Field
 from areaviz.ui.forms.samples import EXAMPLES
 
 SITE = "encoder-decoder"
-"""The question is about this site in the sentence that Home shows."""
+"""The site of the question, in the translation that Home shows."""
 
 
 def ask(texts: Texts) -> Asked:
-    """Ask which words one head takes as one to write a word."""
+    """Ask which words one head attends to as one area when the model writes a word."""
     trace = codec.load(HERO)
     found = trace.maps[SITE]
     written, read = trace.fields[found.query], trace.fields[found.memory]
@@ -58,10 +58,10 @@ def ask(texts: Texts) -> Asked:
 def _clearest_phrase(
     weights_QA: npt.NDArray[np.floating], grid: AreaGrid, written: Field, read: Field
 ) -> int:
-    """Return the whole word for which an area of several words has the largest weight.
+    """Return the index of the written word whose top area has several words and most weight.
 
     Raises:
-        ValueError: No word of the text has such an area on top.
+        ValueError: The top areas of all written words are single words.
     """
     found: list[tuple[float, int]] = []
     for items in word_items(written):

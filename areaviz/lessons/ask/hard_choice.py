@@ -1,4 +1,7 @@
-"""Question 11: how much of the variance of a hard choice's estimate does a baseline leave?"""
+"""Question 11: how much does a baseline reduce the variance of hard attention's gradient?
+
+Hard attention chooses one item at random, so its gradient can only be estimated.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ CHOICE = Choice(SCORES["Leaning to item 2"], REWARDS["Log-likelihood"])
 
 
 def ask(texts: Texts) -> Asked:
-    """Ask how much of the variance of one draw the mean reward as a baseline leaves."""
+    """Ask which share of the variance remains if the mean reward is the baseline."""
     without = variance_with(CHOICE, 1, "None")
     calmer = variance_with(CHOICE, 1, "Mean reward")
     ratio = without / calmer

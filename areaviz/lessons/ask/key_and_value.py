@@ -11,7 +11,7 @@ from areaviz.trace.areas import Area, AreaGrid
 ITEMS = (2, 3, 5, 6)
 MEMORY = [[1, 2, 3], [4, 5, 6]]
 MOST = 20
-"""The end of the line."""
+"""The largest number on the line on which readers mark their answer."""
 
 
 def ask(texts: Texts) -> Asked:

@@ -1,4 +1,7 @@
-"""Question 10: of two listeners with the same error rate, which one attends to the digit?"""
+"""Question 10: which of two speech recognisers with equal error rates attends to the spoken digit?
+
+The texts call such a model a listener.
+"""
 
 from __future__ import annotations
 
@@ -20,16 +23,19 @@ from areaviz.ui.shell.engine import engine
 
 SITE, SOUND = "encoder-decoder", "digits-repeats"
 LISTENERS = ("speech-content", "speech-hybrid")
-"""They differ only in what scores a moment; both write this recording without an error."""
+"""The two models. They differ only in how they score a moment of the recording.
+
+Both write the digits of the recording without an error.
+"""
 
 
 def requests() -> list[Request]:
-    """Return the requests whose traces the question is about."""
+    """Return the requests whose traces the question needs."""
     return [Request(model, "", sound=get_sound_sample(SOUND)) for model in LISTENERS]
 
 
 def ask(texts: Texts) -> Asked:
-    """Ask for how many digits each listener attends to the digit that it writes."""
+    """Ask how often each listener attends to the digit that it writes."""
     traces = [engine().trace(request) for request in requests()]
     hits = [sum(said(trace)) for trace in traces]
     digits = len(SAMPLES[SOUND].text)
@@ -58,7 +64,7 @@ def ask(texts: Texts) -> Asked:
 
 
 def said(trace: Trace) -> list[bool]:
-    """Return for every digit whether the heaviest moment lies where it is spoken."""
+    """Return for every written digit whether the moment with the largest weight is within it."""
     weights_TM = _weights(trace)
     sample = SAMPLES[SOUND]
     bounds = [
@@ -70,13 +76,19 @@ def said(trace: Trace) -> list[bool]:
 
 
 def _weights(trace: Trace) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
-    """Return the weights of the moments for each digit [T, M], without the end."""
+    """Return the weights of M moments for each of T digits: [T, M].
+
+    The output's end is left out.
+    """
     weights = np.asarray(trace.maps[SITE].weights[0, 0], dtype=np.float32)
     return weights[: len(SAMPLES[SOUND].text)]
 
 
 def _strip(trace: Trace, texts: Texts) -> dict[str, object]:
-    """Return a listener's weights as a picture, with the spoken digits below."""
+    """Return a listener's weights as a picture, with the positions of the spoken digits below it.
+
+    Positions are shares of the recording's length.
+    """
     weights_TM = _weights(trace)
     anchors = trace.fields[trace.maps[SITE].memory].anchors
     length = float(anchors[-1][1]) / RATE
@@ -104,5 +116,5 @@ def _cards() -> Sequence[Card]:
     known = engine().models()
     missing = [model for model in LISTENERS if model not in known]
     if missing:
-        raise BackendError(f"The model {missing[0]} is not installed.")
+        raise BackendError(f"The model {missing[0]} is not installed. Install areaviz again.")
     return [known[model] for model in LISTENERS]

@@ -1,4 +1,4 @@
-"""What a question hands to the browser, and the parts that several questions share."""
+"""The data of a question for the browser, and functions that several questions share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from areaviz.trace.record import Field
 
 Texts = Mapping[str, Any]
-"""The texts of a question, by the names in its file."""
+"""The texts of a question by their names in its TOML file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,9 +17,9 @@ class Asked:
     """A question with its answer.
 
     Args:
-        numbers: what the picture draws.
+        numbers: the data of the picture, including the right answer.
         words: the values of the placeholders in the texts.
-        deep: what the explanation behind "Go deeper" draws.
+        deep: the data of the explanation behind "Go deeper".
     """
 
     numbers: dict[str, Any]
@@ -28,7 +28,7 @@ class Asked:
 
 
 def bar(name: str, share: float, digits: int) -> list[Any]:
-    """Return a bar as the browser draws it: its name, its length and its number."""
+    """Return a bar for the browser: its name, its length and its number as text."""
     return [name, share, f"{share:.{digits}f}"]
 
 
@@ -38,7 +38,10 @@ def percent(share: float) -> int:
 
 
 def word_items(read: Field) -> list[list[int]]:
-    """Return the items of every word of a text; marks and the end are words of their own."""
+    """Return the indices of the items of every word in a text.
+
+    A punctuation mark, or the end-of-sequence token, counts as a word.
+    """
     found: list[list[int]] = []
     for item, label in enumerate(read.labels):
         joins = item > 0 and read.anchors[item][0] == read.anchors[item - 1][1]
@@ -50,5 +53,5 @@ def word_items(read: Field) -> list[list[int]]:
 
 
 def word_texts(read: Field) -> list[str]:
-    """Return the words of a text as a reader sees them."""
+    """Return the text of every word in `word_items`."""
     return ["".join(read.labels[item] for item in items) for items in word_items(read)]

@@ -1,4 +1,7 @@
-"""Question 13: is looking a reason? First an area is banned, then a word is hidden."""
+"""Question 13: is attention a reason for the output?
+
+The translator runs with an area banned, and with a word hidden.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,12 @@ from areaviz.ui.teach.looking import HIDDEN_WORD, LAYER, Looking, compare_lookin
 
 
 def looked() -> Looking:
-    """Return the translation as it is, with an area banned, and with a word hidden."""
+    """Return the translation unchanged, with an area banned, and with a word hidden."""
     return compare_looking(engine(), TASKS["translation"].opens)
 
 
 def ask(texts: Texts) -> Asked:
-    """Ask what a translator writes if it may not read an area that many of its heads take.
+    """Ask what a translator writes if it must not attend to an area that many heads attend to.
 
     Raises:
         ValueError: The ban changes the output, or hiding the word does not change it.
@@ -67,7 +70,7 @@ def _sure(trace: Trace, item: int) -> float:
 
 
 def _words(trace: Trace) -> list[list[object]]:
-    """Return the pieces of an output, each with its probability."""
+    """Return the tokens of an output, each with its probability."""
     labels = trace.fields[trace.output.field].labels
     sure = trace.output.probabilities.tolist()
     return [[label.strip(), one] for label, one in zip(labels, sure, strict=True)]

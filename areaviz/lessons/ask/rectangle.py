@@ -1,4 +1,4 @@
-"""Question 2: which rectangle of a picture does one head take to write a word?"""
+"""Question 2: which rectangle of a picture does one head attend to when the model writes a word?"""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from areaviz.trace.request import Request
 from areaviz.ui.shell.engine import engine
 
 SITE, PICTURE = "encoder-decoder", "scene-34"
-"""The captioner's opening shows this picture, and its sentence is right."""
+"""The site and the picture. The page Caption first shows this picture, with a right sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A head that takes a rectangle on the thing that a word speaks of.
+    """A head whose top area for a word is a rectangle on the object that the word describes.
 
     Args:
-        weight: of the rectangle, the heaviest of all areas for this word.
-        layer, head, query: counted from 0.
+        weight: the weight of the rectangle.
+        layer, head, query: the indices of the layer, the head and the word's item, from 0.
         area: the rectangle.
     """
 
@@ -39,12 +39,12 @@ class Look:
 
 
 def request() -> Request:
-    """Return the request whose trace the question is about."""
+    """Return the request whose trace the question needs."""
     return Request(TASKS["caption"].opens, "", picture=get_sample(PICTURE))
 
 
 def ask(texts: Texts) -> Asked:
-    """Ask which rectangle one head takes to write a word."""
+    """Ask which rectangle one head attends to when the model writes a word."""
     trace = engine().trace(request())
     found = trace.maps[SITE]
     look = clearest_look(trace)
@@ -76,10 +76,10 @@ def ask(texts: Texts) -> Asked:
 
 
 def clearest_look(trace: Trace) -> Look:
-    """Return the head whose rectangle on the right thing has the largest weight.
+    """Return the head whose rectangle on the right object has the largest weight.
 
     Raises:
-        ValueError: No head takes a rectangle on the thing that it writes of.
+        ValueError: No head has such a rectangle as its top area.
     """
     scene = find_scene_sample(PICTURE)
     found = trace.maps[SITE]
@@ -90,7 +90,7 @@ def clearest_look(trace: Trace) -> Look:
 
 
 def _looks(found: AttentionMap, written: Field, scene: Scene) -> Iterator[Look]:
-    """Yield all heads whose heaviest area has several rows and columns, all on the right thing."""
+    """Yield the heads whose top area has several rows and columns, all on the right object."""
     boxes = {}
     for thing in scene.objects:
         boxes[thing.colour] = thing.box

@@ -1,4 +1,4 @@
-"""Question 4: what do the shares that the items receive sum to?"""
+"""Question 4: what is the sum of the shares of attention that the items receive?"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ QUERY, LONGEST = (1.0, 0.0), 3
 
 
 def ask(texts: Texts) -> Asked:
-    """Ask what the shares of the items sum to."""
+    """Ask for the sum of the shares of attention that the items receive."""
     found = attention.attend(np.array(QUERY), LONGEST)
     before = []
     for area, weight in zip(areas_of(found.grid), found.weights, strict=True):

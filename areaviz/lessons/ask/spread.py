@@ -1,4 +1,4 @@
-"""Question 5: in which of the areas with one mean do the items differ most?"""
+"""Question 5: several areas have an equal mean. In which of them do the items differ most?"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MEAN = 2.5
 
 
 def learned() -> dict[str, list[list[float]]]:
-    """Return the weights of the key, which were made up for the lesson."""
+    """Return the weights of the richer key. They were invented for the lesson."""
     return {
         "heights": features.HEIGHTS.tolist(),
         "widths": features.WIDTHS.tolist(),
@@ -23,8 +23,8 @@ def learned() -> dict[str, list[list[float]]]:
     }
 
 
-def ask(texts: Texts) -> Asked:  # noqa: ARG001 - all questions are asked alike
-    """Ask which of the areas with one mean has the largest standard deviation."""
+def ask(texts: Texts) -> Asked:  # noqa: ARG001 - all questions have this signature
+    """Ask which of the areas with an equal mean has the largest standard deviation."""
     names, deviations, areas = [], [], []
     for area in areas_of(features.GRID):
         numbers = items_of(features.MEMORY_HWD, area)[:, 0]

@@ -1,4 +1,4 @@
-"""Question 12: the window of a spatial transformer shrinks; what happens to its output?"""
+"""Question 12: what happens to the output of a spatial transformer if its window shrinks?"""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from areaviz.lessons.ask.question_parts import Asked, Texts
 from areaviz.trace.picture import Picture
 
 SCENE, SIDE, OUTPUT = 9, 40, 40
-"""Number of the sample scene, pixels a side, and pixels a side of the output."""
+"""Number of the sample scene, and the sides of the picture and of the output in pixels."""
 SMALL, CENTRE = 0.45, (-0.36, 0.02)
-"""Half the side of the small window, and the middle of both; the picture reaches from -1 to 1."""
+"""Half the side of the small window, and the centre of both windows (x, y).
+
+The coordinates of the picture go from -1 to 1.
+"""
 
 
 def ask(texts: Texts) -> Asked:
-    """Ask whether things in the output grow or shrink as the window shrinks."""
+    """Ask whether objects in the output grow or shrink as the window shrinks."""
     picture = Picture.of("scene", make_scene("samples", SCENE).pixels(SIDE))
     # The output always has the same size, so a part of the picture fills more of it.
     growth = 1 / SMALL
@@ -28,7 +31,7 @@ def ask(texts: Texts) -> Asked:
         "side": OUTPUT,
         "small": SMALL,
         "centre": list(CENTRE),
-        # What the three answers would look like: the small window, the whole, and a larger window.
+        # The windows of the three pictured answers: small, the whole picture, and larger.
         "zooms": [SMALL, 1, growth],
         "answer": 0 if growth > 1 else 2,
         "options": texts["options"],

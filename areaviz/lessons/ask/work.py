@@ -1,4 +1,4 @@
-"""Question 7: how many times the work of regular attention do areas take?"""
+"""Question 7: how many times as much work as regular attention does area attention need?"""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ GRID = AreaGrid(1, 256, 1, 5)
 
 
 def ask(texts: Texts) -> Asked:
-    """Ask for the work of attention to areas in multiples of regular attention."""
+    """Ask for the work of area attention as a multiple of the work of regular attention."""
     counts = cost.operations(GRID)
     built = counts["built areas"] / counts["regular"]
     factored = counts["factored"] / counts["regular"]

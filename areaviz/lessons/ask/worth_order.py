@@ -10,7 +10,7 @@ from areaviz.lessons.ask.question_parts import Asked, Texts, bar, percent
 from areaviz.trace.errors import BackendError
 
 FORMS = ("regular", "mean", "boundary", "convolution")
-"""The forms to put in order, as they are shown."""
+"""The forms of attention to put in order, in the order in which they are shown first."""
 SITES = ("encoder self", "encoder-decoder")
 
 
@@ -22,7 +22,9 @@ def forms() -> dict[str, FormRow]:
     """
     rows = dict(zip(TITLES, read_forms(LETTERS_TABLE), strict=True))
     if not all(rows[form].losses for form in FORMS):
-        raise BackendError("The results of the models of letters are not installed here.")
+        raise BackendError(
+            "The results of the character models are not installed. Install areaviz again."
+        )
     return {form: rows[form] for form in FORMS}
 
 
@@ -49,6 +51,6 @@ def ask(texts: Texts) -> Asked:
 
 
 def _deep(form: str, row: FormRow, texts: Texts) -> dict[str, object]:
-    """Return the losses of a form, and how often a span is on top in encoder and decoder."""
+    """Return the losses of a form, and the share of queries whose top area is a span, by site."""
     shares = [row.spans[site].multi_share for site in SITES if site in row.spans]
     return {"name": texts[form], "losses": list(row.losses), "spans": shares or None}
