@@ -1,6 +1,6 @@
-"""The command `python -m areaviz.training CONFIG`.
+"""The command `python -m areaviz.training CONFIG`, which trains a model from a recipe.
 
-It trains on a machine that has torch but lacks the packages of the areaviz command line.
+Unlike `areaviz train`, it needs torch but not the packages of the areaviz command line.
 """
 
 from __future__ import annotations

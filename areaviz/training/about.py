@@ -1,4 +1,4 @@
-"""What model cards say about the data and the limits of a training, read from `about.toml`."""
+"""Texts on the data and the limits of a model for its card, read from `about.toml`."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ TEXTS = "about.toml"
 class About:
     """The texts of one training."""
 
-    # "name", "train", "valid", "test", "licence" and, if somebody labelled the data, "gold".
+    # Texts by name: "name", "train", "valid", "test", "licence" and, if people labelled the data,
+    # "gold".
     data: Mapping[str, str]
     limits: str
     # The licence of the weights.
     licence: str
-    # The beginning of the model's title, "" if the title has none.
+    # The beginning of the model's title, or "" for none.
     title: str = ""
-    # The limits of a model that translates with the pictures, "" for other data.
+    # The limits of a model that translates with these pictures, or "" for other data.
     translated: str = ""
 
 

@@ -1,9 +1,9 @@
 """Attention supervision: a loss that trains the areas of one head with gold boxes.
 
-The weights of a word that names something should be on areas that overlap its gold box. The loss
-uses the overlap of an area as a whole (intersection over union), so a rectangle that fits an object
-is worth more than a single cell inside it. Shapes: N sentences, T words, W words with boxes, A
-areas, B pictures, M cells, C channels.
+A word with a gold box should attend to areas that overlap its box. The loss uses the intersection
+over union of area and box. An area that fits an object is therefore better than a single cell
+inside it. Shapes: N sentences, T words, W words with boxes, A areas, B pictures, M cells, C
+channels.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from areaviz.trace.areas import AreaGrid
 from areaviz.training.sentences import compute_cross_entropy
 
 SMALLEST = 1e-9
-"""A smaller overlap counts as this one, so the loss of a word is bounded."""
+"""Minimum overlap in the loss. It limits the loss of a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +60,11 @@ class Told:
 
 
 def compute_told_loss(weights_NTA: Tensor, told: Told) -> Tensor:
-    """Weight the overlaps of each word by attention, and return the mean of -log of their sums.
+    """Compute the supervision loss: the mean over words of -log of the attended overlap.
 
-    The overlaps are relative to the best area. The loss is 0 if all weight is on the best areas,
-    and 0 without any words.
+    The attended overlap of a word is the sum of the overlaps of all areas, weighted by attention.
+    Overlaps are relative to that of the best area. The loss is 0 if all weight is on the best
+    areas, or if there are no words with boxes.
     """
     if not len(told.sentence):
         return weights_NTA.new_zeros(())
@@ -80,7 +81,7 @@ def compute_told_caption_loss(
     head: tuple[int, int],
     smoothing: float,
 ) -> tuple[Tensor, Tensor]:
-    """Compute the cross-entropy of the next word and the told loss of one head in one pass.
+    """Compute the cross-entropy of the next word and the supervision loss of a head in one pass.
 
     Args:
         network: The captioner.

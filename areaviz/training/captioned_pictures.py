@@ -28,9 +28,9 @@ from areaviz.training.photo_changes import PhotoChanges
 from areaviz.training.task import load_or_make_array
 
 VIEWS = 5
-"""Number of versions of each training photo that a finished encoder encodes.
+"""Number of versions of each training photo that a finished encoder encodes, called views.
 
-The unchanged photo is one of them.
+The first view is the unchanged photo. A finished encoder is one that is not trained further.
 """
 
 
@@ -39,7 +39,7 @@ HELP = {
     "efficientnet-lite0": "with an EfficientNet-Lite0 trained on a million pictures",
     "resnet152": "with a ResNet-152 trained on a million pictures",
 }
-"""Pre-training data of each kind of encoder, as a part of a sentence."""
+"""Phrases for the card on the pre-training of each kind of encoder."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,8 +52,8 @@ class CaptionedPictures:
         captions: Captions of each picture. Every picture has the same number of captions.
         grounded: Sentences with gold boxes, for each picture.
         changes: Whether pictures are changed slightly in training.
-        features: One float16 array [N, M, C] per view. Empty if the model encodes the
-            pixels itself.
+        features: One float16 array [N, M, C] per view. Empty if the trained model encodes the
+            pixels.
         encoder: Facts about the encoder that made the features, for the card.
         view_changes: Changes to the pictures in each view except the first.
     """
@@ -186,7 +186,7 @@ def read_captioned_pictures(
         data: Folder of the corpora.
         runs: Folder of the training runs.
         side: Side of the pictures in pixels.
-        any_true: Whether a scene comes with all its `clear_sentences` instead of only its own
+        any_true: Whether a scene has all its `clear_sentences` as captions instead of only its own
             sentence.
 
     Raises:

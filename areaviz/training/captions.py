@@ -56,17 +56,18 @@ class CaptionsConfig(TrainConfig):
         network: A key of `GENERATION_NETWORKS`.
         batch: Pictures per update.
         vocabulary: Largest number of words in the tokenizer.
-        encoder_run: Name of the run whose picture encoder is loaded and frozen, "" to train an
+        encoder_run: Name of the run whose picture encoder is loaded and frozen, or "" to train an
             encoder.
         views: Number of versions of each training photo that the finished encoder encodes.
-        start_run: Name of a run whose best weights this run starts from, "" for none.
+        start_run: Name of the run whose best weights this run starts from, or "" for none.
         label_smoothing: Label smoothing for the next word, 0 to 1.
         evenly: Weight of the term that spreads attention evenly over the cells (Xu et al. 2015, Eq.
             14).
-        entropy: Weight of the entropy term that keeps hard choices open.
-        captions_each: Captions per picture in an update, 0 for all.
+        entropy: Weight of the entropy of hard attention. It keeps the choices of cells varied.
+        captions_each: Captions per picture in an update. 0 uses all of them.
         any_true: Whether a scene is trained with all its `clear_sentences` instead of only its own.
-        told: Weight of the loss that supervises attention, see `told_attention`. 0 turns it off.
+        told: Weight of the loss that supervises attention with gold boxes, see `told_attention`. 0
+            turns it off.
         told_head: Layer and number of the supervised head, counted from 0.
     """
 
@@ -94,7 +95,7 @@ class CaptionBatch:
     pictures: Tensor
     # Token ids [N, T], in the order of the pictures.
     captions: Tensor
-    # Places where each word should attend. None if attention is not supervised.
+    # The areas to which each word should attend, or None if attention is not supervised.
     told: Told | None = None
 
 
@@ -120,7 +121,7 @@ class Captions:
         valid = read_captioned_pictures(config.pictures, "val", data, runs, side)
         _check_told(config)
         if config.start_run and not (folder / TOKENIZER).exists():
-            # The embeddings of the start run belong to the token numbers of its tokenizer.
+            # Use the tokenizer of the start run, because its embeddings depend on its token ids.
             shutil.copyfile(runs / config.start_run / TOKENIZER, folder / TOKENIZER)
         tokenizer = run_tokenizer(folder / TOKENIZER, train.texts(), config.vocabulary)
         torch.manual_seed(config.seed)
@@ -240,7 +241,7 @@ class Captions:
         )
 
     def _features(self, pictures: Tensor) -> Tensor:
-        """Return the features of pictures; features are returned as float32."""
+        """Return features [B, M, C] in float32, from pixels or from finished features."""
         return (
             self.network.encode_pictures(pictures)
             if pictures.dtype == torch.uint8
@@ -302,4 +303,4 @@ TOLD = ", told where to look"
 OWN_LOSSES: Mapping[str, Callable[[Any, Tensor, Tensor, CaptionsConfig], Tensor]] = {
     "teller": show_attend_tell_loss,
 }
-"""Losses of the networks that learn from more than the next word."""
+"""Losses of networks that need another loss than the cross-entropy of the next word."""

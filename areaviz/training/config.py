@@ -18,22 +18,23 @@ class TrainConfig:
     """Options that every recipe has. Each task adds its own.
 
     Args:
-        name: Folder in which the model is saved.
+        name: Name of the model, and of its folder in the folder of runs.
         steps: Number of updates.
         peak_rate: Highest learning rate, reached after `warmup` steps.
         warmup: Number of warm-up steps.
-        schedule: How the rate falls to zero after the warm-up, "linear" or "cosine".
-        average: Number of last validated weights to average at the end, 0 for none. The mean is
-            kept if it validates better than the best of them.
+        schedule: Decay of the rate to zero after the warm-up, "linear" or "cosine".
+        average: Number of validations at the end whose weights are averaged, or 0 for none. The
+            average is kept if it validates better than all weights before.
         task: Name of the task in recipes, see `Task.recipe`.
-        pair: What the model has in common with the model it is compared with.
+        pair: Name of a comparison. Models of one comparison differ only in their attention and its
+            supervision.
         weight_decay: Weight decay of AdamW.
         clip: Largest norm of the gradient.
         seed: Seed of the weights and the batches.
         validate_every: Steps between two validations.
         rates: Factors of the learning rate for parts of the network, by the start of their names.
         model: Options of the network.
-        gates: Results that the model has to reach, see `areaviz.cards.gates.Gate`.
+        gates: Results that the model must reach, see `areaviz.cards.gates.Gate`.
     """
 
     name: str
@@ -62,12 +63,15 @@ class TrainConfig:
         unknown = sorted(set(values) - {option.name for option in fields(cls)})
         if unknown:
             raise InputError(
-                f"The recipe {path} has options that do not exist: {', '.join(unknown)}."
+                f"The recipe {path} has options that do not exist: {', '.join(unknown)}. Remove"
+                " them."
             )
         try:
             config = cls(**values)
         except TypeError as error:
-            raise InputError(f"The recipe {path} is not complete: {error}.") from error
+            raise InputError(
+                f"The recipe {path} is not complete ({error}). Add the missing options."
+            ) from error
         if config.schedule not in SCHEDULES:
             raise InputError(
                 f'The recipe {path} has the schedule "{config.schedule}". Choose one of:'
@@ -78,7 +82,7 @@ class TrainConfig:
     def to_dict(self) -> dict[str, Any]:
         """Return the recipe as plain values for the card, without the gates.
 
-        The card keeps the gates in another place.
+        The card has its own entry for the gates.
         """
         return {name: value for name, value in asdict(self).items() if name != "gates"}
 
@@ -92,4 +96,4 @@ def read_recipe(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError(f"The recipe {path} cannot be read: {error}.") from error
+        raise InputError(f"The recipe {path} cannot be read ({error}). Check it.") from error

@@ -1,6 +1,7 @@
-"""Training of digit readers: glimpses by REINFORCE, spatial transformers by gradient.
+"""Training of digit readers, which are models that read the digits in a picture.
 
-Shapes: B pictures, S their side, D digits to be read.
+Models with glimpses learn by REINFORCE, and spatial transformers by gradient descent. Shapes: B
+pictures, S their side, D digits per picture.
 """
 
 from __future__ import annotations
@@ -55,13 +56,13 @@ class DigitsConfig(TrainConfig):
     Args:
         network: A key of `NETWORKS`.
         batch: Pictures per update.
-        drawn: Number of digits drawn by our own code and mixed into MNIST's.
-        early: Weight of the cross-entropy before the last look.
-        reward: Reward of a look, see `compute_reading_loss`.
-        start_run: Name of a run whose best weights this run starts from, "" for none. Hard
-            attention starts from soft attention, and pairs start from single digits.
+        drawn: Number of digits that `data/strokes.py` draws in addition to MNIST's digits.
+        early: Weight of the cross-entropy before the last step of reading.
+        reward: Reward of a step, see `compute_reading_loss`.
+        start_run: Name of the run whose best weights this run starts from, or "" for none. Models
+            with hard attention start from soft attention, and models of pairs from single digits.
         told: Number of updates at the start with location supervision, see `Reading.aims`. Without
-            it, the first rewards are all noise.
+            supervision, the first rewards are only noise.
     """
 
     network: str
@@ -83,10 +84,10 @@ class DigitsConfig(TrainConfig):
 
 
 CAN_BE_TOLD = ("ram", "dram", "rnn-stn")
-"""Networks whose readings have aims, so they support location supervision."""
+"""Networks that support location supervision, because their readings have aims."""
 
 TOLD_WEIGHT = 10.0
-"""Weight of the squared distance from an aim to its digit, added to `compute_reading_loss`."""
+"""Weight of the supervision loss, which is the squared distance from each aim to its digit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ class DigitBatch:
 
 @dataclass(slots=True)
 class Digits:
-    """The task of reading digits: the digits, and the pictures composed from them."""
+    """The task of reading digits, with the digits from which training pictures are composed."""
 
     Recipe: ClassVar[type[TrainConfig]] = DigitsConfig
 
@@ -138,10 +139,10 @@ class Digits:
             yield DigitBatch(scenes, step < self.config.told)
 
     def loss(self, batch: DigitBatch) -> Tensor:
-        """Compute the loss of a batch: `compute_reading_loss`, and the loss of the aims.
+        """Compute the loss of a batch: `compute_reading_loss`, and the supervision of locations.
 
-        The loss of the aims is added in updates with location supervision. It is the squared
-        distance to the centres of the digits.
+        Updates with location supervision add the mean squared distance from the aims to the centres
+        of the digits, times `TOLD_WEIGHT`.
         """
         scenes = batch.scenes
         reading: ClassifierPass = self.network(
@@ -155,16 +156,16 @@ class Digits:
         return loss + TOLD_WEIGHT * F.mse_loss(reading.aims, middles_BDA2)
 
     def validate(self, step: int) -> dict[str, float]:
-        """Measure the error and how well the looks are placed, see `measure_reading`.
+        """Measure the error, and how often the model looks at a digit, see `measure_reading`.
 
-        The score weighs both.
+        The score combines both.
         """
         figures = measure_reading(self.network, self.valid, self.device)
         score = figures["error"] + 0.05 * (1 - figures.get("hit", 1.0))
         return {"score": score, **{f"valid_{name}": value for name, value in figures.items()}}
 
     def save(self, folder: Path) -> None:
-        """Do nothing: the weights are all that a digit reader needs."""
+        """Do nothing. A digit reader needs no other files than its weights."""
 
     def describe(self) -> Description:
         """Return the task's part of the model card."""
@@ -185,7 +186,7 @@ class Digits:
         )
 
     def _told(self) -> str:
-        """Return how the model learned where to look, for the end of its limits."""
+        """Return a sentence on how the model learned where to look, for the limits on its card."""
         if _name_model(self.options)[1] == "none":
             return ""
         if not self.config.told:

@@ -1,4 +1,4 @@
-"""Training of the picture encoder from scratch: first on words of captions, then on captions.
+"""Training of a picture encoder from scratch, on words of captions and later also on captions.
 
 Shapes: B pictures, M cells, C channels, N captions, T words, V vocabulary.
 """
@@ -39,9 +39,9 @@ from areaviz.training.sentences import (
 from areaviz.training.task import Description, step_generators
 
 NAMING, NAMING_BESIDE = 0.1, 0.03
-"""Weight of the cross-entropy of a picture's words: alone, and together with the captions.
+"""Weight of the cross-entropy of a picture's words, without and with the loss of the captions.
 
-The cross-entropy is a sum over hundreds of words, and the captions should count for more.
+The cross-entropy is a sum over hundreds of words. Its weight is small, so that captions count more.
 """
 SMOOTHING = 0.1
 """Label smoothing for the next word of a caption, as in the recipes of captioners."""
@@ -57,7 +57,7 @@ class EncoderTaskConfig(TrainConfig):
         pictures: "photos" or "scenes".
         words: Number of caption words to predict.
         batch: Pictures per update.
-        captions_from: Step from which captions are learned as well.
+        captions_from: Step from which captions are also learned.
         captions_each: Captions per picture in an update.
         vocabulary: Largest number of words in the tokenizer of the captions.
     """
@@ -71,7 +71,10 @@ class EncoderTaskConfig(TrainConfig):
 
 
 class WordReader(nn.Module):
-    """A captioner with a second head that predicts the words of a picture from every grid."""
+    """A captioner with an additional layer that predicts the words of a picture.
+
+    The layer reads every grid of features that the encoder returns.
+    """
 
     def __init__(self, config: CaptionerConfig, words: int) -> None:
         super().__init__()
@@ -84,7 +87,7 @@ class WordReader(nn.Module):
         grids = self.captioner.pictures(pixels_BHWC)
         pooled: list[Tensor] = []
         for x_BMC in grids.values():
-            # The mean shows large content, the maximum small objects.
+            # The mean represents large content, and the maximum represents small objects.
             pooled += [x_BMC.mean(1), x_BMC.amax(1)]
         return self.words(torch.cat(pooled, 1)), grids[self.captioner.config.grid]
 
@@ -168,10 +171,10 @@ class EncoderTask:
     def _score(self, step: int, loss: float, precision: float) -> float:
         """Return the score to minimise: the loss of the captions minus the precision of the words.
 
-        An untrained captioner has a random loss. If captions are never learned, precision counts
-        alone. If they are learned later, the loss until then is taken to be that of guessing.
-        Earlier weights are therefore chosen by precision alone, and later weights replace them once
-        they do better than guessing.
+        If captions are never learned, only the precision counts, because the loss of an untrained
+        captioner is random. If they are learned later, the loss until then counts as that of
+        guessing. Only the precision then chooses among the earlier weights. Later weights replace
+        them when their captions are better than guessing.
         """
         if self.config.captions_from >= self.config.steps:
             return -precision

@@ -1,7 +1,8 @@
-"""Features of pictures from a finished encoder, computed once and kept on disk.
+"""Features of pictures from an encoder that is not trained further, computed once and kept on disk.
 
-A file holds one view of all pictures. It is written in parts, so a run that was killed continues
-where it stopped. Shapes: N pictures, M cells, C channels.
+A file has one view of all pictures. A view is one version of each picture: unchanged, or with
+random changes. The file is written in parts, so a run that was killed continues where it stopped.
+Shapes: N pictures, M cells, C channels.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def encode_finished_features(
     folder: Path,
     device: torch.device,
 ) -> tuple[Features, ...]:
-    """Return the features of pictures as they are and after each change, mapped from `folder`.
+    """Return the features of the unchanged pictures and of each change, mapped from files.
 
     Args:
         encoder: A finished encoder with its weights.
@@ -82,12 +83,16 @@ def _encode_view(
     path: Path,
     device: torch.device,
 ) -> None:
-    """Write one view to `path` in full or not at all. Parts of an earlier attempt are kept."""
+    """Encode one view and write it to `path`. Parts of an interrupted attempt are used again.
+
+    The file appears at `path` only when it is complete.
+    """
     encoder.eval()
     grid, part = encoder.config.grids[0], path.with_suffix(".part.npy")
     written: Any = np.lib.format.open_memmap(part, "r+") if part.exists() else None
     for some in np.split(np.arange(len(pixels)), range(PART, len(pixels), PART)):
-        # All-zero features have not been written yet: no encoder outputs zeros for a picture.
+        # Features that are all zero have not been written yet, because no picture has such
+        # features.
         if written is not None and written[some[-1]].any():
             continue
         looks = torch.from_numpy(pixels[some])

@@ -43,7 +43,7 @@ class RunLog:
 
 
 class NoLog:
-    """A log that does nothing, for processes that do not write."""
+    """A log that does nothing, for the processes of a run that do not write files."""
 
     def step(self, loss: float) -> None:
         """Do nothing."""

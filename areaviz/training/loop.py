@@ -38,7 +38,10 @@ def compute_learning_rate(step: int, config: TrainConfig) -> float:
 
 
 def group_parameters(network: nn.Module, config: TrainConfig) -> list[dict[str, Any]]:
-    """Return all parameters grouped by learning rate; "factor" multiplies the rate of a group."""
+    """Return all parameters in groups.
+
+    The entry "factor" of a group multiplies its learning rate.
+    """
     groups: dict[float, list[nn.Parameter]] = {}
     for name, value in network.named_parameters():
         factors = [rate for start, rate in config.rates.items() if name.startswith(start)]
@@ -51,7 +54,7 @@ class TrainingPaused(Exception):
 
 
 def never() -> bool:
-    """Return False, so that training runs to the end."""
+    """Return False. As `should_pause`, it lets training run to the end."""
     return False
 
 
@@ -71,7 +74,8 @@ class Trainer:
     history: list[dict[str, float]] = field(default_factory=list)
     averaged: dict[str, float] = field(default_factory=dict)
     ranks: Ranks = ALONE
-    # Called after every update. Once it returns true, training saves and raises `TrainingPaused`.
+    # Function that is called after every update. When it returns true, the run is saved and
+    # `TrainingPaused` is raised.
     should_pause: Callable[[], bool] = never
 
     def __post_init__(self) -> None:
@@ -87,7 +91,7 @@ class Trainer:
         if (self.folder / RESUME).exists():
             self._resume()
         self.ranks.check_step(self.step, self.device)
-        # The first process continues the run's random numbers. All others get their own seeds.
+        # The first process continues the run's random numbers. Other processes get their own seeds.
         if not self.ranks.writes:
             torch.manual_seed(self.config.seed + self.step * self.ranks.count + self.ranks.rank)
         self._loss = self.ranks.loss(self.task)
@@ -187,7 +191,7 @@ class Trainer:
         if score < self.best:
             self.best = score
             _write_state(self.folder / BEST, self.network.state_dict())
-        # The network itself keeps its last weights.
+        # Restore the last weights. The average is only written to a file.
         self.network.load_state_dict(last)
 
     def _state(self) -> dict[str, Any]:
@@ -238,12 +242,12 @@ def take_best(network: nn.Module, run: Path, device: torch.device) -> None:
 
 
 def _match_memory_order(parameter: Tensor, value: Tensor) -> Tensor:
-    """Return the values in the parameter's memory order, which the fused update requires."""
+    """Return the values in the parameter's memory order, which the fused optimiser requires."""
     return torch.empty_like(parameter).copy_(value) if value.shape == parameter.shape else value
 
 
 def _write_state(path: Path, state: dict[str, Any]) -> None:
-    """Save a state in full: after an error or a kill, the old file is intact."""
+    """Save a state. If writing fails or the process is killed, the old file stays intact."""
     buffer = io.BytesIO()
     torch.save(state, buffer)
     write_whole(path, buffer.getvalue())

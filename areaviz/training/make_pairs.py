@@ -1,10 +1,10 @@
-"""The command `python -m areaviz.training.make_pairs NAME`: makes sentence pairs with a translator.
+"""The command `python -m areaviz.training.make_pairs NAME`, which makes pairs with a translator.
 
-Two kinds of pairs can teach another translator. Distillation (Kim and Rush 2016, section 3.2): the
-model translates the training sentences, and the learner gets its translations in addition to the
-gold ones. Back-translation (Sennrich et al. 2016): a model from the target language writes sources
-for sentences that have none, the German captions of training photos. A killed command keeps the
-pairs made until then.
+Another translator can be trained on two kinds of pairs. For distillation (Kim and Rush 2016,
+section 3.2), the model translates the training sentences. Its translations are added to the gold
+translations. For back-translation (Sennrich et al. 2016), a model that translates from German
+writes the sources for German captions of training photos, which have no source. If the command is
+killed, it continues after the pairs that it has made.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from areaviz.trace.request import Request
 from areaviz.training.sentence_pairs import find_made_pairs, write_made
 
 TOGETHER = 256
-"""Sentences that are translated and saved together."""
+"""Number of sentences that are translated and saved together."""
 
 
 def read_sentences_to_translate(kind: str, data: Path, model: GenerationModel) -> list[str]:
@@ -70,9 +70,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(
         prog="python -m areaviz.training.make_pairs",
-        description="Make sentence pairs by a translator.",
+        description="Make sentence pairs with a translator.",
     )
-    parser.add_argument("name", help="what recipes call the pairs")
+    parser.add_argument("name", help="the name of the pairs in recipes")
     parser.add_argument("--model", type=Path, required=True, help="a checkpoint folder")
     parser.add_argument("--kind", choices=("distilled", "back"), default="distilled")
     parser.add_argument("--beam", type=int, default=4)

@@ -22,7 +22,7 @@ from areaviz.training.task import TrainingTask
 
 Made = TypeVar("Made")
 PATIENCE = timedelta(hours=4)
-"""Longest time that the other processes wait for the first, which validates and writes."""
+"""Maximum time that the other processes wait for the first one, which validates and writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Ranks:
         return self.rank == 0
 
     def own(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Return this process's share of the batches that one process would draw."""
+        """Yield every `count`-th batch from this process's number on, so batches are shared."""
         return islice(batches, self.rank, None, self.count)
 
     def loss(self, task: TrainingTask) -> Callable[[Any], Tensor]:
@@ -53,9 +53,9 @@ class Ranks:
         return DistributedDataParallel(_Loss(task), find_unused_parameters=True)
 
     def in_turn(self, make: Callable[[], Made]) -> Made:
-        """Return the result of `make`, which runs in the first process before the others.
+        """Return the result of `make`, which runs in the first process before the other ones.
 
-        The other processes then find what the first one cached.
+        The other processes can then use the files that the first one has cached.
         """
         for turn in (self.writes, not self.writes):
             if turn:
@@ -77,7 +77,7 @@ class Ranks:
         if ends.sum() != 0:
             raise InputError(
                 f"The processes resume from different steps, up to {int(ends[0]):,}. Give all"
-                " of them the same folder of runs, on a disk they share."
+                " processes the same folder of runs, on a shared disk."
             )
 
 

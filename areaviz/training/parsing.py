@@ -23,10 +23,9 @@ class ParsingConfig(TranslationConfig):
     """The recipe of a parser.
 
     Args:
-        longest_trained: Number of words in the longest training sentence. A larger limit adds
-            training data; validation keeps `LONGEST`.
-        grammar: Constraint on the trees while they are written, a key of `GRAMMARS`, or "" for
-            none.
+        longest_trained: Maximum number of words in a training sentence. Validation sentences have
+            at most `LONGEST` words.
+        grammar: Grammar that the written trees must follow, a key of `GRAMMARS`, or "" for none.
     """
 
     longest_trained: int = LONGEST

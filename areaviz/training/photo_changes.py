@@ -1,6 +1,6 @@
-"""Small changes to photos for training, so that a network never sees a photo twice unchanged.
+"""Small random changes to photos for training, so that a photo looks different each time.
 
-Gold boxes move with the changes. Shapes: B pictures, H = W their side in pixels.
+Gold boxes change with the photos. Shapes: B pictures, H = W their side in pixels.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ KEPT = 0.3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PhotoChanges:
-    """A random crop of each picture, mirrored half of the time, lighter or darker.
+    """A random crop of each picture, which may be mirrored and is lighter or darker.
 
     Args:
-        scale: Signed size of the crop as a share of the picture, [B, 2] (across, down). A negative
-            size mirrors.
+        scale: Size of the crop as a share of the picture, [B, 2] (across, down). A negative size
+            mirrors the picture.
         shift: Offset of the crop's centre from the picture's centre, in half sides, [B, 2].
         light: Value added to every pixel, [B, 1].
         contrast: Factor of the distance from a middle grey, [B, 1].
@@ -79,7 +79,7 @@ class PhotoChanges:
     def ground(self, index: int, sentence: Grounded) -> Grounded:
         """Return a sentence about picture `index` with its boxes moved into the crop.
 
-        Boxes of which the crop shows less than `KEPT` are left out.
+        A box is left out if the crop shows a smaller share of it than `KEPT`.
         """
         scale_2, shift_2 = self.scale[index].double().numpy(), self.shift[index].double().numpy()
         places: list[tuple[int, tuple[Box, ...]]] = []

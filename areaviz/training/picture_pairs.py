@@ -30,14 +30,14 @@ KINDS = ("text", "caption", "triple")
 class Example:
     """One example, with a picture, a source sentence or both."""
 
-    # Index of the picture, -1 for none.
+    # Index of the picture, or -1 for none.
     picture: int
-    # Source sentence, "" for none.
+    # Source sentence, or "" for none.
     source: str
     target: str
-    # Indices of the source words that a picture may show, so they can be masked.
+    # Indices of the source words that can be masked, because a picture may show them.
     maskable: tuple[int, ...] = ()
-    # Each target word with gold boxes: its index and its boxes.
+    # Index and gold boxes of each target word that has boxes.
     boxes: Boxes = ()
 
     def masked(self, share: float, rng: np.random.Generator) -> str:
@@ -90,8 +90,8 @@ class PicturePairs:
     ) -> PairBatch:
         """Return examples of a kind as a batch.
 
-        Each maskable word is masked with probability `share`.
-        Without `rng`, pictures are unchanged and the masked words are always the same.
+        Each maskable word of a source is masked with probability `share`. Without `rng`, pictures
+        are unchanged and the masked words are always equal.
         """
         drawn = rng or np.random.default_rng(0)
         target_out = pad_rows([tokenizer.ids(one.target) for one in chosen])
@@ -103,7 +103,7 @@ class PicturePairs:
         return PairBatch(source, pictures, shift_targets(target_out), target_out)
 
     def draw(self, kind: str, count: int, rng: np.random.Generator) -> list[Example]:
-        """Draw examples of a kind with targets of similar length, which need little padding."""
+        """Draw `count` examples of a kind with targets of similar length, to save padding."""
         examples = self.examples[kind]
         several = [examples[i] for i in rng.integers(len(examples), size=4 * count).tolist()]
         several.sort(key=lambda one: len(one.target))
@@ -160,9 +160,10 @@ def _find_content_words(text: str) -> tuple[int, ...]:
 
 
 def _read_pairs(data: Path, split: str, photos: Sequence[Photo]) -> list[tuple[str, str]]:
-    """Return the sentence pairs of Multi30k that belong to no photo of another split.
+    """Return the sentence pairs of a split.
 
-    Training therefore never reads a held-out sentence.
+    The training pairs of Multi30k that belong to a photo of another split are left out. Training
+    therefore never reads a held-out sentence.
     """
     if split != "train":
         return [photo.pair for photo in photos if photo.pair is not None]

@@ -1,6 +1,7 @@
-"""Training of the Transformer with two memories on a mixture of batches, each of one kind.
+"""Training of the Transformer with two memories: a text and a picture.
 
-Arslan et al. 2018, section 6.1. Shapes: B examples, T target items, A areas.
+Batches of sentence pairs, of pictures with a sentence, and of both are mixed (Arslan et al. 2018,
+section 6.1). Shapes: B examples, T target items, A areas.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class PictureTranslationConfig(TrainConfig):
         pictures: "photos" or "scenes".
         encoder_run: Name of the run whose picture encoder is loaded and frozen.
         views: Number of versions of each training photo that the encoder encodes.
-        mixture: Share of batches of each kind, see `KINDS`.
+        mixture: Share of the batches of each kind in `KINDS`.
         hide: Probability of masking a source word that the picture may show.
         batch: Examples per update.
         vocabulary: Largest number of items in the tokenizer.
@@ -118,11 +119,11 @@ class PictureTranslation:
     def validate(self, step: int) -> dict[str, float]:
         """Measure cross-entropy per token with the picture, without it and with a wrong picture.
 
-        The wrong picture is that of the next example. If gold boxes are known, this also measures
-        the share of words for which the best head points into a box.
+        The wrong picture is that of the next example. If there are gold boxes, the share of words
+        for which the best head points into a box is also measured.
         """
         examples = self.valid.examples["triple"][:1024]
-        # A translator that ignores its picture does equally well with a wrong one.
+        # A translator that ignores pictures has an equal loss with a wrong picture.
         turned = [*examples[1:], examples[0]]
         wrong = []
         for one, other in zip(examples, turned, strict=True):
@@ -169,11 +170,11 @@ class PictureTranslation:
         )
 
     def _list_sources(self) -> set[str]:
-        """Return every training sentence that is translated, with or without a picture."""
+        """Return the sources of all training pairs, with or without a picture."""
         return {one.source for kind in ("text", "triple") for one in self.train.examples[kind]}
 
     def _measure_pointing(self, examples: Sequence[Example]) -> float:
-        """Return the share of boxed words whose box is hit by the best head of any layer."""
+        """Return the share of words with boxes for which the best head points into a box."""
         areas = self.network.areas("picture").make_grid(0)
         right: dict[int, list[bool]] = {}
         for part, batch in self._batches("triple", examples, 0.0):

@@ -37,9 +37,9 @@ class PointersConfig(TrainConfig):
 
     Args:
         batch: Sets per update, all with the same number of points.
-        sizes: Numbers of points from which the size of a batch's sets is drawn. A number that is
+        sizes: Numbers of points per set. One of them is drawn for each batch, so a number that is
             listed twice is drawn twice as often.
-        sets: Different sets of each size. Each is also shown turned and mirrored.
+        sets: Number of different sets of each size. They are turned and mirrored at random.
     """
 
     batch: int = 128
@@ -75,7 +75,10 @@ class Pointers:
         return cls(config, PointerNetwork(options).to(device), sets, valid, device)
 
     def batches(self, first_step: int) -> Iterator[PointBatch]:
-        """Yield sets of one size, randomly turned and mirrored, without end."""
+        """Yield batches of randomly turned and mirrored sets without end.
+
+        All sets of a batch have an equal number of points.
+        """
         step = first_step
         while True:
             rng = np.random.default_rng((self.config.seed, step))
@@ -103,7 +106,7 @@ class Pointers:
         return {"valid_loss": loss, "valid_sequences": sequences, "score": loss}
 
     def save(self, folder: Path) -> None:
-        """Do nothing: the weights are all that a pointer network needs."""
+        """Do nothing. A pointer network needs no other files than its weights."""
 
     def describe(self) -> Description:
         """Return the task's part of the model card."""
@@ -133,9 +136,9 @@ def point_loss(network: PointerNetwork, batch: PointBatch) -> Tensor:
 
 
 def turn_and_mirror(sets: PointSets, rng: np.random.Generator) -> PointSets:
-    """Return the sets turned by quarters, mirrored, both or neither.
+    """Return the sets after a random number of quarter turns, and mirrored half of the time.
 
-    One draw applies to all sets.
+    All sets are turned and mirrored alike.
     """
     points_BN2, answers_BN = sets.points, sets.answers
     for _ in range(int(rng.integers(4))):
@@ -148,7 +151,7 @@ def turn_and_mirror(sets: PointSets, rng: np.random.Generator) -> PointSets:
 def restart_answers(
     points_BN2: npt.NDArray[np.float64], answers_BN: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
-    """Return the answers of moved points, counter-clockwise from the point that is now leftmost."""
+    """Return the answers of turned or mirrored points, counter-clockwise from the leftmost."""
     found_BN = np.full_like(answers_BN, -1)
     for length in np.unique((answers_BN >= 0).sum(1)):
         rows_B = np.flatnonzero((answers_BN >= 0).sum(1) == length)

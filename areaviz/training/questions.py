@@ -1,6 +1,6 @@
 """Training of memory networks on all bAbI tasks together.
 
-Shapes: B questions, M facts, V words known, A answers.
+Shapes: B questions, M facts, V words of the vocabulary, A answers.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class QuestionsConfig(TrainConfig):
 
     Args:
         batch: Questions per update.
-        linear: Number of updates at the start without the softmax of the hops.
-        gaps: Share of facts with an empty time step inserted before them (section 4.2).
+        linear: Number of updates at the start in which the hops have no softmax.
+        gaps: Share of facts before which an empty time step is inserted (section 4.2 of the paper).
     """
 
     batch: int = 32
@@ -64,7 +64,7 @@ class Questions:
 
     @classmethod
     def build(cls, config: QuestionsConfig, data: Path, folder: Path, device: torch.device) -> Self:
-        """Read bAbI from `data`, list the words and answers for training and make the network.
+        """Read bAbI from `data`, collect the vocabulary and the answers, and make the network.
 
         Raises:
             FileNotFoundError: The corpus is not in `data`.
@@ -119,7 +119,7 @@ class Questions:
         return F.cross_entropy(found.logits_BA, batch.answer_B)
 
     def validate(self, step: int) -> dict[str, float]:
-        """Measure the share of wrong answers, and the accuracy of tasks that a gate asks for."""
+        """Measure the share of wrong answers, and the accuracy of the bAbI tasks with a measure."""
         right_by_task: dict[int, list[bool]] = {}
         linear = step <= self.config.linear
         for chosen, batch in iterate_batches(self.valid, self.device, linear):
@@ -137,7 +137,7 @@ class Questions:
         return {"score": error + linear, "valid_error": error, **measured}
 
     def save(self, folder: Path) -> None:
-        """Do nothing: the weights are all that a memory network needs."""
+        """Do nothing. A memory network needs no other files than its weights."""
 
     def describe(self) -> Description:
         """Return the task's part of the model card."""

@@ -1,9 +1,10 @@
-"""The command `python -m areaviz.training.queue RECIPES`: trains recipes one after the other.
+"""The command `python -m areaviz.training.queue RECIPES`, which trains recipes one after another.
 
-Each run is its own process with one thread. The queue skips finished runs and runs that another
-queue is training, so several queues with the same recipes share the work. A run starts only after
-the runs that it builds on. The signal TERM pauses the run at its next update, and the same command
-continues from there. `--list` prints the progress of every run and trains nothing.
+Each run is a process with one thread. The queue skips finished runs and runs that another queue is
+training, so several queues can share the work on a list of recipes. A run starts only when the runs
+that it needs are finished. The signal TERM pauses the run after its current update. The command
+then continues from there when it is started again. `--list` prints the progress of every run and
+trains nothing.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Planned:
 
     @property
     def missing(self) -> list[str]:
-        """Missing inputs of the run: runs without weights, and pairs that were not made yet."""
+        """The missing inputs of the run: runs without weights, and pairs that were not made."""
         names = [getattr(self.recipe, option, "") for option in ("encoder_run", "start_run")]
         runs = self.folder.parent
         found = [name for name in names if name and not _has_weights(runs / name)]
@@ -71,7 +72,7 @@ class Planned:
 
 
 def _has_weights(run: Path) -> bool:
-    # A published encoder is a file under its own name.
+    # A published encoder is a .pth file instead of the best weights of a run.
     return (run / BEST).exists() or any(run.glob("*.pth"))
 
 
@@ -90,9 +91,9 @@ def read_plan(paths: Sequence[Path], runs: Path) -> list[Planned]:
 
 @contextmanager
 def claim_run(folder: Path) -> Iterator[bool]:
-    """Yield whether this process alone may train the run.
+    """Yield whether this process may train the run, because no other process has claimed it.
 
-    The claim also ends when the process does.
+    The claim ends with the block, or with the process.
     """
     folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / "queue.lock")
@@ -117,7 +118,7 @@ class Queue:
         self._child: subprocess.Popen[bytes] | None = None
 
     def stop(self, number: int = signal.SIGTERM, frame: FrameType | None = None) -> None:
-        """Pause the current run and start no other. This is also a signal handler."""
+        """Pause the current run and start no further runs. This method is also a signal handler."""
         self._stops = True
         if self._child is not None:
             self._child.terminate()
@@ -168,7 +169,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("recipes", type=Path, nargs="+")
     parser.add_argument("--runs", type=Path, default=Path("runs"))
     parser.add_argument("--data", type=Path, default=find_data_folder())
-    parser.add_argument("--list", action="store_true", help="say how far every run is")
+    parser.add_argument("--list", action="store_true", help="print the progress of every run")
     options = parser.parse_args(arguments)
     plan = read_plan(options.recipes, options.runs)
     if options.list:

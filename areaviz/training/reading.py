@@ -1,6 +1,6 @@
-"""Training of language models on captions: they predict each next piece of a whole caption.
+"""Training of language models on captions. They predict each next token of a caption.
 
-Shapes: B captions, T pieces, V vocabulary.
+Shapes: B captions, T tokens, V vocabulary.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class ReadingConfig(TrainConfig):
     """The recipe of a language model. Its `model` has the options of the network.
 
     Args:
-        vocabulary: Largest number of pieces in the tokenizer.
-        batch_tokens: Padded pieces per batch.
-        level: Level of the pieces, such as "token".
+        vocabulary: Maximum number of tokens in the tokenizer.
+        batch_tokens: Tokens per batch, including padding.
+        level: Level of the tokenizer: "character", "token" or "word".
     """
 
     vocabulary: int
@@ -74,19 +74,19 @@ class Reading:
         """Yield shuffled length buckets [B, T] without end."""
         step, epoch = 0, 0
         while True:
-            # The epoch's number determines its order, so a resumed run skips the batches it has
-            # seen.
+            # The order depends only on the number of the epoch. A resumed run can therefore skip
+            # the batches that were used before.
             groups = self._groups(self.train_rows, self.config.seed * 1_000_003 + epoch)
             for group in groups[max(0, first_step - step) :]:
                 yield pad_rows([self.train_rows[i] for i in group]).to(self.device)
             step, epoch = step + len(groups), epoch + 1
 
     def loss(self, batch: Tensor) -> Tensor:
-        """Compute the cross-entropy of the next piece, in nats."""
+        """Compute the cross-entropy of the next token, in nats."""
         return compute_cross_entropy(self.network(shift_targets(batch)).float(), batch)
 
     def validate(self, step: int) -> dict[str, float]:
-        """Measure the cross-entropy per piece, in nats."""
+        """Measure the cross-entropy per token, in nats."""
         totals = []
         for group in self._groups(self.valid_rows, None):
             batch_BT = pad_rows([self.valid_rows[i] for i in group]).to(self.device)

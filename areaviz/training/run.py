@@ -1,4 +1,4 @@
-"""The whole way from a recipe to a checkpoint: task, training and card."""
+"""All steps from a recipe to a checkpoint: the task, the training and the card."""
 
 from __future__ import annotations
 
@@ -51,14 +51,15 @@ def train(
 ) -> Path:
     """Train a model from its recipe, or continue training it.
 
-    The processes of `torchrun` train together: each step then takes one batch per process.
+    The processes of `torchrun` train one model together. Each step then uses one batch per process.
 
     Args:
         config: The recipe.
         data: Folder of the corpora.
         runs: Folder of the runs.
         device: "auto", "cuda", "mps" or "cpu".
-        should_pause: Called after every update. Once it returns true, the run is saved.
+        should_pause: Function that is called after every update. When it returns true, the run is
+            saved and stops.
 
     Returns:
         The folder of the checkpoint, `runs`/NAME/checkpoint.
@@ -79,9 +80,9 @@ def train(
 
 
 def write_checkpoint(trainer: Trainer) -> Path:
-    """Write the best weights and a card without figures, and return the folder.
+    """Write the best weights and a card without results, and return the folder.
 
-    `areaviz evaluate` adds the figures.
+    `areaviz evaluate` adds the results.
     """
     folder, task, config = trainer.folder / "checkpoint", trainer.task, trainer.config
     folder.mkdir(exist_ok=True)

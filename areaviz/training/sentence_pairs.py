@@ -1,6 +1,6 @@
-"""Training sentence pairs for translators: gold pairs, made pairs and sampled subwords.
+"""Training pairs for translators: pairs that a model made, and sampling of subwords.
 
-Made pairs are in runs/made/NAME.tsv.gz, one pair per line, with a tab between source and target.
+Made pairs are in runs/made/NAME.tsv.gz, with one pair per line and a tab between source and target.
 `python -m areaviz.training.make_pairs` writes them.
 """
 
@@ -23,7 +23,7 @@ from areaviz.trace.files import whole_file
 MADE = "made"
 """The folder of made pairs inside the folder of runs."""
 WAYS = 8
-"""Number of best segmentations of a sentence from which one is drawn."""
+"""Number of most probable segmentations of a sentence from which one is drawn."""
 
 
 def find_made_pairs(runs: Path, name: str) -> Path:
@@ -39,7 +39,7 @@ def read_made(runs: Path, name: str) -> list[Pair]:
     """
     path = find_made_pairs(runs, name)
     if not path.exists():
-        raise InputError(f"{path} is missing. Make it with: python -m areaviz.training.make_pairs.")
+        raise InputError(f"{path} is missing. Make it with: python -m areaviz.training.make_pairs")
     pairs = []
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:
@@ -49,9 +49,9 @@ def read_made(runs: Path, name: str) -> list[Pair]:
 
 
 def write_made(runs: Path, name: str, pairs: Iterable[Pair]) -> Path:
-    """Write made pairs in full or not at all, and return the file.
+    """Write made pairs to their file, and return its path.
 
-    Pairs with an empty side are left out.
+    The file appears only when it is complete. Pairs with an empty source or target are left out.
     """
     path = find_made_pairs(runs, name)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -66,10 +66,10 @@ def write_made(runs: Path, name: str, pairs: Iterable[Pair]) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class SampledPairs:
-    """Sentence pairs whose subword segmentation is drawn again each time (Kudo 2018, section 3).
+    """Sentence pairs with a new random subword segmentation each time (Kudo 2018, section 3).
 
-    One of the `WAYS` best segmentations of a sentence is drawn in proportion to probability **
-    alpha.
+    One of the `WAYS` most probable segmentations of a sentence is drawn, with probabilities in
+    proportion to p ** alpha.
     """
 
     pairs: Sequence[tuple[Segmented, Segmented]]
@@ -77,13 +77,13 @@ class SampledPairs:
 
     @classmethod
     def of(cls, tokenizer: Tokenizer, pairs: Sequence[Pair], alpha: float) -> SampledPairs:
-        """Segment the sentences in all ways.
+        """Find the `WAYS` most probable segmentations of all sentences.
 
         Args:
             tokenizer: The tokenizer.
             pairs: Sentence pairs.
-            alpha: Sharpness of the draw. 0 draws all segmentations equally often; a large value
-                draws only the best.
+            alpha: Exponent of the probabilities. 0 draws all segmentations equally often, and a
+                large value nearly always draws the most probable one.
         """
         found = []
         for source, target in pairs:

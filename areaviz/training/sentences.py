@@ -1,4 +1,4 @@
-"""Shared parts of the tasks with sentences: loss, tokenizer, word labels and pointing accuracy.
+"""Functions that tasks with sentences share: loss, tokenizer, word labels and pointing accuracy.
 
 Shapes: N sentences, T items, V vocabulary, B examples, Q queries (tokens), A areas.
 """
@@ -22,10 +22,10 @@ from areaviz.trace.areas import AreaGrid
 POINTED = 320
 """Number of validation pictures on which pointing accuracy is measured.
 
-These are enough for a stable figure and take little time.
+The result is stable with this number, and measuring it takes little time.
 """
 WORTH = 0.3
-"""Weight of pointing accuracy in a score, in nats of validation loss."""
+"""Weight of pointing accuracy, 0..1, in a score, relative to the validation loss in nats."""
 CHOSEN_BY = f"validation loss - {WORTH} x pointing accuracy"
 
 
@@ -77,8 +77,8 @@ def run_tokenizer(
 def choose_content_words(captions: Sequence[Sequence[str]], count: int) -> list[str]:
     """Return the `count` words that occur in the captions of the most pictures.
 
-    Function words are left out. Ties are broken alphabetically: a resumed run has to find the same
-    words in the same order, because its outputs are numbered by them.
+    Function words are left out. Ties are broken alphabetically, because a resumed run must find the
+    words in the order of its outputs.
     """
     seen: Counter[str] = Counter()
     for texts in captions:

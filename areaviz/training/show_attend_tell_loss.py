@@ -1,4 +1,4 @@
-"""The loss of "Show, attend and tell": words, even attention and the reward of hard choices.
+"""The loss of "Show, attend and tell": words, evenness of attention, and reward of hard choices.
 
 Shapes: N sentences, T words, M cells, V vocabulary.
 """
@@ -29,7 +29,7 @@ class LossOptions(Protocol):
 
     @property
     def evenly(self) -> float:
-        """Weight of the doubly stochastic term."""
+        """Weight of the term for even attention, see `compute_unevenness`."""
 
     @property
     def entropy(self) -> float:
@@ -66,15 +66,16 @@ def compute_choice_loss(
 
     The reward of each choice is the log-probability of its next word.
 
-    This departs from survey Eq. 43-50, where the reward of every choice is the log-probability of
-    the whole sentence. That reward also counts words written before a look, and many that have
-    little to do with it, so the estimate is noisier. The price of our reward is a bias: the effect
-    of a look on later words, through the state it leaves, is not rewarded.
+    This differs from Eq. 43-50 of the survey, where the reward of every choice is the
+    log-probability of the whole sentence. That reward also counts words before the choice and words
+    that hardly depend on it, so the estimate is noisier. Our reward has a bias instead: it ignores
+    the effect of a choice on later words through the network's state.
 
     Args:
-        usual_V: Baseline, which this updates: a moving average of each word's log-probability.
-            Words differ in how easily they are guessed, and that says nothing about where to look.
-        run: The words and the looks.
+        usual_V: Baseline, a moving average of each word's log-probability. The function updates it.
+            A baseline for each word is useful, because some words are easier to guess than others
+            wherever the network looks.
+        run: The forward pass with the words and the chosen cells.
         captions_NT: Ids of the gold captions.
         entropy: Weight of the entropy of the choices.
     """
@@ -94,8 +95,8 @@ def compute_choice_loss(
 def _follow(usual_V: Tensor, words: Tensor, reward: Tensor) -> None:
     """Move the average of each word in the batch towards its mean reward in this batch.
 
-    The average of a new word is set to its first mean. A new word has 0, which no average of
-    log-probabilities can be.
+    A word that has not occurred before has the average 0, and gets its first mean. Averages of
+    log-probabilities are never exactly 0.
     """
     count_V = torch.zeros_like(usual_V).index_add(0, words, torch.ones_like(reward))
     mean_V = torch.zeros_like(usual_V).index_add(0, words, reward) / count_V.clamp_min(1)

@@ -1,4 +1,4 @@
-"""Training of listeners on strings of spoken digits, joined again for every batch.
+"""Training of speech recognisers on strings of spoken digits, which are joined for every batch.
 
 Shapes: B recordings, F frames, E bands, T target items, V vocabulary, M items.
 """
@@ -30,7 +30,7 @@ from areaviz.training.sentences import compute_cross_entropy, mean_loss, run_tok
 from areaviz.training.task import Description
 
 VALIDATED = 256
-"""Number of strings in a validation. They are the same in every validation."""
+"""Number of strings in a validation. Every validation uses the same strings."""
 
 SYNTHESISED = (
     "; a quarter of the strings are of 40 synthesised voices (espeak-ng), so that the app's own"
@@ -40,12 +40,12 @@ SYNTHESISED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpeechConfig(TrainConfig):
-    """The recipe of a listener.
+    """The recipe of a speech recogniser.
 
     Args:
         batch: Strings per update.
-        fewest: Smallest number of digits in a string.
-        most: Largest number of digits in a string.
+        fewest: Minimum number of digits in a string.
+        most: Maximum number of digits in a string.
         label_smoothing: Label smoothing for the next token, 0 to 1.
         synthesised: Whether a quarter of the strings are spoken by voices of espeak-ng.
     """

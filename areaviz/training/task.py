@@ -1,4 +1,4 @@
-"""The interface of a training task, and what tasks share: cached arrays and the fastest form."""
+"""The interface of a training task, and functions that tasks share, such as cached arrays."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class TrainingTask(Protocol):
 
     `loss` is called in training mode, `validate` in evaluation mode without gradients.
 
-    The class of a task also has `Recipe`, the class of its recipe, and `build`, which reads the
-    data and makes the network: (recipe, data folder, run's folder, device).
+    The class of a task also has `Recipe`, the class of its recipe, and `build(recipe, data folder,
+    run's folder, device)`, which reads the data and makes the network.
     """
 
     @property
@@ -63,7 +63,7 @@ class TrainingTask(Protocol):
     def batches(self, first_step: int) -> Iterator[Any]:
         """Yield batches on the network's device without end, from the given step on.
 
-        They depend only on the seed and the step.
+        A batch depends only on the seed and its step.
         """
 
     def loss(self, batch: Any) -> Tensor:
@@ -78,7 +78,7 @@ class TrainingTask(Protocol):
         """
 
     def save(self, folder: Path) -> None:
-        """Write what a checkpoint needs in addition to its weights, such as a tokenizer."""
+        """Write the files of a checkpoint other than its weights, such as a tokenizer."""
 
     def describe(self) -> Description:
         """Return the task's part of the model card."""
@@ -96,7 +96,10 @@ def step_generators(seed: int, first_step: int) -> Iterator[np.random.Generator]
 
 @contextmanager
 def lock_path(path: Path) -> Iterator[None]:
-    """Let only one process at a time make `path`. The other processes wait and then find it."""
+    """Let only one process at a time make the file `path`.
+
+    Other processes wait until it is made.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     # The operating system also releases the lock if the process is killed.
     with FileLock(path.with_suffix(".lock")):
@@ -120,10 +123,10 @@ def load_or_make_array(path: Path, make: Callable[[], npt.NDArray[Any]]) -> npt.
 def optimise_for_training(network: Network, device: torch.device) -> Network:
     """Optimise a network for training speed on a device.
 
-    On a CPU, move channels last in memory (digit readers of pictures: 1.2 to 1.8 times as fast).
-    Area attention uses the C kernel wherever the kernel supports the options and can be compiled.
-    Without the kernel, learned keys are fastest in the pooled form (benchmarks/README.md lists the
-    cost of a step of each form).
+    On a CPU, convolutions store channels last in memory, which makes digit readers 1.2 to 1.8 times
+    as fast. Area attention uses the C kernel if it can be compiled and supports the options.
+    Without the kernel, learned keys are fastest in the pooled implementation. benchmarks/README.md
+    lists the cost of a step of each implementation.
     """
     if device.type != "cpu":
         return network

@@ -1,4 +1,4 @@
-"""Training clips with sentences: drawn digits that move, or films of people.
+"""Clips with sentences for the training of video captioners: moving digits, or films of people.
 
 To add a kind of clips, write a class with the methods of `Clips` and add one line to `CLIPS`.
 Shapes: N clips, F frames, S side in pixels.
@@ -25,9 +25,9 @@ EACH, EACH_HELD_OUT = 400, 100
 """Number of drawings of every digit for training, and for validation and test."""
 TRAIN_SEED, VALID_SEED = 11, 12
 VALIDATED = 512
-"""Number of drawn clips in a validation. They are the same in every validation."""
+"""Number of drawn clips in a validation. Every validation uses the same clips."""
 SHIFT, BRIGHTNESS = 4, 0.25
-"""Largest shift in pixels, and largest change of brightness, of a film in training."""
+"""Maximum shift of a training film in pixels, and maximum relative change of its brightness."""
 
 
 class Watchable(Protocol):
@@ -51,7 +51,7 @@ class Clips(Protocol):
 
     @property
     def function_words(self) -> Collection[str]:
-        """Words that no frame shows, which validation does not count."""
+        """The words that no frame shows. Validation does not count them."""
 
     @property
     def chosen_by(self) -> str:
@@ -62,10 +62,10 @@ class Clips(Protocol):
 
     @property
     def valid(self) -> Sequence[Watchable]:
-        """The validation clips. They are the same in every validation."""
+        """The validation clips. Every validation uses the same clips."""
 
     def sentences(self) -> Iterator[str]:
-        """Yield the sentences that the vocabulary is learned from."""
+        """Yield the sentences whose words become the vocabulary."""
 
     def drawn(self, rng: np.random.Generator, count: int) -> Sequence[Watchable]:
         """Draw `count` training clips with random changes."""
@@ -110,7 +110,10 @@ class Filmed:
     text: str
 
     def changed(self, rng: np.random.Generator) -> Filmed:
-        """Return the film with a random mirroring, shift and brightness, equal in all frames."""
+        """Return the film, randomly mirrored, shifted and made lighter or darker.
+
+        All frames are changed alike.
+        """
         frames = self.frames
         # Mirroring swaps left and right, so a sentence with these words would become wrong.
         if rng.random() < 0.5 and not {"left", "right"} & set(self.text.split()):
@@ -161,4 +164,7 @@ CLIPS: Mapping[str, Callable[[Path, Mapping[str, Any]], Clips]] = {
     "digits": MovingDigits,
     "people": Films,
 }
-"""Every kind of clips by its name in recipes, made from (data folder, network options)."""
+"""Every kind of clips by its name in recipes.
+
+Its arguments are the folder of the corpora and the options of the network.
+"""

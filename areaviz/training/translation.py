@@ -1,4 +1,4 @@
-"""Training of translators: sentence pairs in length buckets, cross-entropy with label smoothing.
+"""Training of translators on sentence pairs, with batches of similar length and label smoothing.
 
 Shapes: B sentences, T target items, V vocabulary.
 """
@@ -40,17 +40,18 @@ class TranslationConfig(TrainConfig):
 
     Args:
         level: "character" or "token".
-        vocabulary: Largest number of tokens in the tokenizer.
-        batch_tokens: Padded target tokens per batch.
+        vocabulary: Maximum number of tokens in the tokenizer.
+        batch_tokens: Target tokens per batch, including padding.
         network: A key of `GENERATION_NETWORKS`.
-        size: Size of a Transformer, "Tiny", "Small", "Base" or "Big"; "" for other networks.
-        max_length: Largest number of tokens in a training sentence. Longer ones are left out.
+        size: Size of a Transformer: "Tiny", "Small", "Base" or "Big". "" for other networks.
+        max_length: Maximum number of tokens in a training sentence. Pairs with a longer sentence
+            are left out.
         label_smoothing: Label smoothing for the next token, 0 to 1.
         source: Language of the sources.
         target: Language of the targets.
         made: Names of made pairs that are added to the training pairs, see `sentence_pairs`.
-        sampling: Sharpness of subword sampling, see `SampledPairs`. 0 always uses the most probable
-            subwords.
+        sampling: Exponent of subword sampling, see `SampledPairs`. 0 turns sampling off and uses
+            the most probable subwords.
     """
 
     level: str
@@ -90,8 +91,8 @@ class Translation:
         learned, symbols = cls.texts(train)
         path = folder / TOKENIZER
         tokenizer = run_tokenizer(path, learned, config.vocabulary, config.level, symbols)
-        # The tokenizer learns only from gold sentences, so models with and without made pairs
-        # compare.
+        # Train the tokenizer only on gold sentences, so that models with and without made pairs can
+        # be compared.
         for name in config.made:
             train += read_made(folder.parent, name)
         pairs, texts = [], []
@@ -123,8 +124,8 @@ class Translation:
         """Yield shuffled length buckets without end."""
         step, epoch = 0, 0
         while True:
-            # The epoch's number determines its order, so a resumed run skips the batches it has
-            # seen.
+            # The order depends only on the number of the epoch. A resumed run can therefore skip
+            # the batches that were used before.
             seed = self.config.seed * 1_000_003 + epoch
             groups = group_by_length(self.train_pairs, self.config.batch_tokens, seed)
             for number, group in list(enumerate(groups))[max(0, first_step - step) :]:
@@ -199,13 +200,13 @@ def encode_pairs(tokenizer: Tokenizer, pairs: Sequence[Pair]) -> list[IdPair]:
 
 
 def compute_length_limit(pairs: Sequence[IdPair]) -> dict[str, Any]:
-    """Return the ratio and extra that limit the length of an output.
+    """Return "ratio" and "extra", which limit the number of tokens in an output.
 
     No validation target is longer than ratio * source + extra.
     """
     source = np.array([len(one) for one, _ in pairs])
     target = np.array([len(one) for _, one in pairs])
-    # The ratio is a 99 % quantile and `extra` covers the rest, so one odd pair cannot set the
-    # ratio.
+    # The ratio is a quantile of 99 %, so that a single unusual pair cannot change it. `extra`
+    # covers the remaining pairs.
     ratio = round(float(np.quantile(target / source, 0.99)), 2)
     return {"ratio": ratio, "extra": max(0, math.ceil((target - ratio * source).max()))}

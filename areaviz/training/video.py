@@ -1,4 +1,4 @@
-"""Training of watchers: clips, and sentences that describe what happens in them.
+"""Training of video captioners, called watchers, on clips and sentences that describe them.
 
 Shapes: B clips, F frames, S side in pixels, T words, V vocabulary. Clips in colour are [B, F, S, S,
 3].
@@ -26,7 +26,7 @@ from areaviz.training.task import Description, optimise_for_training, step_gener
 from areaviz.training.training_clips import CLIPS, Clips, Watchable
 
 LARGEST_VOCABULARY = 400
-"""Limit of the vocabulary. It is above the number of words of every kind of clips."""
+"""Maximum number of words in the vocabulary. No kind of clips has so many words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,7 @@ class Video:
             yield self.batch(self.clips.drawn(rng, self.config.batch))
 
     def batch(self, clips: Sequence[Watchable]) -> tuple[Tensor, Tensor]:
-        """Return frames uint8 [B, F, S, S] and the words of the sentences [B, T]."""
+        """Return the frames, uint8 [B, F, S, S], and the token ids of the sentences, [B, T]."""
         frames_BFSS = torch.from_numpy(np.stack([one.frames for one in clips]))
         ids_BT = pad_rows([self.tokenizer.ids(one.text) for one in clips])
         return frames_BFSS.to(self.device), ids_BT.to(self.device)
