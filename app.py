@@ -4,10 +4,10 @@ from pathlib import Path
 
 import streamlit as st
 
-from areaviz.ui.shell.frame import admitted, refuse
-from areaviz.ui.shell.language import sentence
-from areaviz.ui.shell.page import GROUPS, HIDDEN
-from areaviz.ui.shell.restart_recovery import begin, take_up
+from areaviz.ui.app.frame import admitted, refuse
+from areaviz.ui.app.language import sentence
+from areaviz.ui.app.page import GROUPS, HIDDEN
+from areaviz.ui.app.restart_recovery import begin, take_up
 from areaviz.ui.tour.bar import tour_bar
 
 ROOT = Path(__file__).parent

@@ -2,8 +2,8 @@
 
 from areaviz.ui.analyse.page import analyse_page
 from areaviz.ui.analyse.state import AnalyseState
-from areaviz.ui.shell.frame import page_frame
-from areaviz.ui.shell.page import Page
+from areaviz.ui.app.frame import page_frame
+from areaviz.ui.app.page import Page
 
 page = Page(
     "analyse",

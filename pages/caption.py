@@ -1,7 +1,7 @@
 """Describe a picture and see which of its rectangles every attention head attends to."""
 
 from areaviz.ui.forms.caption_form import CaptionState, caption_form
-from areaviz.ui.look.result_page import ResultPage, result_page, show_traces
+from areaviz.ui.results.result_page import ResultPage, result_page, show_traces
 
 result_page(
     ResultPage(

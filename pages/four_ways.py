@@ -1,8 +1,8 @@
 """The survey's four mechanisms of attention look at one and the same picture."""
 
-from areaviz.ui.forms.ways_form import WaysState, ways_form
-from areaviz.ui.look.four_ways import four_ways
-from areaviz.ui.look.result_page import ResultPage, result_page
+from areaviz.ui.forms.mechanisms_form import WaysState, ways_form
+from areaviz.ui.results.four_ways import four_ways
+from areaviz.ui.results.result_page import ResultPage, result_page
 
 result_page(
     ResultPage(

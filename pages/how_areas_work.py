@@ -4,12 +4,12 @@ import streamlit as st
 
 from areaviz.lessons.questions import QUESTIONS, path_data
 from areaviz.texts.catalogue import message
-from areaviz.ui.shell.component import component
-from areaviz.ui.shell.errors import show_errors
-from areaviz.ui.shell.frame import page_frame
-from areaviz.ui.shell.language import language
-from areaviz.ui.shell.page import Page
-from areaviz.ui.shell.state import State
+from areaviz.ui.app.component import component
+from areaviz.ui.app.errors import show_errors
+from areaviz.ui.app.frame import page_frame
+from areaviz.ui.app.language import language
+from areaviz.ui.app.page import Page
+from areaviz.ui.app.state import State
 
 page_frame(
     Page(

@@ -1,8 +1,8 @@
 """Hear spoken digits with a trained listener, and see which moments it attended to."""
 
 from areaviz.ui.forms.listen_form import ListenState, listen_form
-from areaviz.ui.look.listen import show_heard
-from areaviz.ui.look.result_page import ResultPage, result_page
+from areaviz.ui.results.listen import show_heard
+from areaviz.ui.results.result_page import ResultPage, result_page
 
 result_page(
     ResultPage(

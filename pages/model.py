@@ -2,14 +2,14 @@
 
 import streamlit as st
 
+from areaviz.ui.app.engine import engine, known_card
+from areaviz.ui.app.errors import problem, show_errors
+from areaviz.ui.app.frame import admitted, page_frame, page_link
+from areaviz.ui.app.markdown import escaped, shortened
+from areaviz.ui.app.page import Page
+from areaviz.ui.app.state import State
 from areaviz.ui.models.card_page import card_page
 from areaviz.ui.models.summary import MODEL, about
-from areaviz.ui.shell.engine import engine, known_card
-from areaviz.ui.shell.errors import problem, show_errors
-from areaviz.ui.shell.frame import admitted, page_frame, page_link
-from areaviz.ui.shell.markdown import escaped, shortened
-from areaviz.ui.shell.page import Page
-from areaviz.ui.shell.state import State
 
 name = st.query_params.get(MODEL, "")
 # The frame has the model's title, and nothing is read for a session that was not admitted.

@@ -2,12 +2,12 @@
 
 import streamlit as st
 
+from areaviz.ui.app.engine import engine
+from areaviz.ui.app.errors import problem, show_errors
+from areaviz.ui.app.frame import page_frame
+from areaviz.ui.app.page import Page
+from areaviz.ui.app.state import State
 from areaviz.ui.models.index import models_index
-from areaviz.ui.shell.engine import engine
-from areaviz.ui.shell.errors import problem, show_errors
-from areaviz.ui.shell.frame import page_frame
-from areaviz.ui.shell.page import Page
-from areaviz.ui.shell.state import State
 
 page_frame(
     Page(

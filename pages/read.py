@@ -1,7 +1,7 @@
 """Have a language model read a text, or go on with it, and see what each item attends to."""
 
 from areaviz.ui.forms.read_form import ReadState, read_form
-from areaviz.ui.look.result_page import ResultPage, result_page, show_traces
+from areaviz.ui.results.result_page import ResultPage, result_page, show_traces
 
 result_page(
     ResultPage(

@@ -1,8 +1,8 @@
 """Ask about a story, for a hull or a tour of points, or for the tree of a sentence."""
 
 from areaviz.ui.forms.reason_form import ReasonState, reason_form
-from areaviz.ui.look.reason import show_reason
-from areaviz.ui.look.result_page import ResultPage, result_page
+from areaviz.ui.results.reason import show_reason
+from areaviz.ui.results.result_page import ResultPage, result_page
 
 result_page(
     ResultPage(

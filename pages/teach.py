@@ -1,9 +1,9 @@
 """One lesson of 45 minutes for teachers, and exercises of their own."""
 
 from areaviz.texts.catalogue import message
-from areaviz.ui.shell.frame import page_frame
-from areaviz.ui.shell.page import Page
-from areaviz.ui.shell.state import State
+from areaviz.ui.app.frame import page_frame
+from areaviz.ui.app.page import Page
+from areaviz.ui.app.state import State
 from areaviz.ui.teach.page import draw_teach
 
 page_frame(

@@ -4,7 +4,7 @@ from functools import partial
 
 from areaviz.ui.forms.translate_form import TranslateState, translate_form
 from areaviz.ui.home.hero import lit_as_on_home
-from areaviz.ui.look.result_page import ResultPage, result_page, show_traces
+from areaviz.ui.results.result_page import ResultPage, result_page, show_traces
 
 result_page(
     ResultPage(

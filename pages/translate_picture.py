@@ -4,8 +4,8 @@ from areaviz.ui.forms.picture_translation_form import (
     PictureTranslationState,
     picture_translation_form,
 )
-from areaviz.ui.look.result_page import ResultPage, result_page
-from areaviz.ui.look.side_by_side import side_by_side
+from areaviz.ui.results.result_page import ResultPage, result_page
+from areaviz.ui.results.side_by_side import side_by_side
 
 result_page(
     ResultPage(

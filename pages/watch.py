@@ -1,8 +1,8 @@
 """Watch short clips with a trained watcher, and see which frames it attended to."""
 
 from areaviz.ui.forms.watch_form import WatchState, watch_form
-from areaviz.ui.look.result_page import ResultPage, result_page
-from areaviz.ui.look.watch import show_watched
+from areaviz.ui.results.result_page import ResultPage, result_page
+from areaviz.ui.results.watch import show_watched
 
 result_page(
     ResultPage(

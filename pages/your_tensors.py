@@ -1,8 +1,8 @@
 """Your own attention weights, from a file, in every view that fits them."""
 
-from areaviz.ui.look.your_tensors import TensorsState, your_tensors
-from areaviz.ui.shell.frame import page_frame
-from areaviz.ui.shell.page import Page
+from areaviz.ui.app.frame import page_frame
+from areaviz.ui.app.page import Page
+from areaviz.ui.results.your_tensors import TensorsState, your_tensors
 
 page = Page(
     "your_tensors",

@@ -12,7 +12,7 @@ import pytest
 from areaviz import __version__
 from areaviz.cli import COMMANDS
 from areaviz.trace.link import from_params
-from areaviz.ui.shell.page import HIDDEN, TITLES
+from areaviz.ui.app.page import HIDDEN, TITLES
 from areaviz.views import VIEWS
 
 ROOT = Path(__file__).parents[1]

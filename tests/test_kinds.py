@@ -50,7 +50,7 @@ from areaviz.trace.link import from_params, to_params
 from areaviz.trace.on_disk import open_trace
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
-from areaviz.ui.look.downloads import files
+from areaviz.ui.results.downloads import files
 from areaviz.views import VIEWS
 from tests.kinds import CASES, Case, write_checkpoints
 from tests.sampled import sampled

@@ -17,7 +17,7 @@ SAMPLE_OF: Mapping[str, str] = {
     "tests/browser/test_base_path.py": "tests/gateway/test_base_path.py",
     "tests/browser/test_notebook_apps.py": "tests/browser/test_widget.py",
     "tests/browser/test_remote.py": "tests/backend/test_remote.py",
-    "tests/browser/test_restart.py": "tests/ui/shell/test_restart_recovery.py",
+    "tests/browser/test_restart.py": "tests/ui/app/test_restart_recovery.py",
     "tests/browser/test_what_if.py": "tests/pages/test_what_if.py",
     "tests/faults/test_analyses.py": "tests/faults/test_load.py",
     "tests/faults/test_full_disk.py": "tests/notes/test_store.py",

@@ -14,8 +14,8 @@ from areaviz.backend.local import LocalBackend
 from areaviz.data.gold_marks import read_links
 from areaviz.data.paths import CHECKPOINTS
 from areaviz.trace.request import Request
+from areaviz.ui.app.state import default_model
 from areaviz.ui.forms.samples import EXAMPLES, SAMPLES
-from areaviz.ui.shell.state import default_model
 from tests.lit_words import lit_words
 
 SITE = "encoder-decoder"

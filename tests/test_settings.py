@@ -18,7 +18,7 @@ from areaviz.data import pictures
 from areaviz.intake import texts
 from areaviz.notes import exchange
 from areaviz.trace.limits import MAX_UPLOAD_MEGABYTES
-from areaviz.ui.look import opened
+from areaviz.ui.results import uploaded_traces
 
 ROOT = Path(__file__).parents[1]
 SETTINGS: dict[str, Any] = tomllib.loads(
@@ -102,6 +102,6 @@ def test_upload_limit_is_equal_everywhere() -> None:
     """
     assert SETTINGS["server"]["maxUploadSize"] == MAX_UPLOAD_MEGABYTES == texts.MAX_MEGABYTES
     assert (
-        max(pictures.MAX_MEGABYTES, exchange.MAX_MEGABYTES, opened.MAX_MEGABYTES)
+        max(pictures.MAX_MEGABYTES, exchange.MAX_MEGABYTES, uploaded_traces.MAX_MEGABYTES)
         <= MAX_UPLOAD_MEGABYTES
     )

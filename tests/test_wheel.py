@@ -23,7 +23,7 @@ from areaviz.cards.tasks import TASKS
 from areaviz.data import release_models
 from areaviz.data.release_models import check_model_name, get_models, read_digests
 from areaviz.trace.errors import BackendError, InputError
-from areaviz.ui.home.openings import PAGES
+from areaviz.ui.home.stored_results import PAGES
 
 ROOT = Path(__file__).parents[1]
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))

@@ -13,7 +13,7 @@ from areaviz.cli.models import open_backend
 from areaviz.data.paths import ASSETS, CHECKPOINTS
 from areaviz.lessons.stored_runs import store_runs
 from areaviz.trace import codec
-from areaviz.ui.home.openings import hero_trace, store_openings
+from areaviz.ui.home.stored_results import hero_trace, store_openings
 from areaviz.ui.home.tile_pictures import draw_pictures
 
 

@@ -21,8 +21,8 @@ from areaviz.gateway.operator import Command
 from areaviz.server.on_ray import Place, Scale, open_local, serve_backend
 from areaviz.trace.errors import BackendError, InputError
 
-# Setting that names the file for the page "Your own attention". `areaviz/ui/look/opened.py` reads
-# it.
+# The setting that names the file for the page "Your own attention".
+# `areaviz/ui/results/uploaded_traces.py` reads it.
 TRACE = "AREAVIZ_TRACE"
 _NAME = re.compile(r"[A-Za-z0-9_.-]+|[0-9A-Fa-f:.]+")
 _ORIGIN = re.compile(r"https://[A-Za-z0-9.-]+(:[0-9]{1,5})?")
@@ -277,7 +277,7 @@ def check_origins(origins: list[str]) -> None:
 def operator_commands(connections: Connections) -> dict[str, Command]:
     """Return the operator's commands by name. `areaviz/gateway/operator.py` runs them."""
     from areaviz.gateway.serving import process_stats
-    from areaviz.ui.shell.jobs import analyses, stop_analysis, work
+    from areaviz.ui.app.jobs import analyses, stop_analysis, work
 
     started = time.monotonic()
     return {

@@ -6,7 +6,7 @@ from areaviz.backend.base import Backend
 from areaviz.cards.tasks import TASKS
 from areaviz.lessons.ask import listeners, rectangle
 from areaviz.trace.request import Request
-from areaviz.ui.teach.looking import TEXT, compare_looking
+from areaviz.ui.teach.debate_runs import TEXT, compare_looking
 
 
 def requests() -> list[Request]:

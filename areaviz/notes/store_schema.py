@@ -56,8 +56,8 @@ def _text(name: str, later: bool = False, **options: Any) -> sql.Column[str]:
 
 def _ownership() -> tuple[sql.Column[str], sql.Column[str]]:
     """Return the columns that say who may change a row; see `areaviz/notes/ownership.py`."""
-    # The id of the user who wrote or imported the row (`areaviz/ui/shell/reader.py`). It is "" for
-    # the operator, and for rows of older versions, which did not record users.
+    # The id of the user who wrote or imported the row (`areaviz/ui/app/user_identity.py`). It is ""
+    # for the operator, and for rows of older versions, which did not record users.
     reader = _text("reader", later=True)
     # The import that added the row, "" for a row that was written in the app.
     return reader, _text("import_id", later=True)

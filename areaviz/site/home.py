@@ -21,10 +21,10 @@ from areaviz.site.page_frame import Files, Site, render_site_page
 from areaviz.texts.catalogue import message
 from areaviz.trace import codec
 from areaviz.trace.request import Focus
+from areaviz.ui.app.language import sentence
+from areaviz.ui.app.page import TITLES
 from areaviz.ui.home.hero import WHAT_IT_DOES
-from areaviz.ui.home.ways_in import WAYS_IN, WayIn
-from areaviz.ui.shell.language import sentence
-from areaviz.ui.shell.page import TITLES
+from areaviz.ui.home.tiles import WAYS_IN, WayIn
 
 HEADING = message("See what a model attends to")
 STILL = message("This page needs scripts to show the attention. The links below work without them.")

@@ -11,7 +11,7 @@ from areaviz.publish.page import make_mount_script
 from areaviz.publish.page_body import render_stage
 from areaviz.site.page_frame import Files, Site, render_site_page
 from areaviz.texts.catalogue import message
-from areaviz.ui.shell.language import sentence
+from areaviz.ui.app.language import sentence
 
 WHAT = message(
     "Guess first, then see the answer. Each question is about one idea of area attention, and what"

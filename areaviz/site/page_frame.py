@@ -13,7 +13,7 @@ from areaviz.drawing.markup import Markup, document, element, raw
 from areaviz.publish.page import make_page_style
 from areaviz.site.link_preview import share_tags
 from areaviz.texts.catalogue import ENGLISH, LANGUAGES, message
-from areaviz.ui.shell.language import sentence
+from areaviz.ui.app.language import sentence
 
 NAME = "areaviz"
 FOOTER = message("This site is made of files. Its pages fetch nothing and send nothing.")

@@ -17,8 +17,8 @@ from areaviz.site.page_frame import Files, Site, SitePage, with_switch
 from areaviz.texts.catalogue import ENGLISH, LANGUAGES, message
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole
+from areaviz.ui.app.language import written_in
 from areaviz.ui.models.summary import best_first
-from areaviz.ui.shell.language import written_in
 
 PAGES: tuple[SitePage, ...] = (
     SitePage("index", message("Home"), home.files, is_translated=True),

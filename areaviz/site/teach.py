@@ -11,8 +11,8 @@ from areaviz.site.page_frame import Files, Site, render_site_page
 from areaviz.texts.catalogue import message
 from areaviz.trace import codec
 from areaviz.trace.errors import BackendError, InputError
-from areaviz.ui.shell.language import sentence
-from areaviz.ui.teach.looking import Looking, compare_looking
+from areaviz.ui.app.language import sentence
+from areaviz.ui.teach.debate_runs import Looking, compare_looking
 from areaviz.ui.teach.page import compared_sentences
 from areaviz.ui.teach.plan import PLAN_STYLE, Row, plan_html, plan_rows
 

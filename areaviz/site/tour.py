@@ -15,7 +15,7 @@ from areaviz.texts.catalogue import message
 from areaviz.trace import codec
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.shell.language import sentence
+from areaviz.ui.app.language import sentence
 from areaviz.ui.tour.steps import BUILDERS, LAST, PICTURE, STORY, Step, mixed_look, reason_step
 
 WHAT = message("Five steps in a minute and a half. Each shows a stored run and says what to try.")

@@ -1,1 +1,1 @@
-"""The app's pages in Streamlit: one package per part of the app, and `shell` for shared code."""
+"""The app's pages in Streamlit: one package per part of the app, and `app` for shared code."""

@@ -10,7 +10,7 @@ import streamlit as st
 from areaviz.notes.annotations import TAGS
 from areaviz.notes.error_spans import Judgement, span_values, spans_of
 from areaviz.trace.picture import Picture
-from areaviz.ui.components.judging import Sheet, given, judging
+from areaviz.ui.components.error_sheet import Sheet, given, judging
 
 KEY = "sheet"
 # The clef is one character, but two code units in the browser.

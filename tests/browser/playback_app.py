@@ -3,7 +3,7 @@
 import streamlit as st
 
 from areaviz.trace.request import Focus
-from areaviz.ui.look.chart import chart
+from areaviz.ui.results.chart import chart
 from areaviz.views import VIEWS
 from tests import fakes
 

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from areaviz.data.paths import HERO
 from areaviz.trace import codec
 from areaviz.ui.forms.samples import EXAMPLES
-from areaviz.ui.teach.looking import TEXT
+from areaviz.ui.teach.debate_runs import TEXT
 from tests.browser.conftest import PATIENCE, App, settled
 from tests.sampled import sampled
 

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from areaviz.server.on_ray import open_local
-from areaviz.ui.shell.engine import TOKEN_FILE
+from areaviz.ui.app.engine import TOKEN_FILE
 from tests.browser.conftest import App, settled
 from tests.server.models import TOKEN
 from tests.server.ray_server import served

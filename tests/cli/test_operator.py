@@ -13,7 +13,7 @@ from areaviz.cli import main
 from areaviz.cli.serve import operator_commands
 from areaviz.gateway.limits import Connections
 from areaviz.gateway.operator import SETTING, serve_commands
-from areaviz.ui.shell import jobs as module
+from areaviz.ui.app import jobs as module
 
 PORT = 8598
 ASKED = ["--port", str(PORT)]

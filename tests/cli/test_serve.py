@@ -18,7 +18,7 @@ from areaviz.cli import serve as serve_module
 from areaviz.gateway import serving as gateway
 from areaviz.gateway.gateway import AppPlace
 from areaviz.server.on_ray import Place, Scale
-from areaviz.ui.look import opened
+from areaviz.ui.results import uploaded_traces
 
 ALLOWED = {"localhost", "127.0.0.1", "::1"}
 Started = list[tuple[AppPlace, Path]]
@@ -245,4 +245,4 @@ def test_serve_passes_trace_file_to_app(
     file.touch()
     serve("--trace", str(file))
     assert os.environ[serve_module.TRACE] == str(file) and len(started) == 1
-    assert serve_module.TRACE == opened.SETTING
+    assert serve_module.TRACE == uploaded_traces.SETTING

@@ -6,9 +6,9 @@ from typing import Any
 
 import streamlit as st
 
-from areaviz.ui.look.opened import opened
-from areaviz.ui.shell.budget import disk
-from areaviz.ui.shell.departure import note_presence
+from areaviz.ui.app.budget import disk
+from areaviz.ui.app.session_cleanup import note_presence
+from areaviz.ui.results.uploaded_traces import opened
 
 st.config.set_option("server.disconnectedSessionTTL", 1.2)
 note_presence()

@@ -19,8 +19,8 @@ from areaviz.trace import codec
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.look import result_page
-from areaviz.ui.shell.markdown import escaped
+from areaviz.ui.app.markdown import escaped
+from areaviz.ui.results import result_page
 from areaviz.views import TEXTS
 from tests.faults.payloads import EVERYTHING, LIVE, PAYLOADS, hostile_trace, live
 from tests.pages.conftest import Open, open_page, stored

@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from areaviz.ui.shell.departure import note_presence
+from areaviz.ui.app.session_cleanup import note_presence
 
 PICTURE_BYTES = 3 * 8 * 8
 

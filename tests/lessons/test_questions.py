@@ -18,7 +18,7 @@ from areaviz.trace import codec
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.forms.samples import EXAMPLES
-from areaviz.ui.teach.looking import output_text
+from areaviz.ui.teach.debate_runs import output_text
 
 HALF = 2e-3
 """Weights are stored in half precision."""

@@ -15,7 +15,7 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
 from areaviz.ui.analyse.examples import TABLE
 from areaviz.ui.analyse.state import AnalyseState
-from areaviz.ui.shell.jobs import jobs
+from areaviz.ui.app.jobs import jobs
 from tests import fakes
 from tests.pages import folder
 

@@ -19,11 +19,11 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
 from areaviz.ui.analyse import dataset_form
 from areaviz.ui.analyse.by_bucket import BUCKETS
-from areaviz.ui.analyse.contrast import AGAINST
 from areaviz.ui.analyse.notes import AUTHOR
 from areaviz.ui.analyse.slices import SLICE_NAME, SLICE_TABLE
-from areaviz.ui.analyse.stored import note_store
-from areaviz.ui.shell.jobs import jobs
+from areaviz.ui.analyse.stored_data import note_store
+from areaviz.ui.analyse.system_comparison import AGAINST
+from areaviz.ui.app.jobs import jobs
 from tests.pages.analysed import (
     Translating,
     button,

@@ -13,9 +13,9 @@ from areaviz.backend.access import new_reader, reader_cookie
 from areaviz.backend.base import Backend
 from areaviz.ui.analyse import dataset_form
 from areaviz.ui.analyse.by_bucket import BUCKETS
-from areaviz.ui.analyse.contrast import AGAINST
 from areaviz.ui.analyse.examples import TABLE
 from areaviz.ui.analyse.state import Kept
+from areaviz.ui.analyse.system_comparison import AGAINST
 from tests.pages.analysed import (
     Translating,
     button,

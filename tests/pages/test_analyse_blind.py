@@ -14,9 +14,9 @@ from areaviz.analysis.blind_rating import build_key_table
 from areaviz.analysis.rows import SETTING
 from areaviz.notes.annotations import Annotation
 from areaviz.notes.error_spans import ErrorSpan, Judgement
-from areaviz.ui.analyse import blind, dataset_form, judging
-from areaviz.ui.analyse.stored import note_store
-from areaviz.ui.components.judging import Sheet
+from areaviz.ui.analyse import blind, dataset_form, error_marking
+from areaviz.ui.analyse.stored_data import note_store
+from areaviz.ui.components.error_sheet import Sheet
 from tests.pages.analysed import hold, listed, uploading
 from tests.pages.conftest import Open, shown
 from tests.sets import read_lines
@@ -42,7 +42,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def sheets(monkeypatch: pytest.MonkeyPatch) -> list[Sheet]:
     """Collect the marking sheets that the page draws."""
     drawn: list[Sheet] = []
-    monkeypatch.setattr(judging, "judging", lambda sheet, **_: drawn.append(sheet))
+    monkeypatch.setattr(error_marking, "judging", lambda sheet, **_: drawn.append(sheet))
     return drawn
 
 

@@ -14,10 +14,10 @@ from areaviz.analysis.rows import SETTING
 from areaviz.analysis.table import format_table_as_csv
 from areaviz.notes.annotations import Annotation
 from areaviz.notes.error_spans import ErrorSpan, Judgement
-from areaviz.ui.analyse import blind, dataset_form, guest, judging
+from areaviz.ui.analyse import blind, dataset_form, error_marking, link_access
 from areaviz.ui.analyse.form_parts import offered_categories
-from areaviz.ui.analyse.stored import note_store
-from areaviz.ui.components.judging import Sheet
+from areaviz.ui.analyse.stored_data import note_store
+from areaviz.ui.components.error_sheet import Sheet
 from tests.pages.analysed import hold, keyed, listed, state_of, uploading
 from tests.pages.conftest import Open, shown
 
@@ -87,7 +87,7 @@ def test_table_csv_names_systems_of_a_change(
             offered.append(make)
         return make
 
-    monkeypatch.setattr(guest, "while_shared", note)
+    monkeypatch.setattr(link_access, "while_shared", note)
     app = given(open_page, "hyp.a.txt", "hyp.b.txt", "hyp.c.txt")
     app = app.selectbox(key="analyse_second").set_value(2).run()
     assert not app.exception
@@ -170,7 +170,7 @@ def test_notes_and_errors_offer_one_list_of_categories(
     open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: list[Sheet] = []
-    monkeypatch.setattr(judging, "judging", lambda sheet, **_: drawn.append(sheet))
+    monkeypatch.setattr(error_marking, "judging", lambda sheet, **_: drawn.append(sheet))
     app = given(open_page, "hyp.a.txt")
     digest = state_of(app).digest
     note_store().notes.save(Annotation(digest, 0, "", "Tone"))

@@ -15,8 +15,8 @@ from areaviz.backend.base import Backend
 from areaviz.notes.error_spans import ErrorSpan, Judgement
 from areaviz.notes.judgement_files import to_jsonl
 from areaviz.notes.record_types import Stale
-from areaviz.ui.analyse import blind, dataset_form, judging
-from areaviz.ui.analyse.stored import note_store
+from areaviz.ui.analyse import blind, dataset_form, error_marking
+from areaviz.ui.analyse.stored_data import note_store
 from tests.pages.analysed import Translating, hold, listed, opened_first, ran, uploading
 from tests.pages.conftest import Open, shown
 from tests.rated_files import WMT_2025, lines_of
@@ -106,7 +106,7 @@ def test_late_rater_of_a_name_chooses_a_version(open_page: Open, use_backend: Us
     first = store.save(ADA)
     app = hold(given(open_page), example=1)
     app.text_input(key=blind.RATER).set_value("Ada").run()
-    app.session_state[judging.STALE] = Stale(first, BO)
+    app.session_state[error_marking.STALE] = Stale(first, BO)
     app.run()
     assert "Nothing was overwritten" in app.warning[0].value and "Ada: score 60" in shown(app)
 

@@ -34,10 +34,10 @@ from areaviz.notes.exchange import to_bytes
 from areaviz.notes.slices import Slice
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from areaviz.ui.analyse import dataset_form, stored
-from areaviz.ui.analyse.stored import note_store
-from areaviz.ui.shell.jobs import jobs
-from areaviz.ui.shell.reader import reader_cookie
+from areaviz.ui.analyse import dataset_form, stored_data
+from areaviz.ui.analyse.stored_data import note_store
+from areaviz.ui.app.jobs import jobs
+from areaviz.ui.app.user_identity import reader_cookie
 from tests import fakes
 from tests.pages.analysed import (
     Translating,
@@ -262,7 +262,7 @@ def test_work_older_than_retention_period_is_deleted(
     assert not app.exception and not app.error
     assert path.exists(), "the date may be wrong"
     check_dates_two_days_ago(rows)
-    stored._removed_old.clear()
+    stored_data._removed_old.clear()
     app = open_page("analyse", new="1")
     assert not app.exception and not app.error and listed(app).empty and not path.exists()
 

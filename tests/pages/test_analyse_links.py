@@ -16,10 +16,10 @@ from areaviz.backend.base import Backend
 from areaviz.notes.annotations import Annotation
 from areaviz.notes.slices import Slice
 from areaviz.trace.errors import InputError
-from areaviz.ui.analyse import sharing
-from areaviz.ui.analyse.guest import TOKEN, while_shared
+from areaviz.ui.analyse import share_menu
+from areaviz.ui.analyse.link_access import TOKEN, while_shared
 from areaviz.ui.analyse.state import SHARE
-from areaviz.ui.analyse.stored import note_store
+from areaviz.ui.analyse.stored_data import note_store
 from tests.pages.analysed import (
     Translating,
     button,
@@ -58,7 +58,7 @@ def owner(open_page: Open, use_backend: Use) -> AppTest:
 
 def share(app: AppTest, mode: Mode = Mode.READ) -> str:
     """Make a link on the owner's page and return its token."""
-    button(app, sharing.MAKES[mode]).click().run()
+    button(app, share_menu.MAKES[mode]).click().run()
     assert not app.error and not app.exception
     link = urlsplit(next(one.value for one in app.code if "?share=" in one.value))
     (token,) = parse_qs(link.query)[SHARE]
@@ -102,7 +102,7 @@ def test_store_of_a_read_only_link_refuses_changes(
     write(opened_first(owner), "Style", "the owner's note")
     digest, token = digest_of(owner), share(owner)
     (note,) = note_store().notes.list_all(digest)
-    monkeypatch.setattr("areaviz.ui.analyse.guest.st.session_state", {TOKEN: token})
+    monkeypatch.setattr("areaviz.ui.analyse.link_access.st.session_state", {TOKEN: token})
     store, reader = note_store(), "b" * 64
     changes: dict[str, Callable[[], Any]] = {
         "save a note": lambda: store.notes.save(Annotation(digest, 0, "", "Style"), reader),
@@ -139,7 +139,7 @@ def test_offered_download_is_refused_after_withdrawal(
     owner: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token = share(owner)
-    monkeypatch.setattr("areaviz.ui.analyse.guest.st.session_state", {TOKEN: token})
+    monkeypatch.setattr("areaviz.ui.analyse.link_access.st.session_state", {TOKEN: token})
     made = while_shared(lambda: "content")
     assert made() == "content"
     links = SharedLinks(find_analyses_folder())

@@ -15,9 +15,9 @@ from areaviz.notes.annotations import Annotation
 from areaviz.notes.error_spans import Judgement
 from areaviz.notes.exchange import from_bytes, to_bytes
 from areaviz.trace.errors import InputError
-from areaviz.ui.analyse import exchange
+from areaviz.ui.analyse import notes_exchange
 from areaviz.ui.analyse.slices import SLICE_NAME
-from areaviz.ui.analyse.stored import note_store
+from areaviz.ui.analyse.stored_data import note_store
 from tests.pages.analysed import Translating, button, opened_first, ran, state_of, write
 from tests.pages.conftest import Open, shown
 
@@ -105,7 +105,7 @@ def test_refused_import_is_not_read_again(
         read.append(kind)
         return from_bytes(data, kind)
 
-    monkeypatch.setattr(exchange, "from_bytes", count_reading)
+    monkeypatch.setattr(notes_exchange, "from_bytes", count_reading)
     app.file_uploader(key="notes_given").upload("a.csv", b"nonsense", "text/csv").run()
     app.run()
     assert "is not a csv file of notes" in app.error[0].value and read == ["csv"]
@@ -125,7 +125,7 @@ def test_refused_file_of_errors_is_not_read_again(
         read.append(name)
         raise InputError("The file is wrong.")
 
-    monkeypatch.setattr(exchange, "read_judgements", refuse)
+    monkeypatch.setattr(notes_exchange, "read_judgements", refuse)
     app.file_uploader(key="judged_given").upload("a.tsv", b"x", "text/plain").run()
     app.run()
     assert read == ["a.tsv"] and app.error[0].value == "The file is wrong\\."

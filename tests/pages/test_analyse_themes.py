@@ -19,10 +19,10 @@ from areaviz.backend.base import OWN_WORK, Backend, Caller
 from areaviz.notes.error_spans import Judgement
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
-from areaviz.ui.analyse import causes, dataset_form
-from areaviz.ui.analyse.sharing import MAKES
+from areaviz.ui.analyse import dataset_form, theme_causes
+from areaviz.ui.analyse.share_menu import MAKES
 from areaviz.ui.analyse.state import SHARE
-from areaviz.ui.analyse.stored import note_store
+from areaviz.ui.analyse.stored_data import note_store
 from tests import fakes
 from tests.analysis.themes.made import lose_colours_of_women, made_material
 from tests.pages.analysed import Translating, button, keyed, listed, ran, state_of, uploading
@@ -113,7 +113,7 @@ def test_themes_of_a_model_lead_to_its_attention(
         looked_into.append(theme)
         return Cause(None, (), "Head 3 was looked at.")
 
-    monkeypatch.setattr(causes, "find_cause", found)
+    monkeypatch.setattr(theme_causes, "find_cause", found)
     use_backend(Losing())
     app = ran(given(open_page))
     app = button(app, "Find themes").click().run()

@@ -14,10 +14,10 @@ from areaviz.backend.base import Backend
 from areaviz.data.picture_samples import list_sample_names
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from areaviz.ui.forms.ways_form import ALL, WAYS, readers_of
-from areaviz.ui.look import result_page
-from areaviz.ui.look.ways_tabs import WHAT_DIFFERS
-from areaviz.ui.shell.state import COSTS, KINDS, VIEW
+from areaviz.ui.app.state import COSTS, KINDS, VIEW
+from areaviz.ui.forms.mechanisms_form import ALL, WAYS, readers_of
+from areaviz.ui.results import result_page
+from areaviz.ui.results.mechanism_tabs import WHAT_DIFFERS
 from tests import fakes
 from tests.messages import header_of
 from tests.models.test_digit_reader import reader

@@ -13,15 +13,15 @@ from areaviz.interactive.ribbon import ribbon_payload
 from areaviz.trace import codec
 from areaviz.trace.link import from_params
 from areaviz.trace.request import Focus
+from areaviz.ui.app.engine import missing_models
+from areaviz.ui.app.page import GROUPS, TITLES
 from areaviz.ui.forms.example_links import examples_of, link_of, stored_examples
+from areaviz.ui.forms.mechanisms_form import WAYS
 from areaviz.ui.forms.samples import EXAMPLES, SAMPLES, Example
-from areaviz.ui.forms.ways_form import WAYS
-from areaviz.ui.home.doors import DOORS
 from areaviz.ui.home.hero import WHAT_IT_DOES
+from areaviz.ui.home.link_cards import DOORS
 from areaviz.ui.home.tile_pictures import PICTURES
-from areaviz.ui.home.ways_in import WAYS_IN
-from areaviz.ui.shell.engine import missing_models
-from areaviz.ui.shell.page import GROUPS, TITLES
+from areaviz.ui.home.tiles import WAYS_IN
 from tests.pages import folder
 from tests.pages.conftest import APP, Open, shown
 

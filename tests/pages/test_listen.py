@@ -26,7 +26,7 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.training.sentences import run_tokenizer
 from areaviz.ui.forms.medium_input import UPLOAD
-from areaviz.ui.look.listen import conclusion, with_gold
+from areaviz.ui.results.listen import conclusion, with_gold
 from areaviz.views.sound_alignment import spoken_intervals
 from tests import fakes
 from tests.pages import folder

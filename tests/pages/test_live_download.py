@@ -11,7 +11,7 @@ from areaviz.interactive.default_focus import first_look
 from areaviz.trace import codec
 from areaviz.trace.interventions import Weigh
 from areaviz.trace.record import Trace
-from areaviz.ui.look.live_download import CHANGED, live_html, live_refusal
+from areaviz.ui.results.live_download import CHANGED, live_html, live_refusal
 
 
 def named(name: str) -> Trace:

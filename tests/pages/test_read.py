@@ -19,7 +19,7 @@ from areaviz.cards.card import Card
 from areaviz.evaluation.contrastive import find_output_words
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from areaviz.ui.look.doubt import doubts
+from areaviz.ui.results.output_warnings import doubts
 from tests.models.test_language_model import language_model, save
 from tests.pages.analysed import listed, opened_first, ran
 from tests.pages.conftest import Open, drawn_texts, open_tab, shown

@@ -30,7 +30,7 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.forms.reason_form import story_text
 from areaviz.ui.forms.reason_samples import POINTS, SENTENCES, STORIES
-from areaviz.ui.look.reason import conclusion, with_gold
+from areaviz.ui.results.reason import conclusion, with_gold
 from tests.messages import header_of
 from tests.pages import folder
 from tests.pages.conftest import Open, errors, shown

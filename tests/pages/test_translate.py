@@ -22,7 +22,7 @@ from areaviz.trace.link import to_params
 from areaviz.trace.record import VERSION, Trace
 from areaviz.trace.request import Focus, Progress, Request
 from areaviz.ui.forms.samples import SAMPLES
-from areaviz.ui.look.downloads import files
+from areaviz.ui.results.downloads import files
 from areaviz.views import VIEWS
 from tests import fakes
 from tests.pages import folder

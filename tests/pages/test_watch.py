@@ -24,7 +24,7 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.training.sentences import run_tokenizer
 from areaviz.ui.forms.medium_input import UPLOAD
-from areaviz.ui.look.watch import conclusion, with_gold
+from areaviz.ui.results.watch import conclusion, with_gold
 from tests import fakes
 from tests.messages import header_of
 from tests.pages import folder

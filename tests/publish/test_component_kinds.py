@@ -13,7 +13,7 @@ from areaviz.publish.options import PageOptions
 from areaviz.publish.page import page
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.look.display import display_of
+from areaviz.ui.results.display import display_of
 from tests import fakes
 from tests.interactive.test_film_strip import trace as clip_trace
 from tests.publish.test_page import carried

@@ -15,7 +15,7 @@ from areaviz.trace import codec
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from tests import fakes
-from tests.ui.look.test_downloads import POINTED, TAKEAWAYS
+from tests.ui.results.test_downloads import POINTED, TAKEAWAYS
 
 
 @pytest.mark.parametrize(("takeaway", "trace", "focus"), [*POINTED, *TAKEAWAYS])

@@ -12,7 +12,7 @@ from tests.architecture import Module, modules
 _MARKS = (
     "areaviz.texts.catalogue.message",
     "areaviz.texts.catalogue.translated",
-    "areaviz.ui.shell.language.sentence",
+    "areaviz.ui.app.language.sentence",
 )
 _IN_SCRIPT = re.compile(r"\bsentence\(\s*(?:'([^'\\]*)'|\"([^\"\\]*)\"|`([^`\\$]*)`)")
 

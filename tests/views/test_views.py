@@ -11,7 +11,7 @@ from areaviz.drawing.export import FORMATS, figure_bytes, table_csv, table_json
 from areaviz.drawing.theme import SEQUENCE
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.look.chart import first_view
+from areaviz.ui.results.chart import first_view
 from areaviz.views import TEXTS
 from areaviz.views import VIEWS as EVERY
 from tests import fakes

@@ -19,7 +19,7 @@ from areaviz.trace.errors import BackendError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.trace.sound import RATE
-from areaviz.ui.shell.engine import engine
+from areaviz.ui.app.engine import engine
 
 SITE, SOUND = "encoder-decoder", "digits-repeats"
 LISTENERS = ("speech-content", "speech-hybrid")

@@ -9,8 +9,8 @@ from areaviz.cards.tasks import TASKS
 from areaviz.interactive.default_focus import SITE
 from areaviz.lessons.ask.question_parts import Asked, Texts, bar, word_items, word_texts
 from areaviz.trace.record import Trace
-from areaviz.ui.shell.engine import engine
-from areaviz.ui.teach.looking import HIDDEN_WORD, LAYER, Looking, compare_looking, output_text
+from areaviz.ui.app.engine import engine
+from areaviz.ui.teach.debate_runs import HIDDEN_WORD, LAYER, Looking, compare_looking, output_text
 
 
 def looked() -> Looking:

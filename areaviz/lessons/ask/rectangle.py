@@ -15,7 +15,7 @@ from areaviz.lessons.ask.question_parts import Asked, Texts, percent
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import Request
-from areaviz.ui.shell.engine import engine
+from areaviz.ui.app.engine import engine
 
 SITE, PICTURE = "encoder-decoder", "scene-34"
 """The site and the picture. The page Caption first shows this picture, with a right sentence."""

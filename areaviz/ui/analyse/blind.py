@@ -14,10 +14,10 @@ from areaviz.notes.error_spans import Judgement
 from areaviz.notes.store_schema import LONGEST_NAME
 from areaviz.ui.analyse.notes import AUTHOR
 from areaviz.ui.analyse.state import AnalysePage
-from areaviz.ui.analyse.stored import judgements_of
+from areaviz.ui.analyse.stored_data import judgements_of
 from areaviz.ui.analyse.systems import Systems
-from areaviz.ui.shell.markdown import escaped
-from areaviz.ui.shell.table import read_table
+from areaviz.ui.app.markdown import escaped
+from areaviz.ui.app.table import read_table
 
 # The key of the widget for the rater's name.
 RATER = "rater_name"

@@ -15,8 +15,8 @@ import streamlit as st
 
 from areaviz.ui.analyse.outlines import read_outlines
 from areaviz.ui.analyse.state import AnalysePage, Kept, keep_rows
+from areaviz.ui.app.markdown import counted
 from areaviz.ui.components.rows import Column, Rows, chart_pointer, clicked_row, rows
-from areaviz.ui.shell.markdown import counted
 from areaviz.views.charts import NO_GROUPS, Groups, bin_edges, histogram, scatter
 
 

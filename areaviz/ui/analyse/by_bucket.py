@@ -24,8 +24,8 @@ from areaviz.analysis.table import list_measures, list_metadata_columns
 from areaviz.drawing.numbers import number_text
 from areaviz.ui.analyse.brush import filter_rows, place_of
 from areaviz.ui.analyse.state import AnalysePage, Kept, keep_rows, let_go
+from areaviz.ui.app.table import lazy_expander
 from areaviz.ui.components.rows import Column
-from areaviz.ui.shell.table import lazy_expander
 from areaviz.views.charts import bars
 
 # Keys of widgets.

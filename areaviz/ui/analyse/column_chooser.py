@@ -12,7 +12,7 @@ from areaviz.intake.columns import OF_SYSTEMS, OUTPUT, ROLES, SCORE, Column
 from areaviz.intake.joined_columns import Chosen, Opened
 from areaviz.intake.roles import list_systems
 from areaviz.trace.errors import InputError
-from areaviz.ui.shell.markdown import counted, escaped, shortened, visible
+from areaviz.ui.app.markdown import counted, escaped, shortened, visible
 
 # Session key: the files to which the choice applies, the chosen roles, and whether it is open.
 CHOICE = "analyse_column_choice"

@@ -1,7 +1,7 @@
 """The choice of the dataset: a sample, uploaded files, or a folder on this machine.
 
-An uploaded dataset is kept with the session and with its analysis (`earlier.keep`), so that
-returning users find it.
+An uploaded dataset is kept with the session. It is also kept with its analysis
+(`analysis_history.keep`), so that returning users find it.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from areaviz.intake.texts import MAX_MEGABYTES
 from areaviz.trace.errors import InputError, without_traceback
 from areaviz.ui.analyse.column_chooser import chosen_roles, column_chooser
 from areaviz.ui.analyse.state import FOLDER, IN_FOLDER, SAMPLES, UPLOAD, AnalysePage
-from areaviz.ui.shell.markdown import counted, escaped
-from areaviz.ui.shell.reader import reader_mark
+from areaviz.ui.app.markdown import counted, escaped
+from areaviz.ui.app.user_identity import reader_mark
 
 # Keys of widgets.
 SOURCE, FILES = "analyse_source", "analyse_files"

@@ -13,19 +13,19 @@ from areaviz.backend.base import Backend
 from areaviz.data.examples import Example
 from areaviz.drawing.numbers import number_text
 from areaviz.ui.analyse.blind import has_rated_all
-from areaviz.ui.analyse.compared import compared_texts
+from areaviz.ui.analyse.error_marking import errors_on
 from areaviz.ui.analyse.filter import measure_titles, rising, run_mark, sort_by
-from areaviz.ui.analyse.guest import check_access, download_button
-from areaviz.ui.analyse.judging import errors_on
+from areaviz.ui.analyse.link_access import check_access, download_button
 from areaviz.ui.analyse.notes import notes_on
+from areaviz.ui.analyse.output_comparison import compared_texts
 from areaviz.ui.analyse.state import AnalysePage
-from areaviz.ui.analyse.stored import judgements_of
+from areaviz.ui.analyse.stored_data import judgements_of
 from areaviz.ui.analyse.systems import Systems
+from areaviz.ui.app.errors import show_errors
+from areaviz.ui.app.markdown import counted, escaped, visible
+from areaviz.ui.app.progress import traced
 from areaviz.ui.components.rows import Column, Rows, clicked_head, clicked_row, rows
-from areaviz.ui.look.explore import explore
-from areaviz.ui.shell.errors import show_errors
-from areaviz.ui.shell.markdown import counted, escaped, visible
-from areaviz.ui.shell.waiting import traced
+from areaviz.ui.results.explore import explore
 
 # Keys of the table, and of the container of the open example, to which a click scrolls.
 TABLE, OPEN = "analyse_table", "analyse_example"

@@ -15,7 +15,7 @@ from areaviz.analysis.table import list_measures, list_metadata_columns
 from areaviz.data.metadata import MAX_CATEGORIES
 from areaviz.ui.analyse.brush import brushed_bars, brushed_points
 from areaviz.ui.analyse.state import AS_GIVEN, BEST, WORST, AnalysePage, let_go
-from areaviz.ui.shell.markdown import counted, visible
+from areaviz.ui.app.markdown import counted, visible
 
 
 def run_mark(run: int, runs: int) -> str:

@@ -9,9 +9,9 @@ import streamlit as st
 
 from areaviz.notes.annotations import TAGS
 from areaviz.notes.record_types import Stale
-from areaviz.ui.analyse.stored import judgements_of, note_store
-from areaviz.ui.shell.errors import defer_errors
-from areaviz.ui.shell.reader import reader_mark
+from areaviz.ui.analyse.stored_data import judgements_of, note_store
+from areaviz.ui.app.errors import defer_errors
+from areaviz.ui.app.user_identity import reader_mark
 
 # Largest number of categories in a form. Users can type any other category.
 MAX_CATEGORIES = 100

@@ -14,12 +14,12 @@ from areaviz.notes.record_types import Shown, Stale
 from areaviz.notes.store_schema import LONGEST_NAME, LONGEST_NOTE
 from areaviz.trace.errors import InputError
 from areaviz.ui.analyse.form_parts import offered_categories, saving
-from areaviz.ui.analyse.guest import can_write
-from areaviz.ui.analyse.stored import note_store
+from areaviz.ui.analyse.link_access import can_write
+from areaviz.ui.analyse.stored_data import note_store
 from areaviz.ui.analyse.systems import Systems
-from areaviz.ui.shell.errors import show_deferred
-from areaviz.ui.shell.markdown import escaped, visible
-from areaviz.ui.shell.reader import reader_mark
+from areaviz.ui.app.errors import show_deferred
+from areaviz.ui.app.markdown import escaped, visible
+from areaviz.ui.app.user_identity import reader_mark
 
 # The prefix of the form's widget keys, and the key of the author field that all forms share.
 FORM, AUTHOR = "note_form", "note_author"

@@ -15,8 +15,8 @@ from areaviz.ui.analyse.examples import OPEN
 from areaviz.ui.analyse.opening_sentence import CHANGE, changed_words, draw_sentence, draw_words
 from areaviz.ui.analyse.opening_tabs import opening_tabs
 from areaviz.ui.analyse.state import NEW, AnalysePage
-from areaviz.ui.analyse.stored import StoredRows, examples_table, figures, stored_rows
-from areaviz.ui.shell.state import Cards
+from areaviz.ui.analyse.stored_data import StoredRows, examples_table, figures, stored_rows
+from areaviz.ui.app.state import Cards
 
 LABELLED = 3
 """Number of bars with a label, besides the bar of the open sentence."""

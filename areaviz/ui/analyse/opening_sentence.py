@@ -13,8 +13,8 @@ from areaviz.analysis.stored_analysis import MODELS
 from areaviz.analysis.word_diff import ADDED, MISSING, SAME, compare_words
 from areaviz.drawing.numbers import number_text
 from areaviz.ui.analyse.state import AnalysePage
-from areaviz.ui.shell.frame import page_link
-from areaviz.ui.shell.markdown import escaped
+from areaviz.ui.app.frame import page_link
+from areaviz.ui.app.markdown import escaped
 
 CHANGE = "chrf_change"
 """The column of the change from the first system to the second."""

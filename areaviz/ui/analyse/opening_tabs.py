@@ -9,13 +9,13 @@ import streamlit as st
 
 from areaviz.analysis.stored_analysis import MODELS, SET
 from areaviz.ui.analyse.by_bucket import draw_buckets
-from areaviz.ui.analyse.contrast import draw_comparison
 from areaviz.ui.analyse.examples import examples_list
 from areaviz.ui.analyse.filter import in_order, kept_rows
 from areaviz.ui.analyse.state import EXAMPLE, PART, AnalysePage
 from areaviz.ui.analyse.state import SET as SET_PARAMETER
-from areaviz.ui.shell.frame import page_link
-from areaviz.ui.shell.state import COMPARE
+from areaviz.ui.analyse.system_comparison import draw_comparison
+from areaviz.ui.app.frame import page_link
+from areaviz.ui.app.state import COMPARE
 
 ROWS, LENGTH, WORDS = "rows", "length", "words"
 

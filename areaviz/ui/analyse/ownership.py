@@ -11,16 +11,16 @@ import streamlit as st
 from areaviz.analysis.retention import own_analyses
 from areaviz.analysis.rows import find_analyses_folder, find_rows_path, remove_rows
 from areaviz.data.examples import Dataset
+from areaviz.ui.analyse.analysis_history import reader_files
 from areaviz.ui.analyse.dataset_form import ChosenSet, delete_files
-from areaviz.ui.analyse.earlier import reader_files
-from areaviz.ui.analyse.guest import shared_links
-from areaviz.ui.analyse.sharing import share_menu
+from areaviz.ui.analyse.link_access import shared_links
+from areaviz.ui.analyse.share_menu import share_menu
 from areaviz.ui.analyse.state import AnalysePage
-from areaviz.ui.analyse.stored import Analysis, StoredRows, note_store
+from areaviz.ui.analyse.stored_data import Analysis, StoredRows, note_store
 from areaviz.ui.analyse.systems import Systems
-from areaviz.ui.shell.errors import defer_errors, problem, show_deferred
-from areaviz.ui.shell.markdown import counted, escaped
-from areaviz.ui.shell.reader import reader_mark
+from areaviz.ui.app.errors import defer_errors, problem, show_deferred
+from areaviz.ui.app.markdown import counted, escaped
+from areaviz.ui.app.user_identity import reader_mark
 
 PROBLEM = "analyse_kept_problem"
 

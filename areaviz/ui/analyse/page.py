@@ -12,25 +12,30 @@ from areaviz.data.examples import Dataset
 from areaviz.data.text_kinds import SENTENCES, TREES
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
+from areaviz.ui.analyse.analysis_history import address, earlier_analyses, keep, keep_address
 from areaviz.ui.analyse.blind import blind_rating
 from areaviz.ui.analyse.dataset_form import ChosenSet, about_set, dataset_form
-from areaviz.ui.analyse.earlier import address, earlier_analyses, keep, keep_address
-from areaviz.ui.analyse.exchange import offer_marks
-from areaviz.ui.analyse.guest import see_by
+from areaviz.ui.analyse.link_access import see_by
+from areaviz.ui.analyse.notes_exchange import offer_marks
 from areaviz.ui.analyse.opening import draw_opening, leave_form
 from areaviz.ui.analyse.ownership import show_ownership
 from areaviz.ui.analyse.result import result
-from areaviz.ui.analyse.running import progress
-from areaviz.ui.analyse.shared import shared_analysis
+from areaviz.ui.analyse.run_controls import progress
+from areaviz.ui.analyse.shared_analysis import shared_analysis
 from areaviz.ui.analyse.state import AnalysePage
-from areaviz.ui.analyse.stored import Analysis, model_analysis, outputs_analysis, remove_old_work
+from areaviz.ui.analyse.stored_data import (
+    Analysis,
+    model_analysis,
+    outputs_analysis,
+    remove_old_work,
+)
 from areaviz.ui.analyse.systems import Systems
+from areaviz.ui.app.engine import engine
+from areaviz.ui.app.errors import show_errors
+from areaviz.ui.app.markdown import visible
+from areaviz.ui.app.state import Cards, default_model
 from areaviz.ui.forms.model_choice import fit_kind
 from areaviz.ui.forms.options import model_picker, other_picker, run_options, with_options
-from areaviz.ui.shell.engine import engine
-from areaviz.ui.shell.errors import show_errors
-from areaviz.ui.shell.markdown import visible
-from areaviz.ui.shell.state import Cards, default_model
 
 # Largest number of outputs from files shown together; more columns cannot be compared.
 MAX_OUTPUTS = 6

@@ -10,22 +10,22 @@ from areaviz.analysis.table import WHOLE, list_measures
 from areaviz.analysis.themes.theme import Themes
 from areaviz.backend.base import Backend
 from areaviz.drawing.numbers import three_digits
-from areaviz.ui.analyse.beside import untrained_sentences
 from areaviz.ui.analyse.blind import show_key, without_measures
 from areaviz.ui.analyse.by_bucket import by_bucket
-from areaviz.ui.analyse.contrast import against, choose_pair
 from areaviz.ui.analyse.examples import examples_list, open_example, table_button
-from areaviz.ui.analyse.exchange import exchange_errors, exchange_notes
 from areaviz.ui.analyse.filter import failing_rows, in_order, kept_rows, searched, with_metadata
-from areaviz.ui.analyse.guest import can_write
-from areaviz.ui.analyse.judged import measured, raters, report_button
+from areaviz.ui.analyse.link_access import can_write
+from areaviz.ui.analyse.notes_exchange import exchange_errors, exchange_notes
+from areaviz.ui.analyse.rating_summary import measured, raters, report_button
 from areaviz.ui.analyse.slices import in_slice, save_slice, slice_table, slices_of, value_slices
 from areaviz.ui.analyse.state import AnalysePage
-from areaviz.ui.analyse.stored import figures, judgements_of
+from areaviz.ui.analyse.stored_data import figures, judgements_of
+from areaviz.ui.analyse.system_comparison import against, choose_pair
 from areaviz.ui.analyse.systems import Systems
 from areaviz.ui.analyse.themes import show_themes
-from areaviz.ui.shell.markdown import escaped
-from areaviz.ui.shell.table import read_table
+from areaviz.ui.analyse.untrained_comparison import untrained_sentences
+from areaviz.ui.app.markdown import escaped
+from areaviz.ui.app.table import read_table
 
 
 def result(

@@ -15,11 +15,11 @@ from areaviz.notes.slices import Slice
 from areaviz.notes.store_schema import LONGEST_SLICE
 from areaviz.ui.analyse.filter import run_mark
 from areaviz.ui.analyse.state import AnalysePage
-from areaviz.ui.analyse.stored import StoredRows, figures, note_store
-from areaviz.ui.shell.errors import defer_errors, show_deferred
-from areaviz.ui.shell.markdown import counted, shortened, visible
-from areaviz.ui.shell.reader import reader_mark
-from areaviz.ui.shell.table import lazy_expander
+from areaviz.ui.analyse.stored_data import StoredRows, figures, note_store
+from areaviz.ui.app.errors import defer_errors, show_deferred
+from areaviz.ui.app.markdown import counted, shortened, visible
+from areaviz.ui.app.table import lazy_expander
+from areaviz.ui.app.user_identity import reader_mark
 
 # Keys of widgets.
 SLICE_NAME, SLICE_TABLE = "analyse_slice_name", "slices"

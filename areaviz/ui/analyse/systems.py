@@ -8,7 +8,7 @@ from typing import Self
 
 from areaviz.data.examples import Dataset
 from areaviz.notes.store_schema import LONGEST_NAME
-from areaviz.ui.analyse.stored import Analysis, StoredRows
+from areaviz.ui.analyse.stored_data import Analysis, StoredRows
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,14 +19,14 @@ from areaviz.analysis.themes.table_themes import collect_material, find_themes_o
 from areaviz.analysis.themes.theme import Theme, Themes
 from areaviz.backend.base import Backend
 from areaviz.data.examples import Dataset
-from areaviz.ui.analyse.causes import Look, can_look, cause_button, show_cause
-from areaviz.ui.analyse.guest import can_write
+from areaviz.ui.analyse.link_access import can_write
 from areaviz.ui.analyse.slices import save_places
 from areaviz.ui.analyse.state import AnalysePage, Kept, keep_rows
-from areaviz.ui.analyse.stored import HOUR
+from areaviz.ui.analyse.stored_data import HOUR
 from areaviz.ui.analyse.systems import Systems
-from areaviz.ui.shell.errors import show_errors
-from areaviz.ui.shell.markdown import escaped, shortened
+from areaviz.ui.analyse.theme_causes import Look, can_look, cause_button, show_cause
+from areaviz.ui.app.errors import show_errors
+from areaviz.ui.app.markdown import escaped, shortened
 
 # Number of themes per list shown at once. The rest are in an expander.
 SHOWN = 6

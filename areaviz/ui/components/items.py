@@ -17,8 +17,8 @@ from areaviz.trace.clip import Clip
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.trace.sound import Sound
+from areaviz.ui.app.component import component, ignore, reported
 from areaviz.ui.components.ribbon import Selection
-from areaviz.ui.shell.component import component, ignore, reported
 
 Items = tuple[int, ...]
 

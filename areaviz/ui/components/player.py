@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from areaviz.drawing.base import Animation
-from areaviz.ui.shell.component import component
+from areaviz.ui.app.component import component
 
 
 def player(played: Animation, label: str, *, key: str) -> None:

@@ -22,8 +22,8 @@ from areaviz.interactive.message import packed
 from areaviz.interactive.ribbon import ribbon_payload
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+from areaviz.ui.app.component import component, ignore, reported
 from areaviz.ui.components.payloads import Payload, payloads
-from areaviz.ui.shell.component import component, ignore, reported
 
 HEIGHT = 480
 PAYLOADS: Mapping[str, Callable[[Trace, Focus], Payload]] = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from areaviz.ui.shell.component import component, ignore, reported
-from areaviz.ui.shell.markdown import visible
+from areaviz.ui.app.component import component, ignore, reported
+from areaviz.ui.app.markdown import visible
 
 HEIGHT = 340
 

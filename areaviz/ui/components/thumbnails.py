@@ -6,7 +6,7 @@ import base64
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from areaviz.ui.shell.component import component, reported
+from areaviz.ui.app.component import component, reported
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ import streamlit as st
 
 from areaviz.cards.card import Card
 from areaviz.trace.request import Request
+from areaviz.ui.app.page import Page
+from areaviz.ui.app.state import Cards, Link
 from areaviz.ui.forms.input_row import input_row
 from areaviz.ui.forms.model_choice import PictureModelState, fitting_picture
 from areaviz.ui.forms.options import compared_model, model_and_options, with_options
-from areaviz.ui.shell.page import Page
-from areaviz.ui.shell.state import Cards, Link
 from areaviz.ui.what_if.state import WhatIfState
 
 CELLS = "{size} rows and {size} columns of cells"

@@ -12,11 +12,11 @@ import streamlit as st
 
 from areaviz.data.paths import LOOKS
 from areaviz.trace.request import Request
+from areaviz.ui.app.engine import missing_models
+from areaviz.ui.app.frame import page_link
+from areaviz.ui.app.state import LEVEL, link_params
 from areaviz.ui.forms.read_form import WRITES
 from areaviz.ui.forms.samples import EXAMPLES, Example
-from areaviz.ui.shell.engine import missing_models
-from areaviz.ui.shell.frame import page_link
-from areaviz.ui.shell.state import LEVEL, link_params
 
 
 @cache

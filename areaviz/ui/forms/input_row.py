@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from areaviz.ui.shell.markdown import escaped, shortened
-from areaviz.ui.shell.page import AnyPage
+from areaviz.ui.app.markdown import escaped, shortened
+from areaviz.ui.app.page import AnyPage
 
 SHOWN = 3
 """Number of samples that are offered without opening the list."""

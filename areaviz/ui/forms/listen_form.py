@@ -12,6 +12,8 @@ from areaviz.data.sound_samples import SAMPLES, get_sound_sample
 from areaviz.trace.interventions import Share
 from areaviz.trace.request import Request
 from areaviz.trace.sound import SECONDS
+from areaviz.ui.app.page import Page
+from areaviz.ui.app.state import Cards, Link
 from areaviz.ui.forms.input_row import input_row
 from areaviz.ui.forms.medium_input import MediumState, Offer, medium_input
 from areaviz.ui.forms.options import (
@@ -22,8 +24,6 @@ from areaviz.ui.forms.options import (
     run_options,
     with_options,
 )
-from areaviz.ui.shell.page import Page
-from areaviz.ui.shell.state import Cards, Link
 from areaviz.ui.what_if.state import WhatIfState
 
 SITE = "encoder-decoder"

@@ -14,11 +14,11 @@ import streamlit as st
 
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
-from areaviz.ui.shell.errors import problem
-from areaviz.ui.shell.markdown import escaped
-from areaviz.ui.shell.page import AnyPage, Page
-from areaviz.ui.shell.state import Link, State
-from areaviz.ui.shell.streamlit_private import is_gone
+from areaviz.ui.app.errors import problem
+from areaviz.ui.app.markdown import escaped
+from areaviz.ui.app.page import AnyPage, Page
+from areaviz.ui.app.state import Link, State
+from areaviz.ui.app.streamlit_private import is_gone
 
 SAMPLE, UPLOAD = "Samples", "Upload"
 OWN = "yours"

@@ -11,10 +11,10 @@ from areaviz.cards.card import Card
 from areaviz.cards.tasks import TASKS
 from areaviz.data.picture_samples import SAMPLES
 from areaviz.trace.picture import Picture
+from areaviz.ui.app.page import Page
+from areaviz.ui.app.state import Cards, Link, default_model
 from areaviz.ui.forms.options import ModelPage, ModelState
 from areaviz.ui.forms.picture_input import PictureState, picture_input
-from areaviz.ui.shell.page import Page
-from areaviz.ui.shell.state import Cards, Link, default_model
 
 VALIDATION = "encoder-decoder, val"
 """The figures of a card that say how often words point at what they name."""

@@ -12,9 +12,9 @@ import streamlit as st
 from areaviz.cards.card import Card
 from areaviz.trace.limits import METHODS
 from areaviz.trace.request import Request
+from areaviz.ui.app.page import Page
+from areaviz.ui.app.state import COMPARE, Cards, Link, State, default_model
 from areaviz.ui.forms.model_labels import short_titles
-from areaviz.ui.shell.page import Page
-from areaviz.ui.shell.state import COMPARE, Cards, Link, State, default_model
 
 AS_TRAINED = 0
 COUNTERPART = "1"

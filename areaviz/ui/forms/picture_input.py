@@ -27,12 +27,12 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
 from areaviz.trace.link import picture_name
 from areaviz.trace.picture import Picture
+from areaviz.ui.app.errors import problem
+from areaviz.ui.app.markdown import escaped
+from areaviz.ui.app.page import Page
+from areaviz.ui.app.state import Link, State
 from areaviz.ui.components.thumbnails import Thumbnail, paste_hint, picked, thumbnails
 from areaviz.ui.forms.medium_input import SAMPLE, UPLOAD, take_file
-from areaviz.ui.shell.errors import problem
-from areaviz.ui.shell.markdown import escaped
-from areaviz.ui.shell.page import Page
-from areaviz.ui.shell.state import Link, State
 
 CAMERA = "Camera"
 PREVIEW = 150

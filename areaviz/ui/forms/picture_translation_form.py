@@ -13,6 +13,9 @@ from areaviz.data.picture_samples import SAMPLES, get_sample, get_sample_sentenc
 from areaviz.data.scene_grammar import COLOURS, MASK
 from areaviz.trace.picture import Picture
 from areaviz.trace.request import Focus, Request
+from areaviz.ui.app.markdown import escaped
+from areaviz.ui.app.page import Page
+from areaviz.ui.app.state import Cards, Link
 from areaviz.ui.forms.input_row import input_row
 from areaviz.ui.forms.model_choice import (
     PictureModelState,
@@ -25,9 +28,6 @@ from areaviz.ui.forms.options import (
     run_options,
     with_options,
 )
-from areaviz.ui.shell.markdown import escaped
-from areaviz.ui.shell.page import Page
-from areaviz.ui.shell.state import Cards, Link
 from areaviz.ui.what_if.state import WhatIfState
 
 SIGHTS = {

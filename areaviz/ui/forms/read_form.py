@@ -10,6 +10,8 @@ import streamlit as st
 
 from areaviz.cards.card import Card
 from areaviz.trace.request import Focus, Request
+from areaviz.ui.app.page import Page
+from areaviz.ui.app.state import Cards, Link
 from areaviz.ui.forms.input_row import input_row, sample_row
 from areaviz.ui.forms.options import (
     ModelState,
@@ -18,8 +20,6 @@ from areaviz.ui.forms.options import (
     with_options,
 )
 from areaviz.ui.forms.samples import SAMPLES
-from areaviz.ui.shell.page import Page
-from areaviz.ui.shell.state import Cards, Link
 from areaviz.ui.what_if.state import WhatIfState
 
 WRITES = "writes"

@@ -16,11 +16,11 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.facts import split_story
 from areaviz.trace.points import EXTENT, points_text
 from areaviz.trace.request import Request
+from areaviz.ui.app.page import Page
+from areaviz.ui.app.state import Cards, Link, default_model
 from areaviz.ui.forms.input_row import input_row, sample_menu
 from areaviz.ui.forms.options import options_popover
 from areaviz.ui.forms.reason_samples import POINTS, SENTENCES, STORIES
-from areaviz.ui.shell.page import Page
-from areaviz.ui.shell.state import Cards, Link, default_model
 from areaviz.ui.what_if.state import WhatIfState
 
 _BEAM = 4

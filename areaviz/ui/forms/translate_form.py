@@ -9,11 +9,11 @@ from typing import Self
 import streamlit as st
 
 from areaviz.trace.request import Request
+from areaviz.ui.app.page import Page
+from areaviz.ui.app.state import Cards, Link
 from areaviz.ui.forms.input_row import input_row, sample_row
 from areaviz.ui.forms.options import ModelState, compared_requests, model_and_options
 from areaviz.ui.forms.samples import SAMPLES
-from areaviz.ui.shell.page import Page
-from areaviz.ui.shell.state import Cards, Link
 from areaviz.ui.what_if.state import WhatIfState
 
 

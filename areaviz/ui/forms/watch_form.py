@@ -13,11 +13,11 @@ from areaviz.data.clip_files import (
 )
 from areaviz.data.clip_samples import SAMPLES, clip_sample
 from areaviz.trace.request import Request
+from areaviz.ui.app.page import Page
+from areaviz.ui.app.state import Cards
 from areaviz.ui.forms.input_row import input_row
 from areaviz.ui.forms.medium_input import MediumState, Offer, medium_input
 from areaviz.ui.forms.options import ModelState, compared_requests, model_and_options
-from areaviz.ui.shell.page import Page
-from areaviz.ui.shell.state import Cards
 from areaviz.ui.what_if.state import WhatIfState
 
 

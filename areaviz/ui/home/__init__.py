@@ -1,1 +1,1 @@
-"""The page Home: a hero, six tiles and three cards. `openings` stores the traces it shows."""
+"""The page Home: a hero, six tiles and three cards. `stored_results` stores the traces it shows."""

@@ -11,11 +11,11 @@ from areaviz.interactive.default_focus import OPENS_AT
 from areaviz.texts.catalogue import message
 from areaviz.trace import codec
 from areaviz.trace.record import Trace
+from areaviz.ui.app.errors import show_errors
+from areaviz.ui.app.frame import FIRST_STEP, page_link
+from areaviz.ui.app.language import sentence
 from areaviz.ui.components.ribbon import ribbon
 from areaviz.ui.forms.samples import EXAMPLES
-from areaviz.ui.shell.errors import show_errors
-from areaviz.ui.shell.frame import FIRST_STEP, page_link
-from areaviz.ui.shell.language import sentence
 
 WHAT_IT_DOES = message(
     "A translator writes German word by word and looks back at the English before each word. It may"

@@ -22,9 +22,9 @@ from areaviz.trace.files import write_whole
 from areaviz.trace.query import top_areas
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.forms.ways_form import WAYS
-from areaviz.ui.home.openings import Opening
-from areaviz.ui.home.ways_in import WAYS_IN
+from areaviz.ui.forms.mechanisms_form import WAYS
+from areaviz.ui.home.stored_results import Opening
+from areaviz.ui.home.tiles import WAYS_IN
 
 WIDTH, HEIGHT = 160, 104
 LIT, DIM, FRAME = "#2E86C1", "#8A9499", "#E07B00"

@@ -11,7 +11,8 @@ from streamlit.delta_generator import DeltaGenerator
 from areaviz.cards.card import Card
 from areaviz.cards.gates import Judged, judge_targets
 from areaviz.cards.tasks import TASKS
-from areaviz.ui.look.doubt import attention_doubt
+from areaviz.ui.app.frame import page_link
+from areaviz.ui.app.markdown import escaped
 from areaviz.ui.models.card_tables import draw_table, gate_table, measured
 from areaviz.ui.models.card_tabs import card_tabs
 from areaviz.ui.models.summary import (
@@ -23,8 +24,7 @@ from areaviz.ui.models.summary import (
     training_words,
     twin_of,
 )
-from areaviz.ui.shell.frame import page_link
-from areaviz.ui.shell.markdown import escaped
+from areaviz.ui.results.output_warnings import attention_doubt
 from areaviz.views.charts import history_figure
 
 CHART_PX = 340

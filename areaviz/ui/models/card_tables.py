@@ -10,8 +10,8 @@ from areaviz.cards.card import Card
 from areaviz.cards.gates import Judged
 from areaviz.cards.tasks import TASKS
 from areaviz.drawing.sites import ONE_TEXT, PICTURE_SITES, TEXT_SITES
-from areaviz.ui.shell.markdown import escaped
-from areaviz.ui.shell.table import read_table
+from areaviz.ui.app.markdown import escaped
+from areaviz.ui.app.table import read_table
 
 Columns = dict[str, list[str]]
 # Site or dataset -> metric -> value, as in `Card.attention`.

@@ -10,7 +10,7 @@ import streamlit as st
 from areaviz.cards.attention_checks import LOOK_MEASURES, LookMeasures
 from areaviz.cards.card import Card
 from areaviz.cards.tasks import TASKS
-from areaviz.ui.look.chart import as_columns
+from areaviz.ui.app.markdown import escaped
 from areaviz.ui.models.card_tables import (
     WHAT_IS_COUNTED,
     WHAT_IT_MEANS,
@@ -27,7 +27,7 @@ from areaviz.ui.models.card_tables import (
 from areaviz.ui.models.comparison import has_lengths, is_paired, lengths, pairs_of_digits
 from areaviz.ui.models.head_tables import WHAT_NAMES_MEAN, draw_heads, draw_links, has_links
 from areaviz.ui.models.summary import about
-from areaviz.ui.shell.markdown import escaped
+from areaviz.ui.results.chart import as_columns
 from areaviz.views.charts import history_table
 
 Tab = tuple[str, Callable[[], None]]

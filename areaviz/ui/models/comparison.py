@@ -10,9 +10,9 @@ from areaviz.cards.card import Card
 from areaviz.data.paths import CHECKPOINTS
 from areaviz.evaluation.key_form_tables import FORM_TABLES
 from areaviz.evaluation.key_forms import describe_baselines, list_missing_runs, read_forms
-from areaviz.ui.look.chart import data_table, titled
+from areaviz.ui.app.table import read_table
 from areaviz.ui.models.card_tables import columns_of
-from areaviz.ui.shell.table import read_table
+from areaviz.ui.results.chart import data_table, titled
 from areaviz.views.by_length import length_figure, length_table, with_and_without
 from areaviz.views.digit_pair_errors import has_pairs, pairs_figure, pairs_table
 

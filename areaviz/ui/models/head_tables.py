@@ -9,8 +9,8 @@ import streamlit as st
 
 from areaviz.cards.card import Card
 from areaviz.metrics.head_choice import Figures, name_head
+from areaviz.ui.app.markdown import escaped
 from areaviz.ui.models.card_tables import Columns, draw_table
-from areaviz.ui.shell.markdown import escaped
 
 Cells = dict[str, list[Any]]
 

@@ -10,6 +10,8 @@ import streamlit as st
 from areaviz.cards.card import Card
 from areaviz.cards.gates import judge_targets
 from areaviz.cards.tasks import TASKS
+from areaviz.ui.app.frame import page_link
+from areaviz.ui.app.markdown import escaped
 from areaviz.ui.models.comparison import key_variants
 from areaviz.ui.models.summary import (
     LOWER_IS_BETTER,
@@ -28,8 +30,6 @@ from areaviz.ui.models.summary import (
     twin_of,
     twin_words,
 )
-from areaviz.ui.shell.frame import page_link
-from areaviz.ui.shell.markdown import escaped
 
 ALL_TASKS = "all"
 ROW_PX, EDGES_PX = 38, 6

@@ -9,7 +9,7 @@ from areaviz.cards.card import Card
 from areaviz.cards.gates import Judged
 from areaviz.cards.tasks import TASKS
 from areaviz.drawing.numbers import number_text
-from areaviz.ui.forms.ways_form import ALL
+from areaviz.ui.forms.mechanisms_form import ALL
 from areaviz.ui.models.card_tables import measured
 
 MODEL = "model"

@@ -19,13 +19,13 @@ from areaviz.trace.link import from_params
 from areaviz.trace.query import top_areas
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
+from areaviz.ui.app.engine import engine
+from areaviz.ui.app.errors import show_errors
+from areaviz.ui.app.language import language_params, sentence
+from areaviz.ui.app.markdown import escaped
+from areaviz.ui.app.page import told_apart
+from areaviz.ui.app.state import link_params
 from areaviz.ui.components.ribbon import ribbon
-from areaviz.ui.shell.engine import engine
-from areaviz.ui.shell.errors import show_errors
-from areaviz.ui.shell.language import language_params, sentence
-from areaviz.ui.shell.markdown import escaped
-from areaviz.ui.shell.page import told_apart
-from areaviz.ui.shell.state import link_params
 from areaviz.ui.tour.step_texts import percent_text, span_text
 
 EXERCISE = "exercise"

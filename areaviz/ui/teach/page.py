@@ -12,14 +12,14 @@ from areaviz.texts.catalogue import message
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
 from areaviz.ui.analyse.opening_sentence import CHANGE
-from areaviz.ui.analyse.stored import examples_table, stored_rows
+from areaviz.ui.analyse.stored_data import examples_table, stored_rows
+from areaviz.ui.app.engine import engine
+from areaviz.ui.app.errors import show_errors
+from areaviz.ui.app.frame import stylesheet
+from areaviz.ui.app.language import sentence, without_language
 from areaviz.ui.home.hero import hero_trace
-from areaviz.ui.shell.engine import engine
-from areaviz.ui.shell.errors import show_errors
-from areaviz.ui.shell.frame import stylesheet
-from areaviz.ui.shell.language import sentence, without_language
+from areaviz.ui.teach.debate_runs import Looking, compare_looking
 from areaviz.ui.teach.exercise import EXERCISE, draw_exercise, draw_maker
-from areaviz.ui.teach.looking import Looking, compare_looking
 from areaviz.ui.teach.plan import PLAN_STYLE, plan_html, plan_rows, without_attention
 
 

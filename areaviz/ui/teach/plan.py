@@ -17,9 +17,9 @@ from areaviz.trace.areas import AreaGrid
 from areaviz.trace.query import find_words
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.shell.language import language, sentence, with_language
-from areaviz.ui.shell.state import VIEW, WHAT_IF, link_params
-from areaviz.ui.teach.looking import HIDDEN_WORD, LAYER, Looking, output_text
+from areaviz.ui.app.language import language, sentence, with_language
+from areaviz.ui.app.state import VIEW, WHAT_IF, link_params
+from areaviz.ui.teach.debate_runs import HIDDEN_WORD, LAYER, Looking, output_text
 from areaviz.ui.tour.step_texts import percent_text, span_text, tops_of_heads
 
 SUMMED_ITEMS = (2, 3, 5, 6)

@@ -8,14 +8,14 @@ import streamlit as st
 
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
+from areaviz.ui.app.component import component
+from areaviz.ui.app.engine import engine
+from areaviz.ui.app.frame import stylesheet
+from areaviz.ui.app.language import sentence, with_language
+from areaviz.ui.app.page import open_page
+from areaviz.ui.app.state import TOUR
 from areaviz.ui.home.hero import hero_trace
-from areaviz.ui.look.result_page import last_result
-from areaviz.ui.shell.component import component
-from areaviz.ui.shell.engine import engine
-from areaviz.ui.shell.frame import stylesheet
-from areaviz.ui.shell.language import sentence, with_language
-from areaviz.ui.shell.page import open_page
-from areaviz.ui.shell.state import TOUR
+from areaviz.ui.results.result_page import last_result
 from areaviz.ui.tour.steps import (
     BUILDERS,
     END,

@@ -6,7 +6,7 @@ from areaviz.texts.catalogue import message
 from areaviz.trace.areas import Area
 from areaviz.trace.query import Attended, top_areas
 from areaviz.trace.record import AttentionMap, Field
-from areaviz.ui.shell.language import sentence
+from areaviz.ui.app.language import sentence
 
 
 def quoted(text: str) -> str:

@@ -15,9 +15,9 @@ from areaviz.texts.catalogue import message
 from areaviz.trace.query import Attended, find_words
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
+from areaviz.ui.app.language import sentence, with_language
+from areaviz.ui.app.state import TOUR, link_params
 from areaviz.ui.forms.reason_samples import STORIES
-from areaviz.ui.shell.language import sentence, with_language
-from areaviz.ui.shell.state import TOUR, link_params
 from areaviz.ui.tour.step_texts import (
     percent_text,
     place_text,

@@ -11,8 +11,8 @@ from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.query import output_given
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from areaviz.ui.shell.engine import known_card
-from areaviz.ui.shell.waiting import traced
+from areaviz.ui.app.engine import known_card
+from areaviz.ui.app.progress import traced
 from areaviz.ui.what_if.state import NOTHING, Interventions, WhatIfPage, decoded
 
 _RUNS = "what_if_runs"

@@ -16,12 +16,12 @@ from areaviz.trace.interventions import KINDS, Change, Gate, Weigh
 from areaviz.trace.kinds import kind_of_field
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
-from areaviz.ui.shell.engine import known_card
-from areaviz.ui.shell.errors import problem
-from areaviz.ui.shell.markdown import escaped, visible
-from areaviz.ui.what_if.contrast import contrast
+from areaviz.ui.app.engine import known_card
+from areaviz.ui.app.errors import problem
+from areaviz.ui.app.markdown import escaped, visible
+from areaviz.ui.what_if.change_texts import candidates, change_words, place_words
 from areaviz.ui.what_if.experiment import Experiment, reads_output
-from areaviz.ui.what_if.hiding import (
+from areaviz.ui.what_if.hidden_inputs import (
     hide_cells,
     hide_items,
     hide_moment,
@@ -38,7 +38,7 @@ from areaviz.ui.what_if.state import (
     draft,
     set_draft,
 )
-from areaviz.ui.what_if.words import candidates, change_words, place_words
+from areaviz.ui.what_if.word_contrast import contrast
 
 TITLE = "What if"
 LARGEST_FACTOR, FACTOR_STEP = 4.0, 0.25

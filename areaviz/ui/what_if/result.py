@@ -20,14 +20,14 @@ from areaviz.evaluation.probe import Probe
 from areaviz.trace.query import is_one_text, output_given
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
-from areaviz.ui.look.chart import chart, output_text
-from areaviz.ui.shell.errors import show_errors
-from areaviz.ui.shell.markdown import escaped
-from areaviz.ui.shell.table import read_table
-from areaviz.ui.shell.waiting import waiting
+from areaviz.ui.app.errors import show_errors
+from areaviz.ui.app.markdown import escaped
+from areaviz.ui.app.progress import waiting
+from areaviz.ui.app.table import read_table
+from areaviz.ui.results.chart import chart, output_text
+from areaviz.ui.what_if.change_texts import place_words
 from areaviz.ui.what_if.experiment import Experiment, reads_output
 from areaviz.ui.what_if.state import WhatIfPage
-from areaviz.ui.what_if.words import place_words
 from areaviz.views import PAIRS
 
 CAVEAT = (

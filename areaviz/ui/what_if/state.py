@@ -16,8 +16,8 @@ from areaviz.evaluation.probe import Probe
 from areaviz.trace.interventions import Change
 from areaviz.trace.limits import shorten
 from areaviz.trace.request import Focus, Request
-from areaviz.ui.shell.page import Page
-from areaviz.ui.shell.state import WHAT_IF, Link, State
+from areaviz.ui.app.page import Page
+from areaviz.ui.app.state import WHAT_IF, Link, State
 
 SWAP = "swap"
 """The URL parameter with the name of the sample that replaces the picture."""

@@ -12,7 +12,7 @@ import streamlit as st
 from areaviz.ui.analyse import brush
 from areaviz.ui.analyse.brush import brushed_bars, brushed_points, place_of
 from areaviz.ui.analyse.state import AnalyseState
-from areaviz.ui.shell.page import Page
+from areaviz.ui.app.page import Page
 
 TABLE = pd.DataFrame(
     {"name": list("abcd"), "bleu_0": [0.0, 50.0, np.nan, 100.0], "bleu_1": [5.0, 60.0, 70.0, 80.0]},

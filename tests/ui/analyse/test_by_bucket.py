@@ -8,7 +8,7 @@ from areaviz.analysis.buckets import BUCKETINGS, bucket_table, build_word_table
 from areaviz.ui.analyse.by_bucket import Buckets
 from areaviz.ui.analyse.filter import kept_rows
 from areaviz.ui.analyse.state import AnalyseState
-from areaviz.ui.shell.page import Page
+from areaviz.ui.app.page import Page
 
 TABLE = pd.DataFrame(
     {

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from areaviz.ui.analyse.state import FOLDER, SAMPLES, UPLOAD, AnalyseState
-from areaviz.ui.shell.state import Link
+from areaviz.ui.app.state import Link
 from tests.pages.folder import card
 
 CARDS = {name: card(name, "area") for name in ("one", "two")}

@@ -8,8 +8,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.trace.request import Focus
+from areaviz.ui.app.markdown import escaped
 from areaviz.ui.components import player as component
-from areaviz.ui.shell.markdown import escaped
 from areaviz.views import VIEWS
 from tests import fakes
 
@@ -18,7 +18,7 @@ def page() -> None:
     import streamlit as st
 
     from areaviz.trace.request import Focus
-    from areaviz.ui.look.chart import chart
+    from areaviz.ui.results.chart import chart
     from areaviz.views import VIEWS
     from tests import fakes
 

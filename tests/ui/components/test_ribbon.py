@@ -12,7 +12,7 @@ from areaviz.interactive.ribbon import ribbon_payload
 from areaviz.trace.request import Focus
 from areaviz.ui.components import ribbon as component
 from areaviz.ui.components.ribbon import Mounted, Selection
-from areaviz.ui.look.shared_focus import clicked
+from areaviz.ui.results.shared_focus import clicked
 from tests import fakes
 
 FOCUS = Focus("encoder-decoder")

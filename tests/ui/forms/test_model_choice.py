@@ -9,6 +9,7 @@ import streamlit as st
 
 from areaviz.cards.card import Card
 from areaviz.data.picture_samples import SAMPLES, get_sample
+from areaviz.ui.app.page import Page
 from areaviz.ui.forms.model_choice import (
     FIRST,
     first_sample,
@@ -18,7 +19,6 @@ from areaviz.ui.forms.model_choice import (
     mismatch,
 )
 from areaviz.ui.forms.options import ModelState
-from areaviz.ui.shell.page import Page
 from tests.pages import folder
 
 PAGE = Page("translate", "", ModelState())

@@ -47,8 +47,8 @@ def test_caption_describes_effect_of_single_items() -> None:
 def script(config: dict, chosen: int) -> None:  # type: ignore[type-arg]  # runs without this file's imports
     from dataclasses import replace
 
+    from areaviz.ui.app.page import Page
     from areaviz.ui.forms.options import ModelState, run_options
-    from areaviz.ui.shell.page import Page
     from tests.pages import folder
 
     page = Page("translate", "", ModelState(area_size=chosen))

@@ -13,12 +13,12 @@ from streamlit.testing.v1 import AppTest
 from areaviz.data.picture_samples import get_sample, list_sample_names
 from areaviz.data.pictures import Decoded
 from areaviz.trace.request import Request
+from areaviz.ui.app.page import Page
+from areaviz.ui.app.state import Link
 from areaviz.ui.components import thumbnails as component
 from areaviz.ui.components.thumbnails import Thumbnail
 from areaviz.ui.forms import picture_input
 from areaviz.ui.forms.picture_input import CAMERA, SAMPLE, UPLOAD, PictureState
-from areaviz.ui.shell.page import Page
-from areaviz.ui.shell.state import Link
 
 PAGE = Page("it", "", PictureState())
 
@@ -26,8 +26,8 @@ PAGE = Page("it", "", PictureState())
 def page() -> None:
     import streamlit as st
 
+    from areaviz.ui.app.page import Page
     from areaviz.ui.forms.picture_input import PictureState, picture_input
-    from areaviz.ui.shell.page import Page
 
     state = st.session_state
     if state.get("shown", True):

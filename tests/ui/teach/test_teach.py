@@ -14,8 +14,8 @@ from areaviz.trace.areas import Area
 from areaviz.trace.errors import InputError
 from areaviz.trace.query import top_areas
 from areaviz.trace.request import Focus
+from areaviz.ui.teach.debate_runs import HIDDEN_WORD, Looking, compare_looking, output_text
 from areaviz.ui.teach.exercise import checked_focus, exercise_params, verdict
-from areaviz.ui.teach.looking import HIDDEN_WORD, Looking, compare_looking, output_text
 from areaviz.ui.teach.plan import Row, board_answer, layers_answer, plan_html, plan_rows
 
 HERO_TRACE = codec.load(HERO)

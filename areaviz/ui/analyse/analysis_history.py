@@ -1,0 +1,106 @@
+"""The user's earlier analyses: stored with uploaded datasets, listed, and opened again.
+
+They are private: other users cannot find them, and the URL of one does not open it for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from areaviz.analysis.reader_files import Entry, ReaderFiles
+from areaviz.analysis.rows import find_analyses_folder
+from areaviz.ui.analyse.dataset_form import ChosenSet
+from areaviz.ui.analyse.state import BLIND, EXAMPLE, SET, AnalysePage
+from areaviz.ui.analyse.stored_data import Analysis
+from areaviz.ui.app.frame import page_link
+from areaviz.ui.app.markdown import counted, escaped, shortened, visible
+from areaviz.ui.app.state import link_params
+from areaviz.ui.app.user_identity import reader_mark, visitor
+
+# Number of analyses shown before "All".
+FIRST = 5
+
+
+def reader_files() -> ReaderFiles:
+    """Return this user's files on the server."""
+    return ReaderFiles(find_analyses_folder(), reader_mark(), visitor().address)
+
+
+def address(chosen: ChosenSet, analyses: Sequence[Analysis]) -> dict[str, str]:
+    """Return the URL parameters that open an analysis."""
+    params = {SET: chosen.address}
+    requests = [one.request for one in analyses if one.request is not None]
+    if requests:
+        compare = requests[1].model if len(requests) > 1 else ""
+        params |= link_params(requests[0], compare=compare)
+    return params
+
+
+def keep(page: AnalysePage, chosen: ChosenSet, analyses: Sequence[Analysis]) -> None:
+    """Put an analysis on the user's list, and store the files of an uploaded dataset with it.
+
+    Raises:
+        BackendError: the disk fails.
+    """
+    dataset, params = chosen.dataset, address(chosen, analyses)
+    runs = tuple(one.title for one in analyses)
+    entry = Entry(params, dataset.name, len(dataset.examples), runs, dataset.digest)
+    if page.state.noted == entry.id:
+        return
+    own = reader_files()
+    if chosen.files is not None:
+        own.keep_set(dataset, chosen.files, chosen.chosen)
+    own.note(entry)
+    page.set(noted=entry.id)
+
+
+def keep_address(page: AnalysePage, chosen: ChosenSet, analyses: Sequence[Analysis]) -> None:
+    """Set the browser's URL to that of the analysis with its open example."""
+    params = address(chosen, analyses)
+    if page.state.example is not None:
+        params[EXAMPLE] = str(page.state.example + 1)
+    if page.state.is_blind:
+        params[BLIND] = "1"
+    page.keep(params)
+
+
+def earlier_analyses(now: Mapping[str, str]) -> None:
+    """Draw the list of the user's analyses without the open one, which has these parameters."""
+    _tell_evicted()
+    entries = [entry for entry in reader_files().entries() if entry.params != now]
+    if not entries:
+        return
+    with st.expander("Earlier analyses", key="analyse_earlier", type="compact"):
+        st.caption("Yours alone. Each opens as you left it, with the set it was of.")
+        for entry in entries[:FIRST]:
+            _link(entry)
+        if len(entries) > FIRST:
+            with st.popover(f"All {len(entries)}", type="tertiary"):
+                for entry in entries[FIRST:]:
+                    _link(entry)
+
+
+def _tell_evicted() -> None:
+    """Name the user's datasets removed to make room, until the user has dismissed the message."""
+    own = reader_files()
+    names = own.list_evicted_sets()
+    if not names:
+        return
+    listed = shortened(", ".join(f"“{visible(name)}”" for name in names), 200)
+    st.warning(
+        escaped(
+            f"The app ran out of room for sets, so it removed files of yours: {listed}. Your"
+            " analyses are kept. Choose the files again to open them."
+        )
+    )
+    st.button("OK", key="analyse_evicted", on_click=own.forget_evicted)
+
+
+def _link(entry: Entry) -> None:
+    name = escaped(shortened(entry.dataset, 40))
+    runs = escaped(shortened(" and ".join(entry.runs), 90))
+    when = f"{entry.opened[:10]}, {entry.opened[11:16]} UTC"
+    label = f"{name}, {counted(entry.examples, 'example')}: {runs} · {when}"
+    page_link("pages/analyse.py", label, entry.params)

@@ -1,0 +1,244 @@
+"""Errors of the open example: a rater marks them under a name, and sees other raters' marks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from functools import partial
+
+import streamlit as st
+
+from areaviz.data.examples import Dataset
+from areaviz.data.raters import AUTOMATIC, is_automatic
+from areaviz.drawing.numbers import three_digits
+from areaviz.notes.error_spans import Judgement, check_length, spans_of
+from areaviz.notes.judgements import id_of
+from areaviz.notes.record_types import Stale
+from areaviz.trace.errors import InputError
+from areaviz.ui.analyse.automatic_errors import draw_automatic, draw_spans, with_marks_of
+from areaviz.ui.analyse.blind import rater_input, rater_name
+from areaviz.ui.analyse.form_parts import offered_categories, saving
+from areaviz.ui.analyse.link_access import can_write
+from areaviz.ui.analyse.state import AnalysePage
+from areaviz.ui.analyse.stored_data import judgements_of, note_store
+from areaviz.ui.analyse.systems import Systems
+from areaviz.ui.app.errors import show_deferred
+from areaviz.ui.app.markdown import escaped, shortened
+from areaviz.ui.app.user_identity import reader_mark
+from areaviz.ui.components.error_sheet import Sheet, given, judging
+
+# Keys of widgets.
+OPEN, SHEET = "errors", "judging"
+# Session keys: the open sheet with the judgement on which it was opened, the `Stale` that waits
+# for a choice, how often a choice restarted a sheet, the sheet that was saved last, and the error
+# message.
+HELD, STALE, TURN = "judged_held", "judged_stale", "judged_turn"
+SAVED, PROBLEM = "judged_saved", "judged_problem"
+# Session key: the number of other raters' judgements that are drawn. The second value is the number
+# that a click adds.
+LISTED, PART = "judged_listed", 20
+
+
+def errors_on(page: AnalysePage, systems: Systems, place: int) -> None:
+    """Draw the errors in the outputs of one example, given by its index, and the sheet."""
+    dataset, names = systems.dataset, systems.titles_by_name
+    judged = _on_example(dataset.digest, place)
+    count = sum(len(one.spans) for one in judged)
+    is_blind = page.state.is_blind
+    label = f"Errors ({count})" if judged and not is_blind else "Errors"
+    # Attention follows below the outputs of models, so errors start collapsed there.
+    is_open = bool(judged) or is_blind or not systems.has_models
+    with st.expander(label, key=OPEN, type="compact", expanded=is_open, on_change="rerun"):
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+            is_named = is_blind or not can_write()
+            rater = rater_name() if is_named else rater_input()
+            model = next(iter(names))
+            if len(names) > 1:
+                if page.state.judged not in names and not is_blind:
+                    # The table opens with the examples that the second of two systems does worse.
+                    page.set(judged=list(names)[-1])
+                model = page.segments("Output of", "judged", names)
+        row = systems.runs[list(names).index(model)].rows.get(place)
+        if row is None or row.error:
+            st.caption("This system has no output for the example, so there is nothing to mark.")
+            return
+        text = dataset.examples[place].text
+        fresh = Judgement(dataset.digest, place, model, rater, text, row.output)
+        own = [one for one in judged if one.model == model and not _is_other(one, rater)]
+        if refusal := _refusal(rater):
+            st.caption(refusal)
+            rater = ""
+        else:
+            _sheet(fresh, names[model], judged, dataset, is_blind)
+        draw_automatic(judged, fresh, partial(_take_over, fresh, judged) if rater else None)
+        people = [one for one in judged if not is_automatic(one.rater)]
+        if is_blind and not own:
+            st.caption("You see the marks of other raters after you have saved yours.")
+        else:
+            _others([one for one in people if one.model == model and _is_other(one, rater)])
+
+
+def _refusal(rater: str) -> str:
+    """Return why a rater may not mark errors, or ""."""
+    if not can_write():
+        return "This analysis is shared read only: you see what raters marked."
+    if is_automatic(rater):
+        return f"Names that end in “{AUTOMATIC.strip()}” belong to programs. Type another name."
+    return "" if rater else "Type your name to mark errors: raters are told apart by it."
+
+
+def _on_example(digest: str, place: int) -> list[Judgement]:
+    """Return the judgements of raters on one example."""
+    return [one for one in judgements_of(digest) if one.example == place and one.rater]
+
+
+def _is_other(judgement: Judgement, rater: str) -> bool:
+    return judgement.rater != rater or bool(judgement.differs)
+
+
+def _sheet(
+    fresh: Judgement, title: str, judged: Sequence[Judgement], dataset: Dataset, is_blind: bool
+) -> None:
+    """Draw the rater's own marks in the output, with an error message below."""
+    try:
+        check_length(fresh.source, fresh.output)
+    except InputError as refusal:
+        st.caption(escaped(str(refusal)))
+        return
+    turn = st.session_state.get(TURN, 0)
+    held = _held((id_of(fresh), turn), fresh, judged)
+    own = _of_output(held, fresh)
+    if own is not held:
+        st.caption(
+            "Another output of this system was judged under this name. If you save, your marks"
+            " replace the marks of that output."
+        )
+    mark = f"{id_of(own)} {own.version} {turn}"
+    categories = offered_categories(fresh.dataset, fresh.rater if is_blind else "")
+    picture = dataset.picture(dataset.examples[fresh.example])
+    sheet = Sheet(title, own, picture, categories, mark, st.session_state.get(SAVED, ""))
+    # Leave out the system's name, which a page in blind rating must not contain.
+    key = f"{SHEET}_{id_of(own)}"
+    judging(sheet, key=key, on_save=lambda: _save(own, key, mark))
+    if own.version:
+        with st.popover("Remove what I marked", key="judged_removing", type="tertiary"):
+            st.caption("What was marked under this name goes, for everybody who has this set.")
+            st.button("Remove it", key="judged_remove", on_click=_remove, args=(own,))
+    show_deferred(PROBLEM)
+    _stale()
+
+
+def _of_output(own: Judgement, fresh: Judgement) -> Judgement:
+    """Return a rater's judgement, without its marks if it is about another output."""
+    if (own.output, own.source) == (fresh.output, fresh.source):
+        return own
+    return replace(fresh, id=own.id, version=own.version, origin=own.origin)
+
+
+def _held(sheet: tuple[str, int], fresh: Judgement, judged: Sequence[Judgement]) -> Judgement:
+    """Return the rater's judgement as it was when the sheet was opened.
+
+    If another session saves a judgement meanwhile, the marks on the sheet are kept. The sheet's
+    version is then older, so the rater has to choose.
+    """
+    own = fresh
+    opened: tuple[object, Judgement] = st.session_state.get(HELD, (None, fresh))
+    if opened[0] == sheet:
+        return opened[1]
+    for one in judged:
+        if one.model == fresh.model and not _is_other(one, fresh.rater):
+            own = one
+    st.session_state[HELD] = (sheet, own)
+    return own
+
+
+def _take_over(fresh: Judgement, judged: Sequence[Judgement], program: Judgement) -> None:
+    """Open the rater's sheet again, with the errors of a program added to the saved ones."""
+    st.session_state.pop(HELD, None)
+    own = _of_output(_held((id_of(fresh), -1), fresh, judged), fresh)
+    turn = st.session_state.get(TURN, 0) + 1
+    st.session_state[TURN] = turn
+    st.session_state[HELD] = ((id_of(fresh), turn), with_marks_of(own, program))
+
+
+def _saving(doing: str = "saving the errors") -> AbstractContextManager[None]:
+    """Show below the sheet an error, or that another version was saved meanwhile."""
+    return saving(doing, PROBLEM, STALE)
+
+
+def _save(own: Judgement, key: str, mark: str) -> None:
+    """Save the judgement. It is committed when the page says so; otherwise the sheet is kept."""
+    with _saving():
+        spans, score = given(key)
+        if not (score is None or type(score) in (int, float)):
+            raise InputError("The score is not a number. Enter a score from 0 to 100.")
+        number = None if score is None else float(str(score))
+        marked = replace(own, spans=spans_of(spans), score=number)
+        note_store().judgements.save(marked, reader_mark())
+        st.session_state[SAVED] = mark
+        for name in (STALE, HELD):
+            st.session_state.pop(name, None)
+
+
+def _remove(own: Judgement) -> None:
+    with _saving("removing the errors"):
+        note_store().judgements.remove(own, reader_mark())
+        _keep_theirs()
+
+
+def _stale() -> None:
+    """Draw the version saved meanwhile under this rater's name, and the choice between both."""
+    stale: Stale[Judgement] | None = st.session_state.get(STALE)
+    if stale is None:
+        return
+    did = "was removed" if stale.there is None else "was changed"
+    st.warning(
+        f"What was marked under this name {did} meanwhile, perhaps in another window."
+        " Nothing was overwritten. Choose which of the two stays."
+    )
+    if stale.there:
+        _in_words(stale.there)
+    with st.container(horizontal=True):
+        st.button("Keep what is there", on_click=_keep_theirs)
+        st.button("Save mine", key="judged_overwrite", on_click=_overwrite, args=(stale,))
+
+
+def _keep_theirs() -> None:
+    st.session_state.pop(STALE, None)
+    st.session_state[TURN] = st.session_state.get(TURN, 0) + 1
+
+
+def _overwrite(stale: Stale[Judgement]) -> None:
+    with _saving():
+        version = stale.there.version if stale.there else 0
+        note_store().judgements.save(replace(stale.own, version=version), reader_mark())
+        _keep_theirs()
+
+
+def _others(others: Sequence[Judgement]) -> None:
+    """Draw marks of other raters in this output, only on demand so that they influence nobody."""
+    if not others:
+        return
+    raters = ", ".join(dict.fromkeys(one.rater for one in others))
+    with st.popover(f"Other raters: {escaped(shortened(raters))}", type="tertiary"):
+        most = st.session_state.get(LISTED, PART)
+        for one in others[:most]:
+            _in_words(one)
+        if len(others) > most:
+            label = f"Show more of {len(others):,}"
+            st.button(label, key="judged_more", on_click=_list_more, args=(most + PART,))
+
+
+def _list_more(most: int) -> None:
+    st.session_state[LISTED] = most
+
+
+def _in_words(judgement: Judgement) -> None:
+    """Draw a rater's marks, one per line."""
+    score = "no score" if judgement.score is None else f"score {three_digits(judgement.score)}"
+    about = f"{judgement.rater}: {score}, cost by MQM {three_digits(judgement.mqm)}"
+    if judgement.differs:
+        about += ", brought in and different from what is here"
+    st.caption(escaped(about))
+    draw_spans(judgement)

@@ -1,0 +1,124 @@
+"""The menu Share: its owner creates links to an analysis, sees visits, and withdraws links."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from areaviz.analysis.shared_links import Mode, SharedAnalysis, SharedLink, Visit
+from areaviz.ui.analyse.analysis_history import reader_files
+from areaviz.ui.analyse.dataset_form import ChosenSet
+from areaviz.ui.analyse.link_access import shared_links
+from areaviz.ui.analyse.state import EXAMPLE, SHARE, AnalysePage
+from areaviz.ui.analyse.stored_data import Analysis
+from areaviz.ui.app.errors import defer_errors, show_deferred, show_errors
+from areaviz.ui.app.markdown import counted, escaped, shortened, visible
+from areaviz.ui.app.state import link_params
+from areaviz.ui.app.user_identity import reader_mark
+
+# Session keys: the token of the latest link, and the error message.
+MADE, PROBLEM = "analyse_share_made", "analyse_share_problem"
+MODES = {Mode.READ: "Read only", Mode.NOTE: "Add notes and marks"}
+# Labels of the buttons that create links.
+MAKES = {Mode.READ: "Make a link to read", Mode.NOTE: "Make a link to add notes and marks"}
+# Largest number of visits shown per link.
+VISITS = 5
+
+
+def share_menu(page: AnalysePage, chosen: ChosenSet, analyses: Sequence[Analysis]) -> None:
+    """Draw the menu. A link hides names of systems while rating is blind."""
+    show_deferred(PROBLEM)
+    # Opening the menu reruns the page, so that it shows the latest visits.
+    menu = st.popover("Share", key="analyse_share", type="tertiary", on_change="rerun")
+    with menu, show_errors("listing links"):
+        st.caption(
+            "Make a link that opens this analysis, with its notes and marks, for every reader of"
+            " this app. Readers still need the app's access token where it has one."
+        )
+        if chosen.files is None:
+            st.caption("Every reader has this set, and can add notes to it without your link.")
+        if page.state.is_blind:
+            st.caption("Rating is blind now, so the link hides the names of the systems.")
+        for mode, label in MAKES.items():
+            make = (page, chosen, analyses, mode)
+            st.button(label, key=f"share_make_{mode.value}", on_click=_make, args=make)
+        _show_made(page)
+        _list(chosen.dataset.digest)
+
+
+def _make(page: AnalysePage, chosen: ChosenSet, analyses: Sequence[Analysis], mode: Mode) -> None:
+    with defer_errors("making the link", PROBLEM):
+        if chosen.files is not None:
+            # Fail if the files were too large to be stored: other users could not open them.
+            reader_files().open_set(chosen.address)
+        names = []
+        for name, written in chosen.outputs.items():
+            if any((one.title, one.outputs) == (visible(name), written) for one in analyses):
+                names.append(name)
+        analysis = SharedAnalysis(
+            chosen.dataset.digest,
+            shortened(chosen.dataset.name, 100),
+            chosen.address,
+            tuple(names),
+            tuple(link_params(one.request) for one in analyses if one.request),
+            mode,
+            page.state.is_blind,
+            bool(page.state.themes),
+        )
+        st.session_state[MADE] = shared_links().make(reader_mark(), analysis)
+
+
+def _show_made(page: AnalysePage) -> None:
+    """Draw the latest link. It cannot be shown again later: the app only stores its digest."""
+    token = st.session_state.get(MADE)
+    if not token:
+        return
+    link, opens = f"{st.context.url or ''}?{SHARE}={token}", ""
+    if page.state.example is not None:
+        link += f"&{EXAMPLE}={page.state.example + 1}"
+        opens = " It opens the example that is open here."
+    st.code(link, language=None, wrap_lines=True)
+    st.caption(
+        f"Copy the link now. The app does not keep it and cannot show it again later.{opens}"
+    )
+
+
+def _list(digest: str) -> None:
+    """Draw the user's links: those to analyses of this dataset first."""
+    links = shared_links().list_for(reader_mark())
+    for link in sorted(links, key=lambda one: one.analysis.digest != digest):
+        analysis = link.analysis
+        systems = [*analysis.outputs, *(one.get("model", "") for one in analysis.models)]
+        title = f"{analysis.dataset}: {' and '.join(systems)}"
+        with st.container(border=True, gap="small"):
+            st.markdown(escaped(shortened(title, 90)))
+            st.caption(escaped(_about(link)))
+            st.button("Withdraw", key=f"withdraw_{link.id}", on_click=_withdraw, args=(link,))
+
+
+def _about(link: SharedLink) -> str:
+    """Describe a link for its owner, in sentences."""
+    said = f"{MODES[link.analysis.mode]}. Made {_minute(link.made)} UTC. "
+    if not link.visits:
+        return f"{said}Nobody has opened it yet."
+    times = "; ".join(map(_times, link.visits[:VISITS]))
+    more = len(link.visits) - VISITS
+    rest = f"; and {more:,} more" if more > 0 else ""
+    return f"{said}Opened by {counted(len(link.visits), 'reader')}: {times}{rest} (UTC)."
+
+
+def _times(visit: Visit) -> str:
+    first, last = _minute(visit.first), _minute(visit.last)
+    return first if first == last else f"{first}, last {last}"
+
+
+def _minute(time: str) -> str:
+    return f"{time[:10]} {time[11:16]}"
+
+
+def _withdraw(link: SharedLink) -> None:
+    with defer_errors("withdrawing the link", PROBLEM):
+        shared_links().withdraw(link, reader_mark())
+        st.session_state.pop(MADE, None)
+        st.toast("The link was withdrawn. It opens nothing any more.")

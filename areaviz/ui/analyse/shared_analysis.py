@@ -1,0 +1,158 @@
+"""An analysis as other users see it by a shared link: as it was shared, without choices.
+
+The link is checked on every run of the page. An open page without clicks also checks every few
+seconds, and is emptied when the link is withdrawn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from areaviz.analysis.reader_files import ReaderFiles
+from areaviz.analysis.rows import find_analyses_folder
+from areaviz.analysis.shared_links import WITHDRAWN, Mode, SharedAnalysis, SharedLink
+from areaviz.backend.base import Backend
+from areaviz.cards.former_models import describe_replacements, find_successor
+from areaviz.data.example_samples import SAMPLE_SETS
+from areaviz.trace.errors import InputError
+from areaviz.trace.link import from_params
+from areaviz.ui.analyse.blind import blind_rating
+from areaviz.ui.analyse.dataset_form import ChosenSet, folder_set, read_kept
+from areaviz.ui.analyse.link_access import check_access, see_by, shared_links
+from areaviz.ui.analyse.result import result
+from areaviz.ui.analyse.state import EXAMPLE, IN_FOLDER, SHARE, AnalysePage
+from areaviz.ui.analyse.stored_data import Analysis, model_analysis, outputs_analysis
+from areaviz.ui.analyse.systems import Systems
+from areaviz.ui.analyse.themes import WANTED
+from areaviz.ui.app.errors import show_errors
+from areaviz.ui.app.markdown import counted, escaped
+from areaviz.ui.app.state import Cards
+from areaviz.ui.app.user_identity import reader_mark
+
+# Session key: the id of the link whose dataset was read, with the dataset.
+HELD = "analyse_shared_set"
+# Session key: the id of the link whose visit was recorded.
+VISITED = "analyse_shared_visit"
+# Seconds between checks whether the link was withdrawn.
+LOOK_AGAIN = 5.0
+
+
+def shared_analysis(page: AnalysePage, backend: Backend, cards: Cards) -> None:
+    """Draw the analysis that the page's link opens, or why the link opens none."""
+    st.button("Leave the shared analysis", key="share_leave", on_click=_leave, args=(page,))
+    with show_errors("opening the shared analysis"):
+        link = check_access()
+        if link is None:
+            raise InputError(WITHDRAWN)
+        if st.session_state.get(VISITED) != link.id:
+            shared_links().note_visit(link, reader_mark())
+            st.session_state[VISITED] = link.id
+            page.set(themes=WANTED if link.analysis.has_themes else "")
+        st.fragment(_look_again, run_every=LOOK_AGAIN)()
+        chosen = _set_of(link)
+        page.set(digest=chosen.dataset.digest, is_blind=link.analysis.is_blind)
+        analyses = _systems(link.analysis, chosen, cards)
+        _about(page, link.analysis, len(chosen.dataset.examples), analyses)
+        named = [from_params(params)[0].model for params in link.analysis.models]
+        # The names are hidden from blind raters.
+        for sentence in [] if link.analysis.is_blind else describe_replacements(named, cards):
+            st.info(sentence)
+        _show(page, backend, chosen, analyses)
+
+
+def _look_again() -> None:
+    """Empty the page after its link was withdrawn."""
+    try:
+        check_access()
+    except InputError:
+        st.rerun()
+
+
+def _set_of(link: SharedLink) -> ChosenSet:
+    """Return the shared dataset, which is read once per session."""
+    held: tuple[str, ChosenSet] | None = st.session_state.get(HELD)
+    if held is not None and held[0] == link.id:
+        return held[1]
+    chosen = _read(link)
+    if chosen.dataset.digest != link.analysis.digest:
+        raise InputError(
+            "The examples have changed since this analysis was shared. Ask its owner for a new"
+            " link."
+        )
+    st.session_state[HELD] = (link.id, chosen)
+    return chosen
+
+
+def _read(link: SharedLink) -> ChosenSet:
+    address = link.analysis.address
+    if address in SAMPLE_SETS:
+        return ChosenSet(SAMPLE_SETS[address](), address)
+    if address.startswith(IN_FOLDER):
+        return folder_set(address.removeprefix(IN_FOLDER))
+    try:
+        files, roles = ReaderFiles(find_analyses_folder(), link.owner).open_set(address)
+    except InputError as error:
+        raise InputError(
+            "The files of this analysis are not kept here any more. Ask its owner to open it again"
+            " and to share it by a new link."
+        ) from error
+    return read_kept(files, roles)
+
+
+def _systems(analysis: SharedAnalysis, chosen: ChosenSet, cards: Cards) -> tuple[Analysis, ...]:
+    """Return the shared systems, outputs first. Raise InputError if one no longer exists."""
+    found = []
+    for name in analysis.outputs:
+        if name not in chosen.outputs:
+            raise InputError(f'The outputs of "{name}" are not here any more. Ask their owner.')
+        found.append(outputs_analysis(name, chosen.outputs[name], chosen.scores.get(name, {})))
+    for params in analysis.models:
+        request, _ = from_params(params)
+        request = replace(request, model=find_successor(request.model, cards))
+        if request.model not in cards:
+            raise InputError(f'The model "{request.model}" is not here any more.')
+        found.append(model_analysis(chosen.dataset, request, cards[request.model]))
+    return tuple(found)
+
+
+def _about(
+    page: AnalysePage, analysis: SharedAnalysis, examples: int, analyses: tuple[Analysis, ...]
+) -> None:
+    """Draw a description of the shared analysis, and what the user may do."""
+    name = escaped(analysis.dataset)
+    systems = counted(len(analyses), "system")
+    if not analysis.is_blind:
+        systems = escaped(" and ".join(one.title for one in analyses))
+    may = "You can add notes, marks and slices, which everybody who has the set can see."
+    if analysis.mode == Mode.READ:
+        may = "You can read its notes and marks, and cannot add any."
+    st.info(f"Shared with you: {name}, {counted(examples, 'example')}, {systems}. {may}")
+    if page.state.example is not None:
+        st.caption(f"Example {page.state.example + 1:,} is open at the end of this page.")
+
+
+def _show(
+    page: AnalysePage, backend: Backend, chosen: ChosenSet, analyses: tuple[Analysis, ...]
+) -> None:
+    systems = Systems.of(chosen.dataset, analyses)
+    if not systems.are_run:
+        raise InputError(
+            "The results of this analysis were deleted. Ask its owner to run it again."
+        )
+    params = {SHARE: page.state.share}
+    if page.state.example is not None:
+        params[EXAMPLE] = str(page.state.example + 1)
+    page.keep(params)
+    shown = blind_rating(page, systems, is_fixed=True)
+    if shown is not None:
+        result(page, backend, shown, chosen.corpus)
+
+
+def _leave(page: AnalysePage) -> None:
+    """Return to the user's own page."""
+    st.query_params.clear()
+    st.session_state.pop(HELD, None)
+    see_by("")
+    page.hold(page.state.leaving_share())

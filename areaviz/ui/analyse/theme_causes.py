@@ -1,0 +1,109 @@
+"""Search for the cause of a theme in a model's attention, behind a button of the theme."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from areaviz.analysis.themes.causes import Cause, Runner, find_cause
+from areaviz.analysis.themes.causes_of_lists import Causes, is_about_input, make_cause_key
+from areaviz.analysis.themes.material import Material
+from areaviz.analysis.themes.theme import Theme, Themes
+from areaviz.backend.base import Backend, Caller
+from areaviz.trace.request import Request
+from areaviz.ui.analyse.state import AnalysePage
+from areaviz.ui.analyse.systems import Systems
+from areaviz.ui.app.errors import show_errors
+from areaviz.ui.app.markdown import escaped
+from areaviz.ui.app.progress import waiting
+from areaviz.ui.app.user_identity import visitor
+
+# Session key: causes found, by theme. Only the latest MAX_FOUND are kept.
+FOUND = "analyse_causes"
+MAX_FOUND = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Everything but the theme that a search for a cause needs.
+
+    Attributes:
+        backend: runs the models.
+        systems: the systems. A system that is a model has a request.
+        materials: one for all systems, or one for each.
+        digest: the digest of the content in which the themes were found.
+    """
+
+    backend: Backend
+    systems: Systems
+    materials: Sequence[Material]
+    digest: str
+
+    def request(self, themes: Themes) -> Request | None:
+        """Return the request of the worse system, None for outputs from a file."""
+        return self.systems.analyses[themes.worse].request
+
+    def material(self, themes: Themes) -> Material:
+        """Return the examples in which a list of themes was found."""
+        return self.materials[0] if themes.better is not None else self.materials[themes.worse]
+
+
+def cause_button(page: AnalysePage, look: Look, themes: Themes, theme: Theme) -> None:
+    """Draw a button that searches for the cause of a theme, if its system is a model."""
+    if can_look(look, themes, theme):
+        key = _key(look, themes, theme)
+        st.button(
+            "Look into attention", key=f"cause {key}", on_click=page.set, kwargs={"cause": key}
+        )
+
+
+def can_look(look: Look, themes: Themes, theme: Theme) -> bool:
+    """Return whether the worse system can be run and the theme is about its input."""
+    return is_about_input(theme) and look.request(themes) is not None
+
+
+def known_causes(digest: str) -> Causes:
+    """Return the causes found so far for the themes of the content with this digest."""
+    known: dict[str, Cause] = st.session_state.get(FOUND, {})
+    found = {}
+    for key, cause in known.items():
+        if digest and key.startswith(f"{digest} "):
+            found[key.removeprefix(f"{digest} ")] = cause.sentences
+    return found
+
+
+def show_cause(page: AnalysePage, look: Look, themes: Themes, theme: Theme) -> None:
+    """Draw the cause of a theme. Search for it first if the user has just asked for it."""
+    key = _key(look, themes, theme)
+    known: dict[str, Cause] = st.session_state.setdefault(FOUND, {})
+    if key not in known and page.state.cause == key:
+        # Forget the request now: hundreds of runs must not start again after an error.
+        page.set(cause="")
+        with show_errors("looking into attention"):
+            known[key] = _found(look, themes, theme)
+            for oldest in list(known)[:-MAX_FOUND]:
+                del known[oldest]
+    if key in known:
+        for sentence in known[key].sentences:
+            st.caption(escaped(sentence))
+
+
+def _key(look: Look, themes: Themes, theme: Theme) -> str:
+    return f"{look.digest} {make_cause_key(themes, theme)}"
+
+
+def _found(look: Look, themes: Themes, theme: Theme) -> Cause:
+    request, owner = look.request(themes), visitor()
+    assert request is not None
+    # Hundreds of runs let other users' requests go first.
+    caller = Caller(owner, in_background=True)
+    with waiting("Running examples of the theme") as report:
+        runner = Runner(
+            look.systems.dataset,
+            request,
+            lambda one: look.backend.trace(one, None, caller),
+            lambda done, all_: report(done / all_, f"Run {done:,} of at most {all_:,}"),
+        )
+        return find_cause(theme, themes, look.material(themes), runner)

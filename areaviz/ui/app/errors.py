@@ -1,0 +1,83 @@
+"""Errors on pages: the user sees one sentence, never a traceback."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import streamlit as st
+
+from areaviz.texts.catalogue import message
+from areaviz.trace.errors import BackendError, InputError
+from areaviz.ui.app.language import sentence
+from areaviz.ui.app.markdown import escaped, shortened
+
+log = logging.getLogger(__name__)
+SENTENCE_LIMIT = 400
+# Matches an absolute path of any system or the URL of an SQLite file, but not a part of a URL such
+# as http://host/place.
+_NAME = r"[^\s/\\\"'“”;:,()]"
+_PATH = re.compile(rf"sqlite:/+\S*|(?<![\w/\\:.])(?:/|[A-Za-z]:[/\\])(?:{_NAME}+[/\\])+{_NAME}*")
+_UNFORESEEN = message(
+    "Something went wrong while {doing}. The error is in the app's log, and your input is kept."
+)
+
+
+@contextmanager
+def show_errors(doing: str) -> Iterator[None]:
+    """Show an error raised in the block as one sentence.
+
+    Args:
+        doing: completes "Something went wrong while ...".
+    """
+    try:
+        yield
+    except Exception as error:
+        problem(_sentence(error, doing))
+
+
+@contextmanager
+def defer_errors(doing: str, key: str) -> Iterator[None]:
+    """Keep an error of a callback for `show_deferred`.
+
+    A callback cannot show its error, because it runs before the page is drawn.
+    """
+    try:
+        yield
+    except Exception as error:
+        st.session_state[key] = _sentence(error, doing)
+
+
+def show_deferred(key: str) -> None:
+    """Show the error that `defer_errors` kept under this key, once."""
+    if told := st.session_state.pop(key, ""):
+        problem(told)
+
+
+def problem(told: str) -> None:
+    """Show one sentence without the names of folders.
+
+    The sentence says what failed and what the user can do.
+    """
+    st.error(escaped(shortened(without_folders(told), SENTENCE_LIMIT)))
+
+
+def without_folders(told: str) -> str:
+    """Return a sentence in which every absolute path is replaced by its file name.
+
+    Users need not know where the operator keeps files. The operator's log has the whole path.
+    """
+    return _PATH.sub(lambda found: re.split(r"[/\\]", found[0])[-1] or "a folder", told)
+
+
+def _sentence(error: Exception, doing: str) -> str:
+    """Return the sentence for the user. Log unexpected errors with their traceback."""
+    if isinstance(error, (InputError, BackendError)):
+        told = str(error)
+        if without_folders(told) != told:
+            log.warning("While %s: %s", doing, told)
+        return told
+    log.error("While %s", doing, exc_info=error)
+    return sentence(_UNFORESEEN, doing=sentence(doing))

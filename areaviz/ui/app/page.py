@@ -1,0 +1,300 @@
+"""A page: its name, title and URL, and its state between reruns.
+
+Streamlit forgets the value of a widget that is not drawn. The state of a page is therefore one
+record, its `State`, under one session key, and widgets show fields of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from areaviz.cards.former_models import describe_replacement
+from areaviz.data.clip_samples import SAMPLES as CLIPS
+from areaviz.data.picture_samples import SAMPLES
+from areaviz.data.sound_samples import SAMPLES as RECORDINGS
+from areaviz.texts.catalogue import message
+from areaviz.trace.errors import InputError
+from areaviz.trace.request import Request
+from areaviz.ui.app.language import LANG, without_language
+from areaviz.ui.app.state import COMPARE, TOUR, VIEW, Cards, Link, State
+
+GROUPS: Mapping[str, Mapping[str, str]] = {
+    "": {"home": message("Home")},
+    message("Explore"): {
+        "translate": message("Translate"),
+        "read": message("Read"),
+        "caption": message("Caption"),
+        "translate_picture": message("Translate with a picture"),
+        "four_ways": message("Four ways to look"),
+        "listen": message("Listen"),
+        "watch": message("Watch"),
+        "reason": message("Reason"),
+    },
+    message("Learn"): {
+        "how_areas_work": message("How areas work"),
+        "teach": message("For teachers"),
+        "models": message("Models"),
+        "model": message("Model card"),
+    },
+    message("Analyse"): {
+        "analyse": message("Analyse a set"),
+        "your_tensors": message("Your own attention"),
+    },
+}
+"""The navigation: titles of all pages by name, in groups. `pages/NAME.py` draws a page."""
+HIDDEN = frozenset({"model"})
+"""Pages that only links open."""
+TITLES = {name: title for group in GROUPS.values() for name, title in group.items()}
+
+_SAMPLES: Mapping[str, Mapping[str, object]] = {
+    "picture": SAMPLES,
+    "sound": RECORDINGS,
+    "clip": CLIPS,
+}
+"""The app's own samples, which a link can name, by the field of the request."""
+_OPEN = "page"
+_FIRST = {
+    "selectbox": "index",
+    "multiselect": "default",
+    "pills": "default",
+    "segmented_control": "default",
+}
+"""The argument for the initial value of Streamlit widgets for which it is not `value`."""
+
+S_co = TypeVar("S_co", bound=State, covariant=True)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Page(Generic[S_co]):
+    """A page of the app.
+
+    Args:
+        name: the name of its file, also used in its URL and in its session keys.
+        purpose: its purpose in one sentence.
+        first: its state when it is opened for the first time.
+        heading: the heading; "" uses the title in the navigation.
+    """
+
+    name: str
+    purpose: str
+    first: S_co
+    heading: str = ""
+
+    @property
+    def title(self) -> str:
+        """The heading of the page."""
+        return self.heading or TITLES[self.name]
+
+    @property
+    def state(self) -> S_co:
+        """The present state of the page."""
+        held: S_co = st.session_state.get(self.name, self.first)
+        return held
+
+    def set(self, **fields: Any) -> None:
+        """Set fields of the state."""
+        self.hold(replace(self.state, **fields))
+
+    def unlock(self, **fields: Any) -> None:
+        """Set fields of the state and remove the locked selection, because the input is new."""
+        self.hold(replace(self.state.unlocked(), **fields))
+
+    def hold(self, state: State) -> None:
+        """Replace the state."""
+        st.session_state[self.name] = state
+
+    def key(self, name: str) -> str:
+        """Return the session key of a widget: of a field of the state, or of another name."""
+        return f"{self.name}_{name}"
+
+    def widget(
+        self,
+        draw: Callable[..., object],
+        label: str,
+        name: str,
+        *args: Any,
+        then: Callable[[], None] | None = None,
+        **options: Any,
+    ) -> Any:
+        """Draw a widget that shows a field of the state, and return the field's value.
+
+        Args:
+            draw: a function of Streamlit, such as `st.slider`.
+            label: the label above the widget.
+            name: the name of the field.
+            args: the arguments of `draw` after the label.
+            then: called after the user has changed the value, before the page is drawn.
+            options: further arguments of `draw`.
+        """
+        key, value = self.key(name), getattr(self.state, name)
+        # Set the value only if a link or the code changed it: otherwise this would undo the user's
+        # choice.
+        if key not in st.session_state or st.session_state[key] != value:
+            st.session_state[key] = value
+        # Streamlit may draw a page twice in a row, and the browser may miss the first drawing,
+        # which sets the value. Give the value as the initial one too, because the browser would
+        # otherwise start at the first option and report that as a choice.
+        first = _FIRST.get(draw.__name__, "value")
+        if first == "index":
+            values = list(args[0])
+            options.setdefault(first, values.index(value) if value in values else None)
+        else:
+            options.setdefault(first, value)
+        draw(label, *args, key=key, on_change=self._take, args=(name, then), **options)
+        return value
+
+    def choose(
+        self,
+        draw: Callable[..., object],
+        label: str,
+        name: str,
+        options: Mapping[T, str],
+        **more: Any,
+    ) -> T:
+        """Draw a widget for one of `options` (value -> label). Return the first if none is set."""
+        if getattr(self.state, name) not in options:
+            self.set(**{name: next(iter(options))})
+        values, label_of = list(options), options.__getitem__
+        chosen: T = self.widget(draw, label, name, values, format_func=label_of, **more)
+        return chosen
+
+    def optional(
+        self, label: str, name: str, options: Mapping[str, str], **more: Any
+    ) -> str | None:
+        """Draw a list of `options`, of which none is chosen at first. Another value is removed."""
+        if getattr(self.state, name) not in options:
+            self.set(**{name: None})
+        values, label_of = list(options), options.__getitem__
+        chosen: str | None = self.widget(
+            st.selectbox, label, name, values, index=None, format_func=label_of, **more
+        )
+        return chosen
+
+    def segments(self, label: str, name: str, options: Mapping[T, str], **more: Any) -> T:
+        """Draw a row of buttons for one of `options`."""
+        return self.choose(st.segmented_control, label, name, options, required=True, **more)
+
+    def pills(
+        self,
+        label: str,
+        name: str,
+        options: Mapping[T, str],
+        then: Callable[[], None] | None = None,
+    ) -> list[T]:
+        """Draw buttons for any number of `options`. The field contains the list of chosen ones."""
+        chosen: list[T] = [one for one in getattr(self.state, name) if one in options]
+        self.set(**{name: chosen})
+        values = list(options)
+        label_of = dict(zip(values, told_apart(list(options.values())), strict=True)).__getitem__
+        self.widget(
+            st.pills,
+            label,
+            name,
+            values,
+            selection_mode="multi",
+            format_func=label_of,
+            then=then,
+        )
+        return chosen
+
+    def _take(self, name: str, then: Callable[[], None] | None) -> None:
+        self.set(**{name: st.session_state[self.key(name)]})
+        if then is not None:
+            then()
+
+    def follow(self, cards: Cards) -> None:
+        """Update the state from the URL, if the URL has changed.
+
+        Raises:
+            InputError: the link cannot be followed. The readable part of it is in the state.
+        """
+        state, params = self.state, without_language(st.query_params.to_dict())
+        problem = state.problem if state.has_just_run else ""
+        if cards and params and params != state.address:
+            link = Link.of(params, cards)
+            state = replace(state, problem=link.problem, replaced=link.replaced).from_link(link)
+            problem = state.problem
+            if problem in ("", link.problem):
+                state = state.looking_at(link.focus, params.get(VIEW, ""))
+            state = replace(state, address=params, whole_address=None)
+        self.hold(replace(state, problem=problem, has_just_run=False))
+        if state.replaced:
+            st.info(describe_replacement(*state.replaced))
+        if problem:
+            raise InputError(problem)
+
+    def keep(self, params: Mapping[str, str]) -> None:
+        """Set these parameters in the browser's URL.
+
+        The URL of an opened link is kept until something changes: a longer URL of the same page
+        would add a step to the browser's history. The step of the guided tour and the language
+        stay in it.
+        """
+        whole = st.query_params.to_dict()
+        state, there = self.state, without_language(whole)
+        if state.replaced and state.replaced[1] not in (params.get("model"), params.get(COMPARE)):
+            self.set(replaced=())
+        if TOUR in there:
+            params = {**params, TOUR: there[TOUR]}
+        is_link = bool(there) and there == state.address
+        if is_link and state.whole_address is None and there.items() <= params.items():
+            self.set(whole_address=dict(params))
+        elif there != params and not (is_link and state.whole_address == params):
+            kept = {LANG: whole[LANG]} if LANG in whole else {}
+            st.query_params.from_dict({**params, **kept})
+            self.set(address=dict(params), whole_address=dict(params))
+
+    def offer(self, params: Mapping[str, str], request: Request | None = None) -> None:
+        """Set the URL parameters, and draw the button that copies the link.
+
+        Args:
+            params: the parameters that open the page as it is.
+            request: the request that they restore, None on a page without one.
+        """
+        self.keep(params)
+        with st.popover("Link", key="link", type="tertiary"):
+            st.caption("Opens this page exactly as you see it now.")
+            for noun, samples in _SAMPLES.items():
+                part = getattr(request, noun, None)
+                if part and part.name not in samples:
+                    st.caption(
+                        f"Your {noun} is not stored, so anyone who opens this link has to upload"
+                        " it again."
+                    )
+            st.code(f"{st.context.url or ''}?{urlencode(params)}", language=None, wrap_lines=True)
+
+
+def told_apart(names: Sequence[str]) -> list[str]:
+    """Make names unique: the second "the" becomes "the (2)".
+
+    Streamlit reports chosen pills by name, so with two equal names it would report the last one for
+    both.
+    """
+    found: list[str] = []
+    for name in names:
+        number, own = 1, name
+        while own in found:
+            number += 1
+            own = f"{name} ({number})"
+        found.append(own)
+    return found
+
+
+AnyPage = Page[State]
+
+
+def open_page() -> AnyPage:
+    """Return the page that the user has open."""
+    page: AnyPage = st.session_state[_OPEN]
+    return page
+
+
+def note_open(page: AnyPage) -> None:
+    """Record which page the user has open."""
+    st.session_state[_OPEN] = page

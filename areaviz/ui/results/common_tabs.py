@@ -1,0 +1,145 @@
+"""The tabs of every page with a trace: the terms of a weight, the views, and the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import streamlit as st
+
+from areaviz.drawing.axes import common_top, relabel_for_width
+from areaviz.drawing.base import View, figure_caption
+from areaviz.drawing.theme import WIDE
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+from areaviz.ui.app.engine import engine
+from areaviz.ui.app.markdown import escaped
+from areaviz.ui.app.page import AnyPage, told_apart
+from areaviz.ui.app.state import BRACKETS, TABLE, VIEW, WHY
+from areaviz.ui.components.items import growing
+from areaviz.ui.components.ribbon import ribbon
+from areaviz.ui.models.head_tables import WHAT_NAMES_MEAN, draw_heads
+from areaviz.ui.results.chart import chart, data_table, question, titled, view_picker
+from areaviz.ui.results.display import display_of, has_legend, places, room_of
+from areaviz.ui.results.downloads import Shown
+from areaviz.ui.results.shared_focus import alike, clicked
+from areaviz.ui.results.tabs import Tab
+from areaviz.ui.results.weight_explanation import TITLE as WHY_TITLE
+from areaviz.ui.results.weight_explanation import has_terms, why
+from areaviz.views.difference import difference, difference_figure, difference_table, fits
+
+OVERVIEW = "overview"
+"""The view of all heads."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seen:
+    """A trace on the card, with its title and the selection in it."""
+
+    title: str
+    trace: Trace
+    focus: Focus
+
+    @property
+    def shown(self) -> Shown:
+        """The part of the trace that the card shows."""
+        return Shown(display_of(self.trace, self.focus)[1], self.trace, self.focus)
+
+
+def common_tabs(page: AnyPage, seen: Sequence[Seen]) -> list[Tab]:
+    """Return the tabs that every page has: the terms of a weight, the views and the numbers."""
+
+    def draw_views(trace: Trace, focus: Focus) -> None:
+        _views(page, seen)
+        if len(seen) == 2:
+            _difference(page, *seen)
+
+    draw, _ = display_of(seen[0].trace, seen[0].focus)
+    views = "All words at once" if has_legend(draw) else "More views"
+    brackets = [Tab(BRACKETS, "As brackets", partial(_brackets, page))] if draw is growing else []
+    return [
+        *brackets,
+        Tab(WHY, WHY_TITLE, lambda trace, focus: why(page, trace, focus), has_terms),
+        Tab(VIEW, views, draw_views),
+        Tab(TABLE, "As a table", lambda trace, focus: _tables(seen)),
+    ]
+
+
+def _brackets(page: AnyPage, trace: Trace, focus: Focus) -> None:
+    """Draw the tree as brackets above its sentence. A click selects a step of the tree."""
+    after = clicked(ribbon(trace, focus, key="brackets"), focus)
+    if after != focus:
+        page.hold(page.state.locking(after))
+        st.rerun(scope="fragment")
+
+
+def card_parts(seen: Sequence[Seen]) -> dict[str, Shown]:
+    """Return the parts of the card, by unique titles."""
+    titles = told_apart([one.title for one in seen])
+    return dict(zip(titles, [one.shown for one in seen], strict=True))
+
+
+def _views(page: AnyPage, seen: Sequence[Seen]) -> None:
+    """Draw one view of every trace with its files."""
+    first = seen[0].shown
+    view = view_picker(page, first.trace, first.focus, first.view)
+    if view is None:
+        st.caption("No view is available for this selection.")
+        return
+    question(view)
+    traces = [one.trace for one in seen]
+    if not alike(traces, [one.focus for one in seen]):
+        st.caption(
+            "The words you selected do not occur in every output, so the maps show attention for"
+            " the whole output."
+        )
+        seen = [replace(one, focus=replace(one.focus, side="query", items=())) for one in seen]
+    fitting = [view.fits(one.trace, one.focus) for one in seen]
+    top = _common_top(view, seen) if all(fitting) else None
+    for index, (one, place) in enumerate(zip(seen, places(traces, "views"), strict=True)):
+        with place:
+            if len(seen) > 1:
+                st.caption(escaped(one.title))
+            if fitting[index]:
+                chart(view, one.trace, one.focus, str(index), room_of(traces), top)
+                if view.name == OVERVIEW:
+                    _heads(one.trace, one.focus, index)
+            else:
+                st.caption("This view has no data for this model.")
+
+
+def _heads(trace: Trace, focus: Focus, index: int) -> None:
+    """Draw the statistics of the site's heads over a dataset, if the model's card has them."""
+    card = engine().models().get(trace.request.model)
+    if card is not None and focus.site in card.heads:
+        with st.expander("Head statistics over many examples", key=f"heads_over_{index}"):
+            draw_heads(card, focus.site, f"overview_{index}")
+            st.caption(WHAT_NAMES_MEAN)
+
+
+def _common_top(view: View, seen: Sequence[Seen]) -> float | None:
+    """Return the upper end of the traces' common colour scale, None if they have their own."""
+    if len(seen) == 1 or view.played:
+        return None
+    return common_top([view.figure(one.trace, one.focus) for one in seen])
+
+
+def _difference(page: AnyPage, one: Seen, other: Seen) -> None:
+    """Draw the difference between two maps if the user has asked for it."""
+    pair = one.trace, other.trace, one.focus, other.focus
+    if not fits(*pair):
+        return
+    if page.widget(st.toggle, "Show the difference between the two maps", "differs"):
+        found = difference(*pair)
+        figure = relabel_for_width(difference_figure(found, (one.title, other.title)), WIDE)
+        titled(figure, "apart_map", figure.layout.meta["title"])
+        with st.expander("Data of the difference", type="compact", key="apart_numbers"):
+            data_table(difference_table(found))
+
+
+def _tables(seen: Sequence[Seen]) -> None:
+    """Draw the numbers of the card, and a description of their run."""
+    for one in seen:
+        st.caption(escaped(figure_caption(one.trace, one.focus)))
+        data_table(one.shown.view.table(one.trace, one.focus))

@@ -1,0 +1,88 @@
+"""The picture of a trace on a card: a component, or a chart of the selection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from areaviz.drawing.base import Download, View
+from areaviz.drawing.theme import SCREEN_WIDTH, WIDE
+from areaviz.publish.component_kinds import KINDS, kind_of
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+from areaviz.ui.components.input_editors import hops, points
+from areaviz.ui.components.items import growing, hearing, watched
+from areaviz.ui.components.ribbon import Selection, grid, ribbon
+from areaviz.ui.results.chart import chart, first_view, question
+from areaviz.views import VIEWS
+
+Draw = Callable[..., Selection]
+"""Draws a component, and returns the selection in it."""
+
+
+def _nothing(_: Trace, focus: Focus, *, key: str) -> Selection:
+    """Draw no component, because places without weights have nothing to select."""
+    return Selection.of(focus)
+
+
+_DRAWN: Mapping[str, Draw] = {
+    "grid": grid,
+    "hops": hops,
+    "points": points,
+    "hearing": hearing,
+    "strip": watched,
+    "tree": growing,
+    "ribbon": ribbon,
+}
+"""The functions that draw components. A site of any other kind is drawn as a chart."""
+_CHARTED = (_nothing,)
+"""Components that a chart follows, because they are not the picture themselves."""
+_EXPLAINED = (hops, points, hearing, watched, growing)
+"""Components that begin with their own sentence, so that the question of the view is left out."""
+
+
+def display_of(trace: Trace, focus: Focus) -> tuple[Draw, Download]:
+    """Return the component for a selection, and its files."""
+    kind = kind_of(trace, focus.site)
+    takeaway = KINDS[kind].takeaway if kind in _DRAWN else None
+    if takeaway is not None:
+        return _DRAWN[kind], takeaway
+    fitting = [view for view in VIEWS.values() if view.fits(trace, focus)]
+    return _nothing, first_view(fitting, trace, focus)
+
+
+def has_legend(draw: Draw) -> bool:
+    """Return whether users choose heads in the legend of the component."""
+    return draw in (ribbon, grid)
+
+
+def explains_itself(draw: Draw) -> bool:
+    """Return whether the component begins with its own sentence."""
+    return draw in _EXPLAINED
+
+
+def shows_layers(draw: Draw) -> bool:
+    """Return whether the component shows all layers. The chosen layer then affects only tabs."""
+    return draw is hops
+
+
+def draw_chart(trace: Trace, focus: Focus, key: str, room: float) -> None:
+    """Draw the question of the picture, and its chart if the component is not the picture."""
+    draw, view = display_of(trace, focus)
+    if isinstance(view, View) and not explains_itself(draw):
+        question(view)
+        if draw in _CHARTED:
+            chart(view, trace, focus, key, room, has_files=False)
+
+
+def places(traces: Sequence[Trace], key: str) -> Sequence[DeltaGenerator]:
+    """Return a column for each trace."""
+    with st.container(key=f"pair_{key}"):
+        return st.columns(len(traces), gap="medium")
+
+
+def room_of(traces: Sequence[Trace]) -> float:
+    """Return the width of a chart of each trace in px."""
+    return WIDE if len(traces) == 1 else SCREEN_WIDTH

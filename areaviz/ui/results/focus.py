@@ -1,0 +1,210 @@
+"""The selection in a trace, as set by links, widgets and the ribbon, fitted to the trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from areaviz.cards.card import Card
+from areaviz.drawing.sites import layer_noun, model_sites, site_name
+from areaviz.trace.best_alignment import BEST, best_site
+from areaviz.trace.record import Field, Trace
+from areaviz.trace.request import Focus
+from areaviz.ui.app.engine import known_card
+from areaviz.ui.app.markdown import escaped, shortened
+from areaviz.ui.app.page import AnyPage
+from areaviz.ui.app.state import ALL_HEADS, BEST_LAYER
+
+Name = Callable[[Any], str]
+TOLD_SITE = "encoder-decoder"
+"""The site at which captioners learn from boxes where to look."""
+
+
+def current_focus(page: AnyPage, trace: Trace) -> Focus:
+    """Return the selection fitted to `trace`. Draw a caption about parts that the trace lacks."""
+    site = _fitting(page, "site", "Attention type", model_sites(trace), partial(site_name, trace))
+    page.hold(page.state.opening_at(site))
+    noun = layer_noun(site).capitalize()
+    layer = _fitting(page, "layer", noun, layer_choices(trace, site), layer_name)
+    head = ALL_HEADS
+    if layer == BEST_LAYER:
+        site, layer = site + BEST, 0
+    else:
+        head = _fitting(page, "head", "Head", heads(trace, site), head_name)
+    locked = page.state.locked
+    wanted = replace(locked, site=site, layer=layer, head=None if head == ALL_HEADS else head)
+    if locked.site != site and not _same_field(trace, locked.side, locked.site, site):
+        wanted = replace(wanted, side="query", items=())
+    focus = fitted(trace, wanted)
+    if focus != wanted:
+        st.caption(
+            "Some of the selected tokens are past the end of this text and were removed from the"
+            " selection."
+        )
+    if not focus.items and focus.side == "query" and len(side_field(trace, focus)) == 1:
+        # There is nothing else to select, so show its attention at once.
+        focus = replace(focus, items=(0,))
+    return focus
+
+
+def focus_picker(page: AnyPage, trace: Trace, site: str, has_heads: bool = True) -> None:
+    """Draw the widgets for layer, site and head. Items are selected in the map itself.
+
+    Args:
+        page: its state has the chosen values.
+        trace: the trace.
+        site: the selected site.
+        has_heads: whether the map above lacks a legend in which users choose heads.
+    """
+    site, best = best_site(site)
+    about = f"Best alignment: {trace.maps[site + BEST].derived}" if best else None
+    told = told_sentence(known_card(trace.request.model), site, page.state.layer)
+    if told:
+        st.caption(told)
+    with st.container(key="focus", horizontal=True, gap="medium", vertical_alignment="center"):
+        # If there are more options than the last number, draw a list. If there are fewer than the
+        # number before it, draw nothing: one site, one layer or one head leaves no choice.
+        noun = layer_noun(site).capitalize()
+        names = layer_names(trace, site)
+        _picker(page, "layer", noun, layer_choices(trace, site), names, 2, 32, about)
+        _picker(page, "site", "Attention type", model_sites(trace), partial(site_name, trace), 2, 4)
+        if has_heads and not best:
+            _picker(page, "head", "Head", heads(trace, site), head_name, 3, 32)
+
+
+def _picker(
+    page: AnyPage,
+    name: str,
+    label: str,
+    options: Sequence[object],
+    of: Name,
+    fewest: int,
+    most: int,
+    about: str | None = None,
+) -> None:
+    """Draw a choice. `about` is its help text."""
+    if len(options) > most:
+        width = 320 if name == "site" else 120
+        page.widget(st.selectbox, label, name, options, width=width, format_func=of, help=about)
+    elif len(options) >= fewest:
+        # The names of sites explain themselves.
+        visible = "collapsed" if name == "site" else "visible"
+        page.widget(
+            st.segmented_control,
+            label,
+            name,
+            options,
+            format_func=of,
+            required=True,
+            label_visibility=visible,
+            help=about,
+        )
+
+
+def told_sentence(card: Card | None, site: str, layer: int | None) -> str:
+    """Return the sentence that says which head of a layer learned from boxes, or ""."""
+    told = card.told_head if card else None
+    if told is None or site != TOLD_SITE or told[0] != layer:
+        return ""
+    return (
+        f"Head {told[1] + 1} was **told where to look**: boxes around the named things taught it."
+        " Its maps show what it was taught."
+    )
+
+
+def layers(trace: Trace, site: str) -> range:
+    """Return the layers of a site. A gaze has one."""
+    return range(trace.maps[site].layers if site in trace.maps else 1)
+
+
+def layer_choices(trace: Trace, site: str) -> list[int]:
+    """Return the options for layers: each layer, then the best alignment if there is one."""
+    best = [BEST_LAYER] if site + BEST in trace.maps else []
+    return [*layers(trace, site), *best]
+
+
+def heads(trace: Trace, site: str) -> list[int]:
+    """Return the options for heads: all heads together, then each head."""
+    return [ALL_HEADS, *range(trace.maps[site].heads if site in trace.maps else 1)]
+
+
+def layer_name(layer: int) -> str:
+    """Return the name of a layer on the page, counted from 1."""
+    return "Best alignment" if layer == BEST_LAYER else str(layer + 1)
+
+
+def layer_names(trace: Trace, site: str) -> Name:
+    """Return the function that names a layer of a site, with the kind of its areas.
+
+    If some layers attend to areas and others only to single items, the names are “1 · areas” and
+    “3 · words”. Weights that are stored elsewhere are not read for a name.
+    """
+    attention = trace.maps.get(site)
+    if attention is None or not isinstance(attention.weights, np.ndarray):
+        return layer_name
+    # The first areas of a grid are its items, so all later ones have several items.
+    several = [bool(layer[..., attention.grid.items :].any()) for layer in attention.weights]
+    if all(several) or not any(several):
+        return layer_name
+    single = _items_name(trace.fields[attention.memory])
+
+    def name(layer: int) -> str:
+        if layer == BEST_LAYER:
+            return layer_name(layer)
+        return f"{layer + 1} · {'areas' if several[layer] else single}"
+
+    return name
+
+
+def _items_name(field: Field) -> str:
+    """Return the plural noun for the items to which a layer without areas attends."""
+    if not field.is_text:
+        return "cells" if field.is_picture else "single"
+    lengths = field.anchors[:, 1] - field.anchors[:, 0]
+    return "words" if (lengths > 1).any() else "characters"
+
+
+def head_name(head: int) -> str:
+    """Return the name of a head on the page, counted from 1."""
+    return "All" if head == ALL_HEADS else str(head + 1)
+
+
+def side_field(trace: Trace, focus: Focus) -> Field:
+    """Return the field in which a selection chooses items."""
+    attention = trace.maps.get(focus.site) or trace.gazes[focus.site]
+    return trace.fields[attention.query if focus.side == "query" else attention.memory]
+
+
+def fitted(trace: Trace, focus: Focus) -> Focus:
+    """Return a selection on a site of `trace`, without a layer, head or items that it lacks."""
+    length = len(side_field(trace, focus))
+    return replace(
+        focus,
+        layer=min(focus.layer, layers(trace, focus.site)[-1]),
+        head=focus.head if focus.head in heads(trace, focus.site) else None,
+        items=tuple(item for item in focus.items if item < length),
+    )
+
+
+def _same_field(trace: Trace, side: str, *sites: str) -> bool:
+    """Return whether these sites have equal items on that side."""
+    if not all(site in trace.maps or site in trace.gazes for site in sites):
+        return False
+    return len({side_field(trace, Focus(site, side=side)).name for site in sites}) == 1
+
+
+def _fitting(page: AnyPage, name: str, label: str, options: Sequence[Any], of: Name) -> Any:
+    """Return the value chosen or linked before if it is one of `options`, else the first."""
+    before = getattr(page.state, name)
+    if before in options:
+        return before
+    page.set(**{name: options[0]})
+    if before not in ("", None):
+        what = f"{label} “{escaped(shortened(of(before)))}” does not exist here"
+        st.caption(f"{what}, so you see “{of(options[0])}”.")
+    return options[0]

@@ -1,0 +1,106 @@
+"""The survey's four attention mechanisms on one picture, look by look.
+
+Models with the same mechanism are shown side by side. The tabs below the pictures show the costs
+of the models and all other views.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from areaviz.backend.base import Backend
+from areaviz.cards.card import Card
+from areaviz.data.picture_samples import SAMPLES
+from areaviz.drawing.step_picture import steps
+from areaviz.interactive.digit_glimpses import Reading
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+from areaviz.ui.app.engine import known_card
+from areaviz.ui.app.markdown import escaped
+from areaviz.ui.app.state import Cards
+from areaviz.ui.components.items import looks
+from areaviz.ui.forms.mechanisms_form import WAYS, WaysPage, readers_of
+from areaviz.ui.results.mechanism_tabs import Shown, below_readings
+from areaviz.ui.results.output_warnings import doubts, first_sentence
+from areaviz.ui.results.result_page import up_to_date
+
+SOFT = "Bright is what soft attention read. "
+WHAT_IS_DRAWN = (
+    "A frame is what was read at this look. From look 2 on, a line joins the middles of the looks,"
+    " and the filled dot is the newest."
+)
+
+
+def four_ways(page: WaysPage, backend: Backend, cards: Cards, requests: Sequence[Request]) -> None:
+    """Run one request for each model, and draw all models at the chosen step."""
+    asked = readers_of(cards, page.state.kind)
+    result = up_to_date(page, backend, requests, [reader.card.name for reader in asked])
+    traces = dict(zip(result.titles, result.traces, strict=True))
+    _own_picture(requests[0], asked[0].card)
+    names = [(reader, reader.card.name) for reader in asked]
+    shown = [(reader, traces[name]) for reader, name in names if name in traces]
+    step = _looks(page, shown)
+    ways = {reader.way for reader, _ in shown}
+    missing = [way.mechanism for way in WAYS if way not in ways]
+    if missing:
+        st.caption(
+            f"No model here reads such pictures by these ways: {'; '.join(missing)}. All four"
+            " read a digit among clutter: change what is read."
+        )
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        soft = SOFT if any(way.mechanism == "item-wise soft" for way in ways) else ""
+        st.caption(f"{soft}{WHAT_IS_DRAWN}")
+        if _is_comparable(result.traces):
+            page.widget(
+                st.toggle,
+                "Against the average of all looks",
+                "is_against",
+                help="Takes out the cells that a model attends to in every look.",
+            )
+    below_readings(page, shown, step, result.requests[0] if result.is_current else None)
+
+
+def _looks(page: WaysPage, shown: Shown) -> int:
+    """Draw all readings at the same look, and return the number of this look, counted from 0.
+
+    The page opens at the first look.
+    """
+    drawn = [trace for _, trace in shown]
+    most = max(map(steps, drawn))
+    against = "average" if page.state.is_against and _is_comparable(drawn) else "nothing"
+    look = min(max(1, page.state.look or 1), most) - 1
+    readings = []
+    for reader, trace in shown:
+        readings.append(Reading(reader.title, reader.way.what, trace, _notes(trace)))
+    with st.container(key="ways"):
+        look = looks(readings, _digits_shown(drawn[0]), look, against, key=page.key("looks"))
+    look = min(max(0, look), most - 1)
+    if most > 1:
+        page.set(look=look + 1)
+    return look
+
+
+def _notes(trace: Trace) -> list[str]:
+    """Return notes for the user about a run, and reasons to doubt it."""
+    said = [f"Note: {trace.details['warning']}"] if "warning" in trace.details else []
+    return [*said, *doubts(known_card(trace.request.model), trace)]
+
+
+def _own_picture(request: Request, card: Card) -> None:
+    """Draw a note on what the models can do with a picture that is not one of the app's samples."""
+    if request.picture is not None and request.picture.name not in SAMPLES:
+        st.warning(escaped(first_sentence(card.limits)))
+
+
+def _is_comparable(traces: Sequence[Trace]) -> bool:
+    """Return whether any trace has maps of several looks, to compare with their average."""
+    return any(trace.maps and steps(trace) > 1 for trace in traces)
+
+
+def _digits_shown(trace: Trace) -> str:
+    """Return the digits in the picture, if they are known."""
+    picture = trace.request.picture
+    known = SAMPLES.get(picture.name) if picture else None
+    return known.digits if known else ""

@@ -1,0 +1,57 @@
+"""The transcript of a speech recogniser, compared with the reference, and its attention."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from areaviz.data.sound_samples import SAMPLES
+from areaviz.drawing.labels import pluralise
+from areaviz.metrics.speech import count_edits
+from areaviz.trace.interventions import Share
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+from areaviz.ui.app.markdown import escaped
+from areaviz.ui.app.state import Cards
+from areaviz.ui.results.result_page import show_traces
+from areaviz.ui.what_if.change_texts import share_words
+from areaviz.views.sound_alignment import GOLD
+
+
+def _title(request: Request, requests: Sequence[Request], cards: Cards) -> str:
+    """Return the name of the model; if it runs twice, the function that normalises its scores."""
+    if len({one.model for one in requests}) == len(requests):
+        return cards[request.model].title
+    for change in request.changes:
+        if isinstance(change, Share):
+            return share_words(change)
+    return "As trained"
+
+
+def with_gold(trace: Trace) -> Trace:
+    """Add to a trace of a sample recording the times in seconds at which its digits are spoken."""
+    sound = trace.request.sound
+    sample = SAMPLES.get(sound.name) if sound else None
+    if sample is None:
+        return trace
+    return replace(trace, details={**trace.details, GOLD: sample.spoken})
+
+
+def conclusion(trace: Trace) -> str:
+    """Return the transcript in a Markdown sentence, with its accuracy if it is known."""
+    digits = trace.fields[trace.output.field].raw.strip()
+    heard = " ".join(digits) or "nothing"
+    sound = trace.request.sound
+    sample = SAMPLES.get(sound.name) if sound else None
+    if sample is None:
+        return f"Heard: **{escaped(heard)}**"
+    wrong = count_edits(digits, sample.text)
+    if not wrong:
+        return f"Heard: **{escaped(heard)}**, every digit right."
+    said = " ".join(sample.text)
+    return f"Heard: **{escaped(heard)}**, said: {said}, {pluralise(wrong, 'mistake')}."
+
+
+show_heard = partial(show_traces, say=conclusion, complete=with_gold, name=_title)
+"""Run the requests, show the transcripts, and explore their attention."""

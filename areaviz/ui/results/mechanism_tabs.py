@@ -1,0 +1,131 @@
+"""The tabs below the four readings: their costs, all views of one reading, and the four kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from areaviz.cards.card import Card
+from areaviz.cards.tasks import TASKS
+from areaviz.data.paths import CARDS
+from areaviz.drawing.gaze_steps import TRANSFORMER
+from areaviz.drawing.sites import sites
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus, Request
+from areaviz.ui.app.frame import page_link
+from areaviz.ui.app.markdown import escaped
+from areaviz.ui.app.page import TITLES
+from areaviz.ui.app.state import COSTS, KINDS, VIEW
+from areaviz.ui.app.table import read_table
+from areaviz.ui.forms.mechanisms_form import WAYS, Reader, Way, WaysPage
+from areaviz.ui.models.card_tables import measured
+from areaviz.ui.results.chart import chart, view_picker
+from areaviz.ui.results.tabs import Tab, draw_tabs, tab_row
+
+COST_TITLES = {
+    "pixels read": "Picture values read",
+    "multiply-adds": "Multiply-adds",
+    "draws": "Random choices",
+}
+
+
+WHAT_DIFFERS = (
+    "Attention mechanisms differ in what they attend to (items or locations) and how: soft"
+    " attention takes a weighted average of everything, hard attention picks one."
+)
+Shown = Sequence[tuple[Reader, Trace]]
+
+
+@st.fragment
+def below_readings(page: WaysPage, shown: Shown, step: int, request: Request | None) -> None:
+    """Draw the tabs and the link to a request, if there is one."""
+    tabs = [
+        Tab(COSTS, "What each costs", lambda trace, focus: _costs(shown)),
+        Tab(VIEW, "Look closer", lambda trace, focus: _look_closer(page, shown, step)),
+        Tab(KINDS, "The four kinds of attention", lambda trace, focus: _kinds()),
+    ]
+    end = tab_row(page, tabs)
+    draw_tabs(page, tabs, shown[0][1], Focus(""))
+    with end:
+        if request is None:
+            page.keep({})
+        else:
+            view = page.state.view if VIEW in page.state.tabs else ""
+            page.offer(page.state.to_link(request, view=view), request)
+
+
+def _costs(shown: Shown) -> None:
+    """Draw the cost of the whole reading, and the error rate on held-out digits."""
+    table = {"Way to look": [escaped(reader.title) for reader, _ in shown]}
+    for key, title in COST_TITLES.items():
+        table[title] = [trace.details.get(key, "–") for _, trace in shown]
+    table["Error on held-out pictures"] = [_error(reader.card) for reader, _ in shown]
+    read_table(table)
+    st.caption(
+        "Picture values read: how many pixels, or means of pixels, enter the model. Multiply-adds:"
+        " for the whole reading. Random choices: how often a hard model chooses at random. Such"
+        " choices make learning noisy, because only a reward teaches them."
+    )
+
+
+def _error(card: Card) -> str:
+    figures = card.figures.get(TASKS["digits"].headline, {})
+    return measured("digits", "error", figures.get("error"))
+
+
+def _kinds() -> None:
+    """Draw the four mechanisms as a map: items or locations, soft or hard."""
+    st.caption(WHAT_DIFFERS)
+    ways = {way.mechanism: way for way in WAYS}
+    for what in ("item-wise", "location-wise"):
+        for how, place in zip(("soft", "hard"), st.columns(2), strict=True):
+            with place.container(border=True, height="stretch"):
+                _kind(ways[f"{what} {how}"])
+
+
+def _kind(way: Way) -> None:
+    """Draw one mechanism: its picture at half its size for sharp screens, and its description."""
+    st.subheader(f"{way.mechanism.capitalize()}: {way.title.lower()}", anchor=False)
+    content = (CARDS / way.file_name).read_bytes()
+    width = int.from_bytes(content[16:20], "big") // 2
+    st.image(content, width=width, alt=f"Example of {way.mechanism} attention")
+    st.write(way.about)
+    st.caption(way.example)
+    if way.page:
+        page_link(f"pages/{way.page}.py", f"Open {TITLES[way.page]}")
+
+
+def _look_closer(page: WaysPage, shown: Shown, step: int) -> None:
+    """Let the user choose one of the readings, and show it in every view that applies."""
+    titles = {reader.card.name: reader.title for reader, _ in shown}
+    named = page.state.reading
+    first = next((one.card.name for one, _ in shown if one.way.mechanism == named), named)
+    page.set(reading=first)
+    chosen = page.segments("Reading", "reading", titles)
+    trace = shown[list(titles).index(chosen)][1]
+    focus = Focus(sites(trace)[0])
+    view = view_picker(page, trace, focus)
+    if view is not None:
+        st.caption(view.question)
+        focus = _sample(page, trace, focus, step)
+        chart(view, trace, focus, "ways")
+
+
+def _sample(page: WaysPage, trace: Trace, focus: Focus, step: int) -> Focus:
+    """Let the user select one sample of a spatial transformer. The middle one is the default."""
+    if focus.site != TRANSFORMER:
+        return focus
+    looks, _, rows, columns = trace.gazes[focus.site].seen.shape
+    look = min(step, looks - 1)
+    with st.container(horizontal=True, gap="medium"):
+        row = _number(page, "row", "Row of the sample", rows)
+        column = _number(page, "column", "Column of the sample", columns)
+    return Focus(focus.site, items=((look * rows + row - 1) * columns + column - 1,))
+
+
+def _number(page: WaysPage, name: str, label: str, most: int) -> int:
+    """Draw a slider from 1 to `most`, which keeps its value if possible. The middle is first."""
+    before = getattr(page.state, name) or most // 2 + 1
+    page.set(**{name: min(max(1, before), most)})
+    return int(page.widget(st.slider, label, name, 1, most))

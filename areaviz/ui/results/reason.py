@@ -1,0 +1,56 @@
+"""The answer of a reasoning model, compared with the right answer, and its attention."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from areaviz.drawing.labels import pluralise
+from areaviz.trace.facts import EXPECTED, GOLD
+from areaviz.trace.record import Trace
+from areaviz.trace.tree import read_tree
+from areaviz.ui.app.markdown import escaped
+from areaviz.ui.forms.reason_samples import STORIES
+from areaviz.ui.results.result_page import show_traces
+
+
+def with_gold(trace: Trace) -> Trace:
+    """Add to a trace of a sample story its right answer and the facts from which it follows."""
+    for story in STORIES:
+        if story.text == trace.request.text:
+            numbers = " ".join(str(fact + 1) for fact in story.gold)
+            known = {GOLD: numbers, EXPECTED: story.answer}
+            return replace(trace, details={**trace.details, **known})
+    return trace
+
+
+def conclusion(trace: Trace) -> str:
+    """Return a sentence about a tree, or "" for a story or points, whose picture says it."""
+    return "" if "question" in trace.fields or "points" in trace.fields else _tree(trace)
+
+
+def _tree(trace: Trace) -> str:
+    """Describe whether the tree is complete, and its size."""
+    source = next(iter(trace.maps.values())).memory
+    words = len(trace.fields[source].raw.split())
+    tree = read_tree(trace.fields[trace.output.field].raw.split())
+    if tree.problem:
+        return f"What the model wrote is no tree: {escaped(tree.problem)}"
+    if not tree.nodes:
+        return "What the model wrote is no tree: it has no bracket."
+    if not tree.is_closed:
+        return "What the model wrote is no tree: a bracket stays open."
+    if tree.words != words:
+        return (
+            f"The model wrote a tree of {pluralise(tree.words, 'word')}, and the sentence has"
+            f" {words}. Punctuation counts as words."
+        )
+    levels = 1 + max(node.depth for node in tree.nodes)
+    return (
+        f"The model wrote a whole tree: {pluralise(len(tree.nodes), 'bracket')} around"
+        f" {pluralise(words, 'word')}, {pluralise(levels, 'level')} deep."
+    )
+
+
+show_reason = partial(show_traces, say=conclusion, complete=with_gold)
+"""Run the requests, show the answers, and explore their attention."""

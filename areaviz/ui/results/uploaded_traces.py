@@ -1,0 +1,141 @@
+"""Files of attention: opened once, with weights on disk, and freed when their user leaves."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from threading import Lock
+from typing import BinaryIO
+
+import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+from areaviz.trace.arrays_file import example_file, from_npz, holds_trace, open_npz
+from areaviz.trace.errors import BackendError, InputError, without_traceback
+from areaviz.trace.on_disk import OPERATOR, open_trace
+from areaviz.trace.record import Trace
+from areaviz.ui.app.budget import disk, memory
+from areaviz.ui.app.streamlit_private import is_gone
+from areaviz.ui.app.user_identity import visitor
+from areaviz.ui.forms.options import MAX_MEGABYTES, STORED_FILE
+
+SETTING = "AREAVIZ_TRACE"
+"""Environment variable: a file to show to all users, as `serve --trace FILE` sets it."""
+LARGE = 8 * 2**20
+"""Bytes of a layer above which the app processes only one trace at a time."""
+
+
+def opened(file: UploadedFile, area_size: int | None = None) -> Trace:
+    """Return the trace in an uploaded file, which is read once for all runs of the page.
+
+    Args:
+        file: the uploaded file.
+        area_size: for raw arrays, the size of the largest area to show; None accepts only stored
+            traces.
+
+    Raises:
+        InputError: the file cannot be used.
+        BackendError: the app has no room for it.
+    """
+    if file.size > MAX_MEGABYTES * 2**20:
+        raise InputError(
+            f"The file has {file.size / 2**20:,.1f} MB, and the limit is {MAX_MEGABYTES}. Choose"
+            " a smaller file, or have the app started with: python -m areaviz serve --trace FILE"
+        )
+    found = _opened(file.file_id, area_size, file)
+    if isinstance(found, InputError):
+        raise without_traceback(found)
+    memory().hold(found, found.nbytes, visitor())
+    return found
+
+
+def stored_trace() -> Trace | None:
+    """Return a stored trace that the user has opened, or None; raises as `opened`."""
+    file = st.session_state.get(STORED_FILE)
+    return None if file is None or is_gone(file) else opened(file)
+
+
+def served() -> Path | None:
+    """Return the file with which the app was started, None if there is none."""
+    given = os.environ.get(SETTING, "")
+    return Path(given) if given else None
+
+
+def served_is_trace(path: Path) -> bool:
+    """Return whether the app was started with a stored trace; raises as `opened`."""
+    with _file_of_all(path) as file:
+        return holds_trace(file, OPERATOR)
+
+
+def opened_served(path: Path, area_size: int = 1) -> Trace:
+    """Return the trace in the file of `serve --trace`, shared by sessions; raises as `opened`."""
+    with _file_of_all(path) as file:
+        about = os.fstat(file.fileno())
+        found = _served(str(path), about.st_mtime_ns, about.st_size, area_size, file)
+    if isinstance(found, InputError):
+        raise without_traceback(found)
+    return found
+
+
+@contextmanager
+def _file_of_all(path: Path) -> Iterator[BinaryIO]:
+    try:
+        with path.open("rb") as file:
+            yield file
+    except OSError as error:
+        raise BackendError(
+            f"The file that the app was started with cannot be opened ({error.strerror})."
+            " Tell the person who runs the app."
+        ) from error
+
+
+@contextmanager
+def turn(traces: Sequence[Trace]) -> Iterator[None]:
+    """Wait for the turn to process a large trace, so that few layers are in memory at once."""
+    if all(_layer_bytes(trace) < LARGE for trace in traces):
+        yield
+        return
+    with _turn():
+        yield
+
+
+def _layer_bytes(trace: Trace) -> int:
+    return max((one.weights.nbytes // one.layers for one in trace.maps.values()), default=0)
+
+
+@st.cache_resource(scope="session", max_entries=2, show_spinner="Reading the file")
+def _opened(file_id: str, area_size: int | None, _file: UploadedFile) -> Trace | InputError:
+    """Read a file. Errors are cached too, because finding one may take equally long."""
+    try:
+        with _turn():
+            reserve = partial(disk().reserve, owner=visitor())
+            if area_size is None:
+                return open_trace(_file, reserve=reserve)
+            return open_npz(_file, area_size, reserve=reserve)
+    except InputError as refusal:
+        return without_traceback(refusal)
+
+
+@st.cache_resource(max_entries=2, show_spinner="Reading the file")
+def _served(
+    path: str, changed: int, size: int, area_size: int, _file: BinaryIO
+) -> Trace | InputError:
+    try:
+        with _turn():
+            return open_npz(_file, area_size, room=OPERATOR)
+    except InputError as refusal:
+        return without_traceback(refusal)
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def opened_example(area_size: int) -> Trace:
+    """Return the trace of the example."""
+    return from_npz(example_file(), area_size)
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def _turn() -> Lock:
+    return Lock()

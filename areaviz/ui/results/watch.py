@@ -1,0 +1,37 @@
+"""The description by a video model, compared with the actual event, and its attention."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from areaviz.data.clip_samples import SAMPLES
+from areaviz.drawing.frame_attention import GOLD
+from areaviz.trace.record import Trace
+from areaviz.ui.app.markdown import escaped
+from areaviz.ui.results.result_page import show_traces
+
+
+def with_gold(trace: Trace) -> Trace:
+    """Add to a trace of a sample clip the frames in which its digit acts."""
+    clip = trace.request.clip
+    sample = SAMPLES.get(clip.name) if clip else None
+    if sample is None:
+        return trace
+    return replace(trace, details={**trace.details, GOLD: sample.acts})
+
+
+def conclusion(trace: Trace) -> str:
+    """Return the description in a Markdown sentence, with its accuracy if it is known."""
+    seen = trace.fields[trace.output.field].raw.strip() or "nothing"
+    clip = trace.request.clip
+    sample = SAMPLES.get(clip.name) if clip else None
+    if sample is None:
+        return f"Seen: **{escaped(seen)}**."
+    if seen == sample.text:
+        return f"Seen: **{escaped(seen)}**, which is right."
+    return f"Seen: **{escaped(seen)}**, but what happens is: {escaped(sample.text)}."
+
+
+show_watched = partial(show_traces, say=conclusion, complete=with_gold)
+"""Run the requests, show the descriptions, and explore their attention."""

@@ -1,0 +1,38 @@
+"""The operator's view of the app's jobs."""
+
+from __future__ import annotations
+
+import pytest
+
+from areaviz.analysis.jobs import Job, Jobs
+from areaviz.backend.fair import mark_of
+from areaviz.cli.operator import as_text
+from areaviz.ui.app import jobs as jobs_module
+from areaviz.ui.app.budget import MEBI, Budget
+from areaviz.ui.app.jobs import work
+
+
+def until_stopped(job: Job) -> None:
+    job.stopping.wait(10)
+
+
+def test_work_shows_analyses_by_reader_and_the_limits_in_force(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AREAVIZ_LIMIT_QUESTION_SECONDS", "2.5")
+    jobs = Jobs()
+    monkeypatch.setattr(jobs_module, "jobs", lambda: jobs)
+    # Use an own budget, because earlier tests may have left attention in that of the process.
+    memory = Budget(MEBI, "attention")
+    monkeypatch.setattr(jobs_module, "memory", lambda: memory)
+    begun = [jobs.start(key, until_stopped, "a" * 32, "set") for key in "xy"]
+    try:
+        found = work()
+    finally:
+        for job in begun:
+            job.stop()
+            job.wait(10)
+    assert found["analyses_by_reader"] == {mark_of("a" * 32): 2}
+    assert found["question_load"] == [] and found["attention_megabytes"] == []
+    lines = as_text(found)
+    assert "question seconds 2.5" in lines and "a" * 32 not in lines

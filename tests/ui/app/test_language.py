@@ -1,0 +1,84 @@
+"""The language of a page: its address, the switch, and the browser."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from areaviz.ui.app import language
+from areaviz.ui.app.state import State
+from tests.pages.conftest import APP
+
+
+def opened(**params: str) -> AppTest:
+    app = AppTest.from_file(str(APP), default_timeout=60)
+    app.query_params.update(params)
+    return app.run()
+
+
+def test_address_and_switch_choose_the_language() -> None:
+    app = opened(lang="de")
+    assert not app.exception
+    assert app.title[0].value == "Sieh, worauf ein Modell achtet"
+    [switch] = [one for one in app.button if one.label == "English"]
+    switch.click().run()
+    assert app.title[0].value == "See what a model attends to"
+    assert app.query_params["lang"] == "en"
+
+
+def test_unknown_language_falls_back_to_the_browser() -> None:
+    assert opened(lang="tlh").title[0].value == "See what a model attends to"
+
+
+def test_links_carry_a_chosen_language() -> None:
+    app = opened(lang="de")
+    links = [one.proto for one in app.get("page_link")]
+    assert links and all("lang=de" in link.query_string for link in links)
+    links = [one.proto for one in opened().get("page_link")]
+    assert links and not any("lang=" in link.query_string for link in links)
+
+
+def script() -> None:
+    from areaviz.ui.app.page import Page
+    from areaviz.ui.app.state import State
+
+    page = Page("translate", "", State())
+    page.follow({})
+    page.keep({"text": "A dog."})
+
+
+def test_language_parameter_is_kept_and_not_a_link() -> None:
+    app = AppTest.from_function(script)
+    app.query_params["lang"] = "de"
+    app.run()
+    assert dict(app.query_params) == {"text": "A dog.", "lang": "de"}
+    state: State = app.session_state["translate"]
+    assert state.address == {"text": "A dog."}
+
+
+@pytest.mark.parametrize("locale, found", [("de-CH", "de"), ("fr-FR", "en"), (None, "en")])
+def test_browser_sets_the_default_language(
+    locale: str | None, found: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Context:
+        pass
+
+    context = Context()
+    context.locale = locale
+    monkeypatch.setattr(language.st, "context", context)
+    monkeypatch.setattr(language, "is_drawing", lambda: True)
+    assert language.language() == found
+    assert language.language_params() == {}
+
+
+def test_language_outside_the_app_is_english() -> None:
+    assert language.language() == "en"
+    assert language.language_params() == {}
+
+
+def test_language_is_added_before_the_anchor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(language, "language_params", lambda: {"lang": "de"})
+    found = [language.with_language(one) for one in ("./", "./a?b=1", "./a?b=1#c", "./a#c")]
+    assert found == ["./?lang=de", "./a?b=1&lang=de", "./a?b=1&lang=de#c", "./a?lang=de#c"]
+    monkeypatch.setattr(language, "language_params", dict)
+    assert language.with_language("./a#c") == "./a#c"

@@ -1,0 +1,42 @@
+"""Best alignment is a choice next to the layers, in links and in what a page opens with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from areaviz.cards.opening import Opening
+from areaviz.drawing.sites import model_sites, site_name
+from areaviz.trace.best_alignment import BEST, BestAlignment, with_best
+from areaviz.trace.request import Focus
+from areaviz.ui.app.state import BEST_LAYER, State
+from areaviz.ui.results.focus import layer_choices, layer_name, layer_names
+from tests.fakes import trace as make_trace
+
+SITE = "encoder-decoder"
+CHOSEN = BestAlignment(((0, 1, 1), (1, 0, 0)), 20, "validation captions", 0.2, 0.3)
+TRACE = with_best(make_trace(), {SITE: CHOSEN})
+
+
+def test_best_alignment_follows_layers_and_is_not_a_site() -> None:
+    assert layer_choices(TRACE, SITE) == [0, 1, BEST_LAYER]
+    assert layer_choices(TRACE, "encoder self") == [0, 1]
+    assert layer_name(BEST_LAYER) == layer_names(TRACE, SITE)(BEST_LAYER) == "Best alignment"
+    assert SITE + BEST not in model_sites(TRACE)
+    assert site_name(TRACE, SITE + BEST) == "Translation to source, best alignment"
+
+
+def test_only_link_with_best_alignment_opens_it() -> None:
+    best = State().looking_at(Focus(SITE + BEST))
+    assert (best.site, best.layer) == (SITE, BEST_LAYER)
+    plain = State().looking_at(Focus(SITE, layer=1))
+    assert (plain.site, plain.layer) == (SITE, 1)
+
+
+def test_page_opens_best_alignment_only_by_card() -> None:
+    opening = Opening("coverage", 1, 0, CHOSEN)
+    assert State(opening={SITE: opening}).opening_at(SITE).layer == 1
+    opens = replace(opening, best=replace(CHOSEN, opens=True))
+    state = State(opening={SITE: opens})
+    assert state.opening_at(SITE).layer == BEST_LAYER
+    # A link has chosen a layer of this site already.
+    assert replace(state, opened=SITE, layer=0).opening_at(SITE).layer == 0
