@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -71,6 +72,16 @@ def from_wheel(installed: Path, folder: Path, *command: str) -> subprocess.Compl
     )
 
 
+def find_shared_digests() -> set[str]:
+    """Return the digests of the tokenizers that models of the wheel have in the shared folder."""
+    folders = [ROOT / "checkpoints" / name for name in MODELS]
+    without = [folder for folder in folders if not (folder / "tokenizer.model").exists()]
+    cards = [json.loads((folder / "card.json").read_text("utf-8")) for folder in without]
+    return {
+        card["files"]["tokenizer.model"] for card in cards if "tokenizer.model" in card["files"]
+    }
+
+
 def test_wheel_contains_app_pages_and_small_models(wheel: zipfile.Path) -> None:
     bundle = wheel / "areaviz" / "bundle"
     for name in ("app.py", ".streamlit/config.toml", "assets/favicon.png"):
@@ -78,7 +89,10 @@ def test_wheel_contains_app_pages_and_small_models(wheel: zipfile.Path) -> None:
     pages = {path.name for path in (ROOT / "pages").glob("*.py")}
     assert {path.name for path in (bundle / "pages").iterdir()} == pages
     models = {path.name for path in (bundle / "checkpoints").iterdir() if path.is_dir()}
-    assert models == {*MODELS, "tables"}
+    assert models == {*MODELS, "tables", "shared"}
+    # The wheel has the shared tokenizers of its models, and no shared encoder.
+    shared = {path.name for path in (bundle / "checkpoints" / "shared").iterdir()}
+    assert shared == {f"tokenizer-{digest[:12]}.model" for digest in find_shared_digests()}
 
 
 def test_its_models_are_about_twenty_megabytes_and_there() -> None:
@@ -257,7 +271,7 @@ def test_missing_model_is_known_from_the_release(bundle: Path) -> None:
 
 
 def test_clone_has_all_models(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="a clone of the repository"):
+    with pytest.raises(InputError, match="This clone of the repository already has all models"):
         get_models(tmp_path / "own", "http://127.0.0.1:9")
 
 
