@@ -43,7 +43,7 @@ def print_labels(
 ) -> Ticks:
     """Choose which labels to show, so that they fit on a print axis of `room` pt.
 
-    Code points replace the characters that the print font lacks.
+    Characters that the print font lacks are replaced by codes such as ⟨U+1F600⟩.
     """
     return ticks([drawable(label) for label in labels], room, PRINT_FONT, upright, longest)
 
@@ -68,7 +68,7 @@ def depth(shown: Ticks) -> float:
 
 
 def relabel_for_width(figure: Figure, room: float) -> Figure:
-    """Change a screen figure to show as many horizontal labels as fit in `room` px."""
+    """Change a screen figure so that its horizontal axes show the labels that fit in `room` px."""
     layout = figure.layout
     for axis, labels in layout.meta["labels"].items():
         before, after = screen_labels(labels), screen_labels(labels, room)
@@ -85,7 +85,7 @@ def relabel_for_width(figure: Figure, room: float) -> Figure:
 
 
 def without_title(figure: Figure) -> Figure:
-    """Remove title and note from a screen figure, for a page that shows them as text."""
+    """Remove the title and note from a screen figure. The page shows them as text."""
     layout = figure.layout
     # Keep 8 px of space above the plot.
     less = layout.meta["heading"] - 8
@@ -109,9 +109,9 @@ def common_top(figures: Sequence[Figure]) -> float | None:
 
 
 def _can_move(figure: Figure) -> bool:
-    """Return whether a figure changes when the end of its colour scale changes.
+    """Return whether the end of a figure's colour scale can be changed.
 
-    A figure does not change if its matrix was drawn as an image.
+    It cannot be changed if the matrix was drawn as an image.
     """
     is_heatmap = any(isinstance(trace, Heatmap) for trace in figure.data)
     return is_heatmap or not figure.layout.images
@@ -131,7 +131,7 @@ def legend(y: float, **more: object) -> Layout:
     """Return the settings of a horizontal key, aligned left.
 
     Args:
-        y: 0 for the bottom of the figure, 1 for directly above the plot.
+        y: 0 for the bottom of the figure, or 1 for directly above the plot.
         more: other settings of Plotly's legend.
     """
     key: Layout = {

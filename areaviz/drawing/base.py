@@ -1,4 +1,4 @@
-"""Definition of a view: it finds something in a trace, draws it, and lists its numbers."""
+"""Definition of a view, which finds something in a trace, draws it and lists its numbers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Row = tuple[str | int | float, ...]
 """One row of a table."""
 Drawn = TypeVar("Drawn")
 At = Callable[[Trace, Focus], Drawn]
-"""Function from a trace and a focus to the data of a figure."""
+"""Function that takes a trace and a focus and returns the data of a figure."""
 ScreenFigure = Figure
 """Plotly's figure type under a name for pages, which must not import Plotly."""
 
@@ -47,10 +47,11 @@ class Table:
 class Download:
     """A figure and table that users can download."""
 
-    # Part of the file names; for a view, also its key in links.
+    # Part of the file names, and for a view also its key in links.
     name: str
     table: At[Table]
-    # Draws with matplotlib's object-oriented Figure (never pyplot), for SVG, PDF and PNG.
+    # Draws the figure for SVG, PDF and PNG, with matplotlib's object-oriented Figure and not with
+    # pyplot.
     print: At[PrintFigure]
     # Renders an animated GIF, for figures in which time matters.
     movie: At[bytes] | None = None
@@ -84,7 +85,7 @@ class View(Download):
     figure: At[Figure]
     # Returns whether a page may show this view by default.
     leads: At[bool] = lambda trace, focus: True
-    # For a view that plays: what the page shows instead of `figure`.
+    # Returns an animation that the page shows instead of `figure`, or None for a still view.
     played: At[Animation] | None = None
 
 
@@ -100,7 +101,7 @@ def view(
     how_to_read: str = "",
     leads: At[bool] = lambda trace, focus: True,
 ) -> View:
-    """Build a view whose figure, table and print all use one record, found by `find`."""
+    """Build a view whose figure, table and print use the record that `find` returns."""
     return View(
         name=name,
         title=title,
@@ -126,9 +127,9 @@ def view_of_marks(
     leads: At[bool] = lambda trace, focus: True,
     print_plot: Callable[[Drawn], Plot] | None = None,
 ) -> View:
-    """Build a view that states its marks once, in `plot`, for the screen and for print.
+    """Build a view whose function `plot` returns the marks for the screen and for print.
 
-    If the positions of the marks differ in print, `print_plot` states the marks for print.
+    If the positions of the marks differ in print, `print_plot` returns the marks for print.
     """
     return view(
         name,
@@ -145,7 +146,7 @@ def view_of_marks(
 
 
 ALL = "all heads"
-"""The words in a caption if no head is focused."""
+"""The phrase in a caption if no head is focused."""
 
 
 def figure_caption(
@@ -153,11 +154,11 @@ def figure_caption(
     focus: Focus,
     all_layers: bool = False,
 ) -> str:
-    """Describe model, decoding, site, layer, head and normalisation in one line.
+    """Return one line that names the model, decoding, site, layer, head and normalisation.
 
-    Layer and head are left out if there is only one. For a gaze, the line has the model, site,
-    steps, scales, and how places were chosen and read. A print includes the line in the figure. A
-    screen figure has it in `layout.meta["caption"]`, and the page shows it as text.
+    Layer and head are left out if there is only one. The line of a gaze names the model, the site,
+    the numbers of steps and scales, and how places were chosen and read. A print has the line in
+    the figure. A screen figure has it in `layout.meta["caption"]`, and the page shows it as text.
 
     Args:
         trace: the trace of the figure.
@@ -183,7 +184,7 @@ def figure_caption(
 
 
 def model_words(trace: Trace) -> str:
-    """Name the model and, if it wrote a text item by item, its decoding method."""
+    """Return the name of the model and, if it wrote a text item by item, the decoding method."""
     request = trace.request
     if "history" not in trace.fields:
         return request.model
@@ -192,18 +193,18 @@ def model_words(trace: Trace) -> str:
 
 
 def given_words(trace: Trace) -> str:
-    """Return "given text" for a given output, else the decoding noted in the trace, or ""."""
+    """Return "given text" for a given output, or else the trace's note on the decoding, or ""."""
     is_given = trace.request.target is not None
     return "given text" if is_given else trace.details.get("decoding", "")
 
 
 def changes_words(request: Request) -> str:
-    """Describe the number of changes to a run, so that it is not mistaken for an unchanged run."""
+    """Return a phrase with the number of changes to a run, or "" for an unchanged run."""
     return f" · with {pluralise(len(request.changes), 'change')}" if request.changes else ""
 
 
 def areas_words(grid: AreaGrid) -> str:
-    """Describe the largest area: in items for a text, in cells for a picture."""
+    """Return a phrase for the largest area size, in items of a text or cells of a picture."""
     is_text = grid.height == 1
     if grid.max_height == grid.max_width == 1:
         return "single items" if is_text else f"single cells of {grid.height}×{grid.width}"
@@ -214,7 +215,7 @@ def areas_words(grid: AreaGrid) -> str:
 
 
 def _gaze_caption(request: Request, gaze: Gaze) -> str:
-    """Describe a gaze, which has steps, scales and pixels instead of layers, heads and areas."""
+    """Return the caption of a gaze, which has steps and scales instead of layers and heads."""
     steps, scales, side, _ = gaze.seen.shape
     site, places = gaze.site, ", most probable places"
     reading = "labels: softmax over classes"
@@ -230,6 +231,6 @@ def _gaze_caption(request: Request, gaze: Gaze) -> str:
     )
 
 
-# Type checkers do not see the old names, so that the package itself cannot use them.
+# The old name works at run time only. Type checkers report it, so the package does not use it.
 if not TYPE_CHECKING:
     __getattr__ = old_names(__name__, {"caption": "figure_caption"})

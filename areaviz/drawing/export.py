@@ -1,4 +1,4 @@
-"""Figures and tables as files, made in memory."""
+"""Conversion of figures and tables to files, in memory."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from areaviz.trace.limits import check_range
 
 FORMATS = ("svg", "pdf", "png")
 _ACTIVE = r"=+\-@\t\r＝＋－＠"
-"""Characters that start a formula. Some programs also accept the East Asian full-width forms."""
+"""Characters that start a formula in spreadsheets, including their East Asian full-width forms."""
 _BEGINNING = r"(^|[;\t\r\n])"
-"""Start of a cell, including in programs that split at semicolons or tabs and ignore quotes."""
+"""Start of a cell. Some programs also split cells at semicolons or tabs and ignore quotes."""
 _RUN = re.compile(rf"""{_BEGINNING}(?='|[ "]*[{_ACTIVE}])""")
 _HELD = re.compile(rf"{_BEGINNING}'")
 
@@ -59,8 +59,9 @@ class Paper:
 def on_paper(figure: PrintFigure, paper: Paper) -> PrintFigure:
     """Change a figure to the width and font size of a paper.
 
-    Its title, note and caption, the first three texts, are wrapped again. The height of the plot
-    grows by the factor of the width or of the font size, whichever is larger.
+    The title, note and caption, which are the first three texts of the figure, are wrapped again.
+    The height of the plot grows by the factor of the width or of the font size, whichever is
+    larger.
     """
     if paper == Paper():
         return figure
@@ -94,7 +95,7 @@ def figure_bytes(figure: PrintFigure, kind: str, paper: Paper | None = None) -> 
     Args:
         figure: the figure.
         kind: one of `FORMATS`.
-        paper: size of the figure; None keeps its size.
+        paper: size of the figure. None keeps its size.
 
     Raises:
         ValueError: `kind` is not in `FORMATS`.
@@ -105,7 +106,7 @@ def figure_bytes(figure: PrintFigure, kind: str, paper: Paper | None = None) -> 
         )
     if paper is not None:
         on_paper(figure, paper)
-    # Dates and random ids would make two files of one figure differ.
+    # Leave out dates and random ids, so that two files of one figure are equal.
     dateless = {
         "svg": {"Date": None},
         "pdf": {"CreationDate": None},
@@ -120,10 +121,10 @@ def figure_bytes(figure: PrintFigure, kind: str, paper: Paper | None = None) -> 
 def table_csv(table: Table) -> str:
     """Write a table as CSV with a header line. A missing number is an empty cell.
 
-    Text that a spreadsheet would run as a formula gets an apostrophe in front. Such text starts
-    with = + - @, a tab or a carriage return. A part of a text after a semicolon, a tab or a line
-    break is escaped in the same way. Text or parts that start with an apostrophe get one more.
-    `unescape` removes the added apostrophes.
+    A spreadsheet would run a text as a formula if it starts with = + - @, a tab or a carriage
+    return. Such a text gets an apostrophe in front. A part of a text after a semicolon, a tab or a
+    line break is treated like a whole text. A text or part that starts with an apostrophe gets a
+    second one. `unescape` removes the added apostrophes.
     """
     buffer = io.StringIO()
     writer = csv.writer(buffer)
@@ -138,12 +139,12 @@ def csv_bytes(table: Table) -> bytes:
 
 
 def escape(text: str) -> str:
-    """Escape text so that no spreadsheet runs it as a formula, whatever its separator."""
+    """Escape a text so that no spreadsheet runs it as a formula, see `table_csv`."""
     return _RUN.sub(r"\1'", text)
 
 
 def unescape(text: str) -> str:
-    """Undo `escape`."""
+    """Return the original text for a result of `escape`."""
     return _HELD.sub(r"\1", text)
 
 

@@ -1,4 +1,4 @@
-"""Frames of a film: for every word the picture, dimmed where there is little attention.
+"""Frames of a film. Each word has a frame: the picture, dimmed where there is little attention.
 
 The idea is from Xu et al. (2015), Fig. 3. Shapes: G rows and M columns of cells, H height and W
 width in pixels, Q queries, N cells, R runs of queries.
@@ -28,8 +28,7 @@ MOST_FRAMES = 200
 DIM = 0.2
 """Brightness of cells without attention."""
 GROUND = 96
-"""Grey level that replaces black in frames of a dark picture. Dimming black would not be
-visible."""
+"""Grey level that replaces black in frames of a dark picture, because black cannot be dimmed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,19 +38,19 @@ class Frame:
     # First item, 0-based.
     first: int
     label: str
-    # Product of its items' probabilities, each given the items before it; None if the model did not
-    # produce them.
+    # Product of the probabilities of the word's items, each given the items before it. None if the
+    # model did not produce the word.
     probability: float | None
     # Item shares, which sum to 1: float32 [G, M].
     shares: FloatArray
     # Brightness of each cell relative to `brightest`, 0..1: float32 [G, M].
     light: FloatArray
-    # Top area of the mean over the word's items; None if all weights are zero.
+    # Top area of the mean over the word's items, or None if all weights are zero.
     heaviest: Attended | None
     # Whether the word is locked.
     marked: bool
-    # For hard attention, the area that each drawn head read, in pixels of the picture, and its
-    # colour.
+    # For hard attention, the box in pixels of the picture that each drawn head read, with the
+    # colour of the head.
     read: Sequence[tuple[Box, str]]
 
 
@@ -116,11 +115,11 @@ def fits_film(trace: Trace, focus: Focus) -> bool:
 
 
 def film(trace: Trace, focus: Focus) -> Film:
-    """Find the frames of all words, with the focused ones marked.
+    """Return the frames of all words, with the focused words marked.
 
-    If there are too many words, only the focused ones get frames. With `focus.unit` "word", items
-    are merged into words. Each frame has its own brightness scale up to its brightest cell: by the
-    share of a cell, or by how much more it gets than on average.
+    If there are too many words, only the focused words get frames. With `focus.unit` "word", items
+    are merged into words. The brightness of a cell depends on its share, or on how much more it
+    gets than on average. Each frame has its own scale, up to its brightest cell.
     """
     chosen = select(trace, focus)
     assert trace.request.picture is not None
@@ -183,7 +182,7 @@ def interpolate_shares(
 
 
 def brighten_dark_picture(pixels_HWC: Pixels) -> FloatArray:
-    """Replace black by grey in a dark picture, and keep its bright parts: float32."""
+    """Return a dark picture with grey instead of black, or a bright picture unchanged: float32."""
     ground = GROUND if np.median(pixels_HWC) < 32 else 0
     return (ground + pixels_HWC * np.float32(1 - ground / 255)).astype(np.float32)
 
@@ -203,10 +202,10 @@ def _along(
 
 
 def _shown(chosen: FocusedMap, runs: Runs) -> Sequence[int]:
-    """Choose the runs that get a frame.
+    """Return the indices of the runs that get a frame.
 
-    These are the focused runs and the runs that contain visible text, or all runs if there are
-    none. If there are too many, only focused runs are kept.
+    They are the focused runs and the runs with visible text, or all runs if there are no such runs.
+    If they are too many, only focused runs are kept.
     """
     anchors, raw = chosen.query.anchors, chosen.query.raw
     focused, found = [], []
@@ -279,7 +278,7 @@ def area_box(
 
 
 def unit_name(field: Field, unit: str) -> str:
-    """Return "word" if items are merged into words or are whole words, else "item"."""
+    """Return "word" if items are merged into words or are whole words, and "item" otherwise."""
     runs = query.find_words(field)
     are_words = len(runs) > 2 and all(end - start == 1 for start, end in runs)
     return "word" if unit == "word" or are_words else "item"

@@ -1,6 +1,6 @@
-"""Drawing data of a clip: the frames that were attended to for each word.
+"""Data to draw a clip with the frames that each word attends to.
 
-Shapes: T words, N frames that are watched.
+Shapes: T words, N frames of the clip that the model reads ("watched frames").
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FULL = 0.86
 _DIGITS = 9
 """Maximum number of digits of a frame number. A trace may come from an untrusted file."""
 _COLOURS = len(HEAD_COLOURS) - 1
-"""Number of word colours. The last colour, grey, is left out because it marks a missing colour."""
+"""Number of colours for words. The last colour, grey, is left out, because it means no colour."""
 
 Span = tuple[int, int]
 
@@ -44,18 +44,18 @@ class FrameAttention(Drawing):
     # The words, and the attention of each to every frame, float32 [T, N]. Rows sum to 1.
     words: tuple[str, ...]
     weights: FloatArray
-    # For each word, the frames of its top area, the end exclusive, and the area's weight.
+    # For each word, the first frame and the end (exclusive) of its top area, and its weight.
     spans: tuple[Span, ...]
     shares: tuple[float, ...]
     # Indices of the framed rows.
     marked: tuple[int, ...]
-    # Start and end of each action as positions between frames; empty if unknown.
+    # Start and end of each action as positions between frames, or () if they are unknown.
     actions: tuple[tuple[float, float], ...]
 
     def bars(self, row: int) -> FloatArray:
         """Return the heights of a word's bars, in rows: [N].
 
-        Heights are relative to the word's largest weight, so the highest bar of every word is
+        Heights are relative to the word's largest weight, so the highest bars of all words are
         equal.
         """
         highest = max(float(self.weights[row].max()), 1e-6)

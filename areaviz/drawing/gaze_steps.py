@@ -1,4 +1,4 @@
-"""Selection of steps of a gaze: the places of a picture that were read one after another.
+"""Selection of the steps of a gaze, which are places of a picture that were read in sequence.
 
 Shapes: Q steps, K scales, S side of a patch.
 """
@@ -17,7 +17,8 @@ from areaviz.trace.record import FloatArray, Gaze, Trace
 from areaviz.trace.request import Focus
 
 GLIMPSES, TRANSFORMER, CANVAS = "glimpses", "transformer", "canvas"
-# Sites of a model with a coarse look first: that look, and the glimpses without it.
+# Sites of a model that first sees a coarse overview of the picture: the overview, and the glimpses
+# of a run without it.
 CONTEXT, WITHOUT = "context", "without context"
 # Position of the first step's colour on the colour scale. Darker colours are hard to see on black.
 _DARKEST = 0.4
@@ -30,12 +31,12 @@ def has_gaze(trace: Trace, focus: Focus) -> bool:
 
 
 def fits_glimpses(trace: Trace, focus: Focus) -> bool:
-    """Return whether the focus is on glimpses of this trace: all of them or some steps."""
+    """Return whether the focus is on the glimpses of a trace, and its items are existing steps."""
     return _fits(trace, focus, GLIMPSES) and has_items(focus, len(trace.gazes[GLIMPSES].seen))
 
 
 def fits_transformer(trace: Trace, focus: Focus) -> bool:
-    """Return whether the focus is on a spatial transformer: all its output or some pixels."""
+    """Return whether the focus is on a spatial transformer, and its items are output pixels."""
     if not _fits(trace, focus, TRANSFORMER):
         return False
     return has_items(focus, trace.gazes[TRANSFORMER].seen[:, 0].size)
@@ -58,8 +59,8 @@ def picture_of(trace: Trace) -> Pixels:
 def source_of(trace: Trace, corners_42: FloatArray) -> tuple[Pixels, FloatArray]:
     """Return the network's input, and corners of the picture in pixels of that input.
 
-    The input may be a reduced, grey, or inverted version of the picture. If it was not recorded,
-    the picture itself is returned.
+    The input may be a reduced, grey, or inverted version of the picture. If the trace does not
+    contain the input, the picture and the unchanged corners are returned.
 
     Args:
         trace: a trace with a picture.
@@ -94,7 +95,7 @@ class Answer:
 
     # Visible label.
     label: str
-    # None if the output has no probabilities per step.
+    # Probability of the label, or None if the output has no probabilities per step.
     probability: float | None
 
     @property
@@ -141,7 +142,7 @@ def view_box(
     Args:
         pixels: the picture.
         corners: (x, y) in its pixels, [..., 2].
-        beyond: how far the box may reach beyond the picture, as a share of its side.
+        beyond: maximum distance that the box reaches beyond the picture, as a share of its side.
     """
     size = np.array(pixels.shape[1::-1])
     points = corners.reshape(-1, 2)

@@ -1,8 +1,8 @@
-"""A print figure as inline SVG that is allowed by the strictest content security policy.
+"""Conversion of a print figure to inline SVG that any content security policy allows.
 
-A host's policy may forbid scripts, style attributes and data URLs. It cannot forbid elements of the
-page itself. Every style therefore becomes a presentation attribute, and a picture becomes a mosaic
-of coloured paths.
+The policy of a website may forbid scripts, style attributes and data URLs. It cannot forbid
+elements of the page. Every style therefore becomes a presentation attribute, and a picture becomes
+a mosaic of coloured paths.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from areaviz.drawing.markup import Markup, element
 MOSAIC_CELLS, MOSAIC_COLOURS = 64, 48
 """Cells along the longer side of a picture, and its number of colours."""
 MOSAIC_DPI = 72
-"""Resolution of pictures; enough for a mosaic, as an inch of picture has more dots than cells."""
-# Clip paths are referenced as "url(#...)", which the pages do not allow. They are not needed,
-# because marks are inside their axes.
+"""Resolution of pictures in dots per inch. A mosaic has fewer cells per inch than this."""
+# Elements that are removed. Clip paths need references "url(#...)", which the pages do not allow,
+# and they are not needed, because all marks are inside their axes.
 _LEFT_OUT = ("metadata", "style", "clipPath")
 _KEPT = (
     *("d", "x", "y", "width", "height", "transform", "href", "id", "viewBox", "role"),
@@ -51,10 +51,10 @@ def inline_svg(figure: PrintFigure, alt: str) -> Markup:
 
 
 def _svg_of(figure: PrintFigure) -> bytes:
-    """Return a figure as SVG with text elements, faster and smaller than `figure_bytes`.
+    """Return a figure as SVG with text elements. It is smaller and faster than `figure_bytes`.
 
-    The layout engine runs here and is then removed, because with an engine `savefig` would draw
-    the figure twice.
+    The layout engine is run and then removed. With an engine, `savefig` would draw the figure
+    twice.
     """
     engine = figure.get_layout_engine()
     if engine is not None:
@@ -87,7 +87,7 @@ def _markup(node: Element) -> Markup:
 
 
 def _local(name: str) -> str:
-    """Return a name without its namespace, which the `svg` element implies in HTML."""
+    """Return a name without its namespace. In HTML, the `svg` element implies the namespace."""
     return name.rpartition("}")[2]
 
 

@@ -1,4 +1,4 @@
-"""Readable labels: invisible characters named, markup escaped, and only as many as fit."""
+"""Readable labels: visible names of invisible characters, escaped markup, and labels that fit."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ LONGEST = 16
 
 
 def show_invisibles(label: str) -> str:
-    """Make spaces, control characters, direction marks and lone combining marks visible."""
+    """Return a label with spaces, control characters, direction marks and combining marks visible.
+
+    A combining mark at the start gets a dotted circle as its base.
+    """
     text = "".join(map(_visible_character, label))
     # A combining mark needs a base character.
     if text and unicodedata.category(text[0]).startswith("M"):
@@ -73,12 +76,12 @@ def _named(found: re.Match[str]) -> str:
 
 
 def truncate(label: str, length: int = LONGEST) -> str:
-    """Cut `label` to `length` characters, with an ellipsis as the last one if it was cut."""
+    """Return `label` with at most `length` characters. A cut label ends with an ellipsis."""
     return label if len(label) <= length else label[: length - 1] + "…"
 
 
 def pluralise(count: int, noun: str) -> str:
-    """Join a number and its noun: "1 item", "3 items"."""
+    """Return a number with its noun, such as "1 item" or "3 items"."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
@@ -108,12 +111,12 @@ def _print_font() -> FT2Font:
 
 
 def for_print(label: str) -> str:
-    """Make a label visible and drawable in print."""
+    """Return a label with only visible characters that the print font can draw."""
     return drawable(show_invisibles(label))
 
 
 def words_for_print(label: str) -> str:
-    """Prepare a label for print, but keep single spaces between visible characters as spaces."""
+    """Return `for_print` of a label, but keep single spaces between visible characters."""
     return " ".join(map(for_print, _BETWEEN.split(label)))
 
 
@@ -121,11 +124,11 @@ def words_for_print(label: str) -> str:
 class Ticks:
     """The labels that an axis shows."""
 
-    # 0-based items, unless moved.
+    # Positions on the axis. They are the 0-based indices of the items, unless they were moved.
     positions: tuple[float, ...]
     # Visible texts, one per position.
     texts: tuple[str, ...]
-    # In degrees: 0 or 45.
+    # Angle of the labels in degrees, 0 or 45.
     angle: int = 0
 
 
@@ -138,13 +141,13 @@ def ticks(
 ) -> Ticks:
     """Choose as many visible labels as fit along an axis without overlap.
 
-    If there are far more items than labels that fit, positions (counted from 1) replace the labels.
+    If far fewer labels fit than there are items, numbers from 1 replace the labels.
 
     Args:
         labels: visible labels of all items.
         room: length of the axis, in the unit of `font`.
         font: font size.
-        upright: whether the axis is vertical, where a label needs its height.
+        upright: whether the axis is vertical, so that a label needs room for its height.
         longest: maximum number of characters of a label.
     """
     texts = [truncate(label, longest) for label in labels]
@@ -170,11 +173,11 @@ def _greedy(
     pitch: float,
     angle: int = 0,
 ) -> Ticks:
-    """Show every s-th label, for the smallest s at which most labels fit.
+    """Return every s-th label, for the smallest s with which most labels fit.
 
-    Labels that would still touch their neighbour are left out.
+    Labels that would still touch the label before them are left out.
     """
-    # Subtract a small number, or a rounding error would thin labels that fit exactly.
+    # Subtract a small number. Otherwise a rounding error could drop labels that fit exactly.
     stride = max(1, ceil(_usual(extents) / pitch - 1e-9))
     chosen: list[int] = []
     for i in range(0, len(texts), stride):
@@ -189,7 +192,7 @@ def _numbers(
     font: float,
     upright: bool,
 ) -> Ticks:
-    """Show positions at a round step: 1, then every 10, 20, 50, ... items."""
+    """Return numbers from 1 at a round step, such as every 10, 20 or 50 items."""
     ems = 1.5 if upright else 0.6 * len(str(count)) + 1.5
     step = round_up(ems * font * count / room)
     chosen = [*range(int(step), count + 1, int(step))] or [1]
@@ -197,9 +200,9 @@ def _numbers(
 
 
 def round_up(value: float, slack: float = 0) -> float:
-    """Return the smallest 1, 2 or 5 times a power of ten that is at least `value`.
+    """Return the smallest number of the form 1, 2 or 5 times 10^n that is at least `value`.
 
-    The result may fall short of `value` by the share `slack`.
+    The result may be less than `value` by the share `slack`.
     """
     power = 10.0 ** floor(log10(value))
     return next(m * power for m in (1, 2, 5, 10) if m * power >= value * (1 - slack))

@@ -1,11 +1,11 @@
-"""Marks: the content of a figure, stated once and drawn on screen and in print.
+"""Marks: the content of a figure, independent of the library that draws it.
 
 A view returns a `Plot`. `areaviz/drawing/screen_renderer.py` draws it with Plotly, and
 `areaviz/drawing/print_renderer.py` with matplotlib. Both renderers draw every mark, and
 `tests/drawing/test_marks.py` compares them.
 
-A size that differs is a pair: px on screen, then pt in print. Positions are in the units of the
-axes. Texts are plain, not escaped, and may have line breaks.
+A size that differs on screen and in print is a pair: first in px, then in pt. Positions are in the
+units of the axes. Texts are not escaped and may have line breaks.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ LETTERS: Pair = (SCREEN_FONT, PRINT_FONT)
 
 @dataclass(frozen=True, slots=True)
 class Stroke:
-    """How a line is drawn."""
+    """The style of a line."""
 
     colour: str
     # Width in px and in pt. A width of 0 leaves the line out.
@@ -50,14 +50,14 @@ class Stroke:
 
 
 FOCUSED = Stroke(SECOND, (2, 1.2))
-"""Line of a frame around something focused."""
+"""Line of a frame around focused marks."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
     """A matrix on the plot's colour scale, one cell per value."""
 
-    # float32 [R, C], NaN for no cell.
+    # float32 [R, C]. NaN means no cell.
     values: FloatArray
     # A text for each value, shown on hovering.
     hovers: Sequence[Sequence[str]]
@@ -77,7 +77,7 @@ class Raster:
     values: FloatArray
     # Left, top, right and bottom.
     box: Box
-    # More values for print, which shows finer details; None uses `values`.
+    # A finer matrix for print, or None to use `values`.
     print_values: FloatArray | None = None
 
 
@@ -93,7 +93,7 @@ class Image:
     is_whole: bool = False
     across: Literal["left", "center", "right"] = "center"
     down: Literal["top", "middle", "bottom"] = "middle"
-    # Longest side on screen in px, or None to send the picture as it is.
+    # Maximum side on screen in px, or None to send the picture unchanged.
     longest: int | None = None
     # Whether print smooths the pixels.
     is_smooth: bool = False
@@ -113,18 +113,18 @@ class Bars:
     edge: Stroke | None = None
     is_upright: bool = True
     hovers: Sequence[str] = ()
-    # Name in the key; "" for no entry.
+    # Name in the key, or "" for no entry.
     name: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Path:
-    """A line through points; NaN leaves a gap. Without points, it is only an entry of the key."""
+    """A line through points. NaN leaves a gap. Without points, it is only an entry of the key."""
 
     x: Places
     y: Places
     stroke: Stroke
-    # A wider line below it, which keeps it visible on any ground.
+    # A wider line below it, so that it is visible on any background.
     casing: Stroke | None = None
     # Whether the points are those of a curve, which must not be simplified.
     is_curve: bool = False
@@ -140,7 +140,7 @@ class Points:
     y: Places
     # Diameter in px and in pt. A diameter of 0 leaves the points out.
     size: Pair
-    # One colour, or one per point; "" for the plot's colour scale.
+    # One colour for all points, or one per point. "" uses the plot's colour scale.
     colour: str | Sequence[str]
     edge: Stroke
     # Colour of each edge, if they differ.
@@ -149,7 +149,7 @@ class Points:
     values: FloatArray | None = None
     symbol: Symbol = "circle"
     texts: Sequence[str] = ()
-    # Side of each text, such as ("top", "left"); () for texts inside the symbols.
+    # Side of each text, such as ("top", "left"), or () for texts inside the symbols.
     sides: Sequence[tuple[str, str]] = ()
     text_colour: str = ""
     opacity: float = 1
@@ -170,11 +170,11 @@ class Texts:
     texts: Sequence[str]
     # Heights in print, if they differ.
     print_y: Places | None = None
-    # Side of the point on which a text is, such as "bottom right"; "" centres it.
+    # Side of the point on which a text is, such as "bottom right". "" centres the text.
     side: str = ""
     size: Pair = LETTERS
     is_bold: bool = False
-    # Colour of each text, or () for the page's.
+    # Colour of each text, or () for the text colour of the page.
     colours: Sequence[str] = ()
     # Colour behind each text, or () for none.
     grounds: Sequence[str] = ()
@@ -185,7 +185,7 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A rectangle around something, above all other marks."""
+    """A rectangle around other marks, drawn over them."""
 
     left: float
     top: float
@@ -208,14 +208,14 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hover:
-    """Texts that appear at the pointer, so only on screen."""
+    """Texts that appear on screen when the pointer is at a position."""
 
     x: Places
     y: Places
     texts: Sequence[str]
     # Width in px of the spot where the text appears.
     size: float
-    # The items that a click on each position reports.
+    # Values that a click on each position reports, such as (layer, head).
     clicked: Sequence[tuple[int, ...]] = ()
 
 
@@ -231,14 +231,14 @@ class Axis:
     title: str = ""
     # Title on screen, if it differs.
     screen_title: str | None = None
-    # Ends from left to right, or from bottom to top; None fits them to the marks.
+    # Ends from left to right, or from bottom to top. None fits them to the marks.
     ends: Pair | None = None
     # Ends in print, if they differ.
     print_ends: Pair | None = None
     # Visible labels of the items 0, 1, 2, ... The renderer shows as many as fit.
     labels: Sequence[str] | None = None
     longest: int = LONGEST
-    # Length in px and in pt of a horizontal axis, which decides how many labels fit.
+    # Length of a horizontal axis in px and in pt. It determines how many labels fit.
     room: Pair = (SCREEN_WIDTH, PRINT_ROOM)
     # Whether the labels are spread evenly from one end to the other.
     is_spread: bool = False
@@ -275,7 +275,7 @@ class Panel:
     upper: Axis | None = None
     # Texts at the right end of the panel, at positions of the vertical axis.
     right: Ticks | None = None
-    # Whether both axes have one unit of length.
+    # Whether a unit of both axes has the same length on the screen or paper.
     is_square: bool = False
     # Text above the panel, and text to its right on screen and below it in print.
     title: str = ""
@@ -293,13 +293,13 @@ class Scale:
     top: float
     unit: str
     is_signed: bool = False
-    # Whether the bar has space for three ticks only; None decides by its height.
+    # Whether the colour bar has only three ticks. None decides by its height.
     is_short: bool | None = False
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """The names of the marks that have one."""
+    """The key of a plot, which lists its named marks."""
 
     side: Literal["above", "below", "right"]
     title: str = ""

@@ -1,6 +1,7 @@
-"""HTML that is safe by its type, and standalone pages that load nothing.
+"""HTML that is safe because of its type, and standalone pages that load nothing.
 
-Text becomes markup only through `escaped`. `element` escapes everything that is not `Markup`.
+`Markup` is HTML, and a plain `str` is text. `escaped` converts text to markup, and `element`
+escapes every argument that is not `Markup`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class Markup(str):
 
 
 def escaped(text: str) -> Markup:
-    """Escape text as markup, and name the invisible characters in it."""
+    """Return text as escaped markup, with codes in place of control characters."""
     return Markup(html.escape(escape_controls(text)))
 
 
@@ -53,12 +54,12 @@ def raw(tag: str, content: str, /, **attributes: str) -> Markup:
         ValueError: the content would end the element, or browsers would parse it differently.
     """
     if f"</{tag}" in content.lower() or "<!--" in content or "\r" in content or "\0" in content:
-        raise ValueError(f"The content of a {tag} element must not have its end in it.")
+        raise ValueError(f"The content of a {tag} element must not contain its end or a comment.")
     return element(tag, Markup(content), **attributes)
 
 
 def data_block(content: object, /, **attributes: str) -> Markup:
-    """Return plain values as JSON for a script of the page. They cannot end the element."""
+    """Return a script element with values as JSON, which the page's script reads."""
     # Without "<", the text cannot contain the end of the element or a comment.
     text = json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")
     return raw("script", text, type="application/json", **attributes)
@@ -83,12 +84,12 @@ def document(
 
     Args:
         title: title of the tab.
-        styles: style sheets. The first one is added to the head, the rest are in the body.
+        styles: style sheets. The first one is added to the head. The others must be in the body.
         scripts: modules in the body.
         body: content of the page.
         policy: further directives of the page's security policy.
         tags: further elements of the head.
-        language: the language of the page, as HTML names it.
+        language: the code of the page's language, for the attribute `lang`.
     """
     # Only styles and scripts with these hashes are allowed.
     allowed = " ".join(map(hash_of, scripts)) or "'none'"

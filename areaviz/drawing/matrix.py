@@ -33,7 +33,7 @@ from areaviz.trace.record import FloatArray
 class Outlined:
     """The outlined area of a row."""
 
-    # Columns, the end exclusive.
+    # First column and end (exclusive).
     start: int
     end: int
     # Text, number of items and share (0..1) of the area, for the table.
@@ -46,7 +46,7 @@ class Outlined:
 class Matrix(Drawing):
     """A labelled matrix with one colour scale."""
 
-    # float32 [R, C], NaN for no value.
+    # float32 [R, C]. NaN means no value.
     values: FloatArray
     # Visible labels.
     rows: tuple[str, ...]
@@ -68,23 +68,23 @@ class Matrix(Drawing):
     column_block: int = 1
     # Whether values are log₂ ratios on a scale from -top to top.
     is_signed: bool = False
-    # Name of the outlined areas, and for each row its area or None; () for no outlines.
+    # Name of the outlined areas, and the area of each row or None. Both are empty without outlines.
     outline: str = ""
     outlined: Sequence[Outlined | None] = ()
 
     @property
     def right(self) -> float:
-        """Right edge of the last column. The first one begins at -0.5."""
+        """Right edge of the last column. The first column begins at -0.5."""
         return len(self.columns) - 0.5
 
     @property
     def bottom(self) -> float:
-        """Lower edge of the last row. The first one begins at -0.5."""
+        """Lower edge of the last row. The first row begins at -0.5."""
         return len(self.rows) - 0.5
 
     @property
     def has_numbers(self) -> bool:
-        """Whether the table lists the outlined areas. This is not possible for averaged rows."""
+        """Whether the table lists the outlined areas, which it cannot do for averaged rows."""
         return bool(self.outlined) and self.row_block == 1
 
     @property
@@ -94,7 +94,7 @@ class Matrix(Drawing):
 
 
 def reduced(matrix: Matrix) -> Matrix:
-    """Average a matrix to the maximum size of a picture, and say so in its title."""
+    """Return a matrix that is averaged to the maximum size of a picture. Its title says so."""
     rows, columns = (block_size(side) for side in matrix.values.shape)
     if rows == columns == 1:
         return matrix
@@ -110,7 +110,7 @@ def reduced(matrix: Matrix) -> Matrix:
 
 
 def plot_matrix(matrix: Matrix, numbers: Sequence[Mark] = ()) -> Plot:
-    """State the marks of a matrix: cells with hover texts, or a picture if there are too many.
+    """Return the plot of a matrix: cells with hover texts, or a picture if there are too many.
 
     Args:
         matrix: the matrix.
@@ -145,7 +145,7 @@ def plot_matrix(matrix: Matrix, numbers: Sequence[Mark] = ()) -> Plot:
 
 
 def cell_texts(matrix: Matrix) -> list[list[str]]:
-    """Write the hover text of every cell: row, column, and percentage or multiple of the mean."""
+    """Return the hover text of every cell, with row, column, and share or multiple of the mean."""
     texts = []
     for row, values in zip(matrix.rows, matrix.values.tolist(), strict=True):
         cells = []
@@ -157,7 +157,7 @@ def cell_texts(matrix: Matrix) -> list[list[str]]:
 
 
 def _outlines(matrix: Matrix) -> list[Path]:
-    """Draw a line around the outlined area of each row, light on dark to be visible on any cell."""
+    """Return a line around the outlined area of each row, light with a dark edge."""
     x: list[float] = []
     y: list[float] = []
     for row, one in enumerate(matrix.outlined):
@@ -173,13 +173,13 @@ def _outlines(matrix: Matrix) -> list[Path]:
 def matrix_height_px(rows: int) -> float:
     """Return the height of a matrix in px.
 
-    Few rows are drawn tall. Many rows shrink to the height of a label.
+    A few rows are tall. Many rows have only the height of a label.
     """
     return float(np.clip(21 * rows, 84, np.clip(14.5 * rows, 460, 800)))
 
 
 def tabulate(matrix: Matrix) -> Table:
-    """Tabulate the values: one row per row of the matrix, one column per column or block."""
+    """Return the values as a table, with the rows and columns of the matrix or of its blocks."""
     shown = reduced(matrix)
     names = _names(shown.rows, shown.row_block) if shown.row_title else shown.rows
     columns = (shown.row_title or "row", *_names(shown.columns, shown.column_block))
@@ -216,5 +216,5 @@ def _names(labels: Sequence[str], block: int) -> list[str]:
 
 
 def block_names(count: int, block: int) -> list[str]:
-    """Name blocks of `block` items, counted from 1: "9-16"."""
+    """Return names of blocks of `block` items, counted from 1, such as "9-16"."""
     return [f"{i + 1}-{min(i + block, count)}" for i in range(0, count, block)]

@@ -1,4 +1,4 @@
-"""Sides of points on which their numbers are drawn."""
+"""Choice of the side of each point on which its number is drawn."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from areaviz.trace.record import IntArray
 
 
 def label_positions(points_N2: IntArray) -> list[tuple[str, str]]:
-    """Choose the side of each point for its number: away from the centre of all points.
+    """Return the side of each point that is away from the centre of all points.
 
-    Lines of a hull or a tour rarely leave a point in that direction, so they seldom cross a number.
+    Lines of a hull or a tour rarely leave a point on that side, so they seldom cross its number.
     """
     found = []
     middle_2 = points_N2.mean(0) if len(points_N2) else np.zeros(2)

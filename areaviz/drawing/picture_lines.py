@@ -38,7 +38,7 @@ def stage_axes(box: Box) -> tuple[Axis, Axis]:
 def cased(
     points_P2: FloatArray, colour: str, width: Pair, opacity: float = 1, dash: Dash = "solid"
 ) -> Path:
-    """Draw a line through points (x, y) [P, 2], with a dark edge to be visible on any picture."""
+    """Return a line through points (x, y) [P, 2]. Its dark edge makes it visible on any picture."""
     x, y = points_P2.T
     faint = opacity if dash == "solid" else 0.3 * opacity
     edge = width[0] + _CASING[0], width[1] + _CASING[1]

@@ -30,7 +30,7 @@ The line is visible on dark pictures, and the edge is visible on bright pictures
 CELLS = 96
 """A matrix with more rows or columns than this is drawn as a picture."""
 PIXELS = 400
-"""Maximum side of such a picture in pixels. It keeps even a picture of noise below 300 KB."""
+"""Maximum side of such a picture in pixels. Even a picture of noise then has less than 300 KB."""
 _COLOURS = 256
 # Index in the colour table for a missing value, which is transparent.
 _OUTSIDE = 255
@@ -99,7 +99,7 @@ def draw_boxes(
 
 
 def to_data_uri(pixels_HWC: Pixels) -> str:
-    """Encode a picture as a data URL: without loss as PNG if it has few colours, else as JPEG."""
+    """Encode a picture as a data URL: PNG if it has at most 256 colours, and otherwise JPEG."""
     image = Image.fromarray(pixels_HWC)
     if image.getcolors(_COLOURS) is None:
         return _address(image, "jpeg", quality=85, subsampling=0)
@@ -108,7 +108,7 @@ def to_data_uri(pixels_HWC: Pixels) -> str:
 
 
 def block_size(count: int, limit: int = PIXELS) -> int:
-    """Return how many items must share a pixel, so that `count` items fit in `limit` pixels."""
+    """Return the number of items per pixel with which `count` items fit in `limit` pixels."""
     return ceil(count / limit)
 
 
@@ -148,7 +148,8 @@ def matrix_uri(values_RC: FloatArray, top: float, is_signed: bool = False) -> st
         relative_RC = (relative_RC + 1) / 2
     scaled_RC = np.clip(relative_RC, 0, 1) * (_OUTSIDE - 1)
     index_RC = np.where(np.isnan(values_RC), _OUTSIDE, scaled_RC.round()).astype(np.uint8)
-    # Enlarge cells here, because browsers smooth what they enlarge. Repeated cells compress well.
+    # Enlarge cells here, because browsers smooth pictures that they enlarge. Repeated cells
+    # compress well.
     rows, columns = index_RC.shape
     large = _enlarged(index_RC, max(1, PIXELS // rows), max(1, PIXELS // columns))
     image = Image.fromarray(large, "P")

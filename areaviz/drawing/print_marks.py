@@ -31,7 +31,7 @@ from areaviz.drawing.pictures import CELLS, Box
 from areaviz.drawing.theme import CLEAR, DIVERGING, EDGE, PRINT_EDGE, PRINT_FONT, SEQUENCE
 
 Style = dict[str, Any]
-"""Settings of something that matplotlib draws."""
+"""Keyword arguments of matplotlib that set a style."""
 _INKS = {EDGE: PRINT_EDGE, CLEAR: "none"}
 """Screen colours that have a different colour in print."""
 _DASHES = {"solid": "-", "dash": "--", "dot": ":"}
@@ -62,7 +62,7 @@ def line_of(stroke: Stroke) -> Style:
 
 
 def edge_of(stroke: Stroke | None) -> Style:
-    """Return the settings of the outline of something filled."""
+    """Return the settings of the outline of a filled shape."""
     if stroke is None:
         return {}
     return {"edgecolor": ink(stroke.print_colour or stroke.colour), "linewidth": stroke.width[1]}
@@ -83,7 +83,13 @@ class PrintPen:
         return Normalize(0, top), SEQUENCE
 
     def draw(self, axes: Axes, mark: Mark, is_square: bool) -> None:
-        """Draw one mark. `is_square` says whether both axes have one unit of length."""
+        """Draw one mark.
+
+        Args:
+            axes: the axes.
+            mark: the mark.
+            is_square: whether a unit of both axes has the same length, see `Panel`.
+        """
         match mark:
             case Cells():
                 self._cells(axes, mark)

@@ -49,7 +49,7 @@ def line_of(stroke: Stroke) -> Layout:
 
 @dataclass(slots=True, eq=False)
 class ScreenParts:
-    """The parts of a Plotly figure, collected first: changing a finished figure is slow."""
+    """The parts of a Plotly figure. They are collected first, because changing a figure is slow."""
 
     plot: Plot
     traces: list[BaseTraceType] = field(default_factory=list)
@@ -178,7 +178,7 @@ class ScreenPen:
     def _place(
         self, source: str, box: Box, sizing: str, across: str = "left", down: str = "top"
     ) -> None:
-        """Place an image in a box, held at one of its sides or in its centre."""
+        """Add an image that is aligned to a side of a box or to its centre."""
         left, top, right, bottom = box
         image: Layout = {
             "source": source,
@@ -274,7 +274,7 @@ class ScreenPen:
         )
 
     def _grounded(self, mark: Texts) -> None:
-        """Draw texts on coloured grounds."""
+        """Draw texts on coloured backgrounds."""
         parts = zip(mark.x, mark.y, mark.texts, mark.colours, mark.grounds, strict=True)
         for x, y, text, colour, ground in parts:
             font = {"color": colour, "size": mark.size[0]}

@@ -85,7 +85,10 @@ def _colours(scale: Scale, height: float) -> Layout:
 
 
 def _set_axes(parts: ScreenParts, panel: Panel, number: str) -> None:
-    """Set the axes of a panel. `number` is "" for the first pair, "2" for the second, and so on."""
+    """Set the axes of a panel.
+
+    `number` is "" for the first panel, "2" for the second, and so on.
+    """
     across = _axis(panel.across, panel.across.room[0])
     height, _ = parts.plot.height
     down = _axis(panel.down, height, is_upright=True)
@@ -113,7 +116,7 @@ def _set_axes(parts: ScreenParts, panel: Panel, number: str) -> None:
 
 
 def _reserve(parts: ScreenParts, one: Axis, is_on_top: bool, name: str) -> None:
-    """Leave space for the labels of a horizontal axis, and note them for other widths."""
+    """Reserve space for the labels of a horizontal axis, and store the labels for other widths."""
     if one.labels is None:
         return
     room = depth(screen_labels(one.labels, one.room[0]))

@@ -17,7 +17,7 @@ from areaviz.trace.request import Focus
 from areaviz.trace.sound import RATE
 
 Runs = Sequence[tuple[int, int]]
-"""Items that are drawn as one, as (start, end), the end exclusive."""
+"""Runs of items that are drawn as one, each as (start, end). The end is exclusive."""
 _NAMES = {
     "source": "source",
     "target": "output",
@@ -28,7 +28,7 @@ _NAMES = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Words(Field):
-    """A text whose items are whole words; see `areaviz.drawing.word_maps`."""
+    """A text whose items are whole words, see `areaviz.drawing.word_maps`."""
 
 
 def noun(field: Field) -> str:
@@ -44,9 +44,9 @@ class FocusedMap:
     query: Field
     memory: Field
     layer: int
-    # None for all heads together.
+    # The focused head, or None for all heads together.
     head: int | None
-    # All queries if none is focused, or if the focus is on memory items.
+    # The focused queries, or all queries if none is focused or the focus is on memory items.
     queries: tuple[int, ...]
     # Whether queries are focused.
     focused: bool
@@ -99,7 +99,7 @@ def has_items(focus: Focus, count: int) -> bool:
 
 
 def fits_text(trace: Trace, focus: Focus) -> bool:
-    """Return whether `fits_map` is true and both sides are texts, whose items form a row."""
+    """Return whether `fits_map` is true and both query and memory are texts."""
     if not fits_map(trace, focus):
         return False
     attention = trace.maps[focus.site]
@@ -107,7 +107,7 @@ def fits_text(trace: Trace, focus: Focus) -> bool:
 
 
 def fits_spans(trace: Trace, focus: Focus) -> bool:
-    """Return whether `fits_map` is true, the memory is 1-D, and all items are parts of a text."""
+    """Return whether `fits_map` is true, and query and memory are parts of texts in one row."""
     if not fits_map(trace, focus):
         return False
     attention = trace.maps[focus.site]
@@ -138,15 +138,16 @@ def heads_of(attention: AttentionMap, head: int | None) -> range:
 
 
 def sides(trace: Trace, site: str) -> tuple[Field, Field]:
-    """Return the query field and the memory field of a site, under the names that users know."""
+    """Return the query field and the memory field of a site, with the names that users see."""
     attention = trace.maps[site]
     return display_field(trace, attention.query), display_field(trace, attention.memory)
 
 
 def display_field(trace: Trace, name: str) -> Field:
-    """Return a field under the name that users know.
+    """Return a field with the name that users see.
 
-    A language model has one text, called "text". The part before each item is called "text so far".
+    A language model has one text, which is called "text". The text before each item is called "text
+    so far".
     """
     field = trace.fields[name]
     # Decoders of external models attend from the text itself, also to a picture.
@@ -168,14 +169,14 @@ def visible_labels(field: Field) -> tuple[str, ...]:
 
 
 def groups(field: Field, unit: str) -> Runs:
-    """Return the items of a field one by one, or the words of a text as runs of items."""
+    """Return the runs of single items, or the runs of words if the unit is "word"."""
     if unit == "word" and field.is_text:
         return find_words(field)
     return [(item, item + 1) for item in range(len(field))]
 
 
 def word_groups(field: Field, unit: str) -> Runs:
-    """Return the runs of `groups`, but join spaces to the next word, so that no row is blank."""
+    """Return the runs of `groups` with spaces joined to the next word, so that no row is blank."""
     found: list[tuple[int, int]] = []
     blank_from = None
     for start, end in groups(field, unit):
@@ -212,7 +213,7 @@ def word_text(field: Field, run: tuple[int, int]) -> str:
 
 
 def matched_words(one: Field, other: Field) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """Match the words that two texts share in the same order, as pairs of runs of items."""
+    """Return the words that occur in two texts in the same order, as pairs of runs of items."""
     first, second = spoken_words(one), spoken_words(other)
     texts = [word_text(one, run) for run in first], [word_text(other, run) for run in second]
     found: list[tuple[tuple[int, int], tuple[int, int]]] = []
@@ -222,7 +223,7 @@ def matched_words(one: Field, other: Field) -> list[tuple[tuple[int, int], tuple
 
 
 def matched_characters(one: Field, other: Field) -> list[tuple[int, int, int]]:
-    """Match the words that two texts share, as characters.
+    """Return the characters of the words that occur in two texts in the same order.
 
     Returns:
         For each word, its start and end in `one`, and its start in `other`.
@@ -260,7 +261,7 @@ def quote_items(
     items: Sequence[int],
     length: int = 40,
 ) -> str:
-    """Quote items of a text, cut to `length` characters.
+    """Return items of a text in quotation marks, cut to `length` characters.
 
     A gap between two items becomes a space.
     """
@@ -275,7 +276,7 @@ def quote_items(
 
 
 def area_words(memory: Field, grid: AreaGrid, area: Area) -> str:
-    """Describe an area: as a quotation, by labels, or by rows and columns of a picture's cells."""
+    """Return an area as a quotation, as labels, or as rows and columns of a picture's cells."""
     words = items_words(memory, grid.items_of(area))
     if memory.is_text:
         return f"{words} ({span_text(area)})"
@@ -283,7 +284,7 @@ def area_words(memory: Field, grid: AreaGrid, area: Area) -> str:
 
 
 def items_words(field: Field, items: Sequence[int]) -> str:
-    """Describe items as a quotation, by seconds or by labels; "" if they are cells of a picture."""
+    """Return items as a quotation, as seconds or as labels, or "" for cells of a picture."""
     if field.is_text:
         return quote_items(field, items)
     if field.kind == "sound":
@@ -293,7 +294,7 @@ def items_words(field: Field, items: Sequence[int]) -> str:
 
 
 def moment_words(field: Field, items: Sequence[int]) -> str:
-    """Describe consecutive items of a sound by the seconds that they cover: "0.48 to 1.00 s"."""
+    """Return the seconds that items of a sound cover, such as "0.48 to 1.00 s"."""
     seconds_M2 = field.anchors / RATE
     runs = [(seconds_M2[start, 0], seconds_M2[end - 1, 1]) for start, end in neighbours(items)]
     return ", ".join(f"{start:.2f} to {end:.2f} s" for start, end in runs)
@@ -302,7 +303,7 @@ def moment_words(field: Field, items: Sequence[int]) -> str:
 def top_span(
     attention: AttentionMap, layer: int, head: int | None, query: int
 ) -> tuple[tuple[int, int], float]:
-    """Return a query's top area as items (end exclusive) with its weight; zeros for none."""
+    """Return a query's top area as (start, end) with its weight, or zeros without an area."""
     found = top_areas(attention, layer, head, query, k=1)
     if not found:
         return (0, 0), 0.0
@@ -311,14 +312,14 @@ def top_span(
 
 
 def touched_runs(span: tuple[int, int], runs: Runs) -> tuple[int, int]:
-    """Return the runs that a span of items touches, the end exclusive; (0, 0) for none."""
+    """Return the first and the end index (exclusive) of the runs that a span touches, or (0, 0)."""
     left, right = span
     touched = [n for n, (start, end) in enumerate(runs) if start < right and left < end]
     return (touched[0], touched[-1] + 1) if touched else (0, 0)
 
 
 def neighbours(items: Sequence[int]) -> list[tuple[int, int]]:
-    """Group consecutive items into runs (start, end), the end exclusive."""
+    """Group consecutive items into runs (start, end). The end is exclusive."""
     runs: list[tuple[int, int]] = []
     for item in items:
         if runs and runs[-1][1] == item:
@@ -329,7 +330,7 @@ def neighbours(items: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def positions(items: Sequence[int], noun: str = "item") -> str:
-    """Describe items counted from 1, with runs joined: "item 3", "items 3-5, 9"."""
+    """Return the positions of items, counted from 1, such as "item 3" or "items 3-5, 9"."""
     runs = [
         str(end) if end - start == 1 else f"{start + 1}-{end}" for start, end in neighbours(items)
     ]

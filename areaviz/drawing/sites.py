@@ -14,7 +14,7 @@ from areaviz.trace.query import is_one_text
 from areaviz.trace.record import Trace
 
 _FIRST = ("encoder-decoder picture", "encoder-decoder")
-# A site over one of several pictures, tiles or frames, or over the patches of one.
+# Sites with attention to one of several pictures, tiles or frames, or to the patches of one.
 _NUMBERED = re.compile(r"(.+) (picture|patches) (\d+)")
 TEXT_SITES = {
     "encoder-decoder": "Translation to source",
@@ -22,7 +22,7 @@ TEXT_SITES = {
     "encoder self": "Within the source",
     "decoder self": "Within the translation",
 }
-"""Names of sites if there is a source text, with or without a picture."""
+"""Names of sites if the trace has a source text, with or without a picture."""
 PICTURE_SITES = {
     "encoder-decoder": "Words to picture",
     "encoder-decoder picture": "Words to picture",
@@ -38,9 +38,9 @@ PICTURE_SITES = {
     "hops": "Question to facts",
     "pointer": "Answer to points",
 }
-"""Names of sites if there is no source text."""
+"""Names of sites if the trace has no source text."""
 ONE_TEXT = {"decoder self": "Within the text"}
-"""Names of sites if input and output are one text."""
+"""Names of sites if input and output are parts of one text, as in a language model."""
 # Names of sites if both texts were given and none was written.
 _READ_SITES = {"encoder-decoder": "Target to source", "decoder self": "Within the target"}
 # Nouns for a layer of sites where "layer" is not used.
@@ -59,12 +59,12 @@ def sites(trace: Trace) -> list[str]:
     order += [site for site in _FIRST if site in bases]
     order += [site for site in bases if site not in order]
     found = [site for base in order for site in trace.maps if _base(site) == base]
-    # The canvas is the input from which a network cut a part, not a place of attention.
+    # Leave out the canvas, which is the input of a network and not attention.
     return found + [site for site in trace.gazes if site != CANVAS]
 
 
 def model_sites(trace: Trace) -> list[str]:
-    """Return the sites of a trace without best alignments, which are a choice of their layers."""
+    """Return the sites of a trace without best alignments, which are selections of other maps."""
     return [site for site in sites(trace) if not site.endswith(BEST)]
 
 

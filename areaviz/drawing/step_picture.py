@@ -1,4 +1,4 @@
-"""Image of the parts that a model read at one step, for any kind of attention to pictures.
+"""Drawing of the parts that a model read at one step, for any kind of attention to pictures.
 
 Shapes: Q steps, K scales, G rows and M columns of cells, H and W of the picture in pixels.
 """
@@ -20,24 +20,24 @@ _READ, _BEFORE = HEAD_COLOURS[4], "#FFFFFF"
 
 
 def steps(trace: Trace) -> int:
-    """Return the number of steps of a trace: one per item it produced."""
+    """Return the number of steps of a trace, which is the number of output items."""
     return len(trace.fields[trace.output.field])
 
 
 def picture_at_step(trace: Trace, step: int, against: str = "nothing") -> Pixels:
-    """Draw the parts read at one step: uint8 [H, W, 3] with a long side of 151 to 300 pixels.
+    """Return a picture of the parts read at one step: uint8 [H, W, 3], longest side 151 to 300.
 
-    - Soft attention to cells: the picture, dimmed where there was little attention.
-    - Hard attention: also the outline of the area that was read.
-    - Glimpses: the boxes of this step, and the centres of all steps so far.
-    - Spatial transformer: the quadrilateral that it cut out.
-    - No attention: the picture.
+    - For soft attention to cells, the picture is dimmed where there was little attention.
+    - For hard attention, the area that was read is also outlined.
+    - For glimpses, the boxes of the step and the centres of all steps so far are drawn.
+    - For a spatial transformer, the quadrilateral that it cut out is drawn.
+    - Without attention, the picture is unchanged.
 
     Args:
         trace: trace of a model that reads pictures.
         step: the step, 0-based.
-        against: "average" brightens cells by how much more they get than their average over the
-            steps.
+        against: "average" brightens cells that get more than their average over all steps. With
+            "nothing", brightness depends on the share.
     """
     picture = picture_of(trace)
     small = shrink_to_fit(picture, LONGEST)
@@ -64,7 +64,7 @@ def _attended(
     light_GM = (light_N / brightest(light_N, against)).reshape(grid.height, grid.width)
     share_HW = interpolate_shares(light_GM, cells, picture_of(trace).shape, small.shape)
     light_HW = DIM + (1 - DIM) * share_HW
-    # Add grey to dark pixels, so that attention is visible on black as well.
+    # Add grey to dark pixels, so that attention is also visible on black.
     lit = light_HW[..., None] * (small + 66.0 * (small < 60))
     shown: Pixels = np.clip(lit, 0, 255).round().astype(np.uint8)
     if attention.chosen is None:

@@ -1,7 +1,7 @@
 """Theme of all figures: colours, fonts, margins, and the start of a figure on screen and in print.
 
-The module does not know the page's theme. The page sets the colour of text, backgrounds are
-transparent, and lines are a grey that is visible on white and on black.
+Figures do not depend on the theme of the page. The page sets the colour of text, backgrounds are
+transparent, and lines have a grey that is visible on white and on black.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CLEAR = "rgba(0,0,0,0)"
 PRINT_EDGE, PRINT_RULE, PRINT_MUTED = "#6E6E6E", "#DADADA", "#4A4A4A"
 
 FONT = "system-ui, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif"
-# Font size of all texts but the title, in px.
+# Font size of all texts except the title, in px.
 SCREEN_FONT = 14.0
 # Widths in px of the plot area: the width for which labels are thinned, half a page (two models
 # side by side), and the width of a single chart. See `axes.relabel_for_width`.
@@ -52,7 +52,7 @@ PRINT_FONT = 7.5
 PRINT_WIDTH = 6.7
 # Maximum characters per line of a print's title, note and caption.
 PRINT_LETTERS = (84, 104, 118)
-# Narrowest plot area in print, in pt.
+# Minimum width of the plot area in print, in pt.
 PRINT_ROOM = 390.0
 # Left edge of texts, as a share of a print's width.
 _LEFT = 0.012
@@ -70,9 +70,9 @@ def colour_at(share: float) -> str:
 
 
 DIVERGING = LinearSegmentedColormap.from_list("against", [ACCENT, "#E4E4E4", SECOND])
-"""Colours of signed values: from less, through equal, to more."""
+"""Colours of signed values, from less to more, with grey for equal."""
 DIVERGING_STOPS = [[0, ACCENT], [0.5, "rgba(128,128,128,0.12)"], [1, SECOND]]
-"""Colours of signed values on screen, where equal is almost transparent."""
+"""Colours of signed values on screen, with an almost transparent colour for equal."""
 SEQUENCE_STOPS = [[i / 8, colour_at(i / 8)] for i in range(9)]
 
 
@@ -85,7 +85,7 @@ def head_colour(head: int) -> str:
 
 
 def nice_top(value: float) -> float:
-    """Return a round number that is at least `value`, so that the scales of figures agree."""
+    """Return a round number that is at least `value`, so that figures have comparable scales."""
     return round_up(value, slack=1e-6) if value > 0 else 1.0
 
 
@@ -93,11 +93,11 @@ def nice_top(value: float) -> float:
 class Drawing:
     """The texts around a figure. Subclasses add the data."""
 
-    # In bold above the figure.
+    # Text in bold above the figure.
     title: str
-    # Below the title, or "".
+    # Text below the title, or "".
     note: str
-    # Below the figure; see `base.figure_caption`.
+    # Text below the figure, see `base.figure_caption`.
     caption: str
 
 
@@ -222,7 +222,10 @@ def scale_step(top: float, short: bool) -> float:
 
 
 def decimals(step: float) -> int:
-    """Return how many decimals a percentage needs to show multiples of `step` (a share) exactly."""
+    """Return the number of decimals with which a percentage shows multiples of `step` exactly.
+
+    `step` is a share, 0..1.
+    """
     return next((n for n in range(7) if abs(round(100 * step, n) - 100 * step) < 1e-9), 6)
 
 

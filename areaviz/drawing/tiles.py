@@ -11,7 +11,7 @@ from areaviz.drawing.marks import Axis, Hover, Image, Panel, Plot, Texts
 from areaviz.drawing.pictures import Pixels
 from areaviz.drawing.theme import PRINT_FONT, PRINT_WIDTH, SCREEN_FONT, Drawing
 
-# Maximum share of its column that a picture fills.
+# Maximum share of a column's width that a picture fills.
 _BROAD = 0.94
 
 
@@ -70,7 +70,7 @@ class _Lengths:
 
 
 def plot_on_screen(sheet: Sheet) -> Plot:
-    """State the tiles for the screen, with columns of the width 1 and heights in px."""
+    """Return the tiles as a plot for the screen, with columns of width 1 and heights in px."""
     return _plot(
         sheet,
         _Lengths(
@@ -85,7 +85,7 @@ def plot_on_screen(sheet: Sheet) -> Plot:
 
 
 def plot_in_print(sheet: Sheet) -> Plot:
-    """State the tiles for print, with all lengths in inches."""
+    """Return the tiles as a plot for print, with all lengths in inches."""
     column = (PRINT_WIDTH - (1.1 if sheet.rows else 0.3)) / sheet.across
     high, wide = sheet.tiles[0].pixels.shape[:2]
     box = min(sheet.height / 85, _BROAD * column * high / wide)
@@ -103,7 +103,7 @@ def plot_in_print(sheet: Sheet) -> Plot:
 
 
 def _plot(sheet: Sheet, lengths: _Lengths, is_square: bool) -> Plot:
-    """Lay out the tiles row by row. Each keeps its proportions."""
+    """Lay out the tiles row by row. Each picture keeps its proportions."""
     box, half = lengths.box, _BROAD * lengths.column / 2
     tops = sheet.tops(box, lengths.line, lengths.gap)
     images, x, row_tops = [], [], []

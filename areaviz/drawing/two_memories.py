@@ -1,4 +1,4 @@
-"""Shared parts of views of a translation with a picture, which attends to text and picture.
+"""Functions that views of a translation with a picture share. It attends to text and picture.
 
 Shapes: H heads, Q queries.
 """
@@ -16,11 +16,11 @@ from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
 
 TEXT, PICTURE = "encoder-decoder", "encoder-decoder picture"
-"""The two sites whose contexts are added (Arslan et al. 2018, Eq. 5)."""
+"""The two sites whose context vectors are added (Arslan et al. 2018, Eq. 5)."""
 
 
 def turned(focus: Focus, site: str) -> Focus:
-    """Move a focus to another site, keeping its queries. Focused memory items are dropped."""
+    """Return a focus on another site with its queries. Focused memory items are dropped."""
     return replace(
         focus, site=site, side="query", items=focus.items if focus.side == "query" else ()
     )
@@ -38,7 +38,7 @@ def fits_both(trace: Trace, focus: Focus) -> bool:
 
 
 def fits_strengths(trace: Trace, focus: Focus) -> bool:
-    """Return whether `fits_both` is true and the trace has both contexts' lengths per head."""
+    """Return whether `fits_both` is true and the trace has the lengths of both context vectors."""
     if not fits_both(trace, focus):
         return False
     text, picture = trace.maps[TEXT].strength, trace.maps[PICTURE].strength
@@ -46,9 +46,9 @@ def fits_strengths(trace: Trace, focus: Focus) -> bool:
 
 
 def text_shares(trace: Trace, layer: int) -> FloatArray:
-    """Return the text's share of the two contexts' lengths: float32 [H, Q], 0..1.
+    """Return the text's share of the lengths of both context vectors: float32 [H, Q], 0..1.
 
-    The share is NaN where both lengths are 0.
+    The share is NaN if both lengths are 0.
     """
     text, picture = trace.maps[TEXT].strength, trace.maps[PICTURE].strength
     assert text is not None and picture is not None
@@ -60,6 +60,6 @@ def text_shares(trace: Trace, layer: int) -> FloatArray:
 
 
 def both_caption(trace: Trace, focus: Focus) -> str:
-    """Describe model, decoding, and both sites with layer, head and normalisation, in one line."""
+    """Return one line that names the model, the decoding, and layer and head of both sites."""
     text, picture = (figure_caption(trace, turned(focus, site)) for site in (TEXT, PICTURE))
     return f"{text} · {picture.partition(' · ')[2]}"

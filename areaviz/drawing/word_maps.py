@@ -1,7 +1,7 @@
-"""Words in place of subwords: a map in which each word of a text is one item.
+"""Conversion of a map over subwords to a map in which each word of a text is one item.
 
 Attention to a word is the sum over its subwords, and attention from a word is the mean over its
-subwords, as in alignment error rates (Och and Ney 2003; Ghader and Monz 2017). A view of such a
+subwords, as in alignment error rates (Och and Ney 2003, Ghader and Monz 2017). A view of such a
 trace shows words and needs no code for subwords.
 
 Shapes: L layers, H heads, Q queries, N items, A areas, R query words, C memory words.
@@ -56,7 +56,7 @@ def in_words(trace: Trace, focus: Focus, spans: bool = False) -> tuple[Trace, Fo
     Args:
         trace: a trace of any kind. Fields that are not texts keep their items.
         focus: a focus on a map.
-        spans: whether areas stay areas; otherwise weights are shares of words.
+        spans: whether areas stay areas. Otherwise weights become shares of words.
     """
     attention = trace.maps.get(focus.site)
     if attention is None or focus.unit != "word":
@@ -84,7 +84,7 @@ def in_words(trace: Trace, focus: Focus, spans: bool = False) -> tuple[Trace, Fo
 
 
 def _joined(field: Field, runs: Runs) -> Field:
-    """Return a text with one item per word; other fields are returned unchanged."""
+    """Return a text with one item per word, or another field unchanged."""
     if field.kind != "text":
         return field
     anchors = [(field.anchors[first, 0], field.anchors[last - 1, 1]) for first, last in runs]
@@ -96,7 +96,7 @@ Fetch = Callable[[int], FloatArray]
 
 
 def _shares(attention: AttentionMap, rows: Runs, columns: Runs) -> tuple[AreaGrid, Fetch]:
-    """Return a grid of single words, and a function for the shares that words receive in a layer.
+    """Return a grid of single words, and a function that returns their shares in a layer.
 
     The share of a word is the sum over its items.
     """
@@ -115,7 +115,7 @@ def _spans(attention: AttentionMap, rows: Runs, columns: Runs) -> tuple[AreaGrid
     """Widen areas to whole words, and add the weights of areas that become equal.
 
     Returns:
-        The grid over words, and a function for the weights of a layer.
+        The grid of areas of words, and a function that returns the weights of a layer.
     """
     word_N = np.repeat(np.arange(len(columns)), [last - first for first, last in columns])
     _, left_A, _, width_A = attention.grid.table().T

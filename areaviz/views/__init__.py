@@ -1,8 +1,8 @@
 """Views: figures of a trace.
 
 To add a view, write a module that ends in `VIEW = view(...)` and list it here. `VIEWS` maps names
-to views, and other packages start from it. `charts`, `difference` and `look` draw figures that are
-not a view of one trace at one focus.
+to views, and other packages look up views there. `charts`, `difference` and `look` draw figures
+that are not views of one trace.
 """
 
 from collections.abc import Callable, Mapping
@@ -64,7 +64,7 @@ _ALL = (
 
 
 def _problem(thing: object) -> str:
-    return "" if isinstance(thing, View) else "is no View"
+    return "" if isinstance(thing, View) else "is not a View"
 
 
 VIEWS: Mapping[str, View] = ExtensibleRegistry(
@@ -72,4 +72,4 @@ VIEWS: Mapping[str, View] = ExtensibleRegistry(
 )
 """Every view by name, in the order of the pages: built-in views, then those of other packages."""
 PAIRS: dict[str, Callable[[Trace], View]] = {"change": probabilities.probability_change_view}
-"""Views that compare a run with an earlier one, as functions from the earlier trace to a view."""
+"""Views that compare a run with an earlier run, as functions that take the earlier trace."""

@@ -1,7 +1,7 @@
-"""Attention compared with attribution: where a map points, and what the output depends on.
+"""Comparison of attention with attribution, which measures how much the output depends on items.
 
-The figure has one row for the attention of the focused layer and head, and one for each attribution
-method in the trace (`areaviz/trace/attribution.py`). The note gives their agreement as numbers.
+The figure has a row for the attention of the focused layer and head, and a row for each attribution
+method in the trace (`areaviz/trace/attribution.py`). The note states their agreement in numbers.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def fits(trace: Trace, focus: Focus) -> bool:
 def find(trace: Trace, focus: Focus) -> AttributionComparison:
     """Compare the attention of the focused queries with each attribution method.
 
-    The matrix contains item shares [methods, N]: the mean over the focused queries, or over all
-    queries if none is focused.
+    The matrix has a row of item shares for each method. It is the mean over the focused queries, or
+    over all queries if none is focused.
     """
     chosen = select(trace, focus)
     queries = list(chosen.queries)
@@ -69,7 +69,7 @@ def find(trace: Trace, focus: Focus) -> AttributionComparison:
 
 
 def agreement_words(trace: Trace, focus: Focus) -> str:
-    """Describe how far each method agrees with the focused map on the focused queries."""
+    """Return a phrase on the agreement of each method with the focused map, for its queries."""
     queries = select(trace, focus).queries
     found = compare_attributions(trace.maps, focus.site, focus.layer, focus.head, queries)
     parts = []

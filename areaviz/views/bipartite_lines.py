@@ -1,4 +1,4 @@
-"""Bipartite lines: what attends to what, with line width proportional to attention."""
+"""View with lines between queries and attended items. Line width is proportional to attention."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _strongest(head: int, shares_QN: FloatArray) -> list[Line]:
 
 
 def plot(drawn: Lines) -> Plot:
-    """Draw attended items above and queries below."""
+    """Draw the attended items at the top, the queries at the bottom, and lines between them."""
     heads = drawn.chosen.heads
     several = len(heads) > 1
     marks: list[Mark] = [_curve(drawn, line) for line in reversed(drawn.lines)]
@@ -143,7 +143,7 @@ def plot(drawn: Lines) -> Plot:
 
 
 def _axis(field: Field) -> Axis:
-    """Return an axis on which a field spans the whole width, whatever its length."""
+    """Return an axis on which the items of a field fill the whole width."""
     title = f"{field_name(field)} {noun(field)}s"
     return Axis(title=title, ends=(0, 1), labels=visible_labels(field), is_spread=True)
 

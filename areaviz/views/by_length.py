@@ -34,7 +34,7 @@ def with_and_without(task: str, cards: Sequence[Card]) -> Sequence[Card]:
     length. The model without attention comes last.
 
     Returns:
-        The cards, or [] unless at least two mechanisms can be compared.
+        The cards, or [] if there are fewer than two mechanisms to compare.
     """
     known = [card for card in cards if "bleu_short" in _figures(task, card)]
     blind = {card.pair for card in known if card.mechanism == "none"}

@@ -39,7 +39,7 @@ _CURVES = {
     "train_loss": ("Training", SECOND, "dot"),
     "valid_loss": ("Validation", ACCENT, "solid"),
 }
-"""Name, colour and dash of each loss curve. The dashes differ for readers who see no colour."""
+"""Name, colour and dash of each loss curve. Readers who do not see the colours see the dashes."""
 
 
 OTHER = "other or no value"
@@ -59,16 +59,16 @@ def _group_marker(number: int, name: str) -> Layout:
 
 
 def histogram(values: FloatArray, title: str, note: str = "", groups: Groups = NO_GROUPS) -> Figure:
-    """Draw the number of examples in each of 30 ranges of values; NaN is left out.
+    """Draw the number of examples in each of 30 ranges of values. NaN is left out.
 
     The `customdata` of a bar is its number. When a user clicks a bar, `bin_edges` gives the range
     of values for this number.
 
     Args:
-        values: value of each example, NaN for none.
+        values: value of each example. NaN means no value.
         title: title of the figure.
         note: text below the title.
-        groups: masks of the examples of each colour; {} for a single colour.
+        groups: masks of the examples of each colour, or {} for a single colour.
     """
     edges = bin_edges(values)
     figure = screen_figure(Drawing(title, note, ""), _HEIGHT, above=_KEY_HEIGHT if groups else 0)
@@ -106,8 +106,7 @@ def _ends(known: NDArray[np.float64]) -> tuple[float, float]:
     """Return the range of the axis for the given values.
 
     The range goes from the smallest to the largest value. If all values are equal, it goes from 0
-    to 1 and is extended to include the value. So the axis goes from 0 to 1 if all values are 0, or
-    if all are 1.
+    to 1, extended to include the value.
     """
     if not len(known):
         return 0.0, 1.0
@@ -130,13 +129,13 @@ def scatter(
     examples.
 
     Args:
-        x: value of each example, NaN for none.
-        y: second value of each example, NaN for none.
+        x: value of each example. NaN means no value.
+        y: second value of each example. NaN means no value.
         names: names of the examples.
         titles: titles of the x axis and the y axis.
         title: title of the figure.
-        diagonal: whether both axes show the same metric, so that the line of equality is drawn.
-        groups: masks of the examples of each colour; {} for a single colour.
+        diagonal: whether to draw the line of equality, because both axes show the same metric.
+        groups: masks of the examples of each colour, or {} for a single colour.
     """
     places = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
     note = "drag to keep examples, click a point to open its example, double-click to show all"
@@ -155,7 +154,7 @@ def scatter(
                 y=y[inside],
                 mode="markers",
                 name=escape(name),
-                # Use a list: for an array, the browser would return each index as an object.
+                # Use a list, because the browser would return each index of an array as an object.
                 customdata=inside.tolist(),
                 text=[escape(names[place]) for place in inside.tolist()],
                 hovertemplate=f"%{{text}}<br>%{{x:.3g}}, %{{y:.3g}}{about}<extra></extra>",
@@ -193,7 +192,7 @@ def bars(
 
     Args:
         names: names of the buckets.
-        values: for each model one value per bucket, NaN for none.
+        values: for each model one value per bucket. NaN means no value.
         axes: titles of the x axis and the y axis.
         title: title of the figure.
     """
@@ -230,7 +229,7 @@ def bars(
 def bars_paper(
     names: Sequence[str], values: Mapping[str, Sequence[float]], axes: tuple[str, str], title: str
 ) -> PrintFigure:
-    """Draw the bar chart of `bars` for print; NaN has no bar."""
+    """Draw the bar chart of `bars` for print. A value NaN has no bar."""
     result, plot = print_figure(Drawing(title, "", ""), 1.7)
     width = 0.75 / len(values)
     for number, (model, heights) in enumerate(values.items()):
@@ -262,7 +261,7 @@ def bars_paper(
 
 
 _LEGIBLE = 14
-"""Font size in px of a chart on the first screen of a page."""
+"""Font size in px of a chart at the top of a page, which must be easy to read."""
 
 
 def history_figure(card: Card) -> Figure:

@@ -1,4 +1,4 @@
-"""Film strip of a clip: the frames attended to for each word (multimedia paper, Fig. 7).
+"""Film strip of a clip with the frames that each word attends to (multimedia paper, Fig. 7).
 
 Below the frames there is one row per word, with one bar per frame in the word's colour. Shapes: T
 words, N frames that are watched.
@@ -33,7 +33,7 @@ def fits(trace: Trace, focus: Focus) -> bool:
 
 
 def plot(drawn: FrameAttention) -> Plot:
-    """Draw the frames, and below them each word's bars on the lower edge of its row."""
+    """Draw the frames, and below them a row of bars for each word."""
     rows, count = len(drawn.words), len(drawn.numbers)
     marks: list[Mark] = []
     for number, pixels in enumerate(drawn.frames):
@@ -86,7 +86,7 @@ def _hovers(drawn: FrameAttention) -> tuple[list[float], list[float], list[str]]
 
 
 def _frames(drawn: FrameAttention) -> Iterator[tuple[float, float, float, float]]:
-    """Yield frames around the top areas of the focused words, or of all words without focus."""
+    """Yield a box around the top area of each focused word, or of each word without a focus."""
     for row in drawn.marked or range(len(drawn.words)):
         first, behind = drawn.spans[row]
         if behind > first:
@@ -94,7 +94,7 @@ def _frames(drawn: FrameAttention) -> Iterator[tuple[float, float, float, float]
 
 
 def tabulate(drawn: FrameAttention) -> Table:
-    """Tabulate one row per word: its top area with its weight, and the attention to all frames."""
+    """Return a table with a row per word: its top area and weight, and attention to all frames."""
     names = [f"frame {number}" for number in drawn.numbers]
     rows: list[Row] = []
     for row, word in enumerate(drawn.words):

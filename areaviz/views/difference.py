@@ -1,8 +1,8 @@
-"""Difference between the maps of two traces: where the second attends more than the first.
+"""Difference between the maps of two traces, which shows where the second attends more.
 
-Maps are compared word by word, so models over characters and models over subwords are comparable.
-Only words that both models wrote, in the same order, are compared. Shapes: R words written by both,
-C attended words or cells.
+Maps are compared word by word, so models of characters and of subwords are comparable. Only words
+that both models wrote in the same order are compared. Shapes: R words that both models wrote, C
+attended words or cells.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 
 Run = tuple[int, int]
-"""Items of a word as (start, end), the end exclusive."""
+"""Items of a word as (start, end). The end is exclusive."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Difference:
     """Difference of two maps: the second minus the first."""
 
-    # The second map's shares of attention minus the first's: float32 [R, C]. Rows sum to 0.
+    # Shares of attention in the second map minus those in the first: float32 [R, C]. Rows sum to 0.
     change: FloatArray
     # Jensen-Shannon divergence of the two rows in bits: float32 [R], from 0 for equal rows to 1 for
     # rows without overlap (Lin 1991).
@@ -39,7 +39,7 @@ class Difference:
     # Labels of rows and columns.
     rows: tuple[str, ...]
     columns: tuple[str, ...]
-    # Rows and columns of the picture's cells; None if the memory is a text.
+    # Numbers of rows and columns of the picture's cells, or None if the memory is a text.
     shape: tuple[int, int] | None
     # Number of words that only the first model wrote, and that only the second wrote.
     left_out: tuple[int, int]
@@ -69,7 +69,7 @@ class _Side:
 
     @property
     def cells(self) -> tuple[int, int]:
-        """Rows and columns of the memory's grid."""
+        """Numbers of rows and columns of the memory's grid."""
         return self.attention.grid.height, self.attention.grid.width
 
     def columns(self) -> Sequence[Run]:
@@ -94,8 +94,7 @@ def fits(
 ) -> bool:
     """Return whether two maps can be compared.
 
-    Both must attend from a text, either to the same text or to the same number of cells of the same
-    picture.
+    Both must attend from a text, and both to the same text or to the same cells of one picture.
     """
     if first.site != second.site or not (first.site in one.maps and second.site in other.maps):
         return False
@@ -123,11 +122,11 @@ def difference(
     """Compute the difference of two maps, each at the layer and head of its focus.
 
     Raises:
-        ValueError: `fits` does not hold.
+        ValueError: `fits` is false.
     """
     if not fits(one, other, first, second):
         raise ValueError(
-            "Only maps from words that both wrote to the same memory have a difference."
+            "These maps cannot be compared. Give maps of equal words that attend to one memory."
         )
     left, right = _Side.of(one, first), _Side.of(other, second)
     matched = matched_words(left.query, right.query)
@@ -217,7 +216,7 @@ def _note(found: Difference, titles: tuple[str, str]) -> str:
 
 
 def difference_table(found: Difference) -> Table:
-    """Tabulate one row per common word: its divergence in bits, and the change in every column."""
+    """Return a table with a row per common word: divergence in bits, and change in every column."""
     columns = [f"{n} {label}" for n, label in enumerate(found.columns, 1)]
     lines = zip(found.rows, found.divergence.tolist(), found.change.tolist(), strict=True)
     rows: list[Row] = [(word, bits, *change) for word, bits, change in lines]

@@ -1,4 +1,4 @@
-"""Errors on pairs of digits: the survey's Table 1 next to our models, drawn from model cards."""
+"""Chart of errors on pairs of digits, of our models and of the survey's Table 1."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def has_pairs(cards: Sequence[Card]) -> bool:
 
 
 def pairs_figure(cards: Sequence[Card]) -> Figure:
-    """Draw two bars per reader: the reported share of wrongly read pairs, and ours."""
+    """Draw two bars per kind of model: the survey's share of wrongly read pairs, and ours."""
     figure = screen_figure(Drawing(TITLE, "pairs with any digit wrong", CAPTION), _HEIGHT, above=24)
     titles = [reader.title for reader in PAIR_READERS]
     reported = [reader.published for reader in PAIR_READERS]
@@ -55,7 +55,7 @@ def pairs_figure(cards: Sequence[Card]) -> Figure:
 
 
 def pairs_table(cards: Sequence[Card]) -> Table:
-    """Tabulate one row per reader: the reported error and ours."""
+    """Return a table with a row per kind of model: the survey's error and ours."""
     rows: list[Row] = []
     for reader in PAIR_READERS:
         rows.append((reader.title, _percent(reader.published), _percent(reader.error(cards))))

@@ -1,4 +1,4 @@
-"""Facts by hops: which sentences of a story a memory network attended to in each hop.
+"""View of the facts of a story that a memory network attended to in each hop.
 
 See Sukhbaatar et al. 2015, Fig. 2.
 """
@@ -49,7 +49,7 @@ def facts(trace: Trace, focus: Focus) -> Matrix:
 
 
 def tabulate(drawn: Matrix) -> Table:
-    """Tabulate one row per fact: its weight in every hop, and whether it answers the question."""
+    """Return a table with a row per fact: its weight in every hop, and whether it is gold."""
     columns = ("fact", *drawn.columns, "answers the question")
     rows: list[Row] = []
     for number, (label, weights) in enumerate(zip(drawn.rows, drawn.values, strict=True)):

@@ -1,7 +1,7 @@
-"""Film strip and playback: one picture per word, bright where the model attends.
+"""Film strip and playback, which have a picture for each word, bright where the model attends.
 
 On a page, the film strip shows all frames at once, and playback shows one large frame at a time
-above the sentence. As a file, the film is an animated GIF.
+above the sentence. In a file, the film is an animated GIF.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def sheet(drawn: Film, longest: int) -> Sheet:
 
 
 def _still(stills: Stills, frame: Frame) -> Pixels:
-    """Return the picture of a frame, outlined if its word is locked."""
+    """Return the picture of a frame, with an outline if its word is focused."""
     still = stills.of(frame)
     if not frame.marked:
         return still
@@ -77,20 +77,20 @@ def _hover(drawn: Film, frame: Frame) -> tuple[str, ...]:
 
 
 def frame_text(frame: Frame) -> str:
-    """Describe a word by its label, its position and, if it was produced, its probability."""
+    """Return a word's label and position and, if the model produced it, its probability."""
     text = f"{frame.label} (item {frame.first + 1})"
     likely = frame.probability
     return text if likely is None else f"{text}, probability {likely:.1%}"
 
 
 def most_text(drawn: Film, frame: Frame) -> str:
-    """Name the cell that gets the most attention, with its share."""
+    """Return the cell that gets the most attention, with its share, as text."""
     cell = show_invisibles(drawn.cells.labels[int(frame.shares.argmax())])
     return f"most on {cell}: {frame.shares.max():.1%}"
 
 
 def _area(frame: Frame) -> str:
-    """Describe the top area and its weight."""
+    """Return the top area with its weight as text, or "none"."""
     top = frame.heaviest
     return f"{area_text(top.area)} ({top.weight:.1%})" if top else "none"
 
@@ -101,12 +101,12 @@ def plot(drawn: Film) -> Plot:
 
 
 def print_plot(drawn: Film) -> Plot:
-    """Draw the same pictures with more pixels."""
+    """Draw the pictures of `plot` with more pixels, for print."""
     return tiles.plot_in_print(sheet(drawn, 400))
 
 
 def table(drawn: Film) -> Table:
-    """Tabulate one row per frame: its word, probability, top area, and the share of every cell."""
+    """Return a table with a row per frame: word, probability, top area, and share of every cell."""
     cells = drawn.cells.labels
     rows = []
     for frame in drawn.frames:
@@ -177,7 +177,7 @@ def film_gif(trace: Trace, focus: Focus) -> bytes:
 def drawn_size(width: int, height: int) -> tuple[int, int]:
     """Return the width and height of a picture in the GIF.
 
-    The aspect ratio stays, unless a limit on the sides prevents it.
+    The proportions are kept, unless the limits on the sides prevent it.
     """
     scale = min(float(np.clip(width, _NARROWEST, _LONGEST)) / width, _LONGEST / height)
     wide, high = (np.clip(round(side * scale), _LEAST, _LONGEST) for side in (width, height))
@@ -185,7 +185,7 @@ def drawn_size(width: int, height: int) -> tuple[int, int]:
 
 
 def _palette(images: Sequence[Image.Image]) -> Image.Image:
-    """Find a common palette on small copies of all frames, because counting every pixel is slow."""
+    """Return a palette for all frames. It is found on small copies, because this is faster."""
     sheet = Image.new("RGB", (_SAMPLE_PX, _SAMPLE_PX * len(images)))
     for number, image in enumerate(images):
         small = image.resize((_SAMPLE_PX, _SAMPLE_PX), Image.Resampling.NEAREST)

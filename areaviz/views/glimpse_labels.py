@@ -1,4 +1,4 @@
-"""Probability of each label after each glimpse, as a heat map."""
+"""Heat map of the probability of each label after each glimpse."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from areaviz.trace.request import Focus
 
 
 def label_probabilities(trace: Trace) -> tuple[list[str], FloatArray]:
-    """Collect every label that is produced or listed as an alternative, with its probabilities.
+    """Return the labels that were produced or are alternatives, with their probabilities.
 
     Returns:
-        The labels in rising order, numbers sorted as numbers, and float32 [labels, steps] of
-        probabilities, NaN where a label is not listed.
+        The labels in rising order, with numbers sorted as numbers, and their probabilities, float32
+        [labels, steps]. NaN means that a label is not among the alternatives of a step.
     """
     output = trace.output
     listed = []

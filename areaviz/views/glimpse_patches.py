@@ -1,7 +1,7 @@
-"""Patches that entered the model at each glimpse, and the coarse look before them.
+"""Views of the patches that a model read at each glimpse, and of its coarse look before them.
 
-The second view compares the first glimpse with and without the coarse look at the whole picture
-(survey, Fig. 14).
+A coarse look is an overview of the whole picture with low resolution. The second view compares the
+first glimpse with and without the coarse look (survey, Fig. 14).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from areaviz.drawing.tiles import Sheet, Tile
 from areaviz.trace.record import Gaze, Trace
 from areaviz.trace.request import Focus
 
-# Longest side of a picture, and width of a patch's frame, in px.
+# Maximum side of a picture, and width of a patch's frame, in px.
 _PICTURE, _FRAME = 260, 5
 
 
@@ -75,7 +75,7 @@ def framed(
     step: int,
     scale: int,
 ) -> Pixels:
-    """Enlarge a patch and frame it in the colour of its step: uint8 [H, W, 3]."""
+    """Return an enlarged patch with a frame in the colour of its step: uint8 [H, W, 3]."""
     inner = shrink_to_fit(gray_to_rgb(gaze.seen[step, scale]), 120)
     height, width = inner.shape[:2]
     frame = np.empty((height + 2 * _FRAME, width + 2 * _FRAME, 3), np.uint8)
@@ -89,7 +89,7 @@ def _patch_table(
     steps: tuple[int, ...],
     answers: tuple[Answer, ...],
 ) -> Table:
-    """Tabulate one row per glimpse and scale: the label after it, and all pixels, 0..255."""
+    """Return a table with a row per glimpse and scale: the label after it, and pixels, 0..255."""
     side = gaze.seen.shape[2]
     names = [f"row {row + 1}, column {column + 1}" for row, column in np.ndindex(side, side)]
     rows = []
@@ -102,13 +102,13 @@ def _patch_table(
 
 
 def fits_context(trace: Trace, focus: Focus) -> bool:
-    """Return whether the focus is on a gaze of a model that had a coarse look first."""
+    """Return whether the focus is on a gaze that ran with and without the coarse look."""
     sites = {GLIMPSES, CONTEXT, WITHOUT}
     return has_gaze(trace, focus) and sites <= trace.gazes.keys()
 
 
 def context(trace: Trace, focus: Focus) -> Sheet:
-    """Arrange the coarse look, and the picture with each of the two first glimpses outlined."""
+    """Arrange three pictures: the coarse look, and the first glimpses with and without it."""
     coarse = trace.gazes[CONTEXT].seen[0, 0]
     side = len(coarse)
     first = Tile(
@@ -151,7 +151,7 @@ def _first_glimpse(
 
 
 def _context_table(trace: Trace) -> Table:
-    """Tabulate the centre of every glimpse with and without the coarse look, and their distance."""
+    """Return a table of the centres of glimpses with and without the coarse look, and distances."""
     seeing = centres(trace.gazes[GLIMPSES])
     blind = centres(trace.gazes[WITHOUT])
     rows = []

@@ -1,4 +1,4 @@
-"""Glimpse path: where a model looked, glimpse after glimpse (Mnih et al. 2014, Fig. 4)."""
+"""View of the glimpses of a model, in their order (Mnih et al. 2014, Fig. 4)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class GlimpsePath(Drawing):
 
     @property
     def order(self) -> list[int]:
-        """The steps in drawing order: focused steps are last, on top."""
+        """The steps in drawing order. Focused steps are last and drawn over the others."""
         return sorted(range(len(self.answers)), key=lambda step: step in self.chosen)
 
     def opacity(self, step: int, scale: int = 0) -> float:
@@ -62,7 +62,7 @@ class GlimpsePath(Drawing):
         return step_colour(step, len(self.answers))
 
     def outlines(self) -> Iterator[tuple[int, int, FloatArray]]:
-        """Yield the step, scale and closed outline [5, 2] of everything read, wide scales first."""
+        """Yield step, scale and closed outline [5, 2] of each patch, the widest scale first."""
         for scale in reversed(range(self.gaze.corners.shape[1])):
             for step in self.order:
                 yield step, scale, self.gaze.corners[step, scale, [0, 1, 2, 3, 0]]
@@ -92,7 +92,7 @@ def path(trace: Trace, focus: Focus) -> GlimpsePath:
 
 
 def number_places(gaze: Gaze, near: float) -> FloatArray:
-    """Place the number of each glimpse: float32 [Q, 2].
+    """Return the position of each glimpse's number: float32 [Q, 2].
 
     The number is at the centre of its glimpse, or at a corner of its box if another number is
     within `near` px of the centre.
@@ -177,7 +177,7 @@ def _number(
 
 
 def table(drawn: GlimpsePath) -> Table:
-    """Tabulate one row per glimpse and scale: its place in the picture, and the label after it."""
+    """Return a table with a row per glimpse and scale: its place, and the label after it."""
     rows = []
     for step, answer in enumerate(drawn.answers):
         likely = "" if answer.probability is None else answer.probability

@@ -1,4 +1,4 @@
-"""Two matrix views: the alignment of two texts, and the coverage of every head.
+"""Two views that are matrices: the alignment of two texts, and the coverage of every head.
 
 The alignment matrix shows what each produced item attends to (Bahdanau et al. 2015, Fig. 3). The
 coverage strip shows how much attention every memory item receives.
@@ -32,7 +32,7 @@ from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
 
 OUTLINES = {"heaviest": "heaviest area", "coverage": "", "densest": "densest area"}
-"""Name of the outlined area for each reading; "" for no outline."""
+"""Name of the outlined area for each reading, or "" for no outline."""
 STEEPEST = 3.0
 """End of the colour scale relative to the average, as a log₂ ratio."""
 
@@ -40,8 +40,9 @@ STEEPEST = 3.0
 def alignment(trace: Trace, focus: Focus) -> Matrix:
     """Build the matrix of item shares [Q, N], with the area of the reading outlined.
 
-    Row t belongs to the item produced at step t. With `focus.unit` "word", rows and columns are
-    words. Against the head's average, the values are log₂ ratios.
+    A reading is a way to find an area, such as the heaviest or the densest one. Row t belongs to
+    the item produced at step t. With `focus.unit` "word", rows and columns are words. Relative to
+    the head's average, the values are log₂ ratios.
     """
     chosen = select(trace, focus)
     rows = word_groups(chosen.query, focus.unit)
@@ -89,7 +90,7 @@ def _note(focus: Focus, outline: str) -> str:
 
 
 def _outlined(chosen: FocusedMap, focus: Focus, rows: Runs, columns: Runs) -> list[Outlined | None]:
-    """Return for each row the area that the reading finds, as the columns it covers."""
+    """Return the area that the reading finds in each row, as the columns that it covers."""
     column_of = {item: n for n, run in enumerate(columns) for item in range(*run)}
     found: list[Outlined | None] = []
     for one in area_of_each(chosen.attention, focus, rows):

@@ -1,4 +1,4 @@
-"""The change of a metric from one system to another, one bar per example, the worst first."""
+"""Bar chart of the change of a metric from one system to another, with a bar per example."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from areaviz.drawing.labels import escape, truncate
 from areaviz.drawing.theme import ACCENT, EDGE, RULE, SECOND, Drawing, screen_figure
 
 _HEIGHT, _FONT, _LABEL = 400, 14, 34
-"""Height of the chart and size of its text in px, and the longest label in characters."""
+"""Height of the chart and font size in px, and maximum number of characters of a label."""
 _LOWERED = 8
 """Distance in px from the marks of unchanged examples to the text below them."""
 

@@ -1,4 +1,4 @@
-"""Overview: every head of every layer as a small picture with its statistics."""
+"""View of every head of every layer as a small picture with statistics."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from areaviz.trace.query import query_dependence
 from areaviz.trace.record import AttentionMap, FloatArray, Trace
 from areaviz.trace.request import Focus
 
-# Up to this number of pictures per row, there is space for all texts.
+# Maximum number of pictures per row with space for all texts.
 _WIDE = 4
 MOST_HEADS = 2048
-"""Maximum number of heads over all layers; with more, pictures would be a few pixels wide."""
+"""Maximum number of heads in all layers. With more heads, pictures would be a few pixels wide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +45,13 @@ class HeadTile:
     head: int
     row: int
     column: int
-    # In bits.
+    # Mean entropy in bits.
     entropy: float
     # Mean area size in items.
     area_size: float
-    # Mean distance in items; NaN if query and memory are different texts.
+    # Mean distance in items, or NaN if query and memory are different texts.
     distance: float
-    # How much the head depends on its query, as a share of the possible maximum, 0..1.
+    # Dependence of the head on its query, as a share of the possible maximum, 0..1.
     dependence: float
     # Whether this head, or every head of its layer, is focused.
     focused: bool
@@ -64,7 +64,7 @@ class HeadTile:
         return not np.isnan(self.distance)
 
     def texts(self, wide: bool) -> list[str]:
-        """Return the lines under a picture: all statistics if it is wide, else the entropy."""
+        """Return the lines under a picture: all statistics if it is wide, or only the entropy."""
         bits = f"{self.entropy:.1f} bits"
         if not wide:
             return [f"L{self.layer + 1} H{self.head + 1}", bits]
@@ -96,7 +96,7 @@ class Overview(Drawing):
     sheet: FloatArray
     # Number of pictures per row.
     across: int
-    # Exact share of its slot on the sheet that a picture fills, across and down.
+    # Exact share of its place on the sheet that a picture fills, across and down.
     broad: float
     high: float
     # Upper end of the colour scale.
@@ -181,7 +181,7 @@ def overview(trace: Trace, focus: Focus) -> Overview:
 
 
 def _layers(attention: AttentionMap, focus: Focus) -> Sequence[int]:
-    """Return the layers to draw: all, or only the focused one if reading all would be slow."""
+    """Return the layers to draw: all layers, or only the focused one of a large map."""
     is_large = attention.weights.nbytes > MAX_MAP_BYTES
     return [focus.layer] if is_large else range(attention.layers)
 
@@ -192,9 +192,9 @@ def _sheet(
     """Put the pictures on a sheet with gaps between them.
 
     Returns:
-        The sheet, and the share of its slot that a picture fills, across and down.
+        The sheet, and the share of its place that a picture fills, across and down.
     """
-    # Repeat cells, so that gaps of whole cells have the intended size within a few per cent.
+    # Repeat cells, so that gaps of whole cells have nearly the intended size.
     down, right = (ceil(32 / side) for side in values[0].shape)
     rows, columns = values[0].shape[0] * down, values[0].shape[1] * right
     place_rows, place_columns = round(rows / high), round(columns / 0.9)
@@ -259,7 +259,7 @@ def plot(drawn: Overview) -> Plot:
 
 
 def table(drawn: Overview) -> Table:
-    """Tabulate one row per head in the order of the pictures, with distances if there are any."""
+    """Return a table with a row per head in the order of the pictures."""
     rows = []
     for tile in drawn.tiles:
         distance = tile.distance if tile.has_distance else ""
@@ -278,7 +278,7 @@ def table(drawn: Overview) -> Table:
 
 
 def _fits(trace: Trace, focus: Focus) -> bool:
-    """Return whether there are several heads, and no more than a sheet can show."""
+    """Return whether the map has several heads, but at most `MOST_HEADS`."""
     attention = trace.maps.get(focus.site)
     if attention is None:
         return False

@@ -1,4 +1,4 @@
-"""Points and tour: the weights of a pointer network at one step, and the answer so far.
+"""View of a pointer network's weights at one step, and of its answer up to this step.
 
 Shapes: N points, T steps including the closing one.
 """
@@ -49,7 +49,7 @@ def fits(trace: Trace, focus: Focus) -> bool:
 
 
 def pointing(trace: Trace, focus: Focus) -> Pointing:
-    """Find what to draw at the first focused step, or at the last step if none is focused."""
+    """Return the data of the first focused step, or of the last step if none is focused."""
     attention = trace.maps[focus.site]
     labels = trace.fields[attention.query].labels
     by_query = focus.side == "query" and focus.items
@@ -112,7 +112,7 @@ def plot(drawn: Pointing) -> Plot:
 
 
 def table(drawn: Pointing) -> Table:
-    """Tabulate one row per step: the chosen point, the exact one, and the weight of every point."""
+    """Return a table with a row per step: chosen point, exact point, and weight of every point."""
     count = len(drawn.points)
     columns = ("step", "point", "exact answer", *(f"weight of {n}" for n in range(1, count + 1)))
     rows: list[Row] = []

@@ -1,4 +1,4 @@
-"""Probabilities of output items: one value as a bar and one as a ring per item.
+"""Two views of the probabilities of output items. Each item has a bar and a ring.
 
 The view "Output probabilities" shows how sure the model was of every item, and the best
 alternative. The view "Change of probability" shows how a change affected the probabilities of an
@@ -24,7 +24,7 @@ from areaviz.drawing.theme import ACCENT, CLEAR, SECOND, Drawing, finish
 from areaviz.trace.record import Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 
-# Upper end of the axis, above 1 so that a ring at 1 is fully visible.
+# Upper end of the axis. It is above 1, so that a ring at 1 is fully visible.
 _TOP = 1.04
 
 
@@ -78,9 +78,9 @@ def _title(title: str, items: int) -> str:
 
 
 def output_probabilities(trace: Trace) -> Probabilities:
-    """Build bars of the produced items and rings of their best alternatives.
+    """Return bars for the produced items and rings for their best alternatives.
 
-    All alternatives appear on hovering.
+    Hover texts list up to five alternatives.
     """
     output, field = trace.output, display_field(trace, trace.output.field)
     name, other_T = field_name(field), np.zeros(len(field), np.float32)
@@ -110,7 +110,7 @@ def output_probabilities(trace: Trace) -> Probabilities:
 
 
 def change(before: Trace, after: Trace) -> Probabilities:
-    """Build bars of the probabilities after the change and rings of those before it."""
+    """Return bars for the probabilities after the change and rings for those before it."""
     field, request = display_field(before, before.output.field), after.request
     bars = _averaged(after.output.probabilities[: len(field)])
     rings = _averaged(before.output.probabilities[: len(field)])
@@ -165,7 +165,7 @@ def plot(drawn: Probabilities) -> Plot:
 
 
 def table(trace: Trace, focus: Focus) -> Table:
-    """Tabulate one row per produced item: its probability, and the alternatives, best first."""
+    """Return a table with a row per produced item: probability and alternatives, best first."""
     output, labels = trace.output, trace.fields[trace.output.field].labels
     others = []
     for label, options in zip(labels, output.alternatives, strict=True):
@@ -188,14 +188,14 @@ def change_table(before: Trace, after: Trace) -> Table:
     labels = before.fields[before.output.field].labels
     one_T, two_T = before.output.probabilities.tolist(), after.output.probabilities.tolist()
     rows = []
-    # The changed run may have an end symbol that the first run did not reach.
+    # The lists may differ in length, because the changed run may have an additional end symbol.
     for t, (label, one, two) in enumerate(zip(labels, one_T, two_T, strict=False), 1):
         rows.append((t, show_invisibles(label), one, two, two - one))
     return Table(("position", "item", "before", "after", "change"), rows)
 
 
 def fits_change(before: Trace, after: Trace) -> bool:
-    """Return whether the second run contains the whole output of the first as a prefix."""
+    """Return whether the output of the second run starts with the whole output of the first."""
     one, two = (trace.fields[trace.output.field].labels for trace in (before, after))
     return bool(one) and one == two[: len(one)]
 
@@ -204,7 +204,7 @@ VIEW = View(
     name="probabilities",
     title="Output probabilities",
     question="How certain was the model, and what would it have written instead?",
-    # An output has probabilities, whatever the focus is.
+    # The probabilities do not depend on the focus.
     fits=lambda trace, focus: len(trace.output.probabilities) > 0,
     figure=lambda trace, focus: on_screen(plot(output_probabilities(trace))),
     table=table,

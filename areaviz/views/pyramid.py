@@ -1,4 +1,4 @@
-"""Area pyramid: the weight of every span, drawn as a cell centred above the items it covers."""
+"""View of the weight of every span, drawn as a cell that is centred above its items."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from areaviz.trace.request import Focus
 class Row:
     """The spans of one length."""
 
-    # In items.
+    # Length of the spans in items.
     length: int
     # Weights by first item: float32 [N - length + 1].
     weights: FloatArray
@@ -113,7 +113,7 @@ def _percent(share: float) -> str:
 
 
 def plot(drawn: Pyramid) -> Plot:
-    """Draw span starts across and span lengths upwards, so that the cells form a pyramid."""
+    """Draw the spans by start (across) and length (upwards), which form a pyramid."""
     lengths, memory = len(drawn.rows), drawn.memory
     across = Axis(
         title=f"{field_name(memory)} {noun(memory)}s",
@@ -143,7 +143,7 @@ def _marks(drawn: Pyramid) -> list[Mark]:
     """Draw the spans of each length as a row of cells, each centred above the items it covers."""
     if drawn.is_picture:
         box = -0.5, drawn.upper, drawn.right, drawn.lower
-        # The printed picture has as many columns as a reader can distinguish on a page.
+        # The printed picture has more columns, because paper shows finer details.
         wide, wider = (_averaged(drawn, limit)[::-1] for limit in (PIXELS, 2000))
         return [Raster(wide, box, print_values=wider)]
     cells: list[Mark] = []
@@ -167,7 +167,10 @@ def _marks(drawn: Pyramid) -> list[Mark]:
 
 
 def half_columns(rows: Sequence[Row]) -> FloatArray:
-    """Return the pyramid as a matrix [lengths, 2N] of half-item columns, NaN outside it."""
+    """Return the pyramid as a matrix [lengths, 2N] with columns of half an item.
+
+    Values outside the pyramid are NaN.
+    """
     items = len(rows[0].weights) + rows[0].length - 1
     halves = np.full((len(rows), 2 * items), np.nan, dtype=np.float32)
     for place, row in enumerate(rows):
@@ -183,7 +186,7 @@ def _averaged(drawn: Pyramid, limit: int) -> FloatArray:
 
 
 def table(drawn: Pyramid) -> Table:
-    """Tabulate one row per area: its start (from 1), its length, its text and its weight."""
+    """Return a table with a row per area: start (from 1), length, text and weight."""
     rows = []
     for row in drawn.rows:
         for start, weight in enumerate(row.weights.tolist()):
@@ -198,9 +201,9 @@ def _fits(trace: Trace, focus: Focus) -> bool:
 
 
 def _has_sizes(trace: Trace, focus: Focus) -> bool:
-    """Return whether there is more than one row.
+    """Return whether the pyramid has more than one row.
 
-    With one row, the pyramid would show no more than an alignment matrix.
+    With one row, the pyramid would not show more than an alignment matrix.
     """
     return trace.maps[focus.site].grid.max_width > 1
 

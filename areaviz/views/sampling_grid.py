@@ -1,4 +1,4 @@
-"""Sampling grid: which quadrilateral a spatial transformer read, and how it read one pixel."""
+"""View of the quadrilateral that a spatial transformer read, and of the sampling of one pixel."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ def plot(drawn: Sampling) -> Plot:
 
 
 def _outline(corners_42: FloatArray, points_P2: FloatArray) -> Iterator[Mark]:
-    """Draw the quadrilateral in one of the panels, with some points and its corners.
+    """Draw the quadrilateral with its corners and some sample points.
 
-    A corner has the same colour and shape in both panels.
+    Each corner has its own colour and shape, so that readers find it in both panels.
     """
     yield cased(corners_42[_CLOSED], _OUTLINE, (1.6, 1))
     x, y = points_P2.T

@@ -1,4 +1,4 @@
-"""Data of the sampling grid: a quadrilateral, some of its samples, the output, and one sample.
+"""Data of the view of a spatial transformer: its quadrilateral, its output, and some samples.
 
 A spatial transformer interpolates each pixel of its output from four pixels of the picture
 (Jaderberg et al. 2015, Eq. 5). Positions are (x, y) in pixels of the picture, measured from its
@@ -36,7 +36,7 @@ class Neighbour:
     # Position in the picture, 0-based.
     column: int
     row: int
-    # Grey value, 0..255; 0 outside the picture.
+    # Grey value, 0..255. It is 0 outside the picture.
     value: float
     # Interpolation weight, 0..1.
     weight: float
@@ -89,7 +89,7 @@ def sample(
     side: int,
     index: int,
 ) -> Sample:
-    """Return how output pixel `index`, counted row by row, is interpolated.
+    """Return the position and the interpolation of output pixel `index`, counted row by row.
 
     Values are means over the colour channels.
     """
@@ -121,7 +121,7 @@ class Sampling(Drawing):
     dots: FloatArray
     # The output: uint8 [S, S].
     seen: Pixels
-    # The sample, in pixels of the network's input; see `gaze_steps.source_of`.
+    # The sample, in pixels of the network's input, see `gaze_steps.source_of`.
     sample: Sample
     # Position (x, y) of the sample in the picture.
     middle: tuple[float, float]
@@ -149,7 +149,7 @@ class Sampling(Drawing):
 
 
 def sampling(trace: Trace, focus: Focus) -> Sampling:
-    """Find what to draw for the focused pixel of the output.
+    """Return the data to draw for the focused pixel of the output.
 
     Pixels are counted row by row, step after step. The default is the middle pixel of the first
     step.
@@ -188,12 +188,12 @@ def sampling(trace: Trace, focus: Focus) -> Sampling:
 
 
 def _which(look: int, looks: int) -> str:
-    """Name the step if there are several."""
+    """Return a phrase for the step, or "" if there is only one step."""
     return f", look {look + 1} of {looks}" if looks > 1 else ""
 
 
 def table(drawn: Sampling) -> Table:
-    """Tabulate the corners, the sample's position, and its four pixels.
+    """Return a table of the corners, the sample's position, and its four pixels.
 
     Each pixel has its value, weight and product. Rows and columns count from 1.
     """

@@ -1,4 +1,4 @@
-"""Area-size histogram: the share of each head's attention that goes to areas of each size."""
+"""View of the share of each head's attention to areas of each size."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _BROAD = 0.86
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Histogram(Drawing):
-    """Groups of bars: one group per head, one bar per area size."""
+    """Groups of bars, with one group per head and one bar per area size."""
 
-    # In items, in ascending order.
+    # Area sizes in items, in ascending order.
     sizes: tuple[int, ...]
     # Shares for K sizes, float32 [H, K]. The shares of a head sum to 1.
     shares: FloatArray
@@ -68,7 +68,7 @@ class Histogram(Drawing):
 
 
 def histogram(trace: Trace, focus: Focus) -> Histogram:
-    """Compute the shares over all queries, because a head's preference shows only on average."""
+    """Return the shares over all queries, because only the average shows what a head prefers."""
     attention = trace.maps[focus.site]
     unit = noun(trace.fields[attention.memory])
     rows, means = [], []
@@ -91,7 +91,7 @@ def histogram(trace: Trace, focus: Focus) -> Histogram:
 
 
 def plot(drawn: Histogram) -> Plot:
-    """Draw bars in the heads' colours; if a head is focused, all other heads are pale."""
+    """Draw bars in the heads' colours. If a head is focused, the other heads are pale."""
     marks = []
     for head, shares in enumerate(drawn.shares):
         hovers = []
@@ -120,7 +120,7 @@ def plot(drawn: Histogram) -> Plot:
 
 
 def table(drawn: Histogram) -> Table:
-    """Tabulate one row per head and area size."""
+    """Return a table with a row per head and area size."""
     rows = []
     for head, shares in enumerate(drawn.shares.tolist(), 1):
         rows += [(head, size, share) for size, share in zip(drawn.sizes, shares, strict=True)]

@@ -1,4 +1,4 @@
-"""Alignment over sound: which moments of a recording were attended to for each output item.
+"""View of the moments of a recording that each output item attends to.
 
 See Chorowski et al. 2015, Fig. 1, and Fig. 8 of the multimedia paper. Shapes: T target items, M
 items of the sound, F frames, E frequency bands.
@@ -51,7 +51,7 @@ class SpeechAlignment(Drawing):
     labels: tuple[str, ...]
     # Probability of each item: float32 [T].
     probabilities: FloatArray
-    # Spectrogram, uint8 [E, F]: highest frequency first, dark where it is loud.
+    # Spectrogram, uint8 [E, F], with the highest frequency first. Loud parts are dark.
     loud: Pixels
     # Duration of the recording in seconds.
     seconds: float
@@ -59,7 +59,7 @@ class SpeechAlignment(Drawing):
     edges: tuple[float, ...]
     # Indices of the framed rows.
     marked: tuple[int, ...]
-    # Start and end of each spoken item in seconds; empty if unknown.
+    # Start and end of each spoken item in seconds, or () if they are unknown.
     spoken: tuple[tuple[float, float], ...]
 
     @property
@@ -99,7 +99,7 @@ def spoken_intervals(trace: Trace) -> tuple[tuple[float, float], ...]:
 
 
 def listening(trace: Trace, focus: Focus) -> SpeechAlignment:
-    """Find the weights of all items over time, and the spectrogram of the sound."""
+    """Return the weights of all items over time, and the spectrogram of the sound."""
     attention, sound = trace.maps[focus.site], trace.request.sound
     assert sound is not None, "a field of a sound has a request with one"
     field, query = trace.fields[attention.memory], trace.fields[attention.query]
@@ -183,7 +183,7 @@ def _items(drawn: SpeechAlignment) -> Iterator[tuple[float, float]]:
 
 
 def tabulate(drawn: SpeechAlignment) -> Table:
-    """Tabulate one row per item: its probability, its top moment, and that moment's weight."""
+    """Return a table with a row per item: probability, top moment, and weight of this moment."""
     rows: list[Row] = []
     items = list(_items(drawn))
     for number, (label, weights) in enumerate(zip(drawn.labels, drawn.weights, strict=True)):

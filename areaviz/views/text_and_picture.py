@@ -1,4 +1,4 @@
-"""Text and picture: what each word attends to in both (Arslan et al. 2018, Fig. 7)."""
+"""View of the parts of text and picture that each word attends to (Arslan et al. 2018, Fig. 7)."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _WIDE = PRINT_WIDTH - 0.3
 
 
 def plot(drawn: Panels) -> Plot:
-    """State the panels for the screen, with the width 1 and heights in px."""
+    """Return the plot for the screen, with the width 1 and heights in px."""
     return _plot(drawn, drawn.film.stills(250, DIM), (1, 1), is_square=False)
 
 
 def print_plot(drawn: Panels) -> Plot:
-    """State the panels for print, in inches."""
+    """Return the plot for print, with lengths in inches."""
     return _plot(drawn, drawn.film.stills(400, DIM), (_WIDE, _INCH), is_square=True)
 
 
@@ -48,8 +48,8 @@ def _plot(drawn: Panels, stills: Stills, unit: Pair, is_square: bool) -> Plot:
     Args:
         drawn: the panels.
         stills: the pictures.
-        unit: length of the whole width, and of a px, on the axes.
-        is_square: whether both axes have one unit of length.
+        unit: length of the figure's width, and of a px, on the axes.
+        is_square: whether a unit of both axes has the same length.
     """
     wide, px = unit
     marks: list[Mark] = []
@@ -110,7 +110,13 @@ def _hover(drawn: Panels, panel: WordPanel) -> str:
 
 
 def _sources(drawn: Panels, unit: Pair, strong: bool) -> Texts:
-    """Draw the source words; those with a written share are bold."""
+    """Draw the source words that have a written share, in bold, or the ones that do not.
+
+    Args:
+        drawn: the panels.
+        unit: see `_plot`.
+        strong: whether to draw the words with a written share.
+    """
     y, texts = [], []
     for panel in drawn.panels:
         for tie, place in panel.places():
@@ -129,7 +135,7 @@ def _sources(drawn: Panels, unit: Pair, strong: bool) -> Texts:
 
 
 def table(drawn: Panels) -> Table:
-    """Tabulate what each word attends to: first all source words, then all picture cells."""
+    """Return a table of the attention of each word to all source words and picture cells."""
     cells = [
         (cell, show_invisibles(label)) for cell, label in enumerate(drawn.film.cells.labels, 1)
     ]

@@ -44,7 +44,7 @@ CUT = 14
 
 @dataclass(frozen=True, slots=True)
 class SourceLink:
-    """One source word, or the merged rest of the source, that a word attends to."""
+    """A source word that a word attends to, or the weaker source words as one link."""
 
     # First item, 0-based.
     first: int
@@ -58,7 +58,7 @@ class SourceLink:
 
     @property
     def text(self) -> str:
-        """The label, shortened to fit, with the share if it is written."""
+        """The label, shortened if needed, with the share of a bold word or of the merged rest."""
         label = truncate(self.label, 15)
         return f"{label} {self.share:.0%}" if self.strong or self.rest else label
 
@@ -161,8 +161,8 @@ def panels(trace: Trace, focus: Focus) -> Panels:
 def chosen_frames(frames: Sequence[Frame], focused: bool) -> Sequence[Frame]:
     """Choose at most `MOST` words to draw.
 
-    Focused words are taken in order. Otherwise words that contain letters are preferred, and words
-    of four or more letters come first.
+    They are the first focused words. Without focused words, words with letters are preferred, and
+    among them words of at least four characters.
     """
     if focused:
         return frames[:MOST]

@@ -35,16 +35,16 @@ from areaviz.trace.request import Focus
 MEASURED = "length of each context vector, before they are added (Eq. 5), share of their sum"
 # Distance from one word to the next in px, and the share of it that a bar fills.
 _PITCH, _BROAD = 26.0, 0.62
-# Up to this number of words, every head gets a mark and every word its percentages.
+# Maximum number of words with a mark for every head and with written percentages.
 _MARKED = 40
 _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Balance(Drawing):
-    """The text's share of every word's context, NaN where both contexts have length zero.
+    """The text's share of every word's context, or NaN if both contexts have length zero.
 
-    The picture's share is 1 minus the text's.
+    The picture's share is 1 minus the text's share.
     """
 
     # First item of each word, 0-based.
@@ -52,11 +52,11 @@ class Balance(Drawing):
     labels: tuple[str, ...]
     # Share per head and word: float32 [H, R].
     heads: FloatArray
-    # Share per word, float32 [R]: the focused head's, or the mean over heads.
+    # Share per word of the focused head, or the mean over heads: float32 [R].
     drawn: FloatArray
     # The heads that get marks.
     marked: range
-    # Whether each word is focused; all True if none is.
+    # Whether each word is focused. All are True if no word is focused.
     chosen: tuple[bool, ...]
 
     @property
@@ -128,7 +128,7 @@ def balance(trace: Trace, focus: Focus) -> Balance:
 
 
 def mean(shares_HR: FloatArray) -> FloatArray:
-    """Return the mean over the heads that have a share: float32 [R], NaN where no head has one."""
+    """Return the mean over the heads that have a share: float32 [R], or NaN without such heads."""
     known_HR = ~np.isnan(shares_HR)
     count_R = known_HR.sum(0)
     total_R = np.where(known_HR, shares_HR, 0).sum(0, dtype=np.float32)
@@ -138,7 +138,7 @@ def mean(shares_HR: FloatArray) -> FloatArray:
 
 
 def plot(drawn: Balance) -> Plot:
-    """Draw one bar per word: the text's share from the left, the picture's from the right."""
+    """Draw one bar per word, with the text's share on the left and the picture's on the right."""
     count = len(drawn.labels)
     rows = list(range(count))
     marks: list[Mark] = []
@@ -195,7 +195,7 @@ def _dots(drawn: Balance) -> Points:
 
 
 def table(drawn: Balance) -> Table:
-    """Tabulate one row per word: both shares as drawn, and the text's share in every head.
+    """Return a table with a row per word: both drawn shares, and the text's share in every head.
 
     Unknown shares are NaN.
     """

@@ -1,4 +1,4 @@
-"""Growing tree: the tree that a parser has written up to a token, above the words it attended to.
+"""View of the tree that a parser has written up to a token, above the words it attended to.
 
 See Vinyals et al. 2015, Figs. 2 and 4. The tree is above its words. The alignment below them has
 one row per token and shares the tree's columns. Shapes: T tokens of the tree, W words, M items.
@@ -40,7 +40,7 @@ _LONGEST = 14
 """Maximum number of characters of a word above its column."""
 
 Span = tuple[int, int]
-"""First word and the word after the last one."""
+"""First word and end (exclusive)."""
 Line = tuple[tuple[float, float], tuple[float, float]]
 """Line from one position to another, in columns and rows."""
 
@@ -60,9 +60,9 @@ class PartialTree(Drawing):
     step: int
     # Attention that each word receives: float32 [T, W].
     weights: FloatArray
-    # For each token, the words that its top area covers, the end exclusive.
+    # For each token, the words of its top area as (first, end).
     spans: tuple[Span, ...]
-    # Whether the step was selected by the user and gets a frame.
+    # Whether the user selected the step. A selected step gets a frame.
     is_chosen: bool
 
     @property
@@ -82,12 +82,12 @@ class PartialTree(Drawing):
         return self.words_row - LEVEL * (deepest + 1.6)
 
     def place(self, node: Node) -> tuple[float, float]:
-        """Return the position of a node's label: centred above its words, with the root on top."""
+        """Return the position of a node's label, which is centred above the words of the node."""
         middle = (node.first + max(node.behind, node.first + 1) - 1) / 2
         return middle, self.upper + LEVEL * (node.depth + 0.6)
 
     def nodes(self) -> list[Node]:
-        """Return the nodes that have been opened up to the step."""
+        """Return the nodes whose bracket has been opened up to the step."""
         return [node for node in self.tree.nodes if node.opening <= self.step]
 
     def is_open(self, node: Node) -> bool:
@@ -124,7 +124,7 @@ class PartialTree(Drawing):
 
 
 def fits(trace: Trace, focus: Focus) -> bool:
-    """Return whether a tree is written with attention to a text."""
+    """Return whether the focused map attends from a linear tree to a text."""
     if not fits_text(trace, focus):
         return False
     query = trace.fields[trace.maps[focus.site].query]
@@ -132,7 +132,7 @@ def fits(trace: Trace, focus: Focus) -> bool:
 
 
 def find_partial_tree(trace: Trace, focus: Focus) -> PartialTree:
-    """Find the tree up to the first focused token, or the whole tree if none is focused."""
+    """Return the tree up to the first focused token, or the whole tree if none is focused."""
     attention = trace.maps[focus.site]
     source, query = trace.fields[attention.memory], trace.fields[attention.query]
     runs = spoken_words(source)
@@ -268,7 +268,7 @@ def _frames(drawn: PartialTree) -> Iterator[tuple[float, float, float, float]]:
 
 
 def tabulate(drawn: PartialTree) -> Table:
-    """Tabulate one row per token: its top area in words, and the attention to every word."""
+    """Return a table with a row per token: its top area in words, and attention to every word."""
     names = [f"{number} {word}" for number, word in enumerate(drawn.words, start=1)]
     rows: list[Row] = []
     for number, (token, weights) in enumerate(zip(drawn.tokens, drawn.weights, strict=True)):

@@ -1,7 +1,6 @@
-"""Why an area has its weight: q · k of its items as bars, and the terms of its logit.
+"""View that explains an area's weight by q · k of its items and by the terms of its logit.
 
-The view explains one area of one head and query, and optionally compares it with another area of
-that query.
+It explains one area of one head and query, and can compare it with another area of that query.
 """
 
 from __future__ import annotations
@@ -91,13 +90,13 @@ def _item_bars(drawn: Why) -> Bars:
 
 
 def _colours(drawn: Why) -> list[str]:
-    """Return the colour of each item: that of the area containing it."""
+    """Return the colour of each item, which is the colour of the first area that contains it."""
     holders = [drawn.holder(item) for item in drawn.items]
     return [BESIDE if holder is None else COLOURS[holder] for holder in holders]
 
 
 def table(drawn: Why) -> Table:
-    """Tabulate the terms of each area's logit, their sum and the weight, and then the items."""
+    """Return a table of each area's logit terms, logit and weight, followed by the items."""
     rows: list[Row] = []
     for one in drawn.asked:
         name = show_invisibles(one.name)

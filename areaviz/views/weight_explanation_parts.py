@@ -23,16 +23,16 @@ from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 
 CHOICES = 8
-"""Number of areas to choose from: the top areas of a query."""
+"""Number of top areas of a query that users can choose from."""
 AROUND, MOST_ITEMS = 3, 40
-"""Number of items of a text drawn on each side of an area, and maximum number of all items."""
+"""Number of items drawn on each side of an area in a text, and maximum number of drawn items."""
 _OFF = 0.05
 """Tolerance for the logarithm of a ratio of weights, which are stored in half precision."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The area to explain, and the area to compare it with, if any."""
+    """The head, query and area to explain, and the area to compare it with, or None."""
 
     head: int
     query: int
@@ -56,7 +56,7 @@ class Asked:
         return sum(self.parts.values())
 
     def values(self, parts: Sequence[str]) -> list[float]:
-        """Return the value of each given term, then the logit. Terms that the area lacks are 0."""
+        """Return the value of each given term, and the logit. Terms that the area lacks are 0."""
         return [self.parts.get(part, 0.0) for part in parts] + [self.logit]
 
 
@@ -103,14 +103,14 @@ def candidates(
 
 
 def heaviest_head(trace: Trace, focus: Focus, query: int) -> int:
-    """Return the focused head, or else the head with the largest weight for one area, 0-based."""
+    """Return the focused head, or the head with the largest weight of any area, from 0."""
     if focus.head is not None:
         return focus.head
     return int(trace.maps[focus.site].weights[focus.layer][:, query].max(-1).argmax())
 
 
 def first_question(trace: Trace, focus: Focus) -> Question | None:
-    """Return the default question: compare the two top areas of the first focused query.
+    """Return the default question, which compares the two top areas of the first focused query.
 
     Returns:
         The question, or None if no query is focused or the query attends to nothing.
@@ -162,7 +162,7 @@ def _asked(trace: Trace, focus: Focus, logits: Logits, question: Question, area:
         parts = logits.parts(head, query, area)
     except ValueError as error:
         raise InputError(
-            "This layer does not attend to areas of that size. Choose a smaller one."
+            "This layer does not attend to areas of that size. Choose a smaller area."
         ) from error
     changed = change_part(trace, focus.site, focus.layer, head, query, area)
     if changed:
@@ -192,7 +192,7 @@ def _check(asked: Sequence[Asked]) -> None:
 
 
 def _around(asked: Sequence[Asked], grid: AreaGrid) -> tuple[int, ...]:
-    """Return the items of all areas and, for a text, some items on both sides of the first area."""
+    """Return the items of all areas. In a text, some items around the first area are added."""
     items = set[int]()
     for one in asked:
         items.update(one.items)
@@ -212,7 +212,7 @@ def _label(memory: Field, grid: AreaGrid, item: int) -> str:
 
 def _title(asked: Sequence[Asked]) -> str:
     first = asked[0]
-    # Capitalise the name: an area of a picture is not quoted and starts the sentence.
+    # Capitalise the name. It starts the sentence, and the name of a picture's area has no quotes.
     title = f"{first.name[:1].upper()}{first.name[1:]} has {first.weight:.0%} of the attention"
     if len(asked) == 1 or not asked[1].weight:
         return title
