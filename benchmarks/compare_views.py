@@ -28,7 +28,7 @@ from PIL import Image
 
 from areaviz.drawing.base import View
 from areaviz.drawing.gaze_steps import CANVAS
-from areaviz.drawing.sites import sites
+from areaviz.drawing.sites import list_sites
 from areaviz.trace import codec
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -85,7 +85,7 @@ def cases() -> Iterator[tuple[str, View, Trace, Focus]]:
     for path in sorted(OPENINGS.glob("*.npz")):
         trace = codec.load(path)
         # Look at foci in turn, so that the limit of a view does not leave out any kind of focus.
-        for site in sites(trace):
+        for site in list_sites(trace):
             if site == CANVAS:
                 continue
             for number, focus in enumerate(foci(trace, site)):

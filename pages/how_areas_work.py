@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from areaviz.lessons.questions import QUESTIONS, path_data
+from areaviz.lessons.questions import QUESTIONS, make_path_data
 from areaviz.texts.catalogue import message
 from areaviz.ui.app.component import component
 from areaviz.ui.app.errors import show_errors
@@ -25,4 +25,4 @@ page_frame(
 asked = st.query_params.get("q", "")
 numbers = {str(number): number for number in QUESTIONS}
 with show_errors(message("computing the answer")):
-    component("lesson")(key="lesson", data=path_data(numbers.get(asked), language()))
+    component("lesson")(key="lesson", data=make_path_data(numbers.get(asked), language()))

@@ -15,7 +15,7 @@ from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import Card, read_card
 from areaviz.data.digit_scenes import compose_scenes
 from areaviz.data.strokes import draw_digits
-from areaviz.drawing.gaze_steps import CONTEXT, GLIMPSES, TRANSFORMER, centres
+from areaviz.drawing.gaze_steps import CONTEXT, GLIMPSES, TRANSFORMER, compute_centres
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
@@ -52,7 +52,7 @@ def test_glimpses_depend_on_the_picture(backend: LocalBackend, name: str) -> Non
     card = GLIMPSING[name]
     traces = list(read(backend, card))
     has_context = CONTEXT in traces[0].gazes
-    places = [centres(trace.gazes[GLIMPSES]) for trace in traces]
+    places = [compute_centres(trace.gazes[GLIMPSES]) for trace in traces]
     spread_G = np.std(places, 0).max(-1)
     assert (spread_G[1:] > 1).all()
     # Without a coarse look, the first glimpse cannot depend on the picture.
@@ -64,5 +64,5 @@ def test_glimpses_depend_on_the_picture(backend: LocalBackend, name: str) -> Non
 @pytest.mark.parametrize("name", TRANSFORMING)
 def test_transformer_cut_depends_on_the_picture(backend: LocalBackend, name: str) -> None:
     traces = read(backend, TRANSFORMING[name])
-    spread_T = np.std([centres(trace.gazes[TRANSFORMER]) for trace in traces], 0).max(-1)
+    spread_T = np.std([compute_centres(trace.gazes[TRANSFORMER]) for trace in traces], 0).max(-1)
     assert (spread_T > 1).all()

@@ -34,7 +34,7 @@ from areaviz.data.clip_files import encode_gif
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.sound_files import encode_flac
 from areaviz.drawing.export import Paper
-from areaviz.drawing.sites import site_name, sites
+from areaviz.drawing.sites import list_sites, name_site
 from areaviz.evaluation.faithfulness import measure_inputs
 from areaviz.evaluation.probe import Probe
 from areaviz.publish.component_kinds import kind_of
@@ -125,7 +125,7 @@ def test_model_of_every_kind_gives_valid_trace_with_views(
         field.kind for field in trace.fields.values() if field.name not in ("target", "history")
     ]
     assert tuple(read) == case.fields
-    assert case.site in sites(trace)
+    assert case.site in list_sites(trace)
     assert [view for view in VIEWS.values() if view.fits(trace, Focus(case.site))]
 
 
@@ -186,7 +186,7 @@ def test_page(traces: dict[str, Trace], case: Case, tmp_path: Path) -> None:
     page = path.read_text(encoding="utf-8")
     assert trace.fields[trace.output.field].raw in page
     # Inputs without a component, such as sounds, are shown as pictures.
-    drawn = site_name(trace, case.site) if kind_of(trace, case.site) else "data:image/svg+xml"
+    drawn = name_site(trace, case.site) if kind_of(trace, case.site) else "data:image/svg+xml"
     assert drawn in page
 
 

@@ -15,7 +15,7 @@ from areaviz.analysis.report_figures import (
 from areaviz.analysis.report_themes import render_themes
 from areaviz.components.parts import text_of
 from areaviz.drawing.labels import pluralise
-from areaviz.drawing.markup import document, element
+from areaviz.drawing.markup import make_document, make_element
 from areaviz.trace.errors import InputError
 
 FOOTER = (
@@ -49,17 +49,19 @@ def report_page(report: Report) -> str:
     links, body = [], []
     for number, (title, parts) in enumerate(sections.items()):
         if parts:
-            links.append(element("a", title, href=f"#part-{number}"))
-            body.append(element("section", element("h2", title), *parts, id=f"part-{number}"))
+            links.append(make_element("a", title, href=f"#part-{number}"))
+            body.append(
+                make_element("section", make_element("h2", title), *parts, id=f"part-{number}")
+            )
     title = f"Analysis of {report.dataset.name}"
-    header = element(
+    header = make_element(
         "header",
-        element("h1", title),
-        element("p", _describe_facts(report), class_="facts"),
-        element("nav", *links, aria_label="Parts"),
+        make_element("h1", title),
+        make_element("p", _describe_facts(report), class_="facts"),
+        make_element("nav", *links, aria_label="Parts"),
     )
     style = text_of("page/page.css") + text_of("page/report.css")
-    return document(title, [style], [], [header, *body, element("footer", FOOTER)])
+    return make_document(title, [style], [], [header, *body, make_element("footer", FOOTER)])
 
 
 def _describe_facts(report: Report) -> str:

@@ -10,8 +10,8 @@ from areaviz.analysis.buckets import BUCKETINGS, bucket_table
 from areaviz.analysis.report_content import Report
 from areaviz.analysis.report_parts import render_example_card
 from areaviz.drawing.labels import pluralise
-from areaviz.drawing.markup import Markup, element
-from areaviz.drawing.numbers import three_digits
+from areaviz.drawing.markup import Markup, make_element
+from areaviz.drawing.numbers import format_three_digits
 
 # Number of examples shown per kind, per pair of several systems, per bucket, and with ratings.
 EXAMPLES, OF_PAIR, OF_BUCKET, JUDGED = 6, 3, 3, 12
@@ -74,23 +74,23 @@ def _render_joint_failures(report: Report) -> list[Markup]:
     about = (
         f"{pluralise(len(failing), 'example')}: the {measure.title} of {report.everybody.lower()}"
         " is"
-        f" {beyond} {three_digits(limit)}, as that of the worst quarter of all outputs is."
+        f" {beyond} {format_three_digits(limit)}, as that of the worst quarter of all outputs is."
     )
-    parts = [element("h3", f"{report.everybody} fail"), element("p", about)]
+    parts = [make_element("h3", f"{report.everybody} fail"), make_element("p", about)]
     how = BUCKETINGS["length"]
     for row in bucket_table(report.frame, how, report.leading, len(report.runs)).to_dict("records"):
         here = [place for place in failing if place in row["places"]]
         if here:
             head = f"{row['bucket']} {how.about}: {len(here):,} of {row['examples']:,}"
             cards = [_render_card(report, place) for place in here[:OF_BUCKET]]
-            parts.append(element("details", element("summary", head), *cards))
+            parts.append(make_element("details", make_element("summary", head), *cards))
     return parts
 
 
 def _render_cards(report: Report, title: str, places: Sequence[int]) -> list[Markup]:
     if not places:
         return []
-    return [element("h3", title), *(_render_card(report, place) for place in places)]
+    return [make_element("h3", title), *(_render_card(report, place) for place in places)]
 
 
 def _render_card(report: Report, place: int) -> Markup:
@@ -101,6 +101,6 @@ def _render_card(report: Report, place: int) -> Markup:
         for name, measure in report.measures.items():
             value = float(row[f"{name}_{run}"])
             if measure.better and np.isfinite(value):
-                known.append(f"{measure.title} {three_digits(value)}")
+                known.append(f"{measure.title} {format_three_digits(value)}")
         figures.append(", ".join(known))
     return render_example_card(report.dataset, place, report.written, figures)

@@ -22,7 +22,7 @@ from areaviz.analysis.rating_metrics import Agreement, compute_agreement, count_
 from areaviz.analysis.report_content import USUAL, Report
 from areaviz.analysis.report_parts import render_bar_chart, render_table
 from areaviz.analysis.table import WHOLE, list_metadata_columns, summarise_table, with_changes
-from areaviz.drawing.markup import Markup, element
+from areaviz.drawing.markup import Markup, make_element
 from areaviz.drawing.numbers import number_text
 
 # Largest number of error kinds listed.
@@ -44,7 +44,9 @@ def render_dataset_scores(report: Report) -> list[Markup]:
         columns = [report.frame[f"{name}_{run}"].mean() for run in range(len(report.runs))]
         means.append((measure.title, *columns, measure.about))
     heads = ["Measure, mean of the examples", *report.names, "What it is"]
-    more = element("details", element("summary", "All measures"), render_table(heads, means))
+    more = make_element(
+        "details", make_element("summary", "All measures"), render_table(heads, means)
+    )
     return [render_table(["System", *(WHOLE[name] for name in names)], rows), more]
 
 
@@ -54,7 +56,7 @@ def render_comparison_with_baseline(report: Report) -> list[Markup]:
     for pair in report.pairs:
         if len(report.pairs) > 1:
             first, second = (report.names[number] for number in pair)
-            parts.append(element("h3", f"{second} compared with {first}"))
+            parts.append(make_element("h3", f"{second} compared with {first}"))
         parts += _render_compared_pair(report, pair)
     return parts
 
@@ -76,11 +78,11 @@ def _render_compared_pair(report: Report, pair: tuple[int, int]) -> list[Markup]
         " 0, the change is unlikely to be chance."
     )
     heads = ("Measure", "Wins", "Ties", "Losses", "Mean change", "95 % interval")
-    parts = [element("p", about), render_table(heads, rows)]
+    parts = [make_element("p", about), render_table(heads, rows)]
     for name, one in compare_corpus_scores(frame, pair).items():
         title = "BLEU" if name == "bleu" else "chrF"
         parts.append(
-            element(
+            make_element(
                 "p",
                 f"{title} of the whole set: {one.baseline:.2f} and {one.system:.2f}, a difference"
                 f" of {one.difference:+.2f}; the probability of one as large in either direction,"
@@ -153,9 +155,11 @@ def render_word_scores(report: Report) -> list[Markup]:
                     said = f"{noun} that {title} gets right more often"
                     said += f" than {other}" if len(report.pairs) > 1 else ""
                     sides.append(
-                        element("div", element("h3", said), render_table((noun, *names), rows))
+                        make_element(
+                            "div", make_element("h3", said), render_table((noun, *names), rows)
+                        )
                     )
-        parts.append(element("div", *sides, class_="sides"))
+        parts.append(make_element("div", *sides, class_="sides"))
     return parts
 
 
@@ -176,7 +180,7 @@ def render_marked_errors(report: Report) -> list[Markup]:
         " 25; of an example the mean of its raters, of a system the mean of its examples."
     )
     parts = [
-        element("p", about),
+        make_element("p", about),
         render_table(("System", "Outputs judged", "Raters", "Cost by MQM"), rows),
     ]
     kinds = count_error_kinds(judged)
@@ -190,8 +194,10 @@ def render_marked_errors(report: Report) -> list[Markup]:
 
 def _render_agreement(found: Sequence[Agreement]) -> list[Markup]:
     if not found:
-        return [element("p", "No output has two ratings yet, so agreement cannot be computed.")]
+        return [
+            make_element("p", "No output has two ratings yet, so agreement cannot be computed.")
+        ]
     lines = [(one.about, one.alpha, one.raters, one.units) for one in found]
     heads = ("Agreement on", "Krippendorff's alpha", "Raters", "Rated by two or more")
     about = "1 is full agreement, 0 is agreement by chance."
-    return [element("p", about), render_table(heads, lines)]
+    return [make_element("p", about), render_table(heads, lines)]

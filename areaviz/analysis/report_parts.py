@@ -7,28 +7,28 @@ from collections.abc import Mapping, Sequence
 
 from areaviz.analysis.report_content import Written
 from areaviz.data.examples import Dataset, Example
-from areaviz.drawing.export import figure_bytes
-from areaviz.drawing.markup import Markup, element, joined
-from areaviz.drawing.numbers import three_digits
+from areaviz.drawing.export import encode_figure
+from areaviz.drawing.markup import Markup, join_markup, make_element
+from areaviz.drawing.numbers import format_three_digits
 from areaviz.interactive.grid import webp
 from areaviz.notes.annotations import SEVERITIES
 from areaviz.notes.error_spans import OUTPUT, SOURCE, ErrorSpan, Judgement
-from areaviz.views.charts import bars_paper
+from areaviz.views.charts import draw_bars_for_print
 
 MAX_REFERENCES = 3
 
 
 def render_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Markup:
     """Return an HTML table; numbers are aligned to the right."""
-    lines = [element("tr", *(element("th", head, scope="col") for head in columns))]
+    lines = [make_element("tr", *(make_element("th", head, scope="col") for head in columns))]
     for row in rows:
         cells = []
         for cell in row:
             is_number = isinstance(cell, int | float)
-            text = three_digits(cell) if isinstance(cell, int | float) else str(cell)
-            cells.append(element("td", text, class_="number" if is_number else "word"))
-        lines.append(element("tr", *cells))
-    return element("div", element("table", *lines), class_="scrolled")
+            text = format_three_digits(cell) if isinstance(cell, int | float) else str(cell)
+            cells.append(make_element("td", text, class_="number" if is_number else "word"))
+        lines.append(make_element("tr", *cells))
+    return make_element("div", make_element("table", *lines), class_="scrolled")
 
 
 def render_bar_chart(
@@ -36,10 +36,10 @@ def render_bar_chart(
 ) -> Markup:
     """Return a bar chart as an image in the page, or only its title if there is a single bucket."""
     if len(names) < 2:
-        return element("h3", title)
-    drawn = figure_bytes(bars_paper(names, values, axes, title), "svg")
+        return make_element("h3", title)
+    drawn = encode_figure(draw_bars_for_print(names, values, axes, title), "svg")
     source = f"data:image/svg+xml;base64,{base64.b64encode(drawn).decode()}"
-    return element("img", class_="figure", alt=f"{title}, in the table below", src=source)
+    return make_element("img", class_="figure", alt=f"{title}, in the table below", src=source)
 
 
 def render_example_card(
@@ -54,38 +54,43 @@ def render_example_card(
         figures: the metrics of each system as text.
     """
     example = dataset.examples[place]
-    parts = [element("h3", f"Example {example.name}")]
+    parts = [make_element("h3", f"Example {example.name}")]
     marks = [one for system in systems for one in system.judged.get(place, ())]
     if example.file:
         parts.append(_render_picture(dataset, example, marks))
     if example.text:
-        parts += [element("p", "Source", class_="label"), element("p", example.text, class_="text")]
+        parts += [
+            make_element("p", "Source", class_="label"),
+            make_element("p", example.text, class_="text"),
+        ]
     for judgement in marks:
         if any(span.side == SOURCE for span in judgement.spans):
-            parts.append(element("p", f"Source, by {judgement.rater}", class_="label"))
+            parts.append(make_element("p", f"Source, by {judgement.rater}", class_="label"))
             parts.append(_render_marked_text(judgement.source, judgement.spans, SOURCE))
     for system, measured in zip(systems, figures, strict=True):
         parts += _render_output(system, place, measured)
     for reference in example.references[:MAX_REFERENCES]:
-        parts.append(element("p", "Reference", class_="label"))
-        parts.append(element("p", reference, class_="text"))
-    return element("article", *parts, class_="example")
+        parts.append(make_element("p", "Reference", class_="label"))
+        parts.append(make_element("p", reference, class_="text"))
+    return make_element("article", *parts, class_="example")
 
 
 def _render_output(system: Written, place: int, measured: str) -> list[Markup]:
     """Return the output of a system, once per rater if it was rated."""
     row = system.rows[place]
-    parts = [element("p", f"{system.title} · {measured}", class_="label")]
+    parts = [make_element("p", f"{system.title} · {measured}", class_="label")]
     judged = system.judged.get(place, ())
     if not judged:
-        return [*parts, element("p", row.output or row.error or "(nothing)", class_="text")]
+        return [*parts, make_element("p", row.output or row.error or "(nothing)", class_="text")]
     for one in judged:
-        score = "" if one.score is None else f", score {three_digits(one.score)}"
-        about = f"{one.rater}{score}, cost by MQM {three_digits(one.mqm)}"
-        parts.append(element("p", about, class_="label"))
+        score = "" if one.score is None else f", score {format_three_digits(one.score)}"
+        about = f"{one.rater}{score}, cost by MQM {format_three_digits(one.mqm)}"
+        parts.append(make_element("p", about, class_="label"))
         parts.append(_render_marked_text(one.output, one.spans, OUTPUT))
-        errors = [element("li", one.in_words(span), class_=span.severity) for span in one.spans]
-        parts += [element("ul", *errors)] if errors else []
+        errors = [
+            make_element("li", one.in_words(span), class_=span.severity) for span in one.spans
+        ]
+        parts += [make_element("ul", *errors)] if errors else []
     return parts
 
 
@@ -99,10 +104,10 @@ def _render_marked_text(text: str, spans: Sequence[ErrorSpan], side: str) -> Mar
         if over:
             worst = max((span.severity for span in over), key=SEVERITIES.index)
             about = "; ".join(f"{span.severity} {span.category}".strip() for span in over)
-            parts.append(element("mark", text[start:end], class_=worst, title=about))
+            parts.append(make_element("mark", text[start:end], class_=worst, title=about))
         else:
             parts.append(text[start:end])
-    return element("p", joined(parts), class_="text")
+    return make_element("p", join_markup(parts), class_="text")
 
 
 def _render_picture(dataset: Dataset, example: Example, marks: Sequence[Judgement]) -> Markup:
@@ -111,13 +116,13 @@ def _render_picture(dataset: Dataset, example: Example, marks: Sequence[Judgemen
     if picture is None:
         return Markup()
     source = f"data:image/webp;base64,{base64.b64encode(webp(picture).tobytes()).decode()}"
-    image = element("img", alt=f"The picture of example {example.name}", src=source)
+    image = make_element("img", alt=f"The picture of example {example.name}", src=source)
     boxes = []
     for span in (span for one in marks for span in one.spans):
         if span.box:
             left, top, right, bottom = span.box
             size = {"width": f"{right - left:.4f}", "height": f"{bottom - top:.4f}"}
             corner = {"x": f"{left:.4f}", "y": f"{top:.4f}"}
-            boxes.append(element("rect", class_=span.severity, **corner, **size))
-    drawn = element("svg", *boxes, viewBox="0 0 1 1", preserveAspectRatio="none")
-    return element("div", image, drawn, class_="shown")
+            boxes.append(make_element("rect", class_=span.severity, **corner, **size))
+    drawn = make_element("svg", *boxes, viewBox="0 0 1 1", preserveAspectRatio="none")
+    return make_element("div", image, drawn, class_="shown")

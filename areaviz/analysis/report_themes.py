@@ -12,30 +12,32 @@ from areaviz.analysis.themes.list_texts import (
     split_parts,
 )
 from areaviz.analysis.themes.theme import Themes
-from areaviz.drawing.markup import Markup, element
+from areaviz.drawing.markup import Markup, make_element
 
 
 def render_themes(report: Report) -> list[Markup]:
     """Return the themes of one system, or of each of two, as lists; [] if there are no themes."""
     if not report.themes:
         return []
-    parts = [element("p", METHOD)]
+    parts = [make_element("p", METHOD)]
     for one in report.themes:
         parts += _render_theme_list(report, one)
     rare = describe_rare_conditions(report.themes)
-    return [*parts, element("p", rare)] if rare else parts
+    return [*parts, make_element("p", rare)] if rare else parts
 
 
 def _render_theme_list(report: Report, themes: Themes) -> list[Markup]:
-    parts = [element("h3", list_title(themes, len(report.systems)))]
+    parts = [make_element("h3", list_title(themes, len(report.systems)))]
     if not themes.found:
-        return [*parts, element("p", NOTHING)]
+        return [*parts, make_element("p", NOTHING)]
     for part in split_parts(themes):
-        parts.append(element("p", part.title, class_="label"))
+        parts.append(make_element("p", part.title, class_="label"))
         items = []
         for theme in part.themes:
             causes = report.causes.get(make_cause_key(themes, theme), ())
-            found = [element("ul", *(element("li", one) for one in causes))] if causes else []
-            items.append(element("li", theme.sentence, *found))
-        parts.append(element("ul", *items))
+            found = (
+                [make_element("ul", *(make_element("li", one) for one in causes))] if causes else []
+            )
+            items.append(make_element("li", theme.sentence, *found))
+        parts.append(make_element("ul", *items))
     return parts

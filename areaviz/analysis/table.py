@@ -202,7 +202,7 @@ def format_table_as_csv(table: pd.DataFrame, pair: tuple[int, int] | None = None
         columns = (f"{name}_change" for name in list_measures(table))
         table = table.rename(columns={name: f"{name}_{first}_{second}" for name in columns})
     header = ["number", *_list_csv_names(table)]
-    text = export.table_csv(Table(tuple(header), rows))
+    text = export.format_csv(Table(tuple(header), rows))
     return text.removeprefix("\ufeff").encode("utf-8-sig", "replace")
 
 

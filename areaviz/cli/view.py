@@ -10,7 +10,7 @@ import typer
 
 from areaviz.cli.options import CHECKPOINTS
 from areaviz.data.media import PICTURE
-from areaviz.drawing.sites import sites
+from areaviz.drawing.sites import list_sites
 from areaviz.publish.export import ENDINGS
 from areaviz.publish.export import export as write
 from areaviz.publish.loopback import PageServer
@@ -187,7 +187,7 @@ def chosen_focus(
         return None
     sizes = {name: (one.layers, one.heads) for name, one in trace.maps.items()}
     sizes |= dict.fromkeys(trace.gazes, (1, 1))
-    site, layer = site or next(iter(sites(trace)), ""), layer or 1
+    site, layer = site or next(iter(list_sites(trace)), ""), layer or 1
     most_layers, most_heads = sizes.get(site, (0, 0))
     if layer > most_layers or (head or 1) > most_heads:
         known = [f"{name} ({one[0]} layers, {one[1]} heads)" for name, one in sizes.items()]

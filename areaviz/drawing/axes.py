@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 from plotly.graph_objects import Figure, Heatmap
 
-from areaviz.drawing.labels import LONGEST, Ticks, drawable, escape, ticks
+from areaviz.drawing.labels import LONGEST, Ticks, choose_ticks, escape, replace_undrawable
 from areaviz.drawing.theme import (
     PRINT_FONT,
     PRINT_ROOM,
     SCREEN_FONT,
     SCREEN_WIDTH,
     Layout,
-    decimals,
+    count_decimals,
     scale_step,
 )
 from areaviz.trace.record import FloatArray
@@ -25,14 +25,14 @@ HOVER = "%{text}<extra></extra>"
 """Plotly hover template that shows only the text of a mark."""
 
 
-def screen_labels(
+def choose_screen_labels(
     labels: Sequence[str],
     room: float = SCREEN_WIDTH,
     upright: bool = False,
     longest: int = LONGEST,
 ) -> Ticks:
     """Choose which labels to show, so that they fit on a screen axis of `room` px."""
-    return ticks(labels, room, SCREEN_FONT, upright, longest)
+    return choose_ticks(labels, room, SCREEN_FONT, upright, longest)
 
 
 def print_labels(
@@ -45,10 +45,12 @@ def print_labels(
 
     Characters that the print font lacks are replaced by codes such as ⟨U+1F600⟩.
     """
-    return ticks([drawable(label) for label in labels], room, PRINT_FONT, upright, longest)
+    return choose_ticks(
+        [replace_undrawable(label) for label in labels], room, PRINT_FONT, upright, longest
+    )
 
 
-def screen_ticks(shown: Ticks) -> Layout:
+def make_screen_ticks(shown: Ticks) -> Layout:
     """Return the tick settings of a Plotly axis."""
     return {
         "tickmode": "array",
@@ -60,7 +62,7 @@ def screen_ticks(shown: Ticks) -> Layout:
     }
 
 
-def depth(shown: Ticks) -> float:
+def compute_label_depth(shown: Ticks) -> float:
     """Return the height in px of the labels below or above a horizontal screen axis."""
     if not shown.angle:
         return 20
@@ -71,12 +73,12 @@ def relabel_for_width(figure: Figure, room: float) -> Figure:
     """Change a screen figure so that its horizontal axes show the labels that fit in `room` px."""
     layout = figure.layout
     for axis, labels in layout.meta["labels"].items():
-        before, after = screen_labels(labels), screen_labels(labels, room)
+        before, after = choose_screen_labels(labels), choose_screen_labels(labels, room)
         side = "t" if layout[axis].side == "top" else "b"
-        change = depth(after) - depth(before)
+        change = compute_label_depth(after) - compute_label_depth(before)
         figure.update_layout(
             {
-                axis: screen_ticks(after),
+                axis: make_screen_ticks(after),
                 "margin": {side: layout.margin[side] + change},
                 "height": round(layout.height + change),
             }
@@ -96,7 +98,7 @@ def without_title(figure: Figure) -> Figure:
     )
 
 
-def common_top(figures: Sequence[Figure]) -> float | None:
+def find_common_top(figures: Sequence[Figure]) -> float | None:
     """Return the largest end of the colour scales of all figures.
 
     Returns:
@@ -123,11 +125,11 @@ def with_colour_limit(figure: Figure, top: float | None) -> Figure:
     if top is None or scale.cmax == top or scale.cmin != 0:
         return figure
     step = scale_step(top, short=scale.colorbar.dtick > scale.cmax / 4)
-    bar = {"dtick": step, "tickformat": f".{decimals(step)}%"}
+    bar = {"dtick": step, "tickformat": f".{count_decimals(step)}%"}
     return figure.update_layout(coloraxis={"cmax": top, "colorbar": bar})
 
 
-def legend(y: float, **more: object) -> Layout:
+def make_legend(y: float, **more: object) -> Layout:
     """Return the settings of a horizontal key, aligned left.
 
     Args:

@@ -11,10 +11,10 @@ from plotly.graph_objects import Figure
 
 from areaviz.drawing.labels import pluralise
 from areaviz.drawing.marks import Plot
-from areaviz.drawing.print_renderer import in_print
-from areaviz.drawing.screen_renderer import on_screen
-from areaviz.drawing.sites import layer_noun
-from areaviz.drawing.theme import Drawing, finish
+from areaviz.drawing.print_renderer import draw_in_print
+from areaviz.drawing.screen_renderer import draw_on_screen
+from areaviz.drawing.sites import get_layer_noun
+from areaviz.drawing.theme import Drawing, finish_figure
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.old_names import old_names
 from areaviz.trace.record import Gaze, Trace
@@ -109,7 +109,7 @@ def view(
         fits=fits,
         figure=lambda trace, focus: figure(find(trace, focus)),
         table=lambda trace, focus: table(find(trace, focus)),
-        print=lambda trace, focus: finish(paper(find(trace, focus))),
+        print=lambda trace, focus: finish_figure(paper(find(trace, focus))),
         how_to_read=how_to_read,
         leads=leads,
     )
@@ -137,9 +137,9 @@ def view_of_marks(
         question,
         fits,
         find,
-        lambda drawn: on_screen(plot(drawn)),
+        lambda drawn: draw_on_screen(plot(drawn)),
         table,
-        lambda drawn: in_print((print_plot or plot)(drawn)),
+        lambda drawn: draw_in_print((print_plot or plot)(drawn)),
         how_to_read,
         leads,
     )
@@ -166,11 +166,11 @@ def figure_caption(
         all_layers: whether the figure shows every layer, not only the focused one.
     """
     if focus.site not in trace.maps:
-        return _gaze_caption(trace.request, trace.gazes[focus.site])
+        return _describe_gaze(trace.request, trace.gazes[focus.site])
     attention = trace.maps[focus.site]
     where = [attention.site]
     if attention.layers > 1:
-        noun = layer_noun(attention.site)
+        noun = get_layer_noun(attention.site)
         one = f"{noun} {focus.layer + 1} of {attention.layers}"
         where.append(f"all {attention.layers} {noun}s" if all_layers else one)
     if attention.heads > 1:
@@ -178,32 +178,32 @@ def figure_caption(
         where.append(ALL if focus.head is None else one)
     derived = f" · derived {attention.derived}" if attention.derived else ""
     return (
-        f"{model_words(trace)} · {', '.join(where)} · {attention.normalisation},"
-        f" {areas_words(attention.grid)}{derived}{changes_words(trace.request)}"
+        f"{describe_model(trace)} · {', '.join(where)} · {attention.normalisation},"
+        f" {describe_areas(attention.grid)}{derived}{describe_changes(trace.request)}"
     )
 
 
-def model_words(trace: Trace) -> str:
+def describe_model(trace: Trace) -> str:
     """Return the name of the model and, if it wrote a text item by item, the decoding method."""
     request = trace.request
     if "history" not in trace.fields:
         return request.model
     short = request.method if request.method == "greedy" else f"beam {request.beam}"
-    return f"{request.model}, {given_words(trace) or short}"
+    return f"{request.model}, {describe_given_text(trace) or short}"
 
 
-def given_words(trace: Trace) -> str:
+def describe_given_text(trace: Trace) -> str:
     """Return "given text" for a given output, or else the trace's note on the decoding, or ""."""
     is_given = trace.request.target is not None
     return "given text" if is_given else trace.details.get("decoding", "")
 
 
-def changes_words(request: Request) -> str:
+def describe_changes(request: Request) -> str:
     """Return a phrase with the number of changes to a run, or "" for an unchanged run."""
     return f" · with {pluralise(len(request.changes), 'change')}" if request.changes else ""
 
 
-def areas_words(grid: AreaGrid) -> str:
+def describe_areas(grid: AreaGrid) -> str:
     """Return a phrase for the largest area size, in items of a text or cells of a picture."""
     is_text = grid.height == 1
     if grid.max_height == grid.max_width == 1:
@@ -214,7 +214,7 @@ def areas_words(grid: AreaGrid) -> str:
     return f"areas up to {largest} cells of {grid.height}×{grid.width}"
 
 
-def _gaze_caption(request: Request, gaze: Gaze) -> str:
+def _describe_gaze(request: Request, gaze: Gaze) -> str:
     """Return the caption of a gaze, which has steps and scales instead of layers and heads."""
     steps, scales, side, _ = gaze.seen.shape
     site, places = gaze.site, ", most probable places"

@@ -56,7 +56,7 @@ class Paper:
         return self
 
 
-def on_paper(figure: PrintFigure, paper: Paper) -> PrintFigure:
+def resize_for_paper(figure: PrintFigure, paper: Paper) -> PrintFigure:
     """Change a figure to the width and font size of a paper.
 
     The title, note and caption, which are the first three texts of the figure, are wrapped again.
@@ -89,7 +89,7 @@ def on_paper(figure: PrintFigure, paper: Paper) -> PrintFigure:
     return figure
 
 
-def figure_bytes(figure: PrintFigure, kind: str, paper: Paper | None = None) -> bytes:
+def encode_figure(figure: PrintFigure, kind: str, paper: Paper | None = None) -> bytes:
     """Write a print figure as an SVG, PDF or PNG file (300 dpi, white background).
 
     Args:
@@ -105,7 +105,7 @@ def figure_bytes(figure: PrintFigure, kind: str, paper: Paper | None = None) -> 
             f"A figure cannot be written as {kind!r}. Choose one of {', '.join(FORMATS)}."
         )
     if paper is not None:
-        on_paper(figure, paper)
+        resize_for_paper(figure, paper)
     # Leave out dates and random ids, so that two files of one figure are equal.
     dateless = {
         "svg": {"Date": None},
@@ -118,7 +118,7 @@ def figure_bytes(figure: PrintFigure, kind: str, paper: Paper | None = None) -> 
     return buffer.getvalue()
 
 
-def table_csv(table: Table) -> str:
+def format_csv(table: Table) -> str:
     """Write a table as CSV with a header line. A missing number is an empty cell.
 
     A spreadsheet would run a text as a formula if it starts with = + - @, a tab or a carriage
@@ -129,17 +129,17 @@ def table_csv(table: Table) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer)
     writer.writerow(map(escape, table.columns))
-    writer.writerows([_cell(value) for value in row] for row in table.rows)
+    writer.writerows([_format_cell(value) for value in row] for row in table.rows)
     return buffer.getvalue()
 
 
-def csv_bytes(table: Table) -> bytes:
+def encode_csv(table: Table) -> bytes:
     """Write a table as a CSV file with a byte order mark, so that Excel also reads it as UTF-8."""
-    return table_csv(table).encode("utf-8-sig")
+    return format_csv(table).encode("utf-8-sig")
 
 
 def escape(text: str) -> str:
-    """Escape a text so that no spreadsheet runs it as a formula, see `table_csv`."""
+    """Escape a text so that no spreadsheet runs it as a formula, see `format_csv`."""
     return _RUN.sub(r"\1'", text)
 
 
@@ -148,17 +148,17 @@ def unescape(text: str) -> str:
     return _HELD.sub(r"\1", text)
 
 
-def table_json(table: Table) -> str:
+def format_json(table: Table) -> str:
     """Write a table as a JSON object with "columns" and "rows". A missing number is null."""
-    rows = [[None if _missing(value) else value for value in row] for row in table.rows]
+    rows = [[None if _is_missing(value) else value for value in row] for row in table.rows]
     return json.dumps({"columns": table.columns, "rows": rows}, ensure_ascii=False, allow_nan=False)
 
 
-def _cell(value: str | int | float) -> str | int | float:
+def _format_cell(value: str | int | float) -> str | int | float:
     if isinstance(value, str):
         return escape(value)
-    return "" if _missing(value) else value
+    return "" if _is_missing(value) else value
 
 
-def _missing(value: str | int | float) -> bool:
+def _is_missing(value: str | int | float) -> bool:
     return isinstance(value, float) and not math.isfinite(value)

@@ -15,8 +15,8 @@ import numpy as np
 from areaviz.drawing.base import figure_caption
 from areaviz.drawing.labels import show_invisibles
 from areaviz.drawing.pictures import Box, Pixels, draw_boxes, scale_box, shrink_to_fit
-from areaviz.drawing.select import FocusedMap, Runs, field_name, fits_map, groups, select
-from areaviz.drawing.theme import SECOND, Drawing, head_colour
+from areaviz.drawing.select import FocusedMap, Runs, fits_map, group_items, name_field, select
+from areaviz.drawing.theme import SECOND, Drawing, get_head_colour
 from areaviz.trace import query
 from areaviz.trace.query import Attended
 from areaviz.trace.reading import map_of
@@ -43,7 +43,7 @@ class Frame:
     probability: float | None
     # Item shares, which sum to 1: float32 [G, M].
     shares: FloatArray
-    # Brightness of each cell relative to `brightest`, 0..1: float32 [G, M].
+    # Brightness of each cell relative to `find_brightest`, 0..1: float32 [G, M].
     light: FloatArray
     # Top area of the mean over the word's items, or None if all weights are zero.
     heaviest: Attended | None
@@ -111,10 +111,10 @@ def fits_film(trace: Trace, focus: Focus) -> bool:
     words = trace.fields[attention.query]
     if words.kind != "text" or trace.fields[attention.memory].kind != "picture":
         return False
-    return 0 < len(_shown(select(trace, focus), groups(words, "item"))) <= MOST_FRAMES
+    return 0 < len(_choose_runs(select(trace, focus), group_items(words, "item"))) <= MOST_FRAMES
 
 
-def film(trace: Trace, focus: Focus) -> Film:
+def find_film(trace: Trace, focus: Focus) -> Film:
     """Return the frames of all words, with the focused words marked.
 
     If there are too many words, only the focused words get frames. With `focus.unit` "word", items
@@ -123,7 +123,7 @@ def film(trace: Trace, focus: Focus) -> Film:
     """
     chosen = select(trace, focus)
     assert trace.request.picture is not None
-    runs = groups(chosen.query, focus.unit)
+    runs = group_items(chosen.query, focus.unit)
     place = chosen.attention, chosen.layer, chosen.head
     shares_RN = map_of(*place, "nothing", runs)
     light_RN = shares_RN
@@ -131,15 +131,15 @@ def film(trace: Trace, focus: Focus) -> Film:
         light_RN = np.maximum(map_of(*place, "average", runs), 0)
     least = query.smallest_area(chosen.attention, focus)
     frames = []
-    for run in _shown(chosen, runs):
-        light_N = light_RN[run] / brightest(light_RN[run], focus.against)
-        frames.append(_frame(trace, chosen, runs[run], shares_RN[run], light_N, least))
+    for run in _choose_runs(chosen, runs):
+        light_N = light_RN[run] / find_brightest(light_RN[run], focus.against)
+        frames.append(_make_frame(trace, chosen, runs[run], shares_RN[run], light_N, least))
     note = f"brightness: {DIM:.0%} without attention, full in each frame's largest cell"
     if focus.against == "average":
         note = f"brightness: {DIM:.0%} up to the head's average, full where a frame is most above"
     if any(frame.read for frame in frames):
         note += "; outlined: what was read"
-    unit = f"{field_name(chosen.query)} {unit_name(chosen.query, focus.unit)}"
+    unit = f"{name_field(chosen.query)} {name_unit(chosen.query, focus.unit)}"
     return Film(
         title=f"Where the model looks for each {unit}, {chosen.head_words}",
         note=note,
@@ -150,7 +150,7 @@ def film(trace: Trace, focus: Focus) -> Film:
     )
 
 
-def brightest(light_N: FloatArray, against: str) -> float:
+def find_brightest(light_N: FloatArray, against: str) -> float:
     """Return the value that is drawn at full brightness in a frame.
 
     If values are relative to the average, it is at least 1, which means a doubling. A frame with
@@ -176,8 +176,8 @@ def interpolate_shares(
     boxes = cells.anchors.reshape(*shares_GM.shape, 4)
     left_M, right_M = boxes[..., 0].mean(0), boxes[..., 2].mean(0)
     top_G, bottom_G = boxes[..., 1].mean(1), boxes[..., 3].mean(1)
-    down_HG = _along(top_G, bottom_G, size[0], drawn[0])
-    across_WM = _along(left_M, right_M, size[1], drawn[1])
+    down_HG = _interpolate_along(top_G, bottom_G, size[0], drawn[0])
+    across_WM = _interpolate_along(left_M, right_M, size[1], drawn[1])
     return (down_HG @ shares_GM @ across_WM.T).astype(np.float32)
 
 
@@ -187,7 +187,7 @@ def brighten_dark_picture(pixels_HWC: Pixels) -> FloatArray:
     return (ground + pixels_HWC * np.float32(1 - ground / 255)).astype(np.float32)
 
 
-def _along(
+def _interpolate_along(
     starts: FloatArray,
     ends: FloatArray,
     length: int,
@@ -201,7 +201,7 @@ def _along(
     return np.where(outside[:, None], 0, weights).astype(np.float32)
 
 
-def _shown(chosen: FocusedMap, runs: Runs) -> Sequence[int]:
+def _choose_runs(chosen: FocusedMap, runs: Runs) -> Sequence[int]:
     """Return the indices of the runs that get a frame.
 
     They are the focused runs and the runs with visible text, or all runs if there are no such runs.
@@ -225,7 +225,7 @@ def _is_marked(chosen: FocusedMap, run: tuple[int, int]) -> bool:
     return chosen.focused and not set(chosen.queries).isdisjoint(range(*run))
 
 
-def _frame(
+def _make_frame(
     trace: Trace,
     chosen: FocusedMap,
     run: tuple[int, int],
@@ -247,22 +247,22 @@ def _frame(
         light=light_N.reshape(grid.height, grid.width),
         heaviest=heaviest[0] if heaviest else None,
         marked=_is_marked(chosen, run),
-        read=list(_read(chosen, range(start, end))),
+        read=list(_iterate_boxes_read(chosen, range(start, end))),
     )
 
 
-def _read(chosen: FocusedMap, items: range) -> Iterator[tuple[Box, str]]:
+def _iterate_boxes_read(chosen: FocusedMap, items: range) -> Iterator[tuple[Box, str]]:
     """Yield the box that each head read under hard attention, with the colour of the head."""
     attention = chosen.attention
     if attention.chosen is None:
         return
     for item, head in product(items, chosen.heads):
         index = int(attention.chosen[chosen.layer, head, item])
-        colour = SECOND if chosen.head is not None else head_colour(head)
-        yield area_box(attention, chosen.memory, index), colour
+        colour = SECOND if chosen.head is not None else get_head_colour(head)
+        yield get_area_box(attention, chosen.memory, index), colour
 
 
-def area_box(
+def get_area_box(
     attention: AttentionMap,
     cells: Field,
     index: int,
@@ -277,7 +277,7 @@ def area_box(
     return float(left), float(top), float(right), float(bottom)
 
 
-def unit_name(field: Field, unit: str) -> str:
+def name_unit(field: Field, unit: str) -> str:
     """Return "word" if items are merged into words or are whole words, and "item" otherwise."""
     runs = query.find_words(field)
     are_words = len(runs) > 2 and all(end - start == 1 for start, end in runs)

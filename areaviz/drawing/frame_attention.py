@@ -12,7 +12,7 @@ import numpy as np
 from areaviz.drawing.base import figure_caption
 from areaviz.drawing.labels import escape_controls, truncate
 from areaviz.drawing.pictures import Pixels
-from areaviz.drawing.select import top_span
+from areaviz.drawing.select import find_top_span
 from areaviz.drawing.theme import HEAD_COLOURS, Drawing
 from areaviz.trace.query import item_shares
 from areaviz.trace.record import FloatArray, Trace
@@ -67,15 +67,15 @@ class FrameAttention(Drawing):
         return HEAD_COLOURS[row % _COLOURS]
 
 
-def watching(trace: Trace, focus: Focus) -> FrameAttention:
+def find_frame_attention(trace: Trace, focus: Focus) -> FrameAttention:
     """Find the attention of all words to the frames."""
     attention, source = trace.maps[focus.site], trace.request.clip
     assert source is not None, "a field of a clip has a request with one"
     memory, query = trace.fields[attention.memory], trace.fields[attention.query]
     chosen_N = memory.anchors[:, 0]
     place = attention, focus.layer, focus.head
-    tops = [top_span(*place, word) for word in range(len(query))]
-    known = acted(trace, chosen_N)
+    tops = [find_top_span(*place, word) for word in range(len(query))]
+    known = find_action_intervals(trace, chosen_N)
     lines = "; dotted: where an action begins and ends" if known else ""
     return FrameAttention(
         title=f"Seen: {truncate(escape_controls(query.raw), 60)}",
@@ -93,7 +93,9 @@ def watching(trace: Trace, focus: Focus) -> FrameAttention:
     )
 
 
-def acted(trace: Trace, chosen_N: np.ndarray[tuple[int], np.dtype[np.int64]]) -> tuple[Span, ...]:
+def find_action_intervals(
+    trace: Trace, chosen_N: np.ndarray[tuple[int], np.dtype[np.int64]]
+) -> tuple[Span, ...]:
     """Return the start and end of each known action, as positions among the watched frames."""
     numbers = trace.details.get(GOLD, "").split()
     if not all(one.isdecimal() and len(one) <= _DIGITS for one in numbers):

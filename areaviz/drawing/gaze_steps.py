@@ -50,13 +50,13 @@ def _fits(
     return focus.site == site and focus.side == "query" and has_gaze(trace, focus)
 
 
-def picture_of(trace: Trace) -> Pixels:
+def get_picture(trace: Trace) -> Pixels:
     """Return the request's picture: uint8 [H, W, 3]."""
     assert trace.request.picture is not None
     return trace.request.picture.pixels
 
 
-def source_of(trace: Trace, corners_42: FloatArray) -> tuple[Pixels, FloatArray]:
+def get_source(trace: Trace, corners_42: FloatArray) -> tuple[Pixels, FloatArray]:
     """Return the network's input, and corners of the picture in pixels of that input.
 
     The input may be a reduced, grey, or inverted version of the picture. If the trace does not
@@ -71,19 +71,19 @@ def source_of(trace: Trace, corners_42: FloatArray) -> tuple[Pixels, FloatArray]
     """
     canvas = trace.gazes.get(CANVAS)
     if canvas is None:
-        return picture_of(trace), corners_42
+        return get_picture(trace), corners_42
     pixels, frame_42 = canvas.seen[0, 0], canvas.corners[0, 0]
     share_42 = (corners_42 - frame_42[0]) / (frame_42[2] - frame_42[0])
     moved_42: FloatArray = (share_42 * pixels.shape[::-1]).astype(np.float32)
     return pixels[..., None], moved_42
 
 
-def chosen_steps(gaze: Gaze, focus: Focus) -> tuple[int, ...]:
+def choose_steps(gaze: Gaze, focus: Focus) -> tuple[int, ...]:
     """Return the focused steps, or all steps if none is focused."""
     return tuple(sorted(set(focus.items))) or tuple(range(len(gaze.seen)))
 
 
-def centres(gaze: Gaze) -> FloatArray:
+def compute_centres(gaze: Gaze) -> FloatArray:
     """Return the centre (x, y) of each step in pixels of the picture: float32 [Q, 2]."""
     middle_Q2: FloatArray = gaze.corners[:, 0].mean(1)
     return middle_Q2
@@ -106,7 +106,7 @@ class Answer:
         return f"{self.label} ({self.probability:.0%})"
 
 
-def step_answers(trace: Trace, gaze: Gaze) -> tuple[Answer, ...]:
+def list_step_answers(trace: Trace, gaze: Gaze) -> tuple[Answer, ...]:
     """Return the prediction after each step."""
     labels = map(show_invisibles, trace.fields[gaze.query].labels)
     if trace.output.field != gaze.query:
@@ -114,25 +114,25 @@ def step_answers(trace: Trace, gaze: Gaze) -> tuple[Answer, ...]:
     return tuple(map(Answer, labels, trace.output.probabilities.tolist()))
 
 
-def step_colour(step: int, steps: int) -> str:
+def get_step_colour(step: int, steps: int) -> str:
     """Return the colour of a step (0-based) of `steps`, dark for early and light for late steps."""
     late = step / (steps - 1) if steps > 1 else 1
     return colour_at(_DARKEST + (1 - _DARKEST) * late)
 
 
-def channels(colour: str) -> tuple[int, int, int]:
+def split_channels(colour: str) -> tuple[int, int, int]:
     """Return red, green and blue of a colour "#rrggbb", 0..255."""
     return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
 
 
-def ink_on(colour: str) -> str:
+def choose_ink(colour: str) -> str:
     """Return black or white, whichever is more legible on a colour ("#rrggbb")."""
-    red, green, blue = channels(colour)
+    red, green, blue = split_channels(colour)
     # Perceived brightness of a colour (ITU-R BT.601).
     return "#111111" if 0.299 * red + 0.587 * green + 0.114 * blue > 120 else "#FFFFFF"
 
 
-def view_box(
+def compute_view_box(
     pixels: Pixels,
     corners: FloatArray,
     beyond: float = 0.3,

@@ -17,7 +17,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure as PrintFigure
 from PIL import Image
 
-from areaviz.drawing.markup import Markup, element
+from areaviz.drawing.markup import Markup, make_element
 
 MOSAIC_CELLS, MOSAIC_COLOURS = 64, 48
 """Cells along the longer side of a picture, and its number of colours."""
@@ -36,21 +36,21 @@ _FONTS = "DejaVu Sans, Verdana, sans-serif"
 """Font of the figure, and a fallback of nearly equal width."""
 
 
-def inline_svg(figure: PrintFigure, alt: str) -> Markup:
+def convert_to_inline_svg(figure: PrintFigure, alt: str) -> Markup:
     """Return a print figure as an `svg` element without styles and external URLs.
 
     Args:
         figure: the figure.
         alt: description for screen readers.
     """
-    root = fromstring(_svg_of(figure))
+    root = fromstring(_render_svg(figure))
     # matplotlib's style sheet sets these two properties for every line.
     root.attrib |= {"stroke-linejoin": "round", "stroke-linecap": "butt"}
     root.attrib |= {"role": "img", "aria-label": alt}
-    return _markup(root)
+    return _convert_node(root)
 
 
-def _svg_of(figure: PrintFigure) -> bytes:
+def _render_svg(figure: PrintFigure) -> bytes:
     """Return a figure as SVG with text elements. It is smaller and faster than `figure_bytes`.
 
     The layout engine is run and then removed. With an engine, `savefig` would draw the figure
@@ -66,13 +66,13 @@ def _svg_of(figure: PrintFigure) -> bytes:
     return buffer.getvalue()
 
 
-def _markup(node: Element) -> Markup:
-    name = _local(node.tag)
+def _convert_node(node: Element) -> Markup:
+    name = _get_local_name(node.tag)
     if name in _LEFT_OUT:
         return Markup()
-    attributes = {_local(key): value for key, value in node.attrib.items()}
+    attributes = {_get_local_name(key): value for key, value in node.attrib.items()}
     if name == "image":
-        return _mosaic(attributes)
+        return _convert_image(attributes)
     for style in attributes.pop("style", "").split(";"):
         key, _, value = style.partition(":")
         attributes[key.strip()] = value.strip()
@@ -83,15 +83,15 @@ def _markup(node: Element) -> Markup:
         attributes.pop("id", None)
     kept = {key: " ".join(attributes[key].split()) for key in _KEPT if key in attributes}
     text = node.text if name == "text" and node.text else ""
-    return element(name, text, *map(_markup, node), **kept)
+    return make_element(name, text, *map(_convert_node, node), **kept)
 
 
-def _local(name: str) -> str:
+def _get_local_name(name: str) -> str:
     """Return a name without its namespace. In HTML, the `svg` element implies the namespace."""
     return name.rpartition("}")[2]
 
 
-def _mosaic(image: dict[str, str]) -> Markup:
+def _convert_image(image: dict[str, str]) -> Markup:
     """Return one path per colour in place of a picture's `image` element."""
     data = base64.b64decode(image["href"].partition(",")[2])
     picture = Image.open(BytesIO(data)).convert("RGBA")
@@ -112,8 +112,10 @@ def _mosaic(image: dict[str, str]) -> Markup:
     paths = []
     for colour, found in runs.items():
         red, green, blue = colours[3 * colour : 3 * colour + 3]
-        paths.append(element("path", d="".join(found), fill=f"#{red:02x}{green:02x}{blue:02x}"))
+        paths.append(
+            make_element("path", d="".join(found), fill=f"#{red:02x}{green:02x}{blue:02x}")
+        )
     wide, high = float(image["width"]) / columns, float(image["height"]) / rows
     place = f"translate({image.get('x', '0')} {image.get('y', '0')}) scale({wide:.6g} {high:.6g})"
-    cells_drawn = element("g", *paths, transform=place, shape_rendering="crispEdges")
-    return element("g", cells_drawn, transform=image.get("transform", "translate(0 0)"))
+    cells_drawn = make_element("g", *paths, transform=place, shape_rendering="crispEdges")
+    return make_element("g", cells_drawn, transform=image.get("transform", "translate(0 0)"))

@@ -39,23 +39,23 @@ def show_invisibles(label: str) -> str:
 
     A combining mark at the start gets a dotted circle as its base.
     """
-    text = "".join(map(_visible_character, label))
+    text = "".join(map(_show_character, label))
     # A combining mark needs a base character.
     if text and unicodedata.category(text[0]).startswith("M"):
         return f"◌{text}"
     return text
 
 
-def _visible_character(character: str) -> str:
+def _show_character(character: str) -> str:
     if character in _MARKS:
         return _MARKS[character]
     is_selector = 0xFE00 <= ord(character) <= 0xFE0F
     # Control, format, surrogate, private-use and unassigned code points, and separators.
     hidden = is_selector or unicodedata.category(character)[0] in "CZ"
-    return _code_point(character) if hidden else character
+    return _format_code_point(character) if hidden else character
 
 
-def _code_point(character: str) -> str:
+def _format_code_point(character: str) -> str:
     return f"⟨U+{ord(character):04X}⟩"
 
 
@@ -65,14 +65,14 @@ def escape_controls(text: str) -> str:
     Spaces and line breaks are kept. So are zero-width joiners between characters, because emoji and
     several scripts use them.
     """
-    return _UNSEEN.sub(_named, text)
+    return _UNSEEN.sub(_name_character, text)
 
 
-def _named(found: re.Match[str]) -> str:
+def _name_character(found: re.Match[str]) -> str:
     character, start = found.group(), found.start()
     if character == "\u200d" and start > 0 and ord(found.string[start - 1]) > 127:
         return character
-    return _code_point(character)
+    return _format_code_point(character)
 
 
 def truncate(label: str, length: int = LONGEST) -> str:
@@ -90,19 +90,19 @@ def escape(text: str) -> str:
     return html.escape(text, quote=False).replace("$", "&#36;")
 
 
-def lines(texts: Sequence[str]) -> str:
+def join_lines(texts: Sequence[str]) -> str:
     """Escape texts for Plotly and join them by line breaks."""
     return "<br>".join(map(escape, texts))
 
 
-def drawable(text: str) -> str:
+def replace_undrawable(text: str) -> str:
     """Replace characters that the print font lacks by their code points."""
-    return "".join(map(_drawable_character, text))
+    return "".join(map(_replace_undrawable_character, text))
 
 
-def _drawable_character(character: str) -> str:
+def _replace_undrawable_character(character: str) -> str:
     known = character == "\n" or _print_font().get_char_index(ord(character))
-    return character if known else _code_point(character)
+    return character if known else _format_code_point(character)
 
 
 @cache
@@ -110,14 +110,14 @@ def _print_font() -> FT2Font:
     return font_manager.get_font(font_manager.findfont("DejaVu Sans"))
 
 
-def for_print(label: str) -> str:
+def prepare_for_print(label: str) -> str:
     """Return a label with only visible characters that the print font can draw."""
-    return drawable(show_invisibles(label))
+    return replace_undrawable(show_invisibles(label))
 
 
-def words_for_print(label: str) -> str:
-    """Return `for_print` of a label, but keep single spaces between visible characters."""
-    return " ".join(map(for_print, _BETWEEN.split(label)))
+def prepare_words_for_print(label: str) -> str:
+    """Return `prepare_for_print` of a label, but keep single spaces between visible characters."""
+    return " ".join(map(prepare_for_print, _BETWEEN.split(label)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ class Ticks:
     angle: int = 0
 
 
-def ticks(
+def choose_ticks(
     labels: Sequence[str],
     room: float,
     font: float,
@@ -153,21 +153,21 @@ def ticks(
     texts = [truncate(label, longest) for label in labels]
     pitch = room / max(len(texts), 1)
     if pitch < 0.5 * font:
-        return _numbers(len(texts), room, font, upright)
+        return _number_positions(len(texts), room, font, upright)
     if upright:
-        return _greedy(texts, [1.3 * font] * len(texts), pitch)
-    extents = [(_ems(text) + 0.2) * font for text in texts]
-    if _usual(extents) <= max(pitch, 2.2 * font):
-        return _greedy(texts, extents, pitch)
-    return _greedy(texts, [1.9 * font] * len(texts), pitch, angle=45)
+        return _thin_labels(texts, [1.3 * font] * len(texts), pitch)
+    extents = [(_estimate_text_width(text) + 0.2) * font for text in texts]
+    if _find_usual_extent(extents) <= max(pitch, 2.2 * font):
+        return _thin_labels(texts, extents, pitch)
+    return _thin_labels(texts, [1.9 * font] * len(texts), pitch, angle=45)
 
 
-def _usual(extents: Sequence[float]) -> float:
+def _find_usual_extent(extents: Sequence[float]) -> float:
     """Return the 80th percentile of the extents."""
     return sorted(extents)[int(0.8 * (len(extents) - 1))]
 
 
-def _greedy(
+def _thin_labels(
     texts: Sequence[str],
     extents: Sequence[float],
     pitch: float,
@@ -178,7 +178,7 @@ def _greedy(
     Labels that would still touch the label before them are left out.
     """
     # Subtract a small number. Otherwise a rounding error could drop labels that fit exactly.
-    stride = max(1, ceil(_usual(extents) / pitch - 1e-9))
+    stride = max(1, ceil(_find_usual_extent(extents) / pitch - 1e-9))
     chosen: list[int] = []
     for i in range(0, len(texts), stride):
         if not chosen or (i - chosen[-1]) * pitch >= (extents[i] + extents[chosen[-1]]) / 2:
@@ -186,7 +186,7 @@ def _greedy(
     return Ticks(tuple(chosen), tuple(texts[i] for i in chosen), angle)
 
 
-def _numbers(
+def _number_positions(
     count: int,
     room: float,
     font: float,
@@ -208,12 +208,12 @@ def round_up(value: float, slack: float = 0) -> float:
     return next(m * power for m in (1, 2, 5, 10) if m * power >= value * (1 - slack))
 
 
-def _ems(text: str) -> float:
+def _estimate_text_width(text: str) -> float:
     """Estimate the width of a text in units of the font size."""
-    return sum(map(_em, text))
+    return sum(map(_estimate_character_width, text))
 
 
-def _em(character: str) -> float:
+def _estimate_character_width(character: str) -> float:
     if unicodedata.combining(character):
         return 0.0
     if unicodedata.east_asian_width(character) in ("W", "F"):

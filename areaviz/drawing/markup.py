@@ -1,7 +1,7 @@
 """HTML that is safe because of its type, and standalone pages that load nothing.
 
-`Markup` is HTML, and a plain `str` is text. `escaped` converts text to markup, and `element`
-escapes every argument that is not `Markup`.
+`Markup` is HTML, and a plain `str` is text. `escape_markup` converts text to markup, and
+`make_element` escapes every argument that is not `Markup`.
 """
 
 from __future__ import annotations
@@ -23,17 +23,19 @@ class Markup(str):
     __slots__ = ()
 
 
-def escaped(text: str) -> Markup:
+def escape_markup(text: str) -> Markup:
     """Return text as escaped markup, with codes in place of control characters."""
     return Markup(html.escape(escape_controls(text)))
 
 
-def joined(parts: Iterable[str]) -> Markup:
+def join_markup(parts: Iterable[str]) -> Markup:
     """Concatenate texts and markup, escaping the texts."""
-    return Markup("".join(part if isinstance(part, Markup) else escaped(part) for part in parts))
+    return Markup(
+        "".join(part if isinstance(part, Markup) else escape_markup(part) for part in parts)
+    )
 
 
-def element(tag: str, /, *content: str, **attributes: str) -> Markup:
+def make_element(tag: str, /, *content: str, **attributes: str) -> Markup:
     """Return an element that contains texts and markup.
 
     Args:
@@ -43,11 +45,11 @@ def element(tag: str, /, *content: str, **attributes: str) -> Markup:
     """
     start = f"<{tag}"
     for key, value in attributes.items():
-        start += f' {key.strip("_").replace("_", "-")}="{escaped(value)}"'
-    return Markup(f"{start}>" if tag in _VOID else f"{start}>{joined(content)}</{tag}>")
+        start += f' {key.strip("_").replace("_", "-")}="{escape_markup(value)}"'
+    return Markup(f"{start}>" if tag in _VOID else f"{start}>{join_markup(content)}</{tag}>")
 
 
-def raw(tag: str, content: str, /, **attributes: str) -> Markup:
+def make_raw_element(tag: str, content: str, /, **attributes: str) -> Markup:
     """Return a style sheet or script, whose content is inserted without escaping.
 
     Raises:
@@ -55,14 +57,14 @@ def raw(tag: str, content: str, /, **attributes: str) -> Markup:
     """
     if f"</{tag}" in content.lower() or "<!--" in content or "\r" in content or "\0" in content:
         raise ValueError(f"The content of a {tag} element must not contain its end or a comment.")
-    return element(tag, Markup(content), **attributes)
+    return make_element(tag, Markup(content), **attributes)
 
 
-def data_block(content: object, /, **attributes: str) -> Markup:
+def make_data_block(content: object, /, **attributes: str) -> Markup:
     """Return a script element with values as JSON, which the page's script reads."""
     # Without "<", the text cannot contain the end of the element or a comment.
     text = json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")
-    return raw("script", text, type="application/json", **attributes)
+    return make_raw_element("script", text, type="application/json", **attributes)
 
 
 def hash_of(content: str) -> str:
@@ -71,7 +73,7 @@ def hash_of(content: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
-def document(
+def make_document(
     title: str,
     styles: Sequence[str],
     scripts: Sequence[str],
@@ -103,15 +105,15 @@ def document(
         "form-action 'none'",
         *policy,
     ]
-    head = element(
+    head = make_element(
         "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content="; ".join(directives)),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="referrer", content="no-referrer"),
-        element("title", title),
+        make_element("meta", charset="utf-8"),
+        make_element("meta", http_equiv="Content-Security-Policy", content="; ".join(directives)),
+        make_element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        make_element("meta", name="referrer", content="no-referrer"),
+        make_element("title", title),
         *tags,
-        raw("style", styles[0]),
+        make_raw_element("style", styles[0]),
     )
-    page = element("html", head, element("body", *body), lang=language)
+    page = make_element("html", head, make_element("body", *body), lang=language)
     return Markup(f"<!doctype html>\n{page}\n")

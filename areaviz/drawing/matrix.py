@@ -23,9 +23,9 @@ from areaviz.drawing.marks import (
     Scale,
     Stroke,
 )
-from areaviz.drawing.pictures import CELLS, Box, average_blocks, block_size
-from areaviz.drawing.select import neighbours
-from areaviz.drawing.theme import Drawing, nice_top
+from areaviz.drawing.pictures import CELLS, Box, average_blocks, compute_block_size
+from areaviz.drawing.select import group_neighbours
+from areaviz.drawing.theme import Drawing, round_up_scale
 from areaviz.trace.record import FloatArray
 
 
@@ -93,9 +93,9 @@ class Matrix(Drawing):
         return max(len(self.rows), len(self.columns)) > CELLS
 
 
-def reduced(matrix: Matrix) -> Matrix:
+def reduce_matrix(matrix: Matrix) -> Matrix:
     """Return a matrix that is averaged to the maximum size of a picture. Its title says so."""
-    rows, columns = (block_size(side) for side in matrix.values.shape)
+    rows, columns = (compute_block_size(side) for side in matrix.values.shape)
     if rows == columns == 1:
         return matrix
     values = average_blocks(matrix.values, rows, columns)
@@ -103,7 +103,9 @@ def reduced(matrix: Matrix) -> Matrix:
         matrix,
         title=f"{matrix.title} · averaged {rows}×{columns} to a pixel",
         values=values,
-        top=matrix.top if matrix.is_signed else min(matrix.top, nice_top(float(values.max()))),
+        top=matrix.top
+        if matrix.is_signed
+        else min(matrix.top, round_up_scale(float(values.max()))),
         row_block=rows,
         column_block=columns,
     )
@@ -116,7 +118,7 @@ def plot_matrix(matrix: Matrix, numbers: Sequence[Mark] = ()) -> Plot:
         matrix: the matrix.
         numbers: texts on the cells.
     """
-    shown = reduced(matrix)
+    shown = reduce_matrix(matrix)
     rows, columns = len(shown.rows), len(shown.columns)
     across = Axis(title=shown.column_title, ends=(-0.5, shown.right), labels=shown.columns)
     down = Axis(
@@ -131,9 +133,9 @@ def plot_matrix(matrix: Matrix, numbers: Sequence[Mark] = ()) -> Plot:
     else:
         # Gaps between many cells would fill much of the figure.
         gap = 1 if max(shown.values.shape) <= 48 else 0
-        marks.append(Cells(shown.values, cell_texts(shown), gap=(gap, 0.4)))
-        marks += _outlines(shown)
-    marks += [Frame(*box, FOCUSED) for box in _frames(shown)]
+        marks.append(Cells(shown.values, make_cell_texts(shown), gap=(gap, 0.4)))
+        marks += _draw_outlines(shown)
+    marks += [Frame(*box, FOCUSED) for box in _iterate_frames(shown)]
     return Plot(
         drawing=shown,
         panels=[Panel(marks=[*marks, *numbers], across=across, down=down, is_across_on_top=True)],
@@ -144,7 +146,7 @@ def plot_matrix(matrix: Matrix, numbers: Sequence[Mark] = ()) -> Plot:
     )
 
 
-def cell_texts(matrix: Matrix) -> list[list[str]]:
+def make_cell_texts(matrix: Matrix) -> list[list[str]]:
     """Return the hover text of every cell, with row, column, and share or multiple of the mean."""
     texts = []
     for row, values in zip(matrix.rows, matrix.values.tolist(), strict=True):
@@ -156,7 +158,7 @@ def cell_texts(matrix: Matrix) -> list[list[str]]:
     return texts
 
 
-def _outlines(matrix: Matrix) -> list[Path]:
+def _draw_outlines(matrix: Matrix) -> list[Path]:
     """Return a line around the outlined area of each row, light with a dark edge."""
     x: list[float] = []
     y: list[float] = []
@@ -180,18 +182,18 @@ def matrix_height_px(rows: int) -> float:
 
 def tabulate(matrix: Matrix) -> Table:
     """Return the values as a table, with the rows and columns of the matrix or of its blocks."""
-    shown = reduced(matrix)
-    names = _names(shown.rows, shown.row_block) if shown.row_title else shown.rows
-    columns = (shown.row_title or "row", *_names(shown.columns, shown.column_block))
+    shown = reduce_matrix(matrix)
+    names = _make_unique_names(shown.rows, shown.row_block) if shown.row_title else shown.rows
+    columns = (shown.row_title or "row", *_make_unique_names(shown.columns, shown.column_block))
     rows: list[Row] = []
     for number, (name, values) in enumerate(zip(names, shown.values.tolist(), strict=True)):
-        rows.append((name, *_numbers(shown, number), *values))
+        rows.append((name, *_list_numbers(shown, number), *values))
     if shown.has_numbers:
         columns = (columns[0], shown.outline, "items in it", "its share", *columns[1:])
     return Table(columns, rows)
 
 
-def _numbers(matrix: Matrix, row: int) -> Row:
+def _list_numbers(matrix: Matrix, row: int) -> Row:
     """Return the table cells that describe a row's outlined area."""
     if not matrix.has_numbers:
         return ()
@@ -199,22 +201,22 @@ def _numbers(matrix: Matrix, row: int) -> Row:
     return ("none", 0, 0.0) if one is None else (one.text, one.items, one.share)
 
 
-def _frames(matrix: Matrix) -> Iterator[Box]:
+def _iterate_frames(matrix: Matrix) -> Iterator[Box]:
     """Yield left, top, width and height of every run of marked rows or columns."""
     width, height = len(matrix.columns), len(matrix.rows)
-    for start, end in neighbours(sorted(set(matrix.marked_rows))):
+    for start, end in group_neighbours(sorted(set(matrix.marked_rows))):
         yield -0.5, start - 0.5, width, end - start
-    for start, end in neighbours(sorted(set(matrix.marked_columns))):
+    for start, end in group_neighbours(sorted(set(matrix.marked_columns))):
         yield start - 0.5, -0.5, end - start, height
 
 
-def _names(labels: Sequence[str], block: int) -> list[str]:
+def _make_unique_names(labels: Sequence[str], block: int) -> list[str]:
     """Return a unique name for every row or column, such as "3 a", or "9-16" for a block."""
     if block == 1:
         return [f"{number} {label}" for number, label in enumerate(labels, 1)]
-    return block_names(len(labels), block)
+    return name_blocks(len(labels), block)
 
 
-def block_names(count: int, block: int) -> list[str]:
+def name_blocks(count: int, block: int) -> list[str]:
     """Return names of blocks of `block` items, counted from 1, such as "9-16"."""
     return [f"{i + 1}-{min(i + block, count)}" for i in range(0, count, block)]

@@ -17,7 +17,7 @@ def number_text(value: float, form: str) -> str:
     return format(value, form).replace("-", "−") if isfinite(value) else NONE
 
 
-def three_digits(value: float) -> str:
+def format_three_digits(value: float) -> str:
     """Format a number with three digits, or a whole number with all of its digits.
 
     A number that is not finite becomes a dash.

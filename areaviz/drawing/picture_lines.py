@@ -13,7 +13,7 @@ _SMALL = 200
 """A picture with shorter sides, in pixels, is printed with sharp pixels."""
 
 
-def picture_marks(pixels: Pixels) -> list[Mark]:
+def make_picture_marks(pixels: Pixels) -> list[Mark]:
     """Return a picture and the line around it."""
     height, width = pixels.shape[:2]
     is_smooth = max(height, width) >= _SMALL
@@ -29,13 +29,13 @@ def picture_marks(pixels: Pixels) -> list[Mark]:
     ]
 
 
-def stage_axes(box: Box) -> tuple[Axis, Axis]:
+def make_stage_axes(box: Box) -> tuple[Axis, Axis]:
     """Return invisible axes, across and down, that show `box` (pixels of the picture)."""
     left, top, right, bottom = box
     return Axis(ends=(left, right), is_seen=False), Axis(ends=(bottom, top), is_seen=False)
 
 
-def cased(
+def draw_cased_line(
     points_P2: FloatArray, colour: str, width: Pair, opacity: float = 1, dash: Dash = "solid"
 ) -> Path:
     """Return a line through points (x, y) [P, 2]. Its dark edge makes it visible on any picture."""

@@ -51,7 +51,7 @@ def shrink_to_fit(pixels_HWC: Pixels, longest: int) -> Pixels:
     height, width = pixels_HWC.shape[:2]
     side = max(height, width)
     if side <= longest:
-        return _enlarged(pixels_HWC, longest // side, longest // side)
+        return _enlarge(pixels_HWC, longest // side, longest // side)
     size = max(1, round(width * longest / side)), max(1, round(height * longest / side))
     return np.asarray(Image.fromarray(pixels_HWC).resize(size, Image.Resampling.LANCZOS))
 
@@ -59,10 +59,10 @@ def shrink_to_fit(pixels_HWC: Pixels, longest: int) -> Pixels:
 def repeat_to_minimum_size(pixels_HWC: Pixels, least: int) -> Pixels:
     """Repeat the pixels of a picture until both sides have at least `least` pixels."""
     height, width = pixels_HWC.shape[:2]
-    return _enlarged(pixels_HWC, ceil(least / height), ceil(least / width))
+    return _enlarge(pixels_HWC, ceil(least / height), ceil(least / width))
 
 
-def _enlarged(
+def _enlarge(
     pixels: Pixels,
     down: int,
     across: int,
@@ -102,12 +102,12 @@ def to_data_uri(pixels_HWC: Pixels) -> str:
     """Encode a picture as a data URL: PNG if it has at most 256 colours, and otherwise JPEG."""
     image = Image.fromarray(pixels_HWC)
     if image.getcolors(_COLOURS) is None:
-        return _address(image, "jpeg", quality=85, subsampling=0)
+        return _encode_image(image, "jpeg", quality=85, subsampling=0)
     few = image.quantize(_COLOURS, dither=Image.Dither.NONE)
-    return _address(few, "png", optimize=True)
+    return _encode_image(few, "png", optimize=True)
 
 
-def block_size(count: int, limit: int = PIXELS) -> int:
+def compute_block_size(count: int, limit: int = PIXELS) -> int:
     """Return the number of items per pixel with which `count` items fit in `limit` pixels."""
     return ceil(count / limit)
 
@@ -124,13 +124,13 @@ def average_blocks(
     """
     inside_RC = ~np.isnan(values_RC)
     kept_RC = values_RC if inside_RC.all() else np.where(inside_RC, values_RC, 0)
-    total = _block_sums(kept_RC, rows, columns)
-    count = _block_sums(inside_RC, rows, columns)
+    total = _sum_blocks(kept_RC, rows, columns)
+    count = _sum_blocks(inside_RC, rows, columns)
     means = np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
     return means.astype(np.float32)
 
 
-def _block_sums(
+def _sum_blocks(
     values_RC: npt.NDArray[np.generic], rows: int, columns: int
 ) -> npt.NDArray[np.float64]:
     height, width = values_RC.shape
@@ -138,7 +138,7 @@ def _block_sums(
     return np.asarray(np.add.reduceat(wide, range(0, height, rows), axis=0))
 
 
-def matrix_uri(values_RC: FloatArray, top: float, is_signed: bool = False) -> str:
+def encode_matrix(values_RC: FloatArray, top: float, is_signed: bool = False) -> str:
     """Encode a matrix as the data URL of a PNG in the theme's colours, with NaN transparent.
 
     The scale goes from 0 to `top`, or from -`top` to `top` if values are signed.
@@ -151,14 +151,14 @@ def matrix_uri(values_RC: FloatArray, top: float, is_signed: bool = False) -> st
     # Enlarge cells here, because browsers smooth pictures that they enlarge. Repeated cells
     # compress well.
     rows, columns = index_RC.shape
-    large = _enlarged(index_RC, max(1, PIXELS // rows), max(1, PIXELS // columns))
+    large = _enlarge(index_RC, max(1, PIXELS // rows), max(1, PIXELS // columns))
     image = Image.fromarray(large, "P")
     table = _SIGNED_TABLE if is_signed else _TABLE
     image.putpalette(table.round().astype(np.uint8).tobytes())
-    return _address(image, "png", optimize=True, transparency=_OUTSIDE)
+    return _encode_image(image, "png", optimize=True, transparency=_OUTSIDE)
 
 
-def _address(
+def _encode_image(
     image: Image.Image,
     kind: str,
     **options: object,

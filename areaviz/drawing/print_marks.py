@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, Normalize
 from matplotlib.patches import Rectangle
 
-from areaviz.drawing.labels import drawable
+from areaviz.drawing.labels import replace_undrawable
 from areaviz.drawing.marks import (
     Bars,
     Cells,
@@ -46,7 +46,7 @@ _MOST_CELLS = 2500
 """Maximum number of cells drawn one by one, so that vector files stay small."""
 
 
-def ink(colour: str) -> str:
+def to_print_colour(colour: str) -> str:
     """Return the colour in print."""
     return _INKS.get(colour, colour)
 
@@ -54,18 +54,21 @@ def ink(colour: str) -> str:
 def line_of(stroke: Stroke) -> Style:
     """Return the line settings of a stroke."""
     return {
-        "color": ink(stroke.print_colour or stroke.colour),
+        "color": to_print_colour(stroke.print_colour or stroke.colour),
         "linewidth": stroke.width[1],
         "linestyle": _DASHES[stroke.dash],
         "alpha": stroke.opacity,
     }
 
 
-def edge_of(stroke: Stroke | None) -> Style:
+def make_edge(stroke: Stroke | None) -> Style:
     """Return the settings of the outline of a filled shape."""
     if stroke is None:
         return {}
-    return {"edgecolor": ink(stroke.print_colour or stroke.colour), "linewidth": stroke.width[1]}
+    return {
+        "edgecolor": to_print_colour(stroke.print_colour or stroke.colour),
+        "linewidth": stroke.width[1],
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,17 +100,19 @@ class PrintPen:
                 values = mark.values if mark.print_values is None else mark.print_values
                 self._raster(axes, values, *mark.box)
             case Image():
-                _image(axes, mark, _whole(mark) if mark.is_whole and is_square else mark.box)
+                _draw_image(
+                    axes, mark, _get_filled_part(mark) if mark.is_whole and is_square else mark.box
+                )
             case Bars():
-                _bars(axes, mark)
+                _draw_bars(axes, mark)
             case Path():
-                _path(axes, mark)
+                _draw_path(axes, mark)
             case Points():
                 self._points(axes, mark)
             case Texts():
-                _texts(axes, mark)
+                _draw_texts(axes, mark)
             case Frame():
-                _frame(axes, mark)
+                _draw_frame(axes, mark)
             case Rule():
                 axes.axvline(mark.x, **line_of(mark.stroke))
             case Hover():
@@ -167,10 +172,12 @@ class PrintPen:
         if not diameter:
             return
         if mark.texts and not mark.sides:
-            _badges(axes, mark)
+            _draw_badges(axes, mark)
             return
-        edges = [ink(colour) for colour in mark.edges] or ink(mark.edge.colour)
-        colours: Style = {"facecolors": ink(str(mark.colour))}
+        edges = [to_print_colour(colour) for colour in mark.edges] or to_print_colour(
+            mark.edge.colour
+        )
+        colours: Style = {"facecolors": to_print_colour(str(mark.colour))}
         if mark.values is not None:
             norm, cmap = self.colours()
             colours = {"c": mark.values, "cmap": cmap, "norm": norm}
@@ -201,9 +208,9 @@ class PrintPen:
             )
 
 
-def _badges(axes: Axes, mark: Points) -> None:
+def _draw_badges(axes: Axes, mark: Points) -> None:
     """Draw texts in filled circles."""
-    circle = {"boxstyle": "circle,pad=0.25", "facecolor": mark.colour} | edge_of(mark.edge)
+    circle = {"boxstyle": "circle,pad=0.25", "facecolor": mark.colour} | make_edge(mark.edge)
     for text, x, y in zip(mark.texts, mark.x, mark.y, strict=True):
         axes.text(
             x,
@@ -219,7 +226,7 @@ def _badges(axes: Axes, mark: Points) -> None:
         )
 
 
-def _image(axes: Axes, mark: Image, box: Box) -> None:
+def _draw_image(axes: Axes, mark: Image, box: Box) -> None:
     left, top, right, bottom = box
     axes.imshow(
         mark.pixels,
@@ -229,7 +236,7 @@ def _image(axes: Axes, mark: Image, box: Box) -> None:
     )
 
 
-def _whole(mark: Image) -> Box:
+def _get_filled_part(mark: Image) -> Box:
     """Return the part of its box that an image fills on a square panel."""
     left, top, right, bottom = mark.box
     height, width = mark.pixels.shape[:2]
@@ -241,7 +248,7 @@ def _whole(mark: Image) -> Box:
     return x, y, x + wide, y + high
 
 
-def _bars(axes: Axes, mark: Bars) -> None:
+def _draw_bars(axes: Axes, mark: Bars) -> None:
     draw = axes.bar if mark.is_upright else axes.barh
     bars = draw(
         mark.at,
@@ -252,16 +259,16 @@ def _bars(axes: Axes, mark: Bars) -> None:
     )
     opacities = np.broadcast_to(mark.opacity, len(bars)).tolist()
     for bar, opacity in zip(bars, opacities, strict=True):
-        bar.set(alpha=opacity, **edge_of(mark.edge))
+        bar.set(alpha=opacity, **make_edge(mark.edge))
 
 
-def _path(axes: Axes, mark: Path) -> None:
+def _draw_path(axes: Axes, mark: Path) -> None:
     caps: Style = {"solid_capstyle": "butt"} if mark.is_curve else {}
     for stroke in filter(None, (mark.casing, mark.stroke)):
         axes.plot(mark.x, mark.y, **line_of(stroke), **caps)
 
 
-def _frame(axes: Axes, mark: Frame) -> None:
+def _draw_frame(axes: Axes, mark: Frame) -> None:
     stroke = line_of(mark.stroke)
     box = Rectangle(
         (mark.left, mark.top),
@@ -275,7 +282,7 @@ def _frame(axes: Axes, mark: Frame) -> None:
     axes.add_patch(box)
 
 
-def _texts(axes: Axes, mark: Texts) -> None:
+def _draw_texts(axes: Axes, mark: Texts) -> None:
     down, _, across = mark.side.partition(" ")
     aligned: Style = {
         "ha": {"right": "left", "left": "right"}.get(across, "center"),
@@ -293,7 +300,7 @@ def _texts(axes: Axes, mark: Texts) -> None:
         axes.text(
             x,
             y,
-            drawable(text),
+            replace_undrawable(text),
             color=colours[number],
             **aligned,
             **ground,

@@ -13,24 +13,24 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FixedFormatter, FixedLocator, MultipleLocator, PercentFormatter
 
 from areaviz.drawing.axes import print_labels
-from areaviz.drawing.labels import Ticks, drawable
+from areaviz.drawing.labels import Ticks, replace_undrawable
 from areaviz.drawing.marks import Axis, Bars, Key, Named, Panel, Path, Plot, Scale
-from areaviz.drawing.print_marks import PrintPen, Style, edge_of, ink
+from areaviz.drawing.print_marks import PrintPen, Style, make_edge, to_print_colour
 from areaviz.drawing.theme import (
     PRINT_FONT,
     PRINT_RULE,
-    decimals,
-    plain_axes,
+    count_decimals,
+    format_factor,
     print_figure,
+    remove_frame,
     scale_step,
-    times,
 )
 
 _LOW = 1.0
 """Height in inches below which a colour bar has three ticks."""
 
 
-def in_print(plot: Plot) -> PrintFigure:
+def draw_in_print(plot: Plot) -> PrintFigure:
     """Draw a plot with matplotlib."""
     _, height = plot.height
     figure, whole = print_figure(plot.drawing, height)
@@ -41,7 +41,7 @@ def in_print(plot: Plot) -> PrintFigure:
         widths = [panel.columns[1] - panel.columns[0] for panel in plot.panels]
         panels = list(figure.subplots(1, len(widths), width_ratios=widths))
     for axes, panel in zip(panels, plot.panels, strict=True):
-        plain_axes(axes)
+        remove_frame(axes)
         for mark in panel.marks:
             pen.draw(axes, mark, panel.is_square)
         _set_axes(axes, panel, height)
@@ -54,7 +54,7 @@ def in_print(plot: Plot) -> PrintFigure:
             height,
         )
     if plot.key is not None:
-        _key(panels[0], plot.key, [_handle(mark) for mark in plot.named])
+        _draw_key(panels[0], plot.key, [_make_handle(mark) for mark in plot.named])
     return figure
 
 
@@ -75,14 +75,14 @@ def _set_axes(axes: Axes, panel: Panel, height: float) -> None:
         axes.set_xlabel(panel.aside, fontsize=6.5, loc="left")
     if panel.upper is not None:
         upper = axes.twiny()
-        plain_axes(upper)
+        remove_frame(upper)
         _set_ends(upper.set_xlim, panel.upper)
         _set_across(upper, panel.upper, is_on_top=True)
         upper.set_xlabel(panel.upper.title, fontsize=8)
     if panel.right is not None:
         totals = axes.secondary_yaxis("right")
         totals.set_yticks(panel.right.positions, panel.right.texts)
-        plain_axes(totals)
+        remove_frame(totals)
 
 
 def _set_ends(limit: Callable[..., object], one: Axis) -> None:
@@ -97,7 +97,7 @@ def _set_across(axes: Axes, one: Axis, is_on_top: bool) -> None:
     if one.labels is not None:
         _label_across(axes, one.placed(print_labels(one.labels, one.room[1])), is_on_top)
     if one.ticks is not None:
-        axes.set_xticks(one.ticks.positions, [drawable(text) for text in one.ticks.texts])
+        axes.set_xticks(one.ticks.positions, [replace_undrawable(text) for text in one.ticks.texts])
 
 
 def _set_down(axes: Axes, one: Axis, height: float) -> None:
@@ -107,7 +107,7 @@ def _set_down(axes: Axes, one: Axis, height: float) -> None:
         shown = print_labels(one.labels, 72 * height, True, one.longest)
         axes.set_yticks(shown.positions, shown.texts)
     if one.ticks is not None:
-        texts = [drawable(text) for text in one.ticks.texts]
+        texts = [replace_undrawable(text) for text in one.ticks.texts]
         axes.set_yticks(one.ticks.positions, texts)
         axes.tick_params(axis="y", labelsize=min(PRINT_FONT, 50 * height / max(len(texts), 1)))
     if one.has_grid:
@@ -142,12 +142,12 @@ def _add_bar(figure: PrintFigure, axes: Axes, scale: Scale, pen: PrintPen, heigh
     if scale.is_signed:
         steps = range(-int(scale.top), int(scale.top) + 1)
         ticks["ticks"] = FixedLocator(list(steps))
-        ticks["format"] = FixedFormatter([times(step) for step in steps])
+        ticks["format"] = FixedFormatter([format_factor(step) for step in steps])
     else:
         is_short = height < _LOW if scale.is_short is None else scale.is_short
         step = scale_step(scale.top, is_short)
         ticks["ticks"] = MultipleLocator(step)
-        ticks["format"] = PercentFormatter(1, decimals(step))
+        ticks["format"] = PercentFormatter(1, count_decimals(step))
     values = ScalarMappable(norm, colours)
     bar = figure.colorbar(
         values,
@@ -162,14 +162,17 @@ def _add_bar(figure: PrintFigure, axes: Axes, scale: Scale, pen: PrintPen, heigh
     bar.set_label(scale.unit, fontsize=PRINT_FONT)
 
 
-def _handle(mark: Named) -> Artist:
+def _make_handle(mark: Named) -> Artist:
     """Return the entry of a mark in the key."""
-    label = drawable(mark.name)
+    label = replace_undrawable(mark.name)
     if isinstance(mark, Bars):
-        return Patch(facecolor=str(mark.colour), label=label, **edge_of(mark.edge))
+        return Patch(facecolor=str(mark.colour), label=label, **make_edge(mark.edge))
     if isinstance(mark, Path):
         return Line2D([], [], label=label, color=mark.stroke.colour)
-    edge: Style = {"markeredgecolor": ink(mark.edge.colour), "markeredgewidth": mark.edge.width[1]}
+    edge: Style = {
+        "markeredgecolor": to_print_colour(mark.edge.colour),
+        "markeredgewidth": mark.edge.width[1],
+    }
     circle: Style = {"linestyle": "", "marker": "o", "markersize": 6} | edge
     return Line2D(
         [],
@@ -180,7 +183,7 @@ def _handle(mark: Named) -> Artist:
     )
 
 
-def _key(axes: Axes, key: Key, handles: list[Artist]) -> None:
+def _draw_key(axes: Axes, key: Key, handles: list[Artist]) -> None:
     """Draw the key: above or below the first panel, or to its right."""
     font: Style = {"fontsize": PRINT_FONT, "frameon": False}
     places: dict[str, Style] = {

@@ -28,7 +28,7 @@ from areaviz.drawing.marks import (
     Stroke,
     Texts,
 )
-from areaviz.drawing.pictures import Box, matrix_uri, shrink_to_fit, to_data_uri
+from areaviz.drawing.pictures import Box, encode_matrix, shrink_to_fit, to_data_uri
 from areaviz.drawing.theme import SCREEN_FONT, Layout
 
 BOLD = 600
@@ -36,7 +36,7 @@ BOLD = 600
 _HOVER = "%{hovertext}<extra></extra>"
 
 
-def markup(text: str) -> str:
+def escape_lines(text: str) -> str:
     """Escape a text for Plotly, with its line breaks."""
     return escape(text).replace("\n", "<br>")
 
@@ -143,7 +143,7 @@ class ScreenPen:
         return Heatmap(
             z=mark.values,
             **place,
-            text=[[markup(text) for text in row] for row in mark.hovers],
+            text=[[escape_lines(text) for text in row] for row in mark.hovers],
             hovertemplate=HOVER,
             coloraxis="coloraxis",
             xgap=mark.gap[0],
@@ -153,7 +153,7 @@ class ScreenPen:
     def _raster(self, mark: Raster) -> None:
         scale = self.parts.plot.scale
         assert scale is not None
-        source = matrix_uri(mark.values, scale.top, scale.is_signed)
+        source = encode_matrix(mark.values, scale.top, scale.is_signed)
         self._place(source, mark.box, "stretch")
         # An image has no colour bar, so add an invisible point that has one.
         left, top, _, _ = mark.box
@@ -214,7 +214,7 @@ class ScreenPen:
             if mark.is_curve:
                 # By default Plotly simplifies lines, which would straighten the curves.
                 line["simplify"] = False
-            seen = {"text": markup(mark.hover), "hovertemplate": HOVER}
+            seen = {"text": escape_lines(mark.hover), "hovertemplate": HOVER}
             is_named = stroke is mark.stroke
             self._trace(
                 Scatter(
@@ -264,7 +264,7 @@ class ScreenPen:
             x=mark.x,
             y=mark.y,
             mode="text",
-            text=[markup(text) for text in mark.texts],
+            text=[escape_lines(text) for text in mark.texts],
             textposition=mark.side or None,
             textfont=font,
             opacity=mark.opacity,
@@ -278,7 +278,7 @@ class ScreenPen:
         parts = zip(mark.x, mark.y, mark.texts, mark.colours, mark.grounds, strict=True)
         for x, y, text, colour, ground in parts:
             font = {"color": colour, "size": mark.size[0]}
-            look: Layout = {"text": markup(text), "font": font, "bgcolor": ground}
+            look: Layout = {"text": escape_lines(text), "font": font, "bgcolor": ground}
             place: Layout = {"x": x, "y": y, "showarrow": False} | self._references
             self.parts.add("annotations", look | place)
 
@@ -288,7 +288,7 @@ class ScreenPen:
             y=mark.y,
             mode="markers",
             marker={"opacity": 0, "size": mark.size},
-            text=[markup(text) for text in mark.texts],
+            text=[escape_lines(text) for text in mark.texts],
             hovertemplate=HOVER,
             customdata=mark.clicked or None,
             **self._name(""),
@@ -297,7 +297,7 @@ class ScreenPen:
     def _hovers(self, hovers: Sequence[str]) -> Layout:
         if not hovers:
             return {"hoverinfo": "skip"}
-        return {"hovertext": [markup(text) for text in hovers], "hovertemplate": _HOVER}
+        return {"hovertext": [escape_lines(text) for text in hovers], "hovertemplate": _HOVER}
 
     def _name(self, name: str) -> Layout:
         """Return the settings of an entry in the key. The key leaves out marks without a name."""

@@ -6,9 +6,14 @@ from collections.abc import Iterator
 
 from plotly.graph_objects import Bar, Figure, Scatter
 
-from areaviz.drawing.axes import depth, legend, screen_labels, screen_ticks
+from areaviz.drawing.axes import (
+    choose_screen_labels,
+    compute_label_depth,
+    make_legend,
+    make_screen_ticks,
+)
 from areaviz.drawing.marks import Axis, Panel, Plot, Scale
-from areaviz.drawing.screen_marks import BOLD, ScreenParts, ScreenPen, markup
+from areaviz.drawing.screen_marks import BOLD, ScreenParts, ScreenPen, escape_lines
 from areaviz.drawing.theme import (
     CLEAR,
     DIVERGING_STOPS,
@@ -17,18 +22,18 @@ from areaviz.drawing.theme import (
     SEQUENCE_STOPS,
     Layout,
     axis,
-    decimals,
+    count_decimals,
+    format_factor,
+    make_unseen_axis,
     scale_step,
     screen_figure,
-    times,
-    unseen_axis,
 )
 
 _LOW = 130
 """Height in px below which a colour bar has three ticks."""
 
 
-def on_screen(plot: Plot) -> Figure:
+def draw_on_screen(plot: Plot) -> Figure:
     """Draw a plot with Plotly."""
     parts = ScreenParts(plot)
     for place, panel in enumerate(plot.panels, start=1):
@@ -40,11 +45,11 @@ def on_screen(plot: Plot) -> Figure:
     across, down = parts.axes.pop("xaxis"), parts.axes.pop("yaxis")
     layout: Layout = {**parts.lists, **parts.axes}
     if plot.scale is not None:
-        layout["coloraxis"] = _colours(plot.scale, plot.height[0])
+        layout["coloraxis"] = _make_colour_scale(plot.scale, plot.height[0])
     if plot.key is not None:
         quiet = {"itemclick": False, "itemdoubleclick": False, "bgcolor": CLEAR}
         y = 1 if plot.key.side == "above" else 0
-        layout |= {"showlegend": True, "legend": legend(y, **quiet)}
+        layout |= {"showlegend": True, "legend": make_legend(y, **quiet)}
     if any(isinstance(one, Bar) for one in parts.traces):
         layout |= {"barmode": "overlay"}
     height, _ = plot.height
@@ -66,7 +71,7 @@ def on_screen(plot: Plot) -> Figure:
     return figure.add_traces(parts.traces)
 
 
-def _colours(scale: Scale, height: float) -> Layout:
+def _make_colour_scale(scale: Scale, height: float) -> Layout:
     """Return the colour scale, with ticks in per cent, or at factors such as "4×" and "1/4"."""
     top = scale.top
     bar: Layout = {
@@ -77,10 +82,10 @@ def _colours(scale: Scale, height: float) -> Layout:
     }
     if scale.is_signed:
         steps = range(-int(top), int(top) + 1)
-        bar |= {"tickvals": list(steps), "ticktext": [times(step) for step in steps]}
+        bar |= {"tickvals": list(steps), "ticktext": [format_factor(step) for step in steps]}
         return {"cmin": -top, "cmax": top, "colorscale": DIVERGING_STOPS, "colorbar": bar}
     step = scale_step(top, height < _LOW if scale.is_short is None else scale.is_short)
-    bar |= {"xpad": 8, "tick0": 0, "dtick": step, "tickformat": f".{decimals(step)}%"}
+    bar |= {"xpad": 8, "tick0": 0, "dtick": step, "tickformat": f".{count_decimals(step)}%"}
     return {"cmin": 0, "cmax": top, "colorscale": SEQUENCE_STOPS, "colorbar": bar}
 
 
@@ -89,9 +94,9 @@ def _set_axes(parts: ScreenParts, panel: Panel, number: str) -> None:
 
     `number` is "" for the first panel, "2" for the second, and so on.
     """
-    across = _axis(panel.across, panel.across.room[0])
+    across = _make_axis(panel.across, panel.across.room[0])
     height, _ = parts.plot.height
-    down = _axis(panel.down, height, is_upright=True)
+    down = _make_axis(panel.down, height, is_upright=True)
     if panel.is_across_on_top:
         across["side"] = "top"
     if panel.is_square or panel.columns != (0, 1) or panel.rows != (0, 1):
@@ -103,15 +108,15 @@ def _set_axes(parts: ScreenParts, panel: Panel, number: str) -> None:
     parts.axes |= {f"xaxis{number}": across, f"yaxis{number}": down}
     _reserve(parts, panel.across, panel.is_across_on_top, f"xaxis{number}")
     if panel.upper is not None:
-        upper = _axis(panel.upper, panel.upper.room[0])
+        upper = _make_axis(panel.upper, panel.upper.room[0])
         parts.axes["xaxis2"] = upper | {"side": "top", "overlaying": "x"}
         _reserve(parts, panel.upper, True, "")
         # Plotly draws the upper axis only if a trace uses it.
         parts.traces.append(Scatter(x=[None], y=[None], xaxis="x2", showlegend=False))
     if panel.right is not None:
         for place, text in zip(panel.right.positions, panel.right.texts, strict=True):
-            parts.add("annotations", _at_right_end(place, text))
-    for annotation in _written_around(panel):
+            parts.add("annotations", _make_text_at_right(place, text))
+    for annotation in _iterate_texts_around(panel):
         parts.add("annotations", annotation)
 
 
@@ -119,7 +124,7 @@ def _reserve(parts: ScreenParts, one: Axis, is_on_top: bool, name: str) -> None:
     """Reserve space for the labels of a horizontal axis, and store the labels for other widths."""
     if one.labels is None:
         return
-    room = depth(screen_labels(one.labels, one.room[0]))
+    room = compute_label_depth(choose_screen_labels(one.labels, one.room[0]))
     if is_on_top:
         parts.above = max(parts.above, room)
     else:
@@ -128,10 +133,10 @@ def _reserve(parts: ScreenParts, one: Axis, is_on_top: bool, name: str) -> None:
         parts.labels[name] = one.labels
 
 
-def _axis(one: Axis, room: float, is_upright: bool = False) -> Layout:
+def _make_axis(one: Axis, room: float, is_upright: bool = False) -> Layout:
     if not one.is_seen:
         assert one.ends is not None
-        return unseen_axis(*one.ends)
+        return make_unseen_axis(*one.ends)
     more: Layout = {}
     if one.ends is not None:
         more["range"] = list(one.ends)
@@ -142,10 +147,13 @@ def _axis(one: Axis, room: float, is_upright: bool = False) -> Layout:
     elif one.has_grid:
         more |= {"zeroline": True, "zerolinecolor": EDGE}
     if one.labels is not None:
-        chosen = screen_labels(one.labels, room, is_upright, one.longest)
-        more |= screen_ticks(one.placed(chosen))
+        chosen = choose_screen_labels(one.labels, room, is_upright, one.longest)
+        more |= make_screen_ticks(one.placed(chosen))
     if one.ticks is not None:
-        more |= {"tickvals": one.ticks.positions, "ticktext": list(map(markup, one.ticks.texts))}
+        more |= {
+            "tickvals": one.ticks.positions,
+            "ticktext": list(map(escape_lines, one.ticks.texts)),
+        }
         if not is_upright:
             more["tickangle"] = 0
     if one.has_ticks:
@@ -153,7 +161,7 @@ def _axis(one: Axis, room: float, is_upright: bool = False) -> Layout:
     return axis(one.title if one.screen_title is None else one.screen_title, **more)
 
 
-def _written_around(panel: Panel) -> Iterator[Layout]:
+def _iterate_texts_around(panel: Panel) -> Iterator[Layout]:
     """Yield the texts above a panel and to its right."""
     (left, right), (bottom, top) = panel.columns, panel.rows
     common = {"xref": "paper", "yref": "paper", "showarrow": False}
@@ -165,14 +173,14 @@ def _written_around(panel: Panel) -> Iterator[Layout]:
             "xanchor": "center",
             "yanchor": "bottom",
         }
-        yield {"text": markup(panel.title), "font": font, "yshift": 3} | place | common
+        yield {"text": escape_lines(panel.title), "font": font, "yshift": 3} | place | common
     if panel.aside:
         place = {"x": right + 0.04, "y": (bottom + top) / 2, "xanchor": "left"}
         place |= {"yanchor": "middle", "align": "left"}
-        yield {"text": markup(panel.aside), "font": {"size": SCREEN_FONT}} | place | common
+        yield {"text": escape_lines(panel.aside), "font": {"size": SCREEN_FONT}} | place | common
 
 
-def _at_right_end(place: float, text: str) -> Layout:
+def _make_text_at_right(place: float, text: str) -> Layout:
     """Return a text to the right of a panel."""
     return {
         "x": 1,
@@ -180,7 +188,7 @@ def _at_right_end(place: float, text: str) -> Layout:
         "xanchor": "left",
         "xshift": 9,
         "y": place,
-        "text": markup(text),
+        "text": escape_lines(text),
         "showarrow": False,
         "font": {"size": SCREEN_FONT, "weight": 700},
     }

@@ -31,7 +31,7 @@ class Words(Field):
     """A text whose items are whole words, see `areaviz.drawing.word_maps`."""
 
 
-def noun(field: Field) -> str:
+def get_noun(field: Field) -> str:
     """Return the noun for the items of a field: "word" or "item"."""
     return "word" if isinstance(field, Words) else "item"
 
@@ -54,16 +54,18 @@ class FocusedMap:
     @property
     def heads(self) -> range:
         """The heads to draw, 0-based: the focused head alone, or all heads."""
-        return heads_of(self.attention, self.head)
+        return list_heads(self.attention, self.head)
 
     @property
     def subject(self) -> str:
         """Description of the queries whose attention is drawn, not HTML-escaped."""
-        name = field_name(self.query)
+        name = name_field(self.query)
         if not self.focused:
-            return f"Mean over all {len(self.query)} {name} {noun(self.query)}s"
+            return f"Mean over all {len(self.query)} {name} {get_noun(self.query)}s"
         quoted = quote_items(self.query, self.queries)
-        return f"{name.capitalize()} {positions(self.queries, noun(self.query))} {quoted}"
+        return (
+            f"{name.capitalize()} {describe_positions(self.queries, get_noun(self.query))} {quoted}"
+        )
 
     @property
     def head_words(self) -> str:
@@ -118,7 +120,7 @@ def fits_spans(trace: Trace, focus: Focus) -> bool:
 def select(trace: Trace, focus: Focus) -> FocusedMap:
     """Return the part of `trace` that `focus` selects."""
     attention = trace.maps[focus.site]
-    query, memory = sides(trace, focus.site)
+    query, memory = get_sides(trace, focus.site)
     focused = bool(focus.items) and focus.side == "query"
     queries = sorted(set(focus.items)) if focused else range(len(query))
     return FocusedMap(
@@ -132,18 +134,18 @@ def select(trace: Trace, focus: Focus) -> FocusedMap:
     )
 
 
-def heads_of(attention: AttentionMap, head: int | None) -> range:
+def list_heads(attention: AttentionMap, head: int | None) -> range:
     """Return the focused head alone, or all heads, 0-based."""
     return range(attention.heads) if head is None else range(head, head + 1)
 
 
-def sides(trace: Trace, site: str) -> tuple[Field, Field]:
+def get_sides(trace: Trace, site: str) -> tuple[Field, Field]:
     """Return the query field and the memory field of a site, with the names that users see."""
     attention = trace.maps[site]
-    return display_field(trace, attention.query), display_field(trace, attention.memory)
+    return get_display_field(trace, attention.query), get_display_field(trace, attention.memory)
 
 
-def display_field(trace: Trace, name: str) -> Field:
+def get_display_field(trace: Trace, name: str) -> Field:
     """Return a field with the name that users see.
 
     A language model has one text, which is called "text". The text before each item is called "text
@@ -158,28 +160,28 @@ def display_field(trace: Trace, name: str) -> Field:
     return replace(field, name="text so far" if is_before else "text")
 
 
-def field_name(field: Field) -> str:
+def name_field(field: Field) -> str:
     """Return the name of a field for users."""
     return _NAMES.get(field.name, field.name)
 
 
-def visible_labels(field: Field) -> tuple[str, ...]:
+def list_visible_labels(field: Field) -> tuple[str, ...]:
     """Return the labels of a field's items with invisible characters made visible."""
     return tuple(map(show_invisibles, field.labels))
 
 
-def groups(field: Field, unit: str) -> Runs:
+def group_items(field: Field, unit: str) -> Runs:
     """Return the runs of single items, or the runs of words if the unit is "word"."""
     if unit == "word" and field.is_text:
         return find_words(field)
     return [(item, item + 1) for item in range(len(field))]
 
 
-def word_groups(field: Field, unit: str) -> Runs:
-    """Return the runs of `groups` with spaces joined to the next word, so that no row is blank."""
+def group_words(field: Field, unit: str) -> Runs:
+    """Return the runs of `group_items` with spaces joined to the next word, so no row is blank."""
     found: list[tuple[int, int]] = []
     blank_from = None
-    for start, end in groups(field, unit):
+    for start, end in group_items(field, unit):
         is_blank = unit == "word" and "".join(field.labels[start:end]).isspace()
         # A space before a symbol, such as the end symbol, stays on its own.
         if is_blank and end < len(field) and field.anchors[end, 0] < field.anchors[end, 1]:
@@ -201,53 +203,56 @@ def group_labels(field: Field, runs: Runs) -> tuple[str, ...]:
     return tuple(labels)
 
 
-def spoken_words(field: Field) -> list[tuple[int, int]]:
+def list_spoken_words(field: Field) -> list[tuple[int, int]]:
     """Return the words of a text as runs of items, without runs that represent no text."""
-    return [run for run in word_groups(field, "word") if word_text(field, run)]
+    return [run for run in group_words(field, "word") if get_word_text(field, run)]
 
 
-def word_text(field: Field, run: tuple[int, int]) -> str:
+def get_word_text(field: Field, run: tuple[int, int]) -> str:
     """Return the text of a word without the spaces around it."""
     start, end = run
     return field.raw[field.anchors[start, 0] : field.anchors[end - 1, 1]].strip()
 
 
-def matched_words(one: Field, other: Field) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+def match_words(one: Field, other: Field) -> list[tuple[tuple[int, int], tuple[int, int]]]:
     """Return the words that occur in two texts in the same order, as pairs of runs of items."""
-    first, second = spoken_words(one), spoken_words(other)
-    texts = [word_text(one, run) for run in first], [word_text(other, run) for run in second]
+    first, second = list_spoken_words(one), list_spoken_words(other)
+    texts = (
+        [get_word_text(one, run) for run in first],
+        [get_word_text(other, run) for run in second],
+    )
     found: list[tuple[tuple[int, int], tuple[int, int]]] = []
     for begin, place, size in SequenceMatcher(None, *texts, autojunk=False).get_matching_blocks():
         found += zip(first[begin : begin + size], second[place : place + size], strict=True)
     return found
 
 
-def matched_characters(one: Field, other: Field) -> list[tuple[int, int, int]]:
+def match_characters(one: Field, other: Field) -> list[tuple[int, int, int]]:
     """Return the characters of the words that occur in two texts in the same order.
 
     Returns:
         For each word, its start and end in `one`, and its start in `other`.
     """
     found = []
-    for run, place in matched_words(one, other):
+    for run, place in match_words(one, other):
         starts = []
         for field, (start, end) in ((one, run), (other, place)):
             text = field.raw[field.anchors[start, 0] : field.anchors[end - 1, 1]]
             blanks = len(text) - len(text.lstrip())
             starts.append(int(field.anchors[start, 0]) + blanks)
-        length = len(word_text(one, run))
+        length = len(get_word_text(one, run))
         found.append((starts[0], starts[0] + length, starts[1]))
     return found
 
 
-def counterparts(one: Field, other: Field, items: Sequence[int]) -> tuple[int, ...]:
+def find_counterparts(one: Field, other: Field, items: Sequence[int]) -> tuple[int, ...]:
     """Return the items of `other` that match the given items of `one`.
 
     Items match if they contain the same characters of words that both texts share.
     """
     found: set[int] = set()
     starts, ends = other.anchors.T
-    for begin, end, place in matched_characters(one, other):
+    for begin, end, place in match_characters(one, other):
         for item in items:
             first, last = one.anchors[item].tolist()
             first, last = max(first, begin) + place - begin, min(last, end) + place - begin
@@ -275,32 +280,34 @@ def quote_items(
     return f"“{truncate(text, length)}”"
 
 
-def area_words(memory: Field, grid: AreaGrid, area: Area) -> str:
+def describe_area(memory: Field, grid: AreaGrid, area: Area) -> str:
     """Return an area as a quotation, as labels, or as rows and columns of a picture's cells."""
-    words = items_words(memory, grid.items_of(area))
+    words = describe_items(memory, grid.items_of(area))
     if memory.is_text:
         return f"{words} ({span_text(area)})"
     return words or area_text(area)
 
 
-def items_words(field: Field, items: Sequence[int]) -> str:
+def describe_items(field: Field, items: Sequence[int]) -> str:
     """Return items as a quotation, as seconds or as labels, or "" for cells of a picture."""
     if field.is_text:
         return quote_items(field, items)
     if field.kind == "sound":
-        return moment_words(field, items)
+        return describe_moments(field, items)
     named = kind_of_field(field).named
     return ", ".join(named.format(escape_controls(field.labels[item])) for item in items if named)
 
 
-def moment_words(field: Field, items: Sequence[int]) -> str:
+def describe_moments(field: Field, items: Sequence[int]) -> str:
     """Return the seconds that items of a sound cover, such as "0.48 to 1.00 s"."""
     seconds_M2 = field.anchors / RATE
-    runs = [(seconds_M2[start, 0], seconds_M2[end - 1, 1]) for start, end in neighbours(items)]
+    runs = [
+        (seconds_M2[start, 0], seconds_M2[end - 1, 1]) for start, end in group_neighbours(items)
+    ]
     return ", ".join(f"{start:.2f} to {end:.2f} s" for start, end in runs)
 
 
-def top_span(
+def find_top_span(
     attention: AttentionMap, layer: int, head: int | None, query: int
 ) -> tuple[tuple[int, int], float]:
     """Return a query's top area as (start, end) with its weight, or zeros without an area."""
@@ -311,14 +318,14 @@ def top_span(
     return (area.left, area.left + area.width), found[0].weight
 
 
-def touched_runs(span: tuple[int, int], runs: Runs) -> tuple[int, int]:
+def find_touched_runs(span: tuple[int, int], runs: Runs) -> tuple[int, int]:
     """Return the first and the end index (exclusive) of the runs that a span touches, or (0, 0)."""
     left, right = span
     touched = [n for n, (start, end) in enumerate(runs) if start < right and left < end]
     return (touched[0], touched[-1] + 1) if touched else (0, 0)
 
 
-def neighbours(items: Sequence[int]) -> list[tuple[int, int]]:
+def group_neighbours(items: Sequence[int]) -> list[tuple[int, int]]:
     """Group consecutive items into runs (start, end). The end is exclusive."""
     runs: list[tuple[int, int]] = []
     for item in items:
@@ -329,10 +336,11 @@ def neighbours(items: Sequence[int]) -> list[tuple[int, int]]:
     return runs
 
 
-def positions(items: Sequence[int], noun: str = "item") -> str:
+def describe_positions(items: Sequence[int], noun: str = "item") -> str:
     """Return the positions of items, counted from 1, such as "item 3" or "items 3-5, 9"."""
     runs = [
-        str(end) if end - start == 1 else f"{start + 1}-{end}" for start, end in neighbours(items)
+        str(end) if end - start == 1 else f"{start + 1}-{end}"
+        for start, end in group_neighbours(items)
     ]
     text = ", ".join(runs[:4]) + (" and more" if len(runs) > 4 else "")
     return f"{noun if len(items) == 1 else noun + 's'} {text}"

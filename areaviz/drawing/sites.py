@@ -49,31 +49,31 @@ _LAYERS = {"hops": "hop"}
 _DERIVED = {AS_AREAS: ", as areas", SUMS: ", area sums"}
 
 
-def sites(trace: Trace) -> list[str]:
+def list_sites(trace: Trace) -> list[str]:
     """Return the sites of a trace: from output to input first, then other maps, then gazes.
 
     Derived and attribution maps follow the site that they belong to.
     """
-    bases = list(dict.fromkeys(map(_base, trace.maps)))
+    bases = list(dict.fromkeys(map(_get_base_site, trace.maps)))
     order = [site for site in bases if site.startswith(f"{_FIRST[0]} ")]
     order += [site for site in _FIRST if site in bases]
     order += [site for site in bases if site not in order]
-    found = [site for base in order for site in trace.maps if _base(site) == base]
+    found = [site for base in order for site in trace.maps if _get_base_site(site) == base]
     # Leave out the canvas, which is the input of a network and not attention.
     return found + [site for site in trace.gazes if site != CANVAS]
 
 
-def model_sites(trace: Trace) -> list[str]:
+def list_model_sites(trace: Trace) -> list[str]:
     """Return the sites of a trace without best alignments, which are selections of other maps."""
-    return [site for site in sites(trace) if not site.endswith(BEST)]
+    return [site for site in list_sites(trace) if not site.endswith(BEST)]
 
 
-def layer_noun(site: str) -> str:
+def get_layer_noun(site: str) -> str:
     """Return the noun for a layer of a site, in lower case."""
-    return _LAYERS.get(_base(site), "layer")
+    return _LAYERS.get(_get_base_site(site), "layer")
 
 
-def site_name(trace: Trace, site: str) -> str:
+def name_site(trace: Trace, site: str) -> str:
     """Return the name of a site, with a suffix if the map was derived or is an attribution."""
     site, attributed = attributed_site(site)
     site, derived = base_site(site)
@@ -87,10 +87,10 @@ def site_name(trace: Trace, site: str) -> str:
         names = {**names, **kind_of_field(field).sites}
     aligned = ", best alignment" if best else ""
     by = f", by {WAYS[attributed]}" if attributed else ""
-    return _base_name(trace, site, names) + _DERIVED.get(derived, "") + by + aligned
+    return _name_base_site(trace, site, names) + _DERIVED.get(derived, "") + by + aligned
 
 
-def _base_name(trace: Trace, site: str, names: Mapping[str, str]) -> str:
+def _name_base_site(trace: Trace, site: str, names: Mapping[str, str]) -> str:
     """Return the name of a site, with the number of its picture if there are several."""
     if site == "encoder-decoder" and "pictures" in trace.fields:
         return "Words to all pictures"
@@ -103,6 +103,6 @@ def _base_name(trace: Trace, site: str, names: Mapping[str, str]) -> str:
     return f"{PICTURE_SITES.get(base, base)} {number}"
 
 
-def _base(site: str) -> str:
+def _get_base_site(site: str) -> str:
     """Return the site that a map belongs to, without its derivation or attribution."""
     return best_site(base_site(attributed_site(site)[0])[0])[0]

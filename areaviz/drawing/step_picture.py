@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from PIL import Image, ImageDraw
 
-from areaviz.drawing.film import DIM, area_box, brightest, interpolate_shares
-from areaviz.drawing.gaze_steps import centres, picture_of
+from areaviz.drawing.film import DIM, find_brightest, get_area_box, interpolate_shares
+from areaviz.drawing.gaze_steps import compute_centres, get_picture
 from areaviz.drawing.pictures import CASING, Pixels, draw_boxes, scale_box, shrink_to_fit
 from areaviz.drawing.theme import HEAD_COLOURS
 from areaviz.trace.reading import map_of
@@ -19,12 +19,12 @@ LONGEST = 300
 _READ, _BEFORE = HEAD_COLOURS[4], "#FFFFFF"
 
 
-def steps(trace: Trace) -> int:
+def count_steps(trace: Trace) -> int:
     """Return the number of steps of a trace, which is the number of output items."""
     return len(trace.fields[trace.output.field])
 
 
-def picture_at_step(trace: Trace, step: int, against: str = "nothing") -> Pixels:
+def draw_picture_at_step(trace: Trace, step: int, against: str = "nothing") -> Pixels:
     """Return a picture of the parts read at one step: uint8 [H, W, 3], longest side 151 to 300.
 
     - For soft attention to cells, the picture is dimmed where there was little attention.
@@ -39,18 +39,18 @@ def picture_at_step(trace: Trace, step: int, against: str = "nothing") -> Pixels
         against: "average" brightens cells that get more than their average over all steps. With
             "nothing", brightness depends on the share.
     """
-    picture = picture_of(trace)
+    picture = get_picture(trace)
     small = shrink_to_fit(picture, LONGEST)
     scale = small.shape[1] / picture.shape[1]
     for gaze in trace.gazes.values():
-        return _gazed(gaze, min(step, len(gaze.seen) - 1), small, scale)
+        return _draw_gaze(gaze, min(step, len(gaze.seen) - 1), small, scale)
     for attention in trace.maps.values():
         if trace.fields[attention.memory].kind == "picture":
-            return _attended(trace, attention, step, small, scale, against)
+            return _dim_unattended(trace, attention, step, small, scale, against)
     return small
 
 
-def _attended(
+def _dim_unattended(
     trace: Trace,
     attention: AttentionMap,
     step: int,
@@ -61,19 +61,19 @@ def _attended(
     """Dim the picture where the last layer's heads attend little on average."""
     cells, grid = trace.fields[attention.memory], attention.grid
     light_N = np.maximum(map_of(attention, attention.layers - 1, None, against)[step], 0)
-    light_GM = (light_N / brightest(light_N, against)).reshape(grid.height, grid.width)
-    share_HW = interpolate_shares(light_GM, cells, picture_of(trace).shape, small.shape)
+    light_GM = (light_N / find_brightest(light_N, against)).reshape(grid.height, grid.width)
+    share_HW = interpolate_shares(light_GM, cells, get_picture(trace).shape, small.shape)
     light_HW = DIM + (1 - DIM) * share_HW
     # Add grey to dark pixels, so that attention is also visible on black.
     lit = light_HW[..., None] * (small + 66.0 * (small < 60))
     shown: Pixels = np.clip(lit, 0, 255).round().astype(np.uint8)
     if attention.chosen is None:
         return shown
-    box = area_box(attention, cells, int(attention.chosen[-1, 0, step]))
+    box = get_area_box(attention, cells, int(attention.chosen[-1, 0, step]))
     return draw_boxes(shown, [(scale_box(box, scale), _READ)])
 
 
-def _gazed(
+def _draw_gaze(
     gaze: Gaze,
     step: int,
     small: Pixels,
@@ -87,7 +87,7 @@ def _gazed(
         pen.line(around, fill=_READ, width=3, joint="curve")
     if len(gaze.seen) > 1:
         # Join the centres of the steps so far. The latest one is filled.
-        trail = centres(gaze)[: step + 1].astype(float) * scale
+        trail = compute_centres(gaze)[: step + 1].astype(float) * scale
         pen.line(trail.ravel().tolist(), fill=_BEFORE, width=2)
         for place in trail:
             fill = _READ if (place == trail[-1]).all() else CASING

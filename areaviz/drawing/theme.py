@@ -18,7 +18,7 @@ from matplotlib.figure import Figure as PrintFigure
 from matplotlib.text import Text
 from plotly.graph_objects import Figure
 
-from areaviz.drawing.labels import drawable, lines, round_up
+from areaviz.drawing.labels import join_lines, replace_undrawable, round_up
 
 # Okabe and Ito (2008), https://jfly.uni-koeln.de/color/. The first four have a contrast of 3:1 with
 # light and dark pages. The paler ones follow and are drawn with an outline (EDGE). They keep their
@@ -76,7 +76,7 @@ DIVERGING_STOPS = [[0, ACCENT], [0.5, "rgba(128,128,128,0.12)"], [1, SECOND]]
 SEQUENCE_STOPS = [[i / 8, colour_at(i / 8)] for i in range(9)]
 
 
-def head_colour(head: int) -> str:
+def get_head_colour(head: int) -> str:
     """Return the colour of a head (0-based) as "#rrggbb".
 
     Colours repeat after eight heads, so heads are also named.
@@ -84,7 +84,7 @@ def head_colour(head: int) -> str:
     return HEAD_COLOURS[head % len(HEAD_COLOURS)]
 
 
-def nice_top(value: float) -> float:
+def round_up_scale(value: float) -> float:
     """Return a round number that is at least `value`, so that figures have comparable scales."""
     return round_up(value, slack=1e-6) if value > 0 else 1.0
 
@@ -127,7 +127,7 @@ def screen_figure(
         labels: all labels of each horizontal axis, including those that did not fit.
         layout: more of Plotly's layout.
     """
-    title, note = wrapped(drawing.title, 60), wrapped(drawing.note, 72)
+    title, note = wrap_text(drawing.title, 60), wrap_text(drawing.note, 72)
     further_lines = title.count("<br>")
     heading = 36 + 19 * further_lines
     if note:
@@ -173,9 +173,9 @@ def screen_figure(
     return Figure(layout=frame | layout)
 
 
-def wrapped(text: str, length: int) -> str:
+def wrap_text(text: str, length: int) -> str:
     """Escape text for Plotly and break it into lines of at most `length` characters if possible."""
-    return lines(textwrap.wrap(text, length, break_long_words=False))
+    return join_lines(textwrap.wrap(text, length, break_long_words=False))
 
 
 def axis(title: str = "", **more: object) -> Layout:
@@ -202,7 +202,7 @@ def axis(title: str = "", **more: object) -> Layout:
     return plain | more
 
 
-def unseen_axis(start: float, end: float) -> Layout:
+def make_unseen_axis(start: float, end: float) -> Layout:
     """Return an invisible Plotly axis from one value to another."""
     return {
         "visible": False,
@@ -211,7 +211,7 @@ def unseen_axis(start: float, end: float) -> Layout:
     }
 
 
-def times(doublings: int) -> str:
+def format_factor(doublings: int) -> str:
     """Format a log₂ ratio as a factor."""
     return f"1/{2**-doublings}" if doublings < 0 else f"{2**doublings}×"
 
@@ -221,7 +221,7 @@ def scale_step(top: float, short: bool) -> float:
     return top / (2 if short else 5)
 
 
-def decimals(step: float) -> int:
+def count_decimals(step: float) -> int:
     """Return the number of decimals with which a percentage shows multiples of `step` exactly.
 
     `step` is a share, 0..1.
@@ -233,7 +233,7 @@ def print_figure(drawing: Drawing, height: float) -> tuple[PrintFigure, Axes]:
     """Create a matplotlib figure with `height` inches of plot, texts around it, and plain axes."""
     texts = (drawing.title, drawing.note, drawing.caption)
     title, note, caption = (
-        textwrap.wrap(drawable(text), letters)
+        textwrap.wrap(replace_undrawable(text), letters)
         for text, letters in zip(texts, PRINT_LETTERS, strict=True)
     )
     head = 0.13 + 0.15 * len(title)
@@ -259,17 +259,17 @@ def print_figure(drawing: Drawing, height: float) -> tuple[PrintFigure, Axes]:
         _LEFT, 0.06 / whole, "\n".join(caption), va="bottom", fontsize=6.5, color=PRINT_MUTED
     )
     axes = figure.subplots()
-    plain_axes(axes)
+    remove_frame(axes)
     return figure, axes
 
 
-def plain_axes(axes: Axes | SecondaryAxis) -> None:
+def remove_frame(axes: Axes | SecondaryAxis) -> None:
     """Remove the frame and tick marks of axes in print."""
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0, pad=3, labelsize=PRINT_FONT)
 
 
-def finish(figure: PrintFigure) -> PrintFigure:
+def finish_figure(figure: PrintFigure) -> PrintFigure:
     """Stop matplotlib from reading any text of a finished figure as mathematics."""
     for text in figure.findobj(Text):
         text.set_parse_math(False)

@@ -71,7 +71,7 @@ class _Lengths:
 
 def plot_on_screen(sheet: Sheet) -> Plot:
     """Return the tiles as a plot for the screen, with columns of width 1 and heights in px."""
-    return _plot(
+    return _lay_out_tiles(
         sheet,
         _Lengths(
             1,
@@ -89,7 +89,7 @@ def plot_in_print(sheet: Sheet) -> Plot:
     column = (PRINT_WIDTH - (1.1 if sheet.rows else 0.3)) / sheet.across
     high, wide = sheet.tiles[0].pixels.shape[:2]
     box = min(sheet.height / 85, _BROAD * column * high / wide)
-    return _plot(
+    return _lay_out_tiles(
         sheet,
         _Lengths(
             column,
@@ -102,7 +102,7 @@ def plot_in_print(sheet: Sheet) -> Plot:
     )
 
 
-def _plot(sheet: Sheet, lengths: _Lengths, is_square: bool) -> Plot:
+def _lay_out_tiles(sheet: Sheet, lengths: _Lengths, is_square: bool) -> Plot:
     """Lay out the tiles row by row. Each picture keeps its proportions."""
     box, half = lengths.box, _BROAD * lengths.column / 2
     tops = sheet.tops(box, lengths.line, lengths.gap)
@@ -121,7 +121,7 @@ def _plot(sheet: Sheet, lengths: _Lengths, is_square: bool) -> Plot:
         marks=[
             *images,
             Hover(x, centres, hovers, 0.7 * box),
-            *_words(sheet, x, under, lengths.line),
+            *_write_words(sheet, x, under, lengths.line),
         ],
         across=Axis(ends=(0, sheet.across * lengths.column), is_seen=False),
         down=Axis(ends=(tops[-1], 0), ticks=names),
@@ -136,7 +136,9 @@ def _plot(sheet: Sheet, lengths: _Lengths, is_square: bool) -> Plot:
     )
 
 
-def _words(sheet: Sheet, x: Sequence[float], y: Sequence[float], line: float) -> Iterator[Texts]:
+def _write_words(
+    sheet: Sheet, x: Sequence[float], y: Sequence[float], line: float
+) -> Iterator[Texts]:
     """Write the words of every tile below it, the first line in bold."""
     first = ["\n".join(tile.texts[:1]) for tile in sheet.tiles]
     further = ["\n".join(tile.texts[1:]) for tile in sheet.tiles]

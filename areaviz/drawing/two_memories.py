@@ -19,7 +19,7 @@ TEXT, PICTURE = "encoder-decoder", "encoder-decoder picture"
 """The two sites whose context vectors are added (Arslan et al. 2018, Eq. 5)."""
 
 
-def turned(focus: Focus, site: str) -> Focus:
+def move_focus(focus: Focus, site: str) -> Focus:
     """Return a focus on another site with its queries. Focused memory items are dropped."""
     return replace(
         focus, site=site, side="query", items=focus.items if focus.side == "query" else ()
@@ -31,8 +31,8 @@ def fits_both(trace: Trace, focus: Focus) -> bool:
     return (
         focus.site in (TEXT, PICTURE)
         and fits_map(trace, focus)
-        and fits_text(trace, turned(focus, TEXT))
-        and fits_film(trace, turned(focus, PICTURE))
+        and fits_text(trace, move_focus(focus, TEXT))
+        and fits_film(trace, move_focus(focus, PICTURE))
         and trace.maps[TEXT].query == trace.maps[PICTURE].query
     )
 
@@ -45,7 +45,7 @@ def fits_strengths(trace: Trace, focus: Focus) -> bool:
     return text is not None and picture is not None and text.shape == picture.shape
 
 
-def text_shares(trace: Trace, layer: int) -> FloatArray:
+def compute_text_shares(trace: Trace, layer: int) -> FloatArray:
     """Return the text's share of the lengths of both context vectors: float32 [H, Q], 0..1.
 
     The share is NaN if both lengths are 0.
@@ -59,7 +59,7 @@ def text_shares(trace: Trace, layer: int) -> FloatArray:
     return shares_HQ
 
 
-def both_caption(trace: Trace, focus: Focus) -> str:
+def describe_both_sites(trace: Trace, focus: Focus) -> str:
     """Return one line that names the model, the decoding, and layer and head of both sites."""
-    text, picture = (figure_caption(trace, turned(focus, site)) for site in (TEXT, PICTURE))
+    text, picture = (figure_caption(trace, move_focus(focus, site)) for site in (TEXT, PICTURE))
     return f"{text} · {picture.partition(' · ')[2]}"

@@ -17,7 +17,7 @@ from typing import Any, cast
 import numpy as np
 
 from areaviz.drawing.base import View
-from areaviz.drawing.select import Runs, Words, group_labels, word_groups
+from areaviz.drawing.select import Runs, Words, group_labels, group_words
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.layered_weights import LayeredWeights
 from areaviz.trace.query import item_shares, merge_items
@@ -27,7 +27,7 @@ from areaviz.trace.request import Focus
 JOINED = ", joined to words"
 
 
-def over_words(view: View, spans: bool = False) -> View:
+def make_word_view(view: View, spans: bool = False) -> View:
     """Return a view that shows words if the focus has the unit "word".
 
     Args:
@@ -37,7 +37,7 @@ def over_words(view: View, spans: bool = False) -> View:
     """
 
     def at(draw: Callable[[Trace, Focus], Any]) -> Callable[[Trace, Focus], Any]:
-        return lambda trace, focus: draw(*in_words(trace, focus, spans))
+        return lambda trace, focus: draw(*convert_to_words(trace, focus, spans))
 
     return replace(
         view,
@@ -48,7 +48,7 @@ def over_words(view: View, spans: bool = False) -> View:
     )
 
 
-def in_words(trace: Trace, focus: Focus, spans: bool = False) -> tuple[Trace, Focus]:
+def convert_to_words(trace: Trace, focus: Focus, spans: bool = False) -> tuple[Trace, Focus]:
     """Return the focused map over words, and the focus in that map.
 
     Both are returned unchanged if the focus is not on words.
@@ -62,10 +62,10 @@ def in_words(trace: Trace, focus: Focus, spans: bool = False) -> tuple[Trace, Fo
     if attention is None or focus.unit != "word":
         return trace, focus
     query, memory = trace.fields[attention.query], trace.fields[attention.memory]
-    rows, columns = word_groups(query, "word"), word_groups(memory, "word")
+    rows, columns = group_words(query, "word"), group_words(memory, "word")
     if len(rows) == len(query) and len(columns) == len(memory):
         return trace, focus
-    make = _spans if spans and attention.grid.height == 1 else _shares
+    make = _make_word_spans if spans and attention.grid.height == 1 else _make_word_shares
     grid, fetch = make(attention, rows, columns)
     shape = attention.layers, attention.heads, len(rows), grid.count
     worded = replace(
@@ -76,14 +76,14 @@ def in_words(trace: Trace, focus: Focus, spans: bool = False) -> tuple[Trace, Fo
         chosen=None,
         strength=None,
     )
-    fields = {query.name: _joined(query, rows), memory.name: _joined(memory, columns)}
+    fields = {query.name: _join_field(query, rows), memory.name: _join_field(memory, columns)}
     runs, chosen = rows if focus.side == "query" else columns, set(focus.items)
     items = tuple(n for n, run in enumerate(runs) if not chosen.isdisjoint(range(*run)))
     found = replace(trace, fields={**trace.fields, **fields}, maps={focus.site: worded})
     return found, replace(focus, items=items)
 
 
-def _joined(field: Field, runs: Runs) -> Field:
+def _join_field(field: Field, runs: Runs) -> Field:
     """Return a text with one item per word, or another field unchanged."""
     if field.kind != "text":
         return field
@@ -95,7 +95,7 @@ def _joined(field: Field, runs: Runs) -> Field:
 Fetch = Callable[[int], FloatArray]
 
 
-def _shares(attention: AttentionMap, rows: Runs, columns: Runs) -> tuple[AreaGrid, Fetch]:
+def _make_word_shares(attention: AttentionMap, rows: Runs, columns: Runs) -> tuple[AreaGrid, Fetch]:
     """Return a grid of single words, and a function that returns their shares in a layer.
 
     The share of a word is the sum over its items.
@@ -103,15 +103,17 @@ def _shares(attention: AttentionMap, rows: Runs, columns: Runs) -> tuple[AreaGri
     grid = AreaGrid(1, len(columns), 1, 1)
     if attention.grid.height > 1:
         grid = replace(attention.grid, max_height=1, max_width=1)
-    return grid, partial(_shares_of_layer, attention, rows, columns)
+    return grid, partial(_compute_layer_shares, attention, rows, columns)
 
 
-def _shares_of_layer(attention: AttentionMap, rows: Runs, columns: Runs, layer: int) -> FloatArray:
+def _compute_layer_shares(
+    attention: AttentionMap, rows: Runs, columns: Runs, layer: int
+) -> FloatArray:
     heads = [item_shares(attention, layer, head) for head in range(attention.heads)]
     return np.stack([merge_items(shares_QN, rows, columns) for shares_QN in heads])
 
 
-def _spans(attention: AttentionMap, rows: Runs, columns: Runs) -> tuple[AreaGrid, Fetch]:
+def _make_word_spans(attention: AttentionMap, rows: Runs, columns: Runs) -> tuple[AreaGrid, Fetch]:
     """Widen areas to whole words, and add the weights of areas that become equal.
 
     Returns:
@@ -123,11 +125,11 @@ def _spans(attention: AttentionMap, rows: Runs, columns: Runs) -> tuple[AreaGrid
     grid = AreaGrid(1, len(columns), 1, int((last_A - first_A).max()) + 1)
     begins_S = np.array([grid.slab(1, width)[0] for width in range(1, grid.max_width + 1)])
     return grid, partial(
-        _spans_of_layer, attention, rows, begins_S[last_A - first_A] + first_A, grid
+        _compute_layer_spans, attention, rows, begins_S[last_A - first_A] + first_A, grid
     )
 
 
-def _spans_of_layer(
+def _compute_layer_spans(
     attention: AttentionMap, rows: Runs, place_A: IntArray, grid: AreaGrid, layer: int
 ) -> FloatArray:
     order_A = np.argsort(place_A, kind="stable")

@@ -17,7 +17,7 @@ import numpy as np
 
 from areaviz.drawing.gaze_steps import GLIMPSES, TRANSFORMER
 from areaviz.drawing.pictures import to_data_uri
-from areaviz.drawing.step_picture import picture_at_step, steps
+from areaviz.drawing.step_picture import count_steps, draw_picture_at_step
 from areaviz.interactive.message import pack
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -75,7 +75,10 @@ def looks_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
 
 def look_addresses(trace: Trace, against: str) -> list[str]:
     """Return a picture of each look as a data URL. See `picture_at_step` for `against`."""
-    return [to_data_uri(picture_at_step(trace, step, against)) for step in range(steps(trace))]
+    return [
+        to_data_uri(draw_picture_at_step(trace, step, against))
+        for step in range(count_steps(trace))
+    ]
 
 
 def readings_payload(

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from areaviz.drawing.frame_attention import watching
+from areaviz.drawing.frame_attention import find_frame_attention
 from areaviz.drawing.pictures import to_data_uri
 from areaviz.drawing.theme import HEAD_COLOURS
 from areaviz.interactive.ribbon_table import unsure_items
@@ -45,7 +45,7 @@ def strip_payload(
         focus: names the site, the layer, and a head if only one head is shown.
         frames: `frame_addresses`, or a function that caches its results.
     """
-    drawn, attention = watching(trace, replace(focus, items=())), trace.maps[focus.site]
+    drawn, attention = find_frame_attention(trace, replace(focus, items=())), trace.maps[focus.site]
     clip = trace.request.clip
     assert clip is not None, "a field of a clip has a request with one"
     areas = []

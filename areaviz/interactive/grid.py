@@ -14,7 +14,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from areaviz.drawing.base import Download
-from areaviz.drawing.select import display_field
+from areaviz.drawing.select import get_display_field
 from areaviz.drawing.theme import HEAD_COLOURS, SEQUENCE_STOPS
 from areaviz.interactive.default_focus import opening_items
 from areaviz.interactive.grid_print import SHOWN, grid_print, is_coarse
@@ -109,7 +109,7 @@ def grid_payload(
     if query.is_text:
         arrays |= text_arrays(query)
         text = {
-            "title": title(display_field(trace, attention.query)),
+            "title": title(get_display_field(trace, attention.query)),
             "raw": query.raw,
             "labels": list(query.labels),
         }

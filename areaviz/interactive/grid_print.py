@@ -15,9 +15,16 @@ from matplotlib.figure import Figure as PrintFigure
 from matplotlib.patches import Rectangle
 
 from areaviz.drawing.base import figure_caption
-from areaviz.drawing.labels import for_print, truncate
-from areaviz.drawing.select import display_field, field_name, groups, heads_of
-from areaviz.drawing.theme import PRINT_FONT, SEQUENCE, Drawing, finish, head_colour, print_figure
+from areaviz.drawing.labels import prepare_for_print, truncate
+from areaviz.drawing.select import get_display_field, group_items, list_heads, name_field
+from areaviz.drawing.theme import (
+    PRINT_FONT,
+    SEQUENCE,
+    Drawing,
+    finish_figure,
+    get_head_colour,
+    print_figure,
+)
 from areaviz.interactive.grid_table import Place, box_of, cells_text, places_of, query_text
 from areaviz.interactive.print_layout import draw_key, write
 from areaviz.interactive.ribbon_table import amount, found_words
@@ -127,7 +134,7 @@ def grid_print(trace: Trace, focus: Focus) -> PrintFigure:
     attention, picture = trace.maps[focus.site], trace.request.picture
     assert picture is not None
     panels = [_panel(trace, part) for part in _parts(trace, focus)]
-    heads = heads_of(attention, focus.head)
+    heads = list_heads(attention, focus.head)
     columns = min(len(panels), _ACROSS)
     width = 3.0 if columns < _ACROSS else (_MEASURE - 2 * _GAP) / 3
     # Limit the height of a picture to 3.2 inches.
@@ -145,7 +152,7 @@ def grid_print(trace: Trace, focus: Focus) -> PrintFigure:
         draw_panel(Spot(axes, picture, attention.grid, cells_N4, left, top, shown), panel, heads)
     axes.set(xlim=(-0.02, _MEASURE), ylim=(whole, 0), xticks=[], yticks=[])
     axes.set_aspect("equal", anchor="NW")
-    return finish(figure)
+    return finish_figure(figure)
 
 
 def draw_panel(spot: Spot, panel: Panel, heads: Sequence[int]) -> None:
@@ -197,7 +204,7 @@ def _numbered(count: int, pitch: float) -> list[int]:
 
 def _plain(text: str) -> str:
     """Return a text that can be drawn, with spaces instead of their visible signs."""
-    return for_print(text).replace("␣", " ")
+    return prepare_for_print(text).replace("␣", " ")
 
 
 def _frames(spot: Spot, panel: Panel, heads: Sequence[int]) -> None:
@@ -215,7 +222,7 @@ def _frames(spot: Spot, panel: Panel, heads: Sequence[int]) -> None:
                 # An area that was read also gets a white frame at its edge.
                 inset = lane * (order + 0.5) + (0.03 if place.read else 0)
                 spot.frame(place.area, "#202020", thick + 1.1, inset)
-                spot.frame(place.area, head_colour(place.head), thick, inset)
+                spot.frame(place.area, get_head_colour(place.head), thick, inset)
     for place in panel.places:
         if place.read:
             spot.white(place.area, 1.6)
@@ -249,7 +256,7 @@ def _with_items(trace: Trace, focus: Focus) -> Focus:
     if query.is_picture:
         items: Sequence[int] = (grid.height // 2 * grid.width + grid.width // 2,)
     else:
-        _, end = groups(query, focus.unit)[:_PANELS][-1]
+        _, end = group_items(query, focus.unit)[:_PANELS][-1]
         items = range(end)
     return replace(focus, side="query", items=tuple(items))
 
@@ -259,7 +266,7 @@ def _parts(trace: Trace, focus: Focus) -> list[Focus]:
     query, chosen = trace.fields[trace.maps[focus.site].query], set(focus.items)
     if focus.side == "memory" or query.is_picture:
         return [focus]
-    runs = [range(*run) for run in groups(query, focus.unit)]
+    runs = [range(*run) for run in group_items(query, focus.unit)]
     words = [run for run in runs if not chosen.isdisjoint(run)]
     return [replace(focus, items=tuple(word)) for word in words[:_PANELS]]
 
@@ -272,7 +279,7 @@ def _panel(trace: Trace, focus: Focus) -> Panel:
     """
     attention, places = trace.maps[focus.site], places_of(trace, focus)
     query, grid, items = trace.fields[attention.query], attention.grid, list(focus.items)
-    heads = heads_of(attention, focus.head)
+    heads = list_heads(attention, focus.head)
     share_QN = np.mean([item_shares(attention, focus.layer, head) for head in heads], 0)
     by_query, is_text = focus.side == "query", query.is_text
     # The legend has one line per head, with its top area or the area that it read.
@@ -307,8 +314,8 @@ def _name(trace: Trace, focus: Focus) -> str:
 
 
 def _title(trace: Trace, focus: Focus) -> str:
-    field, name = display_field(trace, trace.maps[focus.site].query), _name(trace, focus)
-    kind = field_name(field)
+    field, name = get_display_field(trace, trace.maps[focus.site].query), _name(trace, focus)
+    kind = name_field(field)
     if focus.side == "memory":
         return f"What of the {kind} attends to {name}"
     whose = f"the {kind} {name}" if field.is_text else f"{name} of the {kind}"

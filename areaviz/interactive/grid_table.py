@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from areaviz.drawing.base import Table
-from areaviz.drawing.select import heads_of
+from areaviz.drawing.select import list_heads
 from areaviz.interactive.ribbon_table import items_text, measured, reading_groups
 from areaviz.trace.areas import Area, AreaGrid, area_text
 from areaviz.trace.query import item_shares, smallest_area, top_combined_areas
@@ -62,7 +62,7 @@ def grid_table(trace: Trace, focus: Focus) -> Table:
 def places_of(trace: Trace, focus: Focus) -> list[Place]:
     """Return the top areas of each head for each query, or for the mean over selected queries."""
     attention = trace.maps[focus.site]
-    heads = heads_of(attention, focus.head)
+    heads = list_heads(attention, focus.head)
     found: list[Place] = []
     if focus.side == "memory" and focus.items:
         for head in heads:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.drawing.base import ALL, figure_caption
-from areaviz.drawing.select import field_name
+from areaviz.drawing.select import name_field
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.query import find_words
 from areaviz.trace.record import Field, FloatArray, IntArray, Trace
@@ -87,7 +87,7 @@ def pack(header: Mapping[str, Any], arrays: Arrays) -> bytes:
 
 def title(field: Field) -> str:
     """Return the title of a field to show above its items."""
-    return field_name(field).capitalize()
+    return name_field(field).capitalize()
 
 
 def text_arrays(field: Field) -> dict[str, npt.NDArray[Any]]:

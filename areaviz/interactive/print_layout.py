@@ -15,8 +15,8 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.patches import FancyBboxPatch, Rectangle
 from matplotlib.textpath import text_to_path
 
-from areaviz.drawing.labels import for_print, words_for_print
-from areaviz.drawing.theme import HEAD_COLOURS, head_colour
+from areaviz.drawing.labels import prepare_for_print, prepare_words_for_print
+from areaviz.drawing.theme import HEAD_COLOURS, get_head_colour
 from areaviz.trace.query import find_words
 from areaviz.trace.record import Field
 
@@ -25,7 +25,7 @@ SIZE, CHIP = 10.0, 19.0
 TILE = "#EFECE4"
 _PADDING, _GAP, _WIDEST_GAP = 4.5, 4.5, 20.0
 _BLANK_MARK = "#B0B0B0"
-_MARKS = for_print(" "), for_print("\n")
+_MARKS = prepare_for_print(" "), prepare_for_print("\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def _chip_items(field: Field, start: int, end: int, number: int) -> list[Placed]
     """
     items = []
     for item in range(start, end):
-        text = words_for_print(field.labels[item])
+        text = prepare_words_for_print(field.labels[item])
         padding = _PADDING * ((item == start) + (item == end - 1))
         items.append(Placed(0, 0.0, text_width(text) + padding, text, number))
     return items
@@ -224,7 +224,7 @@ def draw_key(
     """
     x, y = place
     fill = "none" if is_hollow else "left" if is_again(head) else "full"
-    square = axes.plot([x], [y], "s", markersize=size * 0.7, color=head_colour(head))[0]
+    square = axes.plot([x], [y], "s", markersize=size * 0.7, color=get_head_colour(head))[0]
     square.set(clip_on=False, fillstyle=fill, markerfacecoloralt="white")
     axes.annotate(
         text,

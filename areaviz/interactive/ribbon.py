@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.drawing.base import Download
-from areaviz.drawing.select import display_field
+from areaviz.drawing.select import get_display_field
 from areaviz.drawing.theme import HEAD_COLOURS
 from areaviz.interactive.default_focus import opening_items
 from areaviz.interactive.message import (
@@ -98,7 +98,7 @@ def ribbon_payload(
         )
     arrays = _attention_arrays(attention, focus.layer, most)
     names = list(dict.fromkeys((attention.query, attention.memory)))
-    fields = [display_field(trace, name) for name in names]
+    fields = [get_display_field(trace, name) for name in names]
     read = readings(attention, focus.layer, trace.fields[attention.query])
     arrays |= read.arrays
     for number, field in enumerate(fields):

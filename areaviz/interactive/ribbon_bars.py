@@ -17,7 +17,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
-from areaviz.drawing.theme import PRINT_EDGE, head_colour
+from areaviz.drawing.theme import PRINT_EDGE, get_head_colour
 from areaviz.interactive.other_readings import STEEPEST
 from areaviz.interactive.print_layout import CHIP, TILE, PlacedText, is_again
 from areaviz.interactive.ribbon_table import TOP, Span
@@ -145,10 +145,10 @@ def draw_bars(axes: Axes, text: PlacedText, bars: Sequence[Bar], is_below: bool)
             y = _lane_middle(top, bar.lane, is_below)
             ends = [left + _BAR / 2, right - _BAR / 2], [y, y]
             width = _BAR if bar.is_first else _BAR / 2
-            layers = [(width + 0.6, PRINT_EDGE), (width, head_colour(bar.span.head))]
+            layers = [(width + 0.6, PRINT_EDGE), (width, get_head_colour(bar.span.head))]
             alpha = 0.35 + 0.4 * bar.share if bar.is_pale else 1
             if is_again(bar.span.head):
-                colour = head_colour(bar.span.head)
+                colour = get_head_colour(bar.span.head)
                 axes.add_artist(Line2D(*ends, color=colour, lw=width, ls=_DASHES, alpha=alpha))
                 continue
             for thickness, colour in layers[1:] if bar.is_pale else layers:
@@ -220,7 +220,7 @@ def _draw_thread(axes: Axes, thread: Thread, start: float, end: tuple[float, flo
     curve = PathPatch(
         Path(points, [Path.MOVETO, *[Path.CURVE4] * 3]),
         fill=False,
-        edgecolor=head_colour(thread.bar.span.head),
+        edgecolor=get_head_colour(thread.bar.span.head),
         linewidth=thread.thickness,
         linestyle=_DASHES if is_again(thread.bar.span.head) else "solid",
         alpha=0.35 + 0.5 * thread.bar.share,

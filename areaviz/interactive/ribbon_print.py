@@ -13,9 +13,9 @@ from matplotlib.figure import Figure as PrintFigure
 from matplotlib.lines import Line2D
 
 from areaviz.drawing.base import figure_caption
-from areaviz.drawing.labels import truncate, words_for_print
-from areaviz.drawing.select import field_name, groups, heads_of, sides
-from areaviz.drawing.theme import PRINT_FONT, Drawing, finish, print_figure
+from areaviz.drawing.labels import prepare_words_for_print, truncate
+from areaviz.drawing.select import get_sides, group_items, list_heads, name_field
+from areaviz.drawing.theme import PRINT_FONT, Drawing, finish_figure, print_figure
 from areaviz.interactive.default_focus import first_item
 from areaviz.interactive.print_layout import (
     CHIP,
@@ -114,7 +114,7 @@ def ribbon_print(trace: Trace, focus: Focus) -> PrintFigure:
     for field, text in ((scene.own, stack.own), (scene.other, stack.other)):
         _underline(axes, text, unsure_items(trace, field.name))
     _draw_legend(axes, scene, legend)
-    return finish(figure)
+    return finish_figure(figure)
 
 
 def _underline(axes: Axes, text: PlacedText, items: Sequence[int]) -> None:
@@ -128,12 +128,12 @@ def _underline(axes: Axes, text: PlacedText, items: Sequence[int]) -> None:
 
 def _scene(trace: Trace, focus: Focus) -> Scene:
     """Return the content of a print. On the memory side, its spans are queries that attend."""
-    own, other = sides(trace, focus.site)
+    own, other = get_sides(trace, focus.site)
     spans = spans_of(trace, focus)
     if focus.side == "memory":
         own, other = other, own
         spans = [replace(span, start=span.queries[0], length=len(span.queries)) for span in spans]
-    heads = heads_of(trace.maps[focus.site], focus.head)
+    heads = list_heads(trace.maps[focus.site], focus.head)
     bars = choose_bars(spans, heads, focus)
     return Scene(focus, own, other, heads, spans, bars, _chosen(own, focus))
 
@@ -141,14 +141,14 @@ def _scene(trace: Trace, focus: Focus) -> Scene:
 def _chosen(field: Field, focus: Focus) -> list[int]:
     """Return the selected items, or the items of the selected words."""
     items = set(focus.items)
-    runs = [range(*run) for run in groups(field, focus.unit)]
+    runs = [range(*run) for run in group_items(field, focus.unit)]
     return [item for run in runs if not items.isdisjoint(run) for item in run]
 
 
 def _drawing(trace: Trace, scene: Scene, stack: Stack) -> Drawing:
     """Return the title, the caption, and a note on the bars, the threads and omitted lines."""
     focus = scene.focus
-    chosen = truncate(words_for_print(items_text(scene.own, focus.items)), 60)
+    chosen = truncate(prepare_words_for_print(items_text(scene.own, focus.items)), 60)
     verb = "attends to" if focus.side == "query" else "is attended to by"
     is_plain = focus.reading == "heaviest" and focus.against == "nothing"
     is_larger = is_plain and smallest_area(trace.maps[focus.site], focus) > 1
@@ -162,7 +162,7 @@ def _drawing(trace: Trace, scene: Scene, stack: Stack) -> Drawing:
     pale = ", the lighter ones paler" if any(bar.is_pale for bar in scene.bars) else ""
     spans = f"{found_words(focus, 'spans')}{which} of {whose}, at most {TOP}{pale}"
     note = f"Bars: {spans}; threads: as"
-    title = f"What the {field_name(scene.own)} “{chosen}” {verb}"
+    title = f"What the {name_field(scene.own)} “{chosen}” {verb}"
     if has_sentence(trace, focus):
         title = sentence_of(trace, focus, scene.spans)
     return Drawing(
@@ -246,7 +246,7 @@ def _draw_legend(axes: Axes, scene: Scene, top: float) -> None:
         text = "nothing"
         span = next((span for span in scene.spans if span.head == head), None)
         if span:
-            label = truncate(words_for_print(items_text(scene.other, span.items)), 16)
+            label = truncate(prepare_words_for_print(items_text(scene.other, span.items)), 16)
             text = f"“{label}” {amount(scene.focus, span.weight)}"
         row, column = divmod(number, _COLUMNS)
         place = column * _MEASURE / _COLUMNS + 3, top + _LEGEND * (row + 0.5)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from areaviz.drawing.labels import words_for_print
+from areaviz.drawing.labels import prepare_words_for_print
 from areaviz.interactive.ribbon_table import Span, items_text
 from areaviz.texts.catalogue import ENGLISH, message, translated
 from areaviz.trace.query import find_words, smallest_area
@@ -85,7 +85,7 @@ def _opener(is_written: bool, is_one: bool) -> str:
 
 def _quoted(field: Field, items: Sequence[int], language: str) -> str:
     """Return the text of items in quotation marks."""
-    return translated("“{text}”", language, text=words_for_print(items_text(field, items)))
+    return translated("“{text}”", language, text=prepare_words_for_print(items_text(field, items)))
 
 
 def _groups(memory: Field, spans: Sequence[Span], language: str) -> list[Group]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from areaviz.drawing.base import Table
-from areaviz.drawing.select import Runs, groups, heads_of
+from areaviz.drawing.select import Runs, group_items, list_heads
 from areaviz.interactive.other_readings import chosen_runs
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.query import coverage, item_shares, merge_items, smallest_area
@@ -96,11 +96,11 @@ def spans_of(trace: Trace, focus: Focus) -> list[Span]:
     """
     attention = trace.maps[focus.site]
     query, memory = trace.fields[attention.query], trace.fields[attention.memory]
-    heads = heads_of(attention, focus.head)
+    heads = list_heads(attention, focus.head)
     found: list[Span] = []
     if focus.side == "memory" and focus.items:
         for head in heads:
-            found += _attending(attention, focus, head, groups(query, focus.unit))
+            found += _attending(attention, focus, head, group_items(query, focus.unit))
         return found
     for_reading = _of_reading(focus)
     if for_reading:
@@ -144,7 +144,7 @@ def _received(
     attention: AttentionMap, memory: Field, focus: Focus, head: int, group: tuple[int, ...]
 ) -> Iterator[Span]:
     """Yield the items, or words, with the largest shares of the coverage."""
-    runs = groups(memory, focus.unit)
+    runs = group_items(memory, focus.unit)
     shares_1N = item_shares(attention, focus.layer, head)[list(group)].mean(0, keepdims=True)
     found = largest_entries(merge_items(shares_1N, None, runs)[0], TOP)
     for run, share in zip(found.index.tolist(), found.weight.tolist(), strict=True):
@@ -171,7 +171,7 @@ def chosen_groups(query: Field, focus: Focus) -> list[tuple[int, ...]]:
     """Return the selected queries as one group, or every item or word as a group if none is."""
     if focus.items:
         return [focus.items]
-    return [tuple(range(*run)) for run in groups(query, focus.unit)]
+    return [tuple(range(*run)) for run in group_items(query, focus.unit)]
 
 
 def widened(
@@ -185,7 +185,7 @@ def widened(
         The index of each area's span, int64 [A], and the first item and end of every span, int64
         [S, 2].
     """
-    runs = np.array(groups(memory, unit))
+    runs = np.array(group_items(memory, unit))
     run_of = np.repeat(np.arange(len(runs)), runs[:, 1] - runs[:, 0])
     _, first, _, length = grid.table().T
     ends = np.stack([runs[run_of[first], 0], runs[run_of[first + length - 1], 1]], 1)

@@ -9,7 +9,12 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from areaviz.drawing.select import spoken_words, top_span, touched_runs, word_text
+from areaviz.drawing.select import (
+    find_top_span,
+    find_touched_runs,
+    get_word_text,
+    list_spoken_words,
+)
 from areaviz.interactive.message import pack
 from areaviz.trace.record import AttentionMap, Trace
 from areaviz.trace.request import Focus
@@ -27,7 +32,7 @@ def tree_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
     """
     attention = trace.maps[focus.site]
     source, query = trace.fields[attention.memory], trace.fields[attention.query]
-    runs = spoken_words(source)
+    runs = list_spoken_words(source)
     tokens = [query.raw[start:end].strip() for start, end in query.anchors.tolist()]
     nodes = [
         [one.label, one.first, one.behind, one.depth, one.opening]
@@ -35,7 +40,7 @@ def tree_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
     ]
     heads = range(attention.heads) if focus.head is None else [focus.head]
     header = {
-        "words": [word_text(source, run) for run in runs],
+        "words": [get_word_text(source, run) for run in runs],
         "tokens": tokens,
         "nodes": nodes,
         "heads": list(heads),
@@ -55,8 +60,8 @@ def _top(
 
     If the area touches no word, the first word and the end are 0.
     """
-    span, weight = top_span(attention, layer, head, step)
-    return [*touched_runs(span, runs), round(float(weight), 4)]
+    span, weight = find_top_span(attention, layer, head, step)
+    return [*find_touched_runs(span, runs), round(float(weight), 4)]
 
 
 def first_step(header: Mapping[str, Any]) -> int:

@@ -19,12 +19,12 @@ Slabs = dict[tuple[int, int], Floats]
 """Maps each area shape (h, w) to an array for all areas of this shape, [..., H-h+1, W-w+1, D]."""
 
 
-def areas_of(grid: AreaGrid) -> list[Area]:
+def list_areas(grid: AreaGrid) -> list[Area]:
     """Return all areas of a grid, in the order in which the model numbers them."""
     return [grid.area(number) for number in range(grid.count)]
 
 
-def items_of(x_HWD: Floats, area: Area) -> Floats:
+def select_items(x_HWD: Floats, area: Area) -> Floats:
     """Return the items in an area, row by row: [items, D]."""
     block = x_HWD[area.top : area.top + area.height, area.left : area.left + area.width]
     return block.reshape(area.size, -1)
@@ -37,22 +37,22 @@ def softmax(logits: Floats) -> Floats:
     return weights
 
 
-def area_sums(x_HWD: Floats, grid: AreaGrid) -> Floats:
+def compute_area_sums(x_HWD: Floats, grid: AreaGrid) -> Floats:
     """Return the sum of every area (Eq. 4, Li et al. 2019): [A, D].
 
     Every area is computed from a smaller one by an addition. Without subtractions, no digits are
     lost.
     """
-    return _all_areas(_grow(x_HWD, grid, lambda one, other, *_: one + other), grid)
+    return _concatenate_slabs(_grow(x_HWD, grid, lambda one, other, *_: one + other), grid)
 
 
-def area_means(x_HWD: Floats, grid: AreaGrid) -> Floats:
+def compute_area_means(x_HWD: Floats, grid: AreaGrid) -> Floats:
     """Return the mean of every area (Eq. 3, Li et al. 2019): [A, D]."""
-    means: Floats = area_sums(x_HWD, grid) / _sizes(x_HWD, grid)
+    means: Floats = compute_area_sums(x_HWD, grid) / _count_items(x_HWD, grid)
     return means
 
 
-def area_deviations(x_HWD: Floats, grid: AreaGrid) -> Floats:
+def compute_area_deviations(x_HWD: Floats, grid: AreaGrid) -> Floats:
     """Return the standard deviation of every area (Eq. 5, Li et al. 2019): [A, D].
 
     The mean and the summed squared deviation of an area are merged from those of smaller areas, in
@@ -62,11 +62,11 @@ def area_deviations(x_HWD: Floats, grid: AreaGrid) -> Floats:
     mean_and_square = np.stack([x_HWD, np.zeros_like(x_HWD)])
     grown = _grow(mean_and_square, grid, _merge)
     squares = {shape: square for shape, (_, square) in grown.items()}
-    deviations: Floats = np.sqrt(_all_areas(squares, grid) / _sizes(x_HWD, grid))
+    deviations: Floats = np.sqrt(_concatenate_slabs(squares, grid) / _count_items(x_HWD, grid))
     return deviations
 
 
-def padded_table(x_HWD: Floats) -> Floats:
+def compute_padded_table(x_HWD: Floats) -> Floats:
     """Return the summed area table, with zeros above and to the left: [H+1, W+1, D]."""
     # Use the precision of the memory, because `rounding` measures the rounding errors.
     along_rows = np.cumsum(x_HWD, axis=1, dtype=x_HWD.dtype)
@@ -74,7 +74,7 @@ def padded_table(x_HWD: Floats) -> Floats:
     return np.pad(summed, ((1, 0), (1, 0), (0, 0)))
 
 
-def corner_sums(table: Floats, h: int, w: int) -> Floats:
+def sum_by_corners(table: Floats, h: int, w: int) -> Floats:
     """Return the sums of all areas of h x w items, from four corners of a padded table."""
     upper_left = table[:-h, :-w]
     lower_right = table[h:, w:]
@@ -84,27 +84,27 @@ def corner_sums(table: Floats, h: int, w: int) -> Floats:
     return sums
 
 
-def table_sums(x_HWD: Floats, grid: AreaGrid) -> Floats:
+def compute_sums_by_table(x_HWD: Floats, grid: AreaGrid) -> Floats:
     """Return the sum of every area from the summed area table: [A, D].
 
     This is Algorithm 1 of the paper with corrected indices.
     """
-    table = padded_table(x_HWD)
-    return _all_areas({(h, w): corner_sums(table, h, w) for h, w in grid.shapes()}, grid)
+    table = compute_padded_table(x_HWD)
+    return _concatenate_slabs({(h, w): sum_by_corners(table, h, w) for h, w in grid.shapes()}, grid)
 
 
-def table_variances(x_HWD: Floats, grid: AreaGrid) -> Floats:
+def compute_variances_by_table(x_HWD: Floats, grid: AreaGrid) -> Floats:
     """Return the variance of every area as Algorithm 2 computes it: [A, D].
 
     It is the mean of the squares minus the squared mean, which rounding can make negative.
     """
-    sizes = _sizes(x_HWD, grid)
-    mean = table_sums(x_HWD, grid) / sizes
-    variances: Floats = table_sums(x_HWD * x_HWD, grid) / sizes - mean * mean
+    sizes = _count_items(x_HWD, grid)
+    mean = compute_sums_by_table(x_HWD, grid) / sizes
+    variances: Floats = compute_sums_by_table(x_HWD * x_HWD, grid) / sizes - mean * mean
     return variances
 
 
-def plain(number: float, digits: int = 3) -> str:
+def format_number(number: float, digits: int = 3) -> str:
     """Return a number with at most `digits` decimals, without trailing zeros or a minus zero."""
     text = f"{number:.{digits}f}"
     if "." in text:
@@ -113,7 +113,7 @@ def plain(number: float, digits: int = 3) -> str:
     return "0" if text == "-0" else text
 
 
-def _sizes(x_HWD: Floats, grid: AreaGrid) -> Floats:
+def _count_items(x_HWD: Floats, grid: AreaGrid) -> Floats:
     """Return the number of items of every area, in the precision of the memory: [A, 1]."""
     return grid.sizes()[:, None].astype(x_HWD.dtype)
 
@@ -157,7 +157,7 @@ def _merge(one: Floats, other: Floats, count: int, other_count: int) -> Floats:
     return np.stack([mean + delta * (other_count / total), square + other_square + between])
 
 
-def _all_areas(slabs: Slabs, grid: AreaGrid) -> Floats:
+def _concatenate_slabs(slabs: Slabs, grid: AreaGrid) -> Floats:
     """Return the arrays of all area shapes as one array with a row for each area: [A, D]."""
     features = slabs[1, 1].shape[-1]
     return np.concatenate([slabs[shape].reshape(-1, features) for shape in grid.shapes()])

@@ -8,9 +8,9 @@ import numpy as np
 
 from areaviz.lessons.arithmetic import (
     Floats,
-    area_means,
-    area_sums,
-    areas_of,
+    compute_area_means,
+    compute_area_sums,
+    list_areas,
     softmax,
 )
 from areaviz.trace.areas import AreaGrid
@@ -44,11 +44,11 @@ class Attention:
 def attend(query: Floats, size: int) -> Attention:
     """Compute attention for one query with areas of up to `size` items. Logits are not scaled."""
     grid = AreaGrid.clamped((1, len(KEYS_ND)), (1, size))
-    keys = area_means(KEYS_ND[None], grid)
-    values = area_sums(VALUES_ND[None], grid)
+    keys = compute_area_means(KEYS_ND[None], grid)
+    values = compute_area_sums(VALUES_ND[None], grid)
     logits = keys @ query
     weights = softmax(logits)
     coverage = np.zeros(len(KEYS_ND))
-    for area, weight in zip(areas_of(grid), weights, strict=True):
+    for area, weight in zip(list_areas(grid), weights, strict=True):
         coverage[area.left : area.left + area.width] += weight
     return Attention(grid, query, keys, logits, weights, coverage, weights @ values)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from areaviz.lessons.arithmetic import Floats, areas_of, softmax
+from areaviz.lessons.arithmetic import Floats, list_areas, softmax
 from areaviz.trace.areas import Area, AreaGrid
 
 WORDS = ("a", "young", "child", "runs")
@@ -44,7 +44,7 @@ def attend(bias: float, start: float, end: float) -> Boundary:
         end: the score of an area that ends with "child".
     """
     rows = []
-    for area in areas_of(GRID):
+    for area in list_areas(GRID):
         after = area.left + area.width
         first = start if area.left == BEGINS else 0.0
         last = end if after - 1 == ENDS else 0.0
@@ -54,11 +54,11 @@ def attend(bias: float, start: float, end: float) -> Boundary:
     return Boundary(parts, logits, softmax(logits))
 
 
-def heaviest(found: Boundary) -> int:
+def find_heaviest_area(found: Boundary) -> int:
     """Return the index of the area with the largest weight."""
     return int(found.weights.argmax())
 
 
-def words_of(area: Area) -> str:
+def list_words(area: Area) -> str:
     """Return the words of an area, separated by spaces."""
     return " ".join(WORDS[area.left : area.left + area.width])

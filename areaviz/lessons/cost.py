@@ -8,7 +8,7 @@ DEPTH = 64
 """Size D of a key or value, as in one attention head of the Base Transformer."""
 
 
-def operations(grid: AreaGrid) -> dict[str, int]:
+def count_operations(grid: AreaGrid) -> dict[str, int]:
     """Return the number of operations to build all areas and to attend to them, by method.
 
     The methods to build areas are "one by one", "table" (the summed area table) and "recurrence",

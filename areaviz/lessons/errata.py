@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from areaviz.lessons.arithmetic import Floats, corner_sums, padded_table
+from areaviz.lessons.arithmetic import Floats, compute_padded_table, sum_by_corners
 from areaviz.trace.areas import AreaGrid
 
 
@@ -29,12 +29,12 @@ class Loops:
     right: int
 
 
-def loops(side: int, largest: int, printed: bool) -> Loops:
+def run_loops(side: int, largest: int, printed: bool) -> Loops:
     """Run Algorithm 1 on side x side ones with areas up to largest x largest.
 
     Slices start at h + 1 and w + 1 as printed, and at h and w as corrected.
     """
-    table_HW = padded_table(np.ones((side, side, 1)))[..., 0]
+    table_HW = compute_padded_table(np.ones((side, side, 1)))[..., 0]
     shift = int(printed)
     areas = 0
     right = 0
@@ -43,14 +43,14 @@ def loops(side: int, largest: int, printed: bool) -> Loops:
         for w in range(1, largest + 1):
             if max(h, w) + shift > side:
                 continue  # the slices are empty
-            sums = corner_sums(table_HW, h + shift, w + shift)
+            sums = sum_by_corners(table_HW, h + shift, w + shift)
             first = first or float(sums[0, 0])
             areas += sums.size
             right += int((sums == h * w).sum())
     return Loops(areas, first, right)
 
 
-def integral(side: int, printed: bool) -> Floats:
+def compute_integral(side: int, printed: bool) -> Floats:
     """Return the summed area table of side x side ones by A18 Eq. 10: [side, side].
 
     The corrected equation also subtracts I[x-1, y-1].
@@ -64,7 +64,7 @@ def integral(side: int, printed: bool) -> Floats:
     return table_HW[1:, 1:]
 
 
-def printed_count(length: int, size: int) -> int:
+def count_spans_as_printed(length: int, size: int) -> int:
     """Return the printed number of spans, (L - S) S + S (S + 1) / 2.
 
     The formula is wrong if S is larger than L.
@@ -72,6 +72,6 @@ def printed_count(length: int, size: int) -> int:
     return (length - size) * size + size * (size + 1) // 2
 
 
-def true_count(length: int, size: int) -> int:
+def count_spans(length: int, size: int) -> int:
     """Return the number of spans of at most `size` items in a sequence of `length` items."""
     return AreaGrid.clamped((1, length), (1, size)).count

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from areaviz.lessons.arithmetic import Floats, items_of
+from areaviz.lessons.arithmetic import Floats, select_items
 from areaviz.trace.areas import Area, AreaGrid
 
 MEMORY_HWD: Floats = np.array([[[1.0, 2], [3, 1], [2, 4]], [[0, 1], [5, 3], [4, 2]]])
@@ -39,9 +39,9 @@ class Key:
     key: Floats
 
 
-def key_of(area: Area) -> Key:
+def compute_key(area: Area) -> Key:
     """Compute the richer key of one area of the memory (Eq. 5 to 9, Li et al. 2019)."""
-    items = items_of(MEMORY_HWD, area)
+    items = select_items(MEMORY_HWD, area)
     mean = items.mean(0)
     deviation = items.std(0)
     shape = np.concatenate([HEIGHTS[area.height - 1], WIDTHS[area.width - 1]])

@@ -113,28 +113,28 @@ def redraw(choice: Choice, samples: int, baseline: str, more: int = 0) -> Redraw
     chosen = np.searchsorted(ends / ends[-1], uniform, side="right")
     rewards = choice.rewards[chosen]
     if baseline == "Moving average":
-        baselines = _moving_averages(rewards.mean(1))
+        baselines = _compute_moving_averages(rewards.mean(1))
     else:
-        baselines = np.full(count, level(choice, baseline))
+        baselines = np.full(count, compute_baseline_level(choice, baseline))
     advantages = rewards - baselines[:, None]
     estimates = np.einsum("nm,nmk->nk", advantages, choice.traces[chosen]) / samples
     return Redraws(chosen[-SHOWN:], baselines[-SHOWN:], estimates[-SHOWN:])
 
 
-def level(choice: Choice, baseline: str) -> float:
+def compute_baseline_level(choice: Choice, baseline: str) -> float:
     """Return the value of a baseline, or the expected value of a moving average."""
     if baseline == "None":
         return 0.0
-    return best(choice) if baseline == "Best" else choice.expected
+    return find_best_baseline(choice) if baseline == "Best" else choice.expected
 
 
-def best(choice: Choice) -> float:
+def find_best_baseline(choice: Choice) -> float:
     """Return the baseline with the smallest variance (Weaver and Tao 2001)."""
-    pull = _pull(choice)
+    pull = _weigh_gradients(choice)
     return float(pull @ choice.rewards / pull.sum())
 
 
-def variance(choice: Choice, samples: int, baseline: float, wander: float = 0) -> float:
+def compute_variance(choice: Choice, samples: int, baseline: float, wander: float = 0) -> float:
     """Return the exact variance of an estimate, summed over the scores.
 
     Args:
@@ -144,25 +144,25 @@ def variance(choice: Choice, samples: int, baseline: float, wander: float = 0) -
         wander: the variance of the baseline.
     """
     squared = (choice.rewards - baseline) ** 2 + wander
-    return float(_pull(choice) @ squared - (choice.gradient**2).sum()) / samples
+    return float(_weigh_gradients(choice) @ squared - (choice.gradient**2).sum()) / samples
 
 
-def variance_with(choice: Choice, samples: int, baseline: str) -> float:
+def compute_baseline_variance(choice: Choice, samples: int, baseline: str) -> float:
     """Return the exact variance of an estimate with one of `BASELINES`, summed over the scores."""
     wander = 0.0
     if baseline == "Moving average":
         spread = float(choice.weights @ (choice.rewards - choice.expected) ** 2)
         wander = RATE / (2 - RATE) * spread / samples
-    return variance(choice, samples, level(choice, baseline), wander)
+    return compute_variance(choice, samples, compute_baseline_level(choice, baseline), wander)
 
 
-def _pull(choice: Choice) -> Floats:
+def _weigh_gradients(choice: Choice) -> Floats:
     """Return the weight of every item times the squared norm of its gradient: [K]."""
     pull: Floats = choice.weights * (choice.traces**2).sum(1)
     return pull
 
 
-def _moving_averages(rewards: Floats) -> Floats:
+def _compute_moving_averages(rewards: Floats) -> Floats:
     """Return the moving average of all rewards before each reward [N]. The first is 0."""
     averages = np.zeros(len(rewards))
     for number, reward in enumerate(rewards[:-1]):

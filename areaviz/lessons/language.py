@@ -14,7 +14,7 @@ from areaviz.texts.pseudo import pseudo_text
 _POINT = re.compile(r"(?<=\d)\.(?=\d)")
 
 
-def texts_of(name: str, language: str = ENGLISH) -> Texts:
+def load_texts(name: str, language: str = ENGLISH) -> Texts:
     """Return the texts in a TOML file of `texts`, or of the folder of a language in it.
 
     Args:
@@ -25,7 +25,11 @@ def texts_of(name: str, language: str = ENGLISH) -> Texts:
     if language in LANGUAGES and language != ENGLISH:
         folder = folder.joinpath(language)
     texts = tomllib.loads(folder.joinpath(f"{name}.toml").read_text("utf-8"))
-    return texts if language in LANGUAGES else {key: _pseudo(text) for key, text in texts.items()}
+    return (
+        texts
+        if language in LANGUAGES
+        else {key: _pseudo_translate(text) for key, text in texts.items()}
+    )
 
 
 def with_decimal_marks(value: Any, language: str) -> Any:
@@ -39,5 +43,5 @@ def with_decimal_marks(value: Any, language: str) -> Any:
     return value
 
 
-def _pseudo(text: Any) -> Any:
+def _pseudo_translate(text: Any) -> Any:
     return [pseudo_text(one) for one in text] if isinstance(text, list) else pseudo_text(text)

@@ -25,8 +25,8 @@ from areaviz.lessons.ask import (
     work,
     worth_order,
 )
-from areaviz.lessons.ask.question_parts import Asked, Texts
-from areaviz.lessons.language import texts_of, with_decimal_marks
+from areaviz.lessons.ask.question_parts import QuestionData, Texts
+from areaviz.lessons.language import load_texts, with_decimal_marks
 from areaviz.texts.catalogue import ENGLISH
 from areaviz.trace.errors import BackendError, InputError
 
@@ -39,29 +39,29 @@ class Question:
         name: the name of the file with the texts, without its extension.
         picture: the picture of the question, a key of `LESSON_PICTURES` in the component.
         lesson: the anchor of the question in old addresses, when all lessons were on one page.
-        ask: function that computes the question from its texts.
+        make: function that computes the question from its texts.
     """
 
     name: str
     picture: str
     lesson: str
-    ask: Callable[[Texts], Asked]
+    make: Callable[[Texts], QuestionData]
 
 
 QUESTIONS: Mapping[int, Question] = {
-    1: Question("first_span", "span", "sequence", first_span.ask),
-    2: Question("rectangle", "rectangle", "grid", rectangle.ask),
-    3: Question("key_and_value", "marks", "mean-and-sum", key_and_value.ask),
-    4: Question("shares", "marks", "query-to-output", shares.ask),
-    5: Question("spread", "grids", "features", spread.ask),
-    6: Question("boundary", "edges", "boundary", end_or_start.ask),
-    7: Question("work", "marks", "cost", work.ask),
-    8: Question("worth", "order", "worth", worth_order.ask),
-    9: Question("corners", "corners", "summed-area-table", corners.ask),
-    10: Question("listeners", "marks", "listeners", listeners.ask),
-    11: Question("hard_choice", "marks", "hard-choice", hard_choice.ask),
-    12: Question("window", "window", "transformed-window", window.ask),
-    13: Question("reason", "results", "reason", reason.ask),
+    1: Question("first_span", "span", "sequence", first_span.make_question),
+    2: Question("rectangle", "rectangle", "grid", rectangle.make_question),
+    3: Question("key_and_value", "marks", "mean-and-sum", key_and_value.make_question),
+    4: Question("shares", "marks", "query-to-output", shares.make_question),
+    5: Question("spread", "grids", "features", spread.make_question),
+    6: Question("boundary", "edges", "boundary", end_or_start.make_question),
+    7: Question("work", "marks", "cost", work.make_question),
+    8: Question("worth", "order", "worth", worth_order.make_question),
+    9: Question("corners", "corners", "summed-area-table", corners.make_question),
+    10: Question("listeners", "marks", "listeners", listeners.make_question),
+    11: Question("hard_choice", "marks", "hard-choice", hard_choice.make_question),
+    12: Question("window", "window", "transformed-window", window.make_question),
+    13: Question("reason", "results", "reason", reason.make_question),
 }
 """The questions by number, in their order."""
 MOVED = {"rounding": "?q=9&deep=1", "as-printed": "?q=9&deep=1"}
@@ -75,7 +75,7 @@ The browser fills in all other texts.
 """
 
 
-def path_data(asked: int | None = None, language: str = ENGLISH) -> dict[str, Any]:
+def make_path_data(asked: int | None = None, language: str = ENGLISH) -> dict[str, Any]:
     """Return the data of the component `lesson`: all questions and their list.
 
     The browser gets all questions at once, so it needs no server to show the next one.
@@ -91,14 +91,14 @@ def path_data(asked: int | None = None, language: str = ENGLISH) -> dict[str, An
     questions = {}
     for number in QUESTIONS:
         try:
-            questions[number] = question_data(number, language)
+            questions[number] = make_question_data(number, language)
         except (InputError, BackendError):
             if number == asked:
                 raise
     return {"questions": questions, "index": index_data(language)}
 
 
-def question_data(number: int, language: str = ENGLISH) -> dict[str, Any]:
+def make_question_data(number: int, language: str = ENGLISH) -> dict[str, Any]:
     """Return the data of the component `lesson` for one question.
 
     Args:
@@ -106,8 +106,8 @@ def question_data(number: int, language: str = ENGLISH) -> dict[str, Any]:
         language: one of `catalogue.KNOWN`.
     """
     question = QUESTIONS[number]
-    own, frame = texts_of(question.name, language), texts_of("frame", language)
-    asked = question.ask(own)
+    own, frame = load_texts(question.name, language), load_texts("frame", language)
+    asked = question.make(own)
     words = {**with_decimal_marks(asked.words, language), "place": number, "count": len(QUESTIONS)}
     texts = {}
     for name, text in {**frame, **own}.items():
@@ -119,7 +119,10 @@ def question_data(number: int, language: str = ENGLISH) -> dict[str, Any]:
         "name": question.name,
         "picture": question.picture,
         "numbers": with_decimal_marks(asked.numbers, language),
-        "deep": {"numbers": with_decimal_marks(asked.deep, language), "texts": _deep_texts(own)},
+        "deep": {
+            "numbers": with_decimal_marks(asked.deep, language),
+            "texts": _make_explanation_texts(own),
+        },
         "texts": texts,
         "links": {
             "back": f"?q={number - 1}" if number > 1 else "",
@@ -134,16 +137,16 @@ def index_data(language: str = ENGLISH) -> dict[str, Any]:
     """Return the titles of all questions, and the new addresses of old lessons."""
     questions, old = [], {}
     for number, question in QUESTIONS.items():
-        title = texts_of(question.name, language)["title"]
+        title = load_texts(question.name, language)["title"]
         questions.append({"title": title, "href": f"?q={number}"})
         old[question.lesson] = f"?q={number}&deep=1"
     return {
         "questions": questions,
         "old": {**old, **MOVED},
-        "texts": dict(texts_of("index", language)),
+        "texts": dict(load_texts("index", language)),
     }
 
 
-def _deep_texts(own: Texts) -> dict[str, str]:
+def _make_explanation_texts(own: Texts) -> dict[str, str]:
     """Return the texts behind "Go deeper". The browser fills in their placeholders."""
     return {name.removeprefix("deep_"): own[name] for name in own if name.startswith("deep_")}

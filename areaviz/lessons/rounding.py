@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from areaviz.lessons.arithmetic import Floats, area_deviations, table_variances
+from areaviz.lessons.arithmetic import Floats, compute_area_deviations, compute_variances_by_table
 from areaviz.trace.areas import AreaGrid
 
 MEANS = (0, 1, 3, 10, 30, 100, 300, 1000)
@@ -42,14 +42,14 @@ class Rounding:
         return float(np.abs(self.merged - self.exact).max())
 
 
-def measure(mean: float) -> Rounding:
+def measure_rounding(mean: float) -> Rounding:
     """Draw normal numbers with this mean and deviation 1, and compute every area's deviation."""
     # The numbers are float32 as in a model. The exact values are computed from them in float64.
     x_HWD = np.random.default_rng(SEED).normal(mean, 1, (1, GRID.width, 1)).astype(np.float32)
-    variances = table_variances(x_HWD, GRID)[:, 0]
+    variances = compute_variances_by_table(x_HWD, GRID)[:, 0]
     return Rounding(
-        exact=area_deviations(x_HWD.astype(np.float64), GRID)[:, 0],
+        exact=compute_area_deviations(x_HWD.astype(np.float64), GRID)[:, 0],
         table=np.sqrt(np.maximum(variances, 0)),
-        merged=area_deviations(x_HWD, GRID)[:, 0],
+        merged=compute_area_deviations(x_HWD, GRID)[:, 0],
         negative=int((variances[GRID.items :] < 0).sum()),
     )

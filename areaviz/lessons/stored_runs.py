@@ -9,10 +9,10 @@ from areaviz.trace.request import Request
 from areaviz.ui.teach.debate_runs import TEXT, compare_looking
 
 
-def requests() -> list[Request]:
+def list_requests() -> list[Request]:
     """Return the requests that do not depend on another run."""
     translator = Request(TASKS["translation"].opens, TEXT)
-    return [rectangle.request(), *listeners.requests(), translator]
+    return [rectangle.make_request(), *listeners.list_requests(), translator]
 
 
 def store_runs(backend: Backend) -> None:
@@ -21,6 +21,6 @@ def store_runs(backend: Backend) -> None:
     Args:
         backend: a backend that stores its runs.
     """
-    for request in requests():
+    for request in list_requests():
         backend.trace(request)
     compare_looking(backend, TASKS["translation"].opens)

@@ -14,7 +14,7 @@ CHOICE = Choice(SCORES["Even"], REWARDS["Right or wrong"])
 MOST_GLIMPSES = 5
 
 
-def sampled(height: int, width: int, printed: bool) -> Floats:
+def sample_picture(height: int, width: int, printed: bool) -> Floats:
     """Return a picture of ones, height x width, sampled at its own pixels (Eq. 32): [U, V].
 
     The sum over rows goes up to the width as printed, and up to the height as corrected. Rows that
@@ -30,7 +30,7 @@ def sampled(height: int, width: int, printed: bool) -> Floats:
     return output
 
 
-def slope(glimpses: int, printed: bool) -> float:
+def compute_mean_estimate(glimpses: int, printed: bool) -> float:
     """Return the mean of the estimate in Eq. 47 for the score of the item with the answer.
 
     Every glimpse draws an item with equal weights. The reward is 1 if one of the glimpses drew the

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from areaviz.drawing.sites import site_name, sites
+from areaviz.drawing.sites import list_sites, name_site
 from areaviz.interactive.message import pack
 from areaviz.publish.component_kinds import KINDS, kind_of
 from areaviz.publish.options import PageOptions
@@ -69,7 +69,7 @@ def list_wanted_sites(trace: Trace, options: PageOptions) -> list[str]:
     Raises:
         InputError: the trace does not have a chosen site.
     """
-    there = sites(trace)
+    there = list_sites(trace)
     for site in options.sites:
         if site not in there:
             raise InputError(f'This trace has no site "{site}". Choose from: {", ".join(there)}.')
@@ -103,7 +103,7 @@ def places(trace: Trace, options: PageOptions) -> list[Place]:
 
 
 def _make_place(trace: Trace, site: str, kind: str, options: PageOptions) -> Place:
-    name = site_name(trace, site)
+    name = name_site(trace, site)
     if site in trace.gazes:
         gaze = trace.gazes[site]
         return Place(site, kind, name, gaze.query, gaze.memory, (0,))

@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from areaviz.drawing.export import FORMATS, Paper, csv_bytes, figure_bytes, table_json
-from areaviz.drawing.sites import sites
+from areaviz.drawing.export import FORMATS, Paper, encode_csv, encode_figure, format_json
+from areaviz.drawing.sites import list_sites
 from areaviz.publish.figures import find_view
 from areaviz.publish.options import PageOptions, Theme
 from areaviz.publish.page import page
@@ -83,25 +83,25 @@ def _choose_focus(trace: Trace, focus: Focus | None) -> Focus:
     Raises:
         InputError: the trace has nothing to show, or the selection is not valid for it.
     """
-    if not sites(trace):
+    if not list_sites(trace):
         raise InputError("This model has no attention to draw. Export a page (.html) instead.")
     if focus is None:
-        return Focus(sites(trace)[0])
+        return Focus(list_sites(trace)[0])
     if focus.site not in trace.gazes:
         check_focus(trace, focus)
     return focus
 
 
 def _export_figure(kind: str, trace: Trace, focus: Focus, view: str | None, paper: Paper) -> bytes:
-    return figure_bytes(find_view(trace, focus, view).print(trace, focus), kind, paper)
+    return encode_figure(find_view(trace, focus, view).print(trace, focus), kind, paper)
 
 
 def _export_csv(trace: Trace, focus: Focus, view: str | None, _: Paper) -> bytes:
-    return csv_bytes(find_view(trace, focus, view).table(trace, focus))
+    return encode_csv(find_view(trace, focus, view).table(trace, focus))
 
 
 def _export_json(trace: Trace, focus: Focus, view: str | None, _: Paper) -> bytes:
-    return table_json(find_view(trace, focus, view).table(trace, focus)).encode()
+    return format_json(find_view(trace, focus, view).table(trace, focus)).encode()
 
 
 def _export_film(trace: Trace, focus: Focus, view: str | None, _: Paper) -> bytes:

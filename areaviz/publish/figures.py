@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from areaviz.drawing.base import Download, Table, View
-from areaviz.drawing.export import figure_bytes
-from areaviz.drawing.inline_svg import inline_svg
+from areaviz.drawing.export import encode_figure
+from areaviz.drawing.inline_svg import convert_to_inline_svg
 from areaviz.drawing.markup import Markup
-from areaviz.drawing.sites import sites
+from areaviz.drawing.sites import list_sites
 from areaviz.interactive.grid import TAKEAWAY as GRID
 from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
 from areaviz.publish.component_kinds import KINDS, kind_of
@@ -20,8 +20,8 @@ from areaviz.trace.logits import known_logits
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
-from areaviz.views.weight_explanation import why_view
-from areaviz.views.weight_explanation_parts import first_question
+from areaviz.views.weight_explanation import make_weight_view
+from areaviz.views.weight_explanation_parts import find_first_question
 
 POINTED = {one.name: one for one in (RIBBON, GRID)}
 """The ribbon and the image grid as figures, by their names. They can be chosen like views."""
@@ -113,15 +113,15 @@ def find_why_view(trace: Trace, focus: Focus | None) -> list[View]:
     if focus is None or focus.site not in trace.maps:
         return []
     logits = known_logits(trace, focus.site, focus.layer)
-    question = first_question(trace, focus)
-    return [] if logits is None or question is None else [why_view(logits, question)]
+    question = find_first_question(trace, focus)
+    return [] if logits is None or question is None else [make_weight_view(logits, question)]
 
 
 def draw_opening_png(trace: Trace, focus: Focus | None) -> bytes:
     """Return a PNG of a page's opening selection, or b"" if the trace has no attention."""
     if focus is None:
         return b""
-    return figure_bytes(choose_figure(trace, focus).print(trace, focus), "png")
+    return encode_figure(choose_figure(trace, focus).print(trace, focus), "png")
 
 
 def list_opening_numbers(trace: Trace, focus: Focus | None) -> Table:
@@ -137,18 +137,18 @@ def draw_page_substitute(trace: Trace, focus: Focus, limit: int) -> Markup:
     The result is empty if the SVG has more than an eighth of `limit`, the page's limit in bytes.
     """
     figure = choose_figure(trace, focus).print(trace, focus)
-    drawn = inline_svg(figure, "What the page opens with")
+    drawn = convert_to_inline_svg(figure, "What the page opens with")
     return drawn if len(drawn) <= limit / 8 else Markup()
 
 
 def select_first_site(trace: Trace) -> Focus | None:
     """Return a selection of the first attention type, or None if the trace has no attention."""
-    found = sites(trace)
+    found = list_sites(trace)
     return Focus(found[0]) if found else None
 
 
 def draw_still(view: View, trace: Trace, focus: Focus) -> Still:
     """Draw the figure of a view in print quality."""
-    drawn = base64.b64encode(figure_bytes(view.print(trace, focus), "svg")).decode()
+    drawn = base64.b64encode(encode_figure(view.print(trace, focus), "svg")).decode()
     source = f"data:image/svg+xml;base64,{drawn}"
     return Still(view.title, view.question, source, view.how_to_read)

@@ -16,8 +16,14 @@ from areaviz import __version__
 from areaviz.components.modules import joined_modules, without_comments
 from areaviz.components.parts import parts, text_of
 from areaviz.data.points import MOST
-from areaviz.drawing.markup import Markup, data_block, document, element, raw
-from areaviz.drawing.select import display_field
+from areaviz.drawing.markup import (
+    Markup,
+    make_data_block,
+    make_document,
+    make_element,
+    make_raw_element,
+)
+from areaviz.drawing.select import get_display_field
 from areaviz.drawing.theme import ACCENT, HEAD_COLOURS, SECOND, SEQUENCE_STOPS
 from areaviz.interactive.digit_glimpses import WHAT
 from areaviz.interactive.grid import KEPT, OVERLAPS, SURE, WANTED
@@ -85,7 +91,7 @@ class LivePage:
     @property
     def html(self) -> str:
         """The page as a document."""
-        return document(self.title, self.styles, [self.script], self.body, POLICY)
+        return make_document(self.title, self.styles, [self.script], self.body, POLICY)
 
     def form(self, has_areas: bool = True) -> Markup:
         """Return the page's form with the controls of the model. See `render_live_form`."""
@@ -116,14 +122,14 @@ class LivePage:
             render_what_if_panel(),
             render_why_panel() if model.card.has_logits else Markup(),
             _render_about(model),
-            element("footer", FOOTER),
-            data_block(
+            make_element("footer", FOOTER),
+            make_data_block(
                 collect_script_settings(content) | _collect_script_settings(model, trace),
                 id="panels",
             ),
             *map(render_payload, _make_stored_payloads(trace, found, focus, options)),
             # The script runs before the rest of the file has arrived.
-            raw("script", script, type="module", **{"async": ""}),
+            make_raw_element("script", script, type="module", **{"async": ""}),
             *make_engine_blocks(model, trace),
         ]
         style = f"{make_page_style(options.theme)}\n{text_of('live_page/page.css')}"
@@ -175,10 +181,10 @@ def make_engine_blocks(model: LiveModel, trace: Trace) -> list[Markup]:
     """Return the engine, its settings and the weights as data that the page's script reads."""
     setting = {"card": model.plain, "constants": collect_constants(trace)}
     return [
-        data_block(setting, id="setting"),
-        raw("script", joined_modules(ENGINE), type="text/plain", id="engine"),
-        data_block(model.pieces, id="pieces"),
-        raw("script", model.encoded_weights, type="text/plain", id="weights"),
+        make_data_block(setting, id="setting"),
+        make_raw_element("script", joined_modules(ENGINE), type="text/plain", id="engine"),
+        make_data_block(model.pieces, id="pieces"),
+        make_raw_element("script", model.encoded_weights, type="text/plain", id="weights"),
     ]
 
 
@@ -212,7 +218,7 @@ def collect_constants(trace: Trace) -> dict[str, Any]:
             "heat": [colour for _, colour in SEQUENCE_STOPS],
         },
         "looks": dict(WHAT),
-        "names": {name: title(display_field(trace, name)) for name in trace.fields},
+        "names": {name: title(get_display_field(trace, name)) for name in trace.fields},
         "header": {
             "colours": list(HEAD_COLOURS),
             "even": EVEN,
@@ -226,12 +232,12 @@ def _render_header(model: LiveModel, options: PageOptions) -> Markup:
     card = model.card
     facts = f"{card.title} · {card.parameters:,} parameters · runs on this device"
     parts = [
-        element("h1", options.title.strip() or f"{card.name}, live"),
-        element("p", facts, class_="facts"),
+        make_element("h1", options.title.strip() or f"{card.name}, live"),
+        make_element("p", facts, class_="facts"),
     ]
     if options.note.strip():
-        parts.append(element("p", options.note, class_="note"))
-    return element("header", *parts)
+        parts.append(make_element("p", options.note, class_="note"))
+    return make_element("header", *parts)
 
 
 def _collect_script_settings(model: LiveModel, trace: Trace) -> dict[str, Any]:
@@ -256,5 +262,5 @@ def _render_about(model: LiveModel) -> Markup:
     sentences = [card.limits, f"Licence: {card.licence}."]
     if digest:
         sentences.append(f"SHA-256 of the weights: {digest}")
-    paragraphs = (element("p", one) for one in sentences)
-    return element("section", *paragraphs, class_="aside", aria_label="About the model")
+    paragraphs = (make_element("p", one) for one in sentences)
+    return make_element("section", *paragraphs, class_="aside", aria_label="About the model")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from areaviz.cards.card import Card
-from areaviz.drawing.markup import Markup, element
+from areaviz.drawing.markup import Markup, make_element
 from areaviz.publish.live_model import LiveModel
 from areaviz.publish.page_input import encode_picture_as_data_url
 from areaviz.trace.limits import MAX_CODE_POINTS
@@ -76,14 +76,14 @@ def render_live_form(
     if has_areas and len(sizes) > 1:
         menus.append(_render_choice("live-area", "Largest area", sizes, ""))
     button = VERBS.get(model.card.task, "Run")
-    return element(
+    return make_element(
         "form",
         *given,
         *menus,
-        element("button", button, id="live-run", type="submit"),
-        element("button", "Stop", id="live-stop", type="button", hidden=""),
-        element("p", id="live-status", role="status"),
-        element("p", id="live-problem", role="alert", hidden=""),
+        make_element("button", button, id="live-run", type="submit"),
+        make_element("button", "Stop", id="live-stop", type="button", hidden=""),
+        make_element("p", id="live-status", role="status"),
+        make_element("p", id="live-problem", role="alert", hidden=""),
         id="live",
         hidden="",
         aria_label="Run the model",
@@ -97,9 +97,9 @@ def _render_choice(
     offered = []
     for value, text in options:
         selected = {"selected": ""} if value == chosen else {}
-        offered.append(element("option", text, value=value, **selected))
-    menu = element("select", *offered, id=name)
-    return element("div", element("label", label, for_=name), menu)
+        offered.append(make_element("option", text, value=value, **selected))
+    menu = make_element("select", *offered, id=name)
+    return make_element("div", make_element("label", label, for_=name), menu)
 
 
 def _render_text_field(card: Card, trace: Trace) -> list[Markup]:
@@ -110,10 +110,14 @@ def _render_text_field(card: Card, trace: Trace) -> list[Markup]:
     label, text = LABELS.get(card.task, "Text"), trace.request.text
     shared = {"id": "live-text", "maxlength": str(MAX_CODE_POINTS), "spellcheck": "false"}
     if card.task in LABELS:
-        field = element("textarea", text, rows="3", **shared)
+        field = make_element("textarea", text, rows="3", **shared)
     else:
-        field = element("input", type="text", value=text, autocomplete="off", **shared)
-    return [element("div", element("label", label, for_="live-text"), field, class_="live-wide")]
+        field = make_element("input", type="text", value=text, autocomplete="off", **shared)
+    return [
+        make_element(
+            "div", make_element("label", label, for_="live-text"), field, class_="live-wide"
+        )
+    ]
 
 
 def _render_picture_fields(trace: Trace, pictures: Sequence[Picture]) -> list[Markup]:
@@ -124,14 +128,16 @@ def _render_picture_fields(trace: Trace, pictures: Sequence[Picture]) -> list[Ma
         selected = {"selected": ""} if is_shown else {}
         # The page already contains the picture of the stored run.
         source = "" if is_shown else encode_picture_as_data_url(picture)
-        option = element("option", picture.name, value=picture.name, data_source=source, **selected)
+        option = make_element(
+            "option", picture.name, value=picture.name, data_source=source, **selected
+        )
         offered.append(option)
-    menu = element("select", *offered, id="live-picture")
-    file = element("input", id="live-file", type="file", accept="image/*")
+    menu = make_element("select", *offered, id="live-picture")
+    file = make_element("input", id="live-file", type="file", accept="image/*")
     return [
-        element("div", element("label", "Picture", for_="live-picture"), menu),
-        element(
-            "div", element("label", "Your picture", for_="live-file"), file, class_="live-wide"
+        make_element("div", make_element("label", "Picture", for_="live-picture"), menu),
+        make_element(
+            "div", make_element("label", "Your picture", for_="live-file"), file, class_="live-wide"
         ),
     ]
 
@@ -140,14 +146,14 @@ def render_what_if_panel() -> Markup:
     """Return the buttons that change the next run."""
     buttons = []
     for name, label in CHANGES.items():
-        button = element("button", label, id=name, type="button", data_change="", disabled="")
+        button = make_element("button", label, id=name, type="button", data_change="", disabled="")
         buttons.append(button)
-    return element(
+    return make_element(
         "section",
-        element("h2", "What if"),
-        element("p", WHAT_IF, class_="facts"),
-        element("div", *buttons, class_="live-buttons"),
-        element("ul", aria_label="Changes of the run"),
+        make_element("h2", "What if"),
+        make_element("p", WHAT_IF, class_="facts"),
+        make_element("div", *buttons, class_="live-buttons"),
+        make_element("ul", aria_label="Changes of the run"),
         id="live-changes",
         class_="panel",
         hidden="",
@@ -160,12 +166,12 @@ def render_why_panel() -> Markup:
     menus = []
     for name, label in (("why-area", "Area"), ("why-beside", "Compare with")):
         menus.append(_render_choice(name, label, (), ""))
-    return element(
+    return make_element(
         "details",
-        element("summary", "Why this weight"),
-        element("p", WHY, class_="facts"),
-        element("div", *menus, class_="live-pair"),
-        element("div", class_="why", aria_live="polite"),
+        make_element("summary", "Why this weight"),
+        make_element("p", WHY, class_="facts"),
+        make_element("div", *menus, class_="live-pair"),
+        make_element("div", class_="why", aria_live="polite"),
         id="live-why",
         hidden="",
     )

@@ -9,7 +9,13 @@ from __future__ import annotations
 
 from areaviz.components.modules import joined_modules
 from areaviz.components.parts import text_of
-from areaviz.drawing.markup import Markup, data_block, document, element, raw
+from areaviz.drawing.markup import (
+    Markup,
+    make_data_block,
+    make_document,
+    make_element,
+    make_raw_element,
+)
 from areaviz.publish.live import FOOTER, POLICY, LivePage
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page import make_page_style
@@ -37,18 +43,18 @@ def live_pair(first: LivePage, second: LivePage, options: PageOptions | None = N
     style = f"{make_page_style(options.theme)}\n{text_of('live_page/page.css')}"
     style += text_of("live_page/pair.css")
     script = f"{joined_modules(MODULES)}\nawait openPair();"
-    note = [element("p", options.note, class_="note")] if options.note.strip() else []
+    note = [make_element("p", options.note, class_="note")] if options.note.strip() else []
     body = [
-        element("header", element("h1", f"{title}, live"), *note),
+        make_element("header", make_element("h1", f"{title}, live"), *note),
         first.form(has_areas=False),
-        element("main", *map(_render_frame, pages), class_="pair"),
-        element("footer", FOOTER),
-        *(data_block(page.html, id=f"page-{page.model.card.name}") for page in pages),
-        raw("script", script, type="module"),
+        make_element("main", *map(_render_frame, pages), class_="pair"),
+        make_element("footer", FOOTER),
+        *(make_data_block(page.html, id=f"page-{page.model.card.name}") for page in pages),
+        make_raw_element("script", script, type="module"),
     ]
     styles = dict.fromkeys([style, *first.styles, *second.styles])
     scripts = dict.fromkeys([script, first.script, second.script])
-    return document(f"{title}, live", list(styles), list(scripts), body, POLICY)
+    return make_document(f"{title}, live", list(styles), list(scripts), body, POLICY)
 
 
 def check_pair(first: LivePage, second: LivePage) -> None:
@@ -70,6 +76,6 @@ def check_pair(first: LivePage, second: LivePage) -> None:
 def _render_frame(page: LivePage) -> Markup:
     """Return a still picture of a page, and the hidden frame that the script shows instead."""
     name = page.model.card.name
-    still = element("section", element("p", NO_SCRIPT), page.still, class_="still")
-    frame = element("iframe", title=f"{name}, live", data_page=f"page-{name}", hidden="")
-    return element("div", still, frame)
+    still = make_element("section", make_element("p", NO_SCRIPT), page.still, class_="still")
+    frame = make_element("iframe", title=f"{name}, live", data_page=f"page-{name}", hidden="")
+    return make_element("div", still, frame)

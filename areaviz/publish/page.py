@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from areaviz.components.parts import parts, text_of
 from areaviz.drawing.base import View
 from areaviz.drawing.labels import escape_controls, truncate
-from areaviz.drawing.markup import Markup, data_block, document, raw
+from areaviz.drawing.markup import Markup, make_data_block, make_document, make_raw_element
 from areaviz.publish.component_kinds import KINDS
 from areaviz.publish.content import (
     Payload,
@@ -195,10 +195,10 @@ def _render_document(content: Content, carried: Sequence[Payload]) -> str:
     styles = [style, *(parts(kind).css for kind in content.shown)]
     body = render_page_body(content)
     if content.has_script:
-        body.append(data_block(collect_script_settings(content), id="panels"))
-        body += [*map(render_payload, carried), raw("script", script, type="module")]
+        body.append(make_data_block(collect_script_settings(content), id="panels"))
+        body += [*map(render_payload, carried), make_raw_element("script", script, type="module")]
     language = content.options.language
-    return document(_make_tab_title(content), styles, [script], body, language=language)
+    return make_document(_make_tab_title(content), styles, [script], body, language=language)
 
 
 def make_page_style(theme: Theme) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from areaviz import __version__
 from areaviz.components.parts import parts
-from areaviz.drawing.markup import Markup, element, raw
+from areaviz.drawing.markup import Markup, make_element, make_raw_element
 from areaviz.publish.component_kinds import KINDS
 from areaviz.publish.content import Payload, Place
 from areaviz.publish.figures import Still
@@ -90,16 +90,18 @@ def render_page_body(content: Content) -> list[Markup]:
     trace, shown, options = content.trace, content.shown, content.options
     language = options.language
     header = [
-        element("h1", make_title(trace, options)),
-        element("p", describe_run(trace, bool(options.title.strip()), language), class_="facts"),
+        make_element("h1", make_title(trace, options)),
+        make_element(
+            "p", describe_run(trace, bool(options.title.strip()), language), class_="facts"
+        ),
     ]
     if options.note.strip():
-        header.append(element("p", options.note, class_="note"))
+        header.append(make_element("p", options.note, class_="note"))
     main = [_render_texts(trace, language)]
     if shown and content.home != "widget":
         # The script removes this text. Browsers hide `noscript` if only a policy forbids scripts.
-        still = element("p", translated(NO_SCRIPT, language), class_="note")
-        main.append(element("section", still, content.instead, id="without-script"))
+        still = make_element("p", translated(NO_SCRIPT, language), class_="note")
+        main.append(make_element("section", still, content.instead, id="without-script"))
     main += [panel(kind, language) for kind in shown]
     main += [*map(_render_folded_figure, content.views), *map(_render_figure, content.stills)]
     main += [explain_components(list(shown), language), render_probabilities(trace, language)]
@@ -107,7 +109,11 @@ def render_page_body(content: Content) -> list[Markup]:
     made = translated(_MADE, language, version=__version__)
     where = FOOTERS["file" if content.is_whole else content.home]
     footer = f"{made} {translated(where, language)}"
-    return [element("header", *header), element("main", *main), element("footer", footer)]
+    return [
+        make_element("header", *header),
+        make_element("main", *main),
+        make_element("footer", footer),
+    ]
 
 
 def collect_script_settings(content: Content) -> dict[str, Any]:
@@ -125,7 +131,7 @@ def collect_script_settings(content: Content) -> dict[str, Any]:
 def render_payload(payload: Payload) -> Markup:
     """Return the data of one layer as an element that the page's script reads."""
     place = {"data_site": payload.site, "data_layer": f"{payload.layer}"}
-    return raw("script", payload.data, type="text/plain", **place)
+    return make_raw_element("script", payload.data, type="text/plain", **place)
 
 
 def _render_texts(trace: Trace, language: str) -> Markup:
@@ -134,7 +140,7 @@ def _render_texts(trace: Trace, language: str) -> Markup:
     given: list[Markup] = []
     if text.strip():
         given = [
-            element("p", translated("Input", language), class_="label"),
+            make_element("p", translated("Input", language), class_="label"),
             _render_paragraph(text, text),
         ]
     if request.sound is not None:
@@ -146,60 +152,62 @@ def _render_texts(trace: Trace, language: str) -> Markup:
     elif request.clip is not None:
         seen = render_clip(request.clip, language)
     if seen:
-        beside = element("div", *given, *output)
-        return element("section", element("div", *seen), beside, class_="texts pictured")
-    columns = [element("div", *column) for column in (given, output) if column]
-    return element("section", *columns, class_="texts") if columns else Markup()
+        beside = make_element("div", *given, *output)
+        return make_element("section", make_element("div", *seen), beside, class_="texts pictured")
+    columns = [make_element("div", *column) for column in (given, output) if column]
+    return make_element("section", *columns, class_="texts") if columns else Markup()
 
 
 def _render_output(trace: Trace, language: str) -> list[Markup]:
     """Return the model's output and its confidence."""
     nothing = translated("nothing", language)
-    text = render_output_text(trace, language) or element("span", nothing, class_="sure")
+    text = render_output_text(trace, language) or make_element("span", nothing, class_="sure")
     return [
-        element("p", translated("Output", language), class_="label"),
+        make_element("p", translated("Output", language), class_="label"),
         _render_paragraph(text, trace.fields[trace.output.field].raw),
-        element("p", describe_confidence(trace, language), class_="sure"),
+        make_element("p", describe_confidence(trace, language), class_="sure"),
     ]
 
 
 def _render_paragraph(content: str, text: str) -> Markup:
     """Return a paragraph. A long paragraph can scroll, so it gets the keyboard focus."""
     reached = {"tabindex": "0"} if len(text) > LONG_TEXT else {}
-    return element("p", content, class_="reading", **reached)
+    return make_element("p", content, class_="reading", **reached)
 
 
 def panel(kind: str, language: str = ENGLISH) -> Markup:
     """Return a component below the controls for site and layer."""
-    choices = element("div", class_="choices")
-    heading = element("h2", translated(KINDS[kind].heading, language))
+    choices = make_element("div", class_="choices")
+    heading = make_element("h2", translated(KINDS[kind].heading, language))
     # The section is hidden until the script shows it, because it is empty without a script.
     inside = (heading, choices, render_stage(kind, language))
-    return element("section", *inside, class_="panel", id=kind, hidden="")
+    return make_element("section", *inside, class_="panel", id=kind, hidden="")
 
 
 def render_stage(kind: str, language: str = ENGLISH) -> Markup:
     """Return a component's HTML and style in a shadow tree, as in the app. A script fills it."""
     made = parts(kind, language)
-    shadow = element("template", raw("style", made.css), Markup(made.html), shadowrootmode="open")
-    return element("div", shadow, class_="stage")
+    shadow = make_element(
+        "template", make_raw_element("style", made.css), Markup(made.html), shadowrootmode="open"
+    )
+    return make_element("div", shadow, class_="stage")
 
 
 def _render_figure(still: Still) -> Markup:
-    question = element("p", still.question, class_="facts")
+    question = make_element("p", still.question, class_="facts")
     alt = f"{still.title}: {still.question}"
-    drawn = element("img", class_="figure", alt=alt, src=still.source)
-    parts = [element("h2", still.title), question, drawn]
+    drawn = make_element("img", class_="figure", alt=alt, src=still.source)
+    parts = [make_element("h2", still.title), question, drawn]
     if still.how_to_read:
-        parts.append(element("p", still.how_to_read, class_="aside"))
-    return element("section", *parts, class_="panel")
+        parts.append(make_element("p", still.how_to_read, class_="aside"))
+    return make_element("section", *parts, class_="panel")
 
 
 def _render_folded_figure(still: Still) -> Markup:
     """Return a figure collapsed under its question."""
     alt = f"{still.title}: {still.question}"
-    drawn = element("img", class_="figure narrow", alt=alt, src=still.source)
-    return element("details", element("summary", alt), drawn)
+    drawn = make_element("img", class_="figure narrow", alt=alt, src=still.source)
+    return make_element("details", make_element("summary", alt), drawn)
 
 
 def _format_place(place: Place) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 
-from areaviz.drawing.markup import Markup, element
+from areaviz.drawing.markup import Markup, make_element
 from areaviz.interactive.grid import webp
 from areaviz.interactive.grid_print import is_coarse
 from areaviz.publish.sound_player import encode_sound_as_data_url
@@ -43,15 +43,15 @@ def render_clip(clip: Clip, language: str = ENGLISH) -> list[Markup]:
 def render_sound(sound: Sound, language: str = ENGLISH) -> list[Markup]:
     """Return a sound with the browser's own player."""
     label = translated("The sound {name}, as the model got it", language, name=sound.name)
-    player = element(
+    player = make_element(
         "audio", controls="", id="sound", src=encode_sound_as_data_url(sound), aria_label=label
     )
-    return [element("p", translated("Sound", language), class_="label"), player]
+    return [make_element("p", translated("Sound", language), class_="label"), player]
 
 
 def _render_input(title: str, alt: str, look: str, source: str) -> list[Markup]:
-    image = element("img", id="picture", class_=look, alt=alt, src=source)
-    return [element("p", title, class_="label"), image]
+    image = make_element("img", id="picture", class_=look, alt=alt, src=source)
+    return [make_element("p", title, class_="label"), image]
 
 
 def _make_data_url(medium: str, content: bytes) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from areaviz.drawing.base import given_words
+from areaviz.drawing.base import describe_given_text
 from areaviz.drawing.labels import escape_controls, show_invisibles
-from areaviz.drawing.markup import Markup, element, joined
+from areaviz.drawing.markup import Markup, join_markup, make_element
 from areaviz.publish.component_kinds import KINDS
 from areaviz.publish.options import PageOptions
 from areaviz.texts.catalogue import ENGLISH, decimal, message, translated
@@ -45,7 +45,7 @@ def describe_run(trace: Trace, with_name: bool, language: str) -> str:
         decoding = translated("greedy decoding", language)
         if request.method != "greedy":
             decoding = translated("beam search of width {width}", language, width=request.beam)
-        found.append(given_words(trace) or decoding)
+        found.append(describe_given_text(trace) or decoding)
     sizes = sorted({(one.layers, one.heads) for one in trace.maps.values()})
     shapes = []
     for layers, heads in sizes:
@@ -91,10 +91,10 @@ def render_output_text(trace: Trace, language: str = ENGLISH) -> Markup:
         if start < done or start == end or not level:
             continue
         title = translated("probability {share}", language, share=f"{probability:.0%}")
-        tinted = element("span", field.raw[start:end], class_=f"u{level}", title=title)
+        tinted = make_element("span", field.raw[start:end], class_=f"u{level}", title=title)
         parts += [field.raw[done:start], tinted]
         done = end
-    return joined([*parts, field.raw[done:]])
+    return join_markup([*parts, field.raw[done:]])
 
 
 def _find_uncertainty_level(probability: float) -> int:
@@ -132,7 +132,7 @@ def render_probabilities(trace: Trace, language: str) -> Markup:
     if not has_output(trace):
         return Markup()
     head = [
-        element("th", translated(cell, language), scope="col")
+        make_element("th", translated(cell, language), scope="col")
         for cell in (
             message("Position"),
             message("Item"),
@@ -140,7 +140,7 @@ def render_probabilities(trace: Trace, language: str) -> Markup:
             message("Other possibilities"),
         )
     ]
-    rows = [element("tr", *head)]
+    rows = [make_element("tr", *head)]
     labels = trace.fields[trace.output.field].labels
     output = trace.output
     for item, likely in enumerate(output.probabilities[:ROWS].tolist()):
@@ -153,8 +153,8 @@ def render_probabilities(trace: Trace, language: str) -> Markup:
         title += " " + translated(
             "(the first {shown} of {count})", language, shown=ROWS, count=count
         )
-    table = element("div", element("table", *rows), class_="scrolled")
-    return element("details", element("summary", title), table)
+    table = make_element("div", make_element("table", *rows), class_="scrolled")
+    return make_element("details", make_element("summary", title), table)
 
 
 def _render_row(
@@ -169,15 +169,15 @@ def _render_row(
         for other, share in alternatives
         if other != label
     ]
-    sure = element(
+    sure = make_element(
         "span", decimal(f"{likely:.1%}", language), class_=f"u{_find_uncertainty_level(likely)}"
     )
-    return element(
+    return make_element(
         "tr",
-        element("td", f"{position}", class_="number"),
-        element("td", show_invisibles(label)),
-        element("td", sure, class_="number"),
-        element("td", ",  ".join(others[:OTHERS])),
+        make_element("td", f"{position}", class_="number"),
+        make_element("td", show_invisibles(label)),
+        make_element("td", sure, class_="number"),
+        make_element("td", ",  ".join(others[:OTHERS])),
     )
 
 
@@ -186,13 +186,15 @@ def run_details(trace: Trace, language: str) -> Markup:
     rows = []
     for name, value in trace.details.items():
         if value:
-            rows.append(element("tr", element("th", name, scope="row"), element("td", value)))
+            rows.append(
+                make_element("tr", make_element("th", name, scope="row"), make_element("td", value))
+            )
     if not rows:
         return Markup()
-    return element(
+    return make_element(
         "details",
-        element("summary", translated("About this run", language)),
-        element("table", *rows),
+        make_element("summary", translated("About this run", language)),
+        make_element("table", *rows),
     )
 
 
@@ -201,8 +203,8 @@ def explain_components(kinds: Sequence[str], language: str) -> Markup:
     sentences = [KINDS[kind].how_to_read for kind in kinds if KINDS[kind].how_to_read]
     if "ribbon" in kinds or "grid" in kinds:
         sentences.append(KEYS)
-    said = [element("p", translated(text, language)) for text in (*sentences, CAVEAT)]
-    return element("div", *said, class_="aside")
+    said = [make_element("p", translated(text, language)) for text in (*sentences, CAVEAT)]
+    return make_element("div", *said, class_="aside")
 
 
 def make_title(trace: Trace, options: PageOptions) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from areaviz.components.parts import text_of
 from areaviz.drawing.base import Table
 from areaviz.drawing.labels import truncate
-from areaviz.drawing.markup import Markup, element, raw
+from areaviz.drawing.markup import Markup, make_element, make_raw_element
 from areaviz.publish.figures import draw_opening_png, list_opening_numbers, select_first_site
 from areaviz.publish.options import PageOptions, Theme
 from areaviz.publish.page import find_opening, make_frame_page
@@ -78,15 +78,17 @@ class Shown:
         """
         name = f"areaviz-{hashlib.sha256(self.html.encode()).hexdigest()[:NAME_DIGITS]}"
         style = f"width: 100%; height: {self.height or FIRST_HEIGHT}px; border: 0"
-        frame = element(
+        frame = make_element(
             "iframe", srcdoc=self.html, sandbox="allow-scripts", style=style, title="areaviz"
         )
-        seen = element("div", self._image(), frame, class_=HIDDEN_BY_CLASS, style="display: block")
+        seen = make_element(
+            "div", self._image(), frame, class_=HIDDEN_BY_CLASS, style="display: block"
+        )
         arguments = json.dumps([name, self.height is None, HEIGHTS])[1:-1]
         # Use a scope for each output, because all outputs of a notebook are in one document.
         script = f"(() => {{\n{text_of('page/frame.js')}\nfitFrames({arguments});\n}})();"
-        scripts = element("div", raw("script", script), class_=HIDDEN_BY_CLASS)
-        output = element("div", seen, self._numbers(), scripts, class_=name)
+        scripts = make_element("div", make_raw_element("script", script), class_=HIDDEN_BY_CLASS)
+        output = make_element("div", seen, self._numbers(), scripts, class_=name)
         # Use character references, because another encoding of the document would change the page's
         # scripts. The security policy of the page contains the hashes of the scripts.
         return output.encode("ascii", "xmlcharrefreplace").decode()
@@ -96,7 +98,7 @@ class Shown:
             return Markup()
         source = f"data:image/png;base64,{base64.b64encode(self.picture).decode()}"
         alt = "The first view of the page. Run the cell to make it interactive"
-        return element("img", src=source, alt=alt, style="max-width: 100%")
+        return make_element("img", src=source, alt=alt, style="max-width: 100%")
 
     def _numbers(self) -> Markup:
         """Return the first rows of the numbers as a table, in elements that nbconvert allows."""
@@ -106,12 +108,14 @@ class Shown:
         drawn = []
         for row in rows:
             drawn.append(
-                element("tr", *(element("td", truncate(str(one), LETTERS)) for one in row))
+                make_element(
+                    "tr", *(make_element("td", truncate(str(one), LETTERS)) for one in row)
+                )
             )
         count = len(self.numbers.rows)
         which = f"the first {ROWS} of {count:,} rows" if count > ROWS else "all rows"
-        says = element("div", f"The numbers of this output's picture, {which}:")
-        return element("div", says, element("table", *drawn), class_="areaviz-numbers")
+        says = make_element("div", f"The numbers of this output's picture, {which}:")
+        return make_element("div", says, make_element("table", *drawn), class_="areaviz-numbers")
 
     def _repr_mimebundle_(
         self, include: Container[str] | None = None, exclude: Container[str] | None = None

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from areaviz.drawing.pictures import gray_to_rgb, matrix_uri, to_data_uri
+from areaviz.drawing.pictures import encode_matrix, gray_to_rgb, to_data_uri
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.trace.sound import Sound
-from areaviz.views.sound_alignment import SpeechAlignment, listening
+from areaviz.views.sound_alignment import SpeechAlignment, find_alignment
 
 
 def encode_sound_as_data_url(sound: Sound) -> str:
@@ -38,7 +38,7 @@ def make_hearing_payload(
         focus: names the site, the layer, and a head if only one head is shown.
         audio: `encode_sound_as_data_url`, or a function that caches its results.
     """
-    drawn, sound = listening(trace, replace(focus, items=())), trace.request.sound
+    drawn, sound = find_alignment(trace, replace(focus, items=())), trace.request.sound
     assert sound is not None, "a field of a sound has a request with one"
     thousandths = (1000 * drawn.weights).round().astype(int)
     header = {
@@ -50,7 +50,7 @@ def make_hearing_payload(
         "edges": list(drawn.edges),
         "seconds": drawn.seconds,
         "spoken": [list(pair) for pair in drawn.spoken],
-        "alignment": matrix_uri(drawn.weights, drawn.top),
+        "alignment": encode_matrix(drawn.weights, drawn.top),
         "sound": to_data_uri(gray_to_rgb(drawn.loud)),
         "audio": audio(sound),
     }

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from areaviz.cards.card import Card
 from areaviz.cards.gates import judge_targets
 from areaviz.cards.tasks import TASKS
-from areaviz.drawing.markup import Markup, element
+from areaviz.drawing.markup import Markup, make_element
 from areaviz.site.page_frame import Files, Site, render_site_page
 from areaviz.ui.models.card_tables import measured
 from areaviz.ui.models.summary import (
@@ -28,10 +28,13 @@ def files(site: Site) -> Files:
     for task, group in by_task(site.cards.values()).items():
         rows = []
         for card in best_first(group):
-            link = element("a", card.name, href=f"cards/{card.name}.html")
+            link = make_element("a", card.name, href=f"cards/{card.name}.html")
             rows.append((link, card.title, headline_text(card), parameters_words(card)))
         heads = ("Model", "What it is", "Result", "Parameters")
-        main += [element("h2", TASKS[task].title), _render_table(TASKS[task].title, heads, rows)]
+        main += [
+            make_element("h2", TASKS[task].title),
+            _render_table(TASKS[task].title, heads, rows),
+        ]
     yield "models.html", render_site_page(site, "Models", main)
     for card in site.cards.values():
         yield (
@@ -42,24 +45,24 @@ def files(site: Site) -> Files:
 
 def _render_card(site: Site, card: Card) -> list[Markup]:
     """Return the content of a model's page."""
-    main = [element("p", f"{card.name}. {about(card)}")]
+    main = [make_element("p", f"{card.name}. {about(card)}")]
     best = site.best_page(card.name)
     if not best.startswith("cards/"):
         label = "Run this model" if card.name in site.live else "See a stored run"
-        main.append(element("p", element("a", label, href=f"../{best}")))
+        main.append(make_element("p", make_element("a", label, href=f"../{best}")))
     targets = judge_targets(card, site.cards)
     main += _render_results(card)
     if targets:
         lines = [(one.what, one.wanted, one.measured, one.why) for one in targets]
         heads = ("Target", "Wanted", "Measured", "Why it was missed")
         title = f"{TARGETS}: {target_counts(targets)}"
-        main += [element("h2", title), _render_table(TARGETS, heads, lines)]
-    main += [element("h2", "Limits"), element("p", card.limits)]
-    main += [element("p", note) for note in card.notes]
-    main += [element("h2", "Licence"), element("p", card.licence)]
+        main += [make_element("h2", title), _render_table(TARGETS, heads, lines)]
+    main += [make_element("h2", "Limits"), make_element("p", card.limits)]
+    main += [make_element("p", note) for note in card.notes]
+    main += [make_element("h2", "Licence"), make_element("p", card.licence)]
     digests = [(name, digest) for name, digest in card.files.items()]
     if digests:
-        main += [element("h2", "Files"), _render_table("Files", ("File", "SHA-256"), digests)]
+        main += [make_element("h2", "Files"), _render_table("Files", ("File", "SHA-256"), digests)]
     return main
 
 
@@ -72,13 +75,18 @@ def _render_results(card: Card) -> list[Markup]:
                 rows.append((split, name, measured(card.task, key, values[key])))
     if not rows:
         return []
-    return [element("h2", RESULTS), _render_table(RESULTS, ("Test set", "Metric", "Value"), rows)]
+    return [
+        make_element("h2", RESULTS),
+        _render_table(RESULTS, ("Test set", "Metric", "Value"), rows),
+    ]
 
 
 def _render_table(label: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Markup:
     """Return a table that can be scrolled sideways on narrow screens."""
-    lines = [element("tr", *(element("th", one, scope="col") for one in heads))]
+    lines = [make_element("tr", *(make_element("th", one, scope="col") for one in heads))]
     for row in rows:
-        lines.append(element("tr", *(element("td", one) for one in row)))
-    table = element("table", *lines)
-    return element("div", table, class_="scrolled", tabindex="0", role="region", aria_label=label)
+        lines.append(make_element("tr", *(make_element("td", one) for one in row)))
+    table = make_element("table", *lines)
+    return make_element(
+        "div", table, class_="scrolled", tabindex="0", role="region", aria_label=label
+    )

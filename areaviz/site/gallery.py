@@ -7,7 +7,7 @@ from pathlib import Path
 
 from areaviz.cards.tasks import TASKS
 from areaviz.data.paths import OPENINGS
-from areaviz.drawing.markup import element
+from areaviz.drawing.markup import make_element
 from areaviz.publish.page import page
 from areaviz.site.page_frame import Files, Site, add_site_link, render_site_page
 from areaviz.trace import codec
@@ -32,19 +32,19 @@ def files(site: Site) -> Files:
     cards = []
     for model in site.stored:
         card = site.cards[model]
-        link = element("a", card.title, href=f"traces/{model}.html")
+        link = make_element("a", card.title, href=f"traces/{model}.html")
         what = f"{TASKS[card.task].title} · {model}"
-        also = element("p", _render_live_link(site, model)) if model in site.live else ""
-        inside = [element("h2", link), element("p", what, class_="facts")]
-        cards.append(element("div", *inside, *([also] if also else []), class_="card"))
-    main = [element("p", WHAT), element("div", *cards, class_="cards")]
+        also = make_element("p", _render_live_link(site, model)) if model in site.live else ""
+        inside = [make_element("h2", link), make_element("p", what, class_="facts")]
+        cards.append(make_element("div", *inside, *([also] if also else []), class_="card"))
+    main = [make_element("p", WHAT), make_element("div", *cards, class_="cards")]
     yield "gallery.html", render_site_page(site, "Gallery", main)
     for model, path in site.stored.items():
         yield f"traces/{model}.html", add_site_link(page(codec.load(path)), site)
 
 
 def _render_live_link(site: Site, model: str) -> str:
-    return element("a", "Run this model", href=site.best_page(model))
+    return make_element("a", "Run this model", href=site.best_page(model))
 
 
 def find_stored_run(is_wanted: Callable[[Trace], bool]) -> Trace | None:

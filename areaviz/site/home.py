@@ -11,7 +11,7 @@ from pathlib import Path
 
 from areaviz.components.parts import parts, text_of
 from areaviz.data.paths import HERO, LOOKS
-from areaviz.drawing.markup import Markup, data_block, element
+from areaviz.drawing.markup import Markup, make_data_block, make_element
 from areaviz.interactive.default_focus import first_look
 from areaviz.publish.content import Payload, format_focus, payload, places
 from areaviz.publish.options import PageOptions
@@ -70,21 +70,21 @@ def files(site: Site) -> Files:
     translated_pages = [page.name for page in site.menu if page.is_translated]
     for name, title, what in DOORS:
         root = "" if name in translated_pages else site.root
-        link = element("a", sentence(title), href=f"{root}{name}.html")
-        told = element("p", sentence(what))
-        doors.append(element("div", element("h2", link), told, class_="card"))
+        link = make_element("a", sentence(title), href=f"{root}{name}.html")
+        told = make_element("p", sentence(what))
+        doors.append(make_element("div", make_element("h2", link), told, class_="card"))
     # Link to the live page of the ribbon's model, or to its stored run.
     model = codec.load(HERO).request.model
     own = model in site.live
     label = sentence("Try your own sentence") if own else sentence("Explore this run")
-    tried = element("a", label, href=site.best_page(model), class_="button")
-    what = Markup(element("p", sentence(WHAT_IT_DOES).replace("**", "")))
+    tried = make_element("a", label, href=site.best_page(model), class_="button")
+    what = Markup(make_element("p", sentence(WHAT_IT_DOES).replace("**", "")))
     main = [
-        element("div", what, tried, class_="hero"),
+        make_element("div", what, tried, class_="hero"),
         *hero,
-        element("h2", sentence("Six ways in")),
-        element("div", *tiles, class_="cards six"),
-        element("div", *doors, class_="cards"),
+        make_element("h2", sentence("Six ways in")),
+        make_element("div", *tiles, class_="cards six"),
+        make_element("div", *doors, class_="cards"),
     ]
     yield (
         "index.html",
@@ -104,28 +104,35 @@ def _render_hero(language: str) -> tuple[str, list[Markup], str]:
     told = collect_script_settings(content) | {"opening": format_focus(focus)}
     data: Payload = payload(trace, found[0], look.layer, options)
     shared = "\n".join(map(text_of, ("message.js", "page/panels.js", "page/page.js")))
-    still = element("section", element("p", sentence(STILL)), content.instead, id="without-script")
-    drawn = [still, panel("ribbon", language), data_block(told, id="panels"), render_payload(data)]
+    still = make_element(
+        "section", make_element("p", sentence(STILL)), content.instead, id="without-script"
+    )
+    drawn = [
+        still,
+        panel("ribbon", language),
+        make_data_block(told, id="panels"),
+        render_payload(data),
+    ]
     return parts("ribbon").css, drawn, f"{make_mount_script(content.shown, language)}\n{shared}"
 
 
 def _render_tile(site: Site, way: WayIn) -> Markup:
     """Return the tile of a way in. It links to a live page or, without one, to a stored run."""
     title = sentence(TITLES[way.page])
-    link = element("a", title, href=site.best_page(_choose_model(way, site)))
-    inside = [element("h3", link), element("p", sentence(way.what))]
-    return element("div", _render_preview(way, title), *inside, class_="card")
+    link = make_element("a", title, href=site.best_page(_choose_model(way, site)))
+    inside = [make_element("h3", link), make_element("p", sentence(way.what))]
+    return make_element("div", _render_preview(way, title), *inside, class_="card")
 
 
 def _render_preview(way: WayIn, title: str) -> Markup:
     if way.picture.is_file():
         data = base64.b64encode(Path(way.picture).read_bytes()).decode()
         source = f"data:image/svg+xml;base64,{data}"
-        return element(
+        return make_element(
             "img", src=source, alt=sentence("Preview of {title}", title=title), class_="preview"
         )
     text = f"{way.example.text} …" if way.example else ""
-    return element("p", text, class_="preview reading")
+    return make_element("p", text, class_="preview reading")
 
 
 def _choose_model(way: WayIn, site: Site) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from areaviz.components.parts import parts, text_of
-from areaviz.drawing.markup import data_block, element
-from areaviz.lessons.questions import QUESTIONS, question_data
+from areaviz.drawing.markup import make_data_block, make_element
+from areaviz.lessons.questions import QUESTIONS, make_question_data
 from areaviz.publish.page import make_mount_script
 from areaviz.publish.page_body import render_stage
 from areaviz.site.page_frame import Files, Site, render_site_page
@@ -25,17 +25,17 @@ def files(site: Site) -> Files:
     items = []
     asked = {number: _collect_question(site, number) for number in QUESTIONS}
     for number, data in asked.items():
-        link = element("a", data["texts"]["title"], href=f"lessons/{number}.html")
-        items.append(element("li", link))
-    main = [element("p", sentence(WHAT)), element("ol", *items)]
+        link = make_element("a", data["texts"]["title"], href=f"lessons/{number}.html")
+        items.append(make_element("li", link))
+    main = [make_element("p", sentence(WHAT)), make_element("ol", *items)]
     yield "lessons.html", render_site_page(site, sentence("Lessons"), main)
     style = parts("lesson").css
     script = f"{make_mount_script(['lesson'], site.language)}\n{text_of('site/question.js')}"
     for number, data in asked.items():
         drawn = [
-            element("section", element("p", sentence(STILL)), id="without-script"),
+            make_element("section", make_element("p", sentence(STILL)), id="without-script"),
             render_stage("lesson", site.language),
-            data_block({"questions": {number: data}, "place": number}, id="question"),
+            make_data_block({"questions": {number: data}, "place": number}, id="question"),
         ]
         page = render_site_page(site, data["texts"]["title"], drawn, 1, [style], script=script)
         yield f"lessons/{number}.html", page
@@ -43,7 +43,7 @@ def files(site: Site) -> Files:
 
 def _collect_question(site: Site, number: int) -> dict[str, Any]:
     """Return the data of the component for a question. Its links lead to files of the site."""
-    data = question_data(number, site.language)
+    data = make_question_data(number, site.language)
     links = {"all": "../lessons.html"}
     links["back"] = f"{number - 1}.html" if data["links"]["back"] else ""
     links["next"] = f"{number + 1}.html" if data["links"]["next"] else ""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from areaviz.drawing.markup import Markup, element
+from areaviz.drawing.markup import Markup, make_element
 
 PICTURE = "share.png"
 """The picture's file in the site's folder. It is the last frame of the ribbon's animation."""
@@ -30,5 +30,5 @@ def share_tags(title: str, address: str) -> Sequence[Markup]:
         "og:description": WHAT,
         "og:image": f"{address.rstrip('/')}/{PICTURE}",
     }
-    tags = [element("meta", property=name, content=content) for name, content in told.items()]
-    return [*tags, element("meta", name="twitter:card", content="summary_large_image")]
+    tags = [make_element("meta", property=name, content=content) for name, content in told.items()]
+    return [*tags, make_element("meta", name="twitter:card", content="summary_large_image")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from areaviz.cards.card import Card
 from areaviz.cards.tasks import TASKS
-from areaviz.drawing.markup import Markup, element
+from areaviz.drawing.markup import Markup, make_element
 from areaviz.publish.live_model import check_live
 from areaviz.site.page_frame import Files, Site, add_site_link, render_site_page
 from areaviz.trace.errors import InputError
@@ -22,21 +22,30 @@ def files(site: Site) -> Files:
     cards = []
     for name in site.live:
         card = site.cards[name]
-        link = element("a", card.title, href=f"live/{name}.html")
+        link = make_element("a", card.title, href=f"live/{name}.html")
         facts = f"{TASKS[card.task].title} · {card.parameters:,} parameters"
         cards.append(
-            element("div", element("h2", link), element("p", facts, class_="facts"), class_="card")
+            make_element(
+                "div",
+                make_element("h2", link),
+                make_element("p", facts, class_="facts"),
+                class_="card",
+            )
         )
     rest = [card for card in site.cards.values() if explain_stored_only(card)]
     rows = [_render_row(site, card) for card in rest]
-    head = element("tr", *(element("th", one, scope="col") for one in ("Model", "Why", "See")))
-    table = element("table", head, *rows)
+    head = make_element(
+        "tr", *(make_element("th", one, scope="col") for one in ("Model", "Why", "See"))
+    )
+    table = make_element("table", head, *rows)
     main = [
-        element("p", WHAT),
-        element("div", *cards, class_="cards"),
-        element("h2", STORED),
-        element("p", WHY_STORED),
-        element("div", table, class_="scrolled", tabindex="0", role="region", aria_label=STORED),
+        make_element("p", WHAT),
+        make_element("div", *cards, class_="cards"),
+        make_element("h2", STORED),
+        make_element("p", WHY_STORED),
+        make_element(
+            "div", table, class_="scrolled", tabindex="0", role="region", aria_label=STORED
+        ),
     ]
     yield "live.html", render_site_page(site, "Live models", main)
     for name in site.live:
@@ -55,6 +64,9 @@ def explain_stored_only(card: Card) -> str:
 def _render_row(site: Site, card: Card) -> Markup:
     """Return a row of the table: a model, why it has no live page, and what the site shows."""
     path = site.best_page(card.name)
-    shown = element("a", "stored run" if card.name in site.stored else "card", href=path)
-    name, why = element("th", card.name, scope="row"), element("td", explain_stored_only(card))
-    return element("tr", name, why, element("td", shown))
+    shown = make_element("a", "stored run" if card.name in site.stored else "card", href=path)
+    name, why = (
+        make_element("th", card.name, scope="row"),
+        make_element("td", explain_stored_only(card)),
+    )
+    return make_element("tr", name, why, make_element("td", shown))

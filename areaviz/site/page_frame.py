@@ -9,7 +9,7 @@ from pathlib import Path
 from areaviz.cards.card import Card
 from areaviz.components.modules import joined_modules
 from areaviz.components.parts import text_of
-from areaviz.drawing.markup import Markup, document, element, raw
+from areaviz.drawing.markup import Markup, make_document, make_element, make_raw_element
 from areaviz.publish.page import make_page_style
 from areaviz.site.link_preview import share_tags
 from areaviz.texts.catalogue import ENGLISH, LANGUAGES, message
@@ -109,20 +109,20 @@ def render_site_page(
     links = []
     for page in site.menu:
         root = "" if page.is_translated else site.root
-        links.append(element("a", sentence(page.title), href=f"{up}{root}{page.name}.html"))
+        links.append(make_element("a", sentence(page.title), href=f"{up}{root}{page.name}.html"))
     own = f"{joined_modules(modules)}\n{script}".strip()
     scripts = [text_of("site/language.js"), *([own] if own else [])]
     body = [
-        element("nav", *links, aria_label=sentence("Pages")),
-        element("header", element("h1", title)),
-        element("main", *main),
-        element("footer", sentence(FOOTER)),
-        *(raw("script", one, type="module") for one in scripts),
+        make_element("nav", *links, aria_label=sentence("Pages")),
+        make_element("header", make_element("h1", title)),
+        make_element("main", *main),
+        make_element("footer", sentence(FOOTER)),
+        *(make_raw_element("script", one, type="module") for one in scripts),
     ]
     style = f"{make_page_style('auto')}\n{text_of('site/site.css')}"
     tab = title if title.startswith(NAME) else f"{title} · {NAME}"
     tags = share_tags(tab, site.address)
-    return document(tab, [style, *styles], scripts, body, tags=tags, language=site.language)
+    return make_document(tab, [style, *styles], scripts, body, tags=tags, language=site.language)
 
 
 def add_site_link(html: str, site: Site, above: Markup | str = "") -> str:
@@ -134,8 +134,8 @@ def add_site_link(html: str, site: Site, above: Markup | str = "") -> str:
         above: content between the link and the page.
     """
     first = site.menu[0]
-    link = element("a", f"{NAME}: {sentence(first.title)}", href=f"../{first.name}.html")
-    nav = element("nav", link, aria_label=sentence("Pages"), class_="facts")
+    link = make_element("a", f"{NAME}: {sentence(first.title)}", href=f"../{first.name}.html")
+    nav = make_element("nav", link, aria_label=sentence("Pages"), class_="facts")
     return html.replace("<body>", f"<body>{nav}{above}", 1)
 
 
@@ -152,5 +152,5 @@ def with_switch(html: str, site: Site, path: str) -> str:
     for code, name in LANGUAGES.items():
         if code != site.language:
             to = f"{up}{replace(site, language=code).folder}{path}?lang={code}"
-            links.append(element("a", name, href=to, lang=code, hreflang=code))
+            links.append(make_element("a", name, href=to, lang=code, hreflang=code))
     return html.replace("</nav>", f"{''.join(links)}</nav>", 1)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
 from areaviz.data.paths import HERO, OPENINGS
-from areaviz.drawing.markup import Markup, element, raw
+from areaviz.drawing.markup import Markup, make_element, make_raw_element
 from areaviz.site.page_frame import Files, Site, render_site_page
 from areaviz.texts.catalogue import message
 from areaviz.trace import codec
@@ -28,7 +28,7 @@ def files(site: Site) -> Files:
     hero = codec.load(HERO)
     rows = plan_rows(hero, _load_debate_runs(site, hero.request.model), compared_sentences())
     plan = Markup(plan_html([_link_row(site, row) for row in rows]))
-    main = [element("p", sentence(NEEDS)), raw("style", PLAN_STYLE), plan]
+    main = [make_element("p", sentence(NEEDS)), make_raw_element("style", PLAN_STYLE), plan]
     yield "teach.html", render_site_page(site, sentence("For teachers"), main, styles=[PLAN_STYLE])
 
 

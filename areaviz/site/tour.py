@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from areaviz.data.paths import HERO
-from areaviz.drawing.markup import Markup, element
+from areaviz.drawing.markup import Markup, make_element
 from areaviz.interactive.default_focus import SITE, first_item, first_look
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page import page
@@ -44,12 +44,14 @@ def files(site: Site) -> Files:
     stops = list_tour_stops(site)
     items = []
     for number, stop in enumerate(stops, start=1):
-        link = element("a", sentence("Step {number}", number=number), href=f"tour/{number}.html")
-        items.append(element("li", link, ": ", *render_bold(stop.step.says)))
+        link = make_element(
+            "a", sentence("Step {number}", number=number), href=f"tour/{number}.html"
+        )
+        items.append(make_element("li", link, ": ", *render_bold(stop.step.says)))
     yield (
         "tour.html",
         render_site_page(
-            site, sentence("Tour"), [element("p", sentence(WHAT)), element("ol", *items)]
+            site, sentence("Tour"), [make_element("p", sentence(WHAT)), make_element("ol", *items)]
         ),
     )
     for number, stop in enumerate(stops, start=1):
@@ -87,7 +89,7 @@ def render_bold(text: str) -> list[Markup | str]:
     """Return a text with the words between `**` as strong elements."""
     found: list[Markup | str] = []
     for number, one in enumerate(text.split("**")):
-        found.append(element("strong", one) if number % 2 else one)
+        found.append(make_element("strong", one) if number % 2 else one)
     return found
 
 
@@ -100,23 +102,23 @@ def _render_bar(site: Site, stop: Stop, number: int, count: int) -> Markup:
     """Return the panel above a run: the texts of the step, and links to the next pages."""
     ways = []
     if number > 1:
-        ways.append(element("a", sentence("Back"), href=f"{number - 1}.html"))
+        ways.append(make_element("a", sentence("Back"), href=f"{number - 1}.html"))
     if stop.link:
-        ways.append(element("a", sentence(ASK), href=f"../{stop.link}"))
+        ways.append(make_element("a", sentence(ASK), href=f"../{stop.link}"))
     if number < count:
-        ways.append(element("a", sentence("Next"), href=f"{number + 1}.html"))
+        ways.append(make_element("a", sentence("Next"), href=f"{number + 1}.html"))
     else:
         own = site.best_page("token-boundary")
-        ways.append(element("a", sentence("Your own sentence"), href=f"../{own}"))
-        ways.append(element("a", sentence("Lessons"), href="../lessons.html"))
+        ways.append(make_element("a", sentence("Your own sentence"), href=f"../{own}"))
+        ways.append(make_element("a", sentence("Lessons"), href="../lessons.html"))
     place = sentence("Step {number} of {count}", number=number, count=count)
-    said = [element("p", place, class_="facts")]
-    said.append(element("p", *render_bold(stop.step.says)))
+    said = [make_element("p", place, class_="facts")]
+    said.append(make_element("p", *render_bold(stop.step.says)))
     if stop.step.asks:
-        said.append(element("p", *render_bold(stop.step.asks)))
+        said.append(make_element("p", *render_bold(stop.step.asks)))
     if number == count:
-        said.append(element("p", *render_bold(sentence(LAST.says))))
+        said.append(make_element("p", *render_bold(sentence(LAST.says))))
     links = [part for way in ways for part in (way, " ")]
-    return element(
-        "section", *said, element("p", *links), class_="panel", aria_label=sentence("Tour")
+    return make_element(
+        "section", *said, make_element("p", *links), class_="panel", aria_label=sentence("Tour")
     )

@@ -8,7 +8,7 @@ that are not views of one trace.
 from collections.abc import Callable, Mapping
 
 from areaviz.drawing.base import View
-from areaviz.drawing.word_maps import over_words
+from areaviz.drawing.word_maps import make_word_view
 from areaviz.extensions import ExtensibleRegistry
 from areaviz.trace.record import Trace
 from areaviz.views import (
@@ -34,12 +34,12 @@ from areaviz.views import (
 )
 
 TEXTS = (
-    over_words(pyramid.VIEW, spans=True),
-    over_words(matrices.COVERAGE, spans=True),
+    make_word_view(pyramid.VIEW, spans=True),
+    make_word_view(matrices.COVERAGE, spans=True),
     matrices.ALIGNMENT,
-    over_words(bipartite_lines.VIEW),
-    over_words(overview.VIEW, spans=True),
-    over_words(sizes.VIEW, spans=True),
+    make_word_view(bipartite_lines.VIEW),
+    make_word_view(overview.VIEW, spans=True),
+    make_word_view(sizes.VIEW, spans=True),
     probabilities.VIEW,
 )
 """Views of attention from text to text."""
@@ -71,5 +71,5 @@ VIEWS: Mapping[str, View] = ExtensibleRegistry(
     "views", {view.name: view for view in _ALL}, _problem
 )
 """Every view by name, in the order of the pages: built-in views, then those of other packages."""
-PAIRS: dict[str, Callable[[Trace], View]] = {"change": probabilities.probability_change_view}
+PAIRS: dict[str, Callable[[Trace], View]] = {"change": probabilities.make_probability_change_view}
 """Views that compare a run with an earlier run, as functions that take the earlier trace."""

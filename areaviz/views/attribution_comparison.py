@@ -14,8 +14,8 @@ from areaviz.drawing.base import Row, Table, figure_caption, view_of_marks
 from areaviz.drawing.marks import Plot
 from areaviz.drawing.matrix import Matrix, plot_matrix
 from areaviz.drawing.numbers import number_text
-from areaviz.drawing.select import FocusedMap, field_name, fits_spans, select, visible_labels
-from areaviz.drawing.theme import nice_top
+from areaviz.drawing.select import FocusedMap, fits_spans, list_visible_labels, name_field, select
+from areaviz.drawing.theme import round_up_scale
 from areaviz.trace.attribution import TOP, WAYS, attributions_of_layer, compare_attributions
 from areaviz.trace.query import item_shares
 from areaviz.trace.record import Trace
@@ -54,32 +54,33 @@ def find(trace: Trace, focus: Focus) -> AttributionComparison:
     values_WN = np.stack(values)
     drawn = Matrix(
         title=f"{chosen.subject}: attention and attribution, {chosen.head_words}",
-        note=f"a row sums to 100%; {agreement_words(trace, focus)}",
+        note=f"a row sums to 100%; {describe_agreement(trace, focus)}",
         caption=figure_caption(trace, focus),
         values=values_WN,
         rows=("attention", *(WAYS[ending] for ending in ways)),
-        columns=visible_labels(chosen.memory),
+        columns=list_visible_labels(chosen.memory),
         row_title="",
-        column_title=f"{field_name(chosen.memory)} items",
+        column_title=f"{name_field(chosen.memory)} items",
         unit="share of row",
-        top=min(1.0, nice_top(float(values_WN.max()))),
+        top=min(1.0, round_up_scale(float(values_WN.max()))),
         marked_columns=focus.items if focus.side == "memory" else (),
     )
-    return AttributionComparison(drawn, _rows(trace, chosen))
+    return AttributionComparison(drawn, _make_rows(trace, chosen))
 
 
-def agreement_words(trace: Trace, focus: Focus) -> str:
+def describe_agreement(trace: Trace, focus: Focus) -> str:
     """Return a phrase on the agreement of each method with the focused map, for its queries."""
     queries = select(trace, focus).queries
     found = compare_attributions(trace.maps, focus.site, focus.layer, focus.head, queries)
     parts = []
     for way, (correlation, common, chance) in found.items():
-        shared = f"{_share(common)} of the top {TOP} in common (by chance {_share(chance)})"
+        by_chance = f"by chance {_format_share(chance)}"
+        shared = f"{_format_share(common)} of the top {TOP} in common ({by_chance})"
         parts.append(f"{way}: rank correlation {number_text(correlation, '+.2f')}, {shared}")
     return "; ".join(parts)
 
 
-def _rows(trace: Trace, chosen: FocusedMap) -> list[Row]:
+def _make_rows(trace: Trace, chosen: FocusedMap) -> list[Row]:
     """Return the agreement rows of every layer and head, and of the mean over a layer's heads."""
     attention, rows = chosen.attention, list[Row]()
     for layer in range(attention.layers):
@@ -91,7 +92,7 @@ def _rows(trace: Trace, chosen: FocusedMap) -> list[Row]:
     return rows
 
 
-def _share(value: float) -> str:
+def _format_share(value: float) -> str:
     return "–" if np.isnan(value) else f"{value:.0%}"
 
 
@@ -99,7 +100,7 @@ def _plot(found: AttributionComparison) -> Plot:
     return plot_matrix(found.drawn)
 
 
-def _table(found: AttributionComparison) -> Table:
+def _tabulate(found: AttributionComparison) -> Table:
     return Table(COLUMNS, found.rows)
 
 
@@ -110,7 +111,7 @@ VIEW = view_of_marks(
     fits,
     find,
     _plot,
-    _table,
+    _tabulate,
     how_to_read=(
         "Similar rows agree. Rollout follows attention through all layers up to this one."
         " Gradient × input measures how much an output's probability changes with an item."

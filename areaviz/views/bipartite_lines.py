@@ -14,15 +14,15 @@ from areaviz.drawing.labels import show_invisibles
 from areaviz.drawing.marks import Axis, Key, Mark, Panel, Path, Plot, Stroke
 from areaviz.drawing.select import (
     FocusedMap,
-    field_name,
+    describe_positions,
     fits_text,
-    noun,
-    positions,
+    get_noun,
+    list_visible_labels,
+    name_field,
     quote_items,
     select,
-    visible_labels,
 )
-from areaviz.drawing.theme import Drawing, decimals, head_colour, nice_top
+from areaviz.drawing.theme import Drawing, count_decimals, get_head_colour, round_up_scale
 from areaviz.trace import query
 from areaviz.trace.record import Field, FloatArray, Trace
 from areaviz.trace.request import Focus
@@ -62,22 +62,24 @@ class Lines(Drawing):
         return ease_in_out(top, bottom), (1 - STEPS).astype(np.float32)
 
 
-def lines(trace: Trace, focus: Focus) -> Lines:
+def find_lines(trace: Trace, focus: Focus) -> Lines:
     """Find the strongest lines of the focused items, or of all items if none is focused."""
     chosen = select(trace, focus)
     found: list[Line] = []
     for head in chosen.heads:
         shares_QN = query.item_shares(chosen.attention, chosen.layer, head)
-        found += _strongest(head, np.where(_wanted(shares_QN.shape, focus), shares_QN, 0))
+        found += _find_strongest(
+            head, np.where(_mask_drawable_pairs(shares_QN.shape, focus), shares_QN, 0)
+        )
     kept = sorted(found, key=lambda line: -line.share)[:MOST]
-    widest = min(1.0, nice_top(kept[0].share)) if kept else 1.0
-    full = f"{widest:.{decimals(widest)}%}"
+    widest = min(1.0, round_up_scale(kept[0].share)) if kept else 1.0
+    full = f"{widest:.{count_decimals(widest)}%}"
     heads = "every head in its colour" if len(chosen.heads) > 1 else chosen.head_words
     return Lines(
-        title=f"{_subject(chosen, focus)}, {heads}",
+        title=f"{_describe_subject(chosen, focus)}, {heads}",
         note=(
-            f"{len(kept)} strongest lines; width: share of the {field_name(chosen.query)}"
-            f" {noun(chosen.query)}'s"
+            f"{len(kept)} strongest lines; width: share of the {name_field(chosen.query)}"
+            f" {get_noun(chosen.query)}'s"
             f" attention (full width: {full})"
         ),
         caption=figure_caption(trace, focus),
@@ -87,17 +89,17 @@ def lines(trace: Trace, focus: Focus) -> Lines:
     )
 
 
-def _subject(chosen: FocusedMap, focus: Focus) -> str:
+def _describe_subject(chosen: FocusedMap, focus: Focus) -> str:
     if chosen.focused:
         return f"Lines from {chosen.subject[0].lower()}{chosen.subject[1:]}"
     if not focus.items:
         return "Strongest lines"
     items, memory = sorted(set(focus.items)), chosen.memory
-    where = positions(items, noun(memory))
-    return f"Lines to {field_name(memory)} {where} {quote_items(memory, items)}"
+    where = describe_positions(items, get_noun(memory))
+    return f"Lines to {name_field(memory)} {where} {quote_items(memory, items)}"
 
 
-def _wanted(shape: tuple[int, ...], focus: Focus) -> npt.NDArray[np.bool_]:
+def _mask_drawable_pairs(shape: tuple[int, ...], focus: Focus) -> npt.NDArray[np.bool_]:
     """Return which pairs of query and item may be drawn."""
     wanted = np.full(shape, not focus.items)
     if focus.side == "query":
@@ -107,7 +109,7 @@ def _wanted(shape: tuple[int, ...], focus: Focus) -> npt.NDArray[np.bool_]:
     return wanted
 
 
-def _strongest(head: int, shares_QN: FloatArray) -> list[Line]:
+def _find_strongest(head: int, shares_QN: FloatArray) -> list[Line]:
     """Return at most `MOST` lines of one head, for its largest positive shares."""
     flat = shares_QN.ravel()
     order = np.argpartition(-flat, MOST)[:MOST] if flat.size > MOST else np.arange(flat.size)
@@ -122,15 +124,17 @@ def plot(drawn: Lines) -> Plot:
     """Draw the attended items at the top, the queries at the bottom, and lines between them."""
     heads = drawn.chosen.heads
     several = len(heads) > 1
-    marks: list[Mark] = [_curve(drawn, line) for line in reversed(drawn.lines)]
+    marks: list[Mark] = [_make_curve(drawn, line) for line in reversed(drawn.lines)]
     if several:
         for head in heads:
-            marks.append(Path((), (), Stroke(head_colour(head), (4, 1.5)), name=f"head {head + 1}"))
+            marks.append(
+                Path((), (), Stroke(get_head_colour(head), (4, 1.5)), name=f"head {head + 1}")
+            )
     panel = Panel(
         marks=marks,
-        across=_axis(drawn.chosen.query),
+        across=_make_axis(drawn.chosen.query),
         down=Axis(ends=(0, 1), is_seen=False),
-        upper=_axis(drawn.chosen.memory),
+        upper=_make_axis(drawn.chosen.memory),
     )
     return Plot(
         drawing=drawn,
@@ -142,30 +146,33 @@ def plot(drawn: Lines) -> Plot:
     )
 
 
-def _axis(field: Field) -> Axis:
+def _make_axis(field: Field) -> Axis:
     """Return an axis on which the items of a field fill the whole width."""
-    title = f"{field_name(field)} {noun(field)}s"
-    return Axis(title=title, ends=(0, 1), labels=visible_labels(field), is_spread=True)
+    title = f"{name_field(field)} {get_noun(field)}s"
+    return Axis(title=title, ends=(0, 1), labels=list_visible_labels(field), is_spread=True)
 
 
-def _curve(drawn: Lines, line: Line) -> Path:
+def _make_curve(drawn: Lines, line: Line) -> Path:
     chosen, share = drawn.chosen, line.share / drawn.widest
     attends = show_invisibles(chosen.query.labels[line.query])
     attended = show_invisibles(chosen.memory.labels[line.item])
-    one, other = noun(chosen.query), noun(chosen.memory)
+    one, other = get_noun(chosen.query), get_noun(chosen.memory)
     places = f"{one} {line.query + 1} → {other} {line.item + 1}, head {line.head + 1}"
     width = round(_WIDEST_PX * share, 2), _WIDEST_PT * share
     return Path(
         *drawn.path(line),
-        Stroke(head_colour(line.head), width, opacity=_OPACITY),
+        Stroke(get_head_colour(line.head), width, opacity=_OPACITY),
         is_curve=True,
         hover=f"{attends} → {attended}\n{places}\n{line.share:.1%}",
     )
 
 
-def table(drawn: Lines) -> Table:
+def tabulate(drawn: Lines) -> Table:
     """Tabulate one row per line, strongest first."""
-    queries, memory = visible_labels(drawn.chosen.query), visible_labels(drawn.chosen.memory)
+    queries, memory = (
+        list_visible_labels(drawn.chosen.query),
+        list_visible_labels(drawn.chosen.memory),
+    )
     rows = []
     for line in drawn.lines:
         attends = (line.query + 1, queries[line.query])
@@ -180,9 +187,9 @@ VIEW = view_of_marks(
     "Lines",
     "Which items does each item attend to, and how strongly?",
     fits_text,
-    lines,
+    find_lines,
     plot,
-    table,
+    tabulate,
     how_to_read=(
         "Each line joins an item to one that it attends to. A thicker line means a larger"
         " weight. Each colour is one head."

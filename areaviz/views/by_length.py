@@ -13,7 +13,7 @@ from plotly.graph_objects import Figure, Scatter
 
 from areaviz.cards.card import Card
 from areaviz.cards.tasks import TASKS
-from areaviz.drawing.axes import legend
+from areaviz.drawing.axes import make_legend
 from areaviz.drawing.base import Row, Table
 from areaviz.drawing.labels import escape
 from areaviz.drawing.numbers import number_text
@@ -36,7 +36,7 @@ def with_and_without(task: str, cards: Sequence[Card]) -> Sequence[Card]:
     Returns:
         The cards, or [] if there are fewer than two mechanisms to compare.
     """
-    known = [card for card in cards if "bleu_short" in _figures(task, card)]
+    known = [card for card in cards if "bleu_short" in _get_metrics(task, card)]
     blind = {card.pair for card in known if card.mechanism == "none"}
     found = [card for card in known if card.pair in blind]
     found.sort(key=lambda card: card.mechanism == "none")
@@ -48,11 +48,11 @@ def length_figure(task: str, cards: Sequence[Card]) -> Figure:
 
     Error bars are 95 % intervals.
     """
-    caption = " ".join(filter(None, (gain_words(task, card) for card in cards)))
+    caption = " ".join(filter(None, (describe_gain(task, card) for card in cards)))
     drawing = Drawing(TITLE, "thirds of the test set; bars: 95 % of its resamples", caption)
     figure = screen_figure(drawing, _HEIGHT, above=24)
     for card in cards:
-        figures = _figures(task, card)
+        figures = _get_metrics(task, card)
         middle = [figures[f"bleu_{third}"] for third in THIRDS]
         above = [figures[f"bleu_{third}_high"] - figures[f"bleu_{third}"] for third in THIRDS]
         below = [figures[f"bleu_{third}"] - figures[f"bleu_{third}_low"] for third in THIRDS]
@@ -69,7 +69,7 @@ def length_figure(task: str, cards: Sequence[Card]) -> Figure:
                 hovertemplate="%{x:.1f} words: BLEU %{y:.1f}<extra></extra>",
             )
         )
-    figure.update_layout(showlegend=True, legend=legend(1, xanchor="left"))
+    figure.update_layout(showlegend=True, legend=make_legend(1, xanchor="left"))
     figure.update_xaxes(title_text="Words of a sentence to translate, mean")
     return figure.update_yaxes(title_text="BLEU", showgrid=True, gridcolor=RULE, rangemode="tozero")
 
@@ -78,7 +78,7 @@ def length_table(task: str, cards: Sequence[Card]) -> Table:
     """Tabulate one row per model and third."""
     rows: list[Row] = []
     for card in cards:
-        figures = _figures(task, card)
+        figures = _get_metrics(task, card)
         for third in THIRDS:
             key = f"bleu_{third}"
             values = figures[f"words_{third}"], figures[key]
@@ -87,9 +87,9 @@ def length_table(task: str, cards: Sequence[Card]) -> Table:
     return Table(("model", "third", "words", "BLEU", "from", "to"), rows)
 
 
-def gain_words(task: str, card: Card) -> str:
+def describe_gain(task: str, card: Card) -> str:
     """Describe a model's gain over its baseline by sentence length, or return "" if unknown."""
-    figures = _figures(task, card)
+    figures = _get_metrics(task, card)
     others = [key.removesuffix(", growth") for key in figures if key.endswith(", growth")]
     if not others:
         return ""
@@ -105,6 +105,6 @@ def gain_words(task: str, card: Card) -> str:
     )
 
 
-def _figures(task: str, card: Card) -> Mapping[str, Any]:
+def _get_metrics(task: str, card: Card) -> Mapping[str, Any]:
     """Return the test metrics of a card for its task."""
     return card.figures.get(TASKS[task].headline, {})

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from plotly.graph_objects import Bar, Figure, Scatter
 
 from areaviz.cards.card import Card
-from areaviz.drawing.axes import legend
+from areaviz.drawing.axes import make_legend
 from areaviz.drawing.base import Table
-from areaviz.drawing.labels import escape, words_for_print
+from areaviz.drawing.labels import escape, prepare_words_for_print
 from areaviz.drawing.theme import (
     ACCENT,
     EDGE,
@@ -23,8 +23,8 @@ from areaviz.drawing.theme import (
     SECOND,
     Drawing,
     Layout,
-    finish,
-    head_colour,
+    finish_figure,
+    get_head_colour,
     print_figure,
     screen_figure,
 )
@@ -50,19 +50,21 @@ Groups = Mapping[str, NDArray[np.bool_]]
 NO_GROUPS: Groups = {}
 
 
-def _marker(number: int) -> Layout:
-    return {"color": head_colour(number), "line": {"width": 0.5, "color": EDGE}}
+def _make_marker(number: int) -> Layout:
+    return {"color": get_head_colour(number), "line": {"width": 0.5, "color": EDGE}}
 
 
 def _group_marker(number: int, name: str) -> Layout:
-    return _marker(_OTHER_COLOUR if name == OTHER else number)
+    return _make_marker(_OTHER_COLOUR if name == OTHER else number)
 
 
-def histogram(values: FloatArray, title: str, note: str = "", groups: Groups = NO_GROUPS) -> Figure:
+def draw_histogram(
+    values: FloatArray, title: str, note: str = "", groups: Groups = NO_GROUPS
+) -> Figure:
     """Draw the number of examples in each of 30 ranges of values. NaN is left out.
 
-    The `customdata` of a bar is its number. When a user clicks a bar, `bin_edges` gives the range
-    of values for this number.
+    The `customdata` of a bar is its number. When a user clicks a bar, `compute_bin_edges` gives the
+    range of values for this number.
 
     Args:
         values: value of each example. NaN means no value.
@@ -70,10 +72,10 @@ def histogram(values: FloatArray, title: str, note: str = "", groups: Groups = N
         note: text below the title.
         groups: masks of the examples of each colour, or {} for a single colour.
     """
-    edges = bin_edges(values)
+    edges = compute_bin_edges(values)
     figure = screen_figure(Drawing(title, note, ""), _HEIGHT, above=_KEY_HEIGHT if groups else 0)
     tallest = 0
-    for number, (name, is_in) in enumerate((groups or _whole(values)).items()):
+    for number, (name, is_in) in enumerate((groups or _make_single_group(values)).items()):
         counts, _ = np.histogram(values[is_in & np.isfinite(values)], edges)
         tallest += int(counts.max(initial=0))
         about = f"<br>{escape(name)}" if groups else ""
@@ -96,13 +98,13 @@ def histogram(values: FloatArray, title: str, note: str = "", groups: Groups = N
     return figure.update_yaxes(title="Examples", gridcolor=RULE, rangemode="tozero", dtick=step)
 
 
-def bin_edges(values: FloatArray) -> NDArray[np.float64]:
-    """Return the rising bin edges of `histogram`. The last bin includes its upper edge."""
+def compute_bin_edges(values: FloatArray) -> NDArray[np.float64]:
+    """Return the rising bin edges of `draw_histogram`. The last bin includes its upper edge."""
     known = values[np.isfinite(values)].astype(np.float64)
-    return np.linspace(*_ends(known), _BINS + 1)
+    return np.linspace(*_get_range(known), _BINS + 1)
 
 
-def _ends(known: NDArray[np.float64]) -> tuple[float, float]:
+def _get_range(known: NDArray[np.float64]) -> tuple[float, float]:
     """Return the range of the axis for the given values.
 
     The range goes from the smallest to the largest value. If all values are equal, it goes from 0
@@ -114,7 +116,7 @@ def _ends(known: NDArray[np.float64]) -> tuple[float, float]:
     return (low, high) if low < high else (min(0.0, low), max(1.0, high))
 
 
-def scatter(
+def draw_scatter(
     x: FloatArray,
     y: FloatArray,
     names: Sequence[str],
@@ -145,7 +147,7 @@ def scatter(
         ends = [float(both.min()), float(both.max())]
         figure.add_trace(Scatter(x=ends, y=ends, mode="lines", line={"color": EDGE, "dash": "dot"}))
         figure.data[0].hoverinfo, figure.data[0].showlegend = "skip", False
-    for number, (name, is_in) in enumerate((groups or _whole(x)).items()):
+    for number, (name, is_in) in enumerate((groups or _make_single_group(x)).items()):
         inside = places[is_in[places]]
         about = f"<br>{escape(name)}" if groups else ""
         figure.add_trace(
@@ -167,23 +169,23 @@ def scatter(
     figure.update_yaxes(title=escape(titles[1]), gridcolor=RULE, showgrid=True)
     for update, values in ((figure.update_xaxes, x[places]), (figure.update_yaxes, y[places])):
         if len(places) and values.min() == values.max():
-            low, high = _ends(values.astype(np.float64))
+            low, high = _get_range(values.astype(np.float64))
             beside = _BESIDE * (high - low)
             update(range=[low - beside, high + beside])
     return figure
 
 
-def _whole(values: FloatArray) -> Groups:
+def _make_single_group(values: FloatArray) -> Groups:
     """Return all examples as one group."""
     return {"": np.ones(len(values), np.bool_)}
 
 
 def _show_key(figure: Figure, is_shown: bool) -> None:
     """Show or hide the key of group colours above a plot."""
-    figure.update_layout(showlegend=is_shown, legend=legend(1, xanchor="left"))
+    figure.update_layout(showlegend=is_shown, legend=make_legend(1, xanchor="left"))
 
 
-def bars(
+def draw_bars(
     names: Sequence[str], values: Mapping[str, Sequence[float]], axes: tuple[str, str], title: str
 ) -> Figure:
     """Draw one group of bars per bucket, with one colour per model.
@@ -205,11 +207,11 @@ def bars(
                 y=list(heights),
                 customdata=list(range(len(names))),
                 name=escape(model),
-                marker=_marker(number),
+                marker=_make_marker(number),
                 hovertemplate=f"{escape(model)}<br>%{{x}}: %{{y:.3g}}<extra></extra>",
             )
         )
-    key = legend(1, xanchor="left")
+    key = make_legend(1, xanchor="left")
     figure.update_layout(
         clickmode="event+select",
         dragmode=False,
@@ -226,10 +228,10 @@ def bars(
     )
 
 
-def bars_paper(
+def draw_bars_for_print(
     names: Sequence[str], values: Mapping[str, Sequence[float]], axes: tuple[str, str], title: str
 ) -> PrintFigure:
-    """Draw the bar chart of `bars` for print. A value NaN has no bar."""
+    """Draw the bar chart of `draw_bars` for print. A value NaN has no bar."""
     result, plot = print_figure(Drawing(title, "", ""), 1.7)
     width = 0.75 / len(values)
     for number, (model, heights) in enumerate(values.items()):
@@ -238,14 +240,14 @@ def bars_paper(
             places,
             np.nan_to_num(np.asarray(heights, float)),
             width,
-            label=words_for_print(model),
-            color=head_colour(number),
+            label=prepare_words_for_print(model),
+            color=get_head_colour(number),
             edgecolor=PRINT_EDGE,
             linewidth=0.4,
         )
-    plot.set_xticks(range(len(names)), [words_for_print(name) for name in names])
-    plot.set_xlabel(words_for_print(axes[0]), fontsize=PRINT_FONT)
-    plot.set_ylabel(words_for_print(axes[1]), fontsize=PRINT_FONT)
+    plot.set_xticks(range(len(names)), [prepare_words_for_print(name) for name in names])
+    plot.set_xlabel(prepare_words_for_print(axes[0]), fontsize=PRINT_FONT)
+    plot.set_ylabel(prepare_words_for_print(axes[1]), fontsize=PRINT_FONT)
     plot.grid(axis="y", color=PRINT_RULE, linewidth=0.5)
     plot.set_axisbelow(True)
     if len(values) > 1:
@@ -257,7 +259,7 @@ def bars_paper(
             fontsize=PRINT_FONT,
             borderpad=0,
         )
-    return finish(result)
+    return finish_figure(result)
 
 
 _LEGIBLE = 14

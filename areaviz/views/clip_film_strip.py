@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from areaviz.drawing.base import Row, Table, view_of_marks
-from areaviz.drawing.frame_attention import FULL, FrameAttention, watching
+from areaviz.drawing.frame_attention import FULL, FrameAttention, find_frame_attention
 from areaviz.drawing.labels import Ticks
 from areaviz.drawing.marks import Axis, Bars, Frame, Hover, Image, Mark, Panel, Plot, Rule, Stroke
 from areaviz.drawing.select import fits_map
@@ -52,8 +52,8 @@ def plot(drawn: FrameAttention) -> Plot:
                 edge=edge,
             )
         )
-    marks.append(Hover(*_hovers(drawn), 22))
-    marks += [Frame(*box, _FRAMED) for box in _frames(drawn)]
+    marks.append(Hover(*_list_hovers(drawn), 22))
+    marks += [Frame(*box, _FRAMED) for box in _iterate_frames(drawn)]
     for place in sorted({one for pair in drawn.actions for one in pair}):
         marks.append(Rule(place - 0.5, Stroke(SECOND, (1.2, 0.7), "dot")))
     numbers = Ticks(tuple(range(count)), tuple(map(str, drawn.numbers)))
@@ -71,7 +71,7 @@ def plot(drawn: FrameAttention) -> Plot:
     )
 
 
-def _hovers(drawn: FrameAttention) -> tuple[list[float], list[float], list[str]]:
+def _list_hovers(drawn: FrameAttention) -> tuple[list[float], list[float], list[str]]:
     """Return the positions of the hover texts, and the texts."""
     across: list[float] = []
     down: list[float] = []
@@ -85,7 +85,7 @@ def _hovers(drawn: FrameAttention) -> tuple[list[float], list[float], list[str]]
     return across, down, texts
 
 
-def _frames(drawn: FrameAttention) -> Iterator[tuple[float, float, float, float]]:
+def _iterate_frames(drawn: FrameAttention) -> Iterator[tuple[float, float, float, float]]:
     """Yield a box around the top area of each focused word, or of each word without a focus."""
     for row in drawn.marked or range(len(drawn.words)):
         first, behind = drawn.spans[row]
@@ -111,7 +111,7 @@ VIEW = view_of_marks(
     "Film strip",
     "Which frames does each word attend to?",
     fits,
-    watching,
+    find_frame_attention,
     plot,
     tabulate,
     how_to_read=(

@@ -13,12 +13,18 @@ from dataclasses import dataclass
 import numpy as np
 from plotly.graph_objects import Figure, Heatmap
 
-from areaviz.drawing.axes import depth, screen_labels, screen_ticks
+from areaviz.drawing.axes import choose_screen_labels, compute_label_depth, make_screen_ticks
 from areaviz.drawing.base import Row, Table
 from areaviz.drawing.labels import escape
 from areaviz.drawing.matrix import matrix_height_px
-from areaviz.drawing.select import group_labels, matched_words, spoken_words, word_groups
-from areaviz.drawing.theme import DIVERGING_STOPS, SCREEN_FONT, Drawing, nice_top, screen_figure
+from areaviz.drawing.select import group_labels, group_words, list_spoken_words, match_words
+from areaviz.drawing.theme import (
+    DIVERGING_STOPS,
+    SCREEN_FONT,
+    Drawing,
+    round_up_scale,
+    screen_figure,
+)
 from areaviz.trace import query
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
@@ -74,11 +80,11 @@ class _Side:
 
     def columns(self) -> Sequence[Run]:
         """Return the words of an attended text, or the cells of an attended picture."""
-        return word_groups(self.memory, "word" if self.memory.kind == "text" else "item")
+        return group_words(self.memory, "word" if self.memory.kind == "text" else "item")
 
     def shares(self, chosen: Sequence[Run]) -> FloatArray:
         """Return the shares [R, C] of the chosen words over words or cells. Rows sum to 1."""
-        words = list(word_groups(self.query, "word"))
+        words = list(group_words(self.query, "word"))
         shares_QN = query.item_shares(self.attention, self.focus.layer, self.focus.head)
         merged = query.merge_items(shares_QN, words, self.columns())
         picked: FloatArray = merged[[words.index(run) for run in chosen]]
@@ -104,16 +110,16 @@ def fits(
     if kind != right.memory.kind or not left.query.kind == right.query.kind == "text":
         return False
     if kind == "text":
-        return left.memory.raw == right.memory.raw and bool(matched_words(left.query, right.query))
+        return left.memory.raw == right.memory.raw and bool(match_words(left.query, right.query))
     pictures = {trace.request.picture and trace.request.picture.digest for trace in (one, other)}
     return (
         left.cells == right.cells
         and len(pictures) == 1
-        and bool(matched_words(left.query, right.query))
+        and bool(match_words(left.query, right.query))
     )
 
 
-def difference(
+def compute_difference(
     one: Trace,
     other: Trace,
     first: Focus,
@@ -129,7 +135,7 @@ def difference(
             "These maps cannot be compared. Give maps of equal words that attend to one memory."
         )
     left, right = _Side.of(one, first), _Side.of(other, second)
-    matched = matched_words(left.query, right.query)
+    matched = match_words(left.query, right.query)
     words = [run for run, _ in matched]
     before, after = left.shares(words), right.shares([run for _, run in matched])
     focused = set(first.items) if first.side == "query" else set()
@@ -142,8 +148,8 @@ def difference(
         columns=group_labels(left.memory, left.columns()) if is_text else labels,
         shape=None if is_text else left.cells,
         left_out=(
-            len(spoken_words(left.query)) - len(matched),
-            len(spoken_words(right.query)) - len(matched),
+            len(list_spoken_words(left.query)) - len(matched),
+            len(list_spoken_words(right.query)) - len(matched),
         ),
         marked=tuple(n for n, run in enumerate(words) if not focused.isdisjoint(range(*run))),
     )
@@ -160,12 +166,12 @@ def difference_figure(found: Difference, titles: tuple[str, str]) -> Figure:
         values = values[list(found.looked_at)].mean(0).reshape(found.shape)
         rows, columns = (tuple(str(n + 1) for n in range(side)) for side in found.shape)
     height = matrix_height_px(len(values))
-    across, down = screen_labels(columns), screen_labels(rows, height, upright=True)
-    drawing = Drawing(_title(found), _note(found, titles), "")
+    across, down = choose_screen_labels(columns), choose_screen_labels(rows, height, upright=True)
+    drawing = Drawing(_make_title(found), _make_note(found, titles), "")
     figure = screen_figure(
-        drawing, height, above=depth(across) + 8, below=8, labels={"xaxis": columns}
+        drawing, height, above=compute_label_depth(across) + 8, below=8, labels={"xaxis": columns}
     )
-    top = nice_top(float(np.abs(values).max()))
+    top = round_up_scale(float(np.abs(values).max()))
     bar = {
         "title": {
             "text": "second less first",
@@ -191,15 +197,15 @@ def difference_figure(found: Difference, titles: tuple[str, str]) -> Figure:
             colorbar=bar,
         )
     )
-    figure.update_xaxes(screen_ticks(across), side="top", range=[-0.5, len(columns) - 0.5])
-    figure.update_yaxes(screen_ticks(down), range=[len(rows) - 0.5, -0.5])
+    figure.update_xaxes(make_screen_ticks(across), side="top", range=[-0.5, len(columns) - 0.5])
+    figure.update_yaxes(make_screen_ticks(down), range=[len(rows) - 0.5, -0.5])
     if found.shape is not None:
         # Draw the cells of a picture as squares.
         figure.update_yaxes(scaleanchor="x", constrain="domain")
     return figure
 
 
-def _title(found: Difference) -> str:
+def _make_title(found: Difference) -> str:
     words = "all words that both wrote"
     if found.marked:
         words = ", ".join(f"“{found.rows[n]}”" for n in found.marked[:4])
@@ -207,7 +213,7 @@ def _title(found: Difference) -> str:
     return f"What the second attends to more or less: {words}, divergence {bits:.2f} bits"
 
 
-def _note(found: Difference, titles: tuple[str, str]) -> str:
+def _make_note(found: Difference, titles: tuple[str, str]) -> str:
     pairs = zip(found.left_out, titles, strict=True)
     lacking = [f"{count} words of {title}" for count, title in pairs if count]
     if not lacking:

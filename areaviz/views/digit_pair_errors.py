@@ -8,7 +8,7 @@ from plotly.graph_objects import Bar, Figure
 
 from areaviz.cards.card import Card
 from areaviz.cards.digit_pairs import PAIR_READERS
-from areaviz.drawing.axes import legend
+from areaviz.drawing.axes import make_legend
 from areaviz.drawing.base import Row, Table
 from areaviz.drawing.theme import ACCENT, RULE, SECOND, Drawing, screen_figure
 
@@ -41,14 +41,14 @@ def pairs_figure(cards: Sequence[Card]) -> Figure:
                 orientation="h",
                 name=name,
                 marker={"color": colour},
-                text=[_percent(error) for error in errors],
+                text=[_format_percent(error) for error in errors],
                 textposition="outside",
                 cliponaxis=False,
                 hovertemplate="%{y}: %{x:.1%}<extra></extra>",
             )
         )
     figure.update_layout(barmode="group", bargap=0.3, showlegend=True)
-    figure.update_layout(legend=legend(1, xanchor="left"))
+    figure.update_layout(legend=make_legend(1, xanchor="left"))
     figure.update_xaxes(title_text="Error", tickformat=".0%", rangemode="tozero")
     figure.update_xaxes(showgrid=True, gridcolor=RULE)
     return figure.update_yaxes(autorange="reversed")
@@ -58,9 +58,11 @@ def pairs_table(cards: Sequence[Card]) -> Table:
     """Return a table with a row per kind of model: the survey's error and ours."""
     rows: list[Row] = []
     for reader in PAIR_READERS:
-        rows.append((reader.title, _percent(reader.published), _percent(reader.error(cards))))
+        rows.append(
+            (reader.title, _format_percent(reader.published), _format_percent(reader.error(cards)))
+        )
     return Table(("reader", "survey", "ours"), rows)
 
 
-def _percent(error: float | None) -> str:
+def _format_percent(error: float | None) -> str:
     return "–" if error is None else f"{error:.1%}"

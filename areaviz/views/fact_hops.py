@@ -21,7 +21,7 @@ def fits(trace: Trace, focus: Focus) -> bool:
     return fits_map(trace, focus) and trace.fields[trace.maps[focus.site].memory].kind == "facts"
 
 
-def facts(trace: Trace, focus: Focus) -> Matrix:
+def build_fact_matrix(trace: Trace, focus: Focus) -> Matrix:
     """Build the matrix of weights [M, K] of M facts in K hops, with the gold facts framed."""
     attention = trace.maps[focus.site]
     field, marked = trace.fields[attention.memory], gold_facts(trace)
@@ -63,7 +63,7 @@ VIEW = view_of_marks(
     "Facts by hops",
     "Which facts did every hop read?",
     fits,
-    facts,
+    build_fact_matrix,
     plot_matrix,
     tabulate,
     how_to_read=(

@@ -17,8 +17,8 @@ from PIL import Image, ImageDraw, ImageFont
 
 from areaviz.drawing import tiles
 from areaviz.drawing.base import Animation, Table, view_of_marks
-from areaviz.drawing.film import Film, Frame, Stills, film, fits_film
-from areaviz.drawing.labels import drawable, show_invisibles, truncate
+from areaviz.drawing.film import Film, Frame, Stills, find_film, fits_film
+from areaviz.drawing.labels import replace_undrawable, show_invisibles, truncate
 from areaviz.drawing.marks import Plot
 from areaviz.drawing.pictures import Pixels, draw_boxes, repeat_to_minimum_size, to_data_uri
 from areaviz.drawing.theme import SECOND
@@ -40,7 +40,7 @@ Placed = tuple[float, int, str]
 """Left edge in px, line (0-based) and text of a word."""
 
 
-def sheet(drawn: Film, longest: int) -> Sheet:
+def arrange_sheet(drawn: Film, longest: int) -> Sheet:
     """Arrange the plain picture and all frames, with sides of at most `longest` px."""
     # Many frames get smaller pictures to keep the figure small.
     stills = drawn.stills(longest if len(drawn.frames) <= 16 else longest * 2 // 3)
@@ -48,7 +48,11 @@ def sheet(drawn: Film, longest: int) -> Sheet:
     for frame in drawn.frames:
         share = f"{frame.heaviest.weight:.0%}" if frame.heaviest else ""
         found.append(
-            Tile(_still(stills, frame), (truncate(frame.label, 14), share), _hover(drawn, frame))
+            Tile(
+                _render_still(stills, frame),
+                (truncate(frame.label, 14), share),
+                _make_hover(drawn, frame),
+            )
         )
     height, width = drawn.picture.shape[:2]
     return Sheet(
@@ -61,7 +65,7 @@ def sheet(drawn: Film, longest: int) -> Sheet:
     )
 
 
-def _still(stills: Stills, frame: Frame) -> Pixels:
+def _render_still(stills: Stills, frame: Frame) -> Pixels:
     """Return the picture of a frame, with an outline if its word is focused."""
     still = stills.of(frame)
     if not frame.marked:
@@ -71,25 +75,25 @@ def _still(stills: Stills, frame: Frame) -> Pixels:
     return draw_boxes(still, [(around, SECOND)], 2 * stills.line)
 
 
-def _hover(drawn: Film, frame: Frame) -> tuple[str, ...]:
-    most = f"{most_text(drawn, frame)} of the attention"
-    return frame_text(frame), most, f"heaviest area: {_area(frame)}"
+def _make_hover(drawn: Film, frame: Frame) -> tuple[str, ...]:
+    most = f"{describe_brightest_cell(drawn, frame)} of the attention"
+    return describe_frame(frame), most, f"heaviest area: {_describe_area(frame)}"
 
 
-def frame_text(frame: Frame) -> str:
+def describe_frame(frame: Frame) -> str:
     """Return a word's label and position and, if the model produced it, its probability."""
     text = f"{frame.label} (item {frame.first + 1})"
     likely = frame.probability
     return text if likely is None else f"{text}, probability {likely:.1%}"
 
 
-def most_text(drawn: Film, frame: Frame) -> str:
+def describe_brightest_cell(drawn: Film, frame: Frame) -> str:
     """Return the cell that gets the most attention, with its share, as text."""
     cell = show_invisibles(drawn.cells.labels[int(frame.shares.argmax())])
     return f"most on {cell}: {frame.shares.max():.1%}"
 
 
-def _area(frame: Frame) -> str:
+def _describe_area(frame: Frame) -> str:
     """Return the top area with its weight as text, or "none"."""
     top = frame.heaviest
     return f"{area_text(top.area)} ({top.weight:.1%})" if top else "none"
@@ -97,28 +101,28 @@ def _area(frame: Frame) -> str:
 
 def plot(drawn: Film) -> Plot:
     """Draw the plain picture, then one frame per word."""
-    return tiles.plot_on_screen(sheet(drawn, 250))
+    return tiles.plot_on_screen(arrange_sheet(drawn, 250))
 
 
 def print_plot(drawn: Film) -> Plot:
     """Draw the pictures of `plot` with more pixels, for print."""
-    return tiles.plot_in_print(sheet(drawn, 400))
+    return tiles.plot_in_print(arrange_sheet(drawn, 400))
 
 
-def table(drawn: Film) -> Table:
+def tabulate(drawn: Film) -> Table:
     """Return a table with a row per frame: word, probability, top area, and share of every cell."""
     cells = drawn.cells.labels
     rows = []
     for frame in drawn.frames:
         likely = "" if frame.probability is None else frame.probability
         shares = frame.shares.ravel().tolist()
-        rows.append((frame.first + 1, frame.label, likely, _area(frame), *shares))
+        rows.append((frame.first + 1, frame.label, likely, _describe_area(frame), *shares))
     return Table(("position", "item", "probability", "heaviest area", *cells), rows)
 
 
-def played(trace: Trace, focus: Focus) -> Animation:
+def render_animation(trace: Trace, focus: Focus) -> Animation:
     """Render larger frames, which the browser plays without asking the server."""
-    drawn = film(trace, focus)
+    drawn = find_film(trace, focus)
     stills = drawn.stills(PLAYED_LONGEST)
     return Animation(
         drawn.title,
@@ -126,26 +130,26 @@ def played(trace: Trace, focus: Focus) -> Animation:
         drawn.caption,
         words=tuple(frame.label for frame in drawn.frames),
         pictures=tuple(
-            to_data_uri(repeat_to_minimum_size(_still(stills, frame), PLAYED_LEAST))
+            to_data_uri(repeat_to_minimum_size(_render_still(stills, frame), PLAYED_LEAST))
             for frame in drawn.frames
         ),
         milliseconds=_MILLISECONDS,
     )
 
 
-def film_gif(trace: Trace, focus: Focus) -> bytes:
+def render_gif(trace: Trace, focus: Focus) -> bytes:
     """Render the film as an endless animated GIF with 0.7 seconds per frame."""
-    drawn = film(trace, focus)
+    drawn = find_film(trace, focus)
     height, width = drawn.picture.shape[:2]
-    wide, high = drawn_size(width, height)
+    wide, high = compute_drawn_size(width, height)
     broad = max(wide, _NARROWEST)
-    regular, bold = _font("DejaVuSans"), _font("DejaVuSans-Bold")
-    words = [drawable(frame.label) for frame in drawn.frames]
-    placed = wrapped(words, bold, broad - 2 * _MARGIN_PX)
+    regular, bold = _load_font("DejaVuSans"), _load_font("DejaVuSans-Bold")
+    words = [replace_undrawable(frame.label) for frame in drawn.frames]
+    placed = break_into_lines(words, bold, broad - 2 * _MARGIN_PX)
     foot = 2 * _MARGIN_PX + _LINE_PX * (placed[-1][1] + 1)
     stills, images = drawn.stills(max(wide, high)), []
     for current, frame in enumerate(drawn.frames):
-        still = Image.fromarray(_still(stills, frame)).resize(
+        still = Image.fromarray(_render_still(stills, frame)).resize(
             (wide, high), Image.Resampling.NEAREST
         )
         image = Image.new("RGB", (broad, high + foot), _PAPER)
@@ -159,7 +163,7 @@ def film_gif(trace: Trace, focus: Focus) -> bytes:
             bold,
         )
         images.append(image)
-    colours = _palette(images)
+    colours = _find_palette(images)
     first, *others = [image.quantize(palette=colours, dither=Image.Dither.NONE) for image in images]
     buffer = io.BytesIO()
     first.save(
@@ -174,7 +178,7 @@ def film_gif(trace: Trace, focus: Focus) -> bytes:
     return buffer.getvalue()
 
 
-def drawn_size(width: int, height: int) -> tuple[int, int]:
+def compute_drawn_size(width: int, height: int) -> tuple[int, int]:
     """Return the width and height of a picture in the GIF.
 
     The proportions are kept, unless the limits on the sides prevent it.
@@ -184,7 +188,7 @@ def drawn_size(width: int, height: int) -> tuple[int, int]:
     return int(wide), int(high)
 
 
-def _palette(images: Sequence[Image.Image]) -> Image.Image:
+def _find_palette(images: Sequence[Image.Image]) -> Image.Image:
     """Return a palette for all frames. It is found on small copies, because this is faster."""
     sheet = Image.new("RGB", (_SAMPLE_PX, _SAMPLE_PX * len(images)))
     for number, image in enumerate(images):
@@ -193,7 +197,7 @@ def _palette(images: Sequence[Image.Image]) -> Image.Image:
     return sheet.quantize(256, dither=Image.Dither.NONE)
 
 
-def wrapped(
+def break_into_lines(
     words: Sequence[str],
     font: ImageFont.FreeTypeFont,
     room: float,
@@ -232,7 +236,7 @@ def _write(
         pen.line((left, under, right, under), fill=_INK, width=2)
 
 
-def _font(name: str) -> ImageFont.FreeTypeFont:
+def _load_font(name: str) -> ImageFont.FreeTypeFont:
     """Load a font that is bundled with matplotlib and therefore always available."""
     folder = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
     return ImageFont.truetype(folder / f"{name}.ttf", _FONT_PX)
@@ -244,9 +248,9 @@ VIEW = replace(
         "Film strip",
         "Which part of the picture does the model attend to for each word or label?",
         fits_film,
-        film,
+        find_film,
         plot,
-        table,
+        tabulate,
         print_plot=print_plot,
         how_to_read=(
             "One picture per word, in output order. Bright regions received most of that"
@@ -254,12 +258,12 @@ VIEW = replace(
             " attend to."
         ),
     ),
-    movie=film_gif,
+    movie=render_gif,
 )
 PLAYBACK = replace(
     VIEW,
     name="playback",
     title="Playback",
     question="Where does the model look for each output word?",
-    played=played,
+    played=render_animation,
 )

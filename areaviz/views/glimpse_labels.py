@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from areaviz.drawing.base import Table, figure_caption, view_of_marks
-from areaviz.drawing.gaze_steps import GLIMPSES, fits_glimpses, fits_transformer, ink_on
+from areaviz.drawing.gaze_steps import GLIMPSES, choose_ink, fits_glimpses, fits_transformer
 from areaviz.drawing.labels import show_invisibles
 from areaviz.drawing.marks import Mark, Plot, Texts
 from areaviz.drawing.matrix import Matrix, plot_matrix
@@ -59,7 +59,7 @@ def label_matrix(trace: Trace, focus: Focus) -> Matrix:
     )
 
 
-def _numbers(drawn: Matrix) -> list[Mark]:
+def _make_numbers(drawn: Matrix) -> list[Mark]:
     """Return every cell's number, unless there are too many."""
     if drawn.values.size > 160 or drawn.values.shape[1] > 16:
         return []
@@ -69,7 +69,7 @@ def _numbers(drawn: Matrix) -> list[Mark]:
             x.append(column)
             y.append(row)
             texts.append(f"{share:.0%}")
-            inks.append(ink_on(colour_at(float(share))))
+            inks.append(choose_ink(colour_at(float(share))))
     return [
         Texts(
             x,
@@ -83,10 +83,10 @@ def _numbers(drawn: Matrix) -> list[Mark]:
 
 def plot(drawn: Matrix) -> Plot:
     """Draw labels as rows and glimpses as columns, with the percentage in each cell."""
-    return plot_matrix(drawn, _numbers(drawn))
+    return plot_matrix(drawn, _make_numbers(drawn))
 
 
-def table(drawn: Matrix) -> Table:
+def tabulate(drawn: Matrix) -> Table:
     """Tabulate one row per label and one column per glimpse. Unlisted labels are empty."""
     rows = []
     for name, values in zip(drawn.rows, drawn.values.tolist(), strict=True):
@@ -108,7 +108,7 @@ VIEW = view_of_marks(
     _fits,
     label_matrix,
     plot,
-    table,
+    tabulate,
     how_to_read=(
         "Columns are glimpses, rows are labels. Brighter cells mean a higher probability"
         " after that glimpse."

@@ -15,14 +15,14 @@ from areaviz.drawing.gaze_steps import (
     GLIMPSES,
     WITHOUT,
     Answer,
-    centres,
-    channels,
-    chosen_steps,
+    choose_steps,
+    compute_centres,
     fits_glimpses,
+    get_picture,
+    get_step_colour,
     has_gaze,
-    picture_of,
-    step_answers,
-    step_colour,
+    list_step_answers,
+    split_channels,
 )
 from areaviz.drawing.labels import truncate
 from areaviz.drawing.pictures import Pixels, draw_boxes, gray_to_rgb, shrink_to_fit
@@ -35,13 +35,13 @@ from areaviz.trace.request import Focus
 _PICTURE, _FRAME = 260, 5
 
 
-def patches(trace: Trace, focus: Focus) -> Sheet:
+def arrange_patches(trace: Trace, focus: Focus) -> Sheet:
     """Arrange patches: one row per scale, one column per focused glimpse.
 
     Below each column is the model's prediction after that glimpse.
     """
     gaze = trace.gazes[focus.site]
-    steps, answers = chosen_steps(gaze, focus), step_answers(trace, gaze)
+    steps, answers = choose_steps(gaze, focus), list_step_answers(trace, gaze)
     scales, side = gaze.seen.shape[1:3]
     found, rows = [], []
     for scale in range(scales):
@@ -54,7 +54,7 @@ def patches(trace: Trace, focus: Focus) -> Sheet:
                 if answer.probability is not None:
                     texts.append(f"{answer.probability:.0%}")
             hover = (f"glimpse {step + 1}, scale {scale + 1}", f"then {answer.text}")
-            found.append(Tile(framed(gaze, step, scale), texts, hover))
+            found.append(Tile(frame_patch(gaze, step, scale), texts, hover))
     return Sheet(
         title="What each glimpse saw",
         note=(
@@ -70,7 +70,7 @@ def patches(trace: Trace, focus: Focus) -> Sheet:
     )
 
 
-def framed(
+def frame_patch(
     gaze: Gaze,
     step: int,
     scale: int,
@@ -79,7 +79,7 @@ def framed(
     inner = shrink_to_fit(gray_to_rgb(gaze.seen[step, scale]), 120)
     height, width = inner.shape[:2]
     frame = np.empty((height + 2 * _FRAME, width + 2 * _FRAME, 3), np.uint8)
-    frame[:] = channels(step_colour(step, len(gaze.seen)))
+    frame[:] = split_channels(get_step_colour(step, len(gaze.seen)))
     frame[_FRAME:-_FRAME, _FRAME:-_FRAME] = inner
     return frame
 
@@ -107,7 +107,7 @@ def fits_context(trace: Trace, focus: Focus) -> bool:
     return has_gaze(trace, focus) and sites <= trace.gazes.keys()
 
 
-def context(trace: Trace, focus: Focus) -> Sheet:
+def arrange_context(trace: Trace, focus: Focus) -> Sheet:
     """Arrange three pictures: the coarse look, and the first glimpses with and without it."""
     coarse = trace.gazes[CONTEXT].seen[0, 0]
     side = len(coarse)
@@ -125,35 +125,35 @@ def context(trace: Trace, focus: Focus) -> Sheet:
         caption=figure_caption(trace, focus),
         tiles=(
             first,
-            _first_glimpse(trace, GLIMPSES, "with it", ACCENT),
-            _first_glimpse(trace, WITHOUT, "without it", SECOND),
+            _draw_first_glimpse(trace, GLIMPSES, "with it", ACCENT),
+            _draw_first_glimpse(trace, WITHOUT, "without it", SECOND),
         ),
         across=3,
         height=220,
-        numbers=_context_table(trace),
+        numbers=_tabulate_context(trace),
     )
 
 
-def _first_glimpse(
+def _draw_first_glimpse(
     trace: Trace,
     site: str,
     words: str,
     colour: str,
 ) -> Tile:
     """Draw the picture with every scale of a gaze's first glimpse outlined."""
-    picture, gaze = picture_of(trace), trace.gazes[site]
+    picture, gaze = get_picture(trace), trace.gazes[site]
     small = shrink_to_fit(picture, _PICTURE)
     corners = gaze.corners[0] * (small.shape[1] / picture.shape[1])
     boxes = np.concatenate([corners.min(1), corners.max(1)], 1).tolist()
-    x, y = centres(gaze)[0]
+    x, y = compute_centres(gaze)[0]
     texts = (f"first glimpse {words}", f"at {x:.0f}, {y:.0f} px")
     return Tile(draw_boxes(small, [(box, colour) for box in boxes], 2), texts, texts)
 
 
-def _context_table(trace: Trace) -> Table:
+def _tabulate_context(trace: Trace) -> Table:
     """Return a table of the centres of glimpses with and without the coarse look, and distances."""
-    seeing = centres(trace.gazes[GLIMPSES])
-    blind = centres(trace.gazes[WITHOUT])
+    seeing = compute_centres(trace.gazes[GLIMPSES])
+    blind = compute_centres(trace.gazes[WITHOUT])
     rows = []
     for step, (one, other) in enumerate(zip(seeing, blind, strict=True), 1):
         apart = float(np.hypot(*(one - other)))
@@ -166,7 +166,7 @@ VIEW = view_of_marks(
     "What each glimpse saw",
     "What did each glimpse show the model, and what did it then predict?",
     fits_glimpses,
-    patches,
+    arrange_patches,
     tiles.plot_on_screen,
     tiles.tabulate,
     print_plot=tiles.plot_in_print,
@@ -180,7 +180,7 @@ COARSE_LOOK = view_of_marks(
     "Coarse look",
     "Does the low-resolution overview change the first glimpse?",
     fits_context,
-    context,
+    arrange_context,
     tiles.plot_on_screen,
     tiles.tabulate,
     print_plot=tiles.plot_in_print,

@@ -10,17 +10,17 @@ import numpy as np
 from areaviz.drawing.base import Table, figure_caption, view_of_marks
 from areaviz.drawing.gaze_steps import (
     Answer,
-    centres,
-    chosen_steps,
+    choose_ink,
+    choose_steps,
+    compute_centres,
+    compute_view_box,
     fits_glimpses,
-    ink_on,
-    picture_of,
-    step_answers,
-    step_colour,
-    view_box,
+    get_picture,
+    get_step_colour,
+    list_step_answers,
 )
 from areaviz.drawing.marks import Dash, Key, Mark, Pair, Panel, Plot, Points, Stroke
-from areaviz.drawing.picture_lines import cased, picture_marks, stage_axes
+from areaviz.drawing.picture_lines import draw_cased_line, make_picture_marks, make_stage_axes
 from areaviz.drawing.pictures import CASING, Box, Pixels
 from areaviz.drawing.theme import SCREEN_WIDTH, Drawing
 from areaviz.trace.record import FloatArray, Gaze, Trace
@@ -59,7 +59,7 @@ class GlimpsePath(Drawing):
 
     def colour(self, step: int) -> str:
         """Return the colour of a step."""
-        return step_colour(step, len(self.answers))
+        return get_step_colour(step, len(self.answers))
 
     def outlines(self) -> Iterator[tuple[int, int, FloatArray]]:
         """Yield step, scale and closed outline [5, 2] of each patch, the widest scale first."""
@@ -68,11 +68,11 @@ class GlimpsePath(Drawing):
                 yield step, scale, self.gaze.corners[step, scale, [0, 1, 2, 3, 0]]
 
 
-def path(trace: Trace, focus: Focus) -> GlimpsePath:
+def find_path(trace: Trace, focus: Focus) -> GlimpsePath:
     """Find the glimpses of a gaze and the position of their numbers."""
-    gaze, picture = trace.gazes[focus.site], picture_of(trace)
+    gaze, picture = trace.gazes[focus.site], get_picture(trace)
     wider = "; dotted: wider scales" if gaze.seen.shape[1] > 1 else ""
-    box = view_box(picture, gaze.corners)
+    box = compute_view_box(picture, gaze.corners)
     left, top, right, bottom = box
     return GlimpsePath(
         title="Where the model looked, glimpse after glimpse",
@@ -83,11 +83,11 @@ def path(trace: Trace, focus: Focus) -> GlimpsePath:
         caption=figure_caption(trace, focus),
         picture=picture,
         gaze=gaze,
-        chosen=chosen_steps(gaze, focus),
+        chosen=choose_steps(gaze, focus),
         # Numbers that are closer than this would overlap.
         places=number_places(gaze, 0.07 * max(right - left, bottom - top)),
         box=box,
-        answers=step_answers(trace, gaze),
+        answers=list_step_answers(trace, gaze),
     )
 
 
@@ -98,7 +98,7 @@ def number_places(gaze: Gaze, near: float) -> FloatArray:
     within `near` px of the centre.
     """
     places: list[FloatArray] = []
-    for step, middle in enumerate(centres(gaze)):
+    for step, middle in enumerate(compute_centres(gaze)):
         place = middle
         for option in (middle, *np.roll(gaze.corners[step, 0], -step, axis=0)):
             if all(np.hypot(*(option - other)) >= near for other in places):
@@ -114,10 +114,10 @@ def plot(drawn: GlimpsePath) -> Plot:
     share = (bottom - top) / (right - left)
     # An entry of the key is about 92 px wide.
     rows = 1 + len(drawn.answers) * 92.0 // SCREEN_WIDTH
-    across, down = stage_axes(drawn.box)
+    across, down = make_stage_axes(drawn.box)
     return Plot(
         drawing=drawn,
-        panels=[Panel(marks=list(_marks(drawn)), across=across, down=down, is_square=True)],
+        panels=[Panel(marks=list(_make_marks(drawn)), across=across, down=down, is_square=True)],
         height=(float(np.clip(500 * share, 180, 420)), float(np.clip(5.2 * share, 1.5, 4.2))),
         above=4,
         below=16 + 22 * rows,
@@ -125,19 +125,19 @@ def plot(drawn: GlimpsePath) -> Plot:
     )
 
 
-def _marks(drawn: GlimpsePath) -> Iterator[Mark]:
-    yield from picture_marks(drawn.picture)
+def _make_marks(drawn: GlimpsePath) -> Iterator[Mark]:
+    yield from make_picture_marks(drawn.picture)
     for step, scale, outline in drawn.outlines():
         width, dash = _LINES[scale > 0]
-        yield cased(
+        yield draw_cased_line(
             outline,
             drawn.colour(step),
             width,
             drawn.opacity(step, scale),
             dash,
         )
-    middles = centres(drawn.gaze)
-    yield cased(middles, _TRAIL, (1.4, 1.0), 0.9)
+    middles = compute_centres(drawn.gaze)
+    yield draw_cased_line(middles, _TRAIL, (1.4, 1.0), 0.9)
     # Keep a dot at the centre of every glimpse on screen, because its number may be at a corner.
     colours = [drawn.colour(step) for step in range(len(middles))]
     x, y = middles.T
@@ -149,10 +149,10 @@ def _marks(drawn: GlimpsePath) -> Iterator[Mark]:
         Stroke(CASING, (1, 0)),
     )
     for step in drawn.order:
-        yield _number(drawn, step, *middles[step])
+        yield _make_number(drawn, step, *middles[step])
 
 
-def _number(
+def _make_number(
     drawn: GlimpsePath,
     step: int,
     middle_x: float,
@@ -168,7 +168,7 @@ def _number(
         colour,
         Stroke(CASING, (1.2, 0.7)),
         texts=[str(number)],
-        text_colour=ink_on(colour),
+        text_colour=choose_ink(colour),
         opacity=max(drawn.opacity(step), 0.5),
         hovers=[hover],
         name=f"{number}: {answer}",
@@ -176,7 +176,7 @@ def _number(
     )
 
 
-def table(drawn: GlimpsePath) -> Table:
+def tabulate(drawn: GlimpsePath) -> Table:
     """Return a table with a row per glimpse and scale: its place, and the label after it."""
     rows = []
     for step, answer in enumerate(drawn.answers):
@@ -195,9 +195,9 @@ VIEW = view_of_marks(
     "Glimpse path",
     "Where did the model look, and in what order?",
     fits_glimpses,
-    path,
+    find_path,
     plot,
-    table,
+    tabulate,
     how_to_read=(
         "Boxes show what each glimpse covered, numbered in order. Small boxes are read at"
         " full resolution, large ones at low resolution."

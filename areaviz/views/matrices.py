@@ -16,16 +16,16 @@ from areaviz.drawing.matrix import Matrix, Outlined
 from areaviz.drawing.select import (
     FocusedMap,
     Runs,
-    field_name,
     fits_text,
+    get_noun,
     group_labels,
-    noun,
+    group_words,
+    list_visible_labels,
+    name_field,
     quote_items,
     select,
-    visible_labels,
-    word_groups,
 )
-from areaviz.drawing.theme import nice_top
+from areaviz.drawing.theme import round_up_scale
 from areaviz.trace import query
 from areaviz.trace.reading import area_of_each, map_of
 from areaviz.trace.record import FloatArray, Trace
@@ -37,7 +37,7 @@ STEEPEST = 3.0
 """End of the colour scale relative to the average, as a log₂ ratio."""
 
 
-def alignment(trace: Trace, focus: Focus) -> Matrix:
+def build_alignment(trace: Trace, focus: Focus) -> Matrix:
     """Build the matrix of item shares [Q, N], with the area of the reading outlined.
 
     A reading is a way to find an area, such as the heaviest or the densest one. Row t belongs to
@@ -45,11 +45,11 @@ def alignment(trace: Trace, focus: Focus) -> Matrix:
     the head's average, the values are log₂ ratios.
     """
     chosen = select(trace, focus)
-    rows = word_groups(chosen.query, focus.unit)
-    columns = word_groups(chosen.memory, focus.unit)
+    rows = group_words(chosen.query, focus.unit)
+    columns = group_words(chosen.memory, focus.unit)
     place = chosen.attention, chosen.layer, chosen.head
     values = map_of(*place, focus.against, rows, columns)
-    attends, unit = field_name(chosen.query), "word" if focus.unit == "word" else "item"
+    attends, unit = name_field(chosen.query), "word" if focus.unit == "word" else "item"
     is_signed = focus.against == "average"
     by_query = focus.side == "query"
     runs, items = rows if by_query else columns, set(focus.items)
@@ -58,24 +58,24 @@ def alignment(trace: Trace, focus: Focus) -> Matrix:
     against = " against the head's average" if is_signed else ""
     return Matrix(
         title=f"What every {attends} {unit} attends to{against}, {chosen.head_words}",
-        note=_note(focus, outline),
+        note=_make_note(focus, outline),
         caption=figure_caption(trace, focus),
         values=values,
         rows=group_labels(chosen.query, rows),
         columns=group_labels(chosen.memory, columns),
         row_title=f"{attends} {unit}s",
-        column_title=f"{field_name(chosen.memory)} {unit}s",
+        column_title=f"{name_field(chosen.memory)} {unit}s",
         unit="times the average" if is_signed else "share of row",
-        top=STEEPEST if is_signed else _top(values),
+        top=STEEPEST if is_signed else _find_top(values),
         marked_rows=marked if by_query else (),
         marked_columns=() if by_query else marked,
         is_signed=is_signed,
         outline=outline,
-        outlined=_outlined(chosen, focus, rows, columns) if outline else (),
+        outlined=_find_outlined(chosen, focus, rows, columns) if outline else (),
     )
 
 
-def _note(focus: Focus, outline: str) -> str:
+def _make_note(focus: Focus, outline: str) -> str:
     """Explain how to read the matrix."""
     if focus.against == "average":
         return "orange: more than the head does on average over all rows, blue: less"
@@ -89,7 +89,9 @@ def _note(focus: Focus, outline: str) -> str:
     return note
 
 
-def _outlined(chosen: FocusedMap, focus: Focus, rows: Runs, columns: Runs) -> list[Outlined | None]:
+def _find_outlined(
+    chosen: FocusedMap, focus: Focus, rows: Runs, columns: Runs
+) -> list[Outlined | None]:
     """Return the area that the reading finds in each row, as the columns that it covers."""
     column_of = {item: n for n, run in enumerate(columns) for item in range(*run)}
     found: list[Outlined | None] = []
@@ -104,7 +106,7 @@ def _outlined(chosen: FocusedMap, focus: Focus, rows: Runs, columns: Runs) -> li
     return found
 
 
-def coverage(trace: Trace, focus: Focus) -> Matrix:
+def build_coverage(trace: Trace, focus: Focus) -> Matrix:
     """Build the matrix of coverage [H, N], averaged over the focused queries.
 
     If no query is focused, the mean is over all queries.
@@ -116,24 +118,25 @@ def coverage(trace: Trace, focus: Focus) -> Matrix:
     return Matrix(
         title=f"{chosen.subject}: coverage by head",
         note=(
-            f"coverage: attention on the areas that hold the {noun(chosen.memory)}; a row sums to"
+            f"coverage: attention on the areas that hold the {get_noun(chosen.memory)}; a row"
+            f" sums to"
             " the mean area size, not to 100%"
         ),
         caption=figure_caption(trace, replace(focus, head=None)),
         values=values,
         rows=tuple(f"head {head + 1}" for head in heads),
-        columns=visible_labels(chosen.memory),
+        columns=list_visible_labels(chosen.memory),
         row_title="",
-        column_title=f"{field_name(chosen.memory)} {noun(chosen.memory)}s",
+        column_title=f"{name_field(chosen.memory)} {get_noun(chosen.memory)}s",
         unit="coverage",
-        top=_top(values),
+        top=_find_top(values),
         marked_rows=() if focus.head is None else (focus.head,),
         marked_columns=focus.items if focus.side == "memory" else (),
     )
 
 
-def _top(values: FloatArray) -> float:
-    return min(1.0, nice_top(float(values.max())))
+def _find_top(values: FloatArray) -> float:
+    return min(1.0, round_up_scale(float(values.max())))
 
 
 ALIGNMENT = view_of_marks(
@@ -141,7 +144,7 @@ ALIGNMENT = view_of_marks(
     "Alignment matrix",
     "Which items does every produced item attend to?",
     fits_text,
-    alignment,
+    build_alignment,
     matrix.plot_matrix,
     matrix.tabulate,
     how_to_read=(
@@ -154,7 +157,7 @@ COVERAGE = view_of_marks(
     "Coverage strip",
     "How much of each head's attention does every item receive?",
     fits_text,
-    coverage,
+    build_coverage,
     matrix.plot_matrix,
     matrix.tabulate,
     how_to_read=(

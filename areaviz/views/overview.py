@@ -21,9 +21,9 @@ from areaviz.drawing.marks import (
     Scale,
     Texts,
 )
-from areaviz.drawing.pictures import PIXELS, average_blocks, block_size
-from areaviz.drawing.select import field_name, fits_map, noun, sides
-from areaviz.drawing.theme import SCREEN_FONT, SCREEN_WIDTH, Drawing, nice_top
+from areaviz.drawing.pictures import PIXELS, average_blocks, compute_block_size
+from areaviz.drawing.select import fits_map, get_noun, get_sides, name_field
+from areaviz.drawing.theme import SCREEN_FONT, SCREEN_WIDTH, Drawing, round_up_scale
 from areaviz.trace import query
 from areaviz.trace.limits import MAX_MAP_BYTES
 from areaviz.trace.query import query_dependence
@@ -122,18 +122,18 @@ def _tile_px(across: int) -> float:
     return min(104.0, SCREEN_WIDTH / across)
 
 
-def overview(trace: Trace, focus: Focus) -> Overview:
+def arrange_overview(trace: Trace, focus: Focus) -> Overview:
     """Arrange the item shares (queries by memory items) of every head, layer by layer.
 
     For a large map, only the focused layer is drawn.
     """
     attention = trace.maps[focus.site]
-    fields = sides(trace, focus.site)
-    layers = _layers(attention, focus)
+    fields = get_sides(trace, focus.site)
+    layers = _choose_layers(attention, focus)
     summary, across = query.head_summary(attention, layers), min(attention.heads, 12)
     count = len(layers) * attention.heads
     side = min(64, isqrt(PIXELS**2 // count))
-    rows, columns = (block_size(len(field), side) for field in fields)
+    rows, columns = (compute_block_size(len(field), side) for field in fields)
     tiles, values = [], []
     for place in range(count):
         row, head = divmod(place, attention.heads)
@@ -150,14 +150,14 @@ def overview(trace: Trace, focus: Focus) -> Overview:
                 distance=float(summary.distance[row, head]),
                 dependence=bits / most if most else 0.0,
                 focused=layer == focus.layer and focus.head in (None, head),
-                noun=noun(fields[1]),
+                noun=get_noun(fields[1]),
             )
         )
         values.append(average_blocks(shares_QN, rows, columns))
     wide = across <= _WIDE
     text_px = (15.0 if wide else 12) * len(tiles[0].texts(wide)) + 12
     tile_px = _tile_px(across)
-    sheet, broad, high = _sheet(tiles, values, across, tile_px / (tile_px + text_px))
+    sheet, broad, high = _arrange_sheet(tiles, values, across, tile_px / (tile_px + text_px))
     every = len(layers) == attention.layers
     title = "Every head, layer by layer" if every else "Every head of one layer"
     if max(rows, columns) > 1:
@@ -166,7 +166,7 @@ def overview(trace: Trace, focus: Focus) -> Overview:
     if wide:
         distance = f", mean distance in {tiles[0].noun}s" if tiles[0].has_distance else ""
         below = f"entropy, mean area size{distance}, how far the map depends on the query"
-    names = [f"{field_name(field)} {noun(field)}s" for field in fields]
+    names = [f"{name_field(field)} {get_noun(field)}s" for field in fields]
     return Overview(
         title=title,
         note=f"rows {names[0]}, columns {names[1]}; below: {below}",
@@ -176,17 +176,17 @@ def overview(trace: Trace, focus: Focus) -> Overview:
         across=across,
         broad=broad,
         high=high,
-        top=min(1.0, nice_top(float(np.nanmax(sheet)))),
+        top=min(1.0, round_up_scale(float(np.nanmax(sheet)))),
     )
 
 
-def _layers(attention: AttentionMap, focus: Focus) -> Sequence[int]:
+def _choose_layers(attention: AttentionMap, focus: Focus) -> Sequence[int]:
     """Return the layers to draw: all layers, or only the focused one of a large map."""
     is_large = attention.weights.nbytes > MAX_MAP_BYTES
     return [focus.layer] if is_large else range(attention.layers)
 
 
-def _sheet(
+def _arrange_sheet(
     tiles: Sequence[HeadTile], values: Sequence[FloatArray], across: int, high: float
 ) -> tuple[FloatArray, float, float]:
     """Put the pictures on a sheet with gaps between them.
@@ -258,7 +258,7 @@ def plot(drawn: Overview) -> Plot:
     )
 
 
-def table(drawn: Overview) -> Table:
+def tabulate(drawn: Overview) -> Table:
     """Return a table with a row per head in the order of the pictures."""
     rows = []
     for tile in drawn.tiles:
@@ -282,7 +282,7 @@ def _fits(trace: Trace, focus: Focus) -> bool:
     attention = trace.maps.get(focus.site)
     if attention is None:
         return False
-    if not 1 < len(_layers(attention, focus)) * attention.heads <= MOST_HEADS:
+    if not 1 < len(_choose_layers(attention, focus)) * attention.heads <= MOST_HEADS:
         return False
     return fits_map(trace, focus)
 
@@ -292,9 +292,9 @@ VIEW = view_of_marks(
     "All heads",
     "Which heads look far, near, sharply or broadly?",
     _fits,
-    overview,
+    arrange_overview,
     plot,
-    table,
+    tabulate,
     how_to_read=(
         "One small map per layer and head. A diagonal follows the text step by step. A column"
         " is a place that every item attends to."

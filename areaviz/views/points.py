@@ -48,13 +48,13 @@ def fits(trace: Trace, focus: Focus) -> bool:
     return fits_map(trace, focus) and trace.fields[trace.maps[focus.site].memory].kind == "points"
 
 
-def pointing(trace: Trace, focus: Focus) -> Pointing:
+def find_pointing(trace: Trace, focus: Focus) -> Pointing:
     """Return the data of the first focused step, or of the last step if none is focused."""
     attention = trace.maps[focus.site]
     labels = trace.fields[attention.query].labels
     by_query = focus.side == "query" and focus.items
     step = min(focus.items) if by_query else len(labels) - 1
-    exact = _points(trace.details.get("exact", "").split())
+    exact = _parse_points(trace.details.get("exact", "").split())
     share = float(trace.output.probabilities[step])
     drawn = "; dashed: the exact answer" if exact else ""
     return Pointing(
@@ -64,12 +64,12 @@ def pointing(trace: Trace, focus: Focus) -> Pointing:
         points=trace.fields[attention.memory].anchors,
         weights=attention.weights[0, 0],
         step=step,
-        chosen=_points(labels),
+        chosen=_parse_points(labels),
         exact=(*exact, exact[0]) if exact else (),
     )
 
 
-def _points(labels: Sequence[str]) -> tuple[int, ...]:
+def _parse_points(labels: Sequence[str]) -> tuple[int, ...]:
     return tuple(int(label) - 1 for label in labels)
 
 
@@ -111,7 +111,7 @@ def plot(drawn: Pointing) -> Plot:
     )
 
 
-def table(drawn: Pointing) -> Table:
+def tabulate(drawn: Pointing) -> Table:
     """Return a table with a row per step: chosen point, exact point, and weight of every point."""
     count = len(drawn.points)
     columns = ("step", "point", "exact answer", *(f"weight of {n}" for n in range(1, count + 1)))
@@ -128,9 +128,9 @@ VIEW = view_of_marks(
     "Points and tour",
     "How does the model weight the points at this step, and what has it drawn so far?",
     fits,
-    pointing,
+    find_pointing,
     plot,
-    table,
+    tabulate,
     how_to_read=(
         "Each dot is a point, and brighter means a larger weight as the next point. The ring"
         " marks the chosen point. Where the line and the dashes separate, the model is wrong."

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from areaviz.drawing.base import Row, Table, View, changes_words, model_words
+from areaviz.drawing.base import Row, Table, View, describe_changes, describe_model
 from areaviz.drawing.labels import show_invisibles
 from areaviz.drawing.marks import Axis, Bars, Panel, Plot, Points, Stroke
-from areaviz.drawing.matrix import block_names
-from areaviz.drawing.pictures import CELLS, average_blocks, block_size
-from areaviz.drawing.print_renderer import in_print
-from areaviz.drawing.screen_renderer import on_screen
-from areaviz.drawing.select import display_field, field_name, visible_labels
-from areaviz.drawing.theme import ACCENT, CLEAR, SECOND, Drawing, finish
+from areaviz.drawing.matrix import name_blocks
+from areaviz.drawing.pictures import CELLS, average_blocks, compute_block_size
+from areaviz.drawing.print_renderer import draw_in_print
+from areaviz.drawing.screen_renderer import draw_on_screen
+from areaviz.drawing.select import get_display_field, list_visible_labels, name_field
+from areaviz.drawing.theme import ACCENT, CLEAR, SECOND, Drawing, finish_figure
 from areaviz.trace.record import Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 
@@ -46,7 +46,7 @@ class Probabilities(Drawing):
     @property
     def block(self) -> int:
         """Number of items per bar."""
-        return block_size(len(self.field))
+        return compute_block_size(len(self.field))
 
     @property
     def x(self) -> FloatArray:
@@ -59,34 +59,34 @@ class Probabilities(Drawing):
     def names(self) -> list[str]:
         """Names of the items of every bar."""
         if self.block > 1:
-            return [f"items {name}" for name in block_names(len(self.field), self.block)]
+            return [f"items {name}" for name in name_blocks(len(self.field), self.block)]
         return [
             f"{show_invisibles(label)} (item {t})" for t, label in enumerate(self.field.labels, 1)
         ]
 
 
-def _averaged(probabilities_T: FloatArray) -> FloatArray:
+def _average_blocks(probabilities_T: FloatArray) -> FloatArray:
     """Average blocks of items so that a figure has enough pixels for all bars: float32 [B]."""
-    block = block_size(len(probabilities_T))
+    block = compute_block_size(len(probabilities_T))
     return average_blocks(probabilities_T[None], 1, block).reshape(-1)
 
 
-def _title(title: str, items: int) -> str:
+def _make_title(title: str, items: int) -> str:
     """Return the title, with a note if items are averaged."""
-    block = block_size(items)
+    block = compute_block_size(items)
     return f"{title} · averaged {block} items to a bar" if block > 1 else title
 
 
-def output_probabilities(trace: Trace) -> Probabilities:
+def find_output_probabilities(trace: Trace) -> Probabilities:
     """Return bars for the produced items and rings for their best alternatives.
 
     Hover texts list up to five alternatives.
     """
-    output, field = trace.output, display_field(trace, trace.output.field)
-    name, other_T = field_name(field), np.zeros(len(field), np.float32)
+    output, field = trace.output, get_display_field(trace, trace.output.field)
+    name, other_T = name_field(field), np.zeros(len(field), np.float32)
     for t, (label, options) in enumerate(zip(field.labels, output.alternatives, strict=True)):
         other_T[t] = max((p for other, p in options if other != label), default=0.0)
-    bars = _averaged(output.probabilities)
+    bars = _average_blocks(output.probabilities)
     hovers = [f"produced at {p:.1%}" for p in bars.tolist()]
     if len(bars) == len(field):
         for t, options in enumerate(output.alternatives):
@@ -97,29 +97,29 @@ def output_probabilities(trace: Trace) -> Probabilities:
     if "history" not in trace.fields:
         given = f" · probability of each {name} item, given what was seen until then"
     return Probabilities(
-        title=_title("Probability of every produced item", len(field)),
+        title=_make_title("Probability of every produced item", len(field)),
         note="bars: the item produced; rings: the likeliest other item",
-        caption=model_words(trace) + given,
+        caption=describe_model(trace) + given,
         field=field,
         bars=bars,
-        rings=_averaged(other_T),
+        rings=_average_blocks(other_T),
         hovers=hovers,
         across=f"{name} items",
         height=200,
     )
 
 
-def change(before: Trace, after: Trace) -> Probabilities:
+def find_probability_change(before: Trace, after: Trace) -> Probabilities:
     """Return bars for the probabilities after the change and rings for those before it."""
-    field, request = display_field(before, before.output.field), after.request
-    bars = _averaged(after.output.probabilities[: len(field)])
-    rings = _averaged(before.output.probabilities[: len(field)])
+    field, request = get_display_field(before, before.output.field), after.request
+    bars = _average_blocks(after.output.probabilities[: len(field)])
+    rings = _average_blocks(before.output.probabilities[: len(field)])
     pairs = zip(rings.tolist(), bars.tolist(), strict=True)
-    model = f"{request.model}{changes_words(request)}"
+    model = f"{request.model}{describe_changes(request)}"
     return Probabilities(
-        title=_title("Probability of the original output, item by item", len(field)),
+        title=_make_title("Probability of the original output, item by item", len(field)),
         note="rings: before the change; bars: after it",
-        caption=f"{model} · probability of each {field_name(field)} item",
+        caption=f"{model} · probability of each {name_field(field)} item",
         field=field,
         bars=bars,
         rings=rings,
@@ -134,7 +134,7 @@ def plot(drawn: Probabilities) -> Plot:
     items = len(drawn.field)
     texts = [f"{name}\n{hover}" for name, hover in zip(drawn.names, drawn.hovers, strict=True)]
     ring = (6 if items <= CELLS else 3, 3)
-    labels, ends = visible_labels(drawn.field), (-0.6, items - 0.4)
+    labels, ends = list_visible_labels(drawn.field), (-0.6, items - 0.4)
     panel = Panel(
         marks=[
             Bars(
@@ -164,7 +164,7 @@ def plot(drawn: Probabilities) -> Plot:
     )
 
 
-def table(trace: Trace, focus: Focus) -> Table:
+def tabulate(trace: Trace, focus: Focus) -> Table:
     """Return a table with a row per produced item: probability and alternatives, best first."""
     output, labels = trace.output, trace.fields[trace.output.field].labels
     others = []
@@ -206,9 +206,9 @@ VIEW = View(
     question="How certain was the model, and what would it have written instead?",
     # The probabilities do not depend on the focus.
     fits=lambda trace, focus: len(trace.output.probabilities) > 0,
-    figure=lambda trace, focus: on_screen(plot(output_probabilities(trace))),
-    table=table,
-    print=lambda trace, focus: finish(in_print(plot(output_probabilities(trace)))),
+    figure=lambda trace, focus: draw_on_screen(plot(find_output_probabilities(trace))),
+    table=tabulate,
+    print=lambda trace, focus: finish_figure(draw_in_print(plot(find_output_probabilities(trace)))),
     how_to_read=(
         "One bar per output item: its probability. At a low bar the model nearly wrote"
         " something else, and the table names it."
@@ -216,14 +216,16 @@ VIEW = View(
 )
 
 
-def probability_change_view(before: Trace) -> View:
+def make_probability_change_view(before: Trace) -> View:
     """Return the view that compares a changed run with the output of `before`."""
     return View(
         name="change",
         title="Change of probability",
         question="What does the changed model think of the original output?",
         fits=lambda after, focus: fits_change(before, after),
-        figure=lambda after, focus: on_screen(plot(change(before, after))),
+        figure=lambda after, focus: draw_on_screen(plot(find_probability_change(before, after))),
         table=lambda after, focus: change_table(before, after),
-        print=lambda after, focus: finish(in_print(plot(change(before, after)))),
+        print=lambda after, focus: finish_figure(
+            draw_in_print(plot(find_probability_change(before, after)))
+        ),
     )

@@ -10,9 +10,16 @@ import numpy as np
 from areaviz.drawing.base import Table, figure_caption, view_of_marks
 from areaviz.drawing.labels import Ticks
 from areaviz.drawing.marks import Axis, Cells, Mark, Panel, Plot, Raster, Scale
-from areaviz.drawing.pictures import CELLS, PIXELS, average_blocks, block_size
-from areaviz.drawing.select import field_name, fits_text, noun, quote_items, select, visible_labels
-from areaviz.drawing.theme import Drawing, nice_top
+from areaviz.drawing.pictures import CELLS, PIXELS, average_blocks, compute_block_size
+from areaviz.drawing.select import (
+    fits_text,
+    get_noun,
+    list_visible_labels,
+    name_field,
+    quote_items,
+    select,
+)
+from areaviz.drawing.theme import Drawing, round_up_scale
 from areaviz.trace.areas import run_text
 from areaviz.trace.query import smallest_area
 from areaviz.trace.record import Field, FloatArray, Trace
@@ -31,7 +38,7 @@ class Row:
     @property
     def total(self) -> str:
         """Total weight of all spans of this length, as a percentage."""
-        return _percent(float(self.weights.sum()))
+        return _format_percent(float(self.weights.sum()))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +52,7 @@ class Pyramid(Drawing):
     @property
     def top(self) -> float:
         """Upper end of the colour scale of all rows, a round number."""
-        return nice_top(max(float(row.weights.max()) for row in self.rows))
+        return round_up_scale(max(float(row.weights.max()) for row in self.rows))
 
     @property
     def right(self) -> float:
@@ -74,7 +81,7 @@ class Pyramid(Drawing):
         return Ticks(lengths, tuple(map(str, lengths)))
 
 
-def pyramid(trace: Trace, focus: Focus) -> Pyramid:
+def compute_pyramid(trace: Trace, focus: Focus) -> Pyramid:
     """Compute the weight of every span, averaged over the focused heads and queries.
 
     If the focus is on areas of several items, single items are left out.
@@ -88,16 +95,17 @@ def pyramid(trace: Trace, focus: Focus) -> Pyramid:
         rows.append(Row(length, weights_A[first : first + columns]))
     title = f"{chosen.subject}: weight of every area, {chosen.head_words}"
     # Columns are half an item wide, because spans of even length are centred between two items.
-    block = block_size(2 * len(chosen.memory))
+    block = compute_block_size(2 * len(chosen.memory))
     if len(chosen.memory) > CELLS and block > 1:
         title += f" · averaged {block / 2:g} items to a pixel"
     note = (
-        f"each cell is one area, centred over the {noun(chosen.memory)}s it spans; all rows have"
+        f"each cell is one area, centred over the {get_noun(chosen.memory)}s it spans; all rows"
+        f" have"
         " one colour scale; the number at the right is the row's total"
     )
     if shortest > 1:
-        left_out = _percent(float(weights_A[: grid.items].sum()))
-        note += f"; single {noun(chosen.memory)}s, {left_out} in all, are left out"
+        left_out = _format_percent(float(weights_A[: grid.items].sum()))
+        note += f"; single {get_noun(chosen.memory)}s, {left_out} in all, are left out"
     return Pyramid(
         title=title,
         note=note,
@@ -107,7 +115,7 @@ def pyramid(trace: Trace, focus: Focus) -> Pyramid:
     )
 
 
-def _percent(share: float) -> str:
+def _format_percent(share: float) -> str:
     """Format a share as a percentage, with a decimal if it is small."""
     return f"{share:.0%}" if share >= 0.0995 or share == 0 else f"{share:.1%}"
 
@@ -116,12 +124,12 @@ def plot(drawn: Pyramid) -> Plot:
     """Draw the spans by start (across) and length (upwards), which form a pyramid."""
     lengths, memory = len(drawn.rows), drawn.memory
     across = Axis(
-        title=f"{field_name(memory)} {noun(memory)}s",
+        title=f"{name_field(memory)} {get_noun(memory)}s",
         ends=(-0.5, drawn.right),
-        labels=visible_labels(memory),
+        labels=list_visible_labels(memory),
     )
     # For few rows, the title would be longer than the axis on screen.
-    title = f"span length ({noun(memory)}s)"
+    title = f"span length ({get_noun(memory)}s)"
     down = Axis(
         title=title,
         screen_title=title if lengths > 3 else "",
@@ -131,7 +139,7 @@ def plot(drawn: Pyramid) -> Plot:
     totals = Ticks(drawn.lengths.positions, tuple(row.total for row in drawn.rows))
     return Plot(
         drawing=drawn,
-        panels=[Panel(marks=_marks(drawn), across=across, down=down, right=totals)],
+        panels=[Panel(marks=_make_marks(drawn), across=across, down=down, right=totals)],
         height=(float(np.clip(30 * lengths, 44, 320)), float(np.clip(0.25 * lengths, 0.5, 3))),
         above=8,
         below=28,
@@ -139,19 +147,19 @@ def plot(drawn: Pyramid) -> Plot:
     )
 
 
-def _marks(drawn: Pyramid) -> list[Mark]:
+def _make_marks(drawn: Pyramid) -> list[Mark]:
     """Draw the spans of each length as a row of cells, each centred above the items it covers."""
     if drawn.is_picture:
         box = -0.5, drawn.upper, drawn.right, drawn.lower
         # The printed picture has more columns, because paper shows finer details.
-        wide, wider = (_averaged(drawn, limit)[::-1] for limit in (PIXELS, 2000))
+        wide, wider = (_average_columns(drawn, limit)[::-1] for limit in (PIXELS, 2000))
         return [Raster(wide, box, print_values=wider)]
     cells: list[Mark] = []
     for row in drawn.rows:
         texts = []
         for start, weight in enumerate(row.weights.tolist()):
             words = quote_items(drawn.memory, range(start, start + row.length))
-            where = run_text(noun(drawn.memory), start, row.length)
+            where = run_text(get_noun(drawn.memory), start, row.length)
             texts.append(f"{words} {where}\n{weight:.2%} of the attention")
         left, top = (row.length - 2) / 2, row.length - 0.5
         cells.append(
@@ -166,7 +174,7 @@ def _marks(drawn: Pyramid) -> list[Mark]:
     return cells
 
 
-def half_columns(rows: Sequence[Row]) -> FloatArray:
+def to_half_columns(rows: Sequence[Row]) -> FloatArray:
     """Return the pyramid as a matrix [lengths, 2N] with columns of half an item.
 
     Values outside the pyramid are NaN.
@@ -179,13 +187,13 @@ def half_columns(rows: Sequence[Row]) -> FloatArray:
     return halves
 
 
-def _averaged(drawn: Pyramid, limit: int) -> FloatArray:
-    """Return `half_columns` averaged to at most `limit` columns, shortest spans first."""
-    halves = half_columns(drawn.rows)
-    return average_blocks(halves, 1, block_size(halves.shape[1], limit))
+def _average_columns(drawn: Pyramid, limit: int) -> FloatArray:
+    """Return `to_half_columns` averaged to at most `limit` columns, shortest spans first."""
+    halves = to_half_columns(drawn.rows)
+    return average_blocks(halves, 1, compute_block_size(halves.shape[1], limit))
 
 
-def table(drawn: Pyramid) -> Table:
+def tabulate(drawn: Pyramid) -> Table:
     """Return a table with a row per area: start (from 1), length, text and weight."""
     rows = []
     for row in drawn.rows:
@@ -213,9 +221,9 @@ VIEW = view_of_marks(
     "Area pyramid",
     "Which areas, short or long, receive the attention?",
     _fits,
-    pyramid,
+    compute_pyramid,
     plot,
-    table,
+    tabulate,
     how_to_read=(
         "The bottom row has the shortest areas, the rows above have longer ones. A brighter"
         " cell means more attention to the whole area. All rows have one colour scale. The"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from areaviz.drawing.base import view_of_marks
-from areaviz.drawing.gaze_steps import fits_transformer, ink_on
+from areaviz.drawing.gaze_steps import choose_ink, fits_transformer
 from areaviz.drawing.marks import Frame, Mark, Panel, Plot, Points, Stroke, Symbol, Texts
-from areaviz.drawing.picture_lines import cased, picture_marks, stage_axes
+from areaviz.drawing.picture_lines import draw_cased_line, make_picture_marks, make_stage_axes
 from areaviz.drawing.pictures import CASING, Box, gray_to_rgb
 from areaviz.drawing.theme import EDGE, SECOND
 from areaviz.trace.record import FloatArray
-from areaviz.views.sampling_grid_data import COLOURS, CORNERS, Sampling, sampling, table
+from areaviz.views.sampling_grid_data import COLOURS, CORNERS, Sampling, find_sampling, tabulate
 
 _PANELS = ("the picture", "what was read", "one sample")
 # Start and end of each panel, as shares of the figure's width and height.
@@ -28,12 +28,14 @@ def plot(drawn: Sampling) -> Plot:
     cross = Stroke("#FFFFFF", (1.2, 0.7))
     hover = f"{drawn.sample.name}\nread: {drawn.read}"
     sums = ("", "", "\n".join(drawn.sum_lines))
-    whole = [*picture_marks(drawn.picture), *_outline(drawn.corners, drawn.points)]
-    seen = [*picture_marks(gray_to_rgb(drawn.seen)), *_outline(drawn.edges, drawn.dots)]
+    whole = [*make_picture_marks(drawn.picture), *_draw_outline(drawn.corners, drawn.points)]
+    seen = [*make_picture_marks(gray_to_rgb(drawn.seen)), *_draw_outline(drawn.edges, drawn.dots)]
     panels = []
-    parts = zip((whole, seen, _zoom(drawn)), _boxes(drawn), _crosses(drawn), strict=True)
+    parts = zip(
+        (whole, seen, _draw_zoom(drawn)), _list_boxes(drawn), _list_crosses(drawn), strict=True
+    )
     for number, (marks, box, (x, y)) in enumerate(parts):
-        across, down = stage_axes(box)
+        across, down = make_stage_axes(box)
         sample = Points(
             [x],
             [y],
@@ -63,12 +65,12 @@ def plot(drawn: Sampling) -> Plot:
     )
 
 
-def _outline(corners_42: FloatArray, points_P2: FloatArray) -> Iterator[Mark]:
+def _draw_outline(corners_42: FloatArray, points_P2: FloatArray) -> Iterator[Mark]:
     """Draw the quadrilateral with its corners and some sample points.
 
     Each corner has its own colour and shape, so that readers find it in both panels.
     """
-    yield cased(corners_42[_CLOSED], _OUTLINE, (1.6, 1))
+    yield draw_cased_line(corners_42[_CLOSED], _OUTLINE, (1.6, 1))
     x, y = points_P2.T
     yield Points(
         x,
@@ -93,7 +95,7 @@ def _outline(corners_42: FloatArray, points_P2: FloatArray) -> Iterator[Mark]:
         )
 
 
-def _boxes(drawn: Sampling) -> tuple[Box, Box, Box]:
+def _list_boxes(drawn: Sampling) -> tuple[Box, Box, Box]:
     """Return the visible part of each panel, in its own pixels."""
     side, first = len(drawn.seen), drawn.sample.neighbours[0]
     edge = 0.06 * side
@@ -101,13 +103,13 @@ def _boxes(drawn: Sampling) -> tuple[Box, Box, Box]:
     return drawn.box, (-edge, -edge, side + edge, side + edge), zoom
 
 
-def _crosses(drawn: Sampling) -> tuple[tuple[float, float], ...]:
+def _list_crosses(drawn: Sampling) -> tuple[tuple[float, float], ...]:
     """Return the position of the sample in each panel."""
     one = drawn.sample
     return drawn.middle, (one.column + 0.5, one.row + 0.5), (one.x, one.y)
 
 
-def _zoom(drawn: Sampling) -> Iterator[Mark]:
+def _draw_zoom(drawn: Sampling) -> Iterator[Mark]:
     """Draw the four pixels, and a square of one pixel around the sample.
 
     The overlaps of the square with the pixels are the interpolation weights.
@@ -141,7 +143,7 @@ def _zoom(drawn: Sampling) -> Iterator[Mark]:
         x,
         y,
         texts,
-        colours=[ink_on(grey) for grey in greys],
+        colours=[choose_ink(grey) for grey in greys],
         grounds=greys,
     )
 
@@ -151,9 +153,9 @@ VIEW = view_of_marks(
     "Sampling grid",
     "Which region was cropped, and how was it straightened?",
     fits_transformer,
-    sampling,
+    find_sampling,
     plot,
-    table,
+    tabulate,
     how_to_read=(
         "The outline marks the cropped region. Next to it is the straightened crop that the"
         " model read."

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.drawing.base import Row, Table, figure_caption
-from areaviz.drawing.gaze_steps import picture_of, source_of, view_box
+from areaviz.drawing.gaze_steps import compute_view_box, get_picture, get_source
 from areaviz.drawing.pictures import Box, Pixels
 from areaviz.drawing.theme import Drawing
 from areaviz.trace.record import FloatArray, Trace
@@ -70,7 +70,7 @@ class Sample:
         return sum(neighbour.product for neighbour in self.neighbours)
 
 
-def places(
+def map_to_picture(
     corners_42: FloatArray,
     side: int,
     pixels_P2: npt.ArrayLike,
@@ -94,7 +94,7 @@ def sample(
     Values are means over the colour channels.
     """
     row, column = divmod(index, side)
-    x, y = places(corners_42, side, [(row, column)])[0].tolist()
+    x, y = map_to_picture(corners_42, side, [(row, column)])[0].tolist()
     left, top = floor(x - 0.5), floor(y - 0.5)
     across, down = x - 0.5 - left, y - 0.5 - top
     height, width = picture_HWC.shape[:2]
@@ -148,20 +148,20 @@ class Sampling(Drawing):
         )
 
 
-def sampling(trace: Trace, focus: Focus) -> Sampling:
+def find_sampling(trace: Trace, focus: Focus) -> Sampling:
     """Return the data to draw for the focused pixel of the output.
 
     Pixels are counted row by row, step after step. The default is the middle pixel of the first
     step.
     """
-    gaze, picture = trace.gazes[focus.site], picture_of(trace)
+    gaze, picture = trace.gazes[focus.site], get_picture(trace)
     side = gaze.seen.shape[2]
     item = focus.items[0] if focus.items else (side // 2) * (side + 1)
     look, index = divmod(item, side**2)
     corners, seen = gaze.corners[look, 0], gaze.seen[look, 0]
-    source, in_source = source_of(trace, corners)
+    source, in_source = get_source(trace, corners)
     chosen = sample(source, in_source, side, index)
-    x, y = places(corners, side, [(chosen.row, chosen.column)])[0].tolist()
+    x, y = map_to_picture(corners, side, [(chosen.row, chosen.column)])[0].tolist()
     rows = np.linspace(0, side - 1, min(_POINTS, side)).round().astype(np.int64)
     pixels_P2 = np.stack(np.meshgrid(rows, rows, indexing="ij"), -1).reshape(-1, 2)
     note = (
@@ -172,13 +172,13 @@ def sampling(trace: Trace, focus: Focus) -> Sampling:
     if (height, width) != picture.shape[:2]:
         note += f"; the model got {width}×{height} px"
     return Sampling(
-        title=f"What the spatial transformer cut out{_which(look, len(gaze.seen))}",
+        title=f"What the spatial transformer cut out{_name_step(look, len(gaze.seen))}",
         note=note,
         caption=figure_caption(trace, focus),
         picture=picture,
-        box=view_box(picture, corners, 1.0),
+        box=compute_view_box(picture, corners, 1.0),
         corners=corners,
-        points=places(corners, side, pixels_P2),
+        points=map_to_picture(corners, side, pixels_P2),
         dots=(pixels_P2[:, ::-1] + 0.5).astype(np.float32),
         seen=seen,
         sample=chosen,
@@ -187,12 +187,12 @@ def sampling(trace: Trace, focus: Focus) -> Sampling:
     )
 
 
-def _which(look: int, looks: int) -> str:
+def _name_step(look: int, looks: int) -> str:
     """Return a phrase for the step, or "" if there is only one step."""
     return f", look {look + 1} of {looks}" if looks > 1 else ""
 
 
-def table(drawn: Sampling) -> Table:
+def tabulate(drawn: Sampling) -> Table:
     """Return a table of the corners, the sample's position, and its four pixels.
 
     Each pixel has its value, weight and product. Rows and columns count from 1.

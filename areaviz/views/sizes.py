@@ -9,8 +9,8 @@ import numpy as np
 from areaviz.drawing.base import Table, figure_caption, view_of_marks
 from areaviz.drawing.labels import Ticks
 from areaviz.drawing.marks import Axis, Bars, Panel, Plot, Stroke
-from areaviz.drawing.select import fits_map, noun
-from areaviz.drawing.theme import EDGE, Drawing, head_colour
+from areaviz.drawing.select import fits_map, get_noun
+from areaviz.drawing.theme import EDGE, Drawing, get_head_colour
 from areaviz.trace import query
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
@@ -67,10 +67,10 @@ class Histogram(Drawing):
         return Ticks(tuple(places), tuple(texts))
 
 
-def histogram(trace: Trace, focus: Focus) -> Histogram:
+def compute_histogram(trace: Trace, focus: Focus) -> Histogram:
     """Return the shares over all queries, because only the average shows what a head prefers."""
     attention = trace.maps[focus.site]
-    unit = noun(trace.fields[attention.memory])
+    unit = get_noun(trace.fields[attention.memory])
     rows, means = [], []
     for head in range(attention.heads):
         shares = query.area_size_shares(attention, focus.layer, head)
@@ -100,7 +100,7 @@ def plot(drawn: Histogram) -> Plot:
         bars = Bars(
             drawn.x(head),
             shares,
-            head_colour(head),
+            get_head_colour(head),
             _BROAD,
             opacity=drawn.opacity(head),
             edge=Stroke(EDGE, (0.5, 0.4)),
@@ -119,7 +119,7 @@ def plot(drawn: Histogram) -> Plot:
     )
 
 
-def table(drawn: Histogram) -> Table:
+def tabulate(drawn: Histogram) -> Table:
     """Return a table with a row per head and area size."""
     rows = []
     for head, shares in enumerate(drawn.shares.tolist(), 1):
@@ -140,9 +140,9 @@ VIEW = view_of_marks(
     "Area sizes",
     "Does a head attend to single items or to longer areas?",
     _fits,
-    histogram,
+    compute_histogram,
     plot,
-    table,
+    tabulate,
     how_to_read=(
         "Each bar shows how much of a head's attention goes to areas of one size. The leftmost bar "
         "is for single items. If it holds everything, the head attends to single items only."

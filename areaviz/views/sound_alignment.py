@@ -28,7 +28,7 @@ from areaviz.drawing.marks import (
 )
 from areaviz.drawing.pictures import Box, Pixels, gray_to_rgb
 from areaviz.drawing.select import fits_map
-from areaviz.drawing.theme import PRINT_EDGE, SECOND, Drawing, nice_top
+from areaviz.drawing.theme import PRINT_EDGE, SECOND, Drawing, round_up_scale
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
 from areaviz.trace.sound import RATE
@@ -70,7 +70,7 @@ class SpeechAlignment(Drawing):
     @property
     def top(self) -> float:
         """Upper end of the colour scale."""
-        return nice_top(float(self.weights.max()))
+        return round_up_scale(float(self.weights.max()))
 
     @property
     def sound_box(self) -> Box:
@@ -89,7 +89,7 @@ def fits(trace: Trace, focus: Focus) -> bool:
     return fits_map(trace, focus) and trace.fields[trace.maps[focus.site].memory].kind == "sound"
 
 
-def spoken_intervals(trace: Trace) -> tuple[tuple[float, float], ...]:
+def find_spoken_intervals(trace: Trace) -> tuple[tuple[float, float], ...]:
     """Return the start and end of each spoken item in seconds, or () if unknown."""
     try:
         seconds = [float(one) for one in trace.details.get(GOLD, "").split()]
@@ -98,12 +98,12 @@ def spoken_intervals(trace: Trace) -> tuple[tuple[float, float], ...]:
     return tuple(zip(seconds[::2], seconds[1::2], strict=False))
 
 
-def listening(trace: Trace, focus: Focus) -> SpeechAlignment:
+def find_alignment(trace: Trace, focus: Focus) -> SpeechAlignment:
     """Return the weights of all items over time, and the spectrogram of the sound."""
     attention, sound = trace.maps[focus.site], trace.request.sound
     assert sound is not None, "a field of a sound has a request with one"
     field, query = trace.fields[attention.memory], trace.fields[attention.query]
-    known = spoken_intervals(trace)
+    known = find_spoken_intervals(trace)
     weights_TM = attention.weights[focus.layer].mean(0)
     if focus.head is not None:
         weights_TM = attention.weights[focus.layer, focus.head]
@@ -133,7 +133,7 @@ def listening(trace: Trace, focus: Focus) -> SpeechAlignment:
 def plot(drawn: SpeechAlignment) -> Plot:
     """Draw the alignment with hover text and the spectrogram below it."""
     marks: list[Mark] = [
-        Cells(drawn.weights, _hovers(drawn), edges=drawn.edges),
+        Cells(drawn.weights, _list_hovers(drawn), edges=drawn.edges),
         Image(gray_to_rgb(drawn.loud), drawn.sound_box, is_smooth=True),
     ]
     for second in sorted({one for pair in drawn.spoken for one in pair}):
@@ -168,16 +168,16 @@ def plot(drawn: SpeechAlignment) -> Plot:
     )
 
 
-def _hovers(drawn: SpeechAlignment) -> list[list[str]]:
+def _list_hovers(drawn: SpeechAlignment) -> list[list[str]]:
     """Write the hover text of every weight."""
-    times = [f"{start:.2f} to {end:.2f} s" for start, end in _items(drawn)]
+    times = [f"{start:.2f} to {end:.2f} s" for start, end in _iterate_items(drawn)]
     texts = []
     for label, weights in zip(drawn.labels, drawn.weights.tolist(), strict=True):
         texts.append([f"{label} → {t}\n{w:.1%}" for t, w in zip(times, weights, strict=True)])
     return texts
 
 
-def _items(drawn: SpeechAlignment) -> Iterator[tuple[float, float]]:
+def _iterate_items(drawn: SpeechAlignment) -> Iterator[tuple[float, float]]:
     """Yield the start and end of every item of the sound, in seconds."""
     yield from zip(drawn.edges, drawn.edges[1:], strict=False)
 
@@ -185,7 +185,7 @@ def _items(drawn: SpeechAlignment) -> Iterator[tuple[float, float]]:
 def tabulate(drawn: SpeechAlignment) -> Table:
     """Return a table with a row per item: probability, top moment, and weight of this moment."""
     rows: list[Row] = []
-    items = list(_items(drawn))
+    items = list(_iterate_items(drawn))
     for number, (label, weights) in enumerate(zip(drawn.labels, drawn.weights, strict=True)):
         heaviest = int(weights.argmax())
         start, end = items[heaviest]
@@ -201,7 +201,7 @@ VIEW = view_of_marks(
     "Alignment over the sound",
     "Which part of the recording does each digit attend to?",
     fits,
-    listening,
+    find_alignment,
     plot,
     tabulate,
     how_to_read=(

@@ -8,7 +8,7 @@ from areaviz.drawing.labels import show_invisibles, truncate
 from areaviz.drawing.marks import Axis, Hover, Image, Mark, Pair, Panel, Path, Plot, Stroke, Texts
 from areaviz.drawing.theme import ACCENT, PRINT_WIDTH, SCREEN_FONT
 from areaviz.drawing.two_memories import fits_both
-from areaviz.views.film import frame_text, most_text
+from areaviz.views.film import describe_brightest_cell, describe_frame
 from areaviz.views.text_and_picture_panels import (
     CUT,
     DIM,
@@ -17,11 +17,11 @@ from areaviz.views.text_and_picture_panels import (
     SEEN,
     WIDEST,
     WORD,
-    Panels,
     SourceLink,
     WordPanel,
-    curve,
-    panels,
+    WordPanels,
+    compute_curve,
+    lay_out_panels,
 )
 
 # Opacity of lines, and of source words whose share is not written.
@@ -32,17 +32,17 @@ _INCH, _PT = 1 / 96, 72 / 96
 _WIDE = PRINT_WIDTH - 0.3
 
 
-def plot(drawn: Panels) -> Plot:
+def plot(drawn: WordPanels) -> Plot:
     """Return the plot for the screen, with the width 1 and heights in px."""
     return _plot(drawn, drawn.film.stills(250, DIM), (1, 1), is_square=False)
 
 
-def print_plot(drawn: Panels) -> Plot:
+def print_plot(drawn: WordPanels) -> Plot:
     """Return the plot for print, with lengths in inches."""
     return _plot(drawn, drawn.film.stills(400, DIM), (_WIDE, _INCH), is_square=True)
 
 
-def _plot(drawn: Panels, stills: Stills, unit: Pair, is_square: bool) -> Plot:
+def _plot(drawn: WordPanels, stills: Stills, unit: Pair, is_square: bool) -> Plot:
     """Draw one panel per word: the picture, the word, and the source words.
 
     Args:
@@ -58,10 +58,10 @@ def _plot(drawn: Panels, stills: Stills, unit: Pair, is_square: bool) -> Plot:
         box = 0.0, panel.top * px, right, (panel.top + panel.height) * px
         marks.append(Image(stills.of(panel.frame), box, is_whole=True, across="right"))
         marks.append(Path([right, LEAVES * wide], [y, y], Stroke(ACCENT, (1.5, 1))))
-        marks += [_line(panel, tie, end, unit) for tie, end in panel.places()]
+        marks += [_draw_line(panel, tie, end, unit) for tie, end in panel.places()]
     middles = [panel.middle * px for panel in drawn.panels]
     count = len(middles)
-    hovers = [_hover(drawn, panel) for panel in drawn.panels]
+    hovers = [_make_hover(drawn, panel) for panel in drawn.panels]
     size = 0.7 * drawn.panels[0].height
     words = Texts(
         [WORD * wide] * count,
@@ -74,7 +74,7 @@ def _plot(drawn: Panels, stills: Stills, unit: Pair, is_square: bool) -> Plot:
         may_overhang=True,
     )
     marks += [Hover([0.7 * SEEN * wide] * count, middles, hovers, size), words]
-    marks += [_sources(drawn, unit, strong) for strong in (True, False)]
+    marks += [_draw_sources(drawn, unit, strong) for strong in (True, False)]
     panel_of_all = Panel(
         marks=marks,
         across=Axis(ends=(0, wide), is_seen=False),
@@ -91,8 +91,8 @@ def _plot(drawn: Panels, stills: Stills, unit: Pair, is_square: bool) -> Plot:
     )
 
 
-def _line(panel: WordPanel, tie: SourceLink, end: float, unit: Pair) -> Path:
-    x, y = curve(panel.middle, end)
+def _draw_line(panel: WordPanel, tie: SourceLink, end: float, unit: Pair) -> Path:
+    x, y = compute_curve(panel.middle, end)
     width = WIDEST * tie.share
     pair = f"{panel.frame.label} → {tie.label}"
     return Path(
@@ -104,12 +104,12 @@ def _line(panel: WordPanel, tie: SourceLink, end: float, unit: Pair) -> Path:
     )
 
 
-def _hover(drawn: Panels, panel: WordPanel) -> str:
-    most = most_text(drawn.film, panel.frame)
-    return f"{frame_text(panel.frame)}\n{most} of the attention to the picture"
+def _make_hover(drawn: WordPanels, panel: WordPanel) -> str:
+    most = describe_brightest_cell(drawn.film, panel.frame)
+    return f"{describe_frame(panel.frame)}\n{most} of the attention to the picture"
 
 
-def _sources(drawn: Panels, unit: Pair, strong: bool) -> Texts:
+def _draw_sources(drawn: WordPanels, unit: Pair, strong: bool) -> Texts:
     """Draw the source words that have a written share, in bold, or the ones that do not.
 
     Args:
@@ -134,7 +134,7 @@ def _sources(drawn: Panels, unit: Pair, strong: bool) -> Texts:
     )
 
 
-def table(drawn: Panels) -> Table:
+def tabulate(drawn: WordPanels) -> Table:
     """Return a table of the attention of each word to all source words and picture cells."""
     cells = [
         (cell, show_invisibles(label)) for cell, label in enumerate(drawn.film.cells.labels, 1)
@@ -155,9 +155,9 @@ VIEW = view_of_marks(
     "Text and picture",
     "Which source words and which part of the picture does each word look at?",
     fits_both,
-    panels,
+    lay_out_panels,
     plot,
-    table,
+    tabulate,
     print_plot=print_plot,
     how_to_read=(
         "The output word is in the middle. The parts of the picture that it attends to are on"

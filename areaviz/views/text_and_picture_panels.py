@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from areaviz.drawing.axes import STEPS, ease_in_out
-from areaviz.drawing.film import Film, Frame, film, unit_name
+from areaviz.drawing.film import Film, Frame, find_film, name_unit
 from areaviz.drawing.labels import pluralise, truncate
-from areaviz.drawing.select import field_name, group_labels, groups, select, word_groups
+from areaviz.drawing.select import group_items, group_labels, group_words, name_field, select
 from areaviz.drawing.theme import Drawing
-from areaviz.drawing.two_memories import PICTURE, TEXT, both_caption, turned
+from areaviz.drawing.two_memories import PICTURE, TEXT, describe_both_sites, move_focus
 from areaviz.trace import query
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
@@ -89,7 +89,7 @@ class WordPanel:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Panels(Drawing):
+class WordPanels(Drawing):
     """All panels of the figure."""
 
     film: Film
@@ -103,16 +103,19 @@ class Panels(Drawing):
         return self.panels[-1].top + self.panels[-1].height
 
 
-def panels(trace: Trace, focus: Focus) -> Panels:
+def lay_out_panels(trace: Trace, focus: Focus) -> WordPanels:
     """Lay out panels for the focused words, or for the first words that are long enough.
 
     With `focus.unit` "word", items are merged into words.
     """
-    chosen, drawn = select(trace, turned(focus, TEXT)), film(trace, turned(focus, PICTURE))
+    chosen, drawn = (
+        select(trace, move_focus(focus, TEXT)),
+        find_film(trace, move_focus(focus, PICTURE)),
+    )
     marked = [frame for frame in drawn.frames if frame.marked]
-    frames = chosen_frames(marked or drawn.frames, chosen.focused)
-    targets = groups(chosen.query, focus.unit)
-    sources = word_groups(chosen.memory, focus.unit)
+    frames = choose_frames(marked or drawn.frames, chosen.focused)
+    targets = group_items(chosen.query, focus.unit)
+    sources = group_words(chosen.memory, focus.unit)
     shares_QN = query.item_shares(chosen.attention, chosen.layer, chosen.head)
     shares_RS = query.merge_items(shares_QN, targets, sources)
     row_of = {start: row for row, (start, _) in enumerate(targets)}
@@ -132,24 +135,25 @@ def panels(trace: Trace, focus: Focus) -> Panels:
         found.append(
             WordPanel(
                 frame,
-                source_links(shares_S, named),
+                make_source_links(shares_S, named),
                 shares_S,
                 top,
                 height,
             )
         )
-    unit = unit_name(chosen.query, focus.unit)
+    unit = name_unit(chosen.query, focus.unit)
     note = "brightness: attention to the picture; lines: to the source, full width at 100%"
     missing = len(marked or drawn.frames) - len(frames)
     if missing:
         note += f"; {pluralise(missing, unit)} left out"
         note += "" if chosen.focused else ", short ones first"
-    name = f"{field_name(chosen.query)} {unit}"
-    return Panels(
+    name = f"{name_field(chosen.query)} {unit}"
+    return WordPanels(
         title=f"What each {name} looks at in the text and in the picture, {chosen.head_words}",
         note=note,
         caption=(
-            f"{both_caption(trace, focus)} · brightness: {DIM:.0%} without attention, full in each"
+            f"{describe_both_sites(trace, focus)} · brightness: {DIM:.0%} without attention, full"
+            f" in each"
             f" {unit}'s own largest cell"
         ),
         film=drawn,
@@ -158,7 +162,7 @@ def panels(trace: Trace, focus: Focus) -> Panels:
     )
 
 
-def chosen_frames(frames: Sequence[Frame], focused: bool) -> Sequence[Frame]:
+def choose_frames(frames: Sequence[Frame], focused: bool) -> Sequence[Frame]:
     """Choose at most `MOST` words to draw.
 
     They are the first focused words. Without focused words, words with letters are preferred, and
@@ -172,7 +176,7 @@ def chosen_frames(frames: Sequence[Frame], focused: bool) -> Sequence[Frame]:
     return sorted(first, key=lambda frame: frame.first)
 
 
-def source_links(shares_S: FloatArray, named: Sequence[tuple[int, str]]) -> list[SourceLink]:
+def make_source_links(shares_S: FloatArray, named: Sequence[tuple[int, str]]) -> list[SourceLink]:
     """Return one link per source word of a short sentence.
 
     For a longer sentence, return links to the strongest words and one link to all remaining words.
@@ -201,7 +205,7 @@ def source_links(shares_S: FloatArray, named: Sequence[tuple[int, str]]) -> list
     return found
 
 
-def curve(start: float, end: float) -> tuple[FloatArray, FloatArray]:
+def compute_curve(start: float, end: float) -> tuple[FloatArray, FloatArray]:
     """Return the curve from a word at height `start` to a source word at height `end`.
 
     Returns:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from areaviz.drawing.base import Table, view_of_marks
-from areaviz.drawing.film import unit_name
+from areaviz.drawing.film import name_unit
 from areaviz.drawing.labels import Ticks
 from areaviz.drawing.marks import (
     Axis,
@@ -25,9 +25,15 @@ from areaviz.drawing.marks import (
     Texts,
 )
 from areaviz.drawing.pictures import CASING
-from areaviz.drawing.select import field_name, group_labels, select, word_groups
+from areaviz.drawing.select import group_labels, group_words, name_field, select
 from areaviz.drawing.theme import ACCENT, EDGE, SECOND, Drawing
-from areaviz.drawing.two_memories import TEXT, both_caption, fits_strengths, text_shares, turned
+from areaviz.drawing.two_memories import (
+    TEXT,
+    compute_text_shares,
+    describe_both_sites,
+    fits_strengths,
+    move_focus,
+)
 from areaviz.trace.query import merge_items
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
@@ -101,15 +107,15 @@ class Balance(Drawing):
         return ["–" if absent else text for text, absent in zip(texts, missing, strict=True)]
 
 
-def balance(trace: Trace, focus: Focus) -> Balance:
+def compute_balance(trace: Trace, focus: Focus) -> Balance:
     """Compute the text's share for every produced item.
 
     With `focus.unit` "word", the share of a word is the mean over its items.
     """
-    chosen = select(trace, turned(focus, TEXT))
-    runs, heads = word_groups(chosen.query, focus.unit), chosen.heads
-    heads_HR = merge_items(text_shares(trace, chosen.layer).T, runs).T
-    unit = f"{field_name(chosen.query)} {unit_name(chosen.query, focus.unit)}"
+    chosen = select(trace, move_focus(focus, TEXT))
+    runs, heads = group_words(chosen.query, focus.unit), chosen.heads
+    heads_HR = merge_items(compute_text_shares(trace, chosen.layer).T, runs).T
+    unit = f"{name_field(chosen.query)} {name_unit(chosen.query, focus.unit)}"
     several = len(heads) > 1
     who = f"mean of the shares of {len(heads)} heads" if several else chosen.head_words
     marked = heads if several and len(runs) <= _MARKED else range(0)
@@ -117,17 +123,17 @@ def balance(trace: Trace, focus: Focus) -> Balance:
     return Balance(
         title=f"Where the context of each {unit} comes from, {who}",
         note=f"{MEASURED}; dots: single heads, the first on top" if marked else MEASURED,
-        caption=both_caption(trace, focus),
+        caption=describe_both_sites(trace, focus),
         positions=tuple(start for start, _ in runs),
         labels=group_labels(chosen.query, runs),
         heads=heads_HR,
-        drawn=mean(heads_HR) if chosen.head is None else heads_HR[chosen.head],
+        drawn=average_over_heads(heads_HR) if chosen.head is None else heads_HR[chosen.head],
         marked=marked,
         chosen=tuple(not queries.isdisjoint(range(*run)) for run in runs),
     )
 
 
-def mean(shares_HR: FloatArray) -> FloatArray:
+def average_over_heads(shares_HR: FloatArray) -> FloatArray:
     """Return the mean over the heads that have a share: float32 [R], or NaN without such heads."""
     known_HR = ~np.isnan(shares_HR)
     count_R = known_HR.sum(0)
@@ -158,7 +164,7 @@ def plot(drawn: Balance) -> Plot:
             name=f"from the {side}",
         )
         marks.append(bars)
-    marks.append(_dots(drawn))
+    marks.append(_make_dots(drawn))
     marks.append(Texts([1.005] * count, rows, drawn.numbers(), side="middle right"))
     marks.append(Rule(0.5, Stroke(EDGE, (1, 0.6), "dot")))
     shares = Ticks(_SHARES, tuple(f"{share:.0%}" for share in _SHARES))
@@ -177,7 +183,7 @@ def plot(drawn: Balance) -> Plot:
     )
 
 
-def _dots(drawn: Balance) -> Points:
+def _make_dots(drawn: Balance) -> Points:
     """Draw one dot per head, with a dark edge that makes it visible on both colours."""
     share_M, down_M, heads = drawn.marks()
     texts = []
@@ -194,7 +200,7 @@ def _dots(drawn: Balance) -> Points:
     )
 
 
-def table(drawn: Balance) -> Table:
+def tabulate(drawn: Balance) -> Table:
     """Return a table with a row per word: both drawn shares, and the text's share in every head.
 
     Unknown shares are NaN.
@@ -214,9 +220,9 @@ VIEW = view_of_marks(
     "Text or picture",
     "Does a word's context come from the text or from the picture?",
     fits_strengths,
-    balance,
+    compute_balance,
     plot,
-    table,
+    tabulate,
     how_to_read=(
         "One bar per word: how much of its context came from the sentence and how much from"
         " the picture. A long picture part marks a word that the model took from the picture."

@@ -27,8 +27,14 @@ from areaviz.drawing.marks import (
     Stroke,
     Texts,
 )
-from areaviz.drawing.select import fits_text, spoken_words, top_span, touched_runs, word_text
-from areaviz.drawing.theme import EDGE, SECOND, Drawing, nice_top
+from areaviz.drawing.select import (
+    find_top_span,
+    find_touched_runs,
+    fits_text,
+    get_word_text,
+    list_spoken_words,
+)
+from areaviz.drawing.theme import EDGE, SECOND, Drawing, round_up_scale
 from areaviz.trace.query import item_shares
 from areaviz.trace.record import Field, FloatArray, Trace
 from areaviz.trace.request import Focus
@@ -68,7 +74,7 @@ class PartialTree(Drawing):
     @property
     def top(self) -> float:
         """Upper end of the colour scale."""
-        return nice_top(float(self.weights.max()))
+        return round_up_scale(float(self.weights.max()))
 
     @property
     def words_row(self) -> float:
@@ -135,10 +141,10 @@ def find_partial_tree(trace: Trace, focus: Focus) -> PartialTree:
     """Return the tree up to the first focused token, or the whole tree if none is focused."""
     attention = trace.maps[focus.site]
     source, query = trace.fields[attention.memory], trace.fields[attention.query]
-    runs = spoken_words(source)
-    tokens = tuple(token_text(query, number) for number in range(len(query)))
+    runs = list_spoken_words(source)
+    tokens = tuple(get_token_text(query, number) for number in range(len(query)))
     tree = read_tree(tokens)
-    words = [word_text(source, run) for run in runs]
+    words = [get_word_text(source, run) for run in runs]
     words += ["?"] * (tree.words - len(words))
     shares_TM = item_shares(attention, focus.layer, focus.head)
     weights_TW = np.zeros((len(tokens), len(words)), np.float32)
@@ -148,17 +154,17 @@ def find_partial_tree(trace: Trace, focus: Focus) -> PartialTree:
     step = min(focus.items) if is_chosen else len(tokens) - 1
     spans = []
     for number in range(len(tokens)):
-        span, _ = top_span(attention, focus.layer, focus.head, number)
-        spans.append(touched_runs(span, runs))
+        span, _ = find_top_span(attention, focus.layer, focus.head, number)
+        spans.append(find_touched_runs(span, runs))
     return PartialTree(
-        title=_title(
+        title=_make_title(
             tokens,
             words,
             spans[step],
             step,
             is_chosen,
         ),
-        note=_note(tree, len(runs)),
+        note=_make_note(tree, len(runs)),
         caption=figure_caption(trace, focus),
         tree=tree,
         tokens=tokens,
@@ -170,13 +176,13 @@ def find_partial_tree(trace: Trace, focus: Focus) -> PartialTree:
     )
 
 
-def token_text(query: Field, number: int) -> str:
+def get_token_text(query: Field, number: int) -> str:
     """Return the text of a token of the tree, or "" for the end symbol."""
     start, end = query.anchors[number].tolist()
     return query.raw[start:end].strip()
 
 
-def _title(
+def _make_title(
     tokens: Sequence[str],
     words: Sequence[str],
     span: Span,
@@ -190,7 +196,7 @@ def _title(
     return f"Token {step + 1} of {len(tokens)}, {name}: its top area is “{looked_at}”"
 
 
-def _note(tree: Tree, words: int) -> str:
+def _make_note(tree: Tree, words: int) -> str:
     note = "above: the tree so far, dotted where a bracket is open; below: each token's attention"
     if tree.problem:
         return f"{note}. The tree is broken: {tree.problem}"
@@ -203,8 +209,8 @@ def plot(drawn: PartialTree) -> Plot:
     """Draw the tree, its words and the alignment on one pair of axes."""
     rows, columns = len(drawn.tokens), len(drawn.words)
     bottom = rows - 0.5
-    marks: list[Mark] = [Cells(drawn.weights, _hovers(drawn)), *_tree_marks(drawn)]
-    marks += [Frame(*box, Stroke(SECOND, (2, 1))) for box in _frames(drawn)]
+    marks: list[Mark] = [Cells(drawn.weights, _list_hovers(drawn)), *_make_tree_marks(drawn)]
+    marks += [Frame(*box, Stroke(SECOND, (2, 1))) for box in _iterate_frames(drawn)]
     tokens = tuple(token or "end" for token in drawn.tokens)
     panel = Panel(
         marks=marks,
@@ -221,11 +227,11 @@ def plot(drawn: PartialTree) -> Plot:
     )
 
 
-def _tree_marks(drawn: PartialTree) -> Iterator[Mark]:
+def _make_tree_marks(drawn: PartialTree) -> Iterator[Mark]:
     """Draw the tree up to the step, and its words."""
     dashes: tuple[tuple[bool, Dash], ...] = ((False, "solid"), (True, "dot"))
     for is_open, dash in dashes:
-        x, y = _joined([line for line, still in drawn.branches() if still == is_open])
+        x, y = _join_lines([line for line, still in drawn.branches() if still == is_open])
         if x:
             yield Path(x, y, Stroke(EDGE, (1.2, 0.7), dash))
     nodes = drawn.nodes()
@@ -237,7 +243,7 @@ def _tree_marks(drawn: PartialTree) -> Iterator[Mark]:
     yield Texts(list(range(columns)), [drawn.words_row] * columns, shown)
 
 
-def _joined(lines: Sequence[Line]) -> tuple[list[float], list[float]]:
+def _join_lines(lines: Sequence[Line]) -> tuple[list[float], list[float]]:
     """Join lines into one path with gaps, shortened at both ends to keep labels clear."""
     x: list[float] = []
     y: list[float] = []
@@ -247,7 +253,7 @@ def _joined(lines: Sequence[Line]) -> tuple[list[float], list[float]]:
     return x, y
 
 
-def _hovers(drawn: PartialTree) -> list[list[str]]:
+def _list_hovers(drawn: PartialTree) -> list[list[str]]:
     """Write the hover text of every word at every token."""
     texts = []
     for token, weights in zip(drawn.tokens, drawn.weights.tolist(), strict=True):
@@ -259,7 +265,7 @@ def _hovers(drawn: PartialTree) -> list[list[str]]:
     return texts
 
 
-def _frames(drawn: PartialTree) -> Iterator[tuple[float, float, float, float]]:
+def _iterate_frames(drawn: PartialTree) -> Iterator[tuple[float, float, float, float]]:
     """Yield frames around the selected token's top area: around its words, and in its row."""
     first, behind = drawn.spans[drawn.step]
     if drawn.is_chosen and first < behind:

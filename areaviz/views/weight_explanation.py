@@ -14,7 +14,12 @@ from areaviz.drawing.select import fits_map
 from areaviz.drawing.theme import ACCENT, SECOND
 from areaviz.trace import logits as parts_of
 from areaviz.trace.logits import Logits
-from areaviz.views.weight_explanation_parts import Question, Why, explain, signed
+from areaviz.views.weight_explanation_parts import (
+    Question,
+    WeightExplanation,
+    explain,
+    format_signed,
+)
 
 COLOURS, BESIDE = (ACCENT, SECOND), "#A9A9A9"
 """Colours of the two areas, and of items outside both."""
@@ -31,7 +36,7 @@ LONG = {
 """Names of the terms of a logit."""
 
 
-def plot(drawn: Why) -> Plot:
+def plot(drawn: WeightExplanation) -> Plot:
     """Draw the items on the left, and the terms and logit of both areas on the right."""
     names = [*drawn.parts, "logit"]
     width = _BROAD / len(drawn.asked)
@@ -49,7 +54,7 @@ def plot(drawn: Why) -> Plot:
         )
         terms.append(bars)
     items = Panel(
-        marks=[_item_bars(drawn)],
+        marks=[_make_item_bars(drawn)],
         across=Axis(title=drawn.across, labels=drawn.labels, room=(380, 220)),
         down=Axis(title=drawn.unit, has_grid=True),
         columns=(0, 0.58),
@@ -74,28 +79,28 @@ def plot(drawn: Why) -> Plot:
     )
 
 
-def _item_bars(drawn: Why) -> Bars:
+def _make_item_bars(drawn: WeightExplanation) -> Bars:
     hovers = []
     for item, label, score in zip(drawn.items, drawn.labels, drawn.scores, strict=True):
-        said = f"{drawn.unit} {signed(score)}" if math.isfinite(score) else "may not be seen"
+        said = f"{drawn.unit} {format_signed(score)}" if math.isfinite(score) else "may not be seen"
         hovers.append(f"{show_invisibles(label)} (item {item + 1})\n{said}")
     places = list(range(len(drawn.items)))
     return Bars(
         places,
         drawn.heights,
-        _colours(drawn),
+        _list_colours(drawn),
         _BROAD,
         hovers=hovers,
     )
 
 
-def _colours(drawn: Why) -> list[str]:
+def _list_colours(drawn: WeightExplanation) -> list[str]:
     """Return the colour of each item, which is the colour of the first area that contains it."""
     holders = [drawn.holder(item) for item in drawn.items]
     return [BESIDE if holder is None else COLOURS[holder] for holder in holders]
 
 
-def table(drawn: Why) -> Table:
+def tabulate(drawn: WeightExplanation) -> Table:
     """Return a table of each area's logit terms, logit and weight, followed by the items."""
     rows: list[Row] = []
     for one in drawn.asked:
@@ -117,7 +122,7 @@ HOW_TO_READ = (
 )
 
 
-def why_view(logits: Logits, question: Question) -> View:
+def make_weight_view(logits: Logits, question: Question) -> View:
     """Build the view of one question from the terms of the logits."""
     return view_of_marks(
         "why",
@@ -126,6 +131,6 @@ def why_view(logits: Logits, question: Question) -> View:
         fits_map,
         lambda trace, focus: explain(trace, focus, logits, question),
         plot,
-        table,
+        tabulate,
         how_to_read=HOW_TO_READ,
     )

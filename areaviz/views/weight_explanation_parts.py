@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from areaviz.drawing.base import figure_caption
 from areaviz.drawing.labels import show_invisibles
 from areaviz.drawing.numbers import number_text
-from areaviz.drawing.select import area_words, quote_items
+from areaviz.drawing.select import describe_area, quote_items
 from areaviz.drawing.theme import Drawing
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.errors import InputError
@@ -41,7 +41,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Asked:
+class AreaTerms:
     """One of the two areas with its weight and logit."""
 
     name: str
@@ -61,11 +61,11 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Why(Drawing):
+class WeightExplanation(Drawing):
     """The values to draw."""
 
     # The area to explain, then the area to compare it with.
-    asked: tuple[Asked, ...]
+    asked: tuple[AreaTerms, ...]
     # The drawn items, 0-based, their labels, and q · k of each.
     items: tuple[int, ...]
     labels: tuple[str, ...]
@@ -89,7 +89,7 @@ class Why(Drawing):
         return next((n for n, one in enumerate(self.asked) if item in one.items), None)
 
 
-def candidates(
+def list_candidates(
     trace: Trace, focus: Focus, head: int, query: int, min_size: int = 1
 ) -> dict[Area, str]:
     """Return the areas that a user can ask about, with their names.
@@ -99,17 +99,17 @@ def candidates(
     attention = trace.maps[focus.site]
     memory, grid = trace.fields[attention.memory], attention.grid
     found = top_areas(attention, focus.layer, head, query, CHOICES, 1.0, min_size)
-    return {one.area: f"{area_words(memory, grid, one.area)}, {one.weight:.0%}" for one in found}
+    return {one.area: f"{describe_area(memory, grid, one.area)}, {one.weight:.0%}" for one in found}
 
 
-def heaviest_head(trace: Trace, focus: Focus, query: int) -> int:
+def find_heaviest_head(trace: Trace, focus: Focus, query: int) -> int:
     """Return the focused head, or the head with the largest weight of any area, from 0."""
     if focus.head is not None:
         return focus.head
     return int(trace.maps[focus.site].weights[focus.layer][:, query].max(-1).argmax())
 
 
-def first_question(trace: Trace, focus: Focus) -> Question | None:
+def find_first_question(trace: Trace, focus: Focus) -> Question | None:
     """Return the default question, which compares the two top areas of the first focused query.
 
     Returns:
@@ -118,16 +118,16 @@ def first_question(trace: Trace, focus: Focus) -> Question | None:
     if focus.side != "query" or not focus.items:
         return None
     query = focus.items[0]
-    head = heaviest_head(trace, focus, query)
+    head = find_heaviest_head(trace, focus, query)
     least = smallest_area(trace.maps[focus.site], focus)
-    areas = list(candidates(trace, focus, head, query, least))
+    areas = list(list_candidates(trace, focus, head, query, least))
     if not areas:
         return None
-    others = [area for area in candidates(trace, focus, head, query) if area != areas[0]]
+    others = [area for area in list_candidates(trace, focus, head, query) if area != areas[0]]
     return Question(head, query, areas[0], others[0] if others else None)
 
 
-def explain(trace: Trace, focus: Focus, logits: Logits, question: Question) -> Why:
+def explain(trace: Trace, focus: Focus, logits: Logits, question: Question) -> WeightExplanation:
     """Find the terms of the logits of the areas in the question.
 
     Raises:
@@ -136,26 +136,28 @@ def explain(trace: Trace, focus: Focus, logits: Logits, question: Question) -> W
     attention = trace.maps[focus.site]
     memory, grid = trace.fields[attention.memory], attention.grid
     areas = [question.area] + ([] if question.beside is None else [question.beside])
-    asked = tuple(_asked(trace, focus, logits, question, area) for area in areas)
+    asked = tuple(_find_terms(trace, focus, logits, question, area) for area in areas)
     _check(asked)
-    items = _around(asked, grid)
+    items = _list_items_around(asked, grid)
     head = f" of head {question.head + 1}" if attention.heads > 1 else ""
     whose = quote_items(trace.fields[attention.query], [question.query])
     unit = "logarithm of the item's share" if logits.is_shifted else "q · k of the item"
-    return Why(
-        title=_title(asked),
-        note=f"{whose}{head}: {_differences(asked)}",
+    return WeightExplanation(
+        title=_make_title(asked),
+        note=f"{whose}{head}: {_describe_differences(asked)}",
         caption=figure_caption(trace, replace(focus, head=question.head)),
         asked=asked,
         items=items,
-        labels=tuple(_label(memory, grid, item) for item in items),
+        labels=tuple(_make_label(memory, grid, item) for item in items),
         scores=tuple(logits.item[question.head, question.query, list(items)].tolist()),
         unit=unit,
         across="cells (row, column)" if grid.height > 1 else "items",
     )
 
 
-def _asked(trace: Trace, focus: Focus, logits: Logits, question: Question, area: Area) -> Asked:
+def _find_terms(
+    trace: Trace, focus: Focus, logits: Logits, question: Question, area: Area
+) -> AreaTerms:
     attention = trace.maps[focus.site]
     head, query = question.head, question.query
     try:
@@ -169,11 +171,11 @@ def _asked(trace: Trace, focus: Focus, logits: Logits, question: Question, area:
         parts[CHANGED] = changed
     weight = float(attention.weights[focus.layer, head, query][attention.grid.index(area)])
     memory = trace.fields[attention.memory]
-    name = area_words(memory, attention.grid, area)
-    return Asked(name, attention.grid.items_of(area), weight, parts)
+    name = describe_area(memory, attention.grid, area)
+    return AreaTerms(name, attention.grid.items_of(area), weight, parts)
 
 
-def _check(asked: Sequence[Asked]) -> None:
+def _check(asked: Sequence[AreaTerms]) -> None:
     """Check that the logits produce the weights of the trace.
 
     Raises:
@@ -191,7 +193,7 @@ def _check(asked: Sequence[Asked]) -> None:
             )
 
 
-def _around(asked: Sequence[Asked], grid: AreaGrid) -> tuple[int, ...]:
+def _list_items_around(asked: Sequence[AreaTerms], grid: AreaGrid) -> tuple[int, ...]:
     """Return the items of all areas. In a text, some items around the first area are added."""
     items = set[int]()
     for one in asked:
@@ -202,7 +204,7 @@ def _around(asked: Sequence[Asked], grid: AreaGrid) -> tuple[int, ...]:
     return tuple(sorted(items))[:MOST_ITEMS]
 
 
-def _label(memory: Field, grid: AreaGrid, item: int) -> str:
+def _make_label(memory: Field, grid: AreaGrid, item: int) -> str:
     """Return the axis label of an item: its text, or the row and column of a cell."""
     if grid.height == 1:
         return show_invisibles(memory.labels[item])
@@ -210,7 +212,7 @@ def _label(memory: Field, grid: AreaGrid, item: int) -> str:
     return f"{row + 1}, {column + 1}"
 
 
-def _title(asked: Sequence[Asked]) -> str:
+def _make_title(asked: Sequence[AreaTerms]) -> str:
     first = asked[0]
     # Capitalise the name. It starts the sentence, and the name of a picture's area has no quotes.
     title = f"{first.name[:1].upper()}{first.name[1:]} has {first.weight:.0%} of the attention"
@@ -221,20 +223,20 @@ def _title(asked: Sequence[Asked]) -> str:
     return f"{title}, {times} as much as {asked[1].name}"
 
 
-def _differences(asked: Sequence[Asked]) -> str:
+def _describe_differences(asked: Sequence[AreaTerms]) -> str:
     """Describe the terms of the first area's logit, minus those of the second if there is one."""
     first, *rest = asked
     more = dict(first.parts)
     for other in rest:
         for name, value in other.parts.items():
             more[name] = more.get(name, 0.0) - value
-    parts = ", ".join(f"{name} {signed(value)}" for name, value in more.items())
+    parts = ", ".join(f"{name} {format_signed(value)}" for name, value in more.items())
     total = sum(more.values())
     if not rest:
-        return f"its logit is {signed(total)} ({parts})"
+        return f"its logit is {format_signed(total)} ({parts})"
     return f"its logit is {abs(total):.2f} {'lower' if total < 0 else 'higher'} ({parts})"
 
 
-def signed(value: float) -> str:
+def format_signed(value: float) -> str:
     """Format a number with its sign and two decimals."""
     return number_text(value, "+.2f")

@@ -18,7 +18,7 @@ import areaviz
 from areaviz.adapters import run_size
 from areaviz.adapters.heads import Heads
 from areaviz.adapters.memory_mapping import map_to_file
-from areaviz.drawing.sites import sites
+from areaviz.drawing.sites import list_sites
 from areaviz.trace import limits
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace, held_bytes
@@ -99,7 +99,7 @@ def test_trace_above_budget_is_read_by_layer(kind: str, monkeypatch: pytest.Monk
         >= held_bytes(found.maps.values())
         < held_bytes(whole.maps.values()) / 4
     )
-    for site in sites(found):
+    for site in list_sites(found):
         for view in VIEWS.values():
             focus = areaviz.Focus(site, 1)
             if view.fits(found, focus):

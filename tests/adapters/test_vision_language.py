@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 import areaviz
-from areaviz.drawing.sites import site_name
+from areaviz.drawing.sites import name_site
 from areaviz.interactive import grid
 from areaviz.trace import codec
 from areaviz.trace.record import Trace
@@ -121,7 +121,7 @@ def test_traces_of_several_grids_are_stored_shown_and_exported(
         for view in fitting:
             view.table(again, focus)
         areaviz.export(again, tmp_path / "page.html", focus=focus)
-    assert site_name(again, "encoder-decoder picture 2") == "Words to picture 2"
+    assert name_site(again, "encoder-decoder picture 2") == "Words to picture 2"
     boxes = [again.fields[name].anchors for name in ("picture 1", "picture 2")]
     apart = boxes[0][:, 2].max() <= boxes[1][:, 0].min()
     assert apart, "each picture has its own part of what is shown"

@@ -23,7 +23,7 @@ from areaviz.publish.live import live_page
 from areaviz.publish.live_model import LiveModel
 from areaviz.trace.interventions import Change, Gate, Hide, Weigh
 from areaviz.trace.request import Focus, Request
-from areaviz.views.weight_explanation_parts import Question, candidates, explain, signed
+from areaviz.views.weight_explanation_parts import Question, explain, format_signed, list_candidates
 from tests.browser.exported import enclosed
 from tests.components.live.node import assert_equal_traces, plain_request, trace_of
 
@@ -235,16 +235,16 @@ def test_live_weight_terms_match_python(live: Page, python: Model) -> None:
     live.keyboard.press("Enter")
     (trace,) = python.trace([OPENING])
     focus = Focus("encoder-decoder", 0, 1, items=(3,))
-    names = list(candidates(trace, focus, 1, 3).values())
+    names = list(list_candidates(trace, focus, 1, 3).values())
     expect(live.get_by_label("Area", exact=True).locator("option")).to_have_text(names)
     live.get_by_label("Compare with").select_option(index=2)
-    areas = list(candidates(trace, focus, 1, 3))
+    areas = list(list_candidates(trace, focus, 1, 3))
     logits = python.logits(OPENING, focus.site, 0)
     found = explain(trace, focus, logits, Question(1, 3, areas[0], areas[3]))
     rows = live.get_by_role("region", name="Terms of the logits").locator("tr")
     expect(rows).to_have_count(len(found.parts) + 3)
     for number, part in enumerate([*found.parts, "logit"], start=1):
-        texts = [signed(one.parts.get(part, one.logit)) for one in found.asked]
+        texts = [format_signed(one.parts.get(part, one.logit)) for one in found.asked]
         expect(rows.nth(number).locator(".barred .number")).to_have_text(texts)
     results = Axe().run(live)
     assert results.violations_count == 0, results.generate_report()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from plotly.graph_objects import Figure, Heatmap
 
-from areaviz.drawing.axes import common_top, screen_ticks, without_title
+from areaviz.drawing.axes import find_common_top, make_screen_ticks, without_title
 from areaviz.drawing.labels import Ticks
 from areaviz.drawing.theme import Drawing, screen_figure
 
@@ -25,9 +25,9 @@ def test_figure_without_heading_keeps_its_plot() -> None:
 
 
 def test_level_labels_may_turn_and_turned_ones_stay() -> None:
-    level = screen_ticks(Ticks((0, 1), ("a", "b"), 0))
+    level = make_screen_ticks(Ticks((0, 1), ("a", "b"), 0))
     assert level["tickangle"] is None and level["autotickangles"] == [0, -90]
-    assert screen_ticks(Ticks((0, 1), ("a", "b"), 45))["tickangle"] == -45
+    assert make_screen_ticks(Ticks((0, 1), ("a", "b"), 45))["tickangle"] == -45
 
 
 def test_heat_maps_share_a_scale_pictures_do_not() -> None:
@@ -35,5 +35,5 @@ def test_heat_maps_share_a_scale_pictures_do_not() -> None:
     images = [{"source": "data:,", "x": 0, "y": 0, "sizex": 1, "sizey": 1}]
     heat = [Figure(Heatmap(z=[[0]]), {"coloraxis": axis, "images": images}) for axis in (low, high)]
     drawn = [Figure(layout={"coloraxis": axis, "images": images}) for axis in (low, high)]
-    assert common_top(heat) == 1.0
-    assert common_top(drawn) is None and common_top([heat[0], Figure()]) is None
+    assert find_common_top(heat) == 1.0
+    assert find_common_top(drawn) is None and find_common_top([heat[0], Figure()]) is None

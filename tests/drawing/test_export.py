@@ -11,11 +11,11 @@ from matplotlib.figure import Figure as PrintFigure
 from areaviz.drawing.base import Table
 from areaviz.drawing.export import (
     Paper,
-    csv_bytes,
+    encode_csv,
+    encode_figure,
     escape,
-    figure_bytes,
-    table_csv,
-    table_json,
+    format_csv,
+    format_json,
     unescape,
 )
 from areaviz.trace.errors import InputError
@@ -36,7 +36,7 @@ def test_escaping_is_reversible_and_leaves_nothing_active(text: str) -> None:
 @given(st.text(st.sampled_from("=-＋＝@;\t\r\n '\",ax"), max_size=12) | st.sampled_from(ACTIVE))
 def test_escaping_covers_semicolons_and_tabs(text: str) -> None:
     assert unescape(escape(text)) == text
-    written = table_csv(Table(("text",), [(text,)]))
+    written = format_csv(Table(("text",), [(text,)]))
     cells = [cell.lstrip('" ') for cell in re.split("[;\t\r\n]", written)]
     assert not [
         cell for cell in cells if cell.startswith(("=", "+", "-", "@", "＝", "＋", "－", "＠"))
@@ -45,20 +45,20 @@ def test_escaping_covers_semicolons_and_tabs(text: str) -> None:
 
 def test_csv_reads_back_with_numbers_as_numbers() -> None:
     table = Table(("label", "=n", "weight"), [(cell, -3, -0.25) for cell in (*ACTIVE, "a,b\n“c”")])
-    header, *rows = csv.reader(io.StringIO(table_csv(table), newline=""))
+    header, *rows = csv.reader(io.StringIO(format_csv(table), newline=""))
     assert list(map(unescape, header)) == list(table.columns)
     assert [(unescape(a), int(b), float(c)) for a, b, c in rows] == list(table.rows)
 
 
 def test_missing_numbers_are_empty_or_null() -> None:
     table = Table(("a", "b"), [(float("nan"), 1), (float("inf"), 2)])
-    assert table_csv(table) == "a,b\r\n,1\r\n,2\r\n"
-    assert json.loads(table_json(table)) == {"columns": ["a", "b"], "rows": [[None, 1], [None, 2]]}
+    assert format_csv(table) == "a,b\r\n,1\r\n,2\r\n"
+    assert json.loads(format_json(table)) == {"columns": ["a", "b"], "rows": [[None, 1], [None, 2]]}
 
 
 def test_unknown_format_is_refused() -> None:
     with pytest.raises(ValueError, match="Choose one of svg, pdf, png"):
-        figure_bytes(PrintFigure(), "jpg")
+        encode_figure(PrintFigure(), "jpg")
 
 
 @pytest.mark.parametrize("kind", ["svg", "pdf", "png"])
@@ -66,7 +66,7 @@ def test_equal_figures_are_equal_files(kind: str) -> None:
     def drawn() -> bytes:
         figure = PrintFigure(figsize=(2, 1))
         figure.subplots().imshow([[0, 1], [1, 0]])  # clipped; SVG refers to the clip path by an id
-        return figure_bytes(figure, kind)
+        return encode_figure(figure, kind)
 
     assert drawn() == drawn()
 
@@ -76,7 +76,7 @@ def test_equal_figures_are_equal_files(kind: str) -> None:
 def test_figure_has_chosen_width_and_font_size(width: float, letters: float) -> None:
     trace, focus = fakes.trace(), Focus("encoder-decoder", items=(1,))
     figure = VIEWS["alignment"].print(trace, focus)
-    svg = figure_bytes(figure, "svg", Paper(width, letters)).decode()
+    svg = encode_figure(figure, "svg", Paper(width, letters)).decode()
     found = re.search(r'<svg[^>]*width="([0-9.]+)pt"', svg)
     assert found is not None and float(found[1]) == pytest.approx(72 * width, abs=0.1)
     sizes = {round(float(text.get_fontsize()), 3) for text in figure.axes[0].get_xticklabels()}
@@ -95,5 +95,5 @@ def test_impossible_paper_size_is_refused() -> None:
 
 
 def test_spreadsheet_csv_declares_utf_8() -> None:
-    content = csv_bytes(Table(("Wort",), [("größer",)]))
+    content = encode_csv(Table(("Wort",), [("größer",)]))
     assert content.startswith(b"\xef\xbb\xbf") and "größer" in content.decode("utf-8-sig")

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from areaviz.drawing.export import figure_bytes
-from areaviz.drawing.inline_svg import MOSAIC_CELLS, MOSAIC_COLOURS, inline_svg
+from areaviz.drawing.export import encode_figure
+from areaviz.drawing.inline_svg import MOSAIC_CELLS, MOSAIC_COLOURS, convert_to_inline_svg
 
 
 def figure_of(picture_HWC: np.ndarray | None = None, text: str = "A dog.") -> Figure:
@@ -24,7 +24,7 @@ def figure_of(picture_HWC: np.ndarray | None = None, text: str = "A dog.") -> Fi
 
 
 def test_styles_become_attributes() -> None:
-    drawn = inline_svg(figure_of(), "A line")
+    drawn = convert_to_inline_svg(figure_of(), "A line")
     assert not re.search(r"style|url\(|https?:|<metadata|clipPath", drawn)
     assert drawn.startswith("<svg") and drawn.endswith("</svg>")
     assert 'aria-label="A line"' in drawn and 'role="img"' in drawn
@@ -32,7 +32,7 @@ def test_styles_become_attributes() -> None:
 
 
 def test_texts_stay_letters_in_a_matching_font() -> None:
-    drawn = inline_svg(figure_of(text="<A> dog."), "A line")
+    drawn = convert_to_inline_svg(figure_of(text="<A> dog."), "A line")
     found = re.search(r"<text ([^>]*)>&lt;A&gt; dog\.</text>", drawn)
     assert found is not None
     assert 'font-size="12px"' in found[1] and 'font-family="DejaVu Sans, ' in found[1]
@@ -42,8 +42,8 @@ def test_layout_is_kept() -> None:
     """Compare the figure with a file. Matplotlib lays the file out while it draws it."""
     corners = []
     draws: tuple[Callable[[Figure], str], ...] = (
-        lambda one: figure_bytes(one, "svg").decode(),
-        lambda one: inline_svg(one, ""),
+        lambda one: encode_figure(one, "svg").decode(),
+        lambda one: convert_to_inline_svg(one, ""),
     )
     for draw in draws:
         figure = Figure(figsize=(3, 2), layout="constrained")
@@ -58,14 +58,14 @@ def test_layout_is_kept() -> None:
 
 def test_hostile_text_stays_text() -> None:
     hostile = "--></svg><script>alert(1)</script>"
-    drawn = inline_svg(figure_of(text=hostile), hostile)
+    drawn = convert_to_inline_svg(figure_of(text=hostile), hostile)
     assert "<script" not in drawn and "<!--" not in drawn and drawn.count("</svg>") == 1
 
 
 def test_picture_becomes_a_mosaic_of_its_colours() -> None:
     picture_HWC = np.zeros((40, 80, 3), np.uint8)
     picture_HWC[:, :40, 0], picture_HWC[:, 40:, 2] = 255, 255
-    drawn = inline_svg(figure_of(picture_HWC), "Two halves")
+    drawn = convert_to_inline_svg(figure_of(picture_HWC), "Two halves")
     assert "<image" not in drawn and "data:" not in drawn
     red = re.findall(r'<path d="([^"]+)" fill="#f[ef]0000"', drawn)
     blue = re.findall(r'<path d="([^"]+)" fill="#0000f[ef]"', drawn)
@@ -78,6 +78,9 @@ def test_picture_becomes_a_mosaic_of_its_colours() -> None:
 
 def test_noisy_picture_is_bounded() -> None:
     noise_HWC = np.random.default_rng(0).integers(0, 256, (300, 200, 3), dtype=np.uint8)
-    plain, noisy = inline_svg(figure_of(), ""), inline_svg(figure_of(noise_HWC), "")
+    plain, noisy = (
+        convert_to_inline_svg(figure_of(), ""),
+        convert_to_inline_svg(figure_of(noise_HWC), ""),
+    )
     assert len(noisy) - len(plain) < 25 * MOSAIC_CELLS**2
     assert noisy.count("<path") - plain.count("<path") <= MOSAIC_COLOURS + 40

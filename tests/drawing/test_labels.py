@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from areaviz.drawing.labels import (
-    drawable,
+    choose_ticks,
     escape,
-    for_print,
+    prepare_for_print,
+    prepare_words_for_print,
+    replace_undrawable,
     show_invisibles,
-    ticks,
-    words_for_print,
 )
 
 
@@ -48,18 +48,18 @@ def test_markup_and_dollars_are_escaped_for_plotly() -> None:
 
 
 def test_characters_missing_from_font_become_code_points() -> None:
-    assert for_print("中a") == "⟨U+4E2D⟩a"
-    assert drawable("two\nlines $x$") == "two\nlines $x$"
+    assert prepare_for_print("中a") == "⟨U+4E2D⟩a"
+    assert replace_undrawable("two\nlines $x$") == "two\nlines $x$"
 
 
 def test_few_labels_are_all_drawn() -> None:
-    chosen = ticks(["a", "b", "c"], 300, 10)
+    chosen = choose_ticks(["a", "b", "c"], 300, 10)
     assert chosen.positions == (0, 1, 2) and chosen.texts == ("a", "b", "c") and chosen.angle == 0
 
 
 def test_long_labels_turn_and_too_many_become_positions() -> None:
-    assert ticks(["international"] * 20, 400, 10).angle == 45
-    chosen = ticks(["a"] * 4096, 400, 10)
+    assert choose_ticks(["international"] * 20, 400, 10).angle == 45
+    chosen = choose_ticks(["a"] * 4096, 400, 10)
     assert chosen.texts[:2] == ("500", "1000") and chosen.positions[0] == 499 and chosen.angle == 0
 
 
@@ -70,7 +70,7 @@ def test_long_labels_turn_and_too_many_become_positions() -> None:
 )
 def test_labels_never_overlap(labels: list[str], room: float, upright: bool) -> None:
     font, pitch = 10.0, room / len(labels)
-    chosen = ticks(labels, room, font, upright)
+    chosen = choose_ticks(labels, room, font, upright)
     assert chosen.positions[0] in (0, *range(len(labels)))
     # Narrow characters are at least 0.4 of the font size wide; every sound layout has this space.
     least = 1.3 if upright or chosen.angle else 0.0
@@ -94,4 +94,4 @@ def test_labels_never_overlap(labels: list[str], room: float, upright: bool) -> 
     ],
 )
 def test_print_marks_unusual_blanks_between_words(label: str, shown: str) -> None:
-    assert words_for_print(label) == shown
+    assert prepare_words_for_print(label) == shown

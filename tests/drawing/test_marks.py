@@ -30,8 +30,8 @@ from areaviz.drawing.marks import (
     Stroke,
     Texts,
 )
-from areaviz.drawing.print_renderer import in_print
-from areaviz.drawing.screen_renderer import on_screen
+from areaviz.drawing.print_renderer import draw_in_print
+from areaviz.drawing.screen_renderer import draw_on_screen
 from areaviz.drawing.theme import Drawing
 
 LINE, BOX = Stroke("#D55E00", (2, 2)), (2.0, 1.0, 6.0, 3.0)
@@ -78,8 +78,8 @@ def pixels(figure: PrintFigure) -> np.ndarray:
 
 def extent_in_print(mark: Mark) -> tuple[float, float, float, float] | None:
     """Return left, top, right and bottom of what a mark changes on paper, or None for nothing."""
-    figure = in_print(plot(mark))
-    changed = (np.abs(pixels(figure) - pixels(in_print(plot()))) > 30).any(2)
+    figure = draw_in_print(plot(mark))
+    changed = (np.abs(pixels(figure) - pixels(draw_in_print(plot()))) > 30).any(2)
     if not changed.any():
         return None
     down, across = np.nonzero(changed)
@@ -91,7 +91,7 @@ def extent_in_print(mark: Mark) -> tuple[float, float, float, float] | None:
 
 def extent_on_screen(mark: Mark) -> tuple[float, float, float, float]:
     """Return left, top, right and bottom of the positions of a mark on screen."""
-    figure = json.loads(on_screen(plot(mark)).to_json(engine="json"))
+    figure = json.loads(draw_on_screen(plot(mark)).to_json(engine="json"))
     x: list[float] = []
     y: list[float] = []
     for one in figure["data"]:
@@ -139,14 +139,14 @@ def test_mark_is_at_its_place_on_screen_and_in_print(name: str) -> None:
 def test_mark_has_its_colour_on_screen_and_in_print(name: str) -> None:
     colour = "#D55E00" if name in ("path", "frame", "rule") else "#0072B2"
     drawn = plot(SAMPLES[name])
-    assert colour in on_screen(drawn).to_json()
+    assert colour in draw_on_screen(drawn).to_json()
     channels = [int(colour[start : start + 2], 16) for start in (1, 3, 5)]
-    assert (np.abs(pixels(in_print(drawn)) - channels) < 30).all(2).any()
+    assert (np.abs(pixels(draw_in_print(drawn)) - channels) < 30).all(2).any()
 
 
 def test_hover_texts_are_escaped_with_their_line_breaks() -> None:
     hostile = Cells(VALUES[:1, :1], [["<b> $x$\n%{z}"]])
-    (heatmap,) = on_screen(plot(hostile)).data
+    (heatmap,) = draw_on_screen(plot(hostile)).data
     assert heatmap.text[0][0] == "&lt;b&gt; &#36;x&#36;<br>%{z}"
     assert heatmap.hovertemplate == "%{text}<extra></extra>"
 
@@ -160,13 +160,13 @@ def test_key_names_marks_on_screen_and_in_print(side: Any) -> None:
         Points([4], [2], (6, 4), "#0072B2", LINE),
     ]
     keyed = replace(plot(*marks), key=Key(side))
-    screen = on_screen(keyed)
+    screen = draw_on_screen(keyed)
     assert [one.name for one in screen.data if one.showlegend is not False] == [
         "first",
         "second",
         "third",
     ]
-    legend = in_print(keyed).axes[0].get_legend()
+    legend = draw_in_print(keyed).axes[0].get_legend()
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()] == ["first", "second", "third"]
 
@@ -178,7 +178,7 @@ def test_axes_have_the_same_ticks_ends_and_titles(is_share: bool) -> None:
     down = Axis(title="share", ends=(0, 1), has_grid=True, is_share=is_share)
     panel = Panel(marks=[Bars([0, 1, 2, 3], [0.5] * 4, "#0072B2", 0.8)], across=across, down=down)
     drawn = replace(plot(), panels=[panel], scale=None)
-    layout, axes = on_screen(drawn).layout, in_print(drawn).axes[0]
+    layout, axes = draw_on_screen(drawn).layout, draw_in_print(drawn).axes[0]
     assert list(layout.xaxis.ticktext) == [one.get_text() for one in axes.get_xticklabels()]
     assert tuple(layout.xaxis.range) == axes.get_xlim() == (-0.5, 3.5)
     assert tuple(layout.yaxis.range) == axes.get_ylim() == (0, 1)

@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from areaviz.drawing.labels import escape_controls
-from areaviz.drawing.markup import Markup, data_block, element, escaped, hash_of, joined, raw
+from areaviz.drawing.markup import (
+    Markup,
+    escape_markup,
+    hash_of,
+    join_markup,
+    make_data_block,
+    make_element,
+    make_raw_element,
+)
 
 PAYLOADS = (
     "</script><script>alert(1)</script>",
@@ -53,7 +61,7 @@ def read(markup: str) -> Reader:
 
 @given(TEXTS, TEXTS)
 def test_texts_and_attributes_are_read_back(text: str, attribute: str) -> None:
-    found = read(element("p", text, title=attribute))
+    found = read(make_element("p", text, title=attribute))
     assert (found.tags, found.text, found.attributes) == (
         ["p"],
         escape_controls(text),
@@ -62,11 +70,13 @@ def test_texts_and_attributes_are_read_back(text: str, attribute: str) -> None:
 
 
 def test_markup_stays_and_names_become_html() -> None:
-    assert element("p", Markup("<b>a</b>"), "<", class_="x", data_site="y") == (
+    assert make_element("p", Markup("<b>a</b>"), "<", class_="x", data_site="y") == (
         '<p class="x" data-site="y"><b>a</b>&lt;</p>'
     )
-    assert element("meta", name="viewport") == '<meta name="viewport">'
-    assert joined(["<", Markup("<i></i>")]) == "&lt;<i></i>" and isinstance(escaped("a"), Markup)
+    assert make_element("meta", name="viewport") == '<meta name="viewport">'
+    assert join_markup(["<", Markup("<i></i>")]) == "&lt;<i></i>" and isinstance(
+        escape_markup("a"), Markup
+    )
 
 
 @given(
@@ -75,7 +85,7 @@ def test_markup_stays_and_names_become_html() -> None:
     )
 )
 def test_data_ends_no_script_and_is_read_back(content: object) -> None:
-    block = data_block(content, id="given")
+    block = make_data_block(content, id="given")
     inside = block.removeprefix('<script type="application/json" id="given">').removesuffix(
         "</script>"
     )
@@ -85,7 +95,7 @@ def test_data_ends_no_script_and_is_read_back(content: object) -> None:
 @pytest.mark.parametrize("content", ["a</ScRiPt >", "<!-- a", "a\rb", "a\0"])
 def test_script_with_early_end_is_refused(content: str) -> None:
     with pytest.raises(ValueError, match="must not have its end in it"):
-        raw("script", content)
+        make_raw_element("script", content)
 
 
 def test_script_hash_follows_the_standard() -> None:

@@ -8,8 +8,8 @@ from matplotlib.figure import Figure as PrintFigure
 from areaviz.drawing import matrix
 from areaviz.drawing.axes import relabel_for_width
 from areaviz.drawing.matrix import Matrix, plot_matrix
-from areaviz.drawing.print_renderer import in_print
-from areaviz.drawing.screen_renderer import on_screen
+from areaviz.drawing.print_renderer import draw_in_print
+from areaviz.drawing.screen_renderer import draw_on_screen
 from areaviz.trace.reading import area_of_each
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
@@ -37,13 +37,13 @@ def example(rows: int, columns: int) -> Matrix:
 
 def test_small_matrix_is_drawn_cell_by_cell() -> None:
     small = example(3, 4)
-    heatmap = on_screen(plot_matrix(small)).data[0]
+    heatmap = draw_on_screen(plot_matrix(small)).data[0]
     np.testing.assert_array_equal(heatmap.z, small.values)
     assert heatmap.text[2][3].startswith("r2 → c3<br>")
 
 
 def test_large_matrix_is_one_picture_with_colour_bar() -> None:
-    figure = on_screen(plot_matrix(example(97, 40)))
+    figure = draw_on_screen(plot_matrix(example(97, 40)))
     image = figure.layout.images[0]
     assert (image.sizex, image.sizey) == (40, 97) and figure.layout.coloraxis.cmax == 1.0
     assert "averaged" not in figure.layout.title.text
@@ -51,7 +51,7 @@ def test_large_matrix_is_one_picture_with_colour_bar() -> None:
 
 def test_huge_matrix_is_averaged_with_a_note() -> None:
     huge = example(3, 801)
-    assert "averaged 1×3 to a pixel" in on_screen(plot_matrix(huge)).layout.title.text
+    assert "averaged 1×3 to a pixel" in draw_on_screen(plot_matrix(huge)).layout.title.text
     table = matrix.tabulate(huge)
     assert table.columns[1:3] == ("1-3", "4-6") and table.columns[-1] == "799-801"
     assert table.rows[1][2] == pytest.approx(float(huge.values[1, 3:6].mean()), rel=1e-5)
@@ -67,12 +67,12 @@ def test_scale_ends_at_averaged_maximum() -> None:
     values = np.zeros((2, 1024), dtype=np.float32)
     values[0, 0] = 0.3
     peak = replace(example(2, 1024), values=values, top=0.5)
-    assert on_screen(plot_matrix(peak)).layout.coloraxis.cmax == pytest.approx(0.1)
+    assert draw_on_screen(plot_matrix(peak)).layout.coloraxis.cmax == pytest.approx(0.1)
 
 
 def test_marked_runs_are_outlined() -> None:
     marked = replace(example(6, 5), marked_rows=(1, 2, 5), marked_columns=(0,))
-    boxes = [(s.x0, s.y0, s.x1, s.y1) for s in on_screen(plot_matrix(marked)).layout.shapes]
+    boxes = [(s.x0, s.y0, s.x1, s.y1) for s in draw_on_screen(plot_matrix(marked)).layout.shapes]
     assert boxes == [(-0.5, 0.5, 4.5, 2.5), (-0.5, 4.5, 4.5, 5.5), (-0.5, -0.5, 0.5, 5.5)]
 
 
@@ -110,7 +110,7 @@ def outlined(rows: int = 3) -> Matrix:
 
 
 def test_outlined_areas_are_drawn_and_listed() -> None:
-    boxes = [one for one in on_screen(plot_matrix(outlined())).data if one.type == "scatter"]
+    boxes = [one for one in draw_on_screen(plot_matrix(outlined())).data if one.type == "scatter"]
     assert {len(box.x) for box in boxes} == {2 * 6}
     assert min(x for x in boxes[0].x if x is not None) == pytest.approx(0.56)
     assert max(x for x in boxes[0].x if x is not None) == pytest.approx(2.44)
@@ -118,30 +118,30 @@ def test_outlined_areas_are_drawn_and_listed() -> None:
     assert table.columns[:4] == ("rows", "densest area", "items in it", "its share")
     assert table.rows[0][1:4] == ("none", 0, 0.0) and table.rows[2][1:4] == ("b c", 2, 0.75)
     assert all(len(row) == len(table.columns) for row in table.rows)
-    lines = in_print(plot_matrix(outlined())).axes[0].lines
+    lines = draw_in_print(plot_matrix(outlined())).axes[0].lines
     assert [len(np.asarray(line.get_xydata())) for line in lines] == [2 * 6, 2 * 6]
 
 
 def test_large_matrix_has_no_outlines() -> None:
     large = outlined(97)
-    assert not [one for one in on_screen(plot_matrix(large)).data if one.mode == "lines"]
+    assert not [one for one in draw_on_screen(plot_matrix(large)).data if one.mode == "lines"]
 
 
 @pytest.mark.parametrize("rows", [3, 97])
 def test_signed_matrix_has_a_two_sided_scale(rows: int) -> None:
     values = example(rows, 4).values * 6 - 3
     signed = replace(example(rows, 4), values=values, is_signed=True, top=3.0)
-    scale = on_screen(plot_matrix(signed)).layout.coloraxis
+    scale = draw_on_screen(plot_matrix(signed)).layout.coloraxis
     assert (scale.cmin, scale.cmax) == (-3, 3)
     assert scale.colorbar.ticktext[0] == "1/8" and scale.colorbar.ticktext[-1] == "8×"
-    bar = in_print(plot_matrix(signed)).axes[-1]
+    bar = draw_in_print(plot_matrix(signed)).axes[-1]
     assert [label.get_text() for label in bar.get_yticklabels()][3] == "1×"
     if rows == 3:
-        assert "times the average" in on_screen(plot_matrix(signed)).data[0].text[0][0]
+        assert "times the average" in draw_on_screen(plot_matrix(signed)).data[0].text[0][0]
 
 
 def test_labels_are_thinned_to_fit() -> None:
-    figure = on_screen(plot_matrix(example(3, 40)))
+    figure = draw_on_screen(plot_matrix(example(3, 40)))
     few = len(figure.layout.xaxis.tickvals)
     heading = figure.layout.height - figure.layout.margin.t
     wide = relabel_for_width(figure, 1600)

@@ -2,7 +2,7 @@ from math import inf, nan
 
 import pytest
 
-from areaviz.drawing.numbers import number_text, three_digits
+from areaviz.drawing.numbers import format_three_digits, number_text
 
 
 @pytest.mark.parametrize(
@@ -25,4 +25,4 @@ def test_negative_number_has_minus_sign_missing_a_dash(value: float, form: str, 
     [(12345.0, "12,345"), (-3, "−3"), (0.12345, "0.123"), (-0.5, "−0.5"), (nan, "–")],
 )
 def test_integers_keep_all_digits_and_floats_three(value: float, text: str) -> None:
-    assert three_digits(value) == text
+    assert format_three_digits(value) == text

@@ -35,12 +35,12 @@ def test_averages_are_means_of_blocks_without_nan(
 
 
 def test_blocks_keep_pictures_small() -> None:
-    assert [pictures.block_size(n) for n in (1, 400, 401, 1024, 4096)] == [1, 1, 2, 3, 11]
+    assert [pictures.compute_block_size(n) for n in (1, 400, 401, 1024, 4096)] == [1, 1, 2, 3, 11]
 
 
 def test_pixels_use_scale_colours_and_transparent_nan() -> None:
     picture = decoded(
-        pictures.matrix_uri(np.array([[0, 0.25, 0.5, np.nan, 9]], dtype=np.float32), 0.5)
+        pictures.encode_matrix(np.array([[0, 0.25, 0.5, np.nan, 9]], dtype=np.float32), 0.5)
     )
     width = picture.shape[1] // 5
     first, half, full, clear, above = (picture[0, width * i + width // 2] for i in range(5))
@@ -51,8 +51,11 @@ def test_pixels_use_scale_colours_and_transparent_nan() -> None:
 
 def test_noise_of_4096_items_stays_below_the_budget() -> None:
     noise = np.random.default_rng(0).random((4096, 4096), dtype=np.float32)
-    uri = pictures.matrix_uri(
-        pictures.average_blocks(noise, pictures.block_size(4096), pictures.block_size(4096)) * 8
+    uri = pictures.encode_matrix(
+        pictures.average_blocks(
+            noise, pictures.compute_block_size(4096), pictures.compute_block_size(4096)
+        )
+        * 8
         - 3.5,
         1.0,
     )

@@ -9,10 +9,10 @@ import pytest
 
 from areaviz.drawing.base import figure_caption
 from areaviz.drawing.select import (
-    counterparts,
-    display_field,
-    field_name,
-    matched_characters,
+    find_counterparts,
+    get_display_field,
+    match_characters,
+    name_field,
     quote_items,
     select,
 )
@@ -47,14 +47,20 @@ def test_caption_counts_the_items_of_an_area(size: int, said: str) -> None:
 
 def test_equal_letters_of_common_words_are_counterparts() -> None:
     one, other = fakes.text_field("target", "a red dog"), fakes.text_field("target", "the red dog")
-    assert matched_characters(one, other) == [(2, 5, 4), (6, 9, 8)]
-    assert counterparts(one, other, (2, 6)) == (4, 8)
-    assert counterparts(one, other, (0, 9)) == ()
+    assert match_characters(one, other) == [(2, 5, 4), (6, 9, 8)]
+    assert find_counterparts(one, other, (2, 6)) == (4, 8)
+    assert find_counterparts(one, other, (0, 9)) == ()
     anchors = np.array([[0, 3], [3, 7], [7, 11]])
     word = Field("target", "text", "the red dog", ("the", " red", " dog"), anchors)
-    assert counterparts(one, word, (3,)) == (1,) and counterparts(word, one, (1,)) == (2, 3, 4)
+    assert find_counterparts(one, word, (3,)) == (1,) and find_counterparts(word, one, (1,)) == (
+        2,
+        3,
+        4,
+    )
     tokens = Field("target", "text", "red", ("r", "ed"), np.array([[0, 1], [1, 3]]))
-    assert counterparts(one, tokens, (3, 4)) == (1,) and counterparts(tokens, one, (1,)) == (3, 4)
+    assert find_counterparts(one, tokens, (3, 4)) == (1,) and find_counterparts(
+        tokens, one, (1,)
+    ) == (3, 4)
 
 
 def test_caption_omits_the_only_layer_and_head() -> None:
@@ -76,6 +82,8 @@ def test_language_model_has_one_text(query: str, names: list[str]) -> None:
     attention = replace(made.maps["decoder self"], query=query)
     fields = {name: made.fields[name] for name in ("target", "history")}
     alone = replace(made, fields=fields, maps={"decoder self": attention})
-    assert [field_name(display_field(alone, name)) for name in ("target", "history")] == names
-    written = [field_name(display_field(made, name)) for name in ("source", "target", "history")]
+    assert [name_field(get_display_field(alone, name)) for name in ("target", "history")] == names
+    written = [
+        name_field(get_display_field(made, name)) for name in ("source", "target", "history")
+    ]
     assert written == ["source", "output", "output so far"]

@@ -19,12 +19,12 @@ def contrast(one: str, other: str) -> float:
 @pytest.mark.parametrize("page", ["#FDFCF9", "#0F1519"])
 @pytest.mark.parametrize("head", range(4))
 def test_first_heads_contrast_with_light_and_dark_pages(head: int, page: str) -> None:
-    assert contrast(theme.head_colour(head), page) >= 2.9
+    assert contrast(theme.get_head_colour(head), page) >= 2.9
 
 
 def test_heads_repeat_colours_only_after_eight() -> None:
-    assert len({theme.head_colour(head) for head in range(8)}) == 8
-    assert theme.head_colour(8) == theme.head_colour(0)
+    assert len({theme.get_head_colour(head) for head in range(8)}) == 8
+    assert theme.get_head_colour(8) == theme.get_head_colour(0)
 
 
 @pytest.mark.parametrize(
@@ -40,12 +40,12 @@ def test_heads_repeat_colours_only_after_eight() -> None:
     ],
 )
 def test_scales_end_at_round_numbers(value: float, top: float) -> None:
-    assert theme.nice_top(value) == pytest.approx(top)
+    assert theme.round_up_scale(value) == pytest.approx(top)
 
 
 @pytest.mark.parametrize(("step", "places"), [(0.1, 0), (0.025, 1), (0.004, 1), (0.0004, 2)])
 def test_scale_ticks_have_distinct_labels(step: float, places: int) -> None:
-    assert theme.decimals(step) == places
+    assert theme.count_decimals(step) == places
 
 
 def test_long_title_is_wrapped_and_escaped() -> None:

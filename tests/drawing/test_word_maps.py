@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.drawing.export import figure_bytes
-from areaviz.drawing.select import Words, word_groups
-from areaviz.drawing.word_maps import in_words
+from areaviz.drawing.export import encode_figure
+from areaviz.drawing.select import Words, group_words
+from areaviz.drawing.word_maps import convert_to_words
 from areaviz.trace.query import item_shares
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -31,12 +31,12 @@ def runs(trace: Trace) -> tuple[list[range], list[range]]:
     """Return the runs of words that attend and are attended to, with spaces and the end symbol."""
     found = []
     for name in ("target", "source"):
-        found.append([range(*run) for run in word_groups(trace.fields[name], "word")])
+        found.append([range(*run) for run in group_words(trace.fields[name], "word")])
     return found[0], found[1]
 
 
 def test_word_shares_sum_over_pieces_and_average_queries(trace: Trace) -> None:
-    worded, _ = in_words(trace, IN_WORDS)
+    worded, _ = convert_to_words(trace, IN_WORDS)
     attends, attended = runs(trace)
     shares_QN = item_shares(trace.maps[SITE], 1, 2)
     for row, queries in enumerate(attends):
@@ -47,7 +47,7 @@ def test_word_shares_sum_over_pieces_and_average_queries(trace: Trace) -> None:
 
 
 def test_areas_are_widened_to_the_words_they_touch(trace: Trace) -> None:
-    worded, _ = in_words(trace, IN_WORDS, spans=True)
+    worded, _ = convert_to_words(trace, IN_WORDS, spans=True)
     attends, attended = runs(trace)
     before, after = trace.maps[SITE], worded.maps[SITE]
     slow = np.zeros(after.weights.shape[2:])
@@ -62,7 +62,7 @@ def test_areas_are_widened_to_the_words_they_touch(trace: Trace) -> None:
 
 
 def test_fields_and_focus_consist_of_words(trace: Trace) -> None:
-    worded, focus = in_words(trace, IN_WORDS)
+    worded, focus = convert_to_words(trace, IN_WORDS)
     assert worded.fields["target"].labels == ("Ein", "Hund", "ran.", "⟨end⟩")
     assert isinstance(worded.fields["source"], Words)
     assert focus.items == (0, 1), "“i” is in the first word, the “n” of “Hund” in the second"
@@ -73,11 +73,11 @@ def test_fields_and_focus_consist_of_words(trace: Trace) -> None:
 
 @pytest.mark.parametrize("spans", [False, True])
 def test_trace_without_pieces_is_unchanged(trace: Trace, spans: bool) -> None:
-    assert in_words(trace, IN_ITEMS, spans) == (trace, IN_ITEMS)
+    assert convert_to_words(trace, IN_ITEMS, spans) == (trace, IN_ITEMS)
     gone = replace(IN_WORDS, site="nowhere")
-    assert in_words(trace, gone, spans) == (trace, gone)
+    assert convert_to_words(trace, gone, spans) == (trace, gone)
     captioned, focus = fakes.caption_trace(), replace(IN_WORDS, items=())
-    assert in_words(captioned, focus, spans)[0] is captioned, "its items are words"
+    assert convert_to_words(captioned, focus, spans)[0] is captioned, "its items are words"
 
 
 @pytest.mark.parametrize("name", JOINING)
@@ -90,7 +90,7 @@ def test_every_view_of_a_map_shows_words(trace: Trace, name: str) -> None:
     assert "Hund" in said or "dog" in said or "words" in said
     assert "joined to words" in figure.layout.meta["caption"]
     assert view.table(trace, focus).rows
-    assert figure_bytes(view.print(trace, focus), "svg").startswith(b"<?xml")
+    assert encode_figure(view.print(trace, focus), "svg").startswith(b"<?xml")
     plain = view.figure(trace, replace(focus, unit="item"))
     assert "joined" not in plain.layout.meta["caption"]
     assert said != str(plain.to_dict())

@@ -13,7 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.drawing.base import View
-from areaviz.drawing.export import figure_bytes, table_csv, table_json, unescape
+from areaviz.drawing.export import encode_figure, format_csv, format_json, unescape
 from areaviz.interactive.ribbon import TAKEAWAY
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError
@@ -64,7 +64,7 @@ def test_figure_contains_no_live_markup(view: View, hostile: Trace) -> None:
 @pytest.mark.parametrize("name", sampled(PRINTS, "ribbon", *list(VIEWS)[:2]))
 def test_print_and_tables_accept_every_text(name: str, hostile: Trace) -> None:
     taken = PRINTS[name]
-    svg = figure_bytes(taken.print(hostile, FOCUS), "svg")
+    svg = encode_figure(taken.print(hostile, FOCUS), "svg")
     elements = list(ElementTree.fromstring(svg).iter())
     tags = {element.tag.rpartition("}")[2] for element in elements}
     assert not tags & {"script", "img", "a", "foreignObject"}
@@ -73,14 +73,14 @@ def test_print_and_tables_accept_every_text(name: str, hostile: Trace) -> None:
     ]
     assert all(link.startswith(("#", "data:image/png;")) for link in links)
     table = taken.table(hostile, FOCUS)
-    rows = list(csv.reader(io.StringIO(table_csv(table), newline="")))
+    rows = list(csv.reader(io.StringIO(format_csv(table), newline="")))
     for row, cells in zip(table.rows, rows[1:], strict=True):
         for value, cell in zip(row, cells, strict=True):
             assert not isinstance(value, str) or not cell.startswith(
                 ("=", "+", "-", "@", "\t", "\r")
             )
             assert not isinstance(value, str) or unescape(cell) == value
-    assert len(json.loads(table_json(table))["rows"]) == len(rows) - 1
+    assert len(json.loads(format_json(table))["rows"]) == len(rows) - 1
 
 
 @pytest.mark.parametrize("payload", PAYLOADS)

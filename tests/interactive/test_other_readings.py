@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.drawing.export import figure_bytes
+from areaviz.drawing.export import encode_figure
 from areaviz.interactive import other_readings
 from areaviz.interactive.grid import TAKEAWAY as GRID
 from areaviz.interactive.grid import grid_payload
@@ -81,7 +81,7 @@ def test_every_reading_is_listed_and_printed(how: dict[str, object]) -> None:
         focus = replace(Focus(SITE, 1, items=(2, 3)), **how)  # type: ignore[arg-type]
         table = takeaway.table(trace, focus)
         assert table.rows and "weight" not in table.columns
-        printed = figure_bytes(takeaway.print(trace, focus), "svg").decode()
+        printed = encode_figure(takeaway.print(trace, focus), "svg").decode()
         assert "heaviest" not in printed.split("</metadata>")[-1]
 
 

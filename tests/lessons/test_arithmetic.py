@@ -20,7 +20,10 @@ PAIRS_HWD = np.arange(1.0, 11.0).reshape(1, 5, 2)
 
 def by_definition(x_HWD: arithmetic.Floats, grid: AreaGrid, reduce: str) -> arithmetic.Floats:
     return np.stack(
-        [getattr(arithmetic.items_of(x_HWD, grid.area(n)), reduce)(0) for n in range(grid.count)]
+        [
+            getattr(arithmetic.select_items(x_HWD, grid.area(n)), reduce)(0)
+            for n in range(grid.count)
+        ]
     )
 
 
@@ -29,17 +32,19 @@ def by_definition(x_HWD: arithmetic.Floats, grid: AreaGrid, reduce: str) -> arit
 def test_every_area_follows_its_definition(grid: AreaGrid, seed: int) -> None:
     x_HWD = np.random.default_rng(seed).normal(3, 2, (grid.height, grid.width, 2))
     pairs = (
-        (arithmetic.area_sums, "sum"),
-        (arithmetic.table_sums, "sum"),
-        (arithmetic.area_means, "mean"),
-        (arithmetic.area_deviations, "std"),
+        (arithmetic.compute_area_sums, "sum"),
+        (arithmetic.compute_sums_by_table, "sum"),
+        (arithmetic.compute_area_means, "mean"),
+        (arithmetic.compute_area_deviations, "std"),
     )
     for function, reduce in pairs:
         np.testing.assert_allclose(
             function(x_HWD, grid), by_definition(x_HWD, grid, reduce), atol=1e-12
         )
     variances = by_definition(x_HWD, grid, "var")
-    np.testing.assert_allclose(arithmetic.table_variances(x_HWD, grid), variances, atol=1e-10)
+    np.testing.assert_allclose(
+        arithmetic.compute_variances_by_table(x_HWD, grid), variances, atol=1e-10
+    )
 
 
 def test_known_answers_of_the_sequence_of_pairs() -> None:
@@ -47,21 +52,21 @@ def test_known_answers_of_the_sequence_of_pairs() -> None:
     singles = [[1, 2], [3, 4], [5, 6], [7, 8], [9, 10]]
     means = [*singles, [2, 3], [4, 5], [6, 7], [8, 9], [3, 4], [5, 6], [7, 8]]
     sums = [*singles, [4, 6], [8, 10], [12, 14], [16, 18], [9, 12], [15, 18], [21, 24]]
-    assert arithmetic.area_means(PAIRS_HWD, grid).tolist() == means
-    assert arithmetic.area_sums(PAIRS_HWD, grid).tolist() == sums
-    deviations = arithmetic.area_deviations(PAIRS_HWD, grid)
+    assert arithmetic.compute_area_means(PAIRS_HWD, grid).tolist() == means
+    assert arithmetic.compute_area_sums(PAIRS_HWD, grid).tolist() == sums
+    deviations = arithmetic.compute_area_deviations(PAIRS_HWD, grid)
     expected = [0.0] * 5 + [1.0] * 4 + [1.632993] * 3
     np.testing.assert_allclose(deviations, np.stack([expected, expected], 1), atol=1e-6)
 
 
 def test_known_answers_of_the_grid_of_six() -> None:
-    sums = arithmetic.area_sums(NUMBERS_HWD, AreaGrid(2, 3, 2, 3))[:, 0]
+    sums = arithmetic.compute_area_sums(NUMBERS_HWD, AreaGrid(2, 3, 2, 3))[:, 0]
     assert sums.tolist() == [1, 2, 3, 4, 5, 6, 3, 5, 9, 11, 6, 15, 5, 7, 9, 12, 16, 21]
 
 
 def test_constant_memory_has_no_deviation_in_float32() -> None:
     x_HWD = np.full((1, 40, 1), 1000.1, dtype=np.float32)
-    deviations = arithmetic.area_deviations(x_HWD, AreaGrid(1, 40, 1, 5))
+    deviations = arithmetic.compute_area_deviations(x_HWD, AreaGrid(1, 40, 1, 5))
     assert deviations.dtype == np.float32
     assert not deviations.any()
 
@@ -71,4 +76,4 @@ def test_constant_memory_has_no_deviation_in_float32() -> None:
     [(4, "4"), (1.5, "1.5"), (1.6329932, "1.633"), (-0.0001, "0"), (100, "100"), (-2.5, "-2.5")],
 )
 def test_numbers_are_written_plainly(number: float, text: str) -> None:
-    assert arithmetic.plain(number) == text
+    assert arithmetic.format_number(number) == text

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from areaviz.lessons import attention, features
-from areaviz.lessons.arithmetic import Floats, items_of
+from areaviz.lessons.arithmetic import Floats, select_items
 
 QUERIES = [np.array([1.0, 0.0]), np.array([0.0, 2.0]), np.array([-1.5, 0.5])]
 
@@ -51,7 +51,7 @@ def test_areas_of_one_item_are_regular_attention(query: Floats) -> None:
 @pytest.mark.parametrize("number", range(features.GRID.count))
 def test_featured_key_follows_equations_5_to_9(number: int) -> None:
     area = features.GRID.area(number)
-    found, items = features.key_of(area), items_of(features.MEMORY_HWD, area)
+    found, items = features.compute_key(area), select_items(features.MEMORY_HWD, area)
     mean = sum(items) / area.size
     deviation = np.sqrt(sum((item - mean) ** 2 for item in items) / area.size)
     shape = [*features.HEIGHTS[area.height - 1], *features.WIDTHS[area.width - 1]]
@@ -63,6 +63,7 @@ def test_featured_key_follows_equations_5_to_9(number: int) -> None:
 
 def test_relu_cuts_a_value_in_the_example() -> None:
     hidden = [
-        features.key_of(features.GRID.area(number)).hidden for number in range(features.GRID.count)
+        features.compute_key(features.GRID.area(number)).hidden
+        for number in range(features.GRID.count)
     ]
     assert (np.stack(hidden) < 0).any()

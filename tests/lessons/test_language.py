@@ -7,8 +7,8 @@ from importlib.resources import files
 
 import pytest
 
-from areaviz.lessons.language import texts_of, with_decimal_marks
-from areaviz.lessons.questions import QUESTIONS, question_data
+from areaviz.lessons.language import load_texts, with_decimal_marks
+from areaviz.lessons.questions import QUESTIONS, make_question_data
 
 FOLDER = files("areaviz.lessons").joinpath("texts")
 NAMES = sorted(one.name.removesuffix(".toml") for one in FOLDER.iterdir() if "toml" in one.name)
@@ -20,7 +20,7 @@ def placeholders(text: object) -> list[str]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_question_has_all_texts_in_german(name: str) -> None:
-    english, german = texts_of(name), texts_of(name, "de")
+    english, german = load_texts(name), load_texts(name, "de")
     assert set(english) == set(german)
     for key, text in english.items():
         assert placeholders(text) == placeholders(german[key]), key
@@ -30,7 +30,7 @@ def test_question_has_all_texts_in_german(name: str) -> None:
 
 @pytest.mark.parametrize("number", QUESTIONS)
 def test_german_question_is_short_and_has_same_answer(number: int) -> None:
-    english, german = question_data(number), question_data(number, language="de")
+    english, german = make_question_data(number), make_question_data(number, language="de")
     assert english["numbers"]["answer"] == german["numbers"]["answer"]
     texts = german["texts"]
     options = german["numbers"].get("options", [])
@@ -48,5 +48,5 @@ def test_numbers_get_the_decimal_mark_of_the_language() -> None:
 
 
 def test_pseudo_language_marks_every_text() -> None:
-    texts = texts_of("window", "en-XA")
+    texts = load_texts("window", "en-XA")
     assert all("⟦" in str(text) for text in texts.values()) and len(texts["options"]) == 3

@@ -12,8 +12,8 @@ from areaviz.data.sound_samples import SAMPLES
 from areaviz.lessons import attention
 from areaviz.lessons.ask import listeners, reason, rectangle, worth_order
 from areaviz.lessons.ask.first_span import SITE
-from areaviz.lessons.questions import QUESTIONS, question_data
-from areaviz.lessons.stored_runs import requests
+from areaviz.lessons.questions import QUESTIONS, make_question_data
+from areaviz.lessons.stored_runs import list_requests
 from areaviz.trace import codec
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
@@ -39,7 +39,7 @@ def words(*texts: str) -> int:
 
 @pytest.mark.parametrize("number", QUESTIONS)
 def test_question_is_short_before_and_after_its_answer(number: int) -> None:
-    data = question_data(number)
+    data = make_question_data(number)
     texts = data["texts"]
     given = [text for text in data["numbers"].get("options", [])]
     assert words(texts["question"], texts["hint"], *given) <= 60
@@ -47,9 +47,9 @@ def test_question_is_short_before_and_after_its_answer(number: int) -> None:
     assert not any("{" in text for text in texts.values())
 
 
-@pytest.mark.parametrize("place", range(len(requests())))
+@pytest.mark.parametrize("place", range(len(list_requests())))
 def test_stored_run_equals_live_model(backend: LocalBackend, place: int) -> None:
-    request = requests()[place]
+    request = list_requests()[place]
     kept, live = stored(backend, request), backend.trace(request)
     assert kept.fields[kept.output.field].raw == live.fields[live.output.field].raw
     assert kept.maps
@@ -60,7 +60,7 @@ def test_stored_run_equals_live_model(backend: LocalBackend, place: int) -> None
 
 @pytest.mark.parametrize("number", QUESTIONS)
 def test_next_links_visit_all_questions(number: int) -> None:
-    links = question_data(number)["links"]
+    links = make_question_data(number)["links"]
     path = list(QUESTIONS)
     after = path[path.index(number) + 1 :]
     assert links["next"] == (f"?q={after[0]}" if after else "")
@@ -70,7 +70,7 @@ def test_next_links_visit_all_questions(number: int) -> None:
 def test_first_question_shows_heavy_span_of_several_words() -> None:
     trace = codec.load(HERO)
     found = trace.maps[SITE]
-    data = question_data(1)
+    data = make_question_data(1)
     word = data["numbers"]["written"][data["numbers"]["now"]]
     query = list(trace.fields[found.query].labels).index(word)
     look = EXAMPLES[0].focus
@@ -84,11 +84,11 @@ def test_first_question_shows_heavy_span_of_several_words() -> None:
 
 
 def test_key_and_value_differ() -> None:
-    assert question_data(3)["numbers"]["answer"] == [4.0, 16.0]
+    assert make_question_data(3)["numbers"]["answer"] == [4.0, 16.0]
 
 
 def test_shares_sum_to_more_than_1() -> None:
-    numbers = question_data(4)["numbers"]
+    numbers = make_question_data(4)["numbers"]
     assert sum(share for _, share, _ in numbers["before"]) == pytest.approx(1)
     total = float(attention.attend(np.array([1.0, 0.0]), 3).coverage.sum())
     assert sum(share for _, share, _ in numbers["after"]) == pytest.approx(total)
@@ -96,14 +96,14 @@ def test_shares_sum_to_more_than_1() -> None:
 
 
 def test_single_area_differs_most() -> None:
-    numbers = question_data(5)["numbers"]
+    numbers = make_question_data(5)["numbers"]
     deviations = sorted((share for _, share, _ in numbers["after"]), reverse=True)
     assert len(deviations) == 3 and deviations[0] > deviations[1] + 0.3
     assert numbers["after"][numbers["answer"]][1] == deviations[0]
 
 
 def test_only_the_end_score_lets_the_span_win() -> None:
-    (_, item, _), (_, span, _), (_, item_ended, _), (_, span_ended, _) = question_data(6)[
+    (_, item, _), (_, span, _), (_, item_ended, _), (_, span_ended, _) = make_question_data(6)[
         "numbers"
     ]["after"]
     assert span < item and span_ended > item_ended
@@ -112,18 +112,23 @@ def test_only_the_end_score_lets_the_span_win() -> None:
 def test_rectangle_is_heaviest_and_caption_is_right(
     backend: LocalBackend,
 ) -> None:
-    trace = stored(backend, rectangle.request())
-    look = rectangle.clearest_look(trace)
+    trace = stored(backend, rectangle.make_request())
+    look = rectangle.find_clearest_look(trace)
     assert look.weight > 0.5 and look.area.height > 1 and look.area.width > 1
     scene = rectangle.find_scene_sample(rectangle.PICTURE)
     assert scene is not None
     assert trace.fields[trace.output.field].raw in scene.true_sentences()
     area = look.area
-    assert question_data(2)["numbers"]["answer"] == [area.top, area.left, area.height, area.width]
+    assert make_question_data(2)["numbers"]["answer"] == [
+        area.top,
+        area.left,
+        area.height,
+        area.width,
+    ]
 
 
 def test_areas_cost_their_number_unless_no_area_is_built() -> None:
-    numbers = question_data(7)["numbers"]
+    numbers = make_question_data(7)["numbers"]
     _, built, factored = [share for _, share, _ in numbers["after"]]
     # 256 + 255 + 254 + 253 + 252 spans, each of which costs as much as an item.
     assert built == pytest.approx(1270 / 256)
@@ -131,14 +136,14 @@ def test_areas_cost_their_number_unless_no_area_is_built() -> None:
 
 
 def test_order_of_forms_is_equal_for_all_seeds() -> None:
-    rows = worth_order.forms()
-    best = [worth_order.FORMS[which] for which in question_data(8)["numbers"]["answer"]]
+    rows = worth_order.read_key_forms()
+    best = [worth_order.FORMS[which] for which in make_question_data(8)["numbers"]["answer"]]
     for one, other in zip(best, best[1:], strict=False):
         assert all(a < b for a, b in zip(rows[one].losses, rows[other].losses, strict=True))
 
 
 def test_four_corners_give_the_sum() -> None:
-    numbers = question_data(9)["numbers"]
+    numbers = make_question_data(9)["numbers"]
     (top, left, height, width), table = numbers["area"], numbers["table"]
     total = sum(sum(row[left : left + width]) for row in numbers["memory"][top : top + height])
     i2, i4, i3, i1 = [
@@ -152,29 +157,29 @@ def test_two_listeners_are_equally_right_and_attend_to_different_moments(
     backend: LocalBackend,
 ) -> None:
     digits = len(SAMPLES[listeners.SOUND].text)
-    content, hybrid = question_data(10)["numbers"]["answer"]
+    content, hybrid = make_question_data(10)["numbers"]["answer"]
     assert content <= digits / 2 and hybrid == digits
-    for request in listeners.requests():
+    for request in listeners.list_requests():
         assert output_text(stored(backend, request)) == SAMPLES[listeners.SOUND].text
     errors = [backend.models()[name].figures["test"]["error"] for name in listeners.LISTENERS]
     assert abs(errors[0] - errors[1]) < 0.001
 
 
 def test_baseline_leaves_about_a_fifth_of_the_variance() -> None:
-    numbers = question_data(11)["numbers"]
+    numbers = make_question_data(11)["numbers"]
     (_, without, _), (_, calmer, _) = numbers["after"]
     assert without / calmer == pytest.approx(5, abs=0.2)
     assert numbers["answer"] == [pytest.approx(100 * calmer / without)]
 
 
 def test_smaller_window_enlarges_the_picture() -> None:
-    numbers = question_data(12)["numbers"]
+    numbers = make_question_data(12)["numbers"]
     assert numbers["small"] < 1 and numbers["options"][numbers["answer"]] == "They grow"
     assert numbers["zooms"][numbers["answer"]] == numbers["small"]
 
 
 def test_ban_keeps_output_and_hidden_word_changes_it() -> None:
-    looked = reason.looked()
+    looked = reason.load_changed_runs()
     plain, banned, hidden = map(output_text, (looked.plain, looked.banned, looked.hidden))
     assert plain == banned == "Eine junge Frau in einem blauen Kleid liest ein Buch."
     assert hidden == "Eine Frau in einem blauen Kleid liest ein Buch."

@@ -32,7 +32,7 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
-from areaviz.views.sampling_grid_data import sampling
+from areaviz.views.sampling_grid_data import find_sampling
 from tests.pages import folder
 
 CPU = torch.device("cpu")
@@ -327,5 +327,5 @@ def test_transformer_output_equals_its_sampling_grid(
     trace = read(name, tmp_path, Picture.of("noise", shown))
     seen = trace.gazes["transformer"].seen
     for index in range(0, seen.size, 7 * len(seen)):
-        drawn = sampling(trace, Focus("transformer", items=(index,)))
+        drawn = find_sampling(trace, Focus("transformer", items=(index,)))
         assert drawn.sample.total == pytest.approx(drawn.read, abs=1.6)

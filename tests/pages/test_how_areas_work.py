@@ -7,8 +7,14 @@ from typing import cast
 
 import pytest
 
-from areaviz.lessons.ask.question_parts import Asked
-from areaviz.lessons.questions import QUESTIONS, Question, index_data, path_data, question_data
+from areaviz.lessons.ask.question_parts import QuestionData
+from areaviz.lessons.questions import (
+    QUESTIONS,
+    Question,
+    index_data,
+    make_path_data,
+    make_question_data,
+)
 from areaviz.trace.errors import BackendError
 from tests.pages.conftest import Open
 
@@ -41,18 +47,18 @@ def test_old_addresses_lead_to_a_question() -> None:
 
 
 def test_browser_gets_all_questions_at_once() -> None:
-    data = path_data(3)
+    data = make_path_data(3)
     assert list(data["questions"]) == list(QUESTIONS)
-    assert data["questions"][3] == question_data(3)
+    assert data["questions"][3] == make_question_data(3)
 
 
 def test_failing_question_keeps_other_questions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def fail(_: object) -> Asked:
+    def fail(_: object) -> QuestionData:
         raise BackendError("The model is missing.")
 
     monkeypatch.setitem(cast(dict[int, Question], QUESTIONS), 10, replace(QUESTIONS[10], ask=fail))
-    assert list(path_data(3)["questions"]) == [n for n in QUESTIONS if n != 10]
+    assert list(make_path_data(3)["questions"]) == [n for n in QUESTIONS if n != 10]
     with pytest.raises(BackendError):
-        path_data(10)
+        make_path_data(10)

@@ -27,7 +27,7 @@ from areaviz.trace.request import Request
 from areaviz.training.sentences import run_tokenizer
 from areaviz.ui.forms.medium_input import UPLOAD
 from areaviz.ui.results.listen import conclusion, with_gold
-from areaviz.views.sound_alignment import spoken_intervals
+from areaviz.views.sound_alignment import find_spoken_intervals
 from tests import fakes
 from tests.pages import folder
 from tests.pages.conftest import Open, errors, open_tab, shown
@@ -272,7 +272,7 @@ def test_conclusions_count_wrong_digits() -> None:
     assert conclusion(trace) == "Heard: **3 1 4 1 5 9 2**"
     named = replace(trace, request=replace(trace.request, sound=get_sound_sample(FIRST)))
     assert "every digit right" in conclusion(named)
-    assert len(spoken_intervals(with_gold(named))) == 7 and with_gold(trace) is trace
+    assert len(find_spoken_intervals(with_gold(named))) == 7 and with_gold(trace) is trace
     other = replace(fakes.sound_trace("314152"), request=named.request)
     assert conclusion(other).endswith("said: 3 1 4 1 5 9 2, 1 mistake.")
     assert "nothing" in conclusion(replace(fakes.sound_trace(" "), request=named.request))

@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from areaviz.backend.base import Backend
 from areaviz.data.clip_files import decode_clip, encode_gif
 from areaviz.data.clip_samples import SAMPLES, clip_sample
-from areaviz.drawing.frame_attention import watching
+from areaviz.drawing.frame_attention import find_frame_attention
 from areaviz.models.generation import GenerationModel
 from areaviz.models.video_captioner import VideoCaptioner, WatcherConfig
 from areaviz.trace.intervention_text import to_text
@@ -321,9 +321,9 @@ def test_conclusions_describe_the_event() -> None:
 
 def test_frames_of_sample_clips_are_known() -> None:
     seen = clip_trace("31", clip_sample(FIRST))
-    assert watching(seen, Focus("encoder-decoder")).actions == ()
+    assert find_frame_attention(seen, Focus("encoder-decoder")).actions == ()
     # The actions are in frames 2 to 6 and 10 to 14, counted from one.
-    known = watching(with_gold(seen), Focus("encoder-decoder"))
+    known = find_frame_attention(with_gold(seen), Focus("encoder-decoder"))
     assert known.actions == SAMPLES[FIRST].windows == ((1, 6), (9, 14))
     own = clip_trace("31")
     assert with_gold(own) is own and with_gold(fakes.trace()).details == fakes.trace().details

@@ -16,7 +16,7 @@ from areaviz.trace.errors import BackendError
 from areaviz.trace.logits import Logits
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Progress, Request
-from areaviz.views.weight_explanation_parts import candidates
+from areaviz.views.weight_explanation_parts import list_candidates
 from tests import fakes
 from tests.pages import folder
 from tests.pages.conftest import Open, shown
@@ -83,7 +83,7 @@ def test_link_opens_why_at_its_areas(open_page: Open, use_backend: Use) -> None:
     use_backend(backend := Explained())
     weights = backend.made.maps[SITE].weights[1, :, 3]
     head = int(weights.max(-1).argmax())
-    names = list(candidates(backend.made, Focus(SITE, 1), head, 3))
+    names = list(list_candidates(backend.made, Focus(SITE, 1), head, 3))
     link = ".".join(f"1-{area.left + 1}-1-{area.width}" for area in (names[3], names[0]))
     app = opened(open_page, why=link)
     assert app.session_state["translate"].why_area == names[3]

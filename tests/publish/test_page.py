@@ -23,7 +23,7 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.query import top_areas
 from areaviz.trace.record import Output, Trace
 from areaviz.trace.request import Focus
-from areaviz.views.weight_explanation import why_view
+from areaviz.views.weight_explanation import make_weight_view
 from tests import fakes
 from tests.drawing.test_markup import read
 from tests.trace.test_logits import with_areas
@@ -280,5 +280,5 @@ def test_page_explains_weight_if_trace_has_logits() -> None:
 
 def test_page_includes_additional_view() -> None:
     trace, logits = explained(fakes.trace("A dog ran.", "Ein Hund."))
-    view = why_view(logits, asked(trace))
+    view = make_weight_view(logits, asked(trace))
     assert WHY in page(trace, replace(FOCUS, head=2), also=[view])

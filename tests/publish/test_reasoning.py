@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import areaviz
-from areaviz.drawing.sites import site_name
+from areaviz.drawing.sites import name_site
 from areaviz.publish.content import choose_opening_focus, places
 from areaviz.publish.figures import choose_figure
 from areaviz.publish.options import PageOptions
@@ -42,5 +42,5 @@ def test_still_picture_shows_the_view_of_its_site() -> None:
 
 
 def test_reasoning_sites_have_names() -> None:
-    assert site_name(story_trace(), "hops") == "Question to facts"
-    assert site_name(points_trace(), "pointer") == "Answer to points"
+    assert name_site(story_trace(), "hops") == "Question to facts"
+    assert name_site(points_trace(), "pointer") == "Answer to points"

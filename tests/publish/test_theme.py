@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import areaviz
-from areaviz.drawing.markup import escaped
+from areaviz.drawing.markup import escape_markup
 from areaviz.publish.figures import draw_page_substitute
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page import page
@@ -52,8 +52,10 @@ def test_page_states_requirements_until_its_script_runs() -> None:
     """Check the message without `noscript`, which a policy that forbids scripts does not show."""
     found = page(fakes.trace(layers=1, heads=1))
     body = found[found.index("<body") :]
-    assert escaped(NO_SCRIPT) in body and "noscript" not in found
-    assert body.index(escaped(NO_SCRIPT)) < body.index("<svg") < body.index("'without-script'")
+    assert escape_markup(NO_SCRIPT) in body and "noscript" not in found
+    assert (
+        body.index(escape_markup(NO_SCRIPT)) < body.index("<svg") < body.index("'without-script'")
+    )
 
 
 def test_large_picture_is_left_out_of_a_small_page() -> None:

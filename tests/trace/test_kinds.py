@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from areaviz.drawing.select import items_words
-from areaviz.drawing.sites import site_name
+from areaviz.drawing.select import describe_items
+from areaviz.drawing.sites import name_site
 from areaviz.trace.errors import InputError
 from areaviz.trace.facts import facts_field
 from areaviz.trace.kinds import FACTS, KINDS, POINTS, SOUND, in_text, kind_of_field
@@ -19,7 +19,7 @@ from tests.trace.sentence import assert_one_sentence
 
 def test_unknown_kind_is_refused_by_name() -> None:
     field = replace(fakes.trace().fields["source"], kind="smell")
-    for ask in (kind_of_field, in_text, lambda one: items_words(one, [0])):
+    for ask in (kind_of_field, in_text, lambda one: describe_items(one, [0])):
         with pytest.raises(InputError, match='unknown kind "smell"') as refused:
             ask(field)
         assert_one_sentence(refused.value)
@@ -29,7 +29,7 @@ def test_trace_with_an_unknown_kind_has_no_site_names() -> None:
     trace = fakes.trace()
     fields = {**trace.fields, "extra": replace(trace.fields["source"], kind="smell")}
     with pytest.raises(InputError, match="smell"):
-        site_name(replace(trace, fields=fields), "encoder-decoder")
+        name_site(replace(trace, fields=fields), "encoder-decoder")
 
 
 def test_every_input_except_text_is_a_kind() -> None:
@@ -45,10 +45,10 @@ def test_examples_fit_their_kinds() -> None:
 
 
 def test_items_are_described_by_their_kind() -> None:
-    assert items_words(points_field("1,2 3,4"), [0, 1]) == "point 1, point 2"
+    assert describe_items(points_field("1,2 3,4"), [0, 1]) == "point 1, point 2"
     facts = facts_field("Ann left. Bob ran. Where is Bob?")
-    assert items_words(facts, [1]) == "“Bob ran.”"
-    assert items_words(fakes.caption_trace().fields["picture"], [0]) == ""
+    assert describe_items(facts, [1]) == "“Bob ran.”"
+    assert describe_items(fakes.caption_trace().fields["picture"], [0]) == ""
 
 
 def test_sites_of_a_sound_have_their_own_names() -> None:

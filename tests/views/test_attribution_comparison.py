@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.drawing.export import FORMATS, figure_bytes
-from areaviz.drawing.sites import site_name, sites
+from areaviz.drawing.export import FORMATS, encode_figure
+from areaviz.drawing.sites import list_sites, name_site
 from areaviz.trace.attribution import compare_attribution, gradient_map, mean_of
 from areaviz.trace.query import item_shares
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.trace.rollout import rollout_maps
 from areaviz.views import VIEWS
-from areaviz.views.attribution_comparison import COLUMNS, agreement_words, find
+from areaviz.views.attribution_comparison import COLUMNS, describe_agreement, find
 from tests import fakes
 
 VIEW, SITE = VIEWS["beside"], "encoder-decoder"
@@ -56,20 +56,20 @@ def test_table_has_the_agreement_of_every_head(trace: Trace) -> None:
 
 
 def test_words_state_the_agreement(trace: Trace) -> None:
-    words = agreement_words(trace, Focus(SITE, 1))
+    words = describe_agreement(trace, Focus(SITE, 1))
     assert "rollout: rank correlation " in words and "of the top 3 in common" in words
     short = fakes.trace("A", "E")
     maps = {**short.maps, **{one.site: one for one in rollout_maps(short.maps)}}
-    assert "–" in agreement_words(replace(short, maps=maps), Focus(SITE))
+    assert "–" in describe_agreement(replace(short, maps=maps), Focus(SITE))
 
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_view_can_be_printed(trace: Trace, form: str) -> None:
-    assert figure_bytes(VIEW.print(trace, Focus(SITE)), form)
+    assert encode_figure(VIEW.print(trace, Focus(SITE)), form)
 
 
 def test_attributions_follow_their_site_under_own_names(trace: Trace) -> None:
-    assert sites(trace)[:3] == [SITE, f"{SITE} rollout", f"{SITE} gradient"]
-    assert site_name(trace, f"{SITE} rollout") == "Translation to source, by rollout"
+    assert list_sites(trace)[:3] == [SITE, f"{SITE} rollout", f"{SITE} gradient"]
+    assert name_site(trace, f"{SITE} rollout") == "Translation to source, by rollout"
     caption = VIEWS["alignment"].figure(trace, Focus(f"{SITE} gradient")).layout.meta["caption"]
     assert "attribution, not attention" in caption

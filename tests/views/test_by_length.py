@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from areaviz.cards.card import Card
-from areaviz.views.by_length import gain_words, length_figure, length_table, with_and_without
+from areaviz.views.by_length import describe_gain, length_figure, length_table, with_and_without
 from tests.pages.folder import card
 
 TASK, TEST = "translation", "test_2016_flickr"
@@ -56,11 +56,11 @@ def test_gain_is_stated_if_measured() -> None:
     gains |= {"growth_low": 5.5, "growth_high": 12.5}
     named = {f"over blind, {part}": gain for part, gain in gains.items()}
     compared = replace(ATTENDS, figures={TEST: {**ATTENDS.figures[TEST], **named}})
-    said = gain_words(TASK, compared)
+    said = describe_gain(TASK, compared)
     assert (
         "Against blind, attends has +8.0 BLEU in the shortest third and +17.0 in the longest"
         in said
     )
     assert "+9.0, in 95 % of the resamples +5.5 to +12.5." in said
     assert length_figure(TASK, [compared, BLIND]).layout.meta["caption"] == said
-    assert gain_words(TASK, ATTENDS) == ""
+    assert describe_gain(TASK, ATTENDS) == ""

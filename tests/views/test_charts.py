@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from areaviz.views.charts import (
     OTHER,
-    bars,
-    bin_edges,
-    histogram,
+    compute_bin_edges,
+    draw_bars,
+    draw_histogram,
+    draw_scatter,
     history_figure,
     history_table,
-    scatter,
 )
 from tests.pages.folder import card
 
@@ -26,14 +26,14 @@ CARD = card("x", "area")
 
 
 def test_missing_values_are_left_out_of_the_bars() -> None:
-    drawn = histogram(SOME, "BLEU").data[0]
+    drawn = draw_histogram(SOME, "BLEU").data[0]
     assert sum(drawn.y) == 3 and drawn.y[0] == drawn.y[-1] == 1
 
 
 @given(st.lists(st.floats(-1e6, 1e6, width=32), min_size=1, max_size=40))
 def test_every_value_is_in_its_counting_bar(values: list[float]) -> None:
     column = np.array(values, np.float32)
-    drawn, edges = histogram(column, "x").data[0], bin_edges(column)
+    drawn, edges = draw_histogram(column, "x").data[0], compute_bin_edges(column)
     for number, count in zip(drawn.customdata, drawn.y, strict=True):
         low, high = edges[number], edges[number + 1]
         is_last = number == len(drawn.y) - 1
@@ -45,7 +45,7 @@ def test_every_value_is_in_its_counting_bar(values: list[float]) -> None:
 @pytest.mark.parametrize("values", [[], [np.nan], [3, 3, 3]])
 def test_no_value_and_single_value_can_be_drawn(values: list[float]) -> None:
     column = np.array(values, np.float32)
-    assert sum(histogram(column, "x").data[0].y) == np.isfinite(column).sum()
+    assert sum(draw_histogram(column, "x").data[0].y) == np.isfinite(column).sum()
 
 
 @pytest.mark.parametrize(
@@ -56,17 +56,17 @@ def test_equal_values_keep_the_scale_of_their_measure(
 ) -> None:
     """Check that the axis ends at 1, the maximum, if every answer is right."""
     column = np.full(8, value, np.float32)
-    figure = histogram(column, "Right")
+    figure = draw_histogram(column, "Right")
     assert figure.layout.xaxis.range == ends
     assert sum(figure.data[0].y) == max(figure.data[0].y) == 8
-    across = scatter(column, np.arange(8, dtype=np.float32), list("abcdefgh"), ("x", "y"), "t")
+    across = draw_scatter(column, np.arange(8, dtype=np.float32), list("abcdefgh"), ("x", "y"), "t")
     low, high = across.layout.xaxis.range
     assert low < ends[0] <= ends[1] < high and high - low < 1.2 * (ends[1] - ends[0])
     assert across.layout.yaxis.range is None
 
 
 def test_points_know_their_example() -> None:
-    figure = scatter(
+    figure = draw_scatter(
         SOME, np.array([5, np.nan, 6, 7], np.float32), list("abcd"), ("x <i>", "y"), "both"
     )
     points = figure.data[0]
@@ -75,13 +75,15 @@ def test_points_know_their_example() -> None:
 
 
 def test_equal_measures_have_a_diagonal_line() -> None:
-    figure = scatter(SOME, SOME + 3, list("abcd"), ("x", "y"), "both", diagonal=True)
+    figure = draw_scatter(SOME, SOME + 3, list("abcd"), ("x", "y"), "both", diagonal=True)
     line, points = figure.data
     assert list(line.x) == list(line.y) == [1, 7] and len(points.x) == 3
 
 
 def test_bars_know_their_bucket() -> None:
-    figure = bars(["1–5", "6–8"], {"one": [1.0, 2.0], "two": [3.0, np.nan]}, ("x", "y"), "title")
+    figure = draw_bars(
+        ["1–5", "6–8"], {"one": [1.0, 2.0], "two": [3.0, np.nan]}, ("x", "y"), "title"
+    )
     assert [list(group.customdata) for group in figure.data] == [[0, 1], [0, 1]]
 
 
@@ -119,17 +121,17 @@ GROUPS = {
 
 
 def test_groups_are_colours_of_stacked_bars() -> None:
-    figure = histogram(SOME, "BLEU", groups=GROUPS)
+    figure = draw_histogram(SOME, "BLEU", groups=GROUPS)
     assert [sum(drawn.y) for drawn in figure.data] == [1, 2]
     assert figure.data[0].name == "news &lt;b&gt;" and figure.layout.showlegend
     assert figure.layout.barmode == "stack"
     assert list(figure.data[1].customdata) == list(range(30))
     assert figure.data[1].marker.color == "#7F7F7F"
-    assert not histogram(SOME, "BLEU").layout.showlegend
+    assert not draw_histogram(SOME, "BLEU").layout.showlegend
 
 
 def test_groups_are_colours_of_points() -> None:
-    figure = scatter(SOME, SOME, list("abcd"), ("x", "y"), "both", True, GROUPS)
+    figure = draw_scatter(SOME, SOME, list("abcd"), ("x", "y"), "both", True, GROUPS)
     line, news, rest = figure.data
     assert not line.showlegend and figure.layout.showlegend
     assert list(news.customdata) == [0] and list(rest.customdata) == [1, 3]

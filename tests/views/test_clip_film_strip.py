@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from areaviz.drawing.base import figure_caption
-from areaviz.drawing.frame_attention import GOLD, FrameAttention, watching
+from areaviz.drawing.frame_attention import GOLD, FrameAttention, find_frame_attention
 from areaviz.drawing.theme import HEAD_COLOURS
 from areaviz.models.inputs import make_clip_field
 from areaviz.trace.areas import Area, AreaGrid
@@ -46,7 +46,7 @@ def trace(words: tuple[str, ...] = WORDS, items: int = 4, frames: int = 6) -> Tr
 
 
 def known(gold: str, items: int = 4, frames: int = 6) -> FrameAttention:
-    return watching(replace(trace(WORDS, items, frames), details={GOLD: gold}), FOCUS)
+    return find_frame_attention(replace(trace(WORDS, items, frames), details={GOLD: gold}), FOCUS)
 
 
 def test_watching_fits_only_clips_and_opens_first() -> None:
@@ -60,7 +60,7 @@ def test_watching_fits_only_clips_and_opens_first() -> None:
 
 def test_row_is_a_word_over_watched_frames() -> None:
     made = trace()
-    drawn = watching(made, FOCUS)
+    drawn = find_frame_attention(made, FOCUS)
     assert drawn.words == WORDS and drawn.numbers == (1, 3, 4, 6)
     assert np.array_equal(drawn.frames, fakes.clip().pixels[[0, 2, 3, 5]])
     # An area's weight counts for each of its frames, and each row is then normalised.
@@ -75,7 +75,7 @@ def test_row_is_a_word_over_watched_frames() -> None:
 
 
 def test_highest_bars_of_all_words_are_equal() -> None:
-    drawn = watching(trace(), FOCUS)
+    drawn = find_frame_attention(trace(), FOCUS)
     heights = [drawn.bars(row) for row in range(3)]
     assert heights[0].max() == heights[1].max() == pytest.approx(0.86)
     np.testing.assert_allclose(heights[1] / heights[1].max(), [1, 0, 1 / 3, 1 / 3], atol=1e-6)
@@ -83,8 +83,8 @@ def test_highest_bars_of_all_words_are_equal() -> None:
 
 
 def test_chosen_words_are_framed() -> None:
-    assert watching(trace(), replace(FOCUS, items=(1, 0, 1))).marked == (0, 1)
-    assert watching(trace(), replace(FOCUS, side="memory", items=(2,))).marked == ()
+    assert find_frame_attention(trace(), replace(FOCUS, items=(1, 0, 1))).marked == (0, 1)
+    assert find_frame_attention(trace(), replace(FOCUS, side="memory", items=(2,))).marked == ()
     # Every word that attends to a frame has a box. If words are chosen, only they can have one.
     for items, boxes in (((), 2), ((0,), 1), ((0, 1), 2), ((2,), 0)):
         focus = replace(FOCUS, items=items)
@@ -131,7 +131,7 @@ def test_action_covers_all_places_of_repeated_frame() -> None:
 
 def test_action_bounds_are_lines_on_screen_and_paper() -> None:
     acted = replace(trace(), details={GOLD: "1 3 4 6"})
-    assert "dotted: where an action begins and ends" in watching(acted, FOCUS).note
+    assert "dotted: where an action begins and ends" in find_frame_attention(acted, FOCUS).note
     lines = [one for one in VIEW.figure(acted, FOCUS).layout.shapes if one.type == "line"]
     # The first action ends where the second begins, so two actions have three lines.
     assert [line.x0 for line in lines] == [line.x1 for line in lines] == [-0.5, 1.5, 3.5]
@@ -146,7 +146,7 @@ def test_figure_has_a_bar_under_every_frame() -> None:
     assert all(-0.5 - STRIP < image.y < -0.5 for image in figure.layout.images)
     assert list(figure.layout.xaxis.ticktext) == ["1", "3", "4", "6"]
     bars, hovers = figure.data[:-1], figure.data[-1]
-    drawn = watching(trace(), FOCUS)
+    drawn = find_frame_attention(trace(), FOCUS)
     for row, bar in enumerate(bars):
         np.testing.assert_allclose(bar.y, -drawn.bars(row))
         assert all(base == row + 0.43 for base in bar.base)
@@ -202,7 +202,7 @@ def test_one_word_and_many_have_room(count: int) -> None:
     assert 200 <= figure.layout.height <= 900 and len(figure.layout.yaxis.tickvals) == count + 1
     assert VIEW.print(made, FOCUS).get_size_inches()[1] < 7
     # Words take the colours in turn. The last colour, grey, is left out.
-    colours = [watching(made, FOCUS).colour(row) for row in range(count + 1)]
+    colours = [find_frame_attention(made, FOCUS).colour(row) for row in range(count + 1)]
     assert len(set(colours)) == min(count + 1, len(HEAD_COLOURS) - 1)
     assert HEAD_COLOURS[-1] not in colours
 
@@ -213,8 +213,10 @@ def test_heads_are_shown_one_by_one_or_together() -> None:
     other = attention.weights[:, :, [1, 0, 2]]
     both = replace(attention, weights=np.concatenate([attention.weights, other], 1))
     two = replace(made, maps={"encoder-decoder": both})
-    first, second, mean = (watching(two, replace(FOCUS, head=head)) for head in (0, 1, None))
-    np.testing.assert_allclose(first.weights, watching(made, FOCUS).weights)
+    first, second, mean = (
+        find_frame_attention(two, replace(FOCUS, head=head)) for head in (0, 1, None)
+    )
+    np.testing.assert_allclose(first.weights, find_frame_attention(made, FOCUS).weights)
     np.testing.assert_allclose(second.weights, first.weights[[1, 0, 2]])
     # Weights of areas are added over heads and then normalised: (0.75, 1, 1.25, 0.25) / 3.25.
     np.testing.assert_allclose(mean.weights[0], np.array([0.75, 1, 1.25, 0.25]) / 3.25, atol=1e-6)

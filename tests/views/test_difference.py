@@ -9,7 +9,7 @@ import pytest
 
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.views.difference import difference, difference_figure, difference_table, fits
+from areaviz.views.difference import compute_difference, difference_figure, difference_table, fits
 from tests import fakes
 
 SITE = "encoder-decoder"
@@ -18,7 +18,7 @@ FOCUS = Focus(SITE, layer=1)
 
 def test_map_does_not_differ_from_itself() -> None:
     trace = fakes.trace()
-    found = difference(trace, trace, FOCUS, FOCUS)
+    found = compute_difference(trace, trace, FOCUS, FOCUS)
     assert not found.change.any() and not found.divergence.any() and found.left_out == (0, 0)
     assert [word for word in found.rows if word != "⟨end⟩"] == ["Ein", "kleiner", "Hund", "rennt."]
 
@@ -35,7 +35,7 @@ def test_shared_words_are_compared_by_hand() -> None:
         replace(trace, maps={**trace.maps, SITE: replace(trace.maps[SITE], weights=array)})
         for trace, array in zip((one, other), weights, strict=True)
     )
-    found = difference(one, other, FOCUS, replace(FOCUS, head=1))
+    found = compute_difference(one, other, FOCUS, replace(FOCUS, head=1))
     assert found.rows[:2] == ("x", "yz") and found.left_out == (0, 1)
     assert found.columns[:2] == ("a", "bc")
     np.testing.assert_allclose(found.change[:2, :2], [[-1, 1], [-1, 1]])
@@ -51,7 +51,7 @@ def test_changes_of_every_row_sum_to_zero() -> None:
         fakes.trace(),
         fakes.trace("A small dog runs.", "Ein kleiner Hund läuft.", area_size=2),
     )
-    found = difference(one, other, FOCUS, FOCUS)
+    found = compute_difference(one, other, FOCUS, FOCUS)
     np.testing.assert_allclose(found.change.sum(1), 0, atol=1e-5)
     assert ((found.divergence >= 0) & (found.divergence <= 1)).all() and "rennt." not in found.rows
 
@@ -61,7 +61,7 @@ def test_picture_difference_of_chosen_word_is_per_cell() -> None:
     flipped = one.maps[SITE].weights[..., ::-1].copy()
     other = replace(one, maps={**one.maps, SITE: replace(one.maps[SITE], weights=flipped)})
     focus = replace(FOCUS, side="query", items=(2,))
-    found = difference(one, other, focus, focus)
+    found = compute_difference(one, other, focus, focus)
     assert found.shape == (4, 4) and found.marked == (2,)
     figure = difference_figure(found, ("a", "b"))
     np.testing.assert_allclose(figure.data[0].z, found.change[2].reshape(4, 4))
@@ -80,4 +80,4 @@ def test_maps_of_different_inputs_have_no_difference(other: Trace) -> None:
     one = fakes.trace()
     assert not fits(one, other, FOCUS, FOCUS)
     with pytest.raises(ValueError, match="difference"):
-        difference(one, other, FOCUS, FOCUS)
+        compute_difference(one, other, FOCUS, FOCUS)

@@ -11,20 +11,27 @@ from PIL import Image
 import areaviz
 from areaviz.drawing import film as frames
 from areaviz.drawing import pictures
-from areaviz.drawing.export import FORMATS, figure_bytes
+from areaviz.drawing.export import FORMATS, encode_figure
 from areaviz.drawing.film import (
     DIM,
     GROUND,
-    area_box,
     brighten_dark_picture,
-    film,
+    find_film,
+    get_area_box,
     interpolate_shares,
 )
 from areaviz.trace import query
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
-from areaviz.views.film import PLAYED_LEAST, PLAYED_LONGEST, drawn_size, film_gif, played, sheet
+from areaviz.views.film import (
+    PLAYED_LEAST,
+    PLAYED_LONGEST,
+    arrange_sheet,
+    compute_drawn_size,
+    render_animation,
+    render_gif,
+)
 from tests import fakes
 
 FOCUS = Focus("encoder-decoder", 1, 2)
@@ -72,7 +79,7 @@ def test_pixels_outside_cells_get_no_attention() -> None:
 
 
 def test_frame_is_dimmed_by_shares_of_its_word(trace: Trace) -> None:
-    drawn = film(trace, FOCUS)
+    drawn = find_film(trace, FOCUS)
     shares = query.item_shares(trace.maps[FOCUS.site], 1, 2)
     assert [frame.label for frame in drawn.frames] == ["a", "small", "red", "circle"]
     np.testing.assert_allclose(drawn.frames[2].shares.ravel(), shares[2], rtol=1e-6)
@@ -94,7 +101,7 @@ def test_black_background_becomes_grey() -> None:
 
 
 def test_every_frame_is_scaled_to_its_largest_cell(trace: Trace) -> None:
-    for frame in film(trace, FOCUS).frames:
+    for frame in find_film(trace, FOCUS).frames:
         np.testing.assert_allclose(frame.light, frame.shares / frame.shares.max(), rtol=1e-6)
 
 
@@ -104,36 +111,36 @@ def test_sink_is_dark_relative_to_the_average(trace: Trace) -> None:
     weights *= 0.1
     weights[..., 0] += 0.9
     sunk = replace(trace, maps={**trace.maps, FOCUS.site: replace(attention, weights=weights)})
-    for frame in film(sunk, FOCUS).frames:
+    for frame in find_film(sunk, FOCUS).frames:
         assert frame.light[0, 0] == 1
-    against = film(sunk, replace(FOCUS, against="average"))
+    against = find_film(sunk, replace(FOCUS, against="average"))
     assert all(frame.light[0, 0] < 0.2 for frame in against.frames)
     assert max(float(frame.light.max()) for frame in against.frames) > 0.5
     assert "average" in against.note
 
 
 def test_every_word_has_a_frame_and_locked_mark(trace: Trace) -> None:
-    drawn = film(trace, replace(FOCUS, items=(2, 1)))
+    drawn = find_film(trace, replace(FOCUS, items=(2, 1)))
     assert [frame.label for frame in drawn.frames if frame.marked] == ["small", "red"]
     assert [frame.label for frame in drawn.frames] == ["a", "small", "red", "circle"]
     locked = replace(FOCUS, items=(1,))
-    moving = Image.open(io.BytesIO(film_gif(trace, locked)))
+    moving = Image.open(io.BytesIO(render_gif(trace, locked)))
     assert getattr(moving, "n_frames", 1) == len(VIEW.table(trace, locked).rows) == 4
     one, other = (VIEW.figure(trace, focus).layout.images for focus in (FOCUS, locked))
     assert [a.source != b.source for a, b in zip(one, other, strict=True)] == [0, 0, 1, 0, 0]
 
 
 def test_symbols_are_omitted_unless_requested(trace: Trace) -> None:
-    assert [frame.first for frame in film(trace, replace(FOCUS, items=(4, 1))).frames] == [
+    assert [frame.first for frame in find_film(trace, replace(FOCUS, items=(4, 1))).frames] == [
         *range(5)
     ]
-    assert "⟨end⟩" not in [frame.label for frame in film(trace, FOCUS).frames]
+    assert "⟨end⟩" not in [frame.label for frame in find_film(trace, FOCUS).frames]
 
 
 def test_locked_words_make_film_of_long_text() -> None:
     long = fakes.caption_trace(" ".join(["word"] * (frames.MOST_FRAMES + 1)))
     assert not VIEW.fits(long, FOCUS)
-    drawn = film(long, replace(FOCUS, items=(3, 5)))
+    drawn = find_film(long, replace(FOCUS, items=(3, 5)))
     assert VIEW.fits(long, replace(FOCUS, items=(3, 5))) and len(drawn.frames) == 2
 
 
@@ -143,7 +150,7 @@ def test_items_join_to_words() -> None:
         trace.fields["target"], raw="ab c", anchors=np.array([[0, 1], [1, 2], [2, 4], [4, 4]])
     )
     trace = replace(trace, fields={**trace.fields, "target": split})
-    drawn = film(trace, replace(FOCUS, unit="word"))
+    drawn = find_film(trace, replace(FOCUS, unit="word"))
     shares = query.item_shares(trace.maps[FOCUS.site], 1, 2)
     assert [frame.label for frame in drawn.frames] == ["ab", "c"]
     np.testing.assert_allclose(drawn.frames[0].shares.ravel(), shares[:2].mean(0), rtol=1e-6)
@@ -158,7 +165,7 @@ def test_top_area_of_word_uses_all_items() -> None:
     trace = replace(trace, fields={**trace.fields, "target": split})
     attention = trace.maps[FOCUS.site]
     for head, heads in ((2, [2]), (None, [0, 1, 2, 3])):
-        heaviest = film(trace, replace(FOCUS, head=head, unit="word")).frames[0].heaviest
+        heaviest = find_film(trace, replace(FOCUS, head=head, unit="word")).frames[0].heaviest
         mean_A = attention.weights[1, heads][:, :2].mean((0, 1))
         assert heaviest and heaviest.area == attention.grid.area(int(mean_A.argmax()))
         assert heaviest.weight == pytest.approx(mean_A.max())
@@ -168,7 +175,7 @@ def test_hard_attention_outlines_the_cells_read() -> None:
     trace = fakes.caption_trace(hard=True)
     attention = trace.maps[FOCUS.site]
     assert attention.chosen is not None
-    frame = film(trace, FOCUS).frames[1]
+    frame = find_film(trace, FOCUS).frames[1]
     area = attention.grid.area(int(attention.chosen[1, 2, 1]))
     cells = trace.fields["picture"].anchors.reshape(4, 4, 4)
     first, last = (
@@ -177,12 +184,12 @@ def test_hard_attention_outlines_the_cells_read() -> None:
     )
     assert [box for box, _ in frame.read] == [(*first[:2], *last[2:])]
     assert (
-        area_box(attention, trace.fields["picture"], int(attention.chosen[1, 2, 1]))
+        get_area_box(attention, trace.fields["picture"], int(attention.chosen[1, 2, 1]))
         == frame.read[0][0]
     )
-    assert len(film(trace, replace(FOCUS, head=None)).frames[1].read) == attention.heads
+    assert len(find_film(trace, replace(FOCUS, head=None)).frames[1].read) == attention.heads
     plain = replace(frame, read=())
-    drawn = film(trace, FOCUS)
+    drawn = find_film(trace, FOCUS)
     assert (drawn.stills(96).of(frame) != drawn.stills(96).of(plain)).any()
 
 
@@ -225,7 +232,7 @@ def test_strip_of_thirty_words_is_small() -> None:
 
 @pytest.mark.parametrize("kind", FORMATS)
 def test_film_is_printed(trace: Trace, kind: str) -> None:
-    assert len(figure_bytes(VIEW.print(trace, FOCUS), kind)) > 1000
+    assert len(encode_figure(VIEW.print(trace, FOCUS), kind)) > 1000
 
 
 def test_labels_stay_text(trace: Trace) -> None:
@@ -235,8 +242,8 @@ def test_labels_stay_text(trace: Trace) -> None:
     trace = replace(trace, fields={**trace.fields, "target": hostile})
     spec = VIEW.figure(trace, FOCUS).to_json()
     assert "<b>" not in spec and "$" not in spec and "\\u202e" not in spec
-    assert figure_bytes(VIEW.print(trace, FOCUS), "svg").startswith(b"<?xml")
-    assert film_gif(trace, FOCUS).startswith(b"GIF89a")
+    assert encode_figure(VIEW.print(trace, FOCUS), "svg").startswith(b"<?xml")
+    assert render_gif(trace, FOCUS).startswith(b"GIF89a")
 
 
 def test_film_fits_only_text_attending_to_picture(trace: Trace) -> None:
@@ -266,7 +273,7 @@ def test_every_view_that_fits_a_caption_draws_it(trace: Trace, site: str) -> Non
 
 
 def test_animation_has_one_frame_per_word(trace: Trace) -> None:
-    moving = Image.open(io.BytesIO(film_gif(trace, FOCUS)))
+    moving = Image.open(io.BytesIO(render_gif(trace, FOCUS)))
     assert (
         getattr(moving, "n_frames", 1) == 4
         and moving.info["duration"] == 700
@@ -297,7 +304,7 @@ def test_animation_has_one_frame_per_word(trace: Trace) -> None:
     ],
 )
 def test_animation_size_is_bounded(size: tuple[int, int], drawn: tuple[int, int]) -> None:
-    assert drawn_size(*size) == drawn
+    assert compute_drawn_size(*size) == drawn
 
 
 @pytest.mark.parametrize(("width", "height"), [(1, 640), (640, 1)])
@@ -310,7 +317,7 @@ def test_thin_picture_animation_has_bounded_frames(width: int, height: int) -> N
         request=replace(trace.request, picture=thin),
         fields={**trace.fields, "picture": cells},
     )
-    moving = Image.open(io.BytesIO(film_gif(trace, FOCUS)))
+    moving = Image.open(io.BytesIO(render_gif(trace, FOCUS)))
     assert 256 <= moving.width <= 480 and moving.height < 640
 
 
@@ -333,7 +340,7 @@ def test_given_word_has_no_probability() -> None:
     """Check the class token of a picture's encoder, which is a query but was not written."""
     shares = np.full((1, 1, 2, 6), 1 / 6, dtype=np.float32)
     trace = areaviz.from_arrays(shares, queries=["first", "second"], shape=(2, 3))
-    drawn = film(trace, Focus("attention"))
+    drawn = find_film(trace, Focus("attention"))
     assert [frame.probability for frame in drawn.frames] == [None, None]
     assert [row[2] for row in VIEW.table(trace, Focus("attention")).rows] == ["", ""]
     assert "probability" not in VIEW.figure(trace, Focus("attention")).to_json()
@@ -358,17 +365,17 @@ def test_film_shows_all_words_up_to_the_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     trace, focus = fakes.caption_trace(), Focus("encoder-decoder", items=(0,))
-    count = len(film(trace, focus).frames)
+    count = len(find_film(trace, focus).frames)
     assert count > 2
     monkeypatch.setattr(frames, "MOST_FRAMES", count)
-    assert len(film(trace, focus).frames) == count
+    assert len(find_film(trace, focus).frames) == count
     monkeypatch.setattr(frames, "MOST_FRAMES", count - 1)
-    assert len(film(trace, focus).frames) == 1
+    assert len(find_film(trace, focus).frames) == 1
 
 
 def test_every_word_has_a_picture_of_its_own() -> None:
     trace = fakes.caption_trace("a small red circle")
-    shown, drawn = played(trace, FOCUS), film(trace, FOCUS)
+    shown, drawn = render_animation(trace, FOCUS), find_film(trace, FOCUS)
     assert shown.words == ("a", "small", "red", "circle")
     assert shown.pictures == tuple(
         pictures.to_data_uri(drawn.stills(PLAYED_LONGEST).of(frame)) for frame in drawn.frames
@@ -379,27 +386,27 @@ def test_every_word_has_a_picture_of_its_own() -> None:
 
 def test_chosen_word_is_marked_in_player() -> None:
     trace = fakes.caption_trace("a b c")
-    shown = played(trace, Focus("encoder-decoder", items=(1,)))
-    plain = played(trace, Focus("encoder-decoder"))
+    shown = render_animation(trace, Focus("encoder-decoder", items=(1,)))
+    plain = render_animation(trace, Focus("encoder-decoder"))
     assert shown.words == plain.words == ("a", "b", "c")
     pairs = zip(shown.pictures, plain.pictures, strict=True)
     assert [one == other for one, other in pairs] == [True, False, True]
 
 
 def test_invisible_text_is_named_and_markup_escaped() -> None:
-    shown = played(fakes.caption_trace("a \u202e <b>"), FOCUS)
+    shown = render_animation(fakes.caption_trace("a \u202e <b>"), FOCUS)
     assert shown.words == ("a", "⟨U+202E⟩", "<b>")
 
 
 def test_still_film_equals_the_film_strip() -> None:
     trace = fakes.caption_trace("a small red circle")
-    assert VIEWS["playback"].played is played
+    assert VIEWS["playback"].played is render_animation
     assert VIEWS["playback"].figure(trace, FOCUS) == VIEWS["film"].figure(trace, FOCUS)
 
 
 @pytest.mark.parametrize(("width", "height"), [(1, 640), (640, 1)])
 def test_thin_picture_is_played_wide_enough(width: int, height: int) -> None:
-    shown = played(
+    shown = render_animation(
         fakes.caption_trace("a b", seen=fakes.picture(width=width, height=height)), FOCUS
     )
     for source in shown.pictures:
@@ -409,15 +416,15 @@ def test_thin_picture_is_played_wide_enough(width: int, height: int) -> None:
 
 @pytest.mark.parametrize("words", [1, 30])
 def test_frames_stay_small(words: int) -> None:
-    shown = played(fakes.caption_trace(" ".join(["word"] * words), grid=8), FOCUS)
+    shown = render_animation(fakes.caption_trace(" ".join(["word"] * words), grid=8), FOCUS)
     assert sum(map(len, shown.pictures)) < 45_000 * (words + 2)
 
 
 def test_film_strip_shows_shares_of_attention(trace: Trace) -> None:
     """Check that the percentage below a picture is a weight, not the word's probability."""
-    drawn = film(trace, FOCUS)
-    shown = [tile.texts[1] for tile in sheet(drawn, 100).tiles[1:]]
+    drawn = find_film(trace, FOCUS)
+    shown = [tile.texts[1] for tile in arrange_sheet(drawn, 100).tiles[1:]]
     weights = [frame.heaviest.weight for frame in drawn.frames if frame.heaviest]
     assert shown == [f"{weight:.0%}" for weight in weights]
     assert shown != [f"{frame.probability:.0%}" for frame in drawn.frames]
-    assert "percentage: weight of the word's top area" in sheet(drawn, 100).note
+    assert "percentage: weight of the word's top area" in arrange_sheet(drawn, 100).note

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.drawing.export import FORMATS, figure_bytes
+from areaviz.drawing.export import FORMATS, encode_figure
 from areaviz.trace.check import validate
 from areaviz.trace.record import Gaze, Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
-from areaviz.views.glimpse_patches import context
+from areaviz.views.glimpse_patches import arrange_context
 from tests import fakes
 
 VIEW = VIEWS["context"]
@@ -47,7 +47,7 @@ def test_retina_is_offered_only_with_coarse_look(trace: Trace) -> None:
 
 
 def test_coarse_look_and_both_first_glimpses_are_shown(trace: Trace) -> None:
-    coarse, seeing, blind = context(trace, FOCUS).tiles
+    coarse, seeing, blind = arrange_context(trace, FOCUS).tiles
     assert coarse.pixels.shape[0] == coarse.pixels.shape[1] and "25×25" in coarse.texts[1]
     assert seeing.pixels.shape == blind.pixels.shape and (seeing.pixels != blind.pixels).any()
     x, y = trace.gazes["glimpses"].corners[0, 0].mean(0)
@@ -62,5 +62,5 @@ def test_table_has_the_distance_of_every_glimpse(trace: Trace) -> None:
 
 @pytest.mark.parametrize("kind", FORMATS)
 def test_retina_can_be_printed(trace: Trace, kind: str) -> None:
-    assert len(figure_bytes(VIEW.print(trace, FOCUS), kind)) > 1000
+    assert len(encode_figure(VIEW.print(trace, FOCUS), kind)) > 1000
     assert VIEW.figure(trace, FOCUS).layout.meta["caption"]

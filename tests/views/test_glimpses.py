@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from areaviz.drawing import gaze_steps
-from areaviz.drawing.export import FORMATS, figure_bytes
+from areaviz.drawing.export import FORMATS, encode_figure
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS, glimpse_patches, glimpses
@@ -39,7 +39,7 @@ def test_figure_table_and_print_of_every_view(trace: Trace, name: str) -> None:
     assert told in [" ".join(text.get_text().split()) for text in printed.texts]
     assert len(set(table.columns)) == len(table.columns)
     assert table.rows and all(len(row) == len(table.columns) for row in table.rows)
-    assert all(figure_bytes(view.print(trace, FOCUS), kind) for kind in FORMATS)
+    assert all(encode_figure(view.print(trace, FOCUS), kind) for kind in FORMATS)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -65,7 +65,7 @@ def test_labels_stay_text(trace: Trace, name: str) -> None:
     trace = replace(trace, fields={**trace.fields, "target": hostile})
     spec = VIEWS[name].figure(trace, FOCUS).to_json()
     assert "<b>" not in spec and "$" not in spec and "\\u202e" not in spec
-    assert figure_bytes(VIEWS[name].print(trace, FOCUS), "svg").startswith(b"<?xml")
+    assert encode_figure(VIEWS[name].print(trace, FOCUS), "svg").startswith(b"<?xml")
 
 
 def test_every_other_view_draws_gazes_or_does_not_fit(trace: Trace) -> None:
@@ -96,23 +96,23 @@ def test_path_connects_centres_in_order(trace: Trace) -> None:
 
 
 def test_focused_steps_are_more_opaque(trace: Trace) -> None:
-    drawn = glimpses.path(trace, Focus("glimpses", items=(1,)))
+    drawn = glimpses.find_path(trace, Focus("glimpses", items=(1,)))
     assert [drawn.opacity(step) for step in range(3)] == [glimpses._FAINT, 1, glimpses._FAINT]
     assert drawn.order[-1] == 1
-    assert {glimpses.path(trace, FOCUS).opacity(step) for step in range(3)} == {1}
+    assert {glimpses.find_path(trace, FOCUS).opacity(step) for step in range(3)} == {1}
 
 
 def test_numbers_of_close_glimpses_do_not_overlap(trace: Trace) -> None:
     gaze = trace.gazes["glimpses"]
     same = replace(gaze, corners=np.repeat(gaze.corners[:1], 3, 0))
     places = glimpses.number_places(same, 3.0)
-    np.testing.assert_allclose(places[0], gaze_steps.centres(same)[0])
+    np.testing.assert_allclose(places[0], gaze_steps.compute_centres(same)[0])
     gaps = [np.hypot(*(places[i] - places[j])) for i in range(3) for j in range(i)]
     assert min(gaps) >= 3
 
 
 def test_retina_shows_the_patches_read(trace: Trace) -> None:
-    sheet = glimpse_patches.patches(trace, FOCUS)
+    sheet = glimpse_patches.arrange_patches(trace, FOCUS)
     seen = trace.gazes["glimpses"].seen
     assert sheet.across == 3 and len(sheet.tiles) == 6 and len(sheet.rows) == 2
     frame, inner = glimpse_patches._FRAME, sheet.tiles[4].pixels  # second scale, second step
@@ -122,7 +122,7 @@ def test_retina_shows_the_patches_read(trace: Trace) -> None:
         seen[1, 1],
     )
     assert [tile.texts for tile in sheet.tiles[:4]] == [[], [], [], ["1: 3", "40%"]]
-    assert glimpse_patches.patches(trace, Focus("glimpses", items=(2,))).across == 1
+    assert glimpse_patches.arrange_patches(trace, Focus("glimpses", items=(2,))).across == 1
 
 
 def test_labels_are_all_listed_alternatives(trace: Trace) -> None:
@@ -139,14 +139,17 @@ def test_labels_are_all_listed_alternatives(trace: Trace) -> None:
 
 
 def test_step_colours_differ_and_read() -> None:
-    colours = [gaze_steps.step_colour(step, 6) for step in range(6)]
-    assert len(set(colours)) == 6 and gaze_steps.step_colour(0, 1) == colours[-1]
-    assert gaze_steps.ink_on("#000000") == "#FFFFFF" and gaze_steps.ink_on("#ffff00") == "#111111"
+    colours = [gaze_steps.get_step_colour(step, 6) for step in range(6)]
+    assert len(set(colours)) == 6 and gaze_steps.get_step_colour(0, 1) == colours[-1]
+    assert (
+        gaze_steps.choose_ink("#000000") == "#FFFFFF"
+        and gaze_steps.choose_ink("#ffff00") == "#111111"
+    )
 
 
 def test_boxes_far_outside_are_cut_off() -> None:
     pixels = np.zeros((10, 20, 3), dtype=np.uint8)
-    left, top, right, bottom = gaze_steps.view_box(
+    left, top, right, bottom = gaze_steps.compute_view_box(
         pixels, np.array([[-100, 2], [22, 11]], dtype=np.float32)
     )
     assert left == pytest.approx(-6.2) and top == pytest.approx(-0.2)

@@ -67,7 +67,7 @@ def test_pyramid_cells_are_mean_weights_over_their_items(trace: Trace, focus: Fo
 
 
 def test_half_columns_make_a_trapezoid() -> None:
-    halves = pyramid.half_columns(
+    halves = pyramid.to_half_columns(
         [
             pyramid.Row(1, np.array([1, 2, 4], dtype=np.float32)),
             pyramid.Row(2, np.array([4, 1], dtype=np.float32)),
@@ -110,7 +110,7 @@ def test_pyramid_of_larger_areas_begins_with_pairs(trace: Trace) -> None:
 @pytest.mark.parametrize("items", [(), (2,), (2, 7)])
 def test_coverage_rows_sum_to_mean_area_size(trace: Trace, items: tuple[int, ...]) -> None:
     focus = Focus("encoder-decoder", 1, items=items)
-    values = matrices.coverage(trace, focus).values
+    values = matrices.build_coverage(trace, focus).values
     attention = trace.maps["encoder-decoder"]
     spans = attention.grid.table()[:, [1, 3]].tolist()
     chosen = list(items) or list(range(attention.weights.shape[2]))
@@ -124,7 +124,7 @@ def test_coverage_rows_sum_to_mean_area_size(trace: Trace, items: tuple[int, ...
 
 
 def test_alignment_rows_are_shares_of_produced_items(trace: Trace) -> None:
-    drawn = matrices.alignment(trace, Focus("encoder-decoder", 0, 3))
+    drawn = matrices.build_alignment(trace, Focus("encoder-decoder", 0, 3))
     np.testing.assert_allclose(drawn.values, query.item_shares(trace.maps["encoder-decoder"], 0, 3))
     np.testing.assert_allclose(drawn.values.sum(1), 1, atol=1e-5)
     assert (
@@ -135,7 +135,7 @@ def test_alignment_rows_are_shares_of_produced_items(trace: Trace) -> None:
 
 
 def test_alignment_of_words_includes_preceding_spaces(trace: Trace) -> None:
-    drawn = matrices.alignment(trace, Focus("encoder-decoder", 0, 3, "query", (5,), "word"))
+    drawn = matrices.build_alignment(trace, Focus("encoder-decoder", 0, 3, "query", (5,), "word"))
     assert drawn.rows == ("Ein", "kleiner", "Hund", "rennt.", "⟨end⟩")
     assert drawn.columns == ("A", "small", "dog", "runs.", "⟨end⟩")
     shares = query.item_shares(trace.maps["encoder-decoder"], 0, 3)
@@ -145,13 +145,15 @@ def test_alignment_of_words_includes_preceding_spaces(trace: Trace) -> None:
 
 
 def test_words_keep_blanks_that_no_word_follows() -> None:
-    drawn = matrices.alignment(fakes.trace("  a  b  ", " "), Focus("encoder-decoder", unit="word"))
+    drawn = matrices.build_alignment(
+        fakes.trace("  a  b  ", " "), Focus("encoder-decoder", unit="word")
+    )
     assert drawn.columns == ("a", "b", "␣␣", "⟨end⟩") and drawn.rows == ("␣", "⟨end⟩")
 
 
 def test_query_lines_are_shares_strongest_first(trace: Trace) -> None:
     focus = Focus("encoder-decoder", 0, 1, "query", (4,))
-    drawn = bipartite_lines.lines(trace, focus).lines
+    drawn = bipartite_lines.find_lines(trace, focus).lines
     shares = query.item_shares(trace.maps["encoder-decoder"], 0, 1)[4]
     assert {line.item: line.share for line in drawn} == pytest.approx(
         dict(enumerate(shares.tolist()))
@@ -160,7 +162,9 @@ def test_query_lines_are_shares_strongest_first(trace: Trace) -> None:
 
 
 def test_memory_lines_come_from_all_queries_and_heads(trace: Trace) -> None:
-    drawn = bipartite_lines.lines(trace, Focus("encoder-decoder", 0, None, "memory", (2,))).lines
+    drawn = bipartite_lines.find_lines(
+        trace, Focus("encoder-decoder", 0, None, "memory", (2,))
+    ).lines
     assert {line.item for line in drawn} == {2} and {(line.head, line.query) for line in drawn} == {
         (head, q) for head in range(4) for q in range(24)
     }
@@ -168,7 +172,7 @@ def test_memory_lines_come_from_all_queries_and_heads(trace: Trace) -> None:
 
 def test_strongest_lines_are_drawn_without_a_choice(trace: Trace) -> None:
     focus = Focus("encoder-decoder")
-    drawn = bipartite_lines.lines(trace, focus)
+    drawn = bipartite_lines.find_lines(trace, focus)
     attention = trace.maps["encoder-decoder"]
     every = np.concatenate([query.item_shares(attention, 0, head).ravel() for head in range(4)])
     np.testing.assert_allclose(
@@ -181,14 +185,14 @@ def test_strongest_lines_are_drawn_without_a_choice(trace: Trace) -> None:
 
 
 def test_line_connects_upper_item_and_lower_query() -> None:
-    drawn = bipartite_lines.lines(fakes.trace("abc", "d"), Focus("encoder-decoder"))
+    drawn = bipartite_lines.find_lines(fakes.trace("abc", "d"), Focus("encoder-decoder"))
     x, y = drawn.path(bipartite_lines.Line(head=0, query=1, item=3, share=0.5))
     assert (x[0], y[0]) == (3.5 / 4, 1) and (x[-1], y[-1]) == (1.5 / 2, 0)
 
 
 def test_overview_shows_every_head_by_layer(trace: Trace) -> None:
     focus = Focus("encoder self")
-    tiles = overview.overview(trace, focus).tiles
+    tiles = overview.arrange_overview(trace, focus).tiles
     assert [(tile.layer, tile.head) for tile in tiles] == [
         (layer, head) for layer in range(2) for head in range(4)
     ]
@@ -197,7 +201,7 @@ def test_overview_shows_every_head_by_layer(trace: Trace) -> None:
 
 
 def test_overview_places_item_shares_by_head(trace: Trace) -> None:
-    drawn = overview.overview(trace, Focus("encoder-decoder"))
+    drawn = overview.arrange_overview(trace, Focus("encoder-decoder"))
     shares = query.item_shares(
         trace.maps["encoder-decoder"], drawn.tiles[5].layer, drawn.tiles[5].head
     )
@@ -237,7 +241,7 @@ def test_size_bars_are_the_shares_of_each_head(trace: Trace) -> None:
 
 
 def test_bars_of_two_heads_never_touch(trace: Trace) -> None:
-    drawn = sizes.histogram(trace, Focus("encoder-decoder"))
+    drawn = sizes.compute_histogram(trace, Focus("encoder-decoder"))
     assert all(drawn.x(head + 1)[0] - drawn.x(head)[-1] > 1.5 for head in range(3))
 
 
@@ -267,7 +271,7 @@ def test_probabilities_show_the_item_and_the_likeliest_other(trace: Trace) -> No
 
 def test_many_probabilities_are_averaged() -> None:
     trace = fakes.trace("a", "b" * 900, layers=1, heads=1)
-    drawn = probabilities.output_probabilities(trace)
+    drawn = probabilities.find_output_probabilities(trace)
     assert drawn.block == 3 and math.isclose(
         drawn.bars[1], trace.output.probabilities[3:6].mean(), rel_tol=1e-5
     )

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.drawing.export import figure_bytes
+from areaviz.drawing.export import encode_figure
 from areaviz.trace.interventions import Gate
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -39,7 +39,7 @@ def test_bars_are_after_and_rings_before() -> None:
     np.testing.assert_allclose(rings.y, before.output.probabilities)
     assert bars.hovertext[1].startswith("i (item 2)<br>before ")
     assert "with 2 changes" in figure.layout.meta["caption"]
-    assert figure_bytes(view.print(after, FOCUS), "svg").startswith(b"<?xml")
+    assert encode_figure(view.print(after, FOCUS), "svg").startswith(b"<?xml")
 
 
 def test_table_has_the_difference() -> None:

@@ -11,8 +11,8 @@ from areaviz.trace.points import points_field
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.views import VIEWS
-from areaviz.views.fact_hops import facts
-from areaviz.views.points import pointing
+from areaviz.views.fact_hops import build_fact_matrix
+from areaviz.views.points import find_pointing
 from tests import fakes
 
 STORY = "Ann sat <b>down</b>. Bob left $x$. Who left?"
@@ -49,7 +49,7 @@ def points_trace(exact: str = "1 2 3 4") -> Trace:
 
 
 def test_facts_are_rows_and_hops_columns() -> None:
-    drawn = facts(story_trace("2"), Focus("hops"))
+    drawn = build_fact_matrix(story_trace("2"), Focus("hops"))
     np.testing.assert_allclose(drawn.values, [[0.9, 0.2], [0.1, 0.8]], rtol=1e-6)
     assert drawn.columns == ("hop 1", "hop 2") and drawn.marked_rows == (1,)
     assert drawn.rows[0].startswith("1  Ann sat <b>down") and "framed" in drawn.note
@@ -59,15 +59,15 @@ def test_facts_are_rows_and_hops_columns() -> None:
 
 @pytest.mark.parametrize("gold", ["", "9", "0", "two"])
 def test_missing_facts_are_not_framed(gold: str) -> None:
-    drawn = facts(story_trace(gold), Focus("hops"))
+    drawn = build_fact_matrix(story_trace(gold), Focus("hops"))
     assert drawn.marked_rows == () and "framed" not in drawn.note
 
 
 def test_step_shows_the_answer_so_far() -> None:
-    drawn = pointing(points_trace(), Focus("pointer", items=(1,)))
+    drawn = find_pointing(points_trace(), Focus("pointer", items=(1,)))
     assert drawn.step == 1 and drawn.path.tolist() == [[0, 0], [1000, 0]]
     assert drawn.exact == (0, 1, 2, 3, 0) and "points at 2 with 60%" in drawn.title
-    last = pointing(points_trace(""), Focus("pointer"))
+    last = find_pointing(points_trace(""), Focus("pointer"))
     assert last.step == 3 and last.exact == () and "dashed" not in last.note
 
 

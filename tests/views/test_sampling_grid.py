@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.drawing.export import FORMATS, figure_bytes
+from areaviz.drawing.export import FORMATS, encode_figure
 from areaviz.trace.check import validate
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import Gaze, Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
-from areaviz.views.sampling_grid_data import COLOURS, places, sample, sampling
+from areaviz.views.sampling_grid_data import COLOURS, find_sampling, map_to_picture, sample
 from tests import fakes
 
 FOCUS = Focus("transformer")
@@ -49,9 +49,9 @@ def test_samples_are_sums_over_the_whole_picture(seed: int, side: int) -> None:
 
 def test_places_are_middles_of_output_pixels() -> None:
     corners = np.array([[0, 0], [8, 0], [8, 4], [0, 4]], dtype=np.float32)
-    np.testing.assert_allclose(places(corners, 4, [(0, 0), (3, 1)]), [[1, 0.5], [3, 3.5]])
+    np.testing.assert_allclose(map_to_picture(corners, 4, [(0, 0), (3, 1)]), [[1, 0.5], [3, 3.5]])
     turned = corners[[1, 2, 3, 0]]  # the output's top edge is the picture's right side
-    np.testing.assert_allclose(places(turned, 4, [(0, 0)]), [[7, 0.5]])
+    np.testing.assert_allclose(map_to_picture(turned, 4, [(0, 0)]), [[7, 0.5]])
 
 
 def test_identity_grid_reads_each_pixel_itself() -> None:
@@ -62,14 +62,17 @@ def test_identity_grid_reads_each_pixel_itself() -> None:
 
 
 def test_middle_pixel_is_shown_by_default(trace: Trace) -> None:
-    assert (sampling(trace, FOCUS).sample.row, sampling(trace, FOCUS).sample.column) == (4, 4)
-    drawn = sampling(trace, replace(FOCUS, items=(13,)))
+    assert (find_sampling(trace, FOCUS).sample.row, find_sampling(trace, FOCUS).sample.column) == (
+        4,
+        4,
+    )
+    drawn = find_sampling(trace, replace(FOCUS, items=(13,)))
     assert (drawn.sample.row, drawn.sample.column) == (1, 5)
     assert drawn.read == trace.gazes["transformer"].seen[0, 0, 1, 5]
 
 
 def test_grid_and_output_points_correspond(trace: Trace) -> None:
-    drawn = sampling(trace, FOCUS)
+    drawn = find_sampling(trace, FOCUS)
     assert drawn.points.shape == drawn.dots.shape == (49, 2)
     corners = trace.gazes["transformer"].corners[0, 0]
     for place, dot in zip(drawn.points, drawn.dots, strict=True):
@@ -122,7 +125,7 @@ def test_samples_come_from_the_network_input(
     request = replace(plain.request, picture=Picture.of("photo", shown))
     trace = replace(plain, request=request, fields={**plain.fields, "picture": cell}, gazes=gazes)
     validate(trace)
-    drawn, same = sampling(trace, FOCUS), sampling(plain, FOCUS)
+    drawn, same = find_sampling(trace, FOCUS), find_sampling(plain, FOCUS)
     assert (drawn.sample.x, drawn.sample.y) == pytest.approx(
         (same.sample.x, same.sample.y), abs=1e-2
     )
@@ -144,7 +147,7 @@ def test_caption_describes_the_sampling(trace: Trace) -> None:
 @pytest.mark.parametrize("items", [(), (0,), (63,)])
 @pytest.mark.parametrize("kind", FORMATS)
 def test_transformer_view_is_printed(trace: Trace, items: tuple[int, ...], kind: str) -> None:
-    assert len(figure_bytes(VIEW.print(trace, replace(FOCUS, items=items)), kind)) > 1000
+    assert len(encode_figure(VIEW.print(trace, replace(FOCUS, items=items)), kind)) > 1000
 
 
 def test_output_of_one_pixel_is_drawn() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
-from areaviz.views.sound_alignment import GOLD, listening, spoken_intervals
+from areaviz.views.sound_alignment import GOLD, find_alignment, find_spoken_intervals
 from tests import fakes
 
 FOCUS, VIEW = Focus("encoder-decoder"), VIEWS["listening"]
@@ -25,7 +25,7 @@ def test_listening_fits_only_sounds_and_opens_first() -> None:
 
 def test_row_is_an_item_over_time() -> None:
     trace = fakes.sound_trace("31")
-    drawn = listening(trace, replace(FOCUS, items=(1,)))
+    drawn = find_alignment(trace, replace(FOCUS, items=(1,)))
     assert np.array_equal(drawn.weights, trace.maps["encoder-decoder"].weights[0, 0])
     assert drawn.labels == ("3", "1", "⟨end⟩") and drawn.marked == (1,)
     assert drawn.edges[0] == 0.0 and drawn.edges[1] == pytest.approx(0.04)
@@ -34,7 +34,7 @@ def test_row_is_an_item_over_time() -> None:
     time = np.arange(8000) / 8000
     high = (9000 * np.sin(2 * np.pi * 3300 * time)).astype(np.int16)
     request = replace(trace.request, sound=fakes.Sound.of("high", high))
-    shade = listening(replace(trace, request=request), FOCUS).loud
+    shade = find_alignment(replace(trace, request=request), FOCUS).loud
     assert shade.shape[0] == 40 and shade[:8].mean() < shade[-20:].mean()
 
 
@@ -48,7 +48,7 @@ def test_table_has_heaviest_moment_and_known_bounds() -> None:
         assert row[5] == pytest.approx(weights_M.max())
     known = replace(trace, details={GOLD: "0.1 0.4 0.5 0.9"})
     assert VIEW.table(known, FOCUS).rows[1][6:] == (0.5, 0.9)
-    assert spoken_intervals(replace(trace, details={GOLD: "<b>"})) == ()
+    assert find_spoken_intervals(replace(trace, details={GOLD: "<b>"})) == ()
 
 
 def test_bounds_are_lines_on_screen_and_on_paper() -> None:

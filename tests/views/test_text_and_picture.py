@@ -12,11 +12,17 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from matplotlib.text import Text
 
-from areaviz.drawing.export import FORMATS, figure_bytes
+from areaviz.drawing.export import FORMATS, encode_figure
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
-from areaviz.views.text_and_picture_panels import MOST, SOURCES, curve, panels, source_links
+from areaviz.views.text_and_picture_panels import (
+    MOST,
+    SOURCES,
+    compute_curve,
+    lay_out_panels,
+    make_source_links,
+)
 from tests import fakes
 
 VIEW = VIEWS["both"]
@@ -45,7 +51,7 @@ def pointed(words: np.ndarray, cells: np.ndarray) -> Trace:
 def test_panel_has_the_shares_of_its_word() -> None:
     words, cells = np.full((4, 4), 0.25), np.full((4, 16), 1 / 16)
     words[1], cells[1] = [0.05, 0.7, 0.25, 0], np.eye(16)[6]
-    drawn = panels(pointed(words, cells), Focus("encoder-decoder", items=(1,)))
+    drawn = lay_out_panels(pointed(words, cells), Focus("encoder-decoder", items=(1,)))
     (panel,) = drawn.panels
     assert [(tie.label, tie.first) for tie in panel.ties] == [
         ("a", 0),
@@ -70,7 +76,7 @@ def test_line_width_follows_its_share(trace: Trace) -> None:
 
 
 def test_both_sides_average_heads_by_default(trace: Trace) -> None:
-    panel = panels(trace, Focus("encoder-decoder", 0, None, "query", (0,))).panels[0]
+    panel = lay_out_panels(trace, Focus("encoder-decoder", 0, None, "query", (0,))).panels[0]
     text, picture = (trace.maps[site].weights[0, :, 0].mean(0) for site in SITES)
     np.testing.assert_allclose(panel.shares, text, rtol=1e-5)
     np.testing.assert_allclose(panel.frame.shares.ravel(), picture, rtol=1e-5)
@@ -86,33 +92,33 @@ def test_both_sites_give_equal_panels(trace: Trace, items: tuple[int, ...]) -> N
 
 def test_memory_items_choose_no_words(trace: Trace) -> None:
     for site in SITES:
-        assert len(panels(trace, Focus(site, side="memory", items=(3,))).panels) == 3
+        assert len(lay_out_panels(trace, Focus(site, side="memory", items=(3,))).panels) == 3
 
 
 def test_long_words_are_drawn_first_with_a_note() -> None:
     trace = fakes.doubly_trace(SOURCE, SENTENCE)
-    drawn = panels(trace, Focus("encoder-decoder"))
+    drawn = lay_out_panels(trace, Focus("encoder-decoder"))
     labels = [panel.frame.label for panel in drawn.panels]
     assert labels == ["orangefarbener", "Buchstabe", "steht", "links", "einer", "kleinen"]
     assert drawn.note.endswith("; 8 words left out, short ones first")
-    focused = panels(trace, Focus("encoder-decoder", items=tuple(range(7))))
+    focused = lay_out_panels(trace, Focus("encoder-decoder", items=tuple(range(7))))
     assert [panel.frame.label for panel in focused.panels] == SENTENCE.split()[:MOST]
     assert focused.note.endswith("; 1 word left out")
 
 
 def test_punctuation_is_drawn_only_on_request() -> None:
     trace = fakes.doubly_trace(target="Sterne .")
-    assert [panel.frame.label for panel in panels(trace, Focus("encoder-decoder")).panels] == [
-        "Sterne"
-    ]
-    assert panels(trace, Focus("encoder-decoder", items=(1,))).panels[0].frame.label == "."
+    assert [
+        panel.frame.label for panel in lay_out_panels(trace, Focus("encoder-decoder")).panels
+    ] == ["Sterne"]
+    assert lay_out_panels(trace, Focus("encoder-decoder", items=(1,))).panels[0].frame.label == "."
 
 
 @given(arrays(np.float64, st.integers(1, 30), elements=st.floats(0.001, 1)))
 def test_links_contain_all_attention_in_source_order(values: np.ndarray) -> None:
     shares = (values / values.sum()).astype(np.float32)
     named = [(item, str(item)) for item in range(len(shares))]
-    found = source_links(shares, named)
+    found = make_source_links(shares, named)
     assert len(found) == min(len(shares), SOURCES)
     assert sum(tie.share for tie in found) == pytest.approx(1, abs=1e-5)
     own = [tie for tie in found if not tie.rest]
@@ -127,7 +133,7 @@ def test_links_contain_all_attention_in_source_order(values: np.ndarray) -> None
 def test_word_without_attention_has_no_share() -> None:
     assert not any(
         tie.strong or tie.share
-        for tie in source_links(np.zeros(20, np.float32), [(n, "a") for n in range(20)])
+        for tie in make_source_links(np.zeros(20, np.float32), [(n, "a") for n in range(20)])
     )
 
 
@@ -141,7 +147,7 @@ def test_letters_join_to_words_on_both_sides() -> None:
     }
     fields = {**letters.fields, "picture": doubly.fields["picture"]}
     trace = replace(letters, request=doubly.request, fields=fields, maps=maps)
-    drawn = panels(trace, Focus(SITES[0], items=(5,), unit="word"))
+    drawn = lay_out_panels(trace, Focus(SITES[0], items=(5,), unit="word"))
     assert [panel.frame.label for panel in drawn.panels] == ["Stern"]
     assert [label for _, label in drawn.sources] == ["a", "star", "⟨end⟩"]
     assert drawn.panels[0].shares.sum() == pytest.approx(1, abs=1e-5)
@@ -175,7 +181,7 @@ def test_caption_names_both_sites_and_the_scale(trace: Trace) -> None:
 @pytest.mark.parametrize("words", [1, 2, 3, 6])
 def test_panels_never_overlap_and_contain_source_words(words: int) -> None:
     trace = fakes.doubly_trace(SOURCE, SENTENCE)
-    places = panels(trace, Focus("encoder-decoder", items=tuple(range(words)))).panels
+    places = lay_out_panels(trace, Focus("encoder-decoder", items=tuple(range(words)))).panels
     assert all(
         one.top + one.height < other.top for one, other in zip(places, places[1:], strict=False)
     )
@@ -190,7 +196,7 @@ def test_panels_never_overlap_and_contain_source_words(words: int) -> None:
 
 
 def test_line_connects_word_and_source_word() -> None:
-    x, y = curve(50, 90)
+    x, y = compute_curve(50, 90)
     assert (y[0], y[-1]) == (50, 90) and (np.diff(x) > 0).all() and (np.diff(y) >= 0).all()
 
 
@@ -198,7 +204,7 @@ def test_line_connects_word_and_source_word() -> None:
 def test_both_view_is_printed(kind: str) -> None:
     assert (
         len(
-            figure_bytes(
+            encode_figure(
                 VIEW.print(fakes.doubly_trace(SOURCE, SENTENCE, 14), Focus(SITES[1])), kind
             )
         )
@@ -225,7 +231,7 @@ def test_labels_stay_text(trace: Trace) -> None:
     assert [active for active in ("<b>", "$", "\u202e") if active in spec] == []
     printed = VIEW.print(trace, focus)
     assert not any(text.get_parse_math() for text in printed.findobj(Text))
-    assert figure_bytes(printed, "svg").startswith(b"<?xml")
+    assert encode_figure(printed, "svg").startswith(b"<?xml")
 
 
 def test_view_fits_only_translation_with_picture(trace: Trace) -> None:

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from matplotlib.text import Text
 
-from areaviz.drawing.export import FORMATS, figure_bytes, table_csv
+from areaviz.drawing.export import FORMATS, encode_figure, format_csv
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
-from areaviz.views.text_picture_balance import MEASURED, balance, mean
+from areaviz.views.text_picture_balance import MEASURED, average_over_heads, compute_balance
 from tests import fakes
 
 VIEW = VIEWS["balance"]
@@ -40,20 +40,20 @@ def trace() -> Trace:
 
 @pytest.mark.parametrize("site", SITES)
 def test_balance_shares_by_hand(trace: Trace, site: str) -> None:
-    np.testing.assert_allclose(balance(trace, Focus(site)).heads, SHARES)
-    np.testing.assert_allclose(balance(trace, Focus(site, 1)).heads, 1 - np.array(SHARES))
-    np.testing.assert_allclose(balance(trace, Focus(site, 0, 1)).drawn, SHARES[1])
+    np.testing.assert_allclose(compute_balance(trace, Focus(site)).heads, SHARES)
+    np.testing.assert_allclose(compute_balance(trace, Focus(site, 1)).heads, 1 - np.array(SHARES))
+    np.testing.assert_allclose(compute_balance(trace, Focus(site, 0, 1)).drawn, SHARES[1])
 
 
 def test_all_heads_average_shares_not_lengths(trace: Trace) -> None:
-    drawn = balance(trace, Focus("encoder-decoder"))
+    drawn = compute_balance(trace, Focus("encoder-decoder"))
     np.testing.assert_allclose(drawn.drawn, [0.5, 0.75, 0.25, np.nan])
     assert drawn.title.endswith("mean of the shares of 2 heads") and drawn.note.startswith(MEASURED)
 
 
 def test_head_without_context_is_omitted_from_mean() -> None:
     np.testing.assert_allclose(
-        mean(np.array([[0.2, np.nan], [np.nan, np.nan]], np.float32)), [0.2, np.nan]
+        average_over_heads(np.array([[0.2, np.nan], [np.nan, np.nan]], np.float32)), [0.2, np.nan]
     )
 
 
@@ -66,7 +66,7 @@ def test_text_and_picture_bars_fill_the_row(trace: Trace) -> None:
 
 
 def test_every_head_has_a_dot_at_its_share(trace: Trace) -> None:
-    drawn = balance(trace, Focus("encoder-decoder"))
+    drawn = compute_balance(trace, Focus("encoder-decoder"))
     share, down, heads = drawn.marks()
     np.testing.assert_allclose(share, np.ravel(SHARES))
     assert heads == [0] * 4 + [1] * 4
@@ -76,18 +76,18 @@ def test_every_head_has_a_dot_at_its_share(trace: Trace) -> None:
 
 
 def test_single_head_has_no_dots(trace: Trace) -> None:
-    drawn = balance(trace, Focus("encoder-decoder", 0, 1))
+    drawn = compute_balance(trace, Focus("encoder-decoder", 0, 1))
     assert len(drawn.marks()[0]) == 0 and "dots" not in drawn.note and "head 2" in drawn.title
 
 
 def test_focused_words_are_highlighted(trace: Trace) -> None:
-    opacity = balance(trace, Focus(SITES[1], items=(1, 2))).opacity
+    opacity = compute_balance(trace, Focus(SITES[1], items=(1, 2))).opacity
     assert opacity[1:3] == [1, 1] and opacity[0] == opacity[3] < 0.5
-    assert balance(trace, Focus(SITES[1], side="memory", items=(9,))).opacity == [1] * 4
+    assert compute_balance(trace, Focus(SITES[1], side="memory", items=(9,))).opacity == [1] * 4
 
 
 def test_numbers_state_both_shares(trace: Trace) -> None:
-    assert balance(trace, Focus("encoder-decoder")).numbers() == [
+    assert compute_balance(trace, Focus("encoder-decoder")).numbers() == [
         "50% · 50%",
         "75% · 25%",
         "25% · 75%",
@@ -99,7 +99,7 @@ def test_table_has_every_head(trace: Trace) -> None:
     table = VIEW.table(trace, Focus("encoder-decoder", 0, 1))
     assert table.columns == ("position", "item", "text", "picture", "text, head 1", "text, head 2")
     assert table.rows[0] == (1, "ein", 0.25, 0.75, 0.75, 0.25) and len(table.rows) == 4
-    assert table_csv(table).splitlines()[-1] == "4,⟨end⟩,,,,"
+    assert format_csv(table).splitlines()[-1] == "4,⟨end⟩,,,,"
 
 
 def test_word_of_several_items_is_their_mean(trace: Trace) -> None:
@@ -107,7 +107,7 @@ def test_word_of_several_items_is_their_mean(trace: Trace) -> None:
         trace.fields["target"], raw="abc", anchors=np.array([[0, 1], [1, 3], [3, 3], [3, 3]])
     )
     joined = replace(trace, fields={**trace.fields, "target": target})
-    drawn = balance(joined, Focus("encoder-decoder", 0, 0, items=(1,), unit="word"))
+    drawn = compute_balance(joined, Focus("encoder-decoder", 0, 0, items=(1,), unit="word"))
     assert drawn.labels[0] == "einroter" and drawn.drawn[0] == pytest.approx((0.75 + 0.5) / 2)
     assert drawn.chosen == (True, False, False)
 
@@ -130,7 +130,7 @@ def test_many_words_stay_a_small_figure() -> None:
 @pytest.mark.parametrize("kind", FORMATS)
 def test_balance_can_be_printed(trace: Trace, kind: str) -> None:
     printed = VIEW.print(trace, Focus("encoder-decoder", items=(0,)))
-    assert MEASURED in printed.texts[1].get_text() and len(figure_bytes(printed, kind)) > 1000
+    assert MEASURED in printed.texts[1].get_text() and len(encode_figure(printed, kind)) > 1000
 
 
 def test_labels_stay_text(trace: Trace) -> None:

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.text import Text
 
 from areaviz.drawing.base import View
-from areaviz.drawing.export import FORMATS, figure_bytes, table_csv, table_json
+from areaviz.drawing.export import FORMATS, encode_figure, format_csv, format_json
 from areaviz.drawing.theme import SEQUENCE
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -74,7 +74,7 @@ def test_every_view_draws_every_trace_it_fits(view: View, focus: Focus, trace: T
     assert table.rows and all(len(row) == len(table.columns) for row in table.rows)
     assert len(set(table.columns)) == len(table.columns)
     assert {type(cell) for row in table.rows for cell in row} <= {str, int, float}
-    assert json.loads(table_json(table))["columns"] == list(table.columns)
+    assert json.loads(format_json(table))["columns"] == list(table.columns)
 
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
@@ -147,14 +147,14 @@ def test_hostile_labels_stay_text(view: View, hostile: Trace) -> None:
     assert [active for active in ("<b>", "$", "\u202e", "\\u202e") if active in spec] == []
     printed = view.print(hostile, focus)
     assert not any(text.get_parse_math() for text in printed.findobj(Text))
-    assert figure_bytes(printed, "svg").startswith(START["svg"])
-    table_csv(view.table(hostile, focus)).encode()
+    assert encode_figure(printed, "svg").startswith(START["svg"])
+    format_csv(view.table(hostile, focus)).encode()
 
 
 @pytest.mark.parametrize("kind", FORMATS)
 def test_print_figure_is_written_in_every_format(kind: str, hostile: Trace) -> None:
     view, focus = VIEWS["sizes"], Focus("encoder-decoder")
-    first, second = (figure_bytes(view.print(hostile, focus), kind) for _ in range(2))
+    first, second = (encode_figure(view.print(hostile, focus), kind) for _ in range(2))
     assert first.startswith(START[kind])
     assert kind == "svg" or first == second  # identifiers in SVG are random
 

@@ -8,14 +8,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.drawing.export import figure_bytes
+from areaviz.drawing.export import encode_figure
 from areaviz.trace.areas import Area
 from areaviz.trace.errors import InputError
 from areaviz.trace.logits import Logits
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.views.weight_explanation import why_view
-from areaviz.views.weight_explanation_parts import Question, candidates, explain, heaviest_head
+from areaviz.views.weight_explanation import make_weight_view
+from areaviz.views.weight_explanation_parts import (
+    Question,
+    explain,
+    find_heaviest_head,
+    list_candidates,
+)
 from tests import fakes
 
 SITE = "encoder-decoder"
@@ -48,7 +53,7 @@ def text() -> tuple[Trace, Logits]:
 
 
 def asked(trace: Trace, head: int = 2) -> Question:
-    area, beside, *_ = candidates(trace, FOCUS, head, 3)
+    area, beside, *_ = list_candidates(trace, FOCUS, head, 3)
     return Question(head, 3, area, beside)
 
 
@@ -89,7 +94,7 @@ def test_neighbours_of_the_area_are_drawn(text: tuple[Trace, Logits]) -> None:
 def test_figure_table_and_print(text: tuple[Trace, Logits]) -> None:
     trace, logits = text
     question = asked(trace)
-    view = why_view(logits, question)
+    view = make_weight_view(logits, question)
     found = explain(trace, FOCUS, logits, question)
     figure = view.figure(trace, FOCUS)
     items, one, two = figure.data
@@ -101,7 +106,7 @@ def test_figure_table_and_print(text: tuple[Trace, Logits]) -> None:
     rows = view.table(trace, FOCUS).rows
     assert rows[0][1:] == ("mean of q · k", found.asked[0].parts["mean"])
     assert sum(row[1] == "weight" for row in rows) == 2
-    assert figure_bytes(view.print(trace, FOCUS), "svg").startswith(b"<?xml")
+    assert encode_figure(view.print(trace, FOCUS), "svg").startswith(b"<?xml")
 
 
 def test_invisible_item_has_no_bar(text: tuple[Trace, Logits]) -> None:
@@ -109,11 +114,11 @@ def test_invisible_item_has_no_bar(text: tuple[Trace, Logits]) -> None:
     item = logits.item.copy()
     item[:, :, 6:] = -np.inf
     hidden = replace(logits, item=item)
-    view = why_view(hidden, Question(0, 3, Area(0, 4, 1, 2)))
+    view = make_weight_view(hidden, Question(0, 3, Area(0, 4, 1, 2)))
     bars = view.figure(trace, FOCUS).data[0]
     assert bars.y[-1] == 0 and "may not be seen" in bars.hovertext[-1]
     assert all(math.isfinite(float(row[2])) for row in view.table(trace, FOCUS).rows)
-    assert figure_bytes(view.print(trace, FOCUS), "png")
+    assert encode_figure(view.print(trace, FOCUS), "png")
 
 
 def test_logits_of_a_different_model_are_refused(text: tuple[Trace, Logits]) -> None:
@@ -138,15 +143,15 @@ def test_picture_cells_are_named_by_row_and_column() -> None:
 def test_surest_head_is_chosen_by_default(text: tuple[Trace, Logits]) -> None:
     trace, _ = text
     peaks = trace.maps[SITE].weights[1, :, 3].max(-1)
-    assert heaviest_head(trace, FOCUS, 3) == int(peaks.argmax())
-    assert heaviest_head(trace, replace(FOCUS, head=0), 3) == 0
+    assert find_heaviest_head(trace, FOCUS, 3) == int(peaks.argmax())
+    assert find_heaviest_head(trace, replace(FOCUS, head=0), 3) == 0
 
 
 def test_only_areas_of_minimum_size_are_offered(
     text: tuple[Trace, Logits],
 ) -> None:
     trace, _ = text
-    assert {area.size >= 2 for area in candidates(trace, FOCUS, 0, 3, 2)} == {True}
-    heaviest = next(iter(candidates(trace, FOCUS, 0, 3)))
+    assert {area.size >= 2 for area in list_candidates(trace, FOCUS, 0, 3, 2)} == {True}
+    heaviest = next(iter(list_candidates(trace, FOCUS, 0, 3)))
     grid = trace.maps[SITE].grid
     assert grid.index(heaviest) == trace.maps[SITE].weights[1, 0, 3].argmax()

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from areaviz.lessons import boundary
-from areaviz.lessons.arithmetic import plain
-from areaviz.lessons.ask.question_parts import Asked, Texts, bar
+from areaviz.lessons.arithmetic import format_number
+from areaviz.lessons.ask.question_parts import QuestionData, Texts, make_bar
 from areaviz.trace.areas import Area
 
 
-def ask(texts: Texts) -> Asked:
+def make_question(texts: Texts) -> QuestionData:
     """Ask whether a score of the first or of the last item lets a span win."""
     item, span = Area(0, 1, 1, 1), Area(0, 1, 1, 2)
     words = {"first": boundary.WORDS[1], "last": boundary.WORDS[2]}
     scores = [step / 10 for step in range(1, 11)]
-    starts = [score for score in scores if _wins(span, boundary.attend(0, score, 0))]
-    ends = [score for score in scores if _wins(span, boundary.attend(0, 0, score))]
+    starts = [score for score in scores if _is_heaviest(span, boundary.attend(0, score, 0))]
+    ends = [score for score in scores if _is_heaviest(span, boundary.attend(0, 0, score))]
     if starts or not ends:
         raise ValueError("Question 6 needs a start score that never lets the span win.")
     after = []
@@ -23,15 +23,19 @@ def ask(texts: Texts) -> Asked:
         ("with_end", ends[0], boundary.attend(0, 0, ends[0])),
     ):
         for area in (item, span):
-            name = texts[key].format(score=plain(score), words=boundary.words_of(area))
-            after.append(bar(name, _weight(area, found), 3))
+            name = texts[key].format(score=format_number(score), words=boundary.list_words(area))
+            after.append(make_bar(name, _get_weight(area, found), 3))
     plainly = boundary.attend(0, 0, 0)
     before = [
-        bar(f"“{boundary.words_of(area)}”", _weight(area, plainly), 3) for area in (item, span)
+        make_bar(f"“{boundary.list_words(area)}”", _get_weight(area, plainly), 3)
+        for area in (item, span)
     ]
-    words |= {"item": boundary.words_of(item), "span": boundary.words_of(span)}
-    words |= {"item_percent": f"{100 * _weight(item, plainly):.1f}"}
-    words |= {"span_percent": f"{100 * _weight(span, plainly):.1f}", "score": plain(ends[0])}
+    words |= {"item": boundary.list_words(item), "span": boundary.list_words(span)}
+    words |= {"item_percent": f"{100 * _get_weight(item, plainly):.1f}"}
+    words |= {
+        "span_percent": f"{100 * _get_weight(span, plainly):.1f}",
+        "score": format_number(ends[0]),
+    }
     options = [option.format(**words) for option in texts["options"]]
     deep = {
         "words": list(boundary.WORDS),
@@ -48,12 +52,12 @@ def ask(texts: Texts) -> Asked:
         "answer": 1,
         "options": options,
     }
-    return Asked(numbers, words, deep)
+    return QuestionData(numbers, words, deep)
 
 
-def _weight(area: Area, found: boundary.Boundary) -> float:
+def _get_weight(area: Area, found: boundary.Boundary) -> float:
     return float(found.weights[boundary.GRID.index(area)])
 
 
-def _wins(area: Area, found: boundary.Boundary) -> bool:
-    return boundary.heaviest(found) == boundary.GRID.index(area)
+def _is_heaviest(area: Area, found: boundary.Boundary) -> bool:
+    return boundary.find_heaviest_area(found) == boundary.GRID.index(area)

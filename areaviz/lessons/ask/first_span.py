@@ -6,7 +6,13 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.data.paths import HERO
-from areaviz.lessons.ask.question_parts import Asked, Texts, percent, word_items, word_texts
+from areaviz.lessons.ask.question_parts import (
+    QuestionData,
+    Texts,
+    list_word_items,
+    list_word_texts,
+    to_percent,
+)
 from areaviz.trace import codec
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import Field
@@ -16,37 +22,37 @@ SITE = "encoder-decoder"
 """The site of the question, in the translation that Home shows."""
 
 
-def ask(texts: Texts) -> Asked:
+def make_question(texts: Texts) -> QuestionData:
     """Ask which words one head attends to as one area when the model writes a word."""
     trace = codec.load(HERO)
     found = trace.maps[SITE]
     written, read = trace.fields[found.query], trace.fields[found.memory]
     layer, head = EXAMPLES[0].focus.layer, EXAMPLES[0].focus.head or 0
     weights_QA = np.asarray(found.weights[layer, head], dtype=float)
-    query = _clearest_phrase(weights_QA, found.grid, written, read)
+    query = _find_clearest_phrase(weights_QA, found.grid, written, read)
     weights = weights_QA[query]
     number = int(weights.argmax())
     area = found.grid.area(number)
-    words = word_items(read)
+    words = list_word_items(read)
     within = set(range(area.left, area.left + area.width))
     held = [place for place, items in enumerate(words) if within & set(items)]
-    texts_read = word_texts(read)
-    asked = word_items(written)
+    texts_read = list_word_texts(read)
+    asked = list_word_items(written)
     numbers = {
-        "written": word_texts(written),
+        "written": list_word_texts(written),
         "now": next(place for place, items in enumerate(asked) if query in items),
         "read": texts_read,
         "answer": [held[0], held[-1]],
         "captions": [texts["written"], texts["read"]],
     }
-    return Asked(
+    return QuestionData(
         numbers,
         {
             "word": written.labels[query],
             "head": head + 1,
             "layer": layer + 1,
             "span": " ".join(texts_read[held[0] : held[-1] + 1]),
-            "percent": percent(float(weights[number])),
+            "percent": to_percent(float(weights[number])),
             "areas": found.grid.count,
             "longest": found.grid.max_width,
             "pieces": texts["pieces"] if len(read.labels) > len(words) else "",
@@ -55,7 +61,7 @@ def ask(texts: Texts) -> Asked:
     )
 
 
-def _clearest_phrase(
+def _find_clearest_phrase(
     weights_QA: npt.NDArray[np.floating], grid: AreaGrid, written: Field, read: Field
 ) -> int:
     """Return the index of the written word whose top area has several words and most weight.
@@ -64,7 +70,7 @@ def _clearest_phrase(
         ValueError: The top areas of all written words are single words.
     """
     found: list[tuple[float, int]] = []
-    for items in word_items(written):
+    for items in list_word_items(written):
         query = items[0]
         number = int(weights_QA[query].argmax())
         area = grid.area(number)

@@ -5,21 +5,23 @@ Hard attention chooses one item at random, so its gradient can only be estimated
 
 from __future__ import annotations
 
-from areaviz.lessons.arithmetic import plain
-from areaviz.lessons.ask.question_parts import Asked, Texts, bar
-from areaviz.lessons.hard_numbers import REWARDS, SCORES, Choice, variance_with
+from areaviz.lessons.arithmetic import format_number
+from areaviz.lessons.ask.question_parts import QuestionData, Texts, make_bar
+from areaviz.lessons.hard_numbers import REWARDS, SCORES, Choice, compute_baseline_variance
 
 CHOICE = Choice(SCORES["Leaning to item 2"], REWARDS["Log-likelihood"])
 
 
-def ask(texts: Texts) -> Asked:
+def make_question(texts: Texts) -> QuestionData:
     """Ask which share of the variance remains if the mean reward is the baseline."""
-    without = variance_with(CHOICE, 1, "None")
-    calmer = variance_with(CHOICE, 1, "Mean reward")
+    without = compute_baseline_variance(CHOICE, 1, "None")
+    calmer = compute_baseline_variance(CHOICE, 1, "Mean reward")
     ratio = without / calmer
     weights = [
-        bar(
-            texts["item"].format(number=number, reward=plain(float(reward)).replace("-", "−")),
+        make_bar(
+            texts["item"].format(
+                number=number, reward=format_number(float(reward)).replace("-", "−")
+            ),
             float(weight),
             2,
         )
@@ -34,10 +36,10 @@ def ask(texts: Texts) -> Asked:
         "step": 5,
         "near": 5,
         "before": weights,
-        "after": [bar(texts["without"], without, 2), bar(texts["with"], calmer, 2)],
+        "after": [make_bar(texts["without"], without, 2), make_bar(texts["with"], calmer, 2)],
         "answer": [100 / ratio],
     }
     words = {"ratio": f"{ratio:.1f}", "left": f"{100 / ratio:.0f}"}
-    words |= {"reward": plain(CHOICE.expected, 2).replace("-", "−")}
+    words |= {"reward": format_number(CHOICE.expected, 2).replace("-", "−")}
     deep = {"scores": CHOICE.scores.tolist(), "rewards": CHOICE.rewards.tolist()}
-    return Asked(numbers, words, deep)
+    return QuestionData(numbers, words, deep)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from areaviz.lessons.arithmetic import area_means, area_sums, plain
-from areaviz.lessons.ask.question_parts import Asked, Texts
+from areaviz.lessons.arithmetic import compute_area_means, compute_area_sums, format_number
+from areaviz.lessons.ask.question_parts import QuestionData, Texts
 from areaviz.trace.areas import Area, AreaGrid
 
 ITEMS = (2, 3, 5, 6)
@@ -14,13 +14,13 @@ MOST = 20
 """The largest number on the line on which readers mark their answer."""
 
 
-def ask(texts: Texts) -> Asked:
+def make_question(texts: Texts) -> QuestionData:
     """Ask for the mean and the sum of an area."""
     items_HWD = np.array(ITEMS, dtype=float)[None, :, None]
     grid = AreaGrid(1, len(ITEMS), 1, len(ITEMS))
     whole = grid.index(Area(0, 0, 1, len(ITEMS)))
-    mean = float(area_means(items_HWD, grid)[whole, 0])
-    total = float(area_sums(items_HWD, grid)[whole, 0])
+    mean = float(compute_area_means(items_HWD, grid)[whole, 0])
+    total = float(compute_area_sums(items_HWD, grid)[whole, 0])
     given = [str(item) for item in ITEMS]
     numbers = {
         "given": given,
@@ -29,5 +29,5 @@ def ask(texts: Texts) -> Asked:
         "most": MOST,
         "answer": [mean, total],
     }
-    words = {"items": ", ".join(given), "mean": plain(mean), "sum": plain(total)}
-    return Asked(numbers, words, {"memory": MEMORY})
+    words = {"items": ", ".join(given), "mean": format_number(mean), "sum": format_number(total)}
+    return QuestionData(numbers, words, {"memory": MEMORY})

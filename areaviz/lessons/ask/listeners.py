@@ -12,8 +12,8 @@ import numpy as np
 
 from areaviz.cards.card import Card
 from areaviz.data.sound_samples import SAMPLES, get_sound_sample
-from areaviz.drawing.pictures import matrix_uri
-from areaviz.lessons.ask.question_parts import Asked, Texts
+from areaviz.drawing.pictures import encode_matrix
+from areaviz.lessons.ask.question_parts import QuestionData, Texts
 from areaviz.metrics.speech import find_boundary_hits
 from areaviz.trace.errors import BackendError
 from areaviz.trace.record import Trace
@@ -29,43 +29,43 @@ Both write the digits of the recording without an error.
 """
 
 
-def requests() -> list[Request]:
+def list_requests() -> list[Request]:
     """Return the requests whose traces the question needs."""
     return [Request(model, "", sound=get_sound_sample(SOUND)) for model in LISTENERS]
 
 
-def ask(texts: Texts) -> Asked:
+def make_question(texts: Texts) -> QuestionData:
     """Ask how often each listener attends to the digit that it writes."""
-    traces = [engine().trace(request) for request in requests()]
-    hits = [sum(said(trace)) for trace in traces]
+    traces = [engine().trace(request) for request in list_requests()]
+    hits = [sum(find_attended_digits(trace)) for trace in traces]
     digits = len(SAMPLES[SOUND].text)
     numbers: dict[str, Any] = {
         "names": [texts["content"], texts["hybrid"]],
         "least": 0,
         "most": digits,
         "answer": hits,
-        "strips": [_strip(trace, texts) for trace in traces],
+        "strips": [_make_strip(trace, texts) for trace in traces],
     }
     words: dict[str, object] = {"digits": digits, "text": " ".join(SAMPLES[SOUND].text)}
-    for name, card, hit in zip(("content", "hybrid"), _cards(), hits, strict=True):
+    for name, card, hit in zip(("content", "hybrid"), _read_cards(), hits, strict=True):
         test = card.figures["test"]
         words[f"{name}_hits"] = hit
         words[f"{name}_error"] = f"{100 * test['error']:.1f}"
         words[f"{name}_share"] = f"{100 * test['hit']:.1f}"
     heard = []
     for trace, strip in zip(traces, numbers["strips"], strict=True):
-        heard.append({"name": strip["name"], "weights": _weights(trace).round(4).tolist()})
+        heard.append({"name": strip["name"], "weights": _read_weights(trace).round(4).tolist()})
     deep = {
         "text": SAMPLES[SOUND].text,
         "listeners": heard,
         "spoken": numbers["strips"][0]["spoken"],
     }
-    return Asked(numbers, words, deep)
+    return QuestionData(numbers, words, deep)
 
 
-def said(trace: Trace) -> list[bool]:
+def find_attended_digits(trace: Trace) -> list[bool]:
     """Return for every written digit whether the moment with the largest weight is within it."""
-    weights_TM = _weights(trace)
+    weights_TM = _read_weights(trace)
     sample = SAMPLES[SOUND]
     bounds = [
         (round(RATE * start), round(RATE * end))
@@ -75,7 +75,7 @@ def said(trace: Trace) -> list[bool]:
     return find_boundary_hits(weights_TM, bounds, int(anchors[0][1] - anchors[0][0]))
 
 
-def _weights(trace: Trace) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+def _read_weights(trace: Trace) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
     """Return the weights of M moments for each of T digits: [T, M].
 
     The output's end is left out.
@@ -84,12 +84,12 @@ def _weights(trace: Trace) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
     return weights[: len(SAMPLES[SOUND].text)]
 
 
-def _strip(trace: Trace, texts: Texts) -> dict[str, object]:
+def _make_strip(trace: Trace, texts: Texts) -> dict[str, object]:
     """Return a listener's weights as a picture, with the positions of the spoken digits below it.
 
     Positions are shares of the recording's length.
     """
-    weights_TM = _weights(trace)
+    weights_TM = _read_weights(trace)
     anchors = trace.fields[trace.maps[SITE].memory].anchors
     length = float(anchors[-1][1]) / RATE
     sample = SAMPLES[SOUND]
@@ -100,14 +100,14 @@ def _strip(trace: Trace, texts: Texts) -> dict[str, object]:
     return {
         "name": name,
         "alt": texts["strip"].format(listener=name),
-        "picture": matrix_uri(weights_TM, float(weights_TM.max())),
+        "picture": encode_matrix(weights_TM, float(weights_TM.max())),
         "rows": list(sample.text),
         "spoken": spoken,
-        "hits": said(trace),
+        "hits": find_attended_digits(trace),
     }
 
 
-def _cards() -> Sequence[Card]:
+def _read_cards() -> Sequence[Card]:
     """Return the cards of the two listeners.
 
     Raises:

@@ -13,7 +13,7 @@ Texts = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuestionData:
     """A question with its answer.
 
     Args:
@@ -27,17 +27,17 @@ class Asked:
     deep: dict[str, Any] = field(default_factory=dict)
 
 
-def bar(name: str, share: float, digits: int) -> list[Any]:
+def make_bar(name: str, share: float, digits: int) -> list[Any]:
     """Return a bar for the browser: its name, its length and its number as text."""
     return [name, share, f"{share:.{digits}f}"]
 
 
-def percent(share: float) -> int:
+def to_percent(share: float) -> int:
     """Return a share as a whole percentage."""
     return round(100 * share)
 
 
-def word_items(read: Field) -> list[list[int]]:
+def list_word_items(read: Field) -> list[list[int]]:
     """Return the indices of the items of every word in a text.
 
     A punctuation mark, or the end-of-sequence token, counts as a word.
@@ -52,6 +52,6 @@ def word_items(read: Field) -> list[list[int]]:
     return found
 
 
-def word_texts(read: Field) -> list[str]:
-    """Return the text of every word in `word_items`."""
-    return ["".join(read.labels[item] for item in items) for items in word_items(read)]
+def list_word_texts(read: Field) -> list[str]:
+    """Return the text of every word in `list_word_items`."""
+    return ["".join(read.labels[item] for item in items) for items in list_word_items(read)]

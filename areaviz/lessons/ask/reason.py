@@ -7,24 +7,30 @@ from __future__ import annotations
 
 from areaviz.cards.tasks import TASKS
 from areaviz.interactive.default_focus import SITE
-from areaviz.lessons.ask.question_parts import Asked, Texts, bar, word_items, word_texts
+from areaviz.lessons.ask.question_parts import (
+    QuestionData,
+    Texts,
+    list_word_items,
+    list_word_texts,
+    make_bar,
+)
 from areaviz.trace.record import Trace
 from areaviz.ui.app.engine import engine
 from areaviz.ui.teach.debate_runs import HIDDEN_WORD, LAYER, Looking, compare_looking, output_text
 
 
-def looked() -> Looking:
+def load_changed_runs() -> Looking:
     """Return the translation unchanged, with an area banned, and with a word hidden."""
     return compare_looking(engine(), TASKS["translation"].opens)
 
 
-def ask(texts: Texts) -> Asked:
+def make_question(texts: Texts) -> QuestionData:
     """Ask what a translator writes if it must not attend to an area that many heads attend to.
 
     Raises:
         ValueError: The ban changes the output, or hiding the word does not change it.
     """
-    found = looked()
+    found = load_changed_runs()
     plain, hidden = output_text(found.plain), output_text(found.hidden)
     if output_text(found.banned) != plain or hidden == plain:
         raise ValueError("The ban must keep the output, and hiding the word must change it.")
@@ -38,38 +44,38 @@ def ask(texts: Texts) -> Asked:
         "layer": LAYER + 1,
         "hidden_word": HIDDEN_WORD,
         "hidden": hidden,
-        "sure": f"{100 * _sure(found.plain, found.item):.0f}",
-        "banned_sure": f"{100 * _sure(found.banned, found.item):.0f}",
+        "sure": f"{100 * _get_probability(found.plain, found.item):.0f}",
+        "banned_sure": f"{100 * _get_probability(found.banned, found.item):.0f}",
     }
     after = [
-        bar(texts["as_it_is"].format(**words), _sure(found.plain, found.item), 2),
-        bar(texts["with_ban"].format(**words), _sure(found.banned, found.item), 2),
+        make_bar(texts["as_it_is"].format(**words), _get_probability(found.plain, found.item), 2),
+        make_bar(texts["with_ban"].format(**words), _get_probability(found.banned, found.item), 2),
     ]
     runs = {"nothing": found.plain, "ban": found.banned, "hide": found.hidden}
     deep = [
-        {"name": texts[f"deep_{name}"].format(**words), "words": _words(trace)}
+        {"name": texts[f"deep_{name}"].format(**words), "words": _list_pieces(trace)}
         for name, trace in runs.items()
     ]
     read = found.plain.fields[found.plain.maps[SITE].memory]
     within = set(range(found.area.left, found.area.left + found.area.width))
-    banned = [place for place, items in enumerate(word_items(read)) if within & set(items)]
+    banned = [place for place, items in enumerate(list_word_items(read)) if within & set(items)]
     numbers = {
-        "read": word_texts(read),
+        "read": list_word_texts(read),
         "banned": [banned[0], banned[-1]],
         "captions": [texts["read"], texts["written"]],
         "after": after,
         "answer": 0,
         "options": options,
     }
-    return Asked(numbers, words, {"runs": deep})
+    return QuestionData(numbers, words, {"runs": deep})
 
 
-def _sure(trace: Trace, item: int) -> float:
+def _get_probability(trace: Trace, item: int) -> float:
     """Return the probability of an output item."""
     return float(trace.output.probabilities[item])
 
 
-def _words(trace: Trace) -> list[list[object]]:
+def _list_pieces(trace: Trace) -> list[list[object]]:
     """Return the tokens of an output, each with its probability."""
     labels = trace.fields[trace.output.field].labels
     sure = trace.output.probabilities.tolist()

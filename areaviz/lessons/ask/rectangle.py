@@ -11,7 +11,7 @@ from areaviz.cards.tasks import TASKS
 from areaviz.data.picture_samples import find_scene_sample, get_sample
 from areaviz.data.scenes import Scene
 from areaviz.drawing.pictures import to_data_uri
-from areaviz.lessons.ask.question_parts import Asked, Texts, percent
+from areaviz.lessons.ask.question_parts import QuestionData, Texts, to_percent
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import Request
@@ -38,16 +38,16 @@ class Look:
     area: Area
 
 
-def request() -> Request:
+def make_request() -> Request:
     """Return the request whose trace the question needs."""
     return Request(TASKS["caption"].opens, "", picture=get_sample(PICTURE))
 
 
-def ask(texts: Texts) -> Asked:
+def make_question(texts: Texts) -> QuestionData:
     """Ask which rectangle one head attends to when the model writes a word."""
-    trace = engine().trace(request())
+    trace = engine().trace(make_request())
     found = trace.maps[SITE]
-    look = clearest_look(trace)
+    look = find_clearest_look(trace)
     area, grid = look.area, found.grid
     numbers = {
         "picture": to_data_uri(get_sample(PICTURE).pixels),
@@ -63,7 +63,7 @@ def ask(texts: Texts) -> Asked:
         "word": trace.fields[found.query].labels[look.query].strip(),
         "head": look.head + 1,
         "layer": look.layer + 1,
-        "percent": percent(look.weight),
+        "percent": to_percent(look.weight),
         "high": area.height,
         "wide": area.width,
         "most_high": grid.max_height,
@@ -72,10 +72,10 @@ def ask(texts: Texts) -> Asked:
         "columns": grid.width,
         "areas": grid.count,
     }
-    return Asked(numbers, words, {"height": 3, "width": 3, "tallest": 2, "widest": 2})
+    return QuestionData(numbers, words, {"height": 3, "width": 3, "tallest": 2, "widest": 2})
 
 
-def clearest_look(trace: Trace) -> Look:
+def find_clearest_look(trace: Trace) -> Look:
     """Return the head whose rectangle on the right object has the largest weight.
 
     Raises:
@@ -83,13 +83,13 @@ def clearest_look(trace: Trace) -> Look:
     """
     scene = find_scene_sample(PICTURE)
     found = trace.maps[SITE]
-    looks = list(_looks(found, trace.fields[found.query], scene)) if scene else []
+    looks = list(_iterate_looks(found, trace.fields[found.query], scene)) if scene else []
     if not looks:
         raise ValueError("No head takes a rectangle on the thing that it writes of.")
     return max(looks, key=lambda look: look.weight)
 
 
-def _looks(found: AttentionMap, written: Field, scene: Scene) -> Iterator[Look]:
+def _iterate_looks(found: AttentionMap, written: Field, scene: Scene) -> Iterator[Look]:
     """Yield the heads whose top area has several rows and columns, all on the right object."""
     boxes = {}
     for thing in scene.objects:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 
 from areaviz.data.scenes import make_scene
-from areaviz.lessons.ask.question_parts import Asked, Texts
+from areaviz.lessons.ask.question_parts import QuestionData, Texts
 from areaviz.trace.picture import Picture
 
 SCENE, SIDE, OUTPUT = 9, 40, 40
@@ -17,7 +17,7 @@ The coordinates of the picture go from -1 to 1.
 """
 
 
-def ask(texts: Texts) -> Asked:
+def make_question(texts: Texts) -> QuestionData:
     """Ask whether objects in the output grow or shrink as the window shrinks."""
     picture = Picture.of("scene", make_scene("samples", SCENE).pixels(SIDE))
     # The output always has the same size, so a part of the picture fills more of it.
@@ -40,4 +40,4 @@ def ask(texts: Texts) -> Asked:
     }
     deep = {"picture": numbers["picture"], "side": OUTPUT}
     deep |= {"captions": [texts["input"], texts["output"]]}
-    return Asked(numbers, {"times": f"{growth:.1f}"}, deep | {"theta": [SMALL, *CENTRE]})
+    return QuestionData(numbers, {"times": f"{growth:.1f}"}, deep | {"theta": [SMALL, *CENTRE]})

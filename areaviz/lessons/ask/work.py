@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from areaviz.lessons import cost
-from areaviz.lessons.ask.question_parts import Asked, Texts, bar
+from areaviz.lessons.ask.question_parts import QuestionData, Texts, make_bar
 from areaviz.trace.areas import AreaGrid
 
 GRID = AreaGrid(1, 256, 1, 5)
 
 
-def ask(texts: Texts) -> Asked:
+def make_question(texts: Texts) -> QuestionData:
     """Ask for the work of area attention as a multiple of the work of regular attention."""
-    counts = cost.operations(GRID)
+    counts = cost.count_operations(GRID)
     built = counts["built areas"] / counts["regular"]
     factored = counts["factored"] / counts["regular"]
     numbers = {
@@ -22,9 +22,9 @@ def ask(texts: Texts) -> Asked:
         "near": 0.5,
         "answer": [built],
         "after": [
-            bar(texts["regular"], 1, 2),
-            bar(texts["built"], built, 2),
-            bar(texts["factored"], factored, 2),
+            make_bar(texts["regular"], 1, 2),
+            make_bar(texts["built"], built, 2),
+            make_bar(texts["factored"], factored, 2),
         ],
     }
     words = {
@@ -35,4 +35,4 @@ def ask(texts: Texts) -> Asked:
         "factored_times": f"{factored:.2f}",
     }
     deep = {"items": GRID.items, "longest": GRID.max_width, "depth": cost.DEPTH}
-    return Asked(numbers, words, deep)
+    return QuestionData(numbers, words, deep)

@@ -6,7 +6,7 @@ from statistics import mean
 
 from areaviz.evaluation.key_form_tables import LETTERS_TABLE, TITLES
 from areaviz.evaluation.key_forms import FormRow, read_forms
-from areaviz.lessons.ask.question_parts import Asked, Texts, bar, percent
+from areaviz.lessons.ask.question_parts import QuestionData, Texts, make_bar, to_percent
 from areaviz.trace.errors import BackendError
 
 FORMS = ("regular", "mean", "boundary", "convolution")
@@ -14,7 +14,7 @@ FORMS = ("regular", "mean", "boundary", "convolution")
 SITES = ("encoder self", "encoder-decoder")
 
 
-def forms() -> dict[str, FormRow]:
+def read_key_forms() -> dict[str, FormRow]:
     """Return the results of the four forms.
 
     Raises:
@@ -28,16 +28,16 @@ def forms() -> dict[str, FormRow]:
     return {form: rows[form] for form in FORMS}
 
 
-def ask(texts: Texts) -> Asked:
+def make_question(texts: Texts) -> QuestionData:
     """Ask for the order of four forms by their validation loss."""
-    rows = forms()
+    rows = read_key_forms()
     losses = {form: mean(row.losses) for form, row in rows.items()}
     best = sorted(FORMS, key=losses.__getitem__)
     numbers = {
         "options": [texts[form] for form in FORMS],
         "answer": [FORMS.index(form) for form in best],
         "place": texts["place"],
-        "after": [bar(texts[form], losses[form], 3) for form in best],
+        "after": [make_bar(texts[form], losses[form], 3) for form in best],
     }
     words = {
         "seeds": min(len(row.losses) for row in rows.values()),
@@ -45,12 +45,16 @@ def ask(texts: Texts) -> Asked:
         "convolution_less": f"{losses['regular'] - losses['convolution']:.3f}",
         "boundary_less": f"{losses['regular'] - losses['boundary']:.3f}",
         "mean_more": f"{losses['mean'] - losses['regular']:.3f}",
-        "spans": percent(rows["boundary"].spans[SITES[1]].multi_share),
+        "spans": to_percent(rows["boundary"].spans[SITES[1]].multi_share),
     }
-    return Asked(numbers, words, {"forms": [_deep(form, row, texts) for form, row in rows.items()]})
+    return QuestionData(
+        numbers,
+        words,
+        {"forms": [_describe_losses(form, row, texts) for form, row in rows.items()]},
+    )
 
 
-def _deep(form: str, row: FormRow, texts: Texts) -> dict[str, object]:
+def _describe_losses(form: str, row: FormRow, texts: Texts) -> dict[str, object]:
     """Return the losses of a form, and the share of queries whose top area is a span, by site."""
     shares = [row.spans[site].multi_share for site in SITES if site in row.spans]
     return {"name": texts[form], "losses": list(row.losses), "spans": shares or None}

@@ -17,7 +17,7 @@ from areaviz.ui.analyse.outlines import read_outlines
 from areaviz.ui.analyse.state import AnalysePage, Kept, keep_rows
 from areaviz.ui.app.markdown import counted
 from areaviz.ui.components.rows import Column, Rows, chart_pointer, clicked_row, rows
-from areaviz.views.charts import NO_GROUPS, Groups, bin_edges, histogram, scatter
+from areaviz.views.charts import NO_GROUPS, Groups, compute_bin_edges, draw_histogram, draw_scatter
 
 
 def brushed_bars(
@@ -32,7 +32,7 @@ def brushed_bars(
     title = f"{name} of {counted(len(table), 'example')}"
     note = "drag over the bars to keep these examples, click a bar, or double-click to keep all"
     key = _key(f"bars_{column}", table)
-    _draw(histogram(values, title, note, groups), title, key)
+    _draw(draw_histogram(values, title, note, groups), title, key)
     reported = chart_pointer(key, lambda bar: keep_rows(page, bar_of(table, column, name, bar)))
     outlines = read_outlines(reported)
     if not outlines:
@@ -43,7 +43,7 @@ def brushed_bars(
 def bar_of(table: pd.DataFrame, column: str, name: str, bar: int) -> Kept:
     """Return the examples in a bar, given the number of the bar."""
     values = table[column].to_numpy(np.float32)
-    edges = bin_edges(values)
+    edges = compute_bin_edges(values)
     # The last bar includes its upper edge.
     bars = np.minimum(np.searchsorted(edges, values, "right") - 1, len(edges) - 2)
     found = table.loc[(bars == bar) & np.isfinite(values)]
@@ -63,7 +63,7 @@ def brushed_points(
     x, y = table[across].to_numpy(np.float32), table[up].to_numpy(np.float32)
     title = f"{names[1]} against {names[0]}, {counted(len(table), 'example')}"
     is_same = across.rpartition("_")[0] == up.rpartition("_")[0] and "change" not in across + up
-    figure = scatter(x, y, table["name"].tolist(), names, title, is_same, groups)
+    figure = draw_scatter(x, y, table["name"].tolist(), names, title, is_same, groups)
     key = _key(f"points_{across}_{up}", table)
     _draw(figure, title, key)
     reported = chart_pointer(key, lambda row: page.set(example=int(table.index[row])))

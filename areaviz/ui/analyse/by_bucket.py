@@ -26,7 +26,7 @@ from areaviz.ui.analyse.brush import filter_rows, place_of
 from areaviz.ui.analyse.state import AnalysePage, Kept, keep_rows, let_go
 from areaviz.ui.app.table import lazy_expander
 from areaviz.ui.components.rows import Column
-from areaviz.views.charts import bars
+from areaviz.views.charts import draw_bars
 
 # Keys of widgets.
 BUCKETS, TABLE = "buckets", "analyse_bucket_table"
@@ -143,7 +143,7 @@ def _chart(page: AnalysePage, shown: Buckets, titles: Sequence[str]) -> None:
 
     values = {name: list(shown.found[column]) for column, name in _columns(shown, titles).items()}
     st.plotly_chart(
-        bars(list(shown.found["bucket"]), values, shown.axes, shown.title),
+        draw_bars(list(shown.found["bucket"]), values, shown.axes, shown.title),
         key=key,
         on_select=click,
         selection_mode="points",

@@ -11,7 +11,7 @@ import streamlit as st
 
 from areaviz.data.examples import Dataset
 from areaviz.data.raters import AUTOMATIC, is_automatic
-from areaviz.drawing.numbers import three_digits
+from areaviz.drawing.numbers import format_three_digits
 from areaviz.notes.error_spans import Judgement, check_length, spans_of
 from areaviz.notes.judgements import id_of
 from areaviz.notes.record_types import Stale
@@ -236,8 +236,10 @@ def _list_more(most: int) -> None:
 
 def _in_words(judgement: Judgement) -> None:
     """Draw a rater's marks, one per line."""
-    score = "no score" if judgement.score is None else f"score {three_digits(judgement.score)}"
-    about = f"{judgement.rater}: {score}, cost by MQM {three_digits(judgement.mqm)}"
+    score = (
+        "no score" if judgement.score is None else f"score {format_three_digits(judgement.score)}"
+    )
+    about = f"{judgement.rater}: {score}, cost by MQM {format_three_digits(judgement.mqm)}"
     if judgement.differs:
         about += ", brought in and different from what is here"
     st.caption(escaped(about))

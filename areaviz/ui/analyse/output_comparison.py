@@ -12,7 +12,7 @@ import streamlit as st
 from areaviz.analysis.table import list_measures
 from areaviz.analysis.word_diff import ADDED, MISSING, SAME, Piece, compare_words, find_closest_text
 from areaviz.data.examples import Example
-from areaviz.drawing.numbers import three_digits
+from areaviz.drawing.numbers import format_three_digits
 from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.systems import Systems
 from areaviz.ui.app.markdown import escaped
@@ -76,7 +76,7 @@ def _scores(table: pd.DataFrame, place: int, number: int) -> str:
         if measure.better and column in table and place in table.index:
             value = float(table[column].to_numpy(float)[table.index.get_loc(place)])
             if np.isfinite(value):
-                found.append(f"{measure.title} {three_digits(value)}")
+                found.append(f"{measure.title} {format_three_digits(value)}")
     return " · ".join(found)
 
 

@@ -9,7 +9,7 @@ from areaviz.analysis.buckets import Frequency
 from areaviz.analysis.table import WHOLE, list_measures
 from areaviz.analysis.themes.theme import Themes
 from areaviz.backend.base import Backend
-from areaviz.drawing.numbers import three_digits
+from areaviz.drawing.numbers import format_three_digits
 from areaviz.ui.analyse.blind import show_key, without_measures
 from areaviz.ui.analyse.by_bucket import by_bucket
 from areaviz.ui.analyse.examples import examples_list, open_example, table_button
@@ -73,7 +73,7 @@ def result(
 def _whole_set(systems: Systems, table: pd.DataFrame) -> None:
     titles = systems.titles
     found = pd.DataFrame([figures(run) for run in systems.runs])
-    whole = found[[name for name in WHOLE if name in found]].map(three_digits)
+    whole = found[[name for name in WHOLE if name in found]].map(format_three_digits)
     whole = whole.rename(columns=WHOLE)
     whole.insert(0, "System", titles)
     read_table(whole)
@@ -85,7 +85,7 @@ def _whole_set(systems: Systems, table: pd.DataFrame) -> None:
         columns = {"Measure": [one.title for one in measures.values()]}
         for run, title in enumerate(titles):
             means = [table[f"{name}_{run}"].mean() for name in measures]
-            columns[title] = list(map(three_digits, means))
+            columns[title] = list(map(format_three_digits, means))
         columns["What it is"] = [one.about for one in measures.values()]
         read_table(columns)
 

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from areaviz.drawing.gaze_steps import picture_of
-from areaviz.drawing.step_picture import picture_at_step, steps
+from areaviz.drawing.gaze_steps import get_picture
+from areaviz.drawing.step_picture import count_steps, draw_picture_at_step
 from areaviz.trace.areas import Area
 from areaviz.trace.files import write_whole
 from areaviz.trace.query import top_areas
@@ -60,7 +60,7 @@ def _ways(traces: Iterable[Trace], folder: Path) -> list[Path]:
     """Write the last glimpse of every mechanism, and the tile of Four ways to look."""
     made = []
     for way, trace in zip(WAYS, traces, strict=True):
-        look = picture_at_step(trace, steps(trace) - 1)
+        look = draw_picture_at_step(trace, count_steps(trace) - 1)
         made.append(_written(_png(_centred(look)), Path(way.file_name), folder))
         if way.mechanism == "location-wise hard":
             tile = _svg(_image(look, (WIDTH - HEIGHT) / 2, 0, HEIGHT, HEIGHT))
@@ -79,7 +79,7 @@ def _centred(look: npt.NDArray[np.uint8]) -> Image.Image:
 
 def picture_tile(trace: Trace, focus: Focus) -> str:
     """Draw the part of a picture around a word's top area, and a frame around the area."""
-    pixels = picture_of(trace)
+    pixels = get_picture(trace)
     side = pixels.shape[1]
     height = round(side * HEIGHT / WIDTH)
     left, top, right, bottom = _box(trace, focus)

@@ -14,7 +14,7 @@ from areaviz.ui.app.markdown import escaped
 from areaviz.ui.app.state import ATTRIBUTION, Cards
 from areaviz.ui.results.tabs import Tab
 from areaviz.ui.what_if.state import WhatIfPage
-from areaviz.views.attribution_comparison import agreement_words
+from areaviz.views.attribution_comparison import describe_agreement
 
 LABEL = "Compare with attribution"
 HELP = (
@@ -61,5 +61,5 @@ def _sentences(trace: Trace, focus: Focus) -> list[str]:
     if attributed_site(focus.site)[1]:
         return [*said, "This is an attribution map, not attention: no head has these weights."]
     if attributions_of_layer(trace.maps, focus.site, focus.layer):
-        said.append(f"Agreement with this map: {agreement_words(trace, focus)}.")
+        said.append(f"Agreement with this map: {describe_agreement(trace, focus)}.")
     return said

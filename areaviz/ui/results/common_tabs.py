@@ -8,7 +8,7 @@ from functools import partial
 
 import streamlit as st
 
-from areaviz.drawing.axes import common_top, relabel_for_width
+from areaviz.drawing.axes import find_common_top, relabel_for_width
 from areaviz.drawing.base import View, figure_caption
 from areaviz.drawing.theme import WIDE
 from areaviz.trace.record import Trace
@@ -27,7 +27,7 @@ from areaviz.ui.results.shared_focus import alike, clicked
 from areaviz.ui.results.tabs import Tab
 from areaviz.ui.results.weight_explanation import TITLE as WHY_TITLE
 from areaviz.ui.results.weight_explanation import has_terms, why
-from areaviz.views.difference import difference, difference_figure, difference_table, fits
+from areaviz.views.difference import compute_difference, difference_figure, difference_table, fits
 
 OVERVIEW = "overview"
 """The view of all heads."""
@@ -122,7 +122,7 @@ def _common_top(view: View, seen: Sequence[Seen]) -> float | None:
     """Return the upper end of the traces' common colour scale, None if they have their own."""
     if len(seen) == 1 or view.played:
         return None
-    return common_top([view.figure(one.trace, one.focus) for one in seen])
+    return find_common_top([view.figure(one.trace, one.focus) for one in seen])
 
 
 def _difference(page: AnyPage, one: Seen, other: Seen) -> None:
@@ -131,7 +131,7 @@ def _difference(page: AnyPage, one: Seen, other: Seen) -> None:
     if not fits(*pair):
         return
     if page.widget(st.toggle, "Show the difference between the two maps", "differs"):
-        found = difference(*pair)
+        found = compute_difference(*pair)
         figure = relabel_for_width(difference_figure(found, (one.title, other.title)), WIDE)
         titled(figure, "apart_map", figure.layout.meta["title"])
         with st.expander("Data of the difference", type="compact", key="apart_numbers"):

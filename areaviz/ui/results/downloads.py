@@ -10,8 +10,8 @@ from mimetypes import guess_type
 import streamlit as st
 
 from areaviz.drawing.base import Download, Table, View
-from areaviz.drawing.export import LETTERS, WIDTHS, Paper, csv_bytes, figure_bytes, table_json
-from areaviz.drawing.markup import element
+from areaviz.drawing.export import LETTERS, WIDTHS, Paper, encode_csv, encode_figure, format_json
+from areaviz.drawing.markup import make_element
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page import check_page, page
 from areaviz.publish.python_lines import make_file_stem, write_python_lines
@@ -81,14 +81,14 @@ def files(view: Download, trace: Trace, focus: Focus, paper: Paper = PAPER) -> M
     name, movie = make_file_stem(view.name, trace, focus), view.movie
 
     def picture(kind: str) -> File:
-        return File(f"{name}.{kind}", lambda: figure_bytes(view.print(trace, focus), kind, paper))
+        return File(f"{name}.{kind}", lambda: encode_figure(view.print(trace, focus), kind, paper))
 
     def numbers(kind: str, write: Callable[[Table], bytes]) -> File:
         return File(f"{name}.{kind}", lambda: write(view.table(trace, focus)))
 
     made = {kind: picture(kind) for kind in ("svg", "pdf", "png")}
-    made["csv"] = numbers("csv", csv_bytes)
-    made["json"] = numbers("json", lambda table: table_json(table).encode())
+    made["csv"] = numbers("csv", encode_csv)
+    made["json"] = numbers("json", lambda table: format_json(table).encode())
     if movie:
         made["gif"] = File(f"{name}.gif", lambda: movie(trace, focus))
     made["html"] = File(
@@ -203,7 +203,7 @@ def _page(view: Download, trace: Trace, focus: Focus, code: str) -> bytes:
         also = [view] if isinstance(view, View) and view.name not in VIEWS else []
         text = page(trace, focus, PageOptions(language=code), also=also)
     except InputError:
-        text = "<!doctype html>\n" + element("title", "areaviz") + element("p", TOO_LARGE)
+        text = "<!doctype html>\n" + make_element("title", "areaviz") + make_element("p", TOO_LARGE)
     return text.encode("utf-8", "replace")
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from areaviz.drawing.select import matched_characters
-from areaviz.drawing.sites import layer_noun, sites
+from areaviz.drawing.select import match_characters
+from areaviz.drawing.sites import get_layer_noun, list_sites
 from areaviz.trace.arrays import NO_OUTPUT
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
@@ -126,7 +126,7 @@ def _attending(traces: Traces, titles: Titles, say: Say | None) -> tuple[Traces,
     """Return the traces with attention; for the rest, draw only the output and its confidence."""
     attending, names = [], []
     for index, (trace, title) in enumerate(zip(traces, titles, strict=True)):
-        if sites(trace):
+        if list_sites(trace):
             attending.append(trace)
             names.append(title)
             continue
@@ -154,7 +154,7 @@ def _card(
     is_whole = shows_layers(draw)
     with st.popover("More", key=page.key("more")) if is_whole else st.container():
         if is_whole:
-            noun = layer_noun(focus.site)
+            noun = get_layer_noun(focus.site)
             st.caption(f"The picture shows every {noun}. What if and More views use this one:")
         focus_picker(page, traces[0], focus.site, has_heads=not has_legend(draw))
     return [Seen(*one) for one in zip(titles, traces, chosen, strict=True)]
@@ -225,5 +225,5 @@ def _matches(traces: Traces, trace: Trace, focus: Focus) -> dict[str, list[tuple
             continue
         field = other.fields[other.maps[focus.site].query]
         if field.is_text and own.is_text and field.raw != own.raw:
-            found[field.raw] = matched_characters(field, own)
+            found[field.raw] = match_characters(field, own)
     return found

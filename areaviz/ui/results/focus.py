@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 
 from areaviz.cards.card import Card
-from areaviz.drawing.sites import layer_noun, model_sites, site_name
+from areaviz.drawing.sites import get_layer_noun, list_model_sites, name_site
 from areaviz.trace.best_alignment import BEST, best_site
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
@@ -27,9 +27,11 @@ TOLD_SITE = "encoder-decoder"
 
 def current_focus(page: AnyPage, trace: Trace) -> Focus:
     """Return the selection fitted to `trace`. Draw a caption about parts that the trace lacks."""
-    site = _fitting(page, "site", "Attention type", model_sites(trace), partial(site_name, trace))
+    site = _fitting(
+        page, "site", "Attention type", list_model_sites(trace), partial(name_site, trace)
+    )
     page.hold(page.state.opening_at(site))
-    noun = layer_noun(site).capitalize()
+    noun = get_layer_noun(site).capitalize()
     layer = _fitting(page, "layer", noun, layer_choices(trace, site), layer_name)
     head = ALL_HEADS
     if layer == BEST_LAYER:
@@ -69,10 +71,12 @@ def focus_picker(page: AnyPage, trace: Trace, site: str, has_heads: bool = True)
     with st.container(key="focus", horizontal=True, gap="medium", vertical_alignment="center"):
         # If there are more options than the last number, draw a list. If there are fewer than the
         # number before it, draw nothing: one site, one layer or one head leaves no choice.
-        noun = layer_noun(site).capitalize()
+        noun = get_layer_noun(site).capitalize()
         names = layer_names(trace, site)
         _picker(page, "layer", noun, layer_choices(trace, site), names, 2, 32, about)
-        _picker(page, "site", "Attention type", model_sites(trace), partial(site_name, trace), 2, 4)
+        _picker(
+            page, "site", "Attention type", list_model_sites(trace), partial(name_site, trace), 2, 4
+        )
         if has_heads and not best:
             _picker(page, "head", "Head", heads(trace, site), head_name, 3, 32)
 

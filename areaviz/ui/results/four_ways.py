@@ -13,7 +13,7 @@ import streamlit as st
 from areaviz.backend.base import Backend
 from areaviz.cards.card import Card
 from areaviz.data.picture_samples import SAMPLES
-from areaviz.drawing.step_picture import steps
+from areaviz.drawing.step_picture import count_steps
 from areaviz.interactive.digit_glimpses import Reading
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
@@ -68,7 +68,7 @@ def _looks(page: WaysPage, shown: Shown) -> int:
     The page opens at the first look.
     """
     drawn = [trace for _, trace in shown]
-    most = max(map(steps, drawn))
+    most = max(map(count_steps, drawn))
     against = "average" if page.state.is_against and _is_comparable(drawn) else "nothing"
     look = min(max(1, page.state.look or 1), most) - 1
     readings = []
@@ -96,7 +96,7 @@ def _own_picture(request: Request, card: Card) -> None:
 
 def _is_comparable(traces: Sequence[Trace]) -> bool:
     """Return whether any trace has maps of several looks, to compare with their average."""
-    return any(trace.maps and steps(trace) > 1 for trace in traces)
+    return any(trace.maps and count_steps(trace) > 1 for trace in traces)
 
 
 def _digits_shown(trace: Trace) -> str:

@@ -10,7 +10,7 @@ from areaviz.cards.card import Card
 from areaviz.cards.tasks import TASKS
 from areaviz.data.paths import CARDS
 from areaviz.drawing.gaze_steps import TRANSFORMER
-from areaviz.drawing.sites import sites
+from areaviz.drawing.sites import list_sites
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.app.frame import page_link
@@ -104,7 +104,7 @@ def _look_closer(page: WaysPage, shown: Shown, step: int) -> None:
     page.set(reading=first)
     chosen = page.segments("Reading", "reading", titles)
     trace = shown[list(titles).index(chosen)][1]
-    focus = Focus(sites(trace)[0])
+    focus = Focus(list_sites(trace)[0])
     view = view_picker(page, trace, focus)
     if view is not None:
         st.caption(view.question)

@@ -7,8 +7,8 @@ from dataclasses import asdict, replace
 
 import numpy as np
 
-from areaviz.drawing.select import counterparts
-from areaviz.drawing.sites import sites
+from areaviz.drawing.select import find_counterparts
+from areaviz.drawing.sites import list_sites
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.components.ribbon import Selection
@@ -20,8 +20,8 @@ HOW = ("unit", "areas", "reading", "mass", "against")
 
 def shared(main: Trace, other: Trace, focus: Focus) -> Focus:
     """Return the selection for `other`. In a different text, it covers the common words."""
-    if focus.site not in sites(other):
-        return Focus(sites(other)[0])
+    if focus.site not in list_sites(other):
+        return Focus(list_sites(other)[0])
     items = focus.items if same_items(main, other, focus) else same_words(main, other, focus)
     return fitted(other, replace(focus, items=items))
 
@@ -29,7 +29,7 @@ def shared(main: Trace, other: Trace, focus: Focus) -> Focus:
 def same_words(main: Trace, other: Trace, focus: Focus) -> tuple[int, ...]:
     """Return the items of `other` in the words that are selected in `main` and occur in both."""
     one, two = side_field(main, focus), side_field(other, focus)
-    return counterparts(one, two, focus.items) if one.is_text and two.is_text else ()
+    return find_counterparts(one, two, focus.items) if one.is_text and two.is_text else ()
 
 
 def followed(main: Trace, other: Trace, focus: Focus, asked: Focus, chosen: Focus) -> Focus:
@@ -66,7 +66,7 @@ def alike(traces: Sequence[Trace], seen: Sequence[Focus]) -> bool:
 
 def same_items(main: Trace, other: Trace, focus: Focus) -> bool:
     """Return whether both traces have the selected tokens of one text, or cells of one picture."""
-    if focus.site not in sites(other):
+    if focus.site not in list_sites(other):
         return False
     one, two = side_field(main, focus), side_field(other, focus)
     if one.is_picture:

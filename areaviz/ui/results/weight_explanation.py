@@ -16,8 +16,8 @@ from areaviz.ui.app.page import AnyPage
 from areaviz.ui.app.progress import waiting
 from areaviz.ui.app.user_identity import visitor
 from areaviz.ui.results.chart import chart
-from areaviz.views.weight_explanation import why_view
-from areaviz.views.weight_explanation_parts import Question, candidates, heaviest_head
+from areaviz.views.weight_explanation import make_weight_view
+from areaviz.views.weight_explanation_parts import Question, find_heaviest_head, list_candidates
 
 TITLE = "Why this weight"
 
@@ -31,7 +31,7 @@ def why(page: AnyPage, trace: Trace, focus: Focus) -> None:
         )
         chosen = _question(page, trace, focus)
         if chosen is not None:
-            chart(why_view(_logits(trace, focus), chosen), trace, focus, "why")
+            chart(make_weight_view(_logits(trace, focus), chosen), trace, focus, "why")
 
 
 def has_terms(trace: Trace, focus: Focus) -> bool:
@@ -57,14 +57,14 @@ def _question(page: AnyPage, trace: Trace, focus: Focus) -> Question | None:
         query = focus.items[0]
         if len(options) > 1:
             query = page.choose(st.selectbox, "Of", "why_query", options, width=200)
-        head = heaviest_head(trace, focus, query)
+        head = find_heaviest_head(trace, focus, query)
         least = smallest_area(attention, focus)
-        areas = candidates(trace, focus, head, query, least)
+        areas = list_candidates(trace, focus, head, query, least)
         if not areas:
             st.caption("It attends to nothing in this layer.")
             return None
         area = page.choose(st.selectbox, "Area", "why_area", areas, width=300)
-        others = candidates(trace, focus, head, query)
+        others = list_candidates(trace, focus, head, query)
         others.pop(area, None)
         beside = None
         if others:

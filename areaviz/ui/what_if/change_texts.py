@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from areaviz.drawing.select import area_words, items_words
-from areaviz.drawing.sites import layer_noun, site_name
+from areaviz.drawing.select import describe_area, describe_items
+from areaviz.drawing.sites import get_layer_noun, name_site
 from areaviz.trace.areas import Area
 from areaviz.trace.interventions import Change, Gate, Hide, Share
 from areaviz.trace.query import smallest_area, top_areas
@@ -23,7 +23,7 @@ def candidates(trace: Trace, focus: Focus) -> dict[Area, str]:
     memory, grid = trace.fields[attention.memory], attention.grid
     if focus.side == "memory":
         areas = [grid.area(item) for item in focus.items]
-        return {area: area_words(memory, grid, area) for area in areas}
+        return {area: describe_area(memory, grid, area) for area in areas}
     found: dict[Area, float] = {}
     least = smallest_area(attention, focus)
     # If single items may be top areas, also offer the top spans.
@@ -38,7 +38,8 @@ def candidates(trace: Trace, focus: Focus) -> dict[Area, str]:
     by_weight = sorted(found.items(), key=lambda pair: -pair[1])
     over = " on average over the heads" if focus.head is None and attention.heads > 1 else ""
     return {
-        area: f"{area_words(memory, grid, area)}, {weight:.0%}{over}" for area, weight in by_weight
+        area: f"{describe_area(memory, grid, area)}, {weight:.0%}{over}"
+        for area, weight in by_weight
     }
 
 
@@ -56,7 +57,7 @@ def change_words(trace: Trace, change: Change) -> str:
     if attention is None:
         return f"Weights changed: {where}"
     memory = trace.fields[attention.memory]
-    names = [area_words(memory, attention.grid, area) for area in change.areas]
+    names = [describe_area(memory, attention.grid, area) for area in change.areas]
     if change.items:
         names.append(f"every area with {_items(trace, attention.memory, change.items)}")
     what = " and ".join(names)
@@ -78,10 +79,10 @@ def share_words(change: Share) -> str:
 
 def place_words(trace: Trace, site: str, layer: int | None, head: int | None) -> str:
     """Describe site, layer and head."""
-    noun = layer_noun(site)
+    noun = get_layer_noun(site)
     layers = f"all {noun}s" if layer is None else f"{noun} {layer + 1}"
     heads = "all heads" if head is None else f"head {head + 1}"
-    return f"{site_name(trace, site)}, {layers}, {heads}"
+    return f"{name_site(trace, site)}, {layers}, {heads}"
 
 
 def _items(trace: Trace, name: str, items: tuple[int, ...]) -> str:
@@ -89,7 +90,7 @@ def _items(trace: Trace, name: str, items: tuple[int, ...]) -> str:
     known = [item for item in sorted(items) if field is not None and item < len(field)]
     if field is None or not known:
         return f"{len(items)} items"
-    words = items_words(field, known)
+    words = describe_items(field, known)
     if words:
         return words
     return field.labels[known[0]] if len(known) == 1 else f"{len(known)} cells of the picture"

@@ -10,8 +10,14 @@ import pytest
 import torch
 
 from areaviz.lessons import arithmetic, attention, boundary, cost, features, summed_table
-from areaviz.lessons.ask.spread import learned
-from areaviz.lessons.hard_numbers import REWARDS, SCORES, Choice, best, variance
+from areaviz.lessons.ask.spread import get_key_weights
+from areaviz.lessons.hard_numbers import (
+    REWARDS,
+    SCORES,
+    Choice,
+    compute_variance,
+    find_best_baseline,
+)
 from areaviz.trace.areas import Area, AreaGrid
 from tests.components.live.node import run_node
 
@@ -39,20 +45,20 @@ def test_areas_have_the_order_of_the_models(sizes: tuple[int, int, int, int]) ->
         ("runCount", [sizes[0], sizes[2]]),
         ("runCount", [sizes[1], sizes[3]]),
     )
-    assert found == [plain(area) for area in arithmetic.areas_of(grid)]
+    assert found == [plain(area) for area in arithmetic.list_areas(grid)]
     assert down * across == grid.count
 
 
 def test_sums_means_and_deviations_of_all_areas_agree() -> None:
     x_HWD = np.random.default_rng(5).normal(3, 2, (4, 5, 2))
     grid = AreaGrid(4, 5, 3, 3)
-    held = [arithmetic.items_of(x_HWD, area).tolist() for area in arithmetic.areas_of(grid)]
-    areas = [plain(area) for area in arithmetic.areas_of(grid)]
+    held = [arithmetic.select_items(x_HWD, area).tolist() for area in arithmetic.list_areas(grid)]
+    areas = [plain(area) for area in arithmetic.list_areas(grid)]
     assert computed(*(("vectorsOf", [x_HWD.tolist(), area]) for area in areas)) == held
     for name, reference in (
-        ("sumOf", arithmetic.area_sums),
-        ("meanOf", arithmetic.area_means),
-        ("deviationOf", arithmetic.area_deviations),
+        ("sumOf", arithmetic.compute_area_sums),
+        ("meanOf", arithmetic.compute_area_means),
+        ("deviationOf", arithmetic.compute_area_deviations),
     ):
         near(computed(*((name, [vectors]) for vectors in held)), reference(x_HWD, grid))
 
@@ -82,17 +88,17 @@ def test_boundary_scores_agree(scores: tuple[float, float, float]) -> None:
 
 def test_keys_of_all_areas_agree() -> None:
     memory = features.MEMORY_HWD.tolist()
-    areas = arithmetic.areas_of(features.GRID)
-    found = computed(*(("keyOfArea", [memory, plain(area), learned()]) for area in areas))
+    areas = arithmetic.list_areas(features.GRID)
+    found = computed(*(("keyOfArea", [memory, plain(area), get_key_weights()]) for area in areas))
     for one, area in zip(found, areas, strict=True):
-        expected = features.key_of(area)
+        expected = features.compute_key(area)
         for name in ("mean", "deviation", "shape", "hidden", "active", "key"):
             near(one[name], getattr(expected, name))
 
 
 @pytest.mark.parametrize(("items", "longest"), [(16, 1), (256, 5), (1024, 10)])
 def test_counted_operations_are_equal(items: int, longest: int) -> None:
-    expected = cost.operations(AreaGrid(1, items, 1, longest))
+    expected = cost.count_operations(AreaGrid(1, items, 1, longest))
     (found,) = computed(("operationsOf", [items, longest, cost.DEPTH]))
     assert found["areas"] == expected["areas"]
     assert found["built"] == expected["built areas"]
@@ -103,10 +109,10 @@ def test_counted_operations_are_equal(items: int, longest: int) -> None:
 def test_table_and_corners_agree_with_python() -> None:
     memory = summed_table.MEMORY.tolist()
     (table,) = computed(("tableOf", [memory]))
-    assert table == summed_table.table().tolist()
-    areas = arithmetic.areas_of(summed_table.GRID)
+    assert table == summed_table.compute_table().tolist()
+    areas = arithmetic.list_areas(summed_table.GRID)
     found = computed(*(("cornersOf", [table, plain(area)]) for area in areas))
-    assert found == [summed_table.corners(area) for area in areas]
+    assert found == [summed_table.get_corners(area) for area in areas]
 
 
 @pytest.mark.parametrize("scores", SCORES)
@@ -120,9 +126,9 @@ def test_hard_choice_agrees_with_python(scores: str, rewards: str) -> None:
     near(found["weights"], choice.weights)
     near(found["expected"], choice.expected)
     near(found["gradient"], choice.gradient)
-    near(found["best"], best(choice))
-    near(once, variance(choice, 1, -1.3))
-    near(often, variance(choice, 64, 0.7))
+    near(found["best"], find_best_baseline(choice))
+    near(once, compute_variance(choice, 1, -1.3))
+    near(often, compute_variance(choice, 64, 0.7))
 
 
 @pytest.mark.parametrize("theta", [(0.5, 0.1, -0.2, -0.3, 0.8, 0.4), (1.4, 0, 0.3, 0, 1.4, 0)])

@@ -13,7 +13,12 @@ from areaviz.data.picture_samples import get_sample
 from areaviz.models import MODELS
 from areaviz.trace.interventions import Weigh
 from areaviz.trace.request import Focus, Request
-from areaviz.views.weight_explanation_parts import Question, candidates, explain, heaviest_head
+from areaviz.views.weight_explanation_parts import (
+    Question,
+    explain,
+    find_heaviest_head,
+    list_candidates,
+)
 from tests.components.live.node import plain_request, run_node
 from tests.components.live.test_engine import live
 
@@ -55,9 +60,9 @@ def test_parts_of_logits_agree_with_python(
     questions = [asked | {"query": query, "smallest": 1} for query in queries]
     for query, found in zip(queries, explained(request_, questions), strict=True):
         focus = Focus(site, layer, head, items=(query,))
-        chosen = heaviest_head(trace, focus, query)
+        chosen = find_heaviest_head(trace, focus, query)
         grid = trace.maps[site].grid
-        areas = candidates(trace, focus, chosen, query)
+        areas = list_candidates(trace, focus, chosen, query)
         assert found["head"] == chosen
         numbers = [one["number"] for one in found["areas"]]
         assert [grid.index(area) for area in areas] == numbers

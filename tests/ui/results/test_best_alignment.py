@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from areaviz.cards.opening import Opening
-from areaviz.drawing.sites import model_sites, site_name
+from areaviz.drawing.sites import list_model_sites, name_site
 from areaviz.trace.best_alignment import BEST, BestAlignment, with_best
 from areaviz.trace.request import Focus
 from areaviz.ui.app.state import BEST_LAYER, State
@@ -21,8 +21,8 @@ def test_best_alignment_follows_layers_and_is_not_a_site() -> None:
     assert layer_choices(TRACE, SITE) == [0, 1, BEST_LAYER]
     assert layer_choices(TRACE, "encoder self") == [0, 1]
     assert layer_name(BEST_LAYER) == layer_names(TRACE, SITE)(BEST_LAYER) == "Best alignment"
-    assert SITE + BEST not in model_sites(TRACE)
-    assert site_name(TRACE, SITE + BEST) == "Translation to source, best alignment"
+    assert SITE + BEST not in list_model_sites(TRACE)
+    assert name_site(TRACE, SITE + BEST) == "Translation to source, best alignment"
 
 
 def test_only_link_with_best_alignment_opens_it() -> None:

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.cards.opening import Opening
-from areaviz.drawing.sites import site_name, sites
+from areaviz.drawing.sites import list_sites, name_site
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -128,7 +128,7 @@ def test_click_changes_only_the_ribbon_text() -> None:
 
 
 def test_choices_begin_with_cross_attention_and_all_heads() -> None:
-    assert sites(MAIN)[0] == "encoder-decoder" and set(sites(MAIN)) == set(MAIN.maps)
+    assert list_sites(MAIN)[0] == "encoder-decoder" and set(list_sites(MAIN)) == set(MAIN.maps)
     assert heads(OTHER, "encoder self") == [-1, 0, 1]
 
 
@@ -152,12 +152,12 @@ def test_choices_begin_with_cross_attention_and_all_heads() -> None:
     ids=["translation", "caption", "both", "picture alone", "glimpses"],
 )
 def test_site_names_state_both_fields(trace: Trace, expected: list[str]) -> None:
-    assert [site_name(trace, site) for site in sites(trace)] == expected
+    assert [name_site(trace, site) for site in list_sites(trace)] == expected
 
 
 def test_attended_items_are_named_by_kind() -> None:
-    assert site_name(fakes.sound_trace(), "encoder-decoder") == "Output to sound"
-    assert site_name(clip_trace(), "encoder-decoder") == "Words to frames"
+    assert name_site(fakes.sound_trace(), "encoder-decoder") == "Output to sound"
+    assert name_site(clip_trace(), "encoder-decoder") == "Words to frames"
 
 
 def pickers() -> None:
