@@ -2,7 +2,7 @@
 
     python -m benchmarks.alignment DATA
 
-It fails if a figure differs from the published one in its printed digits.
+The exit status is 1 if a figure, rounded to one decimal, differs from the published one.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def error_rates(data: Path) -> dict[str, float]:
 
 
 def main(data: Path) -> int:
-    """Print both figures of each system, and return 1 if any differ."""
+    """Print the computed and the published rate of each system; return 1 if any differ, else 0."""
     found = error_rates(data)
     for name, rate in found.items():
         print(f"{name}: {rate:.1f} % (published {PUBLISHED[name]:.1f} %)")

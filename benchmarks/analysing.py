@@ -2,9 +2,9 @@
 
     python -m benchmarks.analysing --set FILE [--references FILE] [--before FOLDER] [--write]
 
-The command itself is measured from start to end on the sentences of a file. The first row is on
-disk once the command has started. `--before` names a clone of the repository at an older commit,
-whose command takes turns with the present one on the same sentences and models.
+The command `areaviz analyse` is measured from start to end on the sentences of a file. `--before`
+names a clone of the repository at an older commit. Its command and the present one run alternately
+on the same sentences and models.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LOOK_SECONDS = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Figures of one command."""
+    """Figures of one run of the command."""
 
     # Seconds until the first rows were on disk, their number, and seconds until the end.
     first: float
@@ -40,12 +40,12 @@ class Run:
 
     @property
     def rate(self) -> float:
-        """Examples per second, without the start and the summary at the end."""
+        """Examples per second after the first rows were on disk."""
         return (len(self.rows) - self.early) / (self.seconds - self.first)
 
 
 def analysed(root: Path, model: str, sentences: Path, references: Path | None) -> Run:
-    """Run the command of the repository at `root`."""
+    """Run the command of the repository at `root`, and return its figures."""
     with tempfile.TemporaryDirectory() as folder:
         arguments = [sys.executable, "-m", "areaviz", "analyse", str(sentences), "--model", model]
         arguments += ["--checkpoints", str(find_checkpoints_folder())]
@@ -61,14 +61,14 @@ def analysed(root: Path, model: str, sentences: Path, references: Path | None) -
                     seconds = time.perf_counter() - began
                 time.sleep(LOOK_SECONDS)
         if one.returncode:
-            raise RuntimeError(f"The command ended with {one.returncode}.")
+            raise RuntimeError(f"The command ended with exit status {one.returncode}.")
         (file,) = Path(folder).glob("*.jsonl")
         rows = [json.loads(line) for line in file.read_text("ascii").splitlines()[1:]]
     return Run(first, early, seconds, {row["index"]: row for row in rows})
 
 
 def _lines(folder: Path) -> int:
-    """Return the number of lines of the only analysis in a folder, 0 without one."""
+    """Return the number of lines of the only analysis in a folder, or 0 if there is none."""
     return sum(file.read_bytes().count(b"\n") for file in folder.glob("*.jsonl"))
 
 
@@ -111,7 +111,7 @@ def table(sentences: Path, references: Path | None, before: Path | None) -> str:
 
 
 def shortened(file: Path, examples: int, folder: str) -> Path:
-    """Return a file of the same name with the first lines of `file`."""
+    """Write the first `examples` lines of `file` to another folder, and return the new path."""
     lines = file.read_text("utf-8").splitlines()[:examples]
     place = Path(folder, file.name)
     place.write_text("\n".join(lines) + "\n", "utf-8")
@@ -120,10 +120,10 @@ def shortened(file: Path, examples: int, folder: str) -> Path:
 
 def main() -> None:
     """Measure and print, and write if requested."""
-    parser = command("Examples that Analyse takes in a second.")
-    parser.add_argument("--set", type=Path, required=True, help="a file with a sentence a line")
+    parser = command("Measure how many examples per second Analyse processes.")
+    parser.add_argument("--set", type=Path, required=True, help="a file with a sentence per line")
     parser.add_argument("--references", type=Path, help="their references, line by line")
-    parser.add_argument("--examples", type=int, default=400, help="how many of the lines")
+    parser.add_argument("--examples", type=int, default=400, help="how many lines to use")
     parser.add_argument("--before", type=Path, help="a clone at an older commit")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

@@ -59,7 +59,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Figures for one length, in seconds; hover and switch are in milliseconds."""
+    """Figures for one length. Times are in seconds, those of hover and switch in milliseconds."""
 
     items: int
     first_view: float

@@ -112,9 +112,9 @@ def row(name: str, rounds: int, before: Before | None) -> list[str]:
 
 
 def compared(work: Work, others: Sequence[Work | None], rounds: int) -> list[str]:
-    """Return the milliseconds of some work, and the ratio of its time to each other way's.
+    """Return the milliseconds of `work`, and the ratio of its time to that of each of `others`.
 
-    A missing way has a dash.
+    The ratio is a dash where a function of `others` is None.
     """
     work()
     found = [[seconds(one) if one else None for one in (work, *others)] for _ in range(rounds)]
@@ -141,7 +141,7 @@ def _each_head(work: Callable[..., Any], weights_HQA: FloatArray, *more: object)
 
 def _check_same(found: FloatArray, expected: FloatArray) -> None:
     if not np.array_equal(found, expected):
-        raise ValueError("The answers differ from those of before.")
+        raise ValueError("The answers differ from those of the old functions.")
 
 
 def _loaded(path: Path) -> ModuleType:
@@ -158,15 +158,15 @@ def table(rows: Sequence[Sequence[str]], rounds: int) -> str:
     """Return the figures as Markdown, with the machine and a description."""
     about = (
         f"Measured on {processor()}; NumPy {np.__version__}; {K} areas of every query, and {K}"
-        f" queries of every item; medians of {rounds} rounds. Before: what that function took at"
-        " f3d8762 in the same round, as 1."
+        f" queries of every item; medians of {rounds} rounds. Before: ratio to the time of that"
+        " function at f3d8762 in the same round."
     )
     return markdown(about, COLUMNS, rows)
 
 
 def main() -> None:
     """Measure and print, and write if requested."""
-    parser = command("The algebra of areas.")
+    parser = command("Measure the functions for heaviest areas, coverage and densest areas.")
     parser.add_argument(
         "--rounds", type=int, default=ROUNDS, help="how often each function is called"
     )

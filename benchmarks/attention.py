@@ -6,7 +6,7 @@ On a GPU, use `python -m areaviz bench gpu`. Time: all implementations take turn
 inputs, round after round in one process. A figure is the median over rounds of the ratio to
 `scaled_dot_product_attention` (SDPA) in that round. Memory: growth of the process's peak during one
 call, in a fresh process. The PyPI package `area-attention` 0.1.0 takes part if it is installed
-(`pip install --no-deps area-attention==0.1.0`); it has no masks.
+(`pip install --no-deps area-attention==0.1.0`), but only without masks.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def contestants(case: Case, mask: str) -> dict[str, Attention]:
 def asked(
     case: Case, mask: str, device: torch.device = CPU, dtype: torch.dtype = torch.float32
 ) -> tuple[AreaSpec, Tensor | None]:
-    """Return the arguments of area attention with mean keys, and the padding [B, L] of its mask."""
+    """Return the arguments of area attention with mean keys, and its padding [B, L] or None."""
     padding = None
     if mask == "padded":
         kept = torch.linspace(0.5, 1.0, case.batch, device=device)[:, None] * case.items
@@ -113,7 +113,7 @@ def asked(
 
 
 def boundary(spec: AreaSpec, case: Case, device: torch.device = CPU) -> AreaSpec:
-    """Return the arguments with boundary keys instead."""
+    """Return the arguments of area attention with boundary keys."""
     torch.manual_seed(0)
     keys = BoundaryKeys(case.width, case.area).to(device).requires_grad_(False)
     return replace(spec, key_mode="boundary", features=keys)
@@ -131,7 +131,7 @@ def _by_table(spec: AreaSpec, query: Tensor, key: Tensor, value: Tensor) -> Tens
 def regular(
     padding: Tensor | None, causal: bool, query: Tensor, key: Tensor, value: Tensor
 ) -> Tensor:
-    """Compute attention to items by torch."""
+    """Compute attention to single items with torch."""
     keep = None if padding is None else ~padding[:, None, None]
     return F.scaled_dot_product_attention(query, key, value, attn_mask=keep, is_causal=causal)
 
@@ -152,7 +152,7 @@ def _package(case: Case) -> Attention:
 
 
 def call(attention: Attention, inputs: list[Tensor], backward: bool) -> None:
-    """Make one call, with or without its gradients."""
+    """Make one call, and its backward pass if `backward` is set."""
     if not backward:
         with torch.no_grad():
             attention(*inputs)
@@ -192,7 +192,7 @@ def peak(case: Case, name: str, backward: bool) -> float:
     )
     if (
         name != "package"
-    ):  # Warm up: what any first call allocates once does not belong to this call.
+    ):  # Warm up, because a first call also allocates memory that later calls reuse.
         call(contestants(tiny, "plain")[name], tiny.inputs(), backward)
     gc.collect()
     Path("/proc/self/clear_refs").write_text("5")
@@ -259,7 +259,7 @@ def table(names: list[str]) -> str:
 
 def main() -> None:
     """Measure and print, and write if requested."""
-    parser = command("Area attention beside regular attention.")
+    parser = command("Compare area attention with regular attention.")
     parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES))
     parser.add_argument(
         "--peak", nargs=3, metavar=("CASE", "NAME", "BACKWARD"), help=argparse.SUPPRESS
@@ -270,7 +270,7 @@ def main() -> None:
         print(json.dumps(peak(CASES[case], name, bool(int(backward)))))
         return
     if not find_spec(PACKAGE):
-        print("The PyPI package is left out: pip install --no-deps area-attention==0.1.0")
+        print("To include the PyPI package: pip install --no-deps area-attention==0.1.0")
     publish("attention", table(options.cases), options.write)
 
 

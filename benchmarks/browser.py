@@ -63,7 +63,7 @@ def opened(browser: Browser, mark: str) -> Page:
 
 
 def first_view(tab: Page, url: str) -> tuple[float, int]:
-    """Return seconds to the painted component, and bytes received over the WebSocket."""
+    """Open `url`; return the seconds to the painted component, and the bytes from WebSockets."""
     received = websocket_frames(tab)
     tab.goto(url)
     tab.wait_for_function("window.bench.painted > 0")

@@ -2,9 +2,9 @@
 
     python -m benchmarks.chosen_mutations --write
 
-Each change is a fault that a person could make: a wrong bound, sign or index, from all rooms of the
-package. It is made in a copy of the repository, where the tests of the changed module run. A change
-that no test notices asks for a test with a known right value.
+Each change is a fault that a person could make: a wrong bound, sign or index. The file has changes
+of all subpackages. Each is made in a copy of the repository, where the tests of the changed module
+run. A change that no test notices shows that a test with a known right value is missing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CHOSEN = Path(__file__).with_name("chosen_mutations.toml")
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A change, and the test files of which one must notice it."""
+    """A change, and the test files. A test in at least one of them must fail."""
 
     mutation: Mutation
     tests: tuple[Path, ...]
@@ -35,13 +35,14 @@ def chosen_mutations(path: Path = CHOSEN) -> Iterator[Chosen]:
     """Yield the changes of a file.
 
     Raises:
-        ValueError: The text before a change is not there exactly once, or a test is missing.
+        ValueError: A module does not contain the text to change exactly once, or a test file is
+            missing.
     """
     for one in tomllib.loads(path.read_text("utf-8"))["mutation"]:
         module = Path(PACKAGE, one["module"])
         source = (ROOT / module).read_text("utf-8")
         if source.count(one["before"]) != 1:
-            raise ValueError(f"{module} does not have this text exactly once: {one['before']}")
+            raise ValueError(f"{module} must contain this text exactly once: {one['before']}")
         tests = tuple(ROOT / test for test in one["tests"])
         if not tests or not all(test.is_file() for test in tests):
             raise ValueError(f"A test file of {module} is missing: {one['tests']}")

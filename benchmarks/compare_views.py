@@ -1,13 +1,13 @@
-"""Compare the figures of all views before and after a change of how they are drawn.
+"""Compare the figures of all views before and after a change of the code that draws them.
 
     python -m benchmarks.compare_views store FOLDER
     python -m benchmarks.compare_views compare FOLDER [VIEW ...]
 
-The first command draws every view on many traces and stores the figures, in the state to compare
-with. The second draws them again. It compares prints pixel by pixel, and screen figures field by
-field, with the texts that are shown on hovering. It prints a line per view, and every field that
-differs. Figures do not know the theme of a page (`areaviz/drawing/theme.py`), so one comparison
-holds for all themes.
+Run the first command before the change. It draws every view on many traces and stores the figures.
+Run the second after the change. It draws the figures again, compares prints pixel by pixel, and
+screen figures field by field, with the texts that are shown on hovering. It prints a line per view,
+and every field that differs. Figures do not depend on the theme of a page
+(`areaviz/drawing/theme.py`), so one comparison is enough for all themes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ OPENINGS = Path("assets/openings")
 MOST = 24
 """Maximum number of figures of a view."""
 CLOSE = 1e-5
-"""Relative difference of numbers that count as equal."""
+"""Largest relative difference of two numbers that count as equal."""
 DPI = 100
 DEFAULTS: dict[str, object] = {
     "x0": 0,
@@ -84,7 +84,8 @@ def cases() -> Iterator[tuple[str, View, Trace, Focus]]:
     counted = Counter[tuple[str, int]]()
     for path in sorted(OPENINGS.glob("*.npz")):
         trace = codec.load(path)
-        # Look at foci in turn, so that the limit of a view does not leave out any kind of focus.
+        # Take the foci of all traces alternately, so that the maximum of `MOST` figures does not
+        # leave out any kind of focus.
         for site in list_sites(trace):
             if site == CANVAS:
                 continue
@@ -134,7 +135,7 @@ def hovers(trace: dict[str, Any]) -> list[str]:
             return format(value, match[2] or "")
 
         found.append(_VALUE.sub(filled, trace["hovertemplate"].replace("<extra></extra>", "")))
-    # One text of a whole line is shown at each of its points.
+    # The text of a whole line is shown at each of its points, so it is counted once.
     return sorted(set(found))
 
 

@@ -1,11 +1,11 @@
-"""Measure what questions cost: the factors of `areaviz/backend/costs.py` for every model.
+"""Measure the processor time of requests: the factors of `areaviz/backend/costs.py` per model.
 
     python -m benchmarks.costs [--write] [MODEL ...]
 
-Every model answers questions of several lengths, beams and with attribution, on one processor. The
-factors are the non-negative least squares of relative errors. Models that read pictures, sounds or
-clips answer the requests that their pages open with. With --write, the factors of the named models,
-or of all, go to `areaviz/backend/costs.json`.
+Every model answers requests with several lengths and beams, with and without attribution, on one
+processor. The factors are a non-negative least-squares fit of relative errors. Models that read
+pictures, sounds or clips answer the requests that their pages open with. With --write, the factors
+of the named models, or of all, are written to `areaviz/backend/costs.json`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Run:
 
 
 def requests_of(card: Card, opened: Sequence[Request]) -> Iterator[Request]:
-    """Yield the questions that a model is measured by.
+    """Yield the requests with which a model is measured.
 
     Args:
         card: Card of the model.
@@ -81,7 +81,7 @@ def measure(backend: LocalBackend, request: Request) -> Run:
     """Run a request on one processor.
 
     Raises:
-        InputError: The model cannot take it.
+        InputError: The model does not support the request.
     """
     model = backend.load(request)
     steps = [0]
@@ -111,7 +111,7 @@ def fit(card: Card, runs: Sequence[Run]) -> Cost:
 
 
 def _written(card: Card, runs: Sequence[Run]) -> tuple[float, float]:
-    """Return the number of items written in any case, and the number per item that is read."""
+    """Return a line that predicts the written items: a constant, and the items per read item."""
     read = [items_read(run.request, card) for run in runs]
     if card.task not in TEXTS:
         return float(np.mean([run.steps for run in runs])), 0.0
@@ -121,7 +121,7 @@ def _written(card: Card, runs: Sequence[Run]) -> tuple[float, float]:
 
 
 def _with_gradients(cost: Cost, card: Card, runs: Sequence[Run]) -> Cost:
-    """Return a cost with the factors of attribution, fitted to the remaining time of its runs."""
+    """Return a cost with the factors of attribution, fitted to the time that `cost` leaves over."""
     rows, seconds = [], []
     for run in runs:
         if not run.request.attribution or not run.steps:
@@ -144,7 +144,7 @@ def opened_requests() -> list[Request]:
 
 
 def measured(backend: LocalBackend, card: Card, opened: Sequence[Request]) -> list[Run]:
-    """Return the runs of a model, after one that loads it and warms it up."""
+    """Return the runs of a model. A first run, which also loads it, is left out."""
     tasks = {name: one.task for name, one in backend.models().items()}
     own = [request for request in opened if tasks.get(request.model) == card.task]
     asked = list(requests_of(card, own))

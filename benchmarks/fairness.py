@@ -1,9 +1,9 @@
-"""Measure what one attacker costs other readers: huge messages, and uploads that never come.
+"""Measure how one attacker affects other readers: huge messages, and uploads without content.
 
     python -m benchmarks.fairness [--write]
 
-The app runs as users start it, behind a proxy that names its clients. The attacker comes from one
-address, with one cookie, with a new cookie for each connection, or without any. Meanwhile a reader
+The app runs as users start it, behind a proxy that reports the addresses of clients. The attacker
+has one address, and one cookie, a new cookie for each connection, or no cookie. Meanwhile a reader
 at another address visits a page and uploads a file.
 """
 
@@ -37,7 +37,7 @@ class Cost:
     """The cost of huge messages for the app.
 
     Args:
-        megabytes: Peak of memory above the app's memory before.
+        megabytes: Peak of the app's memory, above its memory before the messages.
         processor_seconds: Processor time of the app's process.
         refused_seconds: Seconds until the page of the last message showed that it was refused.
     """
@@ -94,7 +94,7 @@ def open_tab(app: Served, given: dict[str, str]) -> Iterator[Tab]:
 
 
 def huge_message(widgets: int = WIDGETS) -> bytes:
-    """Return a message of tiny widget states, 13 bytes each."""
+    """Return a message with `widgets` tiny widget states, 13 bytes each."""
     message = BackMsg()
     message.rerun_script.widget_states.widgets.add(id="0000000").trigger_value = True
     states = message.rerun_script.widget_states.SerializeToString() * widgets
@@ -139,7 +139,7 @@ def wait_for_refusal(tab: Tab) -> None:
 
 
 def upload_wait(app: Served, cookies: str) -> float:
-    """Announce uploads that never come, and return how long another reader's upload takes.
+    """Announce uploads without sending them, and return the seconds of another reader's upload.
 
     Raises:
         RuntimeError: The other reader's upload was not accepted.
@@ -170,7 +170,7 @@ def announce(app: Served, session: str, name: str, given: dict[str, str]) -> HTT
 
 
 def measure() -> list[list[str]]:
-    """Return one row of figures for each way to send cookies."""
+    """Return a row of figures for each way in which the attacker uses cookies."""
     content, rows = huge_message(), []
     with tempfile.TemporaryDirectory() as folder:
         options = ["--proxy", "127.0.0.1"]
@@ -192,7 +192,7 @@ def measure() -> list[list[str]]:
 
 def main() -> None:
     """Print the table, or write it into the document."""
-    options = command("What one attacker costs the readers beside them.").parse_args()
+    options = command("Measure how one attacker affects other readers.").parse_args()
     size = len(huge_message()) / 1e6
     columns = [
         "attacker's cookies",

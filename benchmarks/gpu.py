@@ -2,10 +2,10 @@
 
     python -m areaviz bench gpu [-- --device cpu --quick]
 
-Every form is compared with regular attention (`scaled_dot_product_attention`, SDPA); a training
-step and a step of the decoder are measured as well. All of them take turns. On a GPU the tables are
-written into README.md. `--device cpu` tries the benchmark on the processor and `--quick` uses small
-inputs; both only print.
+Every implementation is compared with regular attention (`scaled_dot_product_attention`, SDPA). A
+training step and a step of the decoder are measured as well. Calls that are compared run
+alternately. On a GPU the tables are written into README.md. `--device cpu` runs the benchmark on
+the processor, and `--quick` uses small inputs. With these two, the tables are only printed.
 """
 
 from __future__ import annotations
@@ -39,14 +39,15 @@ QUICK = (
 DTYPES = {"bfloat16": torch.bfloat16, "float32": torch.float32}
 IMPLS = ("pooled", "streamed", "fused")
 KEYS = (REGULAR, "mean (Eq. 3, 4)", "boundary")
-# Nothing starts after this time: one compilation takes a minute, and all must end within five.
+# No measurement starts after this time. A compilation takes a minute, and the benchmark must end
+# within five minutes.
 SECONDS = 210
 # Number of characters that are written before a step of the decoder is measured.
 WRITTEN = 32
 
 
 def attention_table(clock: Clock, cases: tuple[Case, ...]) -> str:
-    """Return the table of every form of attention, in time and memory."""
+    """Return the table of time and memory of every implementation."""
     columns = [BASE, *IMPLS, *(f"boundary {impl}" for impl in IMPLS)]
     rows = []
     for case in cases:
@@ -57,7 +58,7 @@ def attention_table(clock: Clock, cases: tuple[Case, ...]) -> str:
                     rows.append([case.title, f"{passed}, {what}", *cells])
     about = (
         f"Time: ratio to {BASE} (its milliseconds in the first column). Memory: megabytes a call"
-        " adds. `fused`: a compiled kernel. –: not computed in this form, or not in time."
+        " adds. `fused`: a compiled kernel. –: not supported, or not measured within the time."
     )
     return markdown(about, ["case", "", *columns], rows)
 
@@ -115,7 +116,7 @@ def _cast(device: torch.device, dtype: torch.dtype, run: Run) -> None:
 
 
 class Decoding:
-    """The layers of a decoder after some characters, and the step to the next character."""
+    """The layers of a decoder that has written some characters, and its next step."""
 
     def __init__(self, keys: str, device: torch.device, written: int) -> None:
         torch.manual_seed(0)
@@ -140,7 +141,7 @@ class Decoding:
             x, _ = layer.step(x, history, memory)
 
     def graph(self) -> Run:
-        """Return the step recorded once as a CUDA graph, which the host starts in one call.
+        """Record the step as a CUDA graph, which the host starts in one call, and return the call.
 
         Raises:
             RuntimeError: torch's error if a step makes the host wait.
@@ -191,15 +192,15 @@ def tables(device: torch.device, quick: bool) -> str:
 
 
 def main() -> None:
-    """Measure and print; write on a GPU."""
-    parser = ArgumentParser(description="Area attention on a GPU.")
+    """Measure and print the tables, and write them to README.md on a GPU."""
+    parser = ArgumentParser(description="Measure area attention on a GPU.")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
     parser.add_argument("--quick", action="store_true", help="small inputs, one round")
     options = parser.parse_args()
     if options.device == "cuda" and not torch.cuda.is_available():
         parser.exit(
             1,
-            "torch finds no GPU with CUDA on this machine, so there is nothing to measure; to try"
+            "torch finds no GPU with CUDA on this machine, so there is nothing to measure. To try"
             " the command without one: python -m areaviz bench gpu -- --device cpu --quick\n",
         )
     found = tables(torch.device(options.device), options.quick)

@@ -16,13 +16,14 @@ FULL = "no memory"
 
 @dataclass
 class Clock:
-    """A clock for calls that take turns, until the time for all of them is over."""
+    """A clock for calls that run alternately, until the time for all of them is over."""
 
     device: torch.device
-    # Rounds of a measurement, and calls per round before waiting for the device.
+    # Number of rounds of a measurement, and number of calls per round. The clock waits for the
+    # device after these calls.
     rounds: int
     calls: int
-    # Nothing new starts after this time, in seconds of `time.monotonic`.
+    # No measurement starts after this time, in seconds of `time.monotonic`.
     until: float
 
     @property
@@ -31,10 +32,10 @@ class Clock:
         return time.monotonic() > self.until
 
     def times(self, runs: Mapping[str, Run]) -> dict[str, list[float] | str]:
-        """Return seconds per call in every round, or a short text if there are none.
+        """Return the seconds per call in every round, or a text such as "no memory" without them.
 
-        Measurements that would start too late are left out. The first call of each, which may
-        compile, does not count.
+        Measurements that would start too late are left out. The first call of each is not counted,
+        because it may compile.
         """
         able: dict[str, Run] = {}
         found: dict[str, list[float] | str] = {}
@@ -53,7 +54,7 @@ class Clock:
         return found
 
     def megabytes(self, run: Run) -> str:
-        """Return the growth of the device's memory peak in a call; a dash on a CPU."""
+        """Return the growth of the device's memory peak in a call, in MiB, or a dash on a CPU."""
         if self.device.type != "cuda" or self.late:
             return "–"
         if problem := self._tried(run):
@@ -70,7 +71,7 @@ class Clock:
             torch.cuda.synchronize()
 
     def _tried(self, run: Run) -> str | None:
-        """Call once, and return a short text if that is not possible."""
+        """Make one call, and return a short text if it fails, otherwise None."""
         try:
             run()
             self.wait()

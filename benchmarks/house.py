@@ -1,8 +1,9 @@
-"""Measure how the code reads: lengths, density, imports between rooms, files used by a click.
+"""Measure the size and structure of the code: lengths, density, imports, files used by a click.
 
     python -m benchmarks.house [--rooms] [--click] [FOLDER]
 
-FOLDER is a checkout, by default this one, so two states are compared by running the command twice.
+A "room" is a subpackage of `areaviz`. FOLDER is a checkout, by default this one. To compare two
+states, run the command twice.
 The figures are those of `docs/architecture.md`. Nothing is imported, except with `--click`: the
 page Translate is run, its button is clicked, and every file of ours whose functions ran is counted.
 """
@@ -42,7 +43,7 @@ class Source:
 
     @property
     def room(self) -> str:
-        """The folder below `areaviz`, with its sub-folder if it has one."""
+        """Dotted name of the file's folder below `areaviz`, or "areaviz" for files in it."""
         return ".".join(self.name.split(".")[1:-1]) or "areaviz"
 
     @property
@@ -66,14 +67,14 @@ def sources(folder: Path) -> list[Source]:
 
 
 def comment_count(source: Source) -> int:
-    """Return the number of lines with a comment; directives to tools do not count."""
+    """Return the number of lines with a comment. Directives to tools are not counted."""
     tokens = tokenize.generate_tokens(io.StringIO(source.text).readline)
     comments = [token.string for token in tokens if token.type == tokenize.COMMENT]
     return sum(not text.startswith(("# type:", "# noqa", "#!")) for text in comments)
 
 
 def docstring_lines(tree: ast.Module) -> set[int]:
-    """Return the line numbers of strings that are statements: docstrings of all kinds."""
+    """Return the line numbers of all docstrings, those of constants included."""
     numbers: set[int] = set()
     for node in ast.walk(tree):
         constant = node.value if isinstance(node, ast.Expr) else None
@@ -172,7 +173,7 @@ def report(folder: Path) -> Iterator[str]:
 
 
 def by_room(folder: Path) -> Iterator[str]:
-    """Yield one line per room: what it has, and how dense it is."""
+    """Yield a line per room: its files, lines, syntax nodes, nodes per line, and comments."""
     rooms: dict[str, list[Source]] = {}
     for file in sources(folder):
         rooms.setdefault(file.room, []).append(file)
@@ -201,7 +202,7 @@ def files_of_a_click(folder: Path) -> set[str]:
         if event == "call" and name.startswith(ours) and frame.f_code.co_name != "<module>":
             seen.add(name)
 
-    # A page links to others, so it runs only inside the app, which declares them all.
+    # A page has links to other pages, so it runs only inside the app, which declares them all.
     page = AppTest.from_file(str(folder / "app.py"), default_timeout=120).run()
     page.switch_page("pages/translate.py").run()
     button = next(button for button in page.button if button.label == "Translate")
@@ -220,9 +221,9 @@ def main() -> None:
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=Path(__file__).parents[1])
     parser.add_argument(
-        "--click", action="store_true", help="count the files that a click passes too"
+        "--click", action="store_true", help="also count the files that a click uses"
     )
-    parser.add_argument("--rooms", action="store_true", help="a line for every room too")
+    parser.add_argument("--rooms", action="store_true", help="also print a line per room")
     options = parser.parse_args()
     for line in report(options.folder.resolve()):
         print(line)

@@ -20,7 +20,7 @@ from areaviz.data.paths import ROOT
 from benchmarks.intake_files import FILES, LINES, example_rows
 from benchmarks.report import command, markdown, processor, publish
 
-# Limits in milliseconds and megabytes. pyarrow alone takes most of the second pair.
+# Limits in milliseconds and megabytes. Loading pyarrow takes most of the limits for Parquet.
 LIMITS, PARQUET_LIMITS = (200, 20), (600, 160)
 _MEASURED = """
 import re, sys, time
@@ -76,7 +76,7 @@ def table(rounds: int) -> str:
 
 def main() -> None:
     """Measure and print the table, and write it into README.md if requested."""
-    options = command("Reading 5,000 examples in every kind of file.")
+    options = command("Measure reading 5,000 examples from every kind of file.")
     options.add_argument("--rounds", type=int, default=5)
     given = options.parse_args()
     publish("intake", table(given.rounds), given.write)

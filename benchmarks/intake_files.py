@@ -1,4 +1,4 @@
-"""The inputs of `benchmarks/intake.py`: ten thousand texts in every kind of file."""
+"""The inputs of `benchmarks/intake.py`: invented examples in every kind of file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Rows = list[tuple[str, ...]]
 
 
 def example_rows(lines: int = LINES) -> Rows:
-    """Return invented rows of `_HEADER`, sentences of 8 to 24 words."""
+    """Return invented rows with the columns of `_HEADER` and sentences of 8 to 24 words."""
     rng = random.Random(1)
     rows: Rows = []
     for number in range(lines):

@@ -65,7 +65,7 @@ def table(rounds: int) -> str:
             for path in paths:
                 if path.name in BROUGHT:
                     lines = path.read_text("utf-8").splitlines()[:LINES]
-                    # All lines differ, also from those of other rounds, so nothing is cached.
+                    # All lines differ, also from those of other rounds, so no score is cached.
                     lines = [f"{line} {number * LINES + at}" for at, line in enumerate(lines)]
                     files.append((path.name, "\n".join(lines).encode(), "text/plain"))
             times.append(measure(files))
@@ -83,7 +83,7 @@ def table(rounds: int) -> str:
 
 def main() -> None:
     """Measure, print the table, and write it into README.md if requested."""
-    parser = command("The page Analyse with 5,000 examples of two systems.")
+    parser = command("Measure the page Analyse with 5,000 examples of two systems.")
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
     publish("large_tables", table(given.rounds), given.write)

@@ -37,12 +37,12 @@ NAMES = (
 )
 METHODS = ("greedy", "beam")
 TOGETHER = 20
-"""Sentences that one process of Node runs."""
+"""Number of sentences that one process of Node runs."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Compared:
-    """How far the traces of an engine in JavaScript agree with those of Python."""
+    """Agreement of the traces of an engine in JavaScript with those of Python."""
 
     name: str
     equal_outputs: int = 0
@@ -82,14 +82,14 @@ class Compared:
 
     @property
     def row(self) -> tuple[str, ...]:
-        """The cells of its row."""
+        """The cells of the model's row."""
         *cells, difference = self.agreement
         times = np.median(self.milliseconds), sum(self.milliseconds) / self.items
         return (*cells, f"{times[0]:.0f} ms", f"{times[1]:.1f} ms", difference)
 
 
 def plain(trace: Trace) -> dict[str, object]:
-    """Return what has to be equal in a trace, besides its arrays."""
+    """Return the parts of a trace that must be equal, apart from its arrays."""
     document = to_document(trace)
     for name in ("device", "log-probability"):
         document["details"].pop(name, None)
@@ -99,7 +99,7 @@ def plain(trace: Trace) -> dict[str, object]:
 
 
 def compared(name: str, sentences: Sequence[str]) -> Iterator[Compared]:
-    """Compare a model with Python, method by method."""
+    """Compare a model with Python; yield the result of greedy writing, then that of a beam."""
     folder = CHECKPOINTS / name
     card = read_card(folder / "card.json")
     model = LiveModel.load(folder, card)

@@ -38,18 +38,18 @@ class Given:
     kind: str = ""
 
     def written(self, method: str) -> Given:
-        """Return this input with an output that is written in a given way."""
+        """Return this input with the decoding method "greedy" or "beam"."""
         return replace(self, request=replace(self.request, method=method))
 
 
 def sentences(name: str) -> Iterator[Given]:
-    """Yield sentences of validation, every second one with a beam of 4."""
+    """Yield sentences of the validation set, every second one with a beam of 4."""
     for number, text in enumerate(read_captions(find_data_folder(), "val")[:SENTENCES]):
         yield Given(Request(name, text, ("greedy", "beam")[number % 2]))
 
 
 def beginnings(name: str) -> Iterator[Given]:
-    """Yield the first four words of sentences."""
+    """Yield the first four words of each sentence."""
     for one in sentences(name):
         text = " ".join(one.request.text.split()[:4])
         yield Given(replace(one.request, text=text))
@@ -72,7 +72,7 @@ def questions(name: str) -> Iterator[Given]:
 
 
 def scene_files(name: str) -> Iterator[Given]:
-    """Yield files with random parts of scenes."""
+    """Yield picture files with random parts of scenes."""
     rng = np.random.default_rng(13)
     for number in range(OTHERS):
         scene = Image.fromarray(get_sample(SCENES[number % len(SCENES)]).pixels)
@@ -83,7 +83,7 @@ def scene_files(name: str) -> Iterator[Given]:
 
 
 def digit_files(name: str) -> Iterator[Given]:
-    """Yield files with drawn digits, every second one with dark ink on coloured paper."""
+    """Yield picture files with drawn digits, every second one with dark ink on coloured paper."""
     rng = np.random.default_rng(17)
     kind = read_card(CHECKPOINTS / name / "card.json").config["kind"]
     labels = rng.integers(0, 10, OTHERS * (2 if kind == "pairs" else 1))
@@ -97,12 +97,12 @@ def digit_files(name: str) -> Iterator[Given]:
 
 
 def picture_file(name: str, image: Image.Image, number: int, rng: np.random.Generator) -> Given:
-    """Return a picture in a random size, as a file of one of three formats."""
+    """Return a picture in a random size as a file. `number` determines one of three formats."""
     resized = image.resize((int(rng.integers(80, 640)), int(rng.integers(80, 640))))
     kind = list(FORMATS)[number % len(FORMATS)]
     file = io.BytesIO()
     resized.save(file, **FORMATS[kind])
-    # The page knows no digest, which Python adds to the name.
+    # Python adds a digest to the name, and the page does not.
     picture = replace(decode_picture(file.getvalue()).picture, name="upload")
     request = Request(name, "", ("greedy", "beam")[number % 2], picture=picture)
     return Given(request, file.getvalue(), kind)

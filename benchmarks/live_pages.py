@@ -60,7 +60,7 @@ TAKE = """() => {
 
 @dataclass(slots=True, kw_only=True)
 class Measured(Compared):
-    """What was measured of one model."""
+    """Figures of one model."""
 
     megabytes: float
     opening: float = 0.0
@@ -71,7 +71,7 @@ class Measured(Compared):
 
     @property
     def row(self) -> tuple[str, ...]:
-        """The cells of its row."""
+        """The cells of the model's row."""
         return (
             *self.agreement,
             f"{self.asked}",
@@ -87,13 +87,13 @@ class Measured(Compared):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What is compared.
+    """Options of the comparison.
 
     Args:
-        limit: the number of inputs of a model; None for all.
-        method: how all outputs are written; None for each input's own way.
-        is_double: whether Python computes in double precision, which shows how much of a difference
-            is due to its rounding.
+        limit: Number of inputs per model, or None for all.
+        method: Decoding method of all outputs, or None for the method of each input.
+        is_double: Whether Python computes in double precision. It shows how much of a difference
+            comes from Python's rounding.
     """
 
     limit: int | None = None
@@ -139,13 +139,13 @@ def measured(name: str, browser: Browser, folder: Path, options: Options) -> Mea
 
 
 def _make_double(python: Any) -> None:
-    """Let a model compute in double precision, and all numbers that it makes itself."""
+    """Make a model compute in double precision, also with tensors that it creates itself."""
     python.network.double()
     torch.set_default_dtype(torch.float64)
 
 
 def _run(page: Page, one: Given) -> None:
-    """Run one input in the page, which keeps the document of its trace."""
+    """Run one input in the page, which keeps the trace in `window.found`."""
     request = plain_request(one.request)
     file = None
     if one.file:
@@ -159,9 +159,9 @@ def main() -> None:
     """Compare the pages and print a table."""
     parser = command("Compare live pages in Chromium with Python.")
     parser.add_argument("--models", nargs="+", default=list(INPUTS))
-    parser.add_argument("--limit", type=int, default=None, help="the number of inputs of a model")
-    parser.add_argument("--method", choices=("greedy", "beam"), help="how all outputs are written")
-    parser.add_argument("--double", action="store_true", help="Python in double precision")
+    parser.add_argument("--limit", type=int, default=None, help="number of inputs per model")
+    parser.add_argument("--method", choices=("greedy", "beam"), help="decoding method")
+    parser.add_argument("--double", action="store_true", help="use double precision in Python")
     options = parser.parse_args()
     compared = Options(options.limit, options.method, options.double)
     torch.set_num_threads(1)

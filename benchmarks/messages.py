@@ -44,7 +44,7 @@ class Largest:
 
 
 def largest_message(browser: Browser, app: Served, name: str) -> Largest:
-    """Open a page, click its first choices, and return the largest message it sent."""
+    """Open a page, click its first choices, and return the largest message that it sent."""
     sent: list[bytes] = []
 
     def keep(content: str | bytes) -> None:

@@ -2,10 +2,10 @@
 
     python -m benchmarks.mutations --count 60 --seed 1
 
-A mutation swaps a comparison, an arithmetic operator, `and` and `or`, or a whole number by one. It
-is made in a copy of the repository. The tests that import the changed module run on the copy; the
-tests of the same package run if no file imports the module. A mutation that no test notices is
-printed with its line, so that a person can decide whether it changes anything that matters.
+A mutation replaces a comparison or an arithmetic operator by another one, exchanges `and` and `or`,
+or adds one to a whole number. It is made in a copy of the repository, where the tests that import
+the changed module run. If no test file imports the module, the tests of its package run. A mutation
+that no test notices is printed with its line, so that a person can decide whether it matters.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE, TESTS = "areaviz", "tests"
-# Rooms whose tests start servers or browsers for every change would take hours.
+# Packages whose tests start servers or browsers. To run these for every change would take hours.
 LEFT_OUT = ("cli", "components", "gateway", "server", "ui", "lessons")
 MOST_FILES, MOST_SECONDS = 6, 240
 
@@ -84,7 +84,7 @@ def _places(tree: ast.AST) -> Iterator[ast.expr]:
 
 
 def _joins_texts(node: ast.BinOp | ast.BoolOp) -> bool:
-    # A changed text would only fail to be made, which every test notices.
+    # A changed operator between texts raises TypeError, which every test notices.
     parts = [node.left, node.right] if isinstance(node, ast.BinOp) else []
     return any(
         isinstance(part, ast.JoinedStr)
@@ -150,7 +150,7 @@ def copy_of_repository(folder: Path) -> Path:
 
 
 def is_noticed(mutation: Mutation, copy: Path, tests: Sequence[Path]) -> bool:
-    """Return whether a test fails, or never ends, with the mutation in a copy of the repository."""
+    """Return whether a test fails or exceeds its time, with the mutation made in `copy`."""
     path = copy / mutation.module
     original = path.read_text("utf-8")
     path.write_text(mutation.text, "utf-8")
@@ -170,7 +170,7 @@ def is_noticed(mutation: Mutation, copy: Path, tests: Sequence[Path]) -> bool:
 
 
 def choose(count: int, seed: int) -> list[Mutation]:
-    """Choose mutations at random, at most one in a module, from all rooms with fast tests."""
+    """Choose mutations at random, at most one per module, from all packages with fast tests."""
     draw = random.Random(seed)
     modules = []
     for path in sorted((ROOT / PACKAGE).rglob("*.py")):

@@ -4,7 +4,7 @@ There are 12 layers and 12 heads.
 
     python -m benchmarks.page [--items 64 128 ...] [--area 5] [--write]
 
-Every row of weights has its own random values, so nothing compresses as trained attention does.
+Every row of weights has its own random values, so pages compress less than with trained attention.
 Export: from the trace to the file, once. First mark: from opening the file to the painted ribbon.
 Hover and head switch: from the time stamp of the event to the end of the frame that shows the
 answer. Layer switch: from the click to the painted ribbon of the other layer. DOM nodes: all nodes

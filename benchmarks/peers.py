@@ -4,12 +4,12 @@
     [--write]
 
 PYTHON is the interpreter of an environment with the other tools. FOLDER has the scripts that
-BertViz would load from a network; see benchmarks/README.md. Each cell has its own browser, and a
-limit for making the page and for the first mark. If a tool does not get there, longer texts are not
-tried. areaviz is used only through its public functions: `from_arrays`, then `show`, whose page has
-one layer and requests the others from this process, or `export`. First mark: from navigation to the
-end of the frame in which the first attention is drawn. Hover and layer switch: from the event to
-the end of the frame that answers it.
+BertViz would load from a network (see benchmarks/README.md). Each combination of tool and length
+has its own browser, and a time limit for making the page and for the first mark. If a tool exceeds
+it, longer texts are not tried. areaviz is used only through its public functions: `from_arrays`,
+then `show`, whose page has one layer and requests the other layers from this process, or `export`.
+First mark: from navigation to the end of the frame in which the first attention is drawn. Hover and
+layer switch: from the event to the end of the frame that answers it.
 """
 
 from __future__ import annotations
@@ -37,25 +37,25 @@ MAKE = Path(__file__).parent / "peers_make.py"
 
 
 class NotMade(Exception):
-    """Raised if a page could not be made; the message says why in a word or two."""
+    """Raised if a page could not be made. The message has the reason, such as "out of memory"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Settings that all cells share."""
+    """Settings that all measurements share."""
 
-    # Path of an interpreter, or "".
+    # Path of the interpreter with the other tools, or "".
     peers: str
-    # A folder, or None.
+    # Folder with the scripts of BertViz, or None.
     scripts: Path | None
-    # Limit in seconds.
+    # Limit of each step in seconds.
     limit: float
     # Folder for pages and tables.
     folder: Path
 
 
 def table(items: int, folder: Path) -> Path:
-    """Write the random attention of a length to a file for all tools, and its tokens next to it."""
+    """Write random attention of `items` tokens, and the tokens, to files that all tools read."""
     rng, path = np.random.default_rng(items), folder / f"{items}.npy"
     np.save(path, random_rows(rng, items + LAYERS * HEADS, items))
     path.with_suffix(".txt").write_text(" ".join(random_words(rng, items)), "utf-8")
@@ -69,7 +69,7 @@ def trace(source: Path) -> areaviz.Trace:
 
 
 def measure(tool: str, items: int, setting: Setting) -> Figures:
-    """Measure one cell."""
+    """Measure one tool at one length."""
     found = Figures(tool, items, "pass")
     try:
         with (
@@ -143,7 +143,7 @@ def _all(options: Namespace, folder: Path) -> Iterator[Figures]:
 
 def main() -> None:
     """Measure and print, and write if requested."""
-    parser = command("Measure areaviz and its peers in the system's Chromium.")
+    parser = command("Compare areaviz with other tools in the system's Chromium.")
     parser.add_argument(
         "--items", type=int, nargs="+", default=list(ITEMS), help="how many tokens to measure"
     )
@@ -151,7 +151,9 @@ def main() -> None:
         "--tools", nargs="+", default=list(TOOLS), choices=list(TOOLS), help="what to measure"
     )
     parser.add_argument(
-        "--peers", default=os.environ.get("AREAVIZ_PEERS", ""), help="interpreter with the peers"
+        "--peers",
+        default=os.environ.get("AREAVIZ_PEERS", ""),
+        help="interpreter with the other tools",
     )
     parser.add_argument(
         "--scripts", type=Path, help="folder with require.min.js, d3.min.js and jquery.min.js"

@@ -1,7 +1,4 @@
-"""Measurements of a page of attention in a browser, whichever tool made it.
-
-See `benchmarks/peers.py`.
-"""
+"""Measurements of a page in a browser, for all tools of `benchmarks/peers.py`."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
     PYTHON benchmarks/peers_make.py TOOL TABLE.npy PAGE.html
 
 The random attention of N tokens is a table of N + 144 rows. The attention of layer l and head h is
-the N rows from row 12 l + h on. Memory is limited, so a page that is too large ends this process
-and not the machine.
+the N rows from row 12 l + h on. The memory of this process is limited, so a page that is too large
+ends this process before the machine runs out of memory.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def attention(table: np.ndarray[tuple[int, int], np.dtype[np.float32]]) -> list[
 
 
 def bertviz(weights: list[torch.Tensor], tokens: list[str]) -> str:
-    """Return the page with all layers and heads, in the first view of BertViz's documentation."""
+    """Return the page with all layers and heads: `head_view`, the first example of BertViz."""
     return str(import_module("bertviz").head_view(weights, tokens, html_action="return").data)
 
 
@@ -45,7 +45,7 @@ def bertviz_one_layer(weights: list[torch.Tensor], tokens: list[str]) -> str:
 
 
 def circuitsvis(weights: list[torch.Tensor], tokens: list[str]) -> str:
-    """Return the page with the twelve heads of the first layer; CircuitsVis shows one layer."""
+    """Return the page with the twelve heads of the first layer. CircuitsVis shows one layer."""
     heads = import_module("circuitsvis.attention").attention_heads
     return str(heads(weights[0][0], tokens, mask_upper_tri=False).local_src)
 

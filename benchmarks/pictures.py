@@ -38,7 +38,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Figures of one model: uploads in seconds, the other times in milliseconds."""
+    """Figures of one model. Times of uploads are in seconds, other times in milliseconds."""
 
     model: str
     uploads: list[float]
@@ -64,7 +64,7 @@ def measure(model: str, url: str, browser: Browser, folder: Path) -> Figures:
     tab = opened(browser, "areaviz:grid")
     tab.goto(f"{url}/caption?model={model}")
     tab.wait_for_function("window.bench.painted > 0")
-    # The form is folded above the stored answer that the page opens with, and after a run.
+    # The form is collapsed when the page opens with a stored answer, and after each run.
     tab.locator(".st-key-caption_form summary").click()
     tab.get_by_text("Upload", exact=True).first.click()
     uploads = [_upload(tab, folder / f"{number}.png", number) for number in range(UPLOADS + 1)][1:]

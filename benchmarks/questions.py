@@ -2,10 +2,10 @@
 
     python -m benchmarks.questions [--rounds N] [--write]
 
-Open: from the address to a picture that takes a guess, in a browser that has seen the app before,
-on a server that has shown the page before. The app's scripts take most of this time. Floor: the
-same for the first message of the server, before which no page of the app can show anything. Next:
-from a press of "Next question" to the place of the next picture, which needs no server.
+Open: from navigation to a picture in which the reader can answer, in a browser that has opened the
+app before, on a server that has shown the page before. The app's scripts take most of this time.
+Floor: from navigation to the server's first message. No page of the app can show anything earlier.
+Next: from a press of "Next question" to the layout of the next picture, without the server.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def main() -> None:
 
 
 def opened(context: BrowserContext, address: str, number: int) -> tuple[float, float]:
-    """Return seconds to the first message of the server, and to a question in a new tab."""
+    """Open a question in a new tab; return the seconds to the first message and to the picture."""
     page = context.new_page()
     page.add_init_script(_FIRST_MESSAGE)
     page.goto(f"{address}?q={number}", wait_until="commit")

@@ -15,7 +15,7 @@ Table = npt.NDArray[np.float32]
 
 
 def random_words(rng: np.random.Generator, items: int) -> list[str]:
-    """Return words of two to seven characters."""
+    """Return `items` words of two to seven characters."""
     return ["".join(rng.choice(list("aeilnorst"), rng.integers(2, 8))) for _ in range(items)]
 
 

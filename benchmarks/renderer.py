@@ -1,4 +1,4 @@
-"""The process in which Chromium runs a page: its memory, and the time that it computed."""
+"""The process in which Chromium runs a page: its memory and its processor time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Renderer:
 
     @property
     def milliseconds(self) -> float:
-        """The time that all its threads have computed, which other processes do not change."""
+        """Processor time of all its threads. Other processes hardly affect it."""
         # The name of the process, in brackets, may have blanks.
         fields = (self.folder / "stat").read_text().rpartition(")")[2].split()
         return 1000 * (int(fields[11]) + int(fields[12])) / TICKS

@@ -23,7 +23,7 @@ def processor() -> str:
 
 
 def markdown(about: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a sentence about the measurement, and the figures as a right-aligned table."""
+    """Return Markdown: a sentence about the measurement, and a right-aligned table of figures."""
     lines = [about, ""]
     for cells in (columns, ["-", *["-:"] * (len(columns) - 1)], *rows):
         lines.append(f"| {' | '.join(cells)} |")
@@ -31,7 +31,7 @@ def markdown(about: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) 
 
 
 def percentile(times: Sequence[float], share: int, digits: int = 0) -> str:
-    """Return a percentile of the measured times, or a dash without any."""
+    """Return a percentile of the measured times as text, or a dash if there are none."""
     return f"{np.percentile(times, share):.{digits}f}" if times else "–"
 
 

@@ -1,4 +1,4 @@
-"""Measure scoring for the page Analyse: our counts compared with sacrebleu's, in one run.
+"""Measure scoring for the page Analyse, compared with sacrebleu in the same run.
 
     python -m benchmarks.scoring [--sentences 5000]
 

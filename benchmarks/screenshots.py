@@ -1,8 +1,8 @@
 """Pictures of pages.
 
-`python -m benchmarks.screenshots` takes those of the README. With `--stored` it takes those that
-the browser tests compare pages with, and stores where the parts of every page are. With `--layouts`
-it stores only where the parts are.
+`python -m benchmarks.screenshots` takes the pictures of the README. With `--stored` it takes the
+pictures with which browser tests compare the pages, and stores the positions of all parts of every
+page. With `--layouts` it stores only the positions.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ WHOLE = """one => Object.assign(one.style, {position: 'fixed', inset: '0', zInde
 """A script that lays an element over the whole window."""
 READY = ":is(.ribbon, .grid)[data-ready]"
 SECONDS_TO_SETTLE = 2
-"""A page is laid out again when its fonts arrive."""
+"""Wait for a page to be laid out again when its fonts have loaded."""
 
 
 def main() -> None:
     """Start the app, and take the pictures that are asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--stored", action="store_true", help="those that tests compare with")
-    parser.add_argument("--layouts", action="store_true", help="only where the parts are")
+    parser.add_argument("--stored", action="store_true", help="take the pictures for the tests")
+    parser.add_argument("--layouts", action="store_true", help="store only positions of parts")
     parser.add_argument("pages", nargs="*", choices=[*PAGES, []], help="all without names")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, chromium() as browser:
@@ -84,7 +84,7 @@ def take(browser: Browser, address: str, file: Path) -> None:
     tab = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
     tab.goto(address)
     expect(tab.locator(READY)).to_be_visible(timeout=120_000)
-    # Widgets whose code is still on its way are drawn as grey boxes.
+    # Streamlit draws grey boxes in place of widgets whose code is not loaded yet.
     expect(tab.get_by_test_id("stSkeleton")).to_have_count(0, timeout=120_000)
     tab.wait_for_timeout(1_000 * SECONDS_TO_SETTLE)
     tab.screenshot(path=file)
@@ -92,7 +92,7 @@ def take(browser: Browser, address: str, file: Path) -> None:
 
 
 def take_shared(browser: Browser, address: str, file: Path) -> None:
-    """Write the last still of the ribbon's animation on Home, which is shown with shared links."""
+    """Write the last frame of the animation on Home, which previews of shared links show."""
     size: ViewportSize = {"width": SHARE_WIDTH, "height": SHARE_HEIGHT}
     tab = browser.new_page(viewport=size, reduced_motion="reduce")
     tab.goto(address)

@@ -2,10 +2,10 @@
 
     python -m benchmarks.serving [--write]
 
-There are three ways to one model: in this process; over HTTP to a server in this process (the
-protocol without Ray); over HTTP to Ray Serve with two replicas. The ways take turns, sentence by
-sentence, so other work of the machine affects all of them. New sentences run the model; repeated
-sentences are answered from the cache.
+A model is asked in three ways: in this process; over HTTP to a server in this process (the protocol
+without Ray); over HTTP to Ray Serve with two replicas. The ways alternate with each sentence, so
+other work of the machine affects all of them. New sentences run the model. Repeated sentences are
+answered from the cache.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def one_by_one(ways: Ways, texts: Sequence[str]) -> dict[str, list[float]]:
-    """Return the seconds of every sentence by way. The ways take turns."""
+    """Return the seconds of every sentence for each way. The ways alternate."""
     taken: dict[str, list[float]] = {name: [] for name in ways}
     for text in texts:
         for name, backend in ways.items():
@@ -89,7 +89,7 @@ def _quantiles(taken: Sequence[float]) -> tuple[str, str]:
 
 @contextmanager
 def in_process_server(backend: Backend, digest: str) -> Iterator[str]:
-    """Serve the answers by Python's own HTTP server."""
+    """Serve the answers with Python's own HTTP server, and yield its address."""
     api = Api(backend, digest)
 
     class Handler(BaseHTTPRequestHandler):

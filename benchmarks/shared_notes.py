@@ -1,8 +1,8 @@
-"""Measure what imported notes cost the readers of a set: `python -m benchmarks.shared_notes`.
+"""Measure how imported notes slow down a set's page: `python -m benchmarks.shared_notes`.
 
 Readers import 30,000 notes, 3,000 of them on the example that another reader opens. The benchmark
-prints the processor time of what the page Analyse reads from the store, compared with reading all
-notes of the set, as the page did before (three times for each run of the page).
+prints the processor time that the page Analyse needs to read from the store, compared with reading
+all notes of the set three times for each run, as the page did before.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     python -m benchmarks.sizes [--cases BERT-base ...] [--write]
 
 Weights are random and made from configurations, so nothing is downloaded. Each figure comes from
-its own process: one runs the model alone (the plain pass), one calls `areaviz.attend` and
+its own process: one runs only the model (the plain pass), one calls `areaviz.attend` and
 `areaviz.export`. Memory is the peak of a process. "Above" is the second peak minus the first, as a
 share of the allowed memory, which is three tenths of the plain pass plus the requested maps.
 """
@@ -45,7 +45,7 @@ COLUMNS = (
 class Case:
     """A model and its input."""
 
-    # Makes the model and its keyword arguments.
+    # Function that returns the model and the keyword arguments of its call.
     make: Callable[[], tuple[Any, dict[str, Any]]]
     # Requested layers. None for all.
     layers: tuple[int, ...] | None = None
@@ -101,7 +101,7 @@ CASES: Mapping[str, Case] = {
 
 
 def plain(case: Case) -> dict[str, float]:
-    """Measure the model alone, as it is loaded."""
+    """Measure one call of the model without areaviz."""
     import torch
 
     model, given = case.make()
@@ -181,7 +181,7 @@ def report(rows: Sequence[Sequence[str]]) -> str:
 
 def main() -> None:
     """Measure and print, and write if requested."""
-    parser = command("Measure traces of models of others at real sizes.")
+    parser = command("Measure traces of external models at real sizes.")
     parser.add_argument("--cases", nargs="+", default=list(CASES), choices=list(CASES))
     parser.add_argument("--alone", choices=list(MEASURES), help="measure in this process, as JSON")
     options = parser.parse_args()

@@ -1,12 +1,12 @@
-"""Measure how the app starts, shows each page and idles, and a beam search.
+"""Measure the app's start, the first view of each page, idle memory, and a beam search.
 
     python -m benchmarks.starting [--before FOLDER] [--rounds N] [--write]
 
 Start: from the command `serve` to the first answer on the page Translate in a browser. Then each
-page is opened for the first time, until its script has run. Idle: resident memory of the server a
-while after Translate, and after all pages. Beam: models of characters, one request at a time, the
-mean of ten sentences. `--before` names a clone of the repository at an older commit, which takes
-turns with the present one. Pages that it lacks have a dash.
+page is opened for the first time, until its script has run. Idle: resident memory of the server
+some seconds after Translate, and after all pages. Beam: a model of characters, one request at a
+time, the mean of ten sentences. `--before` names a clone of the repository at an older commit. It
+and the present commit are measured alternately. Pages that it does not have show a dash.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ ROWS = {
     "idle": "memory after Translate, MB",
     "visited": "memory after all pages, MB",
 }
-# Both commits get this request.
+# The request for both commits.
 ASKED = "model=char-tiny-area&text=A+dog+runs+in+the+snow."
 BEAM = """
 import time
@@ -166,7 +166,7 @@ def table(before: Path | None, rounds: int) -> str:
 
 def main() -> None:
     """Measure and print, and write if requested."""
-    parser = command("Start, memory and a beam search of the app.")
+    parser = command("Measure the app's start, memory and a beam search.")
     parser.add_argument("--before", type=Path, help="a clone at an older commit")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()

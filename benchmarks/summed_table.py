@@ -1,9 +1,9 @@
 """Area attention from a summed area table (Algorithm 1, Li et al. 2019), for comparison.
 
-Prefix sums cancel, so in float32 its means are a hundred times less exact than those of
-`areaviz.attention.pooling`. In the printed algorithm, I[h+1:] with h from 1 gives areas one row and
-one column too large and none of height or width 1; its indices are corrected here. Shapes: Q
-queries, M items, R areas, D, E, V trailing values, keys' and values' widths.
+Subtracting prefix sums loses digits, so in float32 its means are a hundred times less exact than
+those of `areaviz.attention.pooling`. In the printed algorithm, I[h+1:] with h from 1 gives areas
+that are one row and one column too large, and no areas of height or width 1. The indices are
+corrected here. Shapes: Q queries, M items, R areas; widths E of keys, V of values, D of any array.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from areaviz.trace.areas import AreaGrid
 
 
 def table(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
-    """Compute attention [..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V] from the table.
+    """Compute area attention from the table: [..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V].
 
-    Keys are means, values are sums or means.
+    Keys of areas are means. Their values are sums or means, as `spec` says.
     """
     dtype = choose_sum_dtype(key.dtype)
     sizes_R1 = count_area_items(spec.grid, key.to(dtype)).unsqueeze(-1)

@@ -1,4 +1,4 @@
-"""Material for the trial of themes: outputs of shipped models for Multi30k and drawn scenes."""
+"""Inputs of `benchmarks/themes.py`: outputs of shipped models for Multi30k and drawn scenes."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def translations(folder: Path, rng: np.random.Generator) -> Material:
 
 
 def captions(folder: Path) -> Material:
-    """Return the captions of both models with their truth, and the content of each scene."""
+    """Return the captions of both models, whether each is true, and the content of each scene."""
     tables = [_read(folder / f"{model}.scenes.csv") for model in CAPTIONERS]
     scenes = make_scenes("test")
     references = tuple(tuple(scene.true_sentences()) for scene in scenes)

@@ -53,7 +53,7 @@ class Verdict:
 
 def main() -> None:
     """Run the trial on the material in a folder and print its tables."""
-    parser = command("Planted failures and shuffles, for the themes of an analysis.")
+    parser = command("Test whether themes find planted failures, and nothing in shuffled data.")
     parser.add_argument("folder", type=Path, help="has val.en, val.de and test_2016_flickr.de")
     given = parser.parse_args()
     prepare(given.folder)
@@ -66,7 +66,7 @@ def main() -> None:
     began = time.process_time()
     rows = [_trial(texts, plant) for plant in plants]
     rows += [_trial(scenes, plant) for plant in scene_plants(scenes.metadata)]
-    # A trial of two systems lists themes twice, so each row takes three searches.
+    # Each row takes three searches: one alone, and two for a pair of systems.
     seconds = (time.process_time() - began) / (3 * len(rows))
     found = [sum(row[column].startswith("yes") for row in rows) for column in (2, 3)]
     about = (
@@ -85,10 +85,10 @@ def main() -> None:
 
 
 def _trial(material: Material, plant: Plant) -> tuple[str, str, str, str]:
-    """Plant a failure and return its row: the verdict alone, and against the second system."""
+    """Plant a failure and return its row: the result alone, and against the second system."""
     damaged, changed_E = damage_outputs(material, plant)
     alone = replace(damaged, written=damaged.written[:1])
-    # The damaged system comes second, as a new system would.
+    # The damaged system comes second, where an analysis expects the newer system.
     paired = replace(damaged, written=damaged.written[::-1])
     verdicts = [judge(one, plant.holds_E, changed_E) for one in (alone, paired)]
     for verdict in verdicts:
@@ -137,8 +137,8 @@ def quiet_shuffles(material: Material, systems: Sequence[int]) -> int:
 def shuffle_measurements(measured: Measurements, rng: np.random.Generator) -> Measurements:
     """Return measurements in which every relation is broken.
 
-    Symptoms move to other examples. For two systems, the fates of words are exchanged at random.
-    For one system, each found word trades places with a word of similar frequency.
+    Symptoms move to other examples. For two systems, the outcomes of words are exchanged at random.
+    For one system, each found word is exchanged with a word of similar frequency.
     """
     order = rng.permutation(len(measured.pairs))
     symptoms = tuple(replace(one, values_E=one.values_E[order]) for one in measured.symptoms)
@@ -158,7 +158,7 @@ def shuffle_measurements(measured: Measurements, rng: np.random.Generator) -> Me
 
 
 def _shuffled_rates(measured: Measurements, rng: np.random.Generator) -> Mapping[str, Rate]:
-    """Return word rates in which found words trade places with words of similar frequency."""
+    """Return word rates in which found words are exchanged with words of similar frequency."""
     frequency = Counter(word for pair in measured.pairs for word in set(pair.reference))
     pools: dict[int, list[bool]] = defaultdict(list)
     for pair in measured.pairs:

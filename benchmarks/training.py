@@ -2,10 +2,10 @@
 
     python -m benchmarks.training [--write]
 
-The networks are the translators of characters and of subwords that the tables of forms train (Tiny,
-two layers each with areas of up to five). A batch has about 2,400 padded items and one thread is
-used, as in those trainings. All forms take turns. A figure is the median over rounds of the ratio
-of processor time to that of regular attention in that round.
+The networks are the translators of characters and of subwords that are trained for the tables of
+key forms (Tiny, two layers each with areas of up to five). A batch has about 2,400 padded items,
+and one thread is used, as in those trainings. All forms run alternately. A figure is the median
+over rounds of the ratio of processor time to that of regular attention in the same round.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Recipe:
 
     vocabulary: int
     sentences: int
-    # Items of the longest source and target; a third of the sources are shorter.
+    # Number of items of the longest source and target. A third of the sources are shorter.
     source: int
     target: int
 
@@ -116,7 +116,7 @@ def measured(recipe: Recipe) -> tuple[float, dict[str, float]]:
 
 def main() -> None:
     """Measure and print, and write if requested."""
-    parser = command("A training step of each form of keys.")
+    parser = command("Measure a training step of each form of keys.")
     options = parser.parse_args()
     publish("training", table(), options.write)
 

@@ -1,10 +1,10 @@
-"""Measure how long one reader waits while others send the most expensive allowed questions.
+"""Measure how long a reader waits while other readers send the most expensive allowed questions.
 
     python -m benchmarks.waiting [--write]
 
 Three sockets ask the most expensive question that is allowed, with one cookie, with a new cookie
-each, or without any. Meanwhile another reader asks short questions. Then 64 readers, each with a
-cookie, ask a question every ten and every five seconds. The client runs on the same machine. With
+each, or without a cookie. Meanwhile another reader asks short questions. Then 64 readers, each with
+a cookie, ask a question every ten and every five seconds. The client runs on the same machine. With
 --write, the rows go to the table of docs/reliability.md.
 """
 
@@ -40,7 +40,8 @@ from tests.faults.soak import Row, write
 EXPENSIVE, SHORT = "token-boundary", "char-tiny-area"
 LABEL = "English text"
 BEAM, LONGEST = 16, 990
-# A machine that is slower than predicted would refuse a question just below the limit.
+# Share of the limit. On a machine that is slower than predicted, the app would refuse a question
+# just below the limit.
 PART = 0.7
 SENTENCE = "A small brown dog runs over the green grass near an old man who reads a long letter. "
 ATTACKERS, QUESTIONS = 3, 5
@@ -50,12 +51,12 @@ COOKIES = ("one cookie", "a new cookie for each connection", "no cookie")
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """A reader's questions while other sockets ask expensive ones.
+    """Waiting times of a reader while other sockets ask expensive questions.
 
     Args:
         cookies: Cookies of the expensive questions, one of `COOKIES`.
-        alone: Seconds of a short question before them.
-        waits: Seconds of short questions while they ran.
+        alone: Seconds of a short question before the expensive ones.
+        waits: Seconds of short questions during the expensive ones.
         refused: Messages that the expensive sockets got instead of an answer.
     """
 
@@ -134,7 +135,7 @@ def readers_asking(app: Served, count: int, rest: float, rounds: int = ROUNDS) -
 
 @contextmanager
 def fresh_app() -> Iterator[Served]:
-    """Serve an app for a block."""
+    """Serve an app within the block."""
     with tempfile.TemporaryDirectory() as folder, served(Path(folder) / "log", {}) as app:
         yield app
 

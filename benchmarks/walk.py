@@ -2,9 +2,10 @@
 
     python -m benchmarks.walk [--pictures FOLDER] [--write]
 
-A source, a reference, two outputs, a file of scores and a table of metadata become a shared link
-with a theme, a slice, a note, errors that two readers mark, and a report. A click is a press of the
-pointer; typing is not counted. Every step waits until the page has come to rest.
+The walk uploads a source, a reference, two outputs, a file of scores and a table of metadata. It
+finds a theme, saves a slice, adds a note, makes a link, marks errors as two readers, and downloads
+a report. A click is a press of the pointer. Typing is not counted. Every step waits until the page
+has finished drawing.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from benchmarks.walk_files import EXAMPLES, write_files
 from tests.browser.conftest import settled
 from tests.browser.server import Server
 
-# Limits: clicks, and seconds.
+# Limits of a walk.
 CLICKS, SECONDS = 15, 300
 PATIENCE = 120_000  # ms; a busy machine draws slowly
 
@@ -30,7 +31,7 @@ class Walk:
     """The clicks of a walk, with the seconds since its start."""
 
     def __init__(self, pictures: Path | None = None) -> None:
-        """Start the clock; `pictures` is a folder for screenshots after each click."""
+        """Start the clock. `pictures` is a folder for screenshots after each click, or None."""
         self.clicks: list[tuple[str, float]] = []
         self._pictures = pictures
         self._paused, self._began = 0.0, time.perf_counter()
@@ -41,12 +42,12 @@ class Walk:
         return time.perf_counter() - self._began - self._paused
 
     def click(self, target: Locator, title: str) -> None:
-        """Click, wait until the page has come to rest, and record the click."""
+        """Click, wait until the page has finished drawing, and record the click."""
         target.click()
         self.note(target.page, title)
 
     def note(self, page: Page, title: str) -> None:
-        """Record a click that was made, once the page has come to rest."""
+        """Record a click that was made, once the page has finished drawing."""
         settled(page)
         self.clicks.append((title, self.seconds))
         if self._pictures:
@@ -56,13 +57,13 @@ class Walk:
 
 
 def walk(browser: Browser, address: str, files: list[Path], made: Walk) -> None:
-    """Do the whole job on the page Analyse.
+    """Do the whole error analysis on the page Analyse.
 
     Args:
-        browser: opens a profile for each of the two readers.
-        address: address of the app.
-        files: the result of `write_files`.
-        made: records the clicks.
+        browser: Browser in which each of the two readers gets a profile.
+        address: Address of the app.
+        files: Result of `write_files`.
+        made: Record of the clicks.
     """
     page = _new_reader(browser)
     page.goto(f"{address}/analyse")
@@ -174,7 +175,7 @@ def table(pictures: Path | None) -> str:
 
 def main() -> None:
     """Walk, print the table, and write it into README.md if requested."""
-    parser = command("The clicks and the time of an error analysis, from files to a shared link.")
+    parser = command("Count the clicks and the time of an error analysis, from files to a link.")
     parser.add_argument("--pictures", type=Path, help="a folder for a picture after each click")
     given = parser.parse_args()
     if given.pictures:

@@ -35,8 +35,8 @@ def write_files(folder: Path, copies: int = 1) -> list[Path]:
     reference, two outputs, scores of the second system, and a table of metadata.
 
     Args:
-        folder: folder to write to.
-        copies: number of repetitions of the set.
+        folder: Folder to write to.
+        copies: Number of repetitions of the set.
     """
     rng = random.Random(SEED)
     rows = []

@@ -1,13 +1,14 @@
-"""Measure what support for changed runs costs an unchanged run, and what changed runs cost.
+"""Measure how support for changed runs slows down other runs, and how long changed runs take.
 
     python -m benchmarks.what_if [--models NAME ...] [--rounds 15] [--write]
 
-All ways take turns, round after round in one process, over the app's own examples. A figure is the
-median of its ratio to the plain way in the same round. Plain: the same network whose attention has
-no code for interventions; the benchmark checks that it gives the same trace. The changes have the
-factor 1, so they run all code of a change while the output stays the same.
-Faithfulness: one example, whose output is written once and then read again for the map and for each
-draw, twice.
+A changed run has interventions, such as items or heads with another weight. All ways to run
+alternate in one process, over the app's own examples. A figure is the median over rounds of the
+ratio to the plain way in the same round. Plain: the same network without the code for interventions
+in its attention. The benchmark checks that it gives the same trace. The changes have the factor 1,
+so they run all code of a change while the output stays the same.
+Faithfulness: one example, whose output is written once. It is then scored again, twice for the map
+and twice for each random draw.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def attend(
     need_weights: bool = False,
     interventions: None = None,
 ) -> tuple[Tensor, Tensor | None]:
-    """Attend as `KeysAndValues.attend` does, without interventions."""
+    """Compute the attention of `KeysAndValues.attend` without interventions."""
     key_BHMD, value_BHMD = (
         self.split_heads(self.key(memory_BMW)),
         self.split_heads(self.value(memory_BMW)),
@@ -82,7 +83,7 @@ def attend(
 
 
 def attend_without_changes(self: AreaMemory, query_BHQD: Tensor) -> Tensor:
-    """Attend as `AreaMemory.attend` does, without interventions."""
+    """Compute the attention of `AreaMemory.attend` without interventions."""
     return F.scaled_dot_product_attention(query_BHQD, self.key, self.value, attn_mask=self.allowed)
 
 
@@ -120,7 +121,7 @@ class Figures:
 
 
 def measure(model: str, backend: LocalBackend, rounds: int) -> Figures:
-    """Let all ways take turns on the first examples."""
+    """Run all ways alternately on the first examples, and return the figures."""
     dataset = SAMPLE_SETS[TASKS[backend.models()[model].task].samples]()
     requests = [
         Request(model, one.text, picture=dataset.picture(one))
@@ -189,7 +190,7 @@ def _check_same(backend: LocalBackend, request: Request) -> None:
             for site, one in base.maps.items()
         )
         if not same:
-            raise ValueError(f"{request.model}, {name}: the trace is not that of the plain way.")
+            raise ValueError(f"{request.model}, {name}: the trace differs from the plain way's.")
 
 
 def table(figures: Sequence[Figures], rounds: int) -> str:
@@ -205,14 +206,14 @@ def table(figures: Sequence[Figures], rounds: int) -> str:
 
 def main() -> None:
     """Measure and print, and write if requested."""
-    parser = command("Runs that could be changed, that are, and plain ones.")
+    parser = command("Measure plain, unchanged and changed runs.")
     parser.add_argument(
         "--models",
         nargs="+",
         default=list(MODELS),
         help="which translators and captioners to measure",
     )
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help="how often all ways take turns")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="how often each way runs")
     options = parser.parse_args()
     backend = LocalBackend(CHECKPOINTS, "cpu")
     figures = [measure(model, backend, options.rounds) for model in options.models]
