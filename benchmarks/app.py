@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import Browser
 
-from areaviz.interactive.ribbon import ribbon_payload
+from areaviz.interactive.ribbon import make_ribbon_payload
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -134,7 +134,7 @@ def _building(items: int) -> float:
     """Return the seconds to build only the ribbon's data, in a process that does nothing else."""
     trace = random_trace(items)
     start = time.perf_counter()
-    ribbon_payload(trace, Focus(SITE))
+    make_ribbon_payload(trace, Focus(SITE))
     return time.perf_counter() - start
 
 

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from areaviz.interactive.ribbon import top_queries
+from areaviz.interactive.ribbon import find_top_queries
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import FloatArray
 from areaviz.trace.smallest_areas import densest_areas
@@ -82,7 +82,7 @@ def row(name: str, rounds: int, before: Before | None) -> list[str]:
     p_HQN = coverage_shares(coverage(weights_HQA, grid))
     areas, covered = partial(top_areas, weights_HQA, grid, K), partial(coverage, weights_HQA, grid)
     attending, densest = (
-        partial(top_queries, weights_HQA, grid, K),
+        partial(find_top_queries, weights_HQA, grid, K),
         partial(densest_areas, p_HQN, grid),
     )
     others: dict[str, Work] = {}

@@ -28,7 +28,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from areaviz.cards.card import read_card
 from areaviz.data.paths import CHECKPOINTS
 from areaviz.models import MODELS
-from areaviz.publish.live import live_page
+from areaviz.publish.live import make_live_page
 from areaviz.publish.live_model import LiveModel
 from benchmarks.live import Compared
 from benchmarks.live_inputs import INPUTS, Given
@@ -110,7 +110,7 @@ def measured(name: str, browser: Browser, folder: Path, options: Options) -> Mea
         inputs = [one.written(options.method) for one in inputs]
     path = folder / f"{name}.html"
     (opening,) = python.trace([inputs[0].request])
-    path.write_text(live_page(LiveModel.load(CHECKPOINTS / name, card), opening), "utf-8")
+    path.write_text(make_live_page(LiveModel.load(CHECKPOINTS / name, card), opening), "utf-8")
     page = browser.new_page()
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))

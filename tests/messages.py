@@ -7,7 +7,7 @@ from typing import Any
 
 
 def header_of(message: bytes) -> dict[str, Any]:
-    """Return the plain values of a message that `areaviz.interactive.message.pack` made."""
+    """Return the plain values of a message that `message.serialise_message` made."""
     size = int.from_bytes(message[:4], "little")
     found: dict[str, Any] = json.loads(message[4 : 4 + size])
     return found

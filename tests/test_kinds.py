@@ -37,7 +37,7 @@ from areaviz.drawing.export import Paper
 from areaviz.drawing.sites import list_sites, name_site
 from areaviz.evaluation.faithfulness import measure_inputs
 from areaviz.evaluation.probe import Probe
-from areaviz.publish.component_kinds import kind_of
+from areaviz.publish.component_kinds import find_kind
 from areaviz.publish.export import export
 from areaviz.publish.python_lines import write_python_lines
 from areaviz.server.api import Api
@@ -186,7 +186,7 @@ def test_page(traces: dict[str, Trace], case: Case, tmp_path: Path) -> None:
     page = path.read_text(encoding="utf-8")
     assert trace.fields[trace.output.field].raw in page
     # Inputs without a component, such as sounds, are shown as pictures.
-    drawn = name_site(trace, case.site) if kind_of(trace, case.site) else "data:image/svg+xml"
+    drawn = name_site(trace, case.site) if find_kind(trace, case.site) else "data:image/svg+xml"
     assert drawn in page
 
 

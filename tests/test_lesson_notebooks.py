@@ -9,7 +9,7 @@ import pytest
 from nbconvert.preprocessors import ExecutePreprocessor
 
 from areaviz.data.paths import HERO
-from areaviz.interactive.default_focus import first_look
+from areaviz.interactive.default_focus import choose_first_focus
 from areaviz.trace import codec
 from areaviz.trace.query import top_areas
 from tests.sampled import sampled
@@ -43,7 +43,7 @@ def outcomes(name: str, blanks: list[str]) -> list[str]:
 def taken_words() -> str:
     """Return the words of the heaviest area that the first notebook asks for."""
     trace = codec.load(HERO)
-    look = first_look(trace)
+    look = choose_first_focus(trace)
     attention = trace.maps[look.site]
     tops = []
     for head in range(attention.heads):

@@ -11,11 +11,11 @@ from areaviz.intake.rated_outputs import Mark, RatedSegment, Rating
 from areaviz.intake.roles import find_system
 from areaviz.intake.texts import read_bytes
 from areaviz.notes.annotations import SEVERITIES
-from areaviz.notes.error_spans import OUTPUT, WHOLE, ErrorSpan, Judgement, spans_of
+from areaviz.notes.error_spans import OUTPUT, WHOLE, ErrorSpan, Judgement, parse_spans
 from areaviz.notes.judgement_files import check_count, check_size, from_jsonl, is_own_jsonl
-from areaviz.notes.marot import judgements_of
+from areaviz.notes.marot import parse_judgements
 from areaviz.notes.marot_rows import read_rows
-from areaviz.notes.segment_places import SegmentPlaces, known_system
+from areaviz.notes.segment_places import SegmentPlaces, match_system
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
 
@@ -44,7 +44,7 @@ def read_judgements(
     ending = get_extension(name)
     check_size(data)
     if ending == ".tsv":
-        return judgements_of(read_rows(data, name), dataset, systems)
+        return parse_judgements(read_rows(data, name), dataset, systems)
     if ending == ".jsonl" and is_own_jsonl(data):
         return from_jsonl(data)
     segments = read_rated(name, data) if ending in (".json", ".jsonl", ".ndjson") else None
@@ -95,7 +95,7 @@ def _convert_segments(
         if place is None:
             place = places.find(segment.where, (number,), segment.source)
         for system, ratings in segment.ratings.items():
-            model = known_system(system, systems)
+            model = match_system(system, systems)
             model = model if model in systems else find_system(system, systems) or model
             for rating in ratings:
                 output = segment.outputs[system]
@@ -115,7 +115,7 @@ def _own_place(segment: RatedSegment, dataset: Dataset) -> int | None:
 
 def _convert_rating(where: str, bare: Judgement, rating: Rating) -> Judgement:
     try:
-        spans = tuple(map(_convert_mark, rating.marks)) + spans_of(list(rating.other_marks))
+        spans = tuple(map(_convert_mark, rating.marks)) + parse_spans(list(rating.other_marks))
         return Judgement(
             bare.dataset,
             bare.example,

@@ -29,7 +29,7 @@ from areaviz.analysis.stored_sets import (
 from areaviz.data.examples import Dataset, Files, hash_content
 from areaviz.intake.joined_columns import Chosen
 from areaviz.intake.stored_roles import format_roles, parse_roles
-from areaviz.notes.store_schema import now
+from areaviz.notes.store_schema import format_current_time
 from areaviz.shares.limits import ANALYSES_LISTED, KEPT_MEGABYTES
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import PRIVATE_FILE, private_folder, write_whole
@@ -186,7 +186,7 @@ class ReaderFiles:
         """Put an analysis at the top of the user's list."""
         with translate_disk_errors("noting the analysis"):
             private_folder(self._own)
-            content = json.dumps(asdict(entry) | {"opened": now()})
+            content = json.dumps(asdict(entry) | {"opened": format_current_time()})
             write_whole(self._own / f"{entry.id}.json", content.encode("ascii"), PRIVATE_FILE)
             for path in self._list_newest_first()[int(ANALYSES_LISTED.value()) :]:
                 path.unlink(missing_ok=True)

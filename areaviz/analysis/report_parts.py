@@ -10,7 +10,7 @@ from areaviz.data.examples import Dataset, Example
 from areaviz.drawing.export import encode_figure
 from areaviz.drawing.markup import Markup, join_markup, make_element
 from areaviz.drawing.numbers import format_three_digits
-from areaviz.interactive.grid import webp
+from areaviz.interactive.grid import encode_webp
 from areaviz.notes.annotations import SEVERITIES
 from areaviz.notes.error_spans import OUTPUT, SOURCE, ErrorSpan, Judgement
 from areaviz.views.charts import draw_bars_for_print
@@ -115,7 +115,7 @@ def _render_picture(dataset: Dataset, example: Example, marks: Sequence[Judgemen
     picture = dataset.picture(example)
     if picture is None:
         return Markup()
-    source = f"data:image/webp;base64,{base64.b64encode(webp(picture).tobytes()).decode()}"
+    source = f"data:image/webp;base64,{base64.b64encode(encode_webp(picture).tobytes()).decode()}"
     image = make_element("img", alt=f"The picture of example {example.name}", src=source)
     boxes = []
     for span in (span for one in marks for span in one.spans):

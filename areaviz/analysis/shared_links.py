@@ -21,7 +21,7 @@ from pathlib import Path
 
 from areaviz.analysis.disk_errors import translate_disk_errors
 from areaviz.analysis.stored_sets import DAMAGE
-from areaviz.notes.store_schema import now
+from areaviz.notes.store_schema import format_current_time
 from areaviz.shares.limits import SHARED_LINKS, SHARED_LINKS_ALL, VISITORS_LISTED
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import PRIVATE_FILE, private_folder, write_whole
@@ -116,7 +116,7 @@ class SharedLinks:
             token = secrets.token_urlsafe(_TOKEN_BYTES)
             folder = self._all / owner / _derive_link_id(token)
             private_folder(folder)
-            about = {"made": now(), "analysis": asdict(analysis)}
+            about = {"made": format_current_time(), "analysis": asdict(analysis)}
             write_whole(folder / ABOUT, json.dumps(about).encode("ascii"), PRIVATE_FILE)
         return token
 
@@ -150,7 +150,7 @@ class SharedLinks:
             listed = sum(_MARK.fullmatch(one.stem) is not None for one in folder.glob("*.json"))
             if not path.exists() and listed >= VISITORS_LISTED.value():
                 return
-            time = now()
+            time = format_current_time()
             earlier = _read_visit(path)
             visit = Visit(earlier.first if earlier else time, time)
             # Do not recreate a missing folder: the link was withdrawn in the meantime.

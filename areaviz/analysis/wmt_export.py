@@ -9,7 +9,7 @@ from typing import Any
 from areaviz.data.examples import Dataset
 from areaviz.intake.rated_outputs import OWN
 from areaviz.intake.wmt_ratings import SEPARATOR
-from areaviz.notes.error_spans import OUTPUT, WHOLE, ErrorSpan, Judgement, span_values
+from areaviz.notes.error_spans import OUTPUT, WHOLE, ErrorSpan, Judgement, convert_spans_to_json
 
 Outputs = Mapping[str, Mapping[int, str]]
 """What each system wrote, by the places of the examples."""
@@ -63,7 +63,7 @@ def _format_ratings(judgements: Sequence[Judgement]) -> dict[str, object]:
         others = [span for span in one.spans if span not in there]
         found[f"errors{number}"] = [_format_error(span) for span in there]
         if others:
-            found[f"other_errors{number}"] = span_values(others)
+            found[f"other_errors{number}"] = convert_spans_to_json(others)
     return found
 
 

@@ -15,7 +15,7 @@ from areaviz.cli.view import Note, ThemeName, Title, page_options
 from areaviz.data.picture_samples import get_sample, list_sample_names
 from areaviz.publish.live import LivePage
 from areaviz.publish.live_model import LiveModel, check_live
-from areaviz.publish.live_pair import live_pair
+from areaviz.publish.live_pair import make_live_pair
 from areaviz.publish.options import PageOptions
 from areaviz.trace.argument_checks import path_of
 from areaviz.trace.errors import InputError
@@ -73,7 +73,7 @@ def live(
     else:
         own = replace(options, title="", note="")
         first, second = (open_live_page(model, checkpoints, own, text) for model in models)
-        html = live_pair(first, second, options)
+        html = make_live_pair(first, second, options)
     write_whole(path, html.encode("utf-8", "replace"))
     typer.echo(f"{path}: {path.stat().st_size / 1e6:.1f} MB.")
 

@@ -15,7 +15,7 @@ from areaviz.publish.export import ENDINGS
 from areaviz.publish.export import export as write
 from areaviz.publish.loopback import PageServer
 from areaviz.publish.options import LEAST_AREAS, MOST_AREAS, THEMES, PageOptions
-from areaviz.publish.page import page
+from areaviz.publish.page import make_page
 from areaviz.texts.catalogue import ENGLISH, LANGUAGES
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError
@@ -97,7 +97,7 @@ def show(
     """
     found = _trace(trace, text, picture)
     options = page_options(layers, sites, areas, title, note, limit, theme, language)
-    html = page(found, chosen_focus(found, site, layer, head, reading), options)
+    html = make_page(found, chosen_focus(found, site, layer, head, reading), options)
 
     with PageServer(html, port) as server:
         typer.echo(f"{trace.name} is shown on {server.url} until Ctrl-C.")

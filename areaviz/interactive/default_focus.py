@@ -19,7 +19,7 @@ OPENS_AT = "opens at item"
 Scores = npt.NDArray[np.float64]
 
 
-def first_look(trace: Trace, site: str = SITE) -> Focus:
+def choose_first_focus(trace: Trace, site: str = SITE) -> Focus:
     """Choose the layer and query to show first: the word whose heads show the heaviest spans.
 
     A head shows a span if its top area has several items. If the top areas of all heads are single
@@ -27,7 +27,7 @@ def first_look(trace: Trace, site: str = SITE) -> Focus:
     items, the word with the heaviest item is chosen.
     """
     attention, query = trace.maps[site], trace.fields[trace.maps[site].query]
-    words_Q = _words(query)
+    words_Q = _find_words(query)
     for score, areas in _SCORES:
         best: tuple[float, int, int] | None = None
         for layer in range(attention.layers):
@@ -40,14 +40,14 @@ def first_look(trace: Trace, site: str = SITE) -> Focus:
     return Focus(site)
 
 
-def first_item(attention: AttentionMap, layer: int, query: Field) -> tuple[int, ...]:
-    """Choose the query that a site and layer first show, by the rule of `first_look`.
+def choose_first_item(attention: AttentionMap, layer: int, query: Field) -> tuple[int, ...]:
+    """Choose the query that a site and layer first show, by the rule of `choose_first_focus`.
 
     Returns:
         The index of one query, or () if there is no attention. If a text has no words, any item can
         be chosen.
     """
-    words_Q = _words(query)
+    words_Q = _find_words(query)
     for mask in (words_Q, np.ones_like(words_Q)):
         for score, _ in _SCORES:
             scores_Q = np.where(mask, score(attention.weights[layer], attention.grid), 0)
@@ -56,8 +56,8 @@ def first_item(attention: AttentionMap, layer: int, query: Field) -> tuple[int, 
     return ()
 
 
-def opening_items(trace: Trace, attention: AttentionMap, layer: int) -> tuple[int, ...]:
-    """Return the items that a ribbon or grid first shows, by default those of `first_item`.
+def choose_opening_items(trace: Trace, attention: AttentionMap, layer: int) -> tuple[int, ...]:
+    """Return the items that a ribbon or grid first shows, by default those of `choose_first_item`.
 
     A trace can name another item in its details. It may come from an untrusted file, so a name that
     is not the index of an item is ignored.
@@ -66,10 +66,10 @@ def opening_items(trace: Trace, attention: AttentionMap, layer: int) -> tuple[in
     is_item = named.isascii() and named.isdecimal() and len(named) < 6 and int(named) < len(query)
     if is_item and attention.query == trace.output.field:
         return (int(named),)
-    return first_item(attention, layer, query)
+    return choose_first_item(attention, layer, query)
 
 
-def _words(query: Field) -> npt.NDArray[np.bool_]:
+def _find_words(query: Field) -> npt.NDArray[np.bool_]:
     """Return for each item whether it is a word or a part of one, bool [Q].
 
     If most words are one item each, only whole words count. A component shows a word of several
@@ -84,7 +84,7 @@ def _words(query: Field) -> npt.NDArray[np.bool_]:
     return whole_Q if 2 * whole_Q.sum() > len(runs) else letters_Q
 
 
-def _of_heads(weights_HQA: FloatArray, grid: AreaGrid) -> Scores:
+def _score_by_heads(weights_HQA: FloatArray, grid: AreaGrid) -> Scores:
     """Return the sum of the weights of the heads' top areas, counting only areas of several items.
 
     The result is float64 [Q].
@@ -98,21 +98,21 @@ def _of_heads(weights_HQA: FloatArray, grid: AreaGrid) -> Scores:
     return total_Q
 
 
-def _of_spans(weights_HQA: FloatArray, grid: AreaGrid) -> Scores:
+def _score_by_spans(weights_HQA: FloatArray, grid: AreaGrid) -> Scores:
     """Return the weight of the heaviest area of several items, as a mean over heads, [Q]."""
-    return _heaviest(weights_HQA, grid.sizes() > 1)
+    return _find_heaviest(weights_HQA, grid.sizes() > 1)
 
 
-def _of_items(weights_HQA: FloatArray, grid: AreaGrid) -> Scores:
+def _score_by_items(weights_HQA: FloatArray, grid: AreaGrid) -> Scores:
     """Return the weight of the heaviest area, as a mean over heads, [Q]."""
-    return _heaviest(weights_HQA, grid.sizes() > 0)
+    return _find_heaviest(weights_HQA, grid.sizes() > 0)
 
 
-def _heaviest(weights_HQA: FloatArray, chosen_A: npt.NDArray[np.bool_]) -> Scores:
+def _find_heaviest(weights_HQA: FloatArray, chosen_A: npt.NDArray[np.bool_]) -> Scores:
     mean_QA = weights_HQA.mean(0)[:, chosen_A]
     heaviest_Q: Scores = mean_QA.max(-1, initial=0).astype(np.float64)
     return heaviest_Q
 
 
-_SCORES = ((_of_heads, "any"), (_of_spans, "several"), (_of_items, "any"))
+_SCORES = ((_score_by_heads, "any"), (_score_by_spans, "several"), (_score_by_items, "any"))
 """Functions that score queries, the preferred one first, each with the value of `Focus.areas`."""

@@ -18,7 +18,7 @@ import numpy as np
 from areaviz.drawing.gaze_steps import GLIMPSES, TRANSFORMER
 from areaviz.drawing.pictures import to_data_uri
 from areaviz.drawing.step_picture import count_steps, draw_picture_at_step
-from areaviz.interactive.message import pack
+from areaviz.interactive.message import serialise_message
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
@@ -33,7 +33,7 @@ Pictures = Callable[[Trace, str], list[str]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reading:
+class DigitReading:
     """One model's reading of a picture.
 
     Args:
@@ -54,7 +54,7 @@ def fits(trace: Trace, focus: Focus) -> bool:
     return focus.site in WHAT and focus.site in trace.gazes
 
 
-def looks_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
+def make_looks_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
     """Return the places, labels and probabilities of all looks, with a digest as `header["id"]`.
 
     Args:
@@ -70,10 +70,10 @@ def looks_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
         "corners": np.round(gaze.corners.astype(float), 1).tolist(),
         "notes": [trace.details["warning"]] if "warning" in trace.details else [],
     }
-    return _message("", [reader | _answer(trace)])
+    return _make_message("", [reader | _make_reader(trace)])
 
 
-def look_addresses(trace: Trace, against: str) -> list[str]:
+def encode_looks(trace: Trace, against: str) -> list[str]:
     """Return a picture of each look as a data URL. See `picture_at_step` for `against`."""
     return [
         to_data_uri(draw_picture_at_step(trace, step, against))
@@ -81,11 +81,11 @@ def look_addresses(trace: Trace, against: str) -> list[str]:
     ]
 
 
-def readings_payload(
-    readings: Sequence[Reading],
+def make_readings_payload(
+    readings: Sequence[DigitReading],
     digits: str,
     against: str = "nothing",
-    pictures: Pictures = look_addresses,
+    pictures: Pictures = encode_looks,
 ) -> dict[str, Any]:
     """Return a picture, a label and its probability for every look of several models.
 
@@ -93,7 +93,7 @@ def readings_payload(
         readings: the readings of the models.
         digits: the digits in the picture, or "" if they are unknown.
         against: see `picture_at_step`.
-        pictures: `look_addresses`, or a function that caches its results.
+        pictures: `encode_looks`, or a function that caches its results.
     """
     readers = []
     for reading in readings:
@@ -103,11 +103,11 @@ def readings_payload(
             "pictures": pictures(reading.trace, against),
             "notes": list(reading.notes),
         }
-        readers.append(reader | _answer(reading.trace))
-    return _message(digits, readers)
+        readers.append(reader | _make_reader(reading.trace))
+    return _make_message(digits, readers)
 
 
-def _answer(trace: Trace) -> dict[str, Any]:
+def _make_reader(trace: Trace) -> dict[str, Any]:
     """Return a model's label and its probability in per cent after each look, and its answer."""
     return {
         "labels": list(trace.fields[trace.output.field].labels),
@@ -116,7 +116,7 @@ def _answer(trace: Trace) -> dict[str, Any]:
     }
 
 
-def _message(digits: str, readers: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _make_message(digits: str, readers: Sequence[dict[str, Any]]) -> dict[str, Any]:
     header = {"digits": digits, "readers": readers}
-    digest = hashlib.sha256(pack(header, {})).hexdigest()[:16]
+    digest = hashlib.sha256(serialise_message(header, {})).hexdigest()[:16]
     return {"header": {"id": digest, **header}, "arrays": {}}

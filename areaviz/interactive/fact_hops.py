@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from areaviz.drawing.base import figure_caption
-from areaviz.interactive.message import pack
+from areaviz.interactive.message import serialise_message
 from areaviz.trace.facts import EXPECTED, gold_facts
 from areaviz.trace.interventions import Hide
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
 
-def hops_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
+def make_hops_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
     """Return the data of all hops. `header["id"]` is a digest of the data.
 
     Args:
@@ -35,15 +35,15 @@ def hops_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
         "sure": round(float(trace.output.probabilities[0]), 4),
         "expected": trace.details.get(EXPECTED, ""),
         "needed": list(gold_facts(trace)),
-        "hidden": list(_hidden(trace, attention.memory)),
+        "hidden": list(_list_hidden_facts(trace, attention.memory)),
         "weights": weights_KM.tolist(),
         "caption": figure_caption(trace, focus, all_layers=True),
     }
-    digest = hashlib.sha256(pack(header, {})).hexdigest()[:16]
+    digest = hashlib.sha256(serialise_message(header, {})).hexdigest()[:16]
     return {"header": {"id": digest, **header}, "arrays": {}}
 
 
-def _hidden(trace: Trace, memory: str) -> list[int]:
+def _list_hidden_facts(trace: Trace, memory: str) -> list[int]:
     """Return the indices of the facts that were hidden from the model."""
     found: set[int] = set()
     for change in trace.request.changes:

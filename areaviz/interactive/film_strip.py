@@ -14,7 +14,7 @@ from typing import Any
 from areaviz.drawing.frame_attention import find_frame_attention
 from areaviz.drawing.pictures import to_data_uri
 from areaviz.drawing.theme import HEAD_COLOURS
-from areaviz.interactive.ribbon_table import unsure_items
+from areaviz.interactive.ribbon_table import list_unsure_items
 from areaviz.trace.attribution import WAYS
 from areaviz.trace.clip import Clip
 from areaviz.trace.query import top_areas
@@ -26,13 +26,13 @@ AREAS, LEAST = 4, 0.02
 Frames = Callable[[Clip, tuple[int, ...]], list[str]]
 
 
-def frame_addresses(clip: Clip, numbers: tuple[int, ...]) -> list[str]:
+def encode_frames(clip: Clip, numbers: tuple[int, ...]) -> list[str]:
     """Return the frames with these numbers, from 1, as data URLs."""
     return [to_data_uri(clip.pixels[number - 1]) for number in numbers]
 
 
-def strip_payload(
-    trace: Trace, focus: Focus, frames: Frames = frame_addresses
+def make_strip_payload(
+    trace: Trace, focus: Focus, frames: Frames = encode_frames
 ) -> dict[str, dict[str, Any]]:
     """Return the frames and the areas, with a digest as `header["id"]`.
 
@@ -43,7 +43,7 @@ def strip_payload(
     Args:
         trace: a trace in which words attend to a clip.
         focus: names the site, the layer, and a head if only one head is shown.
-        frames: `frame_addresses`, or a function that caches its results.
+        frames: `encode_frames`, or a function that caches its results.
     """
     drawn, attention = find_frame_attention(trace, replace(focus, items=())), trace.maps[focus.site]
     clip = trace.request.clip
@@ -68,7 +68,7 @@ def strip_payload(
         "frames": frames(clip, drawn.numbers),
         "milliseconds": clip.milliseconds * clip.frames // len(drawn.numbers),
         "areas": areas,
-        "unsure": unsure_items(trace, attention.query),
+        "unsure": list_unsure_items(trace, attention.query),
         "actions": [list(action) for action in drawn.actions],
         "colours": list(HEAD_COLOURS),
     }

@@ -16,18 +16,18 @@ from PIL import Image
 from areaviz.drawing.base import Download
 from areaviz.drawing.select import get_display_field
 from areaviz.drawing.theme import HEAD_COLOURS, SEQUENCE_STOPS
-from areaviz.interactive.default_focus import opening_items
-from areaviz.interactive.grid_print import SHOWN, grid_print, is_coarse
-from areaviz.interactive.grid_table import TOP, grid_table
+from areaviz.interactive.default_focus import choose_opening_items
+from areaviz.interactive.grid_print import SHOWN, draw_grid, is_coarse
+from areaviz.interactive.grid_table import TOP, tabulate_grid
 from areaviz.interactive.message import (
-    narrow,
-    payload,
-    quantised,
-    sent_areas,
-    text_arrays,
-    title,
+    choose_sent_areas,
+    make_payload,
+    make_text_arrays,
+    make_title,
+    quantise,
+    shrink_integers,
 )
-from areaviz.interactive.other_readings import readings
+from areaviz.interactive.other_readings import list_readings
 from areaviz.texts.catalogue import message
 from areaviz.trace.picture import Picture
 from areaviz.trace.query import item_shares
@@ -44,8 +44,8 @@ OVERLAPS = (0.0, 0.25, 0.5, 0.75, 1.0)
 WANTED = ((TOP, MAX_OVERLAP), (SURE, 0.0), (SURE, 0.25), (SURE, 0.75))
 TAKEAWAY = Download(
     name="grid",
-    table=grid_table,
-    print=grid_print,
+    table=tabulate_grid,
+    print=draw_grid,
     how_to_read=message(
         "Hover over a word or over the picture. A frame is an area that a head attends to,"
         " with the head's number in its corner. The tint is the share of attention that each"
@@ -65,7 +65,7 @@ def fits(trace: Trace, focus: Focus) -> bool:
     return trace.fields[attention.query].is_text or attention.query == attention.memory
 
 
-def grid_payload(
+def make_grid_payload(
     trace: Trace,
     focus: Focus,
     most: int = KEPT,
@@ -75,11 +75,11 @@ def grid_payload(
     The result has a `header` of plain values and `arrays` (NumPy, all unsigned):
 
     - `area` and `area_weight` [H, Q, K]: indices into the grid's areas, and their weights, in the
-      order of `kept_areas`.
+      order of `choose_areas`.
     - `area_left` [H, Q]: the weight of the heaviest area that was not kept.
     - `several`, `several_weight`, `several_left`: the same three arrays for areas of two or more
       cells, if the grid has such areas.
-    - `share` [H, Q, N]: see `stored_shares`.
+    - `share` [H, Q, N]: see `quantise_shares`.
     - `cells` [N, 4]: left, top, right and bottom of each cell in pixels.
     - `picture`: the bytes of a WebP file.
     - `read`, `read_weight` [H, Q]: the area that hard attention read, and its weight.
@@ -101,19 +101,19 @@ def grid_payload(
         raise ValueError(f'The site "{focus.site}" does not attend to cells of a picture.')
     attention = trace.maps[focus.site]
     query, memory = trace.fields[attention.query], trace.fields[attention.memory]
-    read = readings(attention, focus.layer, query)
-    arrays = _attention_arrays(attention, focus.layer, min(most, KEPT)) | read.arrays
-    arrays["cells"] = narrow(memory.anchors, max(picture.width, picture.height))
-    arrays["picture"] = webp(picture)
+    read = list_readings(attention, focus.layer, query)
+    arrays = _make_attention_arrays(attention, focus.layer, min(most, KEPT)) | read.arrays
+    arrays["cells"] = shrink_integers(memory.anchors, max(picture.width, picture.height))
+    arrays["picture"] = encode_webp(picture)
     text = None
     if query.is_text:
-        arrays |= text_arrays(query)
+        arrays |= make_text_arrays(query)
         text = {
-            "title": title(get_display_field(trace, attention.query)),
+            "title": make_title(get_display_field(trace, attention.query)),
             "raw": query.raw,
             "labels": list(query.labels),
         }
-    return payload(
+    return make_payload(
         trace,
         focus,
         arrays,
@@ -122,12 +122,12 @@ def grid_payload(
             "most": TOP,
             "listed": SURE,
             "overlap": MAX_OVERLAP,
-            "items": opening_items(trace, attention, focus.layer),
+            "items": choose_opening_items(trace, attention, focus.layer),
             "step": OVERLAPS[1],
         },
         text=text,
         picture={
-            "title": title(memory),
+            "title": make_title(memory),
             "size": [picture.width, picture.height],
             # Grids on one page that show the same picture are linked. They compare its digest.
             "digest": picture.digest,
@@ -139,27 +139,27 @@ def grid_payload(
     )
 
 
-def _attention_arrays(
+def _make_attention_arrays(
     attention: AttentionMap, layer: int, most: int
 ) -> dict[str, npt.NDArray[Any]]:
-    arrays: dict[str, npt.NDArray[Any]] = {"share": stored_shares(attention, layer)}
+    arrays: dict[str, npt.NDArray[Any]] = {"share": quantise_shares(attention, layer)}
     largest = attention.grid.sizes().max()
     for name, least in (("area", 1), ("several", 2)):
         if least <= largest:
-            kept = kept_areas(attention, layer, least, most)
-            left = heaviest_left(attention, layer, kept, least)
-            arrays[name] = narrow(kept.index, attention.grid.count)
-            arrays[f"{name}_weight"] = quantised(kept.weight, np.uint16)
-            arrays[f"{name}_left"] = quantised(left, np.uint16)
+            kept = choose_areas(attention, layer, least, most)
+            left = find_heaviest_left_out(attention, layer, kept, least)
+            arrays[name] = shrink_integers(kept.index, attention.grid.count)
+            arrays[f"{name}_weight"] = quantise(kept.weight, np.uint16)
+            arrays[f"{name}_left"] = quantise(left, np.uint16)
     if attention.chosen is not None:
         read_HQ = attention.chosen[layer]
         weight_HQ1 = np.take_along_axis(attention.weights[layer], read_HQ[..., None], -1)
         arrays["read"] = read_HQ.astype(np.uint32)
-        arrays["read_weight"] = quantised(weight_HQ1[..., 0], np.uint16)
+        arrays["read_weight"] = quantise(weight_HQ1[..., 0], np.uint16)
     return arrays
 
 
-def kept_areas(
+def choose_areas(
     attention: AttentionMap,
     layer: int,
     min_size: int = 1,
@@ -179,7 +179,7 @@ def kept_areas(
         min_size: areas with fewer cells are left out.
         kept: number of areas per query.
     """
-    return sent_areas(
+    return choose_sent_areas(
         attention.weights[layer],
         attention.grid,
         WANTED,
@@ -188,7 +188,7 @@ def kept_areas(
     )
 
 
-def heaviest_left(
+def find_heaviest_left_out(
     attention: AttentionMap, layer: int, kept: Ranked, min_size: int = 1
 ) -> FloatArray:
     """Return the weight of every query's heaviest area that is not kept: [H, Q], or 0 for none."""
@@ -198,7 +198,7 @@ def heaviest_left(
     return left_HQ
 
 
-def stored_shares(attention: AttentionMap, layer: int) -> npt.NDArray[np.uint8]:
+def quantise_shares(attention: AttentionMap, layer: int) -> npt.NDArray[np.uint8]:
     """Return item shares relative to the largest share of their row, quantised: uint8 [H, Q, N].
 
     The browser decodes the values and divides each row by its sum, which restores the shares.
@@ -210,11 +210,11 @@ def stored_shares(attention: AttentionMap, layer: int) -> npt.NDArray[np.uint8]:
         largest_Q1 = shares_QN.max(-1, keepdims=True)
         relative_QN = np.zeros_like(shares_QN)
         np.divide(shares_QN, largest_Q1, out=relative_QN, where=largest_Q1 > 0)
-        stored.append(quantised(relative_QN, np.uint8))
+        stored.append(quantise(relative_QN, np.uint8))
     return np.stack(stored)
 
 
-def webp(picture: Picture) -> npt.NDArray[np.uint8]:
+def encode_webp(picture: Picture) -> npt.NDArray[np.uint8]:
     """Encode a picture as a lossless WebP file.
 
     It is no larger than a PNG, and encoding takes a tenth of the time.

@@ -25,9 +25,15 @@ from areaviz.drawing.theme import (
     get_head_colour,
     print_figure,
 )
-from areaviz.interactive.grid_table import Place, box_of, cells_text, places_of, query_text
-from areaviz.interactive.print_layout import draw_key, write
-from areaviz.interactive.ribbon_table import amount, found_words
+from areaviz.interactive.grid_table import (
+    Place,
+    describe_cells,
+    find_bounding_box,
+    find_places,
+    query_text,
+)
+from areaviz.interactive.print_layout import draw_key, write_text
+from areaviz.interactive.ribbon_table import describe_found, format_amount
 from areaviz.trace.areas import Area, AreaGrid, area_text
 from areaviz.trace.picture import Picture
 from areaviz.trace.query import item_shares, smallest_area
@@ -81,7 +87,7 @@ class Spot:
     @property
     def bottom(self) -> float:
         """Lower edge in inches."""
-        return self.top + self.width * drawn_shape(self.picture)
+        return self.top + self.width * compute_drawn_shape(self.picture)
 
     def frame(
         self, area: Area, colour: str, thick: float, inset: float = 0, dashed: bool = False
@@ -120,12 +126,12 @@ def is_coarse(picture: Picture) -> bool:
     return max(picture.width, picture.height) <= COARSE
 
 
-def drawn_shape(picture: Picture) -> float:
+def compute_drawn_shape(picture: Picture) -> float:
     """Return the ratio of height to width with which a picture is drawn."""
     return float(np.clip(picture.height / picture.width, _SLIMMEST, 1 / _SLIMMEST))
 
 
-def grid_print(trace: Trace, focus: Focus) -> PrintFigure:
+def draw_grid(trace: Trace, focus: Focus) -> PrintFigure:
     """Draw the areas of the selected items: one panel, or one for each of several words.
 
     By default the first words are shown, or the middle cell of a picture that attends to itself.
@@ -133,17 +139,19 @@ def grid_print(trace: Trace, focus: Focus) -> PrintFigure:
     focus = _with_items(trace, focus)
     attention, picture = trace.maps[focus.site], trace.request.picture
     assert picture is not None
-    panels = [_panel(trace, part) for part in _parts(trace, focus)]
+    panels = [_make_panel(trace, part) for part in _split_focus(trace, focus)]
     heads = list_heads(attention, focus.head)
     columns = min(len(panels), _ACROSS)
     width = 3.0 if columns < _ACROSS else (_MEASURE - 2 * _GAP) / 3
     # Limit the height of a picture to 3.2 inches.
-    shown = min(width - _RULER, 3.2 / drawn_shape(picture))
+    shown = min(width - _RULER, 3.2 / compute_drawn_shape(picture))
     width = shown + _RULER
-    tall = _TITLE + _RULER + shown * drawn_shape(picture) + _LINE * (len(heads) + 1) + 0.05
+    tall = _TITLE + _RULER + shown * compute_drawn_shape(picture) + _LINE * (len(heads) + 1) + 0.05
     pitch = tall + _GAP
     whole = pitch * -(-len(panels) // columns) - _GAP
-    drawing = Drawing(_title(trace, focus), _note(trace, focus), figure_caption(trace, focus))
+    drawing = Drawing(
+        _make_title(trace, focus), _make_note(trace, focus), figure_caption(trace, focus)
+    )
     figure, axes = print_figure(drawing, whole)
     cells_N4 = trace.fields[attention.memory].anchors
     for number, panel in enumerate(panels):
@@ -158,40 +166,46 @@ def grid_print(trace: Trace, focus: Focus) -> PrintFigure:
 def draw_panel(spot: Spot, panel: Panel, heads: Sequence[int]) -> None:
     """Draw a panel at `spot`, with its title above the picture and a line per head below it."""
     axes, left = spot.axes, spot.left
-    write(axes, left, spot.top - _RULER - _TITLE / 2, _plain(panel.title), PRINT_FONT + 0.5)
-    _number(spot)
+    write_text(
+        axes,
+        left,
+        spot.top - _RULER - _TITLE / 2,
+        _replace_space_signs(panel.title),
+        PRINT_FONT + 0.5,
+    )
+    _write_cell_numbers(spot)
     extent = (left, left + spot.width, spot.bottom, spot.top)
     smoothing = "nearest" if is_coarse(spot.picture) else "antialiased"
     axes.imshow(spot.picture.pixels, extent=extent, interpolation=smoothing)
     tinted = panel.share_N.any()
     if tinted:
-        axes.imshow(_tint(spot, panel.share_N), extent=extent, interpolation="nearest")
-    _frames(spot, panel, heads)
+        axes.imshow(_compute_tint(spot, panel.share_N), extent=extent, interpolation="nearest")
+    _draw_frames(spot, panel, heads)
     y, size = spot.bottom + _LINE * 0.8, PRINT_FONT - 0.7
     for head, text in panel.legend:
-        draw_key(axes, (left + 0.045, y), head, _plain(text), size)
+        draw_key(axes, (left + 0.045, y), head, _replace_space_signs(text), size)
         y += _LINE
     if tinted:
         most = f"the most of one cell: {panel.share_N.max():.1%}"
-        write(axes, left + 0.14, y, most, size)
+        write_text(axes, left + 0.14, y, most, size)
 
 
-def _number(spot: Spot) -> None:
+def _write_cell_numbers(spot: Spot) -> None:
     """Write the numbers of rows and columns next to the picture. The legend names areas by them."""
     height, width = spot.grid.height, spot.grid.width
     wide, tall = spot.width, spot.bottom - spot.top
     size = PRINT_FONT - 1.2
-    for column in _numbered(width, wide / width):
+    for column in _choose_numbered(width, wide / width):
         middle = spot.cells_N4[column, [0, 2]].mean() / spot.picture.width * wide
         y = spot.top - _RULER / 2
-        write(spot.axes, spot.left + middle, y, f"{column + 1}", size, side="center")
-    for row in _numbered(height, tall / height):
+        write_text(spot.axes, spot.left + middle, y, f"{column + 1}", size, side="center")
+    for row in _choose_numbered(height, tall / height):
         middle = spot.cells_N4[row * width, [1, 3]].mean() / spot.picture.height * tall
         x = spot.left - 0.04
-        write(spot.axes, x, spot.top + middle, f"{row + 1}", size, side="right")
+        write_text(spot.axes, x, spot.top + middle, f"{row + 1}", size, side="right")
 
 
-def _numbered(count: int, pitch: float) -> list[int]:
+def _choose_numbered(count: int, pitch: float) -> list[int]:
     """Return the indices of the rows or columns that get a number.
 
     Args:
@@ -202,12 +216,12 @@ def _numbered(count: int, pitch: float) -> list[int]:
     return [at for at in range(count) if (at + 1) % step == 0]
 
 
-def _plain(text: str) -> str:
+def _replace_space_signs(text: str) -> str:
     """Return a text that can be drawn, with spaces instead of their visible signs."""
     return prepare_for_print(text).replace("␣", " ")
 
 
-def _frames(spot: Spot, panel: Panel, heads: Sequence[int]) -> None:
+def _draw_frames(spot: Spot, panel: Panel, heads: Sequence[int]) -> None:
     """Draw the frames of weaker areas, top areas, areas that were read, and selected cells.
 
     Later frames in this list are drawn over earlier ones.
@@ -226,15 +240,15 @@ def _frames(spot: Spot, panel: Panel, heads: Sequence[int]) -> None:
     for place in panel.places:
         if place.read:
             spot.white(place.area, 1.6)
-    boxes = [box_of([item], spot.grid) for item in panel.outlined]
+    boxes = [find_bounding_box([item], spot.grid) for item in panel.outlined]
     if boxes:
         # Draw a single frame if the cells fill an area.
-        whole = box_of(panel.outlined, spot.grid)
+        whole = find_bounding_box(panel.outlined, spot.grid)
         for box in [whole] if whole.size == len(boxes) else boxes:
             spot.white(box, 1.2, dashed=True)
 
 
-def _tint(spot: Spot, share_N: FloatArray) -> FloatArray:
+def _compute_tint(spot: Spot, share_N: FloatArray) -> FloatArray:
     """Return the colours to draw over the picture: float32 [H, W, C], C = 4 with opacity.
 
     Cells with small shares are almost transparent.
@@ -261,7 +275,7 @@ def _with_items(trace: Trace, focus: Focus) -> Focus:
     return replace(focus, side="query", items=tuple(items))
 
 
-def _parts(trace: Trace, focus: Focus) -> list[Focus]:
+def _split_focus(trace: Trace, focus: Focus) -> list[Focus]:
     """Return one focus per panel: one for each selected word, or a single one for cells."""
     query, chosen = trace.fields[trace.maps[focus.site].query], set(focus.items)
     if focus.side == "memory" or query.is_picture:
@@ -271,13 +285,13 @@ def _parts(trace: Trace, focus: Focus) -> list[Focus]:
     return [replace(focus, items=tuple(word)) for word in words[:_PANELS]]
 
 
-def _panel(trace: Trace, focus: Focus) -> Panel:
+def _make_panel(trace: Trace, focus: Focus) -> Panel:
     """Return the panel of a focus.
 
     It shows the areas that the selected queries attend to. On the memory side, it shows the queries
     that attend to the selected cells.
     """
-    attention, places = trace.maps[focus.site], places_of(trace, focus)
+    attention, places = trace.maps[focus.site], find_places(trace, focus)
     query, grid, items = trace.fields[attention.query], attention.grid, list(focus.items)
     heads = list_heads(attention, focus.head)
     share_QN = np.mean([item_shares(attention, focus.layer, head) for head in heads], 0)
@@ -290,7 +304,7 @@ def _panel(trace: Trace, focus: Focus) -> Panel:
         if top:
             name = area_text(top.area) if by_query else query_text(query, top.queries, grid)
             read = "read: " if top.read else ""
-            text = f"{read}{truncate(name, 28)} {amount(focus, top.weight)}"
+            text = f"{read}{truncate(name, 28)} {format_amount(focus, top.weight)}"
         legend.append((head, f"head {head + 1} {text}"))
     outlined: Sequence[int] = items
     share_N = share_QN[items].mean(0) if by_query else share_QN[:, items].sum(1)
@@ -300,21 +314,24 @@ def _panel(trace: Trace, focus: Focus) -> Panel:
         # The queries are words, which have no position in the picture.
         places, share_N = [], np.zeros(grid.items, np.float32)
     elif not by_query:
-        places = [replace(place, area=box_of(place.queries, grid)) for place in places]
-    return Panel(_name(trace, focus), places, legend, share_N, outlined)
+        places = [replace(place, area=find_bounding_box(place.queries, grid)) for place in places]
+    return Panel(_name_selection(trace, focus), places, legend, share_N, outlined)
 
 
-def _name(trace: Trace, focus: Focus) -> str:
+def _name_selection(trace: Trace, focus: Focus) -> str:
     """Name the selection: words in quotation marks, cells by their position."""
     attention = trace.maps[focus.site]
     query = trace.fields[attention.query]
     if focus.side == "memory" or query.is_picture:
-        return truncate(cells_text(focus.items, attention.grid), 48)
+        return truncate(describe_cells(focus.items, attention.grid), 48)
     return f"“{truncate(query_text(query, focus.items, attention.grid), 48)}”"
 
 
-def _title(trace: Trace, focus: Focus) -> str:
-    field, name = get_display_field(trace, trace.maps[focus.site].query), _name(trace, focus)
+def _make_title(trace: Trace, focus: Focus) -> str:
+    field, name = (
+        get_display_field(trace, trace.maps[focus.site].query),
+        _name_selection(trace, focus),
+    )
     kind = name_field(field)
     if focus.side == "memory":
         return f"What of the {kind} attends to {name}"
@@ -322,7 +339,7 @@ def _title(trace: Trace, focus: Focus) -> str:
     return f"What {whose} attends to"
 
 
-def _note(trace: Trace, focus: Focus) -> str:
+def _make_note(trace: Trace, focus: Focus) -> str:
     """Return a note that explains the frames and the tint of the print."""
     attention = trace.maps[focus.site]
     to_itself = attention.query == attention.memory
@@ -335,7 +352,9 @@ def _note(trace: Trace, focus: Focus) -> str:
         is_plain = focus.reading == "heaviest" and focus.against == "nothing"
         is_larger = is_plain and smallest_area(attention, focus) > 1
         larger = " of two or more cells" if is_larger else ""
-        parts = [f"Frames: {found_words(focus, 'areas')}{larger} of each head, the strongest bold"]
+        parts = [
+            f"Frames: {describe_found(focus, 'areas')}{larger} of each head, the strongest bold"
+        ]
         if attention.chosen is not None:
             parts.append("white: what was read")
         if to_itself:

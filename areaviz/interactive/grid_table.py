@@ -12,7 +12,7 @@ import numpy as np
 
 from areaviz.drawing.base import Table
 from areaviz.drawing.select import list_heads
-from areaviz.interactive.ribbon_table import items_text, measured, reading_groups
+from areaviz.interactive.ribbon_table import group_by_reading, join_items, name_measure
 from areaviz.trace.areas import Area, AreaGrid, area_text
 from areaviz.trace.query import item_shares, smallest_area, top_combined_areas
 from areaviz.trace.reading import item_area, map_of, read_areas
@@ -36,7 +36,7 @@ class Place:
     read: bool = False
 
 
-def grid_table(trace: Trace, focus: Focus) -> Table:
+def tabulate_grid(trace: Trace, focus: Focus) -> Table:
     """Return a table of the top areas of every head, in the reading of the focus.
 
     A reading is a way to rank areas, such as by weight or by coverage. Without selected queries,
@@ -47,30 +47,30 @@ def grid_table(trace: Trace, focus: Focus) -> Table:
     attention = trace.maps[focus.site]
     query = trace.fields[attention.query]
     rows = []
-    for place in places_of(trace, focus):
+    for place in find_places(trace, focus):
         area = place.area
         who = query_text(query, place.queries, attention.grid)
         shape = (area.top + 1, area.left + 1, area.height, area.width)
         numbers = (*shape, round(place.weight, 4), "yes" if place.read else "")
         rows.append((who, place.head + 1, area_text(area), *numbers))
     shape_names = ("row", "column", "height", "width")
-    columns = ("query", "head", "area", *shape_names, measured(focus), "read")
+    columns = ("query", "head", "area", *shape_names, name_measure(focus), "read")
     # Drop the column for hard attention if attention is soft.
     return Table(columns, rows).filled()
 
 
-def places_of(trace: Trace, focus: Focus) -> list[Place]:
+def find_places(trace: Trace, focus: Focus) -> list[Place]:
     """Return the top areas of each head for each query, or for the mean over selected queries."""
     attention = trace.maps[focus.site]
     heads = list_heads(attention, focus.head)
     found: list[Place] = []
     if focus.side == "memory" and focus.items:
         for head in heads:
-            found += _attending(attention, focus, head)
+            found += _iterate_attending(attention, focus, head)
         return found
-    for group in reading_groups(trace.fields[attention.query], focus):
+    for group in group_by_reading(trace.fields[attention.query], focus):
         for head in heads:
-            found += _attended(attention, focus, head, group)
+            found += _find_attended(attention, focus, head, group)
     return found
 
 
@@ -80,18 +80,18 @@ def query_text(
     grid: AreaGrid,
 ) -> str:
     """Return the text of queries, or the position of their cells."""
-    return items_text(field, items) if field.is_text else cells_text(items, grid)
+    return join_items(field, items) if field.is_text else describe_cells(items, grid)
 
 
-def cells_text(items: Sequence[int], grid: AreaGrid) -> str:
+def describe_cells(items: Sequence[int], grid: AreaGrid) -> str:
     """Return the position of cells as text. Cells that fill an area are described as this area."""
-    box = box_of(items, grid)
+    box = find_bounding_box(items, grid)
     if box.size == len(set(items)):
         return area_text(box)
-    return " + ".join(area_text(box_of([item], grid)) for item in items)
+    return " + ".join(area_text(find_bounding_box([item], grid)) for item in items)
 
 
-def box_of(items: Sequence[int], grid: AreaGrid) -> Area:
+def find_bounding_box(items: Sequence[int], grid: AreaGrid) -> Area:
     """Return the smallest rectangle that contains all cells.
 
     It may exceed the largest area size.
@@ -101,7 +101,7 @@ def box_of(items: Sequence[int], grid: AreaGrid) -> Area:
     return Area(top, left, int(rows.max()) - top + 1, int(columns.max()) - left + 1)
 
 
-def _attended(
+def _find_attended(
     attention: AttentionMap, focus: Focus, head: int, group: tuple[int, ...]
 ) -> list[Place]:
     """Return the top areas of a head for the mean over queries.
@@ -109,7 +109,7 @@ def _attended(
     For a single query of hard attention, the area that was read comes first.
     """
     if focus.against == "average":
-        return list(_raised(attention, focus, head, group))
+        return list(_iterate_raised(attention, focus, head, group))
     if focus.reading != "heaviest":
         found = read_areas(attention, focus, head, list(group), TOP)
         return [Place(group, head, one.area, one.weight) for one in found]
@@ -129,7 +129,7 @@ def _attended(
     return [read, *(place for place in places if place.area != read.area)][:TOP]
 
 
-def _raised(
+def _iterate_raised(
     attention: AttentionMap, focus: Focus, head: int, group: tuple[int, ...]
 ) -> Iterator[Place]:
     """Yield the cells that get more attention than on average, with the ratio as their weight."""
@@ -140,7 +140,7 @@ def _raised(
             yield Place(group, head, item_area(attention.grid, cell), 2.0**ratio)
 
 
-def _attending(
+def _iterate_attending(
     attention: AttentionMap,
     focus: Focus,
     head: int,
@@ -148,7 +148,7 @@ def _attending(
     """Yield the queries that give the largest share of their attention to the selected cells."""
     shares_QN = item_shares(attention, focus.layer, head)
     best = largest_entries(shares_QN[:, list(focus.items)].sum(1), TOP)
-    box = box_of(focus.items, attention.grid)
+    box = find_bounding_box(focus.items, attention.grid)
     for query, share in zip(best.index.tolist(), best.weight.tolist(), strict=True):
         if query >= 0:
             yield Place((query,), head, box, share)

@@ -25,7 +25,7 @@ from areaviz.trace.weights import Ranked, top_areas
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 
-def payload(
+def make_payload(
     trace: Trace, focus: Focus, arrays: Arrays, lit: Mapping[str, object], **own: object
 ) -> dict[str, Any]:
     """Return the header and arrays of a ribbon or grid. `header["id"]` is a digest of both.
@@ -54,16 +54,16 @@ def payload(
         # The browser writes the selected heads between these parts if there are several heads.
         "caption": [before, after],
     }
-    digest = hashlib.sha256(pack(header, arrays)).hexdigest()[:16]
+    digest = hashlib.sha256(serialise_message(header, arrays)).hexdigest()[:16]
     return {"header": {"id": digest, **header}, "arrays": arrays}
 
 
-def packed(made: Mapping[str, Any], **more: object) -> bytes:
+def serialise_payload(made: Mapping[str, Any], **more: object) -> bytes:
     """Serialise a payload with further header entries."""
-    return pack({**made["header"], **more}, made["arrays"])
+    return serialise_message({**made["header"], **more}, made["arrays"])
 
 
-def pack(header: Mapping[str, Any], arrays: Arrays) -> bytes:
+def serialise_message(header: Mapping[str, Any], arrays: Arrays) -> bytes:
     """Serialise a message: the length of the header (uint32), the header (JSON), and the arrays.
 
     Each array starts at a multiple of 8 bytes. The serialised header has an additional entry
@@ -85,12 +85,12 @@ def pack(header: Mapping[str, Any], arrays: Arrays) -> bytes:
     return b"".join([len(head).to_bytes(4, "little"), head, *chunks])
 
 
-def title(field: Field) -> str:
+def make_title(field: Field) -> str:
     """Return the title of a field to show above its items."""
     return name_field(field).capitalize()
 
 
-def text_arrays(field: Field) -> dict[str, npt.NDArray[Any]]:
+def make_text_arrays(field: Field) -> dict[str, npt.NDArray[Any]]:
     """Return the positions of a text's items and words.
 
     Returns:
@@ -100,13 +100,13 @@ def text_arrays(field: Field) -> dict[str, npt.NDArray[Any]]:
     most = max(len(field.raw), len(field)) + 1
     firsts = np.array([start for start, _ in find_words(field)], dtype=np.int64)
     return {
-        "start": narrow(field.anchors[:, 0], most),
-        "end": narrow(field.anchors[:, 1], most),
-        "word": narrow(firsts, most),
+        "start": shrink_integers(field.anchors[:, 0], most),
+        "end": shrink_integers(field.anchors[:, 1], most),
+        "word": shrink_integers(firsts, most),
     }
 
 
-def quantised(values: FloatArray, dtype: type[np.unsignedinteger[Any]]) -> npt.NDArray[Any]:
+def quantise(values: FloatArray, dtype: type[np.unsignedinteger[Any]]) -> npt.NDArray[Any]:
     """Quantise weights 0..1 on a square-root scale: weight = (stored / maximum of the type)^2.
 
     The scale distinguishes small weights. Eight bits are exact to 0.8 percentage points near 1 and
@@ -116,12 +116,12 @@ def quantised(values: FloatArray, dtype: type[np.unsignedinteger[Any]]) -> npt.N
     return stored.astype(dtype)
 
 
-def narrow(values: IntArray, largest: int) -> npt.NDArray[Any]:
+def shrink_integers(values: IntArray, largest: int) -> npt.NDArray[Any]:
     """Return whole numbers as uint16, or as uint32 if `largest` is too large for uint16."""
     return values.astype(np.uint16 if largest < 1 << 16 else np.uint32)
 
 
-def sent_areas(
+def choose_sent_areas(
     weights_HQA: FloatArray,
     grid: AreaGrid,
     wanted: Sequence[tuple[int, float]],
@@ -184,10 +184,10 @@ def _with_heaviest(
     heaviest = np.argpartition(-weights_RA, most - 1)[..., :most]
     order = (-np.take_along_axis(weights_RA, heaviest, -1)).argsort(-1)
     ordered = np.take_along_axis(heaviest, order, -1)
-    return _first_ones(weights_RA, np.concatenate([index_RC, ordered], -1), most)
+    return _take_first_distinct(weights_RA, np.concatenate([index_RC, ordered], -1), most)
 
 
-def _first_ones(
+def _take_first_distinct(
     weights_RA: FloatArray,
     index_RC: IntArray,
     kept: int,

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.drawing.theme import ACCENT, SECOND
-from areaviz.interactive.message import narrow, quantised
+from areaviz.interactive.message import quantise, shrink_integers
 from areaviz.trace.query import Groups, find_words, item_shares
 from areaviz.trace.reading import EVEN, MASSES, average_map, find_densest_areas, find_sink
 from areaviz.trace.record import AttentionMap, Field
@@ -46,13 +46,13 @@ class Readings:
     header: dict[str, Any]
 
 
-def readings(attention: AttentionMap, layer: int, query: Field) -> Readings:
+def list_readings(attention: AttentionMap, layer: int, query: Field) -> Readings:
     """Return the readings of a site and layer.
 
     Smallest areas are left out if they take too long.
     """
-    rows = rows_of(query)
-    masses = offered_masses(attention, len(rows))
+    rows = list_query_runs(query)
+    masses = choose_masses(attention, len(rows))
     averages, resting, kept_HQN = [], [], []
     # Keep the shares of all heads only to search smallest areas. For a large layer, they may need
     # more memory than its weights.
@@ -65,12 +65,12 @@ def readings(attention: AttentionMap, layer: int, query: Field) -> Readings:
         if at_rest:
             resting.append([head, at_rest.item, round(at_rest.share, 4)])
     arrays: dict[str, npt.NDArray[Any]] = {
-        "average": quantised(np.stack(averages).astype(np.float32), np.uint16)
+        "average": quantise(np.stack(averages).astype(np.float32), np.uint16)
     }
     if masses:
         found = find_densest_areas(np.stack(kept_HQN), attention.grid, rows, masses)
-        arrays["densest"] = narrow(found.ends, attention.grid.items)
-        arrays["densest_weight"] = quantised(found.share, np.uint16)
+        arrays["densest"] = shrink_integers(found.ends, attention.grid.items)
+        arrays["densest_weight"] = quantise(found.share, np.uint16)
     header = {
         "masses": list(masses),
         "sinks": resting,
@@ -81,7 +81,7 @@ def readings(attention: AttentionMap, layer: int, query: Field) -> Readings:
     return Readings(arrays, header)
 
 
-def rows_of(query: Field) -> list[tuple[int, int]]:
+def list_query_runs(query: Field) -> list[tuple[int, int]]:
     """Return the runs of queries for which smallest areas are computed, as (start, end).
 
     They are all single items, followed by all words of several items.
@@ -91,7 +91,7 @@ def rows_of(query: Field) -> list[tuple[int, int]]:
     return [*single, *(run for run in longer if run[1] - run[0] > 1)]
 
 
-def offered_masses(attention: AttentionMap, rows: int) -> tuple[int, ...]:
+def choose_masses(attention: AttentionMap, rows: int) -> tuple[int, ...]:
     """Return the masses for which smallest areas are computed: all, only the default, or none.
 
     The fewer, the longer the texts are.
@@ -107,8 +107,8 @@ def offered_masses(attention: AttentionMap, rows: int) -> tuple[int, ...]:
     return (Focus("").mass,) if places <= WORK else ()
 
 
-def chosen_runs(query: Field, items: Sequence[int], unit: str) -> Groups:
-    """Return the runs of `rows_of` for the selected items. With the unit "word" they are words."""
+def choose_runs(query: Field, items: Sequence[int], unit: str) -> Groups:
+    """Return the runs of `list_query_runs` for the selected items, or their words."""
     if unit != "word" or not query.is_text:
         return [(item, item + 1) for item in items]
     chosen = set(items)

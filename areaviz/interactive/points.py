@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from areaviz.interactive.message import pack
+from areaviz.interactive.message import serialise_message
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
@@ -19,7 +19,7 @@ _SIZES = {"hull": ("area", "exact area"), "tour": ("length", "shortest")}
 """Keys in `Trace.details` for the size of the model's and of the exact answer, by problem."""
 
 
-def points_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
+def make_points_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
     """Return the points, the answer and the weights, with a digest as `header["id"]`.
 
     Args:
@@ -38,11 +38,11 @@ def points_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
         "sizes": [int(details[name]) for name in _SIZES.get(kind, ()) if name in details],
         "weights": np.round(attention.weights[0, 0].astype(float), 4).tolist(),
     }
-    digest = hashlib.sha256(pack(header, {})).hexdigest()[:16]
+    digest = hashlib.sha256(serialise_message(header, {})).hexdigest()[:16]
     return {"header": {"id": digest, **header}, "arrays": {}}
 
 
-def first_step(trace: Trace) -> int:
+def choose_first_step(trace: Trace) -> int:
     """Return the least certain step, or the middle step if all are certain. It is shown first."""
     sure_T = trace.output.probabilities
     least = int(sure_T.argmin())

@@ -58,7 +58,7 @@ class PlacedText:
                 yield here[0].x, self.tops[row], here[-1].x + here[-1].width
 
 
-def chips_of(field: Field) -> list[tuple[int, int]]:
+def list_chips(field: Field) -> list[tuple[int, int]]:
     """Return the chips of a text as (start, end) of their items.
 
     A chip is a word, or an item of the punctuation at its ends.
@@ -90,8 +90,8 @@ def place_text(field: Field, measure: float) -> list[Placed]:
     """
     placed: list[Placed] = []
     row, x = 0, 0.0
-    for number, (start, end) in enumerate(chips_of(field)):
-        items = _chip_items(field, start, end, number)
+    for number, (start, end) in enumerate(list_chips(field)):
+        items = _place_chip_items(field, start, end, number)
         whole = sum(item.width for item in items)
         # A space stays at the end of its row.
         is_space = items[0].text in _MARKS
@@ -104,10 +104,10 @@ def place_text(field: Field, measure: float) -> list[Placed]:
             x += item.width
         next_label = field.labels[end] if end < len(field.labels) else ""
         x += 0 if field.labels[start].isspace() or next_label.isspace() else _GAP
-    return _spread(placed, measure) if row == 0 else placed
+    return _justify_row(placed, measure) if row == 0 else placed
 
 
-def _chip_items(field: Field, start: int, end: int, number: int) -> list[Placed]:
+def _place_chip_items(field: Field, start: int, end: int, number: int) -> list[Placed]:
     """Return the items of a chip with their widths.
 
     The first and last include the chip's padding.
@@ -116,11 +116,11 @@ def _chip_items(field: Field, start: int, end: int, number: int) -> list[Placed]
     for item in range(start, end):
         text = prepare_words_for_print(field.labels[item])
         padding = _PADDING * ((item == start) + (item == end - 1))
-        items.append(Placed(0, 0.0, text_width(text) + padding, text, number))
+        items.append(Placed(0, 0.0, measure_text(text) + padding, text, number))
     return items
 
 
-def _spread(placed: Sequence[Placed], measure: float) -> list[Placed]:
+def _justify_row(placed: Sequence[Placed], measure: float) -> list[Placed]:
     """Return the items of a single row, with the free width distributed between its chips."""
     gaps = placed[-1].chip if placed else 0
     if not gaps:
@@ -131,7 +131,7 @@ def _spread(placed: Sequence[Placed], measure: float) -> list[Placed]:
 
 
 @lru_cache(maxsize=4096)
-def text_width(text: str) -> float:
+def measure_text(text: str) -> float:
     """Return the width of a text in the font of chips."""
     font = FontProperties(size=SIZE)
     return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0])
@@ -186,15 +186,15 @@ def _draw_letters(
     colours: Mapping[int, tuple[str, str]],
 ) -> None:
     """Write the items of a chip. Neighbours of one colour are one text, which keeps the kerning."""
-    for ink, same in groupby(members, lambda item: _ink(text, item, colours)):
+    for ink, same in groupby(members, lambda item: _choose_ink(text, item, colours)):
         run = [text.items[item] for item in same]
         middle = (run[0].x + run[-1].x + run[-1].width) / 2
         letters = "".join(place.text for place in run)
         y = text.tops[run[0].row] + CHIP / 2
-        write(axes, middle, y, letters, SIZE, side="center", colour=ink)
+        write_text(axes, middle, y, letters, SIZE, side="center", colour=ink)
 
 
-def _ink(text: PlacedText, item: int, colours: Mapping[int, tuple[str, str]]) -> str:
+def _choose_ink(text: PlacedText, item: int, colours: Mapping[int, tuple[str, str]]) -> str:
     """Return the colour of an item's letters."""
     if text.items[item].text in _MARKS:
         return _BLANK_MARK
@@ -242,7 +242,7 @@ def is_again(head: int) -> bool:
     return head >= len(HEAD_COLOURS)
 
 
-def write(
+def write_text(
     axes: Axes,
     x: float,
     y: float,

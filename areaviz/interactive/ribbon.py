@@ -14,18 +14,18 @@ import numpy.typing as npt
 from areaviz.drawing.base import Download
 from areaviz.drawing.select import get_display_field
 from areaviz.drawing.theme import HEAD_COLOURS
-from areaviz.interactive.default_focus import opening_items
+from areaviz.interactive.default_focus import choose_opening_items
 from areaviz.interactive.message import (
-    narrow,
-    payload,
-    quantised,
-    sent_areas,
-    text_arrays,
-    title,
+    choose_sent_areas,
+    make_payload,
+    make_text_arrays,
+    make_title,
+    quantise,
+    shrink_integers,
 )
-from areaviz.interactive.other_readings import readings
-from areaviz.interactive.ribbon_print import ribbon_print
-from areaviz.interactive.ribbon_table import TOP, ribbon_table, unsure_items
+from areaviz.interactive.other_readings import list_readings
+from areaviz.interactive.ribbon_print import draw_ribbon
+from areaviz.interactive.ribbon_table import TOP, list_unsure_items, tabulate_ribbon
 from areaviz.texts.catalogue import message
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.interventions import Hide
@@ -47,8 +47,8 @@ With so many entries, little is missing from the mean over several items.
 """
 TAKEAWAY = Download(
     name="ribbon",
-    table=ribbon_table,
-    print=ribbon_print,
+    table=tabulate_ribbon,
+    print=draw_ribbon,
     how_to_read=message(
         "Hover over any word to see what it attends to, or what attends to it, in the other text."
         " Each head has a colour. A bar is the head's top area: one item, or several neighbours"
@@ -58,7 +58,7 @@ TAKEAWAY = Download(
 """The ribbon as files: interactive in the browser, with the selected items in print."""
 
 
-def ribbon_payload(
+def make_ribbon_payload(
     trace: Trace,
     focus: Focus,
     most: int = ENTRIES,
@@ -96,15 +96,15 @@ def ribbon_payload(
         raise ValueError(
             f"The ribbon needs a memory of one row, but this one has {attention.grid.height}."
         )
-    arrays = _attention_arrays(attention, focus.layer, most)
+    arrays = _make_attention_arrays(attention, focus.layer, most)
     names = list(dict.fromkeys((attention.query, attention.memory)))
     fields = [get_display_field(trace, name) for name in names]
-    read = readings(attention, focus.layer, trace.fields[attention.query])
+    read = list_readings(attention, focus.layer, trace.fields[attention.query])
     arrays |= read.arrays
     for number, field in enumerate(fields):
-        for part, values in text_arrays(field).items():
+        for part, values in make_text_arrays(field).items():
             arrays[f"f{number}.{part}"] = values
-    return payload(
+    return make_payload(
         trace,
         focus,
         arrays,
@@ -112,10 +112,12 @@ def ribbon_payload(
             "many": TOP,
             "listed": TOP,
             "overlap": MAX_OVERLAP,
-            "items": opening_items(trace, attention, focus.layer),
+            "items": choose_opening_items(trace, attention, focus.layer),
         },
         fields=[
-            _field_header(field) | _unsure(trace, name) | _hidden(trace, name)
+            _make_field_header(field)
+            | _make_unsure_header(trace, name)
+            | _make_hidden_header(trace, name)
             for name, field in zip(names, fields, strict=True)
         ],
         query=names.index(attention.query),
@@ -125,7 +127,7 @@ def ribbon_payload(
     )
 
 
-def _attention_arrays(
+def _make_attention_arrays(
     attention: AttentionMap, layer: int, most: int
 ) -> dict[str, npt.NDArray[Any]]:
     weights_HQA, grid = attention.weights[layer], attention.grid
@@ -135,27 +137,27 @@ def _attention_arrays(
     if roomy:
         areas = several = max(TOP, min(most, ENTRIES // max(heads * queries, 1)))
         attending = max(TOP, min(most, queries, ENTRIES // (heads * grid.width)))
-    found = {"area": _top_spans(weights_HQA, grid, areas, 1)}
+    found = {"area": _find_top_spans(weights_HQA, grid, areas, 1)}
     if grid.max_width > 1:
-        found["several"] = _top_spans(weights_HQA, grid, several, 2)
-    found["query"] = top_queries(weights_HQA, grid, attending)
+        found["several"] = _find_top_spans(weights_HQA, grid, several, 2)
+    found["query"] = find_top_queries(weights_HQA, grid, attending)
     if roomy:
         received = max(TOP, min(most, grid.width, ENTRIES // max(heads * queries, 1)))
-        found["item"] = top_items(weights_HQA, grid, received)
+        found["item"] = find_top_items(weights_HQA, grid, received)
     arrays: dict[str, npt.NDArray[Any]] = {}
     for name, (ranked, rest) in found.items():
-        arrays[name] = narrow(ranked.index, max(grid.count, queries, grid.items))
-        arrays[f"{name}_weight"] = quantised(ranked.weight, np.uint16 if roomy else np.uint8)
+        arrays[name] = shrink_integers(ranked.index, max(grid.count, queries, grid.items))
+        arrays[f"{name}_weight"] = quantise(ranked.weight, np.uint16 if roomy else np.uint8)
         if roomy:
-            arrays[f"{name}_rest"] = quantised(rest, np.uint16)
+            arrays[f"{name}_rest"] = quantise(rest, np.uint16)
     return arrays
 
 
-def _top_spans(
+def _find_top_spans(
     weights_HQA: FloatArray, grid: AreaGrid, kept: int, min_size: int
 ) -> tuple[Ranked, FloatArray]:
     """Return the top spans of every query, and the total weight [H, Q] of its other spans."""
-    spans = sent_areas(
+    spans = choose_sent_areas(
         weights_HQA,
         grid,
         ((TOP, MAX_OVERLAP),),
@@ -166,7 +168,7 @@ def _top_spans(
     return spans, np.maximum(whole_HQ - spans.weight.sum(-1), 0)
 
 
-def top_queries(
+def find_top_queries(
     weights_HQA: FloatArray,
     grid: AreaGrid,
     k: int,
@@ -182,14 +184,14 @@ def top_queries(
     # Process one head at a time, because the coverage of all heads takes a gigabyte for long texts.
     for weights_QA in weights_HQA:
         covered_QN = coverage(weights_QA, grid)
-        best = largest_entries(_transposed(covered_QN), k)
+        best = largest_entries(_transpose(covered_QN), k)
         index.append(np.maximum(best.index, 0))
         weight.append(best.weight)
         rest.append(np.maximum(covered_QN.sum(0) - best.weight.sum(-1), 0))
     return Ranked(np.stack(index), np.stack(weight)), np.stack(rest)
 
 
-def top_items(weights_HQA: FloatArray, grid: AreaGrid, k: int) -> tuple[Ranked, FloatArray]:
+def find_top_items(weights_HQA: FloatArray, grid: AreaGrid, k: int) -> tuple[Ranked, FloatArray]:
     """Return the k items with the largest shares for every query, and the share of the rest.
 
     Returns:
@@ -206,7 +208,7 @@ def top_items(weights_HQA: FloatArray, grid: AreaGrid, k: int) -> tuple[Ranked, 
     return Ranked(np.stack(index), np.stack(weight)), np.stack(rest)
 
 
-def _transposed(values_QN: FloatArray) -> FloatArray:
+def _transpose(values_QN: FloatArray) -> FloatArray:
     """Return the transpose [N, Q], contiguous in memory.
 
     Copying 32 rows at a time is three times as fast as copying the whole array.
@@ -217,20 +219,20 @@ def _transposed(values_QN: FloatArray) -> FloatArray:
     return transposed_NQ
 
 
-def _field_header(field: Field) -> dict[str, Any]:
+def _make_field_header(field: Field) -> dict[str, Any]:
     """Return the title and text of a field, and the labels of items that differ from their text."""
     labels = {}
     for item, (start, end) in enumerate(field.anchors.tolist()):
         if field.labels[item] != field.raw[start:end]:
             labels[item] = field.labels[item]
     return {
-        "title": title(field),
+        "title": make_title(field),
         "raw": field.raw,
         "labels": labels,
     }
 
 
-def _hidden(trace: Trace, name: str) -> dict[str, Any]:
+def _make_hidden_header(trace: Trace, name: str) -> dict[str, Any]:
     """Return the header entry with the items that a change hides from the model, or {}."""
     hidden: set[int] = set()
     for change in trace.request.changes:
@@ -239,6 +241,6 @@ def _hidden(trace: Trace, name: str) -> dict[str, Any]:
     return {"hidden": sorted(hidden)} if hidden else {}
 
 
-def _unsure(trace: Trace, name: str) -> dict[str, Any]:
+def _make_unsure_header(trace: Trace, name: str) -> dict[str, Any]:
     """Return the header entry with the uncertain items of the output, or {} for other fields."""
-    return {"unsure": unsure_items(trace, name)} if name == trace.output.field else {}
+    return {"unsure": list_unsure_items(trace, name)} if name == trace.output.field else {}

@@ -75,16 +75,18 @@ def choose_bars(spans: Sequence[Span], heads: Sequence[int], focus: Focus) -> li
         drawn = sorted(sorted(drawn, key=lambda head: -own[head][0].weight)[:_DRAWN_OF_MANY])
     if len(drawn) == 1:
         singles = enumerate(own[drawn[0]])
-        return [Bar(span, lane, True, _share(span, focus), lane > 0) for lane, span in singles]
+        return [
+            Bar(span, lane, True, _compute_share(span, focus), lane > 0) for lane, span in singles
+        ]
     shown = 1 if focus.reading == "heaviest" and focus.against == "nothing" else TOP
     return [
-        Bar(span, lane, rank == 0, _share(span, focus), rank > 0)
+        Bar(span, lane, rank == 0, _compute_share(span, focus), rank > 0)
         for lane, head in enumerate(drawn)
         for rank, span in enumerate(own[head][:shown])
     ]
 
 
-def _share(span: Span, focus: Focus) -> float:
+def _compute_share(span: Span, focus: Focus) -> float:
     """Return a span's weight as a part of its scale, 0..1.
 
     A ratio to the average has a logarithmic scale.
@@ -94,12 +96,12 @@ def _share(span: Span, focus: Focus) -> float:
     return min(span.weight, 1)
 
 
-def bands_height(bars: Sequence[Bar]) -> float:
+def compute_bands_height(bars: Sequence[Bar]) -> float:
     """Return the height that the lanes of bars need next to a row of chips, in pt."""
     return _FROM_CHIP + _PITCH * (max((bar.lane for bar in bars), default=0) + 1)
 
 
-def bar_tints(bars: Sequence[Bar]) -> dict[int, tuple[str, str]]:
+def choose_bar_tints(bars: Sequence[Bar]) -> dict[int, tuple[str, str]]:
     """Return the colours of background and letters for the items at bars, by index.
 
     As on the screen, the background is stronger for a larger mean weight over heads.
@@ -109,17 +111,17 @@ def bar_tints(bars: Sequence[Bar]) -> dict[int, tuple[str, str]]:
     for bar in firsts:
         for item in bar.span.items:
             received[item] = received.get(item, 0) + bar.share / len(firsts)
-    return {item: (_mixed(0.08 + 0.26 * share), "black") for item, share in received.items()}
+    return {item: (_mix_accent(0.08 + 0.26 * share), "black") for item, share in received.items()}
 
 
-def _mixed(part: float) -> str:
+def _mix_accent(part: float) -> str:
     """Return a mixture of the chips' background with a part, 0..1, of the accent colour."""
     pairs = zip(to_rgb(ACCENT), to_rgb(TILE), strict=True)
     red, green, blue = (part * accent + (1 - part) * tile for accent, tile in pairs)
     return to_hex((red, green, blue))
 
 
-def _lane_middle(top: float, lane: int, is_below: bool) -> float:
+def _compute_lane_middle(top: float, lane: int, is_below: bool) -> float:
     """Return the vertical middle of a lane, which lies between the two texts.
 
     Args:
@@ -142,7 +144,7 @@ def draw_bars(axes: Axes, text: PlacedText, bars: Sequence[Bar], is_below: bool)
     """
     for bar in sorted(bars, key=lambda each: each.is_first):
         for left, top, right in text.boxes(bar.span.start, bar.span.length):
-            y = _lane_middle(top, bar.lane, is_below)
+            y = _compute_lane_middle(top, bar.lane, is_below)
             ends = [left + _BAR / 2, right - _BAR / 2], [y, y]
             width = _BAR if bar.is_first else _BAR / 2
             layers = [(width + 0.6, PRINT_EDGE), (width, get_head_colour(bar.span.head))]
@@ -180,14 +182,14 @@ def draw_threads(
         return
     left, top, right = target
     end_y = top + CHIP if is_below else top
-    threads = _threads(other, bars, is_below)
+    threads = _make_threads(other, bars, is_below)
     starts = [0.0] * len(threads)
     for x in {thread.x for thread in threads}:
         same = [number for number, thread in enumerate(threads) if thread.x == x]
         widths = [threads[number].thickness for number in same]
-        for number, moved in zip(same, _side_by_side(x, widths), strict=True):
+        for number, moved in zip(same, _place_side_by_side(x, widths), strict=True):
             starts[number] = moved
-    ends = _side_by_side((left + right) / 2, [thread.thickness for thread in threads])
+    ends = _place_side_by_side((left + right) / 2, [thread.thickness for thread in threads])
     for thread, start, end in zip(threads, starts, ends, strict=True):
         _draw_thread(axes, thread, start, (end, end_y))
 
@@ -200,14 +202,14 @@ def _run_length(chosen: Sequence[int]) -> int:
     return length
 
 
-def _threads(other: PlacedText, bars: Sequence[Bar], is_below: bool) -> list[Thread]:
+def _make_threads(other: PlacedText, bars: Sequence[Bar], is_below: bool) -> list[Thread]:
     """Return the threads of all first bars whose row is drawn, from left to right."""
     threads = []
     for bar in bars:
         box = next(other.boxes(bar.span.start, bar.span.length), None)
         if bar.is_first and box:
             left, top, right = box
-            y = _lane_middle(top, bar.lane, is_below)
+            y = _compute_lane_middle(top, bar.lane, is_below)
             threads.append(Thread(bar, (left + right) / 2, y))
     return sorted(threads, key=lambda each: (each.x, each.bar.lane))
 
@@ -228,7 +230,7 @@ def _draw_thread(axes: Axes, thread: Thread, start: float, end: tuple[float, flo
     axes.add_artist(curve)
 
 
-def _side_by_side(middle: float, widths: Sequence[float]) -> list[float]:
+def _place_side_by_side(middle: float, widths: Sequence[float]) -> list[float]:
     """Return the middles of threads with the given widths, placed side by side around `middle`."""
     places, left = [], middle - (sum(widths) + len(widths) - 1) / 2
     for width in widths:

@@ -16,7 +16,7 @@ from areaviz.drawing.base import figure_caption
 from areaviz.drawing.labels import prepare_words_for_print, truncate
 from areaviz.drawing.select import get_sides, group_items, list_heads, name_field
 from areaviz.drawing.theme import PRINT_FONT, Drawing, finish_figure, print_figure
-from areaviz.interactive.default_focus import first_item
+from areaviz.interactive.default_focus import choose_first_item
 from areaviz.interactive.print_layout import (
     CHIP,
     Placed,
@@ -28,21 +28,21 @@ from areaviz.interactive.print_layout import (
 from areaviz.interactive.ribbon_bars import (
     ACCENT,
     Bar,
-    bands_height,
-    bar_tints,
+    choose_bar_tints,
     choose_bars,
+    compute_bands_height,
     draw_bars,
     draw_threads,
 )
-from areaviz.interactive.ribbon_sentence import has_sentence, sentence_of
+from areaviz.interactive.ribbon_sentence import has_sentence, make_sentence
 from areaviz.interactive.ribbon_table import (
     TOP,
     Span,
-    amount,
-    found_words,
-    items_text,
-    spans_of,
-    unsure_items,
+    describe_found,
+    find_spans,
+    format_amount,
+    join_items,
+    list_unsure_items,
 )
 from areaviz.trace.query import smallest_area
 from areaviz.trace.record import Field, Trace
@@ -91,7 +91,7 @@ class Stack:
     bottom: float
 
 
-def ribbon_print(trace: Trace, focus: Focus) -> PrintFigure:
+def draw_ribbon(trace: Trace, focus: Focus) -> PrintFigure:
     """Draw the spans of the selected items as the ribbon shows them on the screen.
 
     Without a selection, the print shows the item that the ribbon first shows. Only the lines of a
@@ -99,25 +99,25 @@ def ribbon_print(trace: Trace, focus: Focus) -> PrintFigure:
     """
     attention = trace.maps[focus.site]
     if not focus.items:
-        items = first_item(attention, focus.layer, trace.fields[attention.query]) or (0,)
+        items = choose_first_item(attention, focus.layer, trace.fields[attention.query]) or (0,)
         focus = replace(focus, side="query", items=items)
-    scene = _scene(trace, focus)
-    stack = _stacked(scene)
+    scene = _make_scene(trace, focus)
+    stack = _stack_texts(scene)
     legend = stack.bottom + _ABOVE_LEGEND
     height = legend + _LEGEND * -(-len(scene.heads) // _COLUMNS)
-    figure, axes = print_figure(_drawing(trace, scene, stack), height / 72)
+    figure, axes = print_figure(_make_drawing(trace, scene, stack), height / 72)
     axes.set(xlim=(-4, _MEASURE + 4), ylim=(height, 0), xticks=[], yticks=[])
     draw_threads(axes, stack.own, stack.other, scene.chosen, scene.bars, scene.is_below)
     draw_bars(axes, stack.other, scene.bars, scene.is_below)
     draw_chips(axes, stack.own, dict.fromkeys(scene.chosen, (ACCENT, "white")))
-    draw_chips(axes, stack.other, bar_tints(scene.bars))
+    draw_chips(axes, stack.other, choose_bar_tints(scene.bars))
     for field, text in ((scene.own, stack.own), (scene.other, stack.other)):
-        _underline(axes, text, unsure_items(trace, field.name))
+        _draw_underline(axes, text, list_unsure_items(trace, field.name))
     _draw_legend(axes, scene, legend)
     return finish_figure(figure)
 
 
-def _underline(axes: Axes, text: PlacedText, items: Sequence[int]) -> None:
+def _draw_underline(axes: Axes, text: PlacedText, items: Sequence[int]) -> None:
     """Draw a dotted line under each of the items."""
     for item in items:
         for left, top, right in text.boxes(item, 1):
@@ -126,29 +126,29 @@ def _underline(axes: Axes, text: PlacedText, items: Sequence[int]) -> None:
             axes.add_artist(line)
 
 
-def _scene(trace: Trace, focus: Focus) -> Scene:
+def _make_scene(trace: Trace, focus: Focus) -> Scene:
     """Return the content of a print. On the memory side, its spans are queries that attend."""
     own, other = get_sides(trace, focus.site)
-    spans = spans_of(trace, focus)
+    spans = find_spans(trace, focus)
     if focus.side == "memory":
         own, other = other, own
         spans = [replace(span, start=span.queries[0], length=len(span.queries)) for span in spans]
     heads = list_heads(trace.maps[focus.site], focus.head)
     bars = choose_bars(spans, heads, focus)
-    return Scene(focus, own, other, heads, spans, bars, _chosen(own, focus))
+    return Scene(focus, own, other, heads, spans, bars, _list_chosen(own, focus))
 
 
-def _chosen(field: Field, focus: Focus) -> list[int]:
+def _list_chosen(field: Field, focus: Focus) -> list[int]:
     """Return the selected items, or the items of the selected words."""
     items = set(focus.items)
     runs = [range(*run) for run in group_items(field, focus.unit)]
     return [item for run in runs if not items.isdisjoint(run) for item in run]
 
 
-def _drawing(trace: Trace, scene: Scene, stack: Stack) -> Drawing:
+def _make_drawing(trace: Trace, scene: Scene, stack: Stack) -> Drawing:
     """Return the title, the caption, and a note on the bars, the threads and omitted lines."""
     focus = scene.focus
-    chosen = truncate(prepare_words_for_print(items_text(scene.own, focus.items)), 60)
+    chosen = truncate(prepare_words_for_print(join_items(scene.own, focus.items)), 60)
     verb = "attends to" if focus.side == "query" else "is attended to by"
     is_plain = focus.reading == "heaviest" and focus.against == "nothing"
     is_larger = is_plain and smallest_area(trace.maps[focus.site], focus) > 1
@@ -157,28 +157,28 @@ def _drawing(trace: Trace, scene: Scene, stack: Stack) -> Drawing:
     is_left_out = drawn < len({span.head for span in scene.spans})
     whose = f"the {drawn} heads with the heaviest spans" if is_left_out else "each head"
     shown = len(stack.other.tops)
-    complete = shown == _row_count(stack.other.items)
+    complete = shown == _count_rows(stack.other.items)
     lines = "all lines" if complete else f"the {shown} lines with the heaviest spans"
     pale = ", the lighter ones paler" if any(bar.is_pale for bar in scene.bars) else ""
-    spans = f"{found_words(focus, 'spans')}{which} of {whose}, at most {TOP}{pale}"
+    spans = f"{describe_found(focus, 'spans')}{which} of {whose}, at most {TOP}{pale}"
     note = f"Bars: {spans}; threads: as"
     title = f"What the {name_field(scene.own)} “{chosen}” {verb}"
     if has_sentence(trace, focus):
-        title = sentence_of(trace, focus, scene.spans)
+        title = make_sentence(trace, focus, scene.spans)
     return Drawing(
         title=title,
-        note=f"{note} thick as the weight; {lines}{_dotted(trace, scene)}.",
+        note=f"{note} thick as the weight; {lines}{_explain_dotted_lines(trace, scene)}.",
         caption=figure_caption(trace, focus),
     )
 
 
-def _dotted(trace: Trace, scene: Scene) -> str:
+def _explain_dotted_lines(trace: Trace, scene: Scene) -> str:
     """Return an explanation of dotted lines, or "" if there are none."""
-    unsure = [unsure_items(trace, field.name) for field in (scene.own, scene.other)]
+    unsure = [list_unsure_items(trace, field.name) for field in (scene.own, scene.other)]
     return "; dotted: less than half sure" if any(unsure) else ""
 
 
-def _row_count(placed: Sequence[Placed]) -> int:
+def _count_rows(placed: Sequence[Placed]) -> int:
     return placed[-1].row + 1 if placed else 0
 
 
@@ -187,18 +187,18 @@ def _own_rows(placed: Sequence[Placed], chosen: Sequence[int]) -> Sequence[int]:
 
     They are all lines of a short text, or the first lines of a long text that have selected items.
     """
-    count = _row_count(placed)
+    count = _count_rows(placed)
     if count <= _OWN_ROWS:
         return range(count)
     return sorted({placed[item].row for item in chosen})[:_OWN_ROWS]
 
 
-def _rows_with(placed: Sequence[Placed], spans: Sequence[Span]) -> Sequence[int]:
+def _list_rows_with(placed: Sequence[Placed], spans: Sequence[Span]) -> Sequence[int]:
     """Return the indices of the lines to draw of the text with bars.
 
     They are all lines of a short text, or the lines of a long text with the heaviest spans.
     """
-    count = _row_count(placed)
+    count = _count_rows(placed)
     if count <= _ROWS:
         return range(count)
     kept: set[int] = set()
@@ -209,11 +209,11 @@ def _rows_with(placed: Sequence[Placed], spans: Sequence[Span]) -> Sequence[int]
     return sorted(kept)
 
 
-def _stacked(scene: Scene) -> Stack:
+def _stack_texts(scene: Scene) -> Stack:
     """Return the positions of both texts, with the text that attends on top and bars between."""
     own, other = place_text(scene.own, _MEASURE), place_text(scene.other, _MEASURE)
-    own_rows, rows = _own_rows(own, scene.chosen), _rows_with(other, scene.spans)
-    bands = bands_height(scene.bars)
+    own_rows, rows = _own_rows(own, scene.chosen), _list_rows_with(other, scene.spans)
+    bands = compute_bands_height(scene.bars)
     if scene.is_below:
         mine, edge = _with_tops(own, own_rows, 0, 0)
         theirs, bottom = _with_tops(other, rows, edge + _MIDDLE + bands, bands)
@@ -246,8 +246,8 @@ def _draw_legend(axes: Axes, scene: Scene, top: float) -> None:
         text = "nothing"
         span = next((span for span in scene.spans if span.head == head), None)
         if span:
-            label = truncate(prepare_words_for_print(items_text(scene.other, span.items)), 16)
-            text = f"“{label}” {amount(scene.focus, span.weight)}"
+            label = truncate(prepare_words_for_print(join_items(scene.other, span.items)), 16)
+            text = f"“{label}” {format_amount(scene.focus, span.weight)}"
         row, column = divmod(number, _COLUMNS)
         place = column * _MEASURE / _COLUMNS + 3, top + _LEGEND * (row + 0.5)
         key = f"head {head + 1}  {text}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from areaviz.drawing.labels import prepare_words_for_print
-from areaviz.interactive.ribbon_table import Span, items_text
+from areaviz.interactive.ribbon_table import Span, join_items
 from areaviz.texts.catalogue import ENGLISH, message, translated
 from areaviz.trace.query import find_words, smallest_area
 from areaviz.trace.record import Field, Trace
@@ -36,7 +36,9 @@ def has_sentence(trace: Trace, focus: Focus) -> bool:
     return is_plain and is_one and smallest_area(trace.maps[focus.site], focus) == 1
 
 
-def sentence_of(trace: Trace, focus: Focus, spans: Sequence[Span], language: str = ENGLISH) -> str:
+def make_sentence(
+    trace: Trace, focus: Focus, spans: Sequence[Span], language: str = ENGLISH
+) -> str:
     """Return a sentence such as "To write “Hund”, both heads attend most to “dog”.".
 
     Args:
@@ -47,8 +49,8 @@ def sentence_of(trace: Trace, focus: Focus, spans: Sequence[Span], language: str
     """
     attention = trace.maps[focus.site]
     query, memory = trace.fields[attention.query], trace.fields[attention.memory]
-    what = _quoted(query, focus.items, language)
-    groups = _groups(memory, spans, language)
+    what = _quote_items(query, focus.items, language)
+    groups = _group_spans(memory, spans, language)
     if not groups:
         return translated("{what} attends to nothing here.", language, what=what)
     (place, tops), *rest = groups
@@ -57,17 +59,17 @@ def sentence_of(trace: Trace, focus: Focus, spans: Sequence[Span], language: str
         place = translated("{where}, taken as one", language, where=place)
     share = f" ({100 * tops[0].weight:.0f} %)" if count == 1 else ""
     opened = translated(
-        _opener(attention.query == trace.output.field, len(tops) == 1),
+        _choose_opener(attention.query == trace.output.field, len(tops) == 1),
         language,
         what=what,
-        who=_who(tops, count, attention.heads, language),
+        who=_describe_heads(tops, count, attention.heads, language),
         where=place,
         more=share,
     )
-    return " ".join([opened, *_others(rest, count, attention.heads, language)])
+    return " ".join([opened, *_describe_others(rest, count, attention.heads, language)])
 
 
-def _opener(is_written: bool, is_one: bool) -> str:
+def _choose_opener(is_written: bool, is_one: bool) -> str:
     """Return the template of the sentence.
 
     Args:
@@ -83,26 +85,26 @@ def _opener(is_written: bool, is_one: bool) -> str:
     return message("For {what}, {who} attend most to {where}{more}.")
 
 
-def _quoted(field: Field, items: Sequence[int], language: str) -> str:
+def _quote_items(field: Field, items: Sequence[int], language: str) -> str:
     """Return the text of items in quotation marks."""
-    return translated("“{text}”", language, text=prepare_words_for_print(items_text(field, items)))
+    return translated("“{text}”", language, text=prepare_words_for_print(join_items(field, items)))
 
 
-def _groups(memory: Field, spans: Sequence[Span], language: str) -> list[Group]:
+def _group_spans(memory: Field, spans: Sequence[Span], language: str) -> list[Group]:
     """Return the places that heads attend to most, in descending order of their total weight."""
     tops: dict[int, Span] = {}
     for span in spans:
         tops.setdefault(span.head, span)
     groups: dict[str, list[Span]] = {}
     for span in tops.values():
-        groups.setdefault(_quoted(memory, span.items, language), []).append(span)
+        groups.setdefault(_quote_items(memory, span.items, language), []).append(span)
     return sorted(groups.items(), key=lambda group: -sum(span.weight for span in group[1]))
 
 
-def _others(rest: Sequence[Group], count: int, heads: int, language: str) -> list[str]:
+def _describe_others(rest: Sequence[Group], count: int, heads: int, language: str) -> list[str]:
     """Return further sentences that say what the other heads attend to."""
     if len(rest) >= _NAMED:
-        left = _counted(sum(len(tops) for _, tops in rest), language)
+        left = _count_heads(sum(len(tops) for _, tops in rest), language)
         others = message("The other {count} heads attend most to other areas.")
         return [translated(others, language, count=left)]
     found = []
@@ -110,25 +112,27 @@ def _others(rest: Sequence[Group], count: int, heads: int, language: str) -> lis
         text = message("{who} attend most to {where}.")
         if len(tops) == 1:
             text = message("{who} attends most to {where}.")
-        said = translated(text, language, who=_who(tops, count, heads, language), where=place)
+        said = translated(
+            text, language, who=_describe_heads(tops, count, heads, language), where=place
+        )
         found.append(said[:1].upper() + said[1:])
     return found
 
 
-def _who(tops: Sequence[Span], count: int, heads: int, language: str) -> str:
+def _describe_heads(tops: Sequence[Span], count: int, heads: int, language: str) -> str:
     """Return a phrase for some heads, such as "head 3", "two heads" or "all four heads"."""
     if heads == 1:
         return translated("the model", language)
     if len(tops) == 1:
         return translated("head {head}", language, head=tops[0].head + 1)
     if len(tops) < count:
-        return translated("{count} heads", language, count=_counted(len(tops), language))
+        return translated("{count} heads", language, count=_count_heads(len(tops), language))
     if count == 2:
         return translated("both heads", language)
-    return translated("all {count} heads", language, count=_counted(count, language))
+    return translated("all {count} heads", language, count=_count_heads(count, language))
 
 
-def _counted(number: int, language: str) -> str:
+def _count_heads(number: int, language: str) -> str:
     return translated(COUNTS[number], language) if number < len(COUNTS) else f"{number}"
 
 

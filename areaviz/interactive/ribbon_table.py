@@ -12,7 +12,7 @@ import numpy as np
 
 from areaviz.drawing.base import Table
 from areaviz.drawing.select import Runs, group_items, list_heads
-from areaviz.interactive.other_readings import chosen_runs
+from areaviz.interactive.other_readings import choose_runs
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.query import coverage, item_shares, merge_items, smallest_area
 from areaviz.trace.reading import map_of, read_areas
@@ -43,7 +43,7 @@ class Span:
         return range(self.start, self.start + self.length)
 
 
-def ribbon_table(trace: Trace, focus: Focus) -> Table:
+def tabulate_ribbon(trace: Trace, focus: Focus) -> Table:
     """Return a table of the top spans of every head, in the reading of the focus.
 
     A reading is a way to rank spans, such as by weight or by coverage. Without selected queries,
@@ -53,14 +53,14 @@ def ribbon_table(trace: Trace, focus: Focus) -> Table:
     attention = trace.maps[focus.site]
     query, memory = trace.fields[attention.query], trace.fields[attention.memory]
     rows = []
-    for span in spans_of(trace, focus):
-        who, what = items_text(query, span.queries), items_text(memory, span.items)
+    for span in find_spans(trace, focus):
+        who, what = join_items(query, span.queries), join_items(memory, span.items)
         place = (span.start + 1, span.length)
         rows.append((who, span.head + 1, what, *place, round(span.weight, 4)))
-    return Table(("query", "head", "span", "start", "length", measured(focus)), rows)
+    return Table(("query", "head", "span", "start", "length", name_measure(focus)), rows)
 
 
-def measured(focus: Focus) -> str:
+def name_measure(focus: Focus) -> str:
     """Return the title of the table's last column, such as "weight" or "share"."""
     if focus.side == "memory" and focus.items:
         return "weight"
@@ -69,12 +69,12 @@ def measured(focus: Focus) -> str:
     return {"heaviest": "weight", "coverage": "share", "densest": "share held"}[focus.reading]
 
 
-def amount(focus: Focus, weight: float) -> str:
+def format_amount(focus: Focus, weight: float) -> str:
     """Format a number of the table's last column, such as "12%" or "3.1×"."""
-    return f"{weight:.1f}×" if measured(focus) == "times the average" else f"{weight:.0%}"
+    return f"{weight:.1f}×" if name_measure(focus) == "times the average" else f"{weight:.0%}"
 
 
-def found_words(focus: Focus, nouns: str) -> str:
+def describe_found(focus: Focus, nouns: str) -> str:
     """Return a phrase for the spans or areas that a print shows, such as "the heaviest spans"."""
     if focus.side == "query" and focus.against == "average":
         return f"the {nouns} that get most beside the head's average"
@@ -86,7 +86,7 @@ def found_words(focus: Focus, nouns: str) -> str:
     return f"the heaviest {nouns}"
 
 
-def spans_of(trace: Trace, focus: Focus) -> list[Span]:
+def find_spans(trace: Trace, focus: Focus) -> list[Span]:
     """Return the top spans of each head for each query, or for the mean over selected queries.
 
     If the unit of the focus is a word, spans are widened to whole words. The weights of areas that
@@ -100,47 +100,47 @@ def spans_of(trace: Trace, focus: Focus) -> list[Span]:
     found: list[Span] = []
     if focus.side == "memory" and focus.items:
         for head in heads:
-            found += _attending(attention, focus, head, group_items(query, focus.unit))
+            found += _iterate_attending(attention, focus, head, group_items(query, focus.unit))
         return found
-    for_reading = _of_reading(focus)
+    for_reading = _get_finder(focus)
     if for_reading:
-        for group in reading_groups(query, focus):
+        for group in group_by_reading(query, focus):
             for head in heads:
                 found += for_reading(attention, memory, focus, head, group)
         return found
-    span_A, spans_S2 = widened(attention.grid, memory, focus.unit)
+    span_A, spans_S2 = widen_spans(attention.grid, memory, focus.unit)
     # Index of the first area that is large enough. Areas with fewer items have smaller indices.
     smaller = attention.grid.slab(1, smallest_area(attention, focus))[0]
-    for group in chosen_groups(query, focus):
+    for group in group_chosen(query, focus):
         for head in heads:
             mean_A = attention.weights[focus.layer, head, list(group)].mean(0)
-            places = _heaviest(mean_A[smaller:], span_A[smaller:], spans_S2)
+            places = _iterate_heaviest(mean_A[smaller:], span_A[smaller:], spans_S2)
             found += [Span(group, head, *place) for place in places]
     return found
 
 
-def _of_reading(focus: Focus) -> Callable[..., Iterator[Span]] | None:
+def _get_finder(focus: Focus) -> Callable[..., Iterator[Span]] | None:
     """Return the function that finds the spans of a reading, or None for top areas."""
     if focus.against == "average":
-        return _raised
-    return {"coverage": _received, "densest": _densest}.get(focus.reading)
+        return _iterate_raised
+    return {"coverage": _iterate_received, "densest": _iterate_densest}.get(focus.reading)
 
 
-def reading_groups(query: Field, focus: Focus) -> list[tuple[int, ...]]:
-    """Return the groups of `chosen_groups`. For smallest areas, each query or word is a group."""
+def group_by_reading(query: Field, focus: Focus) -> list[tuple[int, ...]]:
+    """Return the groups of `group_chosen`. For smallest areas, each query or word is a group."""
     if focus.reading != "densest" or focus.against == "average" or not focus.items:
-        return chosen_groups(query, focus)
-    return [tuple(range(*run)) for run in chosen_runs(query, focus.items, focus.unit)]
+        return group_chosen(query, focus)
+    return [tuple(range(*run)) for run in choose_runs(query, focus.items, focus.unit)]
 
 
-def _densest(
+def _iterate_densest(
     attention: AttentionMap, _: Field, focus: Focus, head: int, group: tuple[int, ...]
 ) -> Iterator[Span]:
     for one in read_areas(attention, focus, head, list(group), 1):
         yield Span(group, head, one.area.left, one.area.width, one.weight)
 
 
-def _received(
+def _iterate_received(
     attention: AttentionMap, memory: Field, focus: Focus, head: int, group: tuple[int, ...]
 ) -> Iterator[Span]:
     """Yield the items, or words, with the largest shares of the coverage."""
@@ -153,7 +153,7 @@ def _received(
             yield Span(group, head, start, end - start, share)
 
 
-def _raised(
+def _iterate_raised(
     attention: AttentionMap, _: Field, focus: Focus, head: int, group: tuple[int, ...]
 ) -> Iterator[Span]:
     """Yield the items that get more attention than on average, with the ratio as their weight.
@@ -167,14 +167,14 @@ def _raised(
             yield Span(group, head, item, 1, 2.0**ratio)
 
 
-def chosen_groups(query: Field, focus: Focus) -> list[tuple[int, ...]]:
+def group_chosen(query: Field, focus: Focus) -> list[tuple[int, ...]]:
     """Return the selected queries as one group, or every item or word as a group if none is."""
     if focus.items:
         return [focus.items]
     return [tuple(range(*run)) for run in group_items(query, focus.unit)]
 
 
-def widened(
+def widen_spans(
     grid: AreaGrid,
     memory: Field,
     unit: str,
@@ -193,7 +193,7 @@ def widened(
     return span_A.reshape(-1), spans_S2
 
 
-def _heaviest(
+def _iterate_heaviest(
     weights_A: FloatArray, span_A: IntArray, spans_S2: IntArray
 ) -> Iterator[tuple[int, int, float]]:
     """Yield start, length and weight of the top spans, without those that overlap a heavier one.
@@ -209,7 +209,7 @@ def _heaviest(
         yield int(start_S[span]), int(length_S[span]), float(weights_S[span])
 
 
-def unsure_items(trace: Trace, name: str) -> list[int]:
+def list_unsure_items(trace: Trace, name: str) -> list[int]:
     """Return the output items with a probability below `UNSURE`, or [] for other fields."""
     if name != trace.output.field:
         return []
@@ -217,7 +217,7 @@ def unsure_items(trace: Trace, name: str) -> list[int]:
     return unsure
 
 
-def items_text(field: Field, items: Sequence[int]) -> str:
+def join_items(field: Field, items: Sequence[int]) -> str:
     """Return the raw text of items. The texts of separate runs are joined by " + ".
 
     A symbol without text is replaced by its label, with spaces around it.
@@ -237,7 +237,7 @@ def items_text(field: Field, items: Sequence[int]) -> str:
     return said
 
 
-def _attending(
+def _iterate_attending(
     attention: AttentionMap,
     focus: Focus,
     head: int,

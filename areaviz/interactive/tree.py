@@ -15,13 +15,13 @@ from areaviz.drawing.select import (
     get_word_text,
     list_spoken_words,
 )
-from areaviz.interactive.message import pack
+from areaviz.interactive.message import serialise_message
 from areaviz.trace.record import AttentionMap, Trace
 from areaviz.trace.request import Focus
 from areaviz.trace.tree import read_tree
 
 
-def tree_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
+def make_tree_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
     """Return the tree, its words and the top areas of the heads.
 
     `header["id"]` is a hash of the content.
@@ -45,15 +45,15 @@ def tree_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
         "nodes": nodes,
         "heads": list(heads),
         "tops": [
-            [_top(attention, focus.layer, head, step, runs) for head in heads]
+            [_find_top(attention, focus.layer, head, step, runs) for head in heads]
             for step in range(len(tokens))
         ],
     }
-    digest = hashlib.sha256(pack(header, {})).hexdigest()[:16]
+    digest = hashlib.sha256(serialise_message(header, {})).hexdigest()[:16]
     return {"header": {"id": digest, **header}, "arrays": {}}
 
 
-def _top(
+def _find_top(
     attention: AttentionMap, layer: int, head: int, step: int, runs: list[tuple[int, int]]
 ) -> list[float]:
     """Return the first word, the end (exclusive) and the weight of a head's top area at one step.
@@ -64,7 +64,7 @@ def _top(
     return [*find_touched_runs(span, runs), round(float(weight), 4)]
 
 
-def first_step(header: Mapping[str, Any]) -> int:
+def choose_first_step(header: Mapping[str, Any]) -> int:
     """Return the step that is shown first.
 
     At this step, the last phrase of the first two thirds opens.

@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sql
 
 from areaviz.notes.ownership import OPERATOR
-from areaviz.notes.record_types import id_of_copy
+from areaviz.notes.record_types import compute_copy_id
 from areaviz.notes.records import Records
 from areaviz.notes.store_schema import LENGTHS, NOTES, check_numbers, check_text
 from areaviz.trace.errors import InputError
@@ -141,7 +141,7 @@ class Annotations(Records[Annotation]):
             The number of notes added to this version.
         """
         moved = [replace(note, dataset=dataset) for note in self.list_all(earlier)]
-        return self.merge([replace(note, id=id_of_copy(note)) for note in moved], reader).new
+        return self.merge([replace(note, id=compute_copy_id(note)) for note in moved], reader).new
 
     def _read(self, row: Mapping[str, Any]) -> Annotation:
         return Annotation(**row)

@@ -184,23 +184,23 @@ def check_length(source: str, output: str) -> None:
         check_text(title, text, LONGEST_TEXT)
 
 
-def span_values(spans: Sequence[ErrorSpan]) -> list[dict[str, object]]:
+def convert_spans_to_json(spans: Sequence[ErrorSpan]) -> list[dict[str, object]]:
     """Return spans as JSON values."""
     return [asdict(span) for span in spans]
 
 
-def spans_of(values: object) -> tuple[ErrorSpan, ...]:
-    """Return the spans that `span_values` converted to JSON values.
+def parse_spans(values: object) -> tuple[ErrorSpan, ...]:
+    """Return the spans that `convert_spans_to_json` converted to JSON values.
 
     Raises:
         InputError: the values are not spans.
     """
     if not isinstance(values, list):
         raise InputError("The errors are not a list. Mark them again.")
-    return tuple(_span(number, one) for number, one in enumerate(values, 1))
+    return tuple(_parse_span(number, one) for number, one in enumerate(values, 1))
 
 
-def _span(number: int, values: object) -> ErrorSpan:
+def _parse_span(number: int, values: object) -> ErrorSpan:
     try:
         if not isinstance(values, Mapping):
             raise TypeError("It is not an object.")

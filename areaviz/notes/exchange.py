@@ -78,7 +78,7 @@ def to_bytes(
         kind: a key of `FORMATS`.
         examples: the examples by their index in the dataset.
     """
-    rows = [_row(note, examples.get(note.example)) for note in notes]
+    rows = [_make_row(note, examples.get(note.example)) for note in notes]
     if kind == "jsonl":
         return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows).encode()
     columns = [_NUMBER, "name", *[name for name in _COLUMNS if name != "example"], *_CONTEXT[1:]]
@@ -94,17 +94,17 @@ def to_bytes(
     return buffer.getvalue()
 
 
-def _row(note: Annotation, example: Context | None) -> dict[str, object]:
+def _make_row(note: Annotation, example: Context | None) -> dict[str, object]:
     """Return the row of a note with the texts of its example; examples are numbered from 1."""
     about = example or Context("")
-    row: dict[str, object] = {_NUMBER: note.example + 1, "name": _line(about.name)}
+    row: dict[str, object] = {_NUMBER: note.example + 1, "name": _format_text(about.name)}
     row |= {name: value for name, value in asdict(note).items() if name != "example"}
     written = about.outputs.get(note.model) or "\n".join(about.outputs.values())
     texts = about.text, written, about.reference
-    return row | dict(zip(_CONTEXT[1:], map(_line, texts), strict=True))
+    return row | dict(zip(_CONTEXT[1:], map(_format_text, texts), strict=True))
 
 
-def _line(text: str) -> str:
+def _format_text(text: str) -> str:
     """Return a text of an example in a form that every format can hold."""
     return text[:MAX_CONTEXT].encode("utf-8", "replace").decode()
 
@@ -116,20 +116,20 @@ def from_bytes(data: bytes, kind: str) -> list[Annotation]:
             f"The file has {len(data) >> 20} MB; the limit is {MAX_MEGABYTES} MB. Split it."
         )
     try:
-        rows = _rows(data, kind)
+        rows = _read_rows(data, kind)
     except InputError:
         raise
     except Exception as error:  # csv, json and pyarrow raise many kinds for files that are damaged
         raise InputError(
             f"The file is not a {kind} file of notes. Export one here to see its format."
         ) from error
-    return [_note(number, row, kind == "csv") for number, row in enumerate(rows, 1)]
+    return [_parse_note(number, row, kind == "csv") for number, row in enumerate(rows, 1)]
 
 
-def _rows(data: bytes, kind: str) -> list[Mapping[str, object]]:
+def _read_rows(data: bytes, kind: str) -> list[Mapping[str, object]]:
     """Return the rows of a file after checking its size."""
     if kind == "parquet":
-        return _parquet_rows(data)
+        return _read_parquet_rows(data)
     _check_lines(data)
     if kind == "jsonl":
         _check_count(data.count(b"\n"))
@@ -162,7 +162,7 @@ def _check_count(notes: int) -> None:
         )
 
 
-def _parquet_rows(data: bytes) -> list[Mapping[str, object]]:
+def _read_parquet_rows(data: bytes) -> list[Mapping[str, object]]:
     """Return the rows of a Parquet file after counting and measuring them.
 
     A file can store a text once and use it in a million rows, so the size is checked before the
@@ -185,7 +185,7 @@ def _parquet_rows(data: bytes) -> list[Mapping[str, object]]:
     texts = [name for name in names if name in _TEXTS]
     numbers = [name for name in names if name in (_NUMBER, *_INTEGERS)]
     table = parquet.read_table(io.BytesIO(data), columns=[*texts, *numbers], read_dictionary=texts)
-    spread = sum(_spread(chunk) for name in texts for chunk in table[name].chunks)
+    spread = sum(_count_expanded_bytes(chunk) for name in texts for chunk in table[name].chunks)
     if spread > MAX_SPREAD << 20:
         raise InputError(
             f"The notes have {spread >> 20:,} MB; the limit is {MAX_SPREAD} MB. Split the file."
@@ -194,7 +194,7 @@ def _parquet_rows(data: bytes) -> list[Mapping[str, object]]:
     return rows
 
 
-def _spread(texts: Any) -> int:
+def _count_expanded_bytes(texts: Any) -> int:
     """Return the number of bytes of a column's texts when repeated texts are expanded."""
     if not pa.types.is_dictionary(texts.type):
         return int(texts.nbytes)
@@ -202,7 +202,7 @@ def _spread(texts: Any) -> int:
     return int(compute.sum(lengths).as_py() or 0)
 
 
-def _note(number: int, row: Mapping[str, object], from_csv: bool) -> Annotation:
+def _parse_note(number: int, row: Mapping[str, object], from_csv: bool) -> Annotation:
     """Return the note of a row; `number` identifies the row in errors, from 1."""
     missing = [name for name in _NEEDED if not isinstance(row, Mapping) or name not in row]
     if not missing and _NUMBER not in row and "example" not in row:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 
-from areaviz.notes.error_spans import Judgement, spans_of
+from areaviz.notes.error_spans import Judgement, parse_spans
 from areaviz.notes.exchange import MAX_MEGABYTES
 from areaviz.trace.errors import InputError
 
@@ -30,10 +30,10 @@ def to_jsonl(judgements: Sequence[Judgement]) -> bytes:
 
 def from_jsonl(data: bytes) -> list[Judgement]:
     """Read the judgements in a file that `to_jsonl` wrote; raise InputError for other files."""
-    text = text_of(data, "judgements")
+    text = decode_text(data, "judgements")
     lines = [line for line in text.split("\n") if line.strip()]
     check_count(len(lines))
-    return [_judgement(f"Judgement {number:,}", line) for number, line in enumerate(lines, 1)]
+    return [_parse_judgement(f"Judgement {number:,}", line) for number, line in enumerate(lines, 1)]
 
 
 def is_own_jsonl(data: bytes) -> bool:
@@ -56,7 +56,7 @@ def check_size(data: bytes) -> None:
         )
 
 
-def text_of(data: bytes, what: str) -> str:
+def decode_text(data: bytes, what: str) -> str:
     """Return the text of a file.
 
     Args:
@@ -81,7 +81,7 @@ def check_count(count: int) -> None:
         )
 
 
-def _judgement(where: str, line: str) -> Judgement:
+def _parse_judgement(where: str, line: str) -> Judgement:
     """Return the judgement of a line; `where` identifies the line in errors."""
     try:
         values = json.loads(line)
@@ -106,7 +106,7 @@ def _judgement(where: str, line: str) -> Judgement:
     if not (score is None or type(score) in (int, float)):
         raise InputError(f"{where} has a score that is not a number. Correct it or leave it out.")
     try:
-        spans = spans_of(values["spans"])
+        spans = parse_spans(values["spans"])
         found = Judgement(
             **texts,
             example=number - 1,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from areaviz.notes.error_spans import MAX_SPANS
-from areaviz.notes.judgement_files import check_count, text_of
+from areaviz.notes.judgement_files import check_count, decode_text
 from areaviz.notes.store_schema import LONGEST_NAME, LONGEST_ORIGIN, LONGEST_TEXT
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
@@ -62,7 +62,7 @@ def read_rows(data: bytes, name: str) -> list[Row]:
     Raises:
         InputError: the file is not a Marot TSV, or a cell is too long.
     """
-    lines = text_of(data, "judgements").split("\n")
+    lines = decode_text(data, "judgements").split("\n")
     check_count(len(lines))
     rows = []
     for number, line in enumerate(lines, 1):

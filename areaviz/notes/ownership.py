@@ -81,7 +81,7 @@ class Import(NamedTuple):
         return f"{made:%Y-%m-%d %H:%M} UTC"
 
 
-def new_import_id() -> str:
+def make_import_id() -> str:
     """Return an id that starts with the time, so that ids sort by time."""
     now = datetime.now(UTC)
     # Microseconds follow the readable time, because two imports can happen within one second. The
@@ -114,20 +114,25 @@ def check_shares(
     fullest = connection.execute(by_example.limit(1)).first()
     if fullest is not None:
         where = f"on example {fullest[1] + 1:,}"
-        _check(RECORDS_ON_EXAMPLE, fullest[2], several, where)
-    _check(RECORDS_ON_SET, _largest(connection, table.c.dataset, count, here), several, "on a set")
+        _check_limit(RECORDS_ON_EXAMPLE, fullest[2], several, where)
+    _check_limit(
+        RECORDS_ON_SET,
+        _find_largest_count(connection, table.c.dataset, count, here),
+        several,
+        "on a set",
+    )
     total = connection.execute(sql.select(count).where(own)).scalar_one()
-    _check(RECORDS_KEPT, total, several, "in all")
+    _check_limit(RECORDS_KEPT, total, several, "in all")
     if table is NOTES:
         tags = sql.func.count(sql.distinct(table.c.tag))
-        found = _largest(connection, table.c.dataset, tags, here)
-        _check(TAGS_ON_SET, found, "different tags", "on a set")
+        found = _find_largest_count(connection, table.c.dataset, tags, here)
+        _check_limit(TAGS_ON_SET, found, "different tags", "on a set")
     imports = sql.func.count(sql.distinct(table.c.import_id))
     kept = connection.execute(sql.select(imports).where(own, table.c.import_id != "")).scalar_one()
-    _check(IMPORTS_KEPT, kept, f"imports of {several}", "in all")
+    _check_limit(IMPORTS_KEPT, kept, f"imports of {several}", "in all")
 
 
-def _largest(
+def _find_largest_count(
     connection: Connection,
     group: sql.Column[Any],
     count: sql.ColumnElement[int],
@@ -138,7 +143,7 @@ def _largest(
     return connection.execute(counted).scalar() or 0
 
 
-def _check(limit: Limit, found: int, what: str, where: str) -> None:
+def _check_limit(limit: Limit, found: int, what: str, where: str) -> None:
     if found > limit.value():
         raise InputError(
             f"You would have {found:,} {what} {where}, so nothing was saved. {limit.said()}"

@@ -69,11 +69,11 @@ class Shown(Generic[R]):
     import_id: str
 
 
-def id_of_copy(record: Record) -> str:
+def compute_copy_id(record: Record) -> str:
     """Return an id that depends only on the record's id and content."""
-    return digest(record.id, record.words())
+    return compute_digest(record.id, record.words())
 
 
-def digest(*values: object) -> str:
+def compute_digest(*values: object) -> str:
     """Return an id that depends only on the values."""
     return hashlib.sha256(repr(values).encode()).hexdigest()[: LENGTHS["id"]]

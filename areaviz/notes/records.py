@@ -20,11 +20,11 @@ from areaviz.notes.ownership import (
     Import,
     Owner,
     check_shares,
-    new_import_id,
+    make_import_id,
 )
-from areaviz.notes.record_types import Merged, R, Shown, Stale, id_of_copy
+from areaviz.notes.record_types import Merged, R, Shown, Stale, compute_copy_id
 from areaviz.notes.store import Store
-from areaviz.notes.store_schema import MAX_NUMBER, now
+from areaviz.notes.store_schema import MAX_NUMBER, format_current_time
 
 # Largest number of ids per query, because stores limit the number of parameters.
 _IDS_AT_ONCE = 500
@@ -74,7 +74,7 @@ class Records(ABC, Generic[R]):
         """Return all records of a dataset, ordered by example."""
         chosen = sql.select(self.table).where(self.table.c.dataset == dataset)
         rows = self._store.rows(f"reading the {self.several}", chosen.order_by(*self._order()))
-        return [self._read(_visible(row)) for row in rows]
+        return [self._read(_drop_hidden_columns(row)) for row in rows]
 
     def list_on_example(self, dataset: str, example: int, reader: str, most: int) -> list[Shown[R]]:
         """Return the first records on one example, as a user sees them.
@@ -126,7 +126,9 @@ class Records(ABC, Generic[R]):
         own = record.checked()
         name = own.id or self._id(own)
         # Wrap from the largest number to 1: a version only has to differ from the previous one.
-        new = replace(own, id=name, changed=now(), version=own.version % MAX_NUMBER + 1)
+        new = replace(
+            own, id=name, changed=format_current_time(), version=own.version % MAX_NUMBER + 1
+        )
         with self._store.writer(f"saving the {self.one}") as connection:
             there = self._locked(connection, name, reader)
             if own.version != (there.version if there else 0):
@@ -187,13 +189,13 @@ class Records(ABC, Generic[R]):
             for record in checked:
                 known = there.get(record.id) or new.setdefault(record.id, record)
                 if known.words() != record.words():
-                    copy = replace(record, id=id_of_copy(record), differs=record.id)
+                    copy = replace(record, id=compute_copy_id(record), differs=record.id)
                     differing[copy.id] = copy
             for copy_id in self._by_id(connection, list(differing)):
                 del differing[copy_id]  # imported before
             added = [*new.values(), *differing.values()]
             if added:
-                owner = {"reader": reader, "import_id": new_import_id()}
+                owner = {"reader": reader, "import_id": make_import_id()}
                 rows = [self._row(record) | owner for record in added]
                 connection.execute(sql.insert(self.table), rows)
                 datasets = {record.dataset for record in added}
@@ -233,7 +235,7 @@ class Records(ABC, Generic[R]):
 
     def _shown(self, row: sql.RowMapping, reader: str) -> Shown[R]:
         owner = Owner(row["reader"], row["import_id"])
-        return Shown(self._read(_visible(row)), owner.allows(reader), owner.import_id)
+        return Shown(self._read(_drop_hidden_columns(row)), owner.allows(reader), owner.import_id)
 
     def _by_id(self, connection: Connection, ids: Sequence[str]) -> dict[str, R]:
         """Return the stored records with these ids, by id."""
@@ -242,7 +244,7 @@ class Records(ABC, Generic[R]):
             some = ids[first : first + _IDS_AT_ONCE]
             chosen = sql.select(self.table).where(self.table.c.id.in_(some))
             for row in connection.execute(chosen).mappings():
-                found[row["id"]] = self._read(_visible(row))
+                found[row["id"]] = self._read(_drop_hidden_columns(row))
         return found
 
     def _locked(self, connection: Connection, name: str, reader: str) -> R | None:
@@ -256,9 +258,9 @@ class Records(ABC, Generic[R]):
         if row is None:
             return None
         Owner(row["reader"], row["import_id"]).check(self.one, reader)
-        return self._read(_visible(row))
+        return self._read(_drop_hidden_columns(row))
 
 
-def _visible(row: sql.RowMapping) -> dict[str, Any]:
+def _drop_hidden_columns(row: sql.RowMapping) -> dict[str, Any]:
     """Return a row without the hidden columns."""
     return {name: value for name, value in row.items() if name not in _HIDDEN}

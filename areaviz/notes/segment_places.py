@@ -16,7 +16,7 @@ class SegmentPlaces:
         """Start with all examples of the set free."""
         self._free: dict[str, list[int]] = {}
         for place, example in enumerate(dataset.examples):
-            self._free.setdefault(bare_text(example.text), []).append(place)
+            self._free.setdefault(normalise_spaces(example.text), []).append(place)
         self._taken: dict[tuple[object, ...], int] = {}
 
     def find(self, where: str, key: tuple[object, ...], source: str) -> int:
@@ -32,7 +32,7 @@ class SegmentPlaces:
         """
         if key in self._taken:
             return self._taken[key]
-        free = self._free.get(bare_text(source))
+        free = self._free.get(normalise_spaces(source))
         if not free:
             problem = "is not in this set" if free is None else "this set has less often"
             raise InputError(
@@ -44,17 +44,17 @@ class SegmentPlaces:
 
     def pass_over(self, source: str) -> None:
         """Take an example for a segment of which nothing was said, if there is one."""
-        free = self._free.get(bare_text(source))
+        free = self._free.get(normalise_spaces(source))
         if free:
             free.pop(0)
 
 
-def bare_text(text: str) -> str:
+def normalise_spaces(text: str) -> str:
     """Return a text as sources are compared: all white space is alike."""
     return " ".join(text.split())
 
 
-def known_system(name: str, systems: Sequence[str]) -> str:
+def match_system(name: str, systems: Sequence[str]) -> str:
     """Return the system with a name, or with a name and an ending; else the name itself."""
     for one in systems:
         if name in (one, one.rpartition(".")[0]):

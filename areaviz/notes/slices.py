@@ -14,7 +14,13 @@ from sqlalchemy.engine import Connection
 
 from areaviz.notes.ownership import OPERATOR
 from areaviz.notes.store import Store
-from areaviz.notes.store_schema import LONGEST_SLICE, MAX_NUMBER, SLICES, check_text, now
+from areaviz.notes.store_schema import (
+    LONGEST_SLICE,
+    MAX_NUMBER,
+    SLICES,
+    check_text,
+    format_current_time,
+)
 from areaviz.shares.limits import SLICES_ON_SET
 from areaviz.trace.errors import InputError
 
@@ -58,7 +64,7 @@ class Slices:
     def list_all(self, dataset: str) -> list[Slice]:
         """Return all slices of a dataset, by name."""
         chosen = sql.select(SLICES).where(SLICES.c.dataset == dataset).order_by(SLICES.c.name)
-        return [_read(row) for row in self._store.rows("reading the slices", chosen)]
+        return [_read_slice(row) for row in self._store.rows("reading the slices", chosen)]
 
     def list_for(self, dataset: str, reader: str, most: int) -> list[Slice]:
         """Return slices of a dataset: first those of one user, then all others, each by name.
@@ -70,7 +76,7 @@ class Slices:
         """
         chosen = sql.select(SLICES).where(SLICES.c.dataset == dataset)
         ordered = chosen.order_by(SLICES.c.reader != reader, SLICES.c.name).limit(most)
-        return [_read(row) for row in self._store.rows("reading the slices", ordered)]
+        return [_read_slice(row) for row in self._store.rows("reading the slices", ordered)]
 
     def count(self, dataset: str) -> int:
         """Return the number of slices of a dataset."""
@@ -91,18 +97,18 @@ class Slices:
         """
         own = changed.checked()
         with self._store.writer("saving the slice") as connection:
-            there = _locked(connection, own, reader)
+            there = _lock_slice(connection, own, reader)
             _check_version(own, there)
             # Wrap from the largest number to 1: a version only has to differ from the previous one.
             new = replace(own, version=own.version % MAX_NUMBER + 1, owner=reader)
             values = {
                 "examples": json.dumps(new.examples),
-                "changed": now(),
+                "changed": format_current_time(),
                 "version": new.version,
             }
             if there:
                 new = replace(new, owner=there.owner)
-                connection.execute(sql.update(SLICES).where(*_named(own)).values(**values))
+                connection.execute(sql.update(SLICES).where(*_match_slice(own)).values(**values))
             else:
                 values |= {"dataset": own.dataset, "name": own.name, "reader": reader}
                 connection.execute(sql.insert(SLICES).values(**values))
@@ -127,10 +133,10 @@ class Slices:
             InputError: it belongs to another user, or was changed since it was read.
         """
         with self._store.writer("removing the slice") as connection:
-            there = _locked(connection, gone, reader)
+            there = _lock_slice(connection, gone, reader)
             if there is not None:
                 _check_version(gone, there)
-                connection.execute(sql.delete(SLICES).where(*_named(gone)))
+                connection.execute(sql.delete(SLICES).where(*_match_slice(gone)))
 
     def remove_own(self, dataset: str, reader: str) -> int:
         """Remove the slices of a dataset that one user saved; return their number."""
@@ -148,24 +154,24 @@ class Slices:
         return self._store.delete("removing old slices", SLICES, SLICES.c.changed < time)
 
 
-def _read(row: sql.RowMapping) -> Slice:
+def _read_slice(row: sql.RowMapping) -> Slice:
     examples = tuple(json.loads(row["examples"]))
     return Slice(row["dataset"], row["name"], examples, row["version"], row["reader"])
 
 
-def _named(one: Slice) -> tuple[sql.ColumnElement[bool], ...]:
+def _match_slice(one: Slice) -> tuple[sql.ColumnElement[bool], ...]:
     return SLICES.c.dataset == one.dataset, SLICES.c.name == one.name
 
 
-def _locked(connection: Connection, one: Slice, reader: str) -> Slice | None:
+def _lock_slice(connection: Connection, one: Slice, reader: str) -> Slice | None:
     """Lock the stored slice with a name and return it, or None if there is none.
 
     Raises:
         InputError: the user may not change it.
     """
-    chosen = sql.select(SLICES).where(*_named(one)).with_for_update()
+    chosen = sql.select(SLICES).where(*_match_slice(one)).with_for_update()
     row = connection.execute(chosen).mappings().one_or_none()
-    there = None if row is None else _read(row)
+    there = None if row is None else _read_slice(row)
     if there is None or there.is_changeable(reader):
         return there
     who = "Another reader saved it" if there.owner else "It has no owner"

@@ -21,8 +21,8 @@ from filelock import FileLock
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
-from areaviz.notes.store_faults import LOGS, WAITING, fault_of, set_aside_if_damaged
-from areaviz.notes.store_schema import VERSION, upgrade, version_of
+from areaviz.notes.store_faults import LOGS, WAITING, find_fault, set_aside_if_damaged
+from areaviz.notes.store_schema import VERSION, read_version, upgrade_store
 from areaviz.trace.errors import BackendError
 from areaviz.trace.files import PRIVATE_FILE, aside_name, private_folder
 
@@ -59,7 +59,7 @@ class Store:
                 of a damaged file.
         """
         try:
-            engine = _engine(url)
+            engine = _make_engine(url)
         except (ArgumentError, NoSuchModuleError, ImportError) as error:
             raise BackendError(
                 f"The address of the notes database cannot be used ({error}). Use one such as"
@@ -142,7 +142,7 @@ class Store:
                 with suppress(FileExistsError):  # SQLite gives its log and index this file's mode
                     _create(self.file)
             with self._engine.connect() as connection:
-                found = version_of(connection)
+                found = read_version(connection)
             if found == VERSION:
                 return
             if self.file and found is not None:
@@ -150,7 +150,7 @@ class Store:
             with self.writer("opening the notes") as connection:
                 if not self._is_sqlite:
                     connection.execute(sql.select(sql.func.pg_advisory_xact_lock(_OPENING_LOCK)))
-                upgrade(connection)
+                upgrade_store(connection)
 
     def _copy(self, file: Path, version: int) -> None:
         """Back up a file of an older version, and make the store private to this user."""
@@ -192,14 +192,14 @@ class Store:
             yield
         except (SQLAlchemyError, sqlite3.Error, OSError) as error:
             cause = error.orig if isinstance(error, DBAPIError) and error.orig else error
-            fault = fault_of(cause, self.file)
+            fault = find_fault(cause, self.file)
             advice = f"{fault.advice}, then try again" if fault.advice else "Try again"
             raise BackendError(
                 f"Something went wrong while {doing} ({fault.what}). Nothing was changed. {advice}."
             ) from error
 
 
-def _engine(url: str) -> Engine:
+def _make_engine(url: str) -> Engine:
     """Return the engine for a database URL; raise SQLAlchemy's error for an invalid URL."""
     if sql.make_url(url).drivername == _POSTGRES:
         from areaviz.notes.postgres import create_engine  # the driver may not be installed

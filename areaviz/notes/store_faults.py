@@ -66,7 +66,7 @@ _BY_NUMBER = {
 }
 
 
-def fault_of(error: BaseException, path: Path | None) -> Fault:
+def find_fault(error: BaseException, path: Path | None) -> Fault:
     """Return the fault behind an error.
 
     Args:
@@ -78,12 +78,12 @@ def fault_of(error: BaseException, path: Path | None) -> Fault:
         return _BY_NUMBER.get(error.errno or 0, unknown)
     if type(error).__name__ in _SILENT:
         return SILENT
-    code = _code(error)
+    code = _get_error_code(error)
     if code in _HELD:
         return HELD
     if code == sqlite3.SQLITE_FULL:
         return FULL
-    fault = _fault_behind(path) if path and code in _UNNAMED else None
+    fault = _find_fault_of_file(path) if path and code in _UNNAMED else None
     if fault is None and path and code == sqlite3.SQLITE_IOERR:
         fault = UNREADABLE
     lines = str(error).splitlines()
@@ -101,12 +101,12 @@ def set_aside_if_damaged(path: Path) -> None:
     if not path.is_file():
         return
     path = path.resolve()
-    logs = _logs(path)
+    logs = _list_logs(path)
     # Without a log, the index is useless.
     has_log = logs[0].exists() and logs[0].stat().st_size > 0
     there = [log for log in logs if has_log and log.exists()]
     with closing(sqlite3.connect(path, timeout=WAITING)) as connection:
-        if _sound(connection):
+        if _is_undamaged(connection):
             return
         # Rename it while it is open: SQLite then notices the new name and leaves the log alone.
         try:
@@ -125,13 +125,13 @@ def set_aside_if_damaged(path: Path) -> None:
     )
 
 
-def _sound(connection: sqlite3.Connection) -> bool:
+def _is_undamaged(connection: sqlite3.Connection) -> bool:
     """Return whether a check finds no damage; raise sqlite3.Error if it could not read all."""
     try:
         if connection.execute("PRAGMA quick_check").fetchall() == [("ok",)]:
             return True
     except sqlite3.DatabaseError as error:
-        if _code(error) not in _DAMAGE:
+        if _get_error_code(error) not in _DAMAGE:
             raise
     _read_all(connection)
     return False
@@ -143,21 +143,21 @@ def _read_all(connection: sqlite3.Connection) -> None:
         with closing(sqlite3.connect("")) as copy:  # a temporary database
             connection.backup(copy)
     except sqlite3.DatabaseError as error:
-        if _code(error) not in _DAMAGE:
+        if _get_error_code(error) not in _DAMAGE:
             raise
 
 
-def _logs(path: Path) -> list[Path]:
+def _list_logs(path: Path) -> list[Path]:
     return [Path(f"{path}{ending}") for ending in LOGS]
 
 
-def _code(error: BaseException) -> int:
+def _get_error_code(error: BaseException) -> int:
     """Return SQLite's primary error code without its extension bits, -1 for other errors."""
     code = getattr(error, "sqlite_errorcode", None)
     return -1 if code is None else int(code) & 0xFF
 
 
-def _fault_behind(path: Path) -> Fault | None:
+def _find_fault_of_file(path: Path) -> Fault | None:
     """Return the fault behind SQLite's "unable to open" and "I/O error", None if it is not found.
 
     The store itself is not opened, because closing it would release the locks of this process.
@@ -174,6 +174,6 @@ def _fault_behind(path: Path) -> Fault | None:
     with suppress(OSError):
         if shutil.disk_usage(path.parent).free < SPACE:
             return FULL
-    files = [one for one in (path, *_logs(path), path.parent) if one.exists()]
+    files = [one for one in (path, *_list_logs(path), path.parent) if one.exists()]
     usable = all(os.access(one, os.R_OK | os.W_OK) for one in files)
     return None if usable else BARRED

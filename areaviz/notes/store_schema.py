@@ -47,23 +47,23 @@ _BROKEN = re.compile("[\0\ud800-\udfff]")
 METADATA = sql.MetaData()
 
 
-def _text(name: str, later: bool = False, **options: Any) -> sql.Column[str]:
+def _make_text_column(name: str, later: bool = False, **options: Any) -> sql.Column[str]:
     """Return a text column. If a later version added the column, older rows have ""."""
     default = "" if later else None
     kind = sql.String(LENGTHS[name])
     return sql.Column(name, kind, nullable=False, server_default=default, **options)
 
 
-def _ownership() -> tuple[sql.Column[str], sql.Column[str]]:
+def _make_ownership_columns() -> tuple[sql.Column[str], sql.Column[str]]:
     """Return the columns that say who may change a row; see `areaviz/notes/ownership.py`."""
     # The id of the user who wrote or imported the row (`areaviz/ui/app/user_identity.py`). It is ""
     # for the operator, and for rows of older versions, which did not record users.
-    reader = _text("reader", later=True)
+    reader = _make_text_column("reader", later=True)
     # The import that added the row, "" for a row that was written in the app.
-    return reader, _text("import_id", later=True)
+    return reader, _make_text_column("import_id", later=True)
 
 
-def _indexes(table: str) -> tuple[sql.Index, ...]:
+def _make_indexes(table: str) -> tuple[sql.Index, ...]:
     """Return the indexes that the app's queries need: by example, by owner and by import."""
     return (
         sql.Index(f"ix_{table}_example", "dataset", "example"),
@@ -75,57 +75,57 @@ def _indexes(table: str) -> tuple[sql.Index, ...]:
 NOTES = sql.Table(
     "annotations",
     METADATA,
-    _text("id", primary_key=True),
-    _text("dataset", index=True),
+    _make_text_column("id", primary_key=True),
+    _make_text_column("dataset", index=True),
     sql.Column("example", sql.Integer, nullable=False),
-    _text("model"),
-    _text("tag"),
-    _text("severity"),
+    _make_text_column("model"),
+    _make_text_column("tag"),
+    _make_text_column("severity"),
     sql.Column("note", sql.Text, nullable=False),
-    _text("author"),
-    _text("changed"),
+    _make_text_column("author"),
+    _make_text_column("changed"),
     sql.Column("version", sql.Integer, nullable=False),
     # The id of the stored note from which an imported note differs, else "".
-    _text("differs", later=True),
-    *_ownership(),
-    *_indexes("annotations"),
+    _make_text_column("differs", later=True),
+    *_make_ownership_columns(),
+    *_make_indexes("annotations"),
 )
 SLICES = sql.Table(
     "slices",
     METADATA,
-    _text("dataset", primary_key=True),
+    _make_text_column("dataset", primary_key=True),
     sql.Column("name", sql.String(LONGEST_SLICE), primary_key=True),
     sql.Column("examples", sql.Text, nullable=False),
-    _text("changed", later=True),
-    _text("reader", later=True),
+    _make_text_column("changed", later=True),
+    _make_text_column("reader", later=True),
     sql.Column("version", sql.Integer, nullable=False, server_default="1"),
 )
 JUDGEMENTS = sql.Table(
     "judgements",
     METADATA,
-    _text("id", primary_key=True),
-    _text("dataset", index=True),
+    _make_text_column("id", primary_key=True),
+    _make_text_column("dataset", index=True),
     sql.Column("example", sql.Integer, nullable=False),
-    _text("model"),
-    _text("rater"),
+    _make_text_column("model"),
+    _make_text_column("rater"),
     sql.Column("source", sql.Text, nullable=False),
     sql.Column("output", sql.Text, nullable=False),
     # The marked errors as JSON; see `areaviz/notes/error_spans.py`.
     sql.Column("spans", sql.Text, nullable=False),
     sql.Column("score", sql.Float),
     sql.Column("origin", sql.Text, nullable=False),
-    _text("changed"),
+    _make_text_column("changed"),
     sql.Column("version", sql.Integer, nullable=False),
-    _text("differs"),
-    *_ownership(),
-    *_indexes("judgements"),
+    _make_text_column("differs"),
+    *_make_ownership_columns(),
+    *_make_indexes("judgements"),
 )
 _VERSION = sql.Table(
     "store_version", METADATA, sql.Column("version", sql.Integer, primary_key=True)
 )
 
 
-def version_of(connection: Connection) -> int | None:
+def read_version(connection: Connection) -> int | None:
     """Return the version of a store, or None for an empty store.
 
     Raises:
@@ -143,12 +143,12 @@ def version_of(connection: Connection) -> int | None:
     return found
 
 
-def upgrade(connection: Connection) -> None:
+def upgrade_store(connection: Connection) -> None:
     """Create the tables of an empty store, or upgrade an older store to `VERSION`.
 
     Everything happens in the caller's transaction.
     """
-    found = version_of(connection)
+    found = read_version(connection)
     if found == VERSION:
         return
     if found is not None:
@@ -164,7 +164,7 @@ def _upgrade_from_0(connection: Connection) -> None:
     _add_columns(connection, NOTES.c.differs, NOTES.c.reader)
     if sql.inspect(connection).has_table(SLICES.name):
         _add_columns(connection, SLICES.c.changed, SLICES.c.reader)
-        connection.execute(sql.update(SLICES).values(changed=now()))
+        connection.execute(sql.update(SLICES).values(changed=format_current_time()))
 
 
 def _upgrade_from_1(connection: Connection) -> None:
@@ -227,6 +227,6 @@ def check_numbers(example: int, version: int) -> None:
             )
 
 
-def now() -> str:
+def format_current_time() -> str:
     """Return the present time as stores keep it: ISO 8601 in UTC, with milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")

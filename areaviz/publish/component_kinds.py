@@ -17,12 +17,12 @@ from areaviz.drawing.select import fits_spans
 from areaviz.interactive import digit_glimpses, fact_hops, ribbon
 from areaviz.interactive import points as pointer
 from areaviz.interactive.default_focus import SITE
-from areaviz.interactive.film_strip import strip_payload
+from areaviz.interactive.film_strip import make_strip_payload
 from areaviz.interactive.grid import TAKEAWAY as GRID
 from areaviz.interactive.grid import fits as fits_grid
-from areaviz.interactive.grid import grid_payload
-from areaviz.interactive.tree import first_step as first_bracket
-from areaviz.interactive.tree import tree_payload
+from areaviz.interactive.grid import make_grid_payload
+from areaviz.interactive.tree import choose_first_step as first_bracket
+from areaviz.interactive.tree import make_tree_payload
 from areaviz.publish.sound_player import make_hearing_payload
 from areaviz.texts.catalogue import message
 from areaviz.trace.query import find_words
@@ -31,7 +31,7 @@ from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
 
 Message = Mapping[str, Any]
-"""A header of plain values, and arrays. `areaviz.interactive.message.pack` serialises them."""
+"""A header of plain values, and arrays. `message.serialise_message` serialises them."""
 Fits = Callable[[Trace, Focus], bool]
 Items = tuple[int, ...]
 
@@ -60,7 +60,7 @@ class Kind:
     is_whole: bool = False
 
 
-def kind_of(trace: Trace, site: str) -> str:
+def find_kind(trace: Trace, site: str) -> str:
     """Return the key of `KINDS` for the component that can show a site, or "" if none can."""
     focus = Focus(site)
     if site not in trace.maps and site not in trace.gazes:
@@ -104,7 +104,7 @@ def find_longest_word(field: Field, allowed: Container[int] | None = None) -> It
     return longest
 
 
-def _fits_tree(trace: Trace, focus: Focus) -> bool:
+def _is_tree(trace: Trace, focus: Focus) -> bool:
     return focus.site == SITE and VIEWS["tree"].fits(trace, focus)
 
 
@@ -117,14 +117,14 @@ KINDS: Mapping[str, Kind] = {
     "looks": Kind(
         message("Where it looked, look by look"),
         digit_glimpses.fits,
-        lambda trace, focus, _: digit_glimpses.looks_payload(trace, focus),
+        lambda trace, focus, _: digit_glimpses.make_looks_payload(trace, focus),
         lambda trace, focus: (len(trace.gazes[focus.site].seen) - 1,),
         None,
     ),
     "grid": Kind(
         message("Attention to the picture"),
         fits_grid,
-        grid_payload,
+        make_grid_payload,
         choose_attending_word,
         GRID,
         GRID.how_to_read,
@@ -132,7 +132,7 @@ KINDS: Mapping[str, Kind] = {
     "strip": Kind(
         message("The clip, word by word"),
         VIEWS["watching"].fits,
-        lambda trace, focus, _: strip_payload(trace, focus),
+        lambda trace, focus, _: make_strip_payload(trace, focus),
         _choose_nothing,
         VIEWS["watching"],
     ),
@@ -145,22 +145,22 @@ KINDS: Mapping[str, Kind] = {
     ),
     "tree": Kind(
         message("The tree, bracket by bracket"),
-        _fits_tree,
-        lambda trace, focus, _: tree_payload(trace, focus),
-        lambda trace, focus: (first_bracket(tree_payload(trace, focus)["header"]),),
+        _is_tree,
+        lambda trace, focus, _: make_tree_payload(trace, focus),
+        lambda trace, focus: (first_bracket(make_tree_payload(trace, focus)["header"]),),
         VIEWS["tree"],
     ),
     "points": Kind(
         message("The answer, step by step"),
         VIEWS["points"].fits,
-        lambda trace, focus, _: pointer.points_payload(trace, focus),
-        lambda trace, focus: (pointer.first_step(trace),),
+        lambda trace, focus, _: pointer.make_points_payload(trace, focus),
+        lambda trace, focus: (pointer.choose_first_step(trace),),
         VIEWS["points"],
     ),
     "hops": Kind(
         message("The facts, hop by hop"),
         VIEWS["facts"].fits,
-        lambda trace, focus, _: fact_hops.hops_payload(trace, focus),
+        lambda trace, focus, _: fact_hops.make_hops_payload(trace, focus),
         _choose_nothing,
         VIEWS["facts"],
         is_whole=True,
@@ -168,7 +168,7 @@ KINDS: Mapping[str, Kind] = {
     "ribbon": Kind(
         message("Attention to the text"),
         fits_spans,
-        ribbon.ribbon_payload,
+        ribbon.make_ribbon_payload,
         choose_attending_word,
         ribbon.TAKEAWAY,
         ribbon.TAKEAWAY.how_to_read,

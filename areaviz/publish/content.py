@@ -15,8 +15,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from areaviz.drawing.sites import list_sites, name_site
-from areaviz.interactive.message import pack
-from areaviz.publish.component_kinds import KINDS, kind_of
+from areaviz.interactive.message import serialise_message
+from areaviz.publish.component_kinds import KINDS, find_kind
 from areaviz.publish.options import PageOptions
 from areaviz.trace.check import check_focus
 from areaviz.trace.errors import InputError
@@ -54,7 +54,7 @@ class Payload:
     Args:
         site: the site of the map.
         layer: the layer, 0-based.
-        data: the message (`areaviz.interactive.message.pack`) without the picture, deflated and
+        data: the message (`message.serialise_message`) without the picture, deflated and
             encoded in base64.
     """
 
@@ -76,7 +76,7 @@ def list_wanted_sites(trace: Trace, options: PageOptions) -> list[str]:
     return [site for site in there if site in (options.sites or there)]
 
 
-def places(trace: Trace, options: PageOptions) -> list[Place]:
+def list_places(trace: Trace, options: PageOptions) -> list[Place]:
     """Return the sites that are interactive, each with the layers in the options.
 
     Args:
@@ -89,7 +89,7 @@ def places(trace: Trace, options: PageOptions) -> list[Place]:
     found = []
     heads = 0
     for site in list_wanted_sites(trace, options):
-        kind = kind_of(trace, site)
+        kind = find_kind(trace, site)
         if kind:
             place = _make_place(trace, site, kind, options)
             heads += len(place.layers) * (trace.maps[site].heads if site in trace.maps else 1)
@@ -137,7 +137,9 @@ def make_payloads(
     found: list[Payload] = []
     for place, made in zip(shown, first, strict=True):
         for layer in place.layers:
-            found.append(made if layer == made.layer else payload(trace, place, layer, options))
+            found.append(
+                made if layer == made.layer else make_payload(trace, place, layer, options)
+            )
             taken += len(found[-1].data)
             _check_size(taken, options.limit, "more than")
     return found
@@ -171,7 +173,7 @@ def make_opening_payloads(
         layer = place.layers[-1]
         if opening is not None and kinds.get(opening.site) == place.kind:
             layer = opening.layer if opening.layer in place.layers else layer
-        found.append(payload(trace, place, layer, options))
+        found.append(make_payload(trace, place, layer, options))
         taken += len(found[-1].data)
     _check_size(taken, options.limit, "about")
     return found
@@ -191,7 +193,7 @@ def make_first_payloads(
     Raises:
         InputError: the page would exceed its size limit if all layers were this large.
     """
-    found = [payload(trace, place, place.layers[0], options) for place in shown]
+    found = [make_payload(trace, place, place.layers[0], options) for place in shown]
     for place, made in zip(shown, found, strict=True):
         taken += len(made.data) * len(place.layers)
     _check_size(taken, options.limit, "about")
@@ -207,7 +209,7 @@ def _check_size(size: int, limit: int, about: str) -> None:
         )
 
 
-def payload(trace: Trace, place: Place, layer: int, options: PageOptions) -> Payload:
+def make_payload(trace: Trace, place: Place, layer: int, options: PageOptions) -> Payload:
     """Return the data of one layer for the component of a site."""
     kind, focus = KINDS[place.kind], Focus(place.site, layer)
     message = kind.message(trace, focus, options.areas)
@@ -215,7 +217,7 @@ def payload(trace: Trace, place: Place, layer: int, options: PageOptions) -> Pay
     # The page already contains the picture as an image, and the sound in a player.
     header.pop("audio", None)
     arrays = {name: values for name, values in message["arrays"].items() if name != "picture"}
-    packed = zlib.compress(pack(header, arrays), 9)
+    packed = zlib.compress(serialise_message(header, arrays), 9)
     return Payload(place.site, layer, base64.b64encode(packed).decode())
 
 

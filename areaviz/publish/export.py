@@ -11,7 +11,7 @@ from areaviz.drawing.export import FORMATS, Paper, encode_csv, encode_figure, fo
 from areaviz.drawing.sites import list_sites
 from areaviz.publish.figures import find_view
 from areaviz.publish.options import PageOptions, Theme
-from areaviz.publish.page import page
+from areaviz.publish.page import make_page
 from areaviz.trace.argument_checks import check_trace, path_of
 from areaviz.trace.check import check_focus
 from areaviz.trace.errors import InputError
@@ -62,7 +62,7 @@ def export(
     if ending == ".html":
         if theme is not None:
             options = replace(options or PageOptions(), theme=theme)
-        content = page(trace, focus, options).encode("utf-8", "replace")
+        content = make_page(trace, focus, options).encode("utf-8", "replace")
     elif ending in WRITERS:
         content = WRITERS[ending](
             trace, _choose_focus(trace, focus), view, (paper or Paper()).checked()

@@ -13,7 +13,7 @@ from areaviz.drawing.markup import Markup
 from areaviz.drawing.sites import list_sites
 from areaviz.interactive.grid import TAKEAWAY as GRID
 from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
-from areaviz.publish.component_kinds import KINDS, kind_of
+from areaviz.publish.component_kinds import KINDS, find_kind
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
 from areaviz.trace.logits import known_logits
@@ -75,7 +75,7 @@ def find_view(trace: Trace, focus: Focus, name: str | None) -> Download:
 
 def choose_figure(trace: Trace, focus: Focus) -> Download:
     """Return the figure of the component that shows this site, or the first view that applies."""
-    kind = KINDS.get(kind_of(trace, focus.site))
+    kind = KINDS.get(find_kind(trace, focus.site))
     return (kind and kind.takeaway) or find_view(trace, focus, None)
 
 

@@ -29,7 +29,7 @@ from areaviz.interactive.digit_glimpses import WHAT
 from areaviz.interactive.grid import KEPT, OVERLAPS, SURE, WANTED
 from areaviz.interactive.grid_print import COARSE, SHOWN
 from areaviz.interactive.grid_table import TOP as TOP_RECTANGLES
-from areaviz.interactive.message import title
+from areaviz.interactive.message import make_title
 from areaviz.interactive.other_readings import STEEPEST, WORK
 from areaviz.interactive.ribbon import ENTRIES, ROOMY
 from areaviz.interactive.ribbon_table import TOP
@@ -37,8 +37,8 @@ from areaviz.publish.content import (
     Payload,
     Place,
     choose_opening_focus,
+    list_places,
     make_opening_payloads,
-    places,
 )
 from areaviz.publish.live_form import render_live_form, render_what_if_panel, render_why_panel
 from areaviz.publish.live_model import LiveModel
@@ -106,15 +106,15 @@ class LivePage:
         options: PageOptions | None = None,
         pictures: Sequence[Picture] = (),
     ) -> LivePage:
-        """Return the page of a model. See `live_page` for the arguments and errors."""
+        """Return the page of a model. See `make_live_page` for the arguments and errors."""
         # The engine cannot compute best alignments, so the stored run must not have them either.
         trace = without_best(trace)
         options = replace(options or PageOptions(), layers=(), sites=()).checked()
-        found = places(trace, options)
+        found = list_places(trace, options)
         # Leave out still figures, because they would not change with the next run.
         content = collect_page_content(trace, found, focus, options, has_stills=False)
         _, main, _ = render_page_body(content)
-        script = page_script(content.shown)
+        script = make_page_script(content.shown)
         body = [
             _render_header(model, options),
             render_live_form(model, trace, pictures),
@@ -138,7 +138,7 @@ class LivePage:
         return cls(model, trace, pictures, title, styles, script, body, content.instead)
 
 
-def live_page(
+def make_live_page(
     model: LiveModel,
     trace: Trace,
     focus: Focus | None = None,
@@ -169,7 +169,7 @@ def _make_stored_payloads(
     return make_opening_payloads(trace, first, options, opening, 0)
 
 
-def page_script(kinds: Sequence[str] | Mapping[str, Any]) -> str:
+def make_page_script(kinds: Sequence[str] | Mapping[str, Any]) -> str:
     """Return the page's script: components, panels, and the code that runs the engine."""
     shared = "\n".join(map(text_of, ("message.js", "page/panels.js")))
     live = joined_modules(PAGE)
@@ -218,7 +218,7 @@ def collect_constants(trace: Trace) -> dict[str, Any]:
             "heat": [colour for _, colour in SEQUENCE_STOPS],
         },
         "looks": dict(WHAT),
-        "names": {name: title(get_display_field(trace, name)) for name in trace.fields},
+        "names": {name: make_title(get_display_field(trace, name)) for name in trace.fields},
         "header": {
             "colours": list(HEAD_COLOURS),
             "even": EVEN,

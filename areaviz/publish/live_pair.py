@@ -25,7 +25,7 @@ from areaviz.trace.errors import InputError
 MODULES = ("live_page/pair.js",)
 
 
-def live_pair(first: LivePage, second: LivePage, options: PageOptions | None = None) -> str:
+def make_live_pair(first: LivePage, second: LivePage, options: PageOptions | None = None) -> str:
     """Return an HTML page that contains two models and runs both on the typed input.
 
     Args:

@@ -17,11 +17,11 @@ from areaviz.publish.content import (
     Place,
     choose_opening_focus,
     format_initial_focus,
+    list_places,
     list_wanted_sites,
     make_first_payloads,
     make_opening_payloads,
     make_payloads,
-    places,
 )
 from areaviz.publish.figures import (
     draw_named_views,
@@ -51,7 +51,7 @@ For each 4-byte weight, a page has up to three pairs of an index and a weight, i
 """
 
 
-def page(
+def make_page(
     trace: Trace,
     focus: Focus | None = None,
     options: PageOptions | None = None,
@@ -73,7 +73,7 @@ def page(
             exist in the trace.
     """
     options = (options or PageOptions()).checked()
-    found = places(trace, options)
+    found = list_places(trace, options)
     content = collect_page_content(trace, found, focus, options, also=also)
     # The size of the page without payloads shows how much room they have.
     taken = len(_render_document(content, []).encode("utf-8", "replace"))
@@ -87,9 +87,9 @@ def make_frame_page(trace: Trace, focus: Focus | None, options: PageOptions) -> 
     the code to run.
 
     Raises:
-        InputError: see `page`.
+        InputError: see `make_page`.
     """
-    found = places(trace, options)
+    found = list_places(trace, options)
     content = collect_page_content(trace, found, focus, options, "frame")
     taken = len(_render_document(content, []).encode("utf-8", "replace"))
     return _render_document(content, make_frame_payloads(trace, found, focus, options, taken))
@@ -120,9 +120,9 @@ def find_opening(trace: Trace, focus: Focus | None, options: PageOptions) -> Foc
     """Return the opening selection, or None if no map is interactive.
 
     Raises:
-        InputError: see `page`.
+        InputError: see `make_page`.
     """
-    return choose_opening_focus(trace, places(trace, options), focus)
+    return choose_opening_focus(trace, list_places(trace, options), focus)
 
 
 def collect_page_content(
@@ -185,13 +185,13 @@ def check_page(trace: Trace, options: PageOptions | None = None) -> None:
     """
     options = (options or PageOptions()).checked()
     if sum(one.weights.nbytes for one in trace.maps.values()) * MOST_GROWN > options.limit:
-        make_first_payloads(trace, places(trace, options), options, 0)
+        make_first_payloads(trace, list_places(trace, options), options, 0)
 
 
 def _render_document(content: Content, carried: Sequence[Payload]) -> str:
     """Return the HTML of a page. Payloads come last, so the text is visible while they load."""
     style = make_page_style(content.options.theme)
-    script = page_script(content.shown, "page/page.js", content.options.language)
+    script = make_page_script(content.shown, "page/page.js", content.options.language)
     styles = [style, *(parts(kind).css for kind in content.shown)]
     body = render_page_body(content)
     if content.has_script:
@@ -217,7 +217,7 @@ def _make_tab_title(content: Content) -> str:
     return f"{title}: {start}" if start else title
 
 
-def page_script(kinds: Iterable[str], last: str, language: str = ENGLISH) -> str:
+def make_page_script(kinds: Iterable[str], last: str, language: str = ENGLISH) -> str:
     """Return the page's script: the components, the panels, and the file that starts them.
 
     Args:

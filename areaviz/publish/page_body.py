@@ -102,7 +102,7 @@ def render_page_body(content: Content) -> list[Markup]:
         # The script removes this text. Browsers hide `noscript` if only a policy forbids scripts.
         still = make_element("p", translated(NO_SCRIPT, language), class_="note")
         main.append(make_element("section", still, content.instead, id="without-script"))
-    main += [panel(kind, language) for kind in shown]
+    main += [make_panel(kind, language) for kind in shown]
     main += [*map(_render_folded_figure, content.views), *map(_render_figure, content.stills)]
     main += [explain_components(list(shown), language), render_probabilities(trace, language)]
     main.append(run_details(trace, language))
@@ -175,7 +175,7 @@ def _render_paragraph(content: str, text: str) -> Markup:
     return make_element("p", content, class_="reading", **reached)
 
 
-def panel(kind: str, language: str = ENGLISH) -> Markup:
+def make_panel(kind: str, language: str = ENGLISH) -> Markup:
     """Return a component below the controls for site and layer."""
     choices = make_element("div", class_="choices")
     heading = make_element("h2", translated(KINDS[kind].heading, language))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 
 from areaviz.drawing.markup import Markup, make_element
-from areaviz.interactive.grid import webp
+from areaviz.interactive.grid import encode_webp
 from areaviz.interactive.grid_print import is_coarse
 from areaviz.publish.sound_player import encode_sound_as_data_url
 from areaviz.texts.catalogue import ENGLISH, message, translated
@@ -26,7 +26,7 @@ def render_picture(picture: Picture, language: str = ENGLISH) -> list[Markup]:
 
 def encode_picture_as_data_url(picture: Picture) -> str:
     """Return a data URL with the pixels of a picture."""
-    return _make_data_url("image/webp", webp(picture).tobytes())
+    return _make_data_url("image/webp", encode_webp(picture).tobytes())
 
 
 def render_clip(clip: Clip, language: str = ENGLISH) -> list[Markup]:

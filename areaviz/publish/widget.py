@@ -18,13 +18,19 @@ from typing import Any
 import anywidget
 import traitlets
 
-from areaviz.publish.content import Place, choose_opening_focus, format_focus, payload, places
+from areaviz.publish.content import (
+    Place,
+    choose_opening_focus,
+    format_focus,
+    list_places,
+    make_payload,
+)
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page import (
     collect_page_content,
     make_frame_payloads,
+    make_page_script,
     make_page_style,
-    page_script,
 )
 from areaviz.publish.page_body import collect_script_settings, render_page_body
 from areaviz.publish.show import Shown, select_mime_types
@@ -91,7 +97,7 @@ class AttentionWidget(anywidget.AnyWidget):
         """
         self.frame = frame
         self._trace, self._options = trace, options
-        self._places: Sequence[Place] = places(trace, options)
+        self._places: Sequence[Place] = list_places(trace, options)
         content = collect_page_content(trace, self._places, focus, options, "widget")
         carried = []
         for one in make_frame_payloads(trace, self._places, focus, options, 0):
@@ -99,7 +105,7 @@ class AttentionWidget(anywidget.AnyWidget):
             carried.append({"site": one.site, "layer": one.layer, "data": data})
         super().__init__(
             focus=choose_opening_focus(trace, self._places, focus),
-            _esm=page_script(content.shown, "page/widget.js"),
+            _esm=make_page_script(content.shown, "page/widget.js"),
             _style=_adapt_style_to_shadow(make_page_style(options.theme)),
             _body="".join(render_page_body(content)),
             _told=collect_script_settings(content),
@@ -143,7 +149,9 @@ class AttentionWidget(anywidget.AnyWidget):
         layer = asked.get("layer")
         data = []
         if place is not None and isinstance(layer, int) and layer in place.layers:
-            data.append(base64.b64decode(payload(self._trace, place, layer, self._options).data))
+            data.append(
+                base64.b64decode(make_payload(self._trace, place, layer, self._options).data)
+            )
         self.send({"kind": "layer", "number": asked.get("number")}, data)
 
     def _repr_mimebundle_(

@@ -8,7 +8,7 @@ from pathlib import Path
 from areaviz.cards.tasks import TASKS
 from areaviz.data.paths import OPENINGS
 from areaviz.drawing.markup import make_element
-from areaviz.publish.page import page
+from areaviz.publish.page import make_page
 from areaviz.site.page_frame import Files, Site, add_site_link, render_site_page
 from areaviz.trace import codec
 from areaviz.trace.record import Trace
@@ -40,7 +40,7 @@ def files(site: Site) -> Files:
     main = [make_element("p", WHAT), make_element("div", *cards, class_="cards")]
     yield "gallery.html", render_site_page(site, "Gallery", main)
     for model, path in site.stored.items():
-        yield f"traces/{model}.html", add_site_link(page(codec.load(path)), site)
+        yield f"traces/{model}.html", add_site_link(make_page(codec.load(path)), site)
 
 
 def _render_live_link(site: Site, model: str) -> str:

@@ -12,11 +12,11 @@ from pathlib import Path
 from areaviz.components.parts import parts, text_of
 from areaviz.data.paths import HERO, LOOKS
 from areaviz.drawing.markup import Markup, make_data_block, make_element
-from areaviz.interactive.default_focus import first_look
-from areaviz.publish.content import Payload, format_focus, payload, places
+from areaviz.interactive.default_focus import choose_first_focus
+from areaviz.publish.content import Payload, format_focus, list_places, make_payload
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page import collect_page_content, make_mount_script
-from areaviz.publish.page_body import collect_script_settings, panel, render_payload
+from areaviz.publish.page_body import collect_script_settings, make_panel, render_payload
 from areaviz.site.page_frame import Files, Site, render_site_page
 from areaviz.texts.catalogue import message
 from areaviz.trace import codec
@@ -95,21 +95,21 @@ def files(site: Site) -> Files:
 def _render_hero(language: str) -> tuple[str, list[Markup], str]:
     """Return the style, the markup and the script of the ribbon at the top of Home."""
     trace = codec.load(HERO)
-    look = first_look(trace)
+    look = choose_first_focus(trace)
     options = PageOptions(sites=(look.site,), layers=(look.layer,), language=language)
-    found = places(trace, options)
+    found = list_places(trace, options)
     # The focus selects no items, so the ribbon shows the word that shows areas best.
     focus = Focus(look.site, look.layer, unit="word")
     content = collect_page_content(trace, found, focus, options)
     told = collect_script_settings(content) | {"opening": format_focus(focus)}
-    data: Payload = payload(trace, found[0], look.layer, options)
+    data: Payload = make_payload(trace, found[0], look.layer, options)
     shared = "\n".join(map(text_of, ("message.js", "page/panels.js", "page/page.js")))
     still = make_element(
         "section", make_element("p", sentence(STILL)), content.instead, id="without-script"
     )
     drawn = [
         still,
-        panel("ribbon", language),
+        make_panel("ribbon", language),
         make_data_block(told, id="panels"),
         render_payload(data),
     ]

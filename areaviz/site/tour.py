@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from areaviz.data.paths import HERO
 from areaviz.drawing.markup import Markup, make_element
-from areaviz.interactive.default_focus import SITE, first_item, first_look
+from areaviz.interactive.default_focus import SITE, choose_first_focus, choose_first_item
 from areaviz.publish.options import PageOptions
-from areaviz.publish.page import page
+from areaviz.publish.page import make_page
 from areaviz.site.gallery import find_stored_run
 from areaviz.site.page_frame import Files, Site, add_site_link, render_site_page
 from areaviz.texts.catalogue import message
@@ -59,7 +59,7 @@ def files(site: Site) -> Files:
         if stop.focus is not None:
             focus = stop.focus
             options = replace(options, sites=(focus.site,), layers=(focus.layer,))
-        html = page(stop.trace, stop.focus, options)
+        html = make_page(stop.trace, stop.focus, options)
         bar = _render_bar(site, stop, number, len(stops))
         yield f"tour/{number}.html", add_site_link(html, site, bar)
 
@@ -71,13 +71,13 @@ def list_tour_stops(site: Site) -> list[Stop]:
         lambda one: one.maps.keys() >= {SITE} and _is_stop_trace(one, PICTURE)
     )
     story = find_stored_run(lambda one: one.request.text == STORY.text)
-    looks = (first_look(hero), first_look(hero), mixed_look(hero))
+    looks = (choose_first_focus(hero), choose_first_focus(hero), mixed_look(hero))
     stops = []
     for (_, build), look in zip(BUILDERS, looks, strict=False):
         stops.append(Stop(build(hero), hero, Focus(look.site, look.layer, items=look.items)))
     if picture is not None:
         attention = picture.maps[SITE]
-        items = first_item(attention, 0, picture.fields[attention.query])
+        items = choose_first_item(attention, 0, picture.fields[attention.query])
         stops.append(Stop(BUILDERS[-1][1](picture), picture, Focus(SITE, 0, items=items)))
     if story is not None:
         best = site.best_page(story.request.model)

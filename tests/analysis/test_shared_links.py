@@ -69,7 +69,9 @@ def test_owner_sees_how_many_readers_opened_and_when(
 ) -> None:
     # Two visits within one millisecond have no order, so every visit gets its own second.
     seconds = count(10)
-    monkeypatch.setattr(shared_links, "now", lambda: f"2026-11-26T09:00:{next(seconds)}.000+00:00")
+    monkeypatch.setattr(
+        shared_links, "format_current_time", lambda: f"2026-11-26T09:00:{next(seconds)}.000+00:00"
+    )
     links = SharedLinks(tmp_path)
     link = links.open(links.make(ADA, ANALYSIS))
     for reader in (BOB, ADA, CLEO, BOB):

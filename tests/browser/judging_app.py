@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from areaviz.notes.annotations import TAGS
-from areaviz.notes.error_spans import Judgement, span_values, spans_of
+from areaviz.notes.error_spans import Judgement, convert_spans_to_json, parse_spans
 from areaviz.trace.picture import Picture
 from areaviz.ui.components.error_sheet import Sheet, given, judging
 
@@ -22,7 +22,7 @@ version = state.get("version", 0)
 def saved() -> None:
     spans, score = given(KEY)
     state["version"] = version + 1
-    state["spans"], state["score"] = spans_of(spans), score
+    state["spans"], state["score"] = parse_spans(spans), score
 
 
 st.set_page_config(layout="wide")
@@ -37,5 +37,7 @@ shown = Judgement(
 mark = f"sheet {version} {picture is None}"
 judging(Sheet("Output of a.txt", shown, picture, TAGS, mark), key=KEY, on_save=saved)
 st.button("Next", shortcut="J", on_click=state.update, kwargs={"was_next": True})
-st.code(json.dumps([state.get("score"), *span_values(state.get("spans", ()))]), language=None)
+st.code(
+    json.dumps([state.get("score"), *convert_spans_to_json(state.get("spans", ()))]), language=None
+)
 st.caption("Next was pressed" if state.get("was_next") else "Nothing was pressed")

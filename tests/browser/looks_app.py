@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from areaviz.interactive.digit_glimpses import Reading
+from areaviz.interactive.digit_glimpses import DigitReading
 from areaviz.trace.record import Trace
 from areaviz.ui.components.items import looks
 from tests import fakes
@@ -20,9 +20,9 @@ def labelled(labels: str, answer: str = "") -> Trace:
 
 st.set_page_config(layout="wide")
 digits = st.query_params.get("digits", "3")
-readings = [Reading("Glimpses", "Reads boxes.", labelled("733"))]
+readings = [DigitReading("Glimpses", "Reads boxes.", labelled("733"))]
 if digits == "3":
-    readings.append(Reading("Window", "Reads once.", fakes.gaze_trace("transformer", 1, 1)))
+    readings.append(DigitReading("Window", "Reads once.", fakes.gaze_trace("transformer", 1, 1)))
 else:
-    readings = [Reading("Pair", "Reads two.", labelled("27", "27"), ["A note."])]
+    readings = [DigitReading("Pair", "Reads two.", labelled("27", "27"), ["A note."])]
 st.text(f"look: {looks(readings, digits, 0, key='looks')}")

@@ -19,7 +19,7 @@ from areaviz.data.paths import CHECKPOINTS
 from areaviz.data.picture_samples import get_sample
 from areaviz.models import MODELS
 from areaviz.models.base import Model
-from areaviz.publish.live import live_page
+from areaviz.publish.live import make_live_page
 from areaviz.publish.live_model import LiveModel
 from areaviz.trace.interventions import Change, Gate, Hide, Weigh
 from areaviz.trace.request import Focus, Request
@@ -58,7 +58,7 @@ def python() -> Model:
 def file(python: Model, tmp_path_factory: pytest.TempPathFactory) -> Path:
     card = read_card(CHECKPOINTS / NAME / "card.json")
     (trace,) = python.trace([OPENING])
-    made = live_page(LiveModel.load(CHECKPOINTS / NAME, card), trace)
+    made = make_live_page(LiveModel.load(CHECKPOINTS / NAME, card), trace)
     path = tmp_path_factory.mktemp("live") / "page.html"
     path.write_text(made, encoding="utf-8")
     return path
@@ -201,7 +201,7 @@ def test_live_captioner_describes_samples_and_files(page: Page, tmp_path: Path) 
     requests = [Request(name, "", "beam", picture=picture) for picture in shown]
     traces = [model.trace([request])[0] for request in requests]
     file = tmp_path / "page.html"
-    made = live_page(LiveModel.load(CHECKPOINTS / name, card), traces[0], pictures=shown)
+    made = make_live_page(LiveModel.load(CHECKPOINTS / name, card), traces[0], pictures=shown)
     file.write_text(made, encoding="utf-8")
     page.goto(file.as_uri())
     expect(page.locator("html[data-live=ready]")).to_have_count(1)

@@ -10,10 +10,10 @@ from playwright.sync_api import Page, expect
 
 from areaviz.cards.card import read_card
 from areaviz.data.paths import CHECKPOINTS
-from areaviz.interactive.points import first_step
+from areaviz.interactive.points import choose_first_step
 from areaviz.models import MODELS
 from areaviz.models.base import Model
-from areaviz.publish.live import live_page
+from areaviz.publish.live import make_live_page
 from areaviz.publish.live_model import LiveModel
 from areaviz.trace.interventions import Hide
 from areaviz.trace.record import Trace
@@ -30,7 +30,7 @@ def opened(page: Page, folder: Path, name: str, text: str) -> Model:
     model: Model = MODELS[card.family].load(CHECKPOINTS / name, card, torch.device("cpu"))
     (trace,) = model.trace([Request(name, text, "beam")])
     file = folder / "page.html"
-    made = live_page(LiveModel.load(CHECKPOINTS / name, card), trace)
+    made = make_live_page(LiveModel.load(CHECKPOINTS / name, card), trace)
     file.write_text(made, encoding="utf-8")
     page.goto(file.as_uri())
     expect(page.locator("html[data-live=ready]")).to_have_count(1)
@@ -55,7 +55,7 @@ def test_points_are_added_in_the_drawing_and_typed(page: Page, tmp_path: Path) -
     assert len(text.split()) == 5
     (trace,) = model.trace([Request("pointer-hull", text, "beam")])
     expect(reading).to_have_text(trace.fields["target"].raw)
-    step = f"Step {first_step(trace) + 1} of {len(trace.output.probabilities)}."
+    step = f"Step {choose_first_step(trace) + 1} of {len(trace.output.probabilities)}."
     expect(page.locator(".points .say")).to_contain_text(step)
     is_whole = trace.details["answer"] == trace.details["exact"]
     verdict = "The model found the whole hull." if is_whole else "Not quite the hull"

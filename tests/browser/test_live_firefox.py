@@ -23,9 +23,9 @@ from areaviz.cards.card import read_card
 from areaviz.cli.live import open_live_page
 from areaviz.data.paths import CHECKPOINTS
 from areaviz.models import MODELS
-from areaviz.publish.live import live_page
+from areaviz.publish.live import make_live_page
 from areaviz.publish.live_model import LiveModel
-from areaviz.publish.live_pair import live_pair
+from areaviz.publish.live_pair import make_live_pair
 from areaviz.trace.request import Request
 
 FIREFOX = shutil.which("firefox-esr") or shutil.which("firefox")
@@ -116,7 +116,7 @@ def test_live_page_answers_in_firefox(firefox: Firefox, tmp_path: Path, name: st
     request = Request(name, TEXTS[name], "beam")
     (trace,) = model.trace([request])
     file = tmp_path / "page.html"
-    file.write_text(live_page(LiveModel.load(CHECKPOINTS / name, card), trace), "utf-8")
+    file.write_text(make_live_page(LiveModel.load(CHECKPOINTS / name, card), trace), "utf-8")
     firefox.events.clear()
     firefox.call("browsingContext.navigate", context=firefox.tab, url=file.as_uri())
     firefox.wait("document.documentElement.dataset.live === 'ready'")
@@ -136,7 +136,7 @@ def test_live_page_answers_in_firefox(firefox: Firefox, tmp_path: Path, name: st
 def test_pair_of_models_answers_in_firefox(firefox: Firefox, tmp_path: Path) -> None:
     first, second = (open_live_page(name, CHECKPOINTS) for name in ("pointer-hull", "pointer-tour"))
     file = tmp_path / "pair.html"
-    file.write_text(live_pair(first, second), "utf-8")
+    file.write_text(make_live_pair(first, second), "utf-8")
     firefox.call("browsingContext.navigate", context=firefox.tab, url=file.as_uri())
     firefox.wait("document.documentElement.dataset.live === 'ready'")
     firefox.evaluate("document.getElementById('live-run').click()")

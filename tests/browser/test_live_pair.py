@@ -15,7 +15,7 @@ from areaviz.cards.card import read_card
 from areaviz.cli.live import open_live_page
 from areaviz.data.paths import CHECKPOINTS
 from areaviz.models import MODELS
-from areaviz.publish.live_pair import live_pair
+from areaviz.publish.live_pair import make_live_pair
 from areaviz.trace.request import Request
 from tests.browser.exported import enclosed
 
@@ -28,7 +28,7 @@ POINTS = "100,100 900,200 500,900 450,400"
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     first, second = (open_live_page(name, CHECKPOINTS) for name in NAMES)
     path = tmp_path_factory.mktemp("pair") / "page.html"
-    path.write_text(live_pair(first, second), encoding="utf-8")
+    path.write_text(make_live_pair(first, second), encoding="utf-8")
     return path
 
 

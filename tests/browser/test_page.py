@@ -11,8 +11,8 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import areaviz
-from areaviz.interactive.ribbon_sentence import sentence_of
-from areaviz.interactive.ribbon_table import items_text, spans_of
+from areaviz.interactive.ribbon_sentence import make_sentence
+from areaviz.interactive.ribbon_table import find_spans, join_items
 from areaviz.publish.show import show
 from areaviz.trace.query import top_areas
 from areaviz.trace.record import Field, Trace
@@ -57,7 +57,7 @@ def strongest(trace: Trace, site: str, layer: int, item: int) -> list[str]:
     attention = trace.maps[site]
     memory = trace.fields[attention.memory]
     areas = [top_areas(attention, layer, head, item, 1)[0].area for head in range(attention.heads)]
-    return [f"“{items_text(memory, range(area.left, area.left + area.width))}”" for area in areas]
+    return [f"“{join_items(memory, range(area.left, area.left + area.width))}”" for area in areas]
 
 
 def legend(shown: Locator) -> list[str]:
@@ -116,7 +116,7 @@ def test_print_has_the_sentence_of_the_page(opened: Open) -> None:
     for item in (0, 4, 8):
         focus = Focus("encoder-decoder", items=(item,))
         page.locator(f"#query-{item}").click()
-        expect(say).to_have_text(sentence_of(trace, focus, spans_of(trace, focus)))
+        expect(say).to_have_text(make_sentence(trace, focus, find_spans(trace, focus)))
         page.keyboard.press("Escape")
 
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 import areaviz
 from areaviz.data.paths import HOME
-from areaviz.interactive.ribbon_table import items_text
+from areaviz.interactive.ribbon_table import join_items
 from areaviz.trace import codec
 from areaviz.trace.query import top_areas
 from areaviz.trace.record import Trace
@@ -54,7 +54,7 @@ def played_span(trace: Trace, item: int) -> tuple[str, float, int]:
     for head in range(attention.heads):
         top = top_areas(attention, 0, head, item, 1)[0]
         items = range(top.area.left, top.area.left + top.area.width)
-        taken[items_text(trace.fields[attention.memory], items)].append((top.weight, head))
+        taken[join_items(trace.fields[attention.memory], items)].append((top.weight, head))
     text = max(taken, key=lambda one: sum(weight for weight, _ in taken[one]))
     weight, head = max(taken[text])
     return text, weight, head

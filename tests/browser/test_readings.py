@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from areaviz.interactive.grid_table import grid_table
-from areaviz.interactive.ribbon_table import ribbon_table
+from areaviz.interactive.grid_table import tabulate_grid
+from areaviz.interactive.ribbon_table import tabulate_ribbon
 from areaviz.publish.export import export
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -63,7 +63,7 @@ def test_ribbon_readings_match_the_table(ribbon: Locator) -> None:
         choose_more(ribbon, button)
         point(ribbon, "query", *ITEMS)
         expect(sentence(ribbon)).to_contain_text("“k”")
-        rows = ribbon_table(trace, Focus(SITE, items=ITEMS, **fields)).rows  # type: ignore[arg-type]
+        rows = tabulate_ribbon(trace, Focus(SITE, items=ITEMS, **fields)).rows  # type: ignore[arg-type]
         tops = [next(row for row in rows if row[1] == head) for head in (1, 2, 3, 4)]
         assert told(ribbon) == [f"“{row[2]}”" for row in tops], button
         scale = 1 if button == "Relative to average" else 100
@@ -78,7 +78,7 @@ def test_slider_sets_share_of_smallest_area(ribbon: Locator) -> None:
     choose_more(ribbon, "Smallest area")
     fill_more(ribbon, ".mass input", "80")
     point(ribbon, "query", *ITEMS)
-    rows = ribbon_table(trace, Focus(SITE, items=ITEMS, reading="densest", mass=80)).rows
+    rows = tabulate_ribbon(trace, Focus(SITE, items=ITEMS, reading="densest", mass=80)).rows
     assert told(ribbon) == [f"“{row[2]}”" for row in rows]
     smallest = min(int(row[4]) for row in rows)
     expect(sentence(ribbon)).to_contain_text("At least 80 % of the attention of “k” falls on")
@@ -86,7 +86,7 @@ def test_slider_sets_share_of_smallest_area(ribbon: Locator) -> None:
     choose_more(ribbon, "Words")
     point(ribbon, "query", 6)
     whole = Focus(SITE, items=tuple(range(4, 11)), unit="word", reading="densest", mass=80)
-    assert told(ribbon) == [f"“{row[2]}”" for row in ribbon_table(trace, whole).rows]
+    assert told(ribbon) == [f"“{row[2]}”" for row in tabulate_ribbon(trace, whole).rows]
 
 
 @pytest.mark.long
@@ -121,7 +121,7 @@ def test_grid_readings_match_the_table(page: Page, tmp_path: Path) -> None:
         choose_more(grid, button)
         point(grid, "query", 1)
         expect(sentence(grid)).not_to_contain_text("Hover over")
-        rows = grid_table(trace, Focus(SITE, items=(1,), **fields)).rows  # type: ignore[arg-type]
+        rows = tabulate_grid(trace, Focus(SITE, items=(1,), **fields)).rows  # type: ignore[arg-type]
         heads = range(1, trace.maps[SITE].heads + 1)
         tops = [next(row for row in rows if row[1] == head) for head in heads]
         np.testing.assert_array_equal(told(grid), [str(row[2]) for row in tops], button)

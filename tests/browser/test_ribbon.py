@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from areaviz.interactive.default_focus import first_item
-from areaviz.interactive.ribbon_table import items_text, ribbon_table
+from areaviz.interactive.default_focus import choose_first_item
+from areaviz.interactive.ribbon_table import join_items, tabulate_ribbon
 from areaviz.trace.query import find_words, top_areas
 from areaviz.trace.request import Focus
 from tests import fakes
@@ -15,7 +15,7 @@ from tests.browser.more import choose_more
 
 SCRIPT = "tests/browser/ribbon_app.py"
 LIT = "“E”"
-"""The item that is shown without pointing: `first_item` chooses it."""
+"""The item that is shown without pointing: `choose_first_item` chooses it."""
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_hover_over_query_shows_strongest_span_of_every_head(
     expect(lines).to_have_count(4)
     for head in range(4):
         top = top_areas(attention, 0, head, 5, 1)[0]
-        text = items_text(
+        text = join_items(
             trace.fields["source"], range(top.area.left, top.area.left + top.area.width)
         )
         shown = (lines.nth(head).locator(".what").text_content() or "").replace("␣", " ")
@@ -120,7 +120,7 @@ def test_ribbon_opens_with_a_word_highlighted_and_returns_to_it(
 ) -> None:
     _, area = ribbons
     trace = fakes.trace(layers=1)
-    (item,) = first_item(trace.maps["encoder-decoder"], 0, trace.fields["target"])
+    (item,) = choose_first_item(trace.maps["encoder-decoder"], 0, trace.fields["target"])
     lit = area.locator("[data-lit]")
     expect(lit).to_have_id(f"query-{item}")
     expect(sentence(area)).to_contain_text(f"To write {LIT}")
@@ -327,7 +327,7 @@ def test_sentences_on_items_and_words_match_the_table(
         point(area, side, item)
         expect(sentence(area)).to_contain_text("atten")
         run = next(range(*run) for run in find_words(trace.fields[name]) if item in range(*run))
-        rows = ribbon_table(
+        rows = tabulate_ribbon(
             trace, Focus("encoder-decoder", side=side, items=tuple(run), unit="word")
         ).rows
         for head in range(4):
@@ -370,7 +370,7 @@ def test_control_limits_areas_to_several_items(ribbons: tuple[Locator, Locator])
     lines = area.locator(".legend li")
     for head in range(4):
         top = top_areas(trace.maps["encoder-decoder"], 0, head, 4, 1, min_size=2)[0].area
-        text = items_text(trace.fields["source"], range(top.left, top.left + top.width))
+        text = join_items(trace.fields["source"], range(top.left, top.left + top.width))
         assert (lines.nth(head).locator(".what").text_content() or "").replace(
             "␣", " "
         ) == f"“{text}”"

@@ -22,7 +22,7 @@ from areaviz.data.clip_files import decode_clip
 from areaviz.data.examples import Dataset
 from areaviz.data.pictures import decode_picture
 from areaviz.data.sound_files import decode_sound
-from areaviz.interactive.ribbon import ribbon_payload
+from areaviz.interactive.ribbon import make_ribbon_payload
 from areaviz.notes import exchange
 from areaviz.notes.annotations import Annotation
 from areaviz.trace import codec
@@ -178,7 +178,7 @@ def _trace(data: bytes) -> object:
     trace = open_trace(io.BytesIO(data))
     texts = [site for site, item in trace.maps.items() if trace.fields[item.memory].kind == "text"]
     payloads = [
-        ribbon_payload(trace, Focus(site))
+        make_ribbon_payload(trace, Focus(site))
         for site in texts
         if trace.fields[trace.maps[site].query].kind == "text"
     ]

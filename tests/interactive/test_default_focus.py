@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from areaviz.interactive.default_focus import SITE, first_item, first_look
+from areaviz.interactive.default_focus import SITE, choose_first_focus, choose_first_item
 from areaviz.trace.query import top_areas
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -22,7 +22,7 @@ def shown_weight(trace: Trace, layer: int, item: int) -> float:
 @pytest.mark.parametrize("layers", [1, 3])
 def test_first_look_maximises_the_weight_of_shown_spans(layers: int) -> None:
     trace = fakes.trace(layers=layers)
-    focus = first_look(trace)
+    focus = choose_first_focus(trace)
     labels = trace.fields["target"].labels
     words = [item for item, label in enumerate(labels) if label.strip().isalpha()]
     scores = {
@@ -37,7 +37,7 @@ def test_first_look_prefers_spans_if_no_head_shows_one() -> None:
     weights, grid = trace.maps[SITE].weights, trace.maps[SITE].grid
     weights[..., grid.sizes() == 1] += 1
     weights /= weights.sum(-1, keepdims=True)
-    focus = first_look(trace)
+    focus = choose_first_focus(trace)
     mean_QA = weights[0].mean(0)[:, grid.sizes() > 1]
     labels = trace.fields["target"].labels
     words = np.array([label.strip().isalpha() for label in labels])
@@ -47,17 +47,17 @@ def test_first_look_prefers_spans_if_no_head_shows_one() -> None:
 
 def test_first_look_of_single_items_is_top_item() -> None:
     trace = fakes.trace(layers=1, area_size=1)
-    focus = first_look(trace)
+    focus = choose_first_focus(trace)
     assert focus.areas == "any" and len(focus.items) == 1
 
 
 def test_first_look_without_words_opens_layer_with_an_item() -> None:
     trace = fakes.trace(target="123", layers=1)
-    assert first_look(trace) == Focus(SITE)
-    assert len(first_item(trace.maps[SITE], 0, trace.fields["target"])) == 1
+    assert choose_first_focus(trace) == Focus(SITE)
+    assert len(choose_first_item(trace.maps[SITE], 0, trace.fields["target"])) == 1
 
 
 def test_first_item_agrees_with_first_look_in_its_layer() -> None:
     trace = fakes.trace(layers=2)
-    focus = first_look(trace)
-    assert first_item(trace.maps[SITE], focus.layer, trace.fields["target"]) == focus.items
+    focus = choose_first_focus(trace)
+    assert choose_first_item(trace.maps[SITE], focus.layer, trace.fields["target"]) == focus.items

@@ -6,14 +6,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from areaviz.interactive.digit_glimpses import WHAT, Reading, looks_payload, readings_payload
+from areaviz.interactive.digit_glimpses import (
+    WHAT,
+    DigitReading,
+    make_looks_payload,
+    make_readings_payload,
+)
 from areaviz.trace.request import Focus
 from tests import fakes
 
 
 def test_looks_payload_has_every_look_with_its_label() -> None:
     trace = fakes.gaze_trace(steps=3, scales=2)
-    header = looks_payload(trace, Focus("glimpses"))["header"]
+    header = make_looks_payload(trace, Focus("glimpses"))["header"]
     (reader,) = header["readers"]
     picture, gaze = trace.request.picture, trace.gazes["glimpses"]
     assert picture is not None
@@ -26,14 +31,16 @@ def test_looks_payload_has_every_look_with_its_label() -> None:
 
 def test_looks_payload_has_an_id_that_changes_with_the_places() -> None:
     one, other = fakes.gaze_trace(steps=3), fakes.gaze_trace(steps=2)
-    first = looks_payload(one, Focus("glimpses"))["header"]["id"]
-    assert first == looks_payload(one, Focus("glimpses"))["header"]["id"]
-    assert first != looks_payload(other, Focus("glimpses"))["header"]["id"]
+    first = make_looks_payload(one, Focus("glimpses"))["header"]["id"]
+    assert first == make_looks_payload(one, Focus("glimpses"))["header"]["id"]
+    assert first != make_looks_payload(other, Focus("glimpses"))["header"]["id"]
 
 
 def test_payload_of_readings_has_a_picture_and_a_label_for_every_look() -> None:
     trace = fakes.gaze_trace(steps=3)
-    data = readings_payload([Reading("Glimpses", "Reads boxes.", trace, ["Unsure."])], "3")
+    data = make_readings_payload(
+        [DigitReading("Glimpses", "Reads boxes.", trace, ["Unsure."])], "3"
+    )
     (reader,) = data["header"]["readers"]
     assert len(set(reader["pictures"])) == 3 and reader["labels"] == ["3", "3", "8"]
     assert reader["sure"] == [40, 68, 95] and reader["notes"] == ["Unsure."]
@@ -45,7 +52,7 @@ def test_payload_of_another_run_has_another_id() -> None:
     halved = trace.output.probabilities / np.float32(2)
     other = replace(trace, output=replace(trace.output, probabilities=halved))
     first, again, second = (
-        readings_payload([Reading("Glimpses", "", one)], "3")["header"]["id"]
+        make_readings_payload([DigitReading("Glimpses", "", one)], "3")["header"]["id"]
         for one in (trace, fakes.gaze_trace(steps=3), other)
     )
     assert first == again != second

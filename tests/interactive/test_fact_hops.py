@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from areaviz.interactive.fact_hops import hops_payload
+from areaviz.interactive.fact_hops import make_hops_payload
 from areaviz.trace.facts import EXPECTED
 from areaviz.trace.interventions import Hide
 from areaviz.trace.request import Focus
@@ -14,7 +14,7 @@ from tests.views.test_reasoning import story_trace
 def test_payload_has_every_hop() -> None:
     trace = story_trace("2")
     trace = replace(trace, details={**trace.details, EXPECTED: "Bob"})
-    header = hops_payload(trace, Focus("hops"))["header"]
+    header = make_hops_payload(trace, Focus("hops"))["header"]
     assert header["weights"] == [[0.9, 0.1], [0.2, 0.8]]
     assert header["facts"] == ["Ann sat <b>down</b>.", "Bob left $x$."]
     assert (header["question"], header["answer"], header["sure"]) == ("Who left?", "Bob", 0.7)
@@ -24,5 +24,5 @@ def test_payload_has_every_hop() -> None:
 def test_payload_id_depends_on_hidden_facts() -> None:
     trace = story_trace()
     hidden = replace(trace, request=replace(trace.request, changes=(Hide("facts", (1,)),)))
-    one, other = (hops_payload(each, Focus("hops"))["header"] for each in (trace, hidden))
+    one, other = (make_hops_payload(each, Focus("hops"))["header"] for each in (trace, hidden))
     assert other["hidden"] == [1] and one["id"] != other["id"]

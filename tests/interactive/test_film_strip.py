@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from areaviz.drawing.frame_attention import GOLD
-from areaviz.interactive.film_strip import strip_payload
+from areaviz.interactive.film_strip import make_strip_payload
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.clip import Clip
 from areaviz.trace.record import AttentionMap, Trace
@@ -40,7 +40,7 @@ def trace(text: str = "31") -> Trace:
 
 def header(made: Trace, focus: Focus = FOCUS) -> dict[str, Any]:
     """Return the plain values that the browser receives."""
-    return strip_payload(made, focus)["header"]
+    return make_strip_payload(made, focus)["header"]
 
 
 def test_payload_has_the_shares_of_attention_of_every_word() -> None:

@@ -9,20 +9,26 @@ from hypothesis import strategies as st
 from matplotlib.patches import Rectangle
 from PIL import Image
 
-from areaviz.interactive.default_focus import first_item
+from areaviz.interactive.default_focus import choose_first_item
 from areaviz.interactive.grid import (
     KEPT,
     OVERLAPS,
     SURE,
+    choose_areas,
+    find_heaviest_left_out,
     fits,
-    grid_payload,
-    heaviest_left,
-    kept_areas,
-    stored_shares,
+    make_grid_payload,
+    quantise_shares,
 )
-from areaviz.interactive.grid_print import grid_print
-from areaviz.interactive.grid_table import TOP, box_of, cells_text, grid_table, places_of
-from areaviz.interactive.message import packed
+from areaviz.interactive.grid_print import draw_grid
+from areaviz.interactive.grid_table import (
+    TOP,
+    describe_cells,
+    find_bounding_box,
+    find_places,
+    tabulate_grid,
+)
+from areaviz.interactive.message import serialise_payload
 from areaviz.trace.areas import Area, AreaGrid, area_text
 from areaviz.trace.query import item_shares, top_areas
 from areaviz.trace.record import AttentionMap
@@ -77,7 +83,7 @@ def test_overlap_filtered_areas_match_slow_search(
     rows: int, columns: int, area_size: int, least: int, seed: int
 ) -> None:
     attention = random_map(rows, columns, area_size, 3, seed)
-    kept = kept_areas(attention, 0, least)
+    kept = choose_areas(attention, 0, least)
     for head, query in np.ndindex(2, 3):
         areas = [attention.grid.area(index) for index in kept.index[head, query].tolist()]
         for most in OVERLAPS:
@@ -92,7 +98,7 @@ def test_kept_areas_differ_and_bring_their_weight(
     rows: int, columns: int, area_size: int, seed: int
 ) -> None:
     attention = random_map(rows, columns, area_size, 2, seed)
-    kept = kept_areas(attention, 0)
+    kept = choose_areas(attention, 0)
     assert kept.index.shape[-1] == min(KEPT, attention.grid.count)
     for head, query in np.ndindex(2, 2):
         taken = kept.index[head, query]
@@ -109,8 +115,8 @@ def test_omitted_areas_never_exceed_the_stated_remainder(
     rows: int, columns: int, area_size: int, least: int, seed: int
 ) -> None:
     attention = random_map(rows, columns, area_size, 2, seed)
-    kept = kept_areas(attention, 0, least)
-    left = heaviest_left(attention, 0, kept, least)
+    kept = choose_areas(attention, 0, least)
+    left = find_heaviest_left_out(attention, 0, kept, least)
     for head, query in np.ndindex(2, 2):
         others = set(np.flatnonzero(attention.grid.sizes() >= least).tolist()) - set(
             kept.index[head, query].tolist()
@@ -123,14 +129,14 @@ def test_omitted_areas_never_exceed_the_stated_remainder(
 def test_masked_query_has_no_areas_and_no_shares() -> None:
     attention = random_map(3, 3, 2, 2, 0)
     masked = replace(attention, weights=np.zeros_like(attention.weights))
-    assert not kept_areas(masked, 0).weight.any()
-    assert not stored_shares(masked, 0).any()
+    assert not choose_areas(masked, 0).weight.any()
+    assert not quantise_shares(masked, 0).any()
 
 
 def test_shares_survive_encoding() -> None:
     trace = fakes.caption_trace(grid=8, area_size=3)
     attention = trace.maps["encoder self"]
-    raw = (stored_shares(attention, 1) / 255.0) ** 2
+    raw = (quantise_shares(attention, 1) / 255.0) ** 2
     back = raw / raw.sum(-1, keepdims=True)
     for head in range(attention.heads):
         np.testing.assert_allclose(back[head], item_shares(attention, 1, head), atol=1e-3)
@@ -138,7 +144,7 @@ def test_shares_survive_encoding() -> None:
 
 def test_message_contains_data_for_the_browser() -> None:
     trace = fakes.caption_trace()
-    header, arrays = unpacked(packed(grid_payload(trace, WORDS), link="pair"))
+    header, arrays = unpacked(serialise_payload(make_grid_payload(trace, WORDS), link="pair"))
     attention, picture = trace.maps["encoder-decoder"], trace.request.picture
     assert picture is not None
     heaviest = arrays["area"].reshape(4, 5, -1)[..., 0]
@@ -154,7 +160,7 @@ def test_message_contains_data_for_the_browser() -> None:
         "digest": picture.digest,
         "coarse": True,
     }
-    items = list(first_item(attention, 0, trace.fields[attention.query]))
+    items = list(choose_first_item(attention, 0, trace.fields[attention.query]))
     expected = {"many": 2, "most": 5, "listed": 4, "overlap": 0.5, "items": items, "step": 0.25}
     assert header["lit"] == expected and len(items) == 1
     assert "read" not in arrays
@@ -163,19 +169,19 @@ def test_message_contains_data_for_the_browser() -> None:
 
 
 def test_self_attending_picture_has_no_text() -> None:
-    header, arrays = unpacked(packed(grid_payload(fakes.caption_trace(), SELF)))
+    header, arrays = unpacked(serialise_payload(make_grid_payload(fakes.caption_trace(), SELF)))
     assert header["text"] is None and "start" not in arrays
     assert arrays["area"].size == 4 * 16 * header["keep"]["area"]
 
 
 def test_single_cells_have_no_larger_areas() -> None:
-    payload = grid_payload(fakes.caption_trace(area_size=1), WORDS)
+    payload = make_grid_payload(fakes.caption_trace(area_size=1), WORDS)
     assert set(payload["header"]["keep"]) == {"area"}
 
 
 def test_hard_attention_is_sent_with_its_probability() -> None:
     trace = fakes.caption_trace(hard=True)
-    _, arrays = unpacked(packed(grid_payload(trace, replace(WORDS, layer=1))))
+    _, arrays = unpacked(serialise_payload(make_grid_payload(trace, replace(WORDS, layer=1))))
     attention = trace.maps["encoder-decoder"]
     assert attention.chosen is not None
     np.testing.assert_array_equal(arrays["read"].reshape(4, 5), attention.chosen[1])
@@ -184,29 +190,33 @@ def test_hard_attention_is_sent_with_its_probability() -> None:
 
 
 def test_caption_has_room_for_heads_and_cell_counts() -> None:
-    before, after = grid_payload(fakes.caption_trace(), replace(WORDS, layer=1, head=2))["header"][
-        "caption"
-    ]
+    before, after = make_grid_payload(fakes.caption_trace(), replace(WORDS, layer=1, head=2))[
+        "header"
+    ]["caption"]
     assert before.endswith("encoder-decoder, layer 2 of 2, ")
     assert after == " · softmax over areas, areas up to 2×2 cells of 4×4"
 
 
 def test_data_depends_only_on_layer_and_picture() -> None:
     trace = fakes.caption_trace()
-    identity = grid_payload(trace, WORDS)["header"]["id"]
+    identity = make_grid_payload(trace, WORDS)["header"]["id"]
     chosen = replace(WORDS, head=1, items=(3,), side="memory", unit="word", areas="several")
-    assert grid_payload(trace, chosen)["header"]["id"] == identity
-    assert grid_payload(trace, replace(WORDS, layer=1))["header"]["id"] != identity
+    assert make_grid_payload(trace, chosen)["header"]["id"] == identity
+    assert make_grid_payload(trace, replace(WORDS, layer=1))["header"]["id"] != identity
     other = replace(
         trace, request=replace(trace.request, picture=fakes.picture(width=96, height=65))
     )
-    assert grid_payload(other, WORDS)["header"]["id"] != identity
+    assert make_grid_payload(other, WORDS)["header"]["id"] != identity
 
 
 @pytest.mark.parametrize("cells", [8, 14])
 def test_message_stays_small(cells: int) -> None:
     assert (
-        len(packed(grid_payload(fakes.caption_trace(grid=cells, area_size=3, layers=1), SELF)))
+        len(
+            serialise_payload(
+                make_grid_payload(fakes.caption_trace(grid=cells, area_size=3, layers=1), SELF)
+            )
+        )
         < 300_000
     )
 
@@ -217,19 +227,19 @@ def test_grid_fits_only_pictures() -> None:
     assert not fits(trace, Focus("decoder self")) and not fits(trace, Focus("nowhere"))
     assert not fits(fakes.trace(), WORDS)
     with pytest.raises(ValueError, match="decoder self"):
-        grid_payload(trace, Focus("decoder self"))
+        make_grid_payload(trace, Focus("decoder self"))
 
 
 def test_places_in_words() -> None:
     grid = AreaGrid(8, 8, 3, 3)
-    assert box_of([9, 18], grid) == Area(1, 1, 2, 2)
-    assert cells_text([9, 10, 17, 18], grid) == "rows 2-3, columns 2-3"
-    assert cells_text([0, 9], grid) == "row 1, column 1 + row 2, column 2"
+    assert find_bounding_box([9, 18], grid) == Area(1, 1, 2, 2)
+    assert describe_cells([9, 10, 17, 18], grid) == "rows 2-3, columns 2-3"
+    assert describe_cells([0, 9], grid) == "row 1, column 1 + row 2, column 2"
 
 
 def test_table_lists_areas_of_all_heads() -> None:
     trace = fakes.caption_trace()
-    table = grid_table(trace, replace(WORDS, items=(2,)))
+    table = tabulate_grid(trace, replace(WORDS, items=(2,)))
     attention = trace.maps["encoder-decoder"]
     for head in range(4):
         rows = [row for row in table.rows if row[1] == head + 1]
@@ -246,12 +256,14 @@ def test_table_lists_areas_of_all_heads() -> None:
 def test_table_averages_cells_and_may_omit_single_ones() -> None:
     trace = fakes.caption_trace()
     attention = trace.maps["encoder self"]
-    places = places_of(trace, replace(SELF, items=(0, 1), head=2, areas="several"))
+    places = find_places(trace, replace(SELF, items=(0, 1), head=2, areas="several"))
     mean_A = attention.weights[0, 2, [0, 1]].mean(0)
     larger = attention.grid.sizes() > 1
     assert places[0].weight == pytest.approx(mean_A[larger].max())
     assert all(place.area.size > 1 for place in places)
-    assert grid_table(trace, replace(SELF, items=(0, 1), head=2)).rows[0][0] == "row 1, columns 1-2"
+    assert (
+        tabulate_grid(trace, replace(SELF, items=(0, 1), head=2)).rows[0][0] == "row 1, columns 1-2"
+    )
 
 
 def test_read_cells_precede_heavier_cells() -> None:
@@ -262,17 +274,17 @@ def test_read_cells_precede_heavier_cells() -> None:
     drawn = replace(
         trace, maps={**trace.maps, "encoder-decoder": replace(attention, chosen=lightest)}
     )
-    rows = grid_table(drawn, replace(WORDS, items=(1,), head=0)).rows
+    rows = tabulate_grid(drawn, replace(WORDS, items=(1,), head=0)).rows
     assert [row[8] for row in rows] == ["yes", "", "", "", ""]
     assert rows[0][2] == area_text(attention.grid.area(int(lightest[0, 0, 1])))
-    heaviest = grid_table(trace, replace(WORDS, items=(1,), head=0)).rows
+    heaviest = tabulate_grid(trace, replace(WORDS, items=(1,), head=0)).rows
     assert [row[8] for row in heaviest].count("yes") == 1
     assert len({row[2] for row in heaviest}) == len(heaviest)
 
 
 def test_memory_side_lists_attending_queries() -> None:
     trace = fakes.caption_trace()
-    rows = grid_table(trace, replace(WORDS, side="memory", items=(5, 6), head=1)).rows
+    rows = tabulate_grid(trace, replace(WORDS, side="memory", items=(5, 6), head=1)).rows
     shares_Q = item_shares(trace.maps["encoder-decoder"], 0, 1)[:, [5, 6]].sum(1)
     assert rows[0][0] == trace.fields["target"].labels[int(shares_Q.argmax())]
     assert rows[0][2] == "row 2, columns 2-3"
@@ -280,8 +292,8 @@ def test_memory_side_lists_attending_queries() -> None:
 
 
 def test_table_without_selection_has_every_query() -> None:
-    assert len({row[0] for row in grid_table(fakes.caption_trace(), WORDS).rows}) == 5
-    assert len({row[0] for row in grid_table(fakes.caption_trace(), SELF).rows}) == 16
+    assert len({row[0] for row in tabulate_grid(fakes.caption_trace(), WORDS).rows}) == 5
+    assert len({row[0] for row in tabulate_grid(fakes.caption_trace(), SELF).rows}) == 16
 
 
 @pytest.mark.parametrize(
@@ -297,7 +309,7 @@ def test_table_without_selection_has_every_query() -> None:
     ],
 )
 def test_print_shows_pictures_frames_and_words(focus: Focus, panels: int, title: str) -> None:
-    figure = grid_print(fakes.caption_trace(), focus)
+    figure = draw_grid(fakes.caption_trace(), focus)
     axes, texts = figure.axes[0], [text.get_text() for text in figure.findobj(matplotlib.text.Text)]
     assert any(title in text for text in texts)
     heads = 4 if focus.head is None else 1
@@ -312,7 +324,7 @@ def test_print_shows_pictures_frames_and_words(focus: Focus, panels: int, title:
 @pytest.mark.parametrize(("cells", "numbers"), [(4, ["1", "2", "3", "4"]), (40, ["2", "4"])])
 def test_print_numbers_rows_and_columns_at_their_cells(cells: int, numbers: list[str]) -> None:
     trace = fakes.caption_trace(grid=cells, area_size=1, seen=fakes.picture(width=320, height=320))
-    figure = grid_print(trace, replace(WORDS, items=(1,)))
+    figure = draw_grid(trace, replace(WORDS, items=(1,)))
     axes = figure.axes[0]
     left, right, bottom, top = axes.images[0].get_extent()
     written = [text for text in axes.texts if text.get_text().isdecimal()]
@@ -332,7 +344,7 @@ def test_print_numbers_rows_and_columns_at_their_cells(cells: int, numbers: list
 @pytest.mark.parametrize(("width", "height"), [(1, 640), (640, 1)])
 def test_print_widens_a_thin_picture(width: int, height: int) -> None:
     trace = fakes.caption_trace(seen=fakes.picture(width=width, height=height))
-    figure = grid_print(trace, replace(WORDS, items=(1,)))
+    figure = draw_grid(trace, replace(WORDS, items=(1,)))
     axes = figure.axes[0]
     left, right, bottom, top = axes.images[0].get_extent()
     assert min(right - left, bottom - top) > 0.2  # inches
@@ -344,7 +356,7 @@ def test_print_widens_a_thin_picture(width: int, height: int) -> None:
 
 
 def test_print_limits_words_and_marks_read_cells() -> None:
-    figure = grid_print(
+    figure = draw_grid(
         fakes.caption_trace("one two three four five six seven $eight$", hard=True), WORDS
     )
     axes = figure.axes[0]

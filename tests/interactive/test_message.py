@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.interactive.message import sent_areas
+from areaviz.interactive.message import choose_sent_areas
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.weights import top_areas
 from tests.interactive.test_ribbon import random_map
@@ -20,7 +20,7 @@ def test_heaviest_other_areas_follow_the_top_areas(
     weights_HQA, grid = attention.weights[0], attention.grid
     least = min(least, grid.max_width)
     first = top_areas(weights_HQA, grid, 4, min_size=least)
-    found = sent_areas(weights_HQA, grid, [(4, 0.5)], kept, least)
+    found = choose_sent_areas(weights_HQA, grid, [(4, 0.5)], kept, least)
     counted = np.where(grid.sizes() >= least, weights_HQA, 0)
     for head, query in np.ndindex(found.weight.shape[:2]):
         weight, index = found.weight[head, query], found.index[head, query]
@@ -38,6 +38,6 @@ def test_heaviest_other_areas_follow_the_top_areas(
 def test_masked_query_has_no_areas() -> None:
     grid = AreaGrid(1, 6, 1, 3)
     for kept in (4, 9):
-        assert not sent_areas(
+        assert not choose_sent_areas(
             np.zeros((1, 2, grid.count), np.float32), grid, [(4, 0.5)], kept
         ).weight.any()

@@ -10,9 +10,9 @@ import pytest
 from areaviz.drawing.export import encode_figure
 from areaviz.interactive import other_readings
 from areaviz.interactive.grid import TAKEAWAY as GRID
-from areaviz.interactive.grid import grid_payload
+from areaviz.interactive.grid import make_grid_payload
 from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
-from areaviz.interactive.ribbon import ribbon_payload
+from areaviz.interactive.ribbon import make_ribbon_payload
 from areaviz.trace.query import item_shares
 from areaviz.trace.reading import MASSES, average_map, find_sinks
 from areaviz.trace.request import Focus
@@ -30,17 +30,21 @@ HOWS = [
 
 def test_every_query_and_long_word_has_densest_areas() -> None:
     field = fakes.text_field("target", "a red dog", end="")
-    assert other_readings.rows_of(field) == [*((n, n + 1) for n in range(9)), (2, 5), (6, 9)]
-    assert other_readings.chosen_runs(field, (3, 7, 8), "word") == [(2, 5), (6, 9)]
-    assert other_readings.chosen_runs(field, (3, 7), "item") == [(3, 4), (7, 8)]
+    assert other_readings.list_query_runs(field) == [
+        *((n, n + 1) for n in range(9)),
+        (2, 5),
+        (6, 9),
+    ]
+    assert other_readings.choose_runs(field, (3, 7, 8), "word") == [(2, 5), (6, 9)]
+    assert other_readings.choose_runs(field, (3, 7), "item") == [(3, 4), (7, 8)]
 
 
 def test_long_texts_get_fewer_or_no_densest_areas() -> None:
     attention = fakes.trace().maps[SITE]
     places = attention.heads * attention.grid.items
-    assert other_readings.offered_masses(attention, 10) == MASSES
-    assert other_readings.offered_masses(attention, other_readings.WORK // places) == (50,)
-    assert other_readings.offered_masses(attention, other_readings.WORK // places + 1) == ()
+    assert other_readings.choose_masses(attention, 10) == MASSES
+    assert other_readings.choose_masses(attention, other_readings.WORK // places) == (50,)
+    assert other_readings.choose_masses(attention, other_readings.WORK // places + 1) == ()
 
 
 def test_averages_and_sinks_are_included() -> None:
@@ -49,7 +53,7 @@ def test_averages_and_sinks_are_included() -> None:
     weights = attention.weights * 0.1
     weights[:, 2, :, 5] += 0.9
     trace = replace(trace, maps={SITE: replace(attention, weights=weights)})
-    sent = ribbon_payload(trace, Focus(SITE, 1))
+    sent = make_ribbon_payload(trace, Focus(SITE, 1))
     [[head, item, share]] = sent["header"]["sinks"]
     found = find_sinks(trace.maps[SITE], 1)[0]
     assert (head, item) == (2, 5) and share == pytest.approx(found.share, abs=1e-4)
@@ -60,7 +64,7 @@ def test_averages_and_sinks_are_included() -> None:
 
 def test_browser_gets_all_shares_of_short_text() -> None:
     trace = fakes.trace()
-    arrays = ribbon_payload(trace, Focus(SITE))["arrays"]
+    arrays = make_ribbon_payload(trace, Focus(SITE))["arrays"]
     shares = item_shares(trace.maps[SITE], 0, 3)
     for query in (0, 7):
         row = dict(
@@ -90,4 +94,4 @@ def test_densest_area_in_table_contains_requested_mass() -> None:
     assert all(float(row[5]) >= 0.6999 for row in rows)
     wide = RIBBON.table(fakes.trace(), Focus(SITE, reading="densest", mass=90)).rows
     assert all(int(two[4]) >= int(one[4]) for one, two in zip(rows, wide, strict=True))
-    assert grid_payload(fakes.caption_trace(), Focus(SITE))["header"]["masses"] == list(MASSES)
+    assert make_grid_payload(fakes.caption_trace(), Focus(SITE))["header"]["masses"] == list(MASSES)

@@ -7,18 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.interactive.points import first_step, points_payload
+from areaviz.interactive.points import choose_first_step, make_points_payload
 from areaviz.trace.record import Output
 from areaviz.trace.request import Focus
 from tests.views.test_reasoning import points_trace
 
 
 def test_payload_has_the_answer_and_the_weights() -> None:
-    header = points_payload(points_trace(), Focus("pointer"))["header"]
+    header = make_points_payload(points_trace(), Focus("pointer"))["header"]
     assert header["points"][1] == [1000, 0] and header["chosen"] == [0, 1, 2, 0]
     assert header["exact"] == [0, 1, 2, 3, 0]
     assert header["weights"][1] == [0.1, 0.6, 0.1, 0.1, 0.1]
-    unknown = points_payload(points_trace(""), Focus("pointer"))["header"]
+    unknown = make_points_payload(points_trace(""), Focus("pointer"))["header"]
     assert unknown["exact"] == [] and unknown["kind"] == "" and unknown["sizes"] == []
 
 
@@ -32,7 +32,7 @@ def test_payload_has_the_answer_and_the_weights() -> None:
 def test_payload_has_the_sizes_of_both_answers(details: dict[str, str]) -> None:
     trace = points_trace()
     trace = replace(trace, details={**trace.details, **details})
-    header = points_payload(trace, Focus("pointer"))["header"]
+    header = make_points_payload(trace, Focus("pointer"))["header"]
     assert header["kind"] == details["kind"] and header["sizes"] == [95, 100]
 
 
@@ -41,4 +41,4 @@ def test_payload_has_the_sizes_of_both_answers(details: dict[str, str]) -> None:
 )
 def test_first_step_is_the_least_sure(sure: list[float], expected: int) -> None:
     output = Output("target", np.array(sure, np.float32), ((("1", 0.6),),) * 4)
-    assert first_step(replace(points_trace(), output=output)) == expected
+    assert choose_first_step(replace(points_trace(), output=output)) == expected

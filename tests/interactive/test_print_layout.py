@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from areaviz.interactive.print_layout import PlacedText, chips_of, place_text
+from areaviz.interactive.print_layout import PlacedText, list_chips, place_text
 from tests import fakes
 
 MEASURE = 200.0
@@ -12,7 +12,7 @@ MEASURE = 200.0
 
 def test_chips_of_leaves_punctuation_and_spaces_out_of_words() -> None:
     field = fakes.text_field("source", "A (dog).")
-    texts = ["".join(field.labels[start:end]) for start, end in chips_of(field)]
+    texts = ["".join(field.labels[start:end]) for start, end in list_chips(field)]
     assert texts == ["A", " ", "(", "dog", ")", ".", "⟨end⟩"]
 
 
@@ -21,7 +21,7 @@ def test_place_text_keeps_chips_whole_and_apart(text: str) -> None:
     field = fakes.text_field("source", text)
     placed = place_text(field, MEASURE)
     assert len(placed) == len(field)
-    for start, end in chips_of(field):
+    for start, end in list_chips(field):
         assert len({item.row for item in placed[start:end]}) == 1
     for left, right in zip(placed, placed[1:], strict=False):
         assert right.row in (left.row, left.row + 1)

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from areaviz.drawing.theme import HEAD_COLOURS
-from areaviz.interactive.default_focus import OPENS_AT, first_item
-from areaviz.interactive.message import narrow, packed, quantised
-from areaviz.interactive.ribbon import ribbon_payload, top_queries
-from areaviz.interactive.ribbon_print import ribbon_print
-from areaviz.interactive.ribbon_table import items_text, ribbon_table
+from areaviz.interactive.default_focus import OPENS_AT, choose_first_item
+from areaviz.interactive.message import quantise, serialise_payload, shrink_integers
+from areaviz.interactive.ribbon import find_top_queries, make_ribbon_payload
+from areaviz.interactive.ribbon_print import draw_ribbon
+from areaviz.interactive.ribbon_table import join_items, tabulate_ribbon
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.interventions import Hide
 from areaviz.trace.query import coverage, find_words
@@ -50,7 +50,7 @@ def test_top_queries_have_largest_coverage_per_item(
     items: int, queries: int, area_size: int, seed: int
 ) -> None:
     attention = random_map(items, queries, area_size, seed)
-    best, rest_HN = top_queries(attention.weights[0], attention.grid, 3)
+    best, rest_HN = find_top_queries(attention.weights[0], attention.grid, 3)
     for head in range(attention.heads):
         expected_NQ = coverage(attention, 0, head).T
         largest_NK = -np.sort(-expected_NQ, axis=1)[:, :3]
@@ -68,42 +68,42 @@ def test_top_queries_have_largest_coverage_per_item(
 
 def test_spans_of_a_picture_are_refused() -> None:
     with pytest.raises(ValueError, match="one row"):
-        ribbon_payload(fakes.caption_trace(), FOCUS)
+        make_ribbon_payload(fakes.caption_trace(), FOCUS)
 
 
 @pytest.mark.parametrize("dtype, tolerance", [(np.uint8, 0.004), (np.uint16, 2e-5)])
 def test_weights_survive_quantising(dtype: type[np.unsignedinteger[Any]], tolerance: float) -> None:
     values = np.linspace(0, 1, 501, dtype=np.float32)
-    back = (quantised(values, dtype) / np.iinfo(dtype).max) ** 2
+    back = (quantise(values, dtype) / np.iinfo(dtype).max) ** 2
     assert np.abs(back - values).max() <= tolerance
 
 
 def test_numbers_use_the_fewest_bytes() -> None:
-    assert narrow(np.array([65535]), 65535).dtype == np.uint16
-    assert narrow(np.array([65536]), 65536).dtype == np.uint32
+    assert shrink_integers(np.array([65535]), 65535).dtype == np.uint16
+    assert shrink_integers(np.array([65536]), 65536).dtype == np.uint32
 
 
 def test_message_names_the_words_that_a_change_hides() -> None:
     trace = fakes.trace()
     changes = (Hide("source", (3, 1)), Hide("source", (5,)))
     hidden = replace(trace, request=replace(trace.request, changes=changes))
-    output, source = ribbon_payload(hidden, FOCUS)["header"]["fields"]
+    output, source = make_ribbon_payload(hidden, FOCUS)["header"]["fields"]
     assert source["hidden"] == [1, 3, 5] and "hidden" not in output
-    assert "hidden" not in ribbon_payload(trace, FOCUS)["header"]["fields"][1]
+    assert "hidden" not in make_ribbon_payload(trace, FOCUS)["header"]["fields"][1]
 
 
 @pytest.mark.parametrize(("named", "is_used"), [("2", True), ("999", False), ("x", False)])
 def test_message_opens_with_the_item_that_the_trace_names(named: str, is_used: bool) -> None:
     trace = fakes.trace()
-    first = ribbon_payload(trace, FOCUS)["header"]["lit"]["items"]
+    first = make_ribbon_payload(trace, FOCUS)["header"]["lit"]["items"]
     details = {**trace.details, OPENS_AT: named}
-    items = ribbon_payload(replace(trace, details=details), FOCUS)["header"]["lit"]["items"]
+    items = make_ribbon_payload(replace(trace, details=details), FOCUS)["header"]["lit"]["items"]
     assert list(items) == ([2] if is_used else list(first)) and list(first) != [2]
 
 
 def test_message_contains_data_for_the_browser() -> None:
     trace = fakes.trace()
-    header, arrays = unpacked(packed(ribbon_payload(trace, FOCUS), link="pair"))
+    header, arrays = unpacked(serialise_payload(make_ribbon_payload(trace, FOCUS), link="pair"))
     attention = trace.maps["encoder-decoder"]
     found = top_areas(attention.weights[0], attention.grid, 4)
     index, weight = found.index, found.weight
@@ -117,7 +117,7 @@ def test_message_contains_data_for_the_browser() -> None:
     rest = (arrays["several_rest"].reshape(index.shape[:2]) / 65535) ** 2
     larger = attention.weights[0][..., attention.grid.sizes() > 1].sum(-1)
     np.testing.assert_allclose(several.sum(-1) + rest, larger, atol=2e-3)
-    lit = first_item(attention, 0, trace.fields["target"])
+    lit = choose_first_item(attention, 0, trace.fields["target"])
     assert header["lit"] == {"many": 4, "listed": 4, "overlap": 0.5, "items": list(lit)}
     assert header["written"] is True and len(lit) == 1
     unsure = np.flatnonzero(trace.output.probabilities < 0.5).tolist()
@@ -136,13 +136,15 @@ def test_message_contains_data_for_the_browser() -> None:
 
 
 def test_self_attending_text_is_sent_once() -> None:
-    header, arrays = unpacked(packed(ribbon_payload(fakes.trace(), Focus("encoder self"))))
+    header, arrays = unpacked(
+        serialise_payload(make_ribbon_payload(fakes.trace(), Focus("encoder self")))
+    )
     assert len(header["fields"]) == 1 and header["query"] == header["memory"] == 0
     assert "f1.start" not in arrays
 
 
 def test_caption_has_room_for_the_heads() -> None:
-    before, after = ribbon_payload(fakes.trace(), replace(FOCUS, layer=1, head=2))["header"][
+    before, after = make_ribbon_payload(fakes.trace(), replace(FOCUS, layer=1, head=2))["header"][
         "caption"
     ]
     assert before.endswith("layer 2 of 2, ") and after.startswith(" · softmax over areas")
@@ -150,34 +152,34 @@ def test_caption_has_room_for_the_heads() -> None:
 
 def test_data_depends_only_on_layer_and_weights() -> None:
     trace = fakes.trace()
-    identity = ribbon_payload(trace, FOCUS)["header"]["id"]
+    identity = make_ribbon_payload(trace, FOCUS)["header"]["id"]
     chosen = replace(FOCUS, head=1, items=(3,), side="memory", unit="word")
-    assert ribbon_payload(trace, chosen)["header"]["id"] == identity
-    assert ribbon_payload(trace, replace(FOCUS, layer=1))["header"]["id"] != identity
+    assert make_ribbon_payload(trace, chosen)["header"]["id"] == identity
+    assert make_ribbon_payload(trace, replace(FOCUS, layer=1))["header"]["id"] != identity
 
 
 def test_lone_surrogate_stays_one_character() -> None:
     trace = fakes.trace(source="a\ud800b")
-    header, _ = unpacked(packed(ribbon_payload(trace, FOCUS)))
+    header, _ = unpacked(serialise_payload(make_ribbon_payload(trace, FOCUS)))
     assert len(header["fields"][1]["raw"]) == 3
 
 
 def test_long_text_stays_below_a_megabyte() -> None:
     grid = AreaGrid(1, 4096, 1, 5)
     arrays = {
-        "area": narrow(np.zeros((12, 4096, 3), np.int64), grid.count),
-        "area_weight": quantised(np.zeros((12, 4096, 3), np.float32), np.uint8),
-        "several": narrow(np.zeros((12, 4096, 1), np.int64), grid.count),
-        "several_weight": quantised(np.zeros((12, 4096, 1), np.float32), np.uint8),
-        "query": narrow(np.zeros((12, 4096, 2), np.int64), 4096),
-        "query_weight": quantised(np.zeros((12, 4096, 2), np.float32), np.uint8),
+        "area": shrink_integers(np.zeros((12, 4096, 3), np.int64), grid.count),
+        "area_weight": quantise(np.zeros((12, 4096, 3), np.float32), np.uint8),
+        "several": shrink_integers(np.zeros((12, 4096, 1), np.int64), grid.count),
+        "several_weight": quantise(np.zeros((12, 4096, 1), np.float32), np.uint8),
+        "query": shrink_integers(np.zeros((12, 4096, 2), np.int64), 4096),
+        "query_weight": quantise(np.zeros((12, 4096, 2), np.float32), np.uint8),
     }
     assert sum(values.nbytes for values in arrays.values()) < 900_000
 
 
 def test_many_queries_are_sent_with_fewer_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("areaviz.interactive.ribbon.ROOMY", 10)
-    payload = ribbon_payload(fakes.trace(), FOCUS)
+    payload = make_ribbon_payload(fakes.trace(), FOCUS)
     assert payload["arrays"]["area_weight"].dtype == np.uint8
     assert payload["header"]["keep"] == {"area": 3, "several": 1, "query": 2}
     assert all(
@@ -188,7 +190,7 @@ def test_many_queries_are_sent_with_fewer_bits(monkeypatch: pytest.MonkeyPatch) 
 
 def test_table_lists_spans_of_all_heads() -> None:
     trace = fakes.trace()
-    table = ribbon_table(trace, replace(FOCUS, items=(4,)))
+    table = tabulate_ribbon(trace, replace(FOCUS, items=(4,)))
     assert table.columns == ("query", "head", "span", "start", "length", "weight")
     attention = trace.maps["encoder-decoder"]
     top = np.unravel_index(attention.weights[0, :, 4].argmax(), attention.weights[0, :, 4].shape)
@@ -201,8 +203,8 @@ def test_table_lists_spans_of_all_heads() -> None:
 
 def test_table_may_omit_single_items() -> None:
     several = replace(FOCUS, items=(4,), areas="several")
-    assert all(int(row[4]) > 1 for row in ribbon_table(fakes.trace(), several).rows)
-    assert ribbon_table(fakes.trace(area_size=1), several) == ribbon_table(
+    assert all(int(row[4]) > 1 for row in tabulate_ribbon(fakes.trace(), several).rows)
+    assert tabulate_ribbon(fakes.trace(area_size=1), several) == tabulate_ribbon(
         fakes.trace(area_size=1), replace(FOCUS, items=(4,))
     )
 
@@ -234,7 +236,7 @@ def test_table_of_words_lists_whole_words(head: int) -> None:
     trace = fakes.trace()
     start, end = find_words(trace.fields["target"])[2]
     items = list(range(start, end))
-    rows = ribbon_table(trace, replace(FOCUS, items=tuple(items), head=head, unit="word")).rows
+    rows = tabulate_ribbon(trace, replace(FOCUS, items=tuple(items), head=head, unit="word")).rows
     expected = slow_word_spans(trace, head, items)
     assert [row[3:5] for row in rows] == [(first + 1, length) for first, length, _ in expected]
     assert [row[5] for row in rows] == pytest.approx(
@@ -244,13 +246,13 @@ def test_table_of_words_lists_whole_words(head: int) -> None:
 
 def test_memory_side_of_words_lists_whole_words() -> None:
     trace = fakes.trace()
-    rows = ribbon_table(
+    rows = tabulate_ribbon(
         trace, replace(FOCUS, side="memory", items=(2, 3), head=1, unit="word")
     ).rows
     covered_Q = coverage(trace.maps["encoder-decoder"], 0, 1)[:, [2, 3]].mean(1)
     runs = find_words(trace.fields["target"])
     means = [
-        (covered_Q[slice(*run)].mean(), items_text(trace.fields["target"], range(*run)))
+        (covered_Q[slice(*run)].mean(), join_items(trace.fields["target"], range(*run)))
         for run in runs
     ]
     expected = sorted(means, key=lambda pair: -pair[0])[:4]
@@ -261,7 +263,7 @@ def test_memory_side_of_words_lists_whole_words() -> None:
 def test_several_queries_are_averaged() -> None:
     trace = fakes.trace()
     attention = trace.maps["encoder-decoder"]
-    rows = ribbon_table(trace, replace(FOCUS, items=(4, 6), head=0)).rows
+    rows = tabulate_ribbon(trace, replace(FOCUS, items=(4, 6), head=0)).rows
     assert rows[0][0] == "k + e"
     assert rows[0][5] == pytest.approx(attention.weights[0, 0, [4, 6]].mean(0).max(), abs=1e-4)
 
@@ -269,14 +271,17 @@ def test_several_queries_are_averaged() -> None:
 def test_table_without_selection_has_all_queries_or_words() -> None:
     trace = fakes.trace()
     assert (
-        len({row[0] for row in ribbon_table(trace, replace(FOCUS, head=0, unit="word")).rows}) == 6
+        len({row[0] for row in tabulate_ribbon(trace, replace(FOCUS, head=0, unit="word")).rows})
+        == 6
     )
-    assert len(ribbon_table(trace, replace(FOCUS, head=0)).rows) == 4 * len(trace.fields["target"])
+    assert len(tabulate_ribbon(trace, replace(FOCUS, head=0)).rows) == 4 * len(
+        trace.fields["target"]
+    )
 
 
 def test_memory_side_lists_attending_queries() -> None:
     trace = fakes.trace()
-    rows = ribbon_table(trace, replace(FOCUS, side="memory", items=(2, 3), head=1)).rows
+    rows = tabulate_ribbon(trace, replace(FOCUS, side="memory", items=(2, 3), head=1)).rows
     covered_Q = coverage(trace.maps["encoder-decoder"], 0, 1)[:, [2, 3]].mean(1)
     assert rows[0][0] == trace.fields["target"].labels[int(covered_Q.argmax())]
     assert rows[0][2:5] == ("sm", 3, 2)
@@ -294,7 +299,7 @@ def test_memory_side_lists_attending_queries() -> None:
 )
 def test_print_shows_text_bands_and_caption(focus: Focus) -> None:
     trace = fakes.trace(source="A $small$ dog runs.")
-    figure = ribbon_print(trace, focus)
+    figure = draw_ribbon(trace, focus)
     texts = [text.get_text() for text in figure.findobj(matplotlib.text.Text)]
     assert any("encoder-decoder" in text or "decoder self" in text for text in texts)
     heads = 4 if focus.head is None else 1
@@ -309,7 +314,7 @@ def test_print_shows_text_bands_and_caption(focus: Focus) -> None:
 
 def test_print_of_long_text_keeps_relevant_lines() -> None:
     trace = fakes.trace(source="many words stand here " * 40, heads=1, layers=1)
-    figure = ribbon_print(trace, replace(FOCUS, items=(0,)))
+    figure = draw_ribbon(trace, replace(FOCUS, items=(0,)))
     notes = [text.get_text() for text in figure.findobj(matplotlib.text.Text)]
     assert any("lines with the heaviest spans" in note.replace("\n", " ") for note in notes)
     assert figure.get_size_inches()[1] < 8

@@ -8,7 +8,12 @@ import pytest
 from matplotlib.figure import Figure
 
 from areaviz.interactive.print_layout import Placed, PlacedText
-from areaviz.interactive.ribbon_bars import bands_height, bar_tints, choose_bars, draw_threads
+from areaviz.interactive.ribbon_bars import (
+    choose_bar_tints,
+    choose_bars,
+    compute_bands_height,
+    draw_threads,
+)
 from areaviz.interactive.ribbon_table import Span
 from areaviz.trace.request import Focus
 
@@ -62,12 +67,12 @@ def test_share_relative_to_average_is_logarithmic(factor: float, share: float) -
 
 def test_bands_height_grows_with_lanes() -> None:
     one, four = (choose_bars(spans_of_heads([0.5] * n), range(n), FOCUS) for n in (2, 4))
-    assert bands_height([]) < bands_height(one) < bands_height(four)
+    assert compute_bands_height([]) < compute_bands_height(one) < compute_bands_height(four)
 
 
 def test_bar_tints_colour_every_item_below_a_bar_deeper_for_more_weight() -> None:
-    light = bar_tints(choose_bars(spans_of_heads([0.1, 0.1]), range(2), FOCUS))
-    deep = bar_tints(choose_bars(spans_of_heads([0.9, 0.9]), range(2), FOCUS))
+    light = choose_bar_tints(choose_bars(spans_of_heads([0.1, 0.1]), range(2), FOCUS))
+    deep = choose_bar_tints(choose_bars(spans_of_heads([0.9, 0.9]), range(2), FOCUS))
     assert set(light) == set(deep) == {0, 1, 2}
 
     def green(colour: str) -> int:

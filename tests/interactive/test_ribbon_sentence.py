@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from areaviz.interactive.ribbon_sentence import has_sentence, sentence_of
+from areaviz.interactive.ribbon_sentence import has_sentence, make_sentence
 from areaviz.interactive.ribbon_table import Span
 from areaviz.trace.request import Focus
 from tests import fakes
@@ -31,21 +31,21 @@ def spans_at(places: list[int], length: int = 1) -> list[Span]:
     ],
 )
 def test_sentence_names_attended_areas_of_heads(places: list[int], said: str) -> None:
-    assert sentence_of(TRACE, FOCUS, spans_at(places)).startswith(f"To write “E”, {said}")
+    assert make_sentence(TRACE, FOCUS, spans_at(places)).startswith(f"To write “E”, {said}")
 
 
 def test_sentence_says_that_items_were_joined() -> None:
-    assert "“dog”, taken as one (90 %)." in sentence_of(TRACE, FOCUS, spans_at([2], 3))
-    assert sentence_of(TRACE, FOCUS, []) == "“E” attends to nothing here."
+    assert "“dog”, taken as one (90 %)." in make_sentence(TRACE, FOCUS, spans_at([2], 3))
+    assert make_sentence(TRACE, FOCUS, []) == "“E” attends to nothing here."
 
 
 def test_sentence_equals_that_of_the_page_in_german() -> None:
-    said = sentence_of(TRACE, FOCUS, spans_at([2, 2, 2, 0]), "de")
+    said = make_sentence(TRACE, FOCUS, spans_at([2, 2, 2, 0]), "de")
     assert said == (
         "Um „E“ zu schreiben, achten drei Köpfe am meisten auf „d“. Kopf 4 achtet am meisten auf"
         " „A“."
     )
-    said = sentence_of(TRACE, FOCUS, spans_at([2], 3), "de")
+    said = make_sentence(TRACE, FOCUS, spans_at([2], 3), "de")
     assert said == "Um „E“ zu schreiben, achtet Kopf 1 am meisten auf „dog“ als Ganzes (90 %)."
 
 

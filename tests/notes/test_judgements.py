@@ -16,11 +16,11 @@ from areaviz.notes.error_spans import (
     SIDES,
     ErrorSpan,
     Judgement,
-    span_values,
-    spans_of,
+    convert_spans_to_json,
+    parse_spans,
 )
 from areaviz.notes.judgement_files import from_jsonl, to_jsonl
-from areaviz.notes.judgements import Judgements, id_of
+from areaviz.notes.judgements import Judgements, compute_judgement_id
 from areaviz.notes.record_types import Stale
 from areaviz.trace.errors import InputError
 
@@ -37,7 +37,7 @@ def store(tmp_path: Path) -> Judgements:
 def test_judgement_is_read_as_saved(store: Judgements, tmp_path: Path) -> None:
     boxed = ErrorSpan("picture", box=(0.1, 0.2, 0.5, 0.9), category="Accuracy", severity="minor")
     saved = store.save(replace(ONE, spans=(SPAN, boxed)))
-    assert saved.version == 1 and saved.changed and saved.id == id_of(ONE)
+    assert saved.version == 1 and saved.changed and saved.id == compute_judgement_id(ONE)
     again = Judgements.open(f"sqlite:///{tmp_path / 'notes.db'}")
     assert again.list_all(ONE.dataset) == [saved] and again.list_all("other") == []
     unscored = store.save(replace(ONE, rater="Bo", score=None, spans=()))
@@ -114,7 +114,7 @@ def test_exported_judgements_are_read_unchanged(
 ) -> None:
     one = replace(ONE, spans=tuple(spans), score=score, rater=rater.strip() or "x")
     assert from_jsonl(to_jsonl([one, ONE])) == [one, ONE]
-    assert spans_of(json.loads(json.dumps(span_values(spans)))) == tuple(spans)
+    assert parse_spans(json.loads(json.dumps(convert_spans_to_json(spans)))) == tuple(spans)
 
 
 @pytest.mark.parametrize(

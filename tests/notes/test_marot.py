@@ -9,7 +9,7 @@ import pytest
 from areaviz.analysis import marked_error_files
 from areaviz.data.examples import Dataset, Example
 from areaviz.notes.error_spans import ErrorSpan, Judgement
-from areaviz.notes.marot import judgements_of, to_marot
+from areaviz.notes.marot import parse_judgements, to_marot
 from areaviz.notes.marot_rows import COLUMNS, MAX_LINES, read_rows
 from areaviz.trace.errors import InputError
 
@@ -30,7 +30,7 @@ FILE = "\n".join([HEAD, *ROWS, ""]).encode()
 
 
 def read(data: bytes = FILE, systems: tuple[str, ...] = ("a.txt",)) -> list[Judgement]:
-    return judgements_of(read_rows(data, "x.tsv"), SET, systems)
+    return parse_judgements(read_rows(data, "x.tsv"), SET, systems)
 
 
 def test_lines_on_a_segment_are_one_judgement() -> None:
@@ -183,7 +183,7 @@ def test_long_cells_are_refused_before_they_are_read(
     def refuse(*given: object) -> None:
         pytest.fail("a line is taken apart")
 
-    monkeypatch.setattr(marked_error_files, "judgements_of", refuse)
+    monkeypatch.setattr(marked_error_files, "parse_judgements", refuse)
     data = FILE + line_with(**cells)
     with pytest.raises(InputError, match=f"Line 9 {said}"):
         marked_error_files.read_judgements("x.tsv", data, SET, ())

@@ -9,7 +9,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
 from areaviz.data.paths import CARDS, HERO
-from areaviz.interactive.ribbon import ribbon_payload
+from areaviz.interactive.ribbon import make_ribbon_payload
 from areaviz.trace import codec
 from areaviz.trace.link import from_params
 from areaviz.trace.request import Focus
@@ -42,7 +42,7 @@ def test_home_describes_the_app_in_two_sentences(open_page: Open) -> None:
 
 def test_hero_opens_with_a_span_highlighted() -> None:
     trace = codec.load(HERO)
-    payload = ribbon_payload(trace, Focus("encoder-decoder", 1))
+    payload = make_ribbon_payload(trace, Focus("encoder-decoder", 1))
     (item,) = payload["header"]["lit"]["items"]
     assert trace.fields["target"].labels[item].strip().isalpha()
     assert trace.fields["target"].raw == (

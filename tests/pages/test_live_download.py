@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from areaviz.data.paths import HERO, OPENINGS
-from areaviz.interactive.default_focus import first_look
+from areaviz.interactive.default_focus import choose_first_focus
 from areaviz.trace import codec
 from areaviz.trace.interventions import Weigh
 from areaviz.trace.record import Trace
@@ -22,7 +22,7 @@ def named(name: str) -> Trace:
 def test_live_html_contains_model_and_opens_with_run() -> None:
     trace = codec.load(HERO)
     assert live_refusal(trace) == ""
-    html = live_html(trace, first_look(trace)).decode()
+    html = live_html(trace, choose_first_focus(trace)).decode()
     assert 'id="weights"' in html and trace.request.text in html
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from areaviz.components.parts import COMPONENTS
-from areaviz.publish.component_kinds import KINDS, kind_of
-from areaviz.publish.content import payload, places
+from areaviz.publish.component_kinds import KINDS, find_kind
+from areaviz.publish.content import list_places, make_payload
 from areaviz.publish.options import PageOptions
-from areaviz.publish.page import page
+from areaviz.publish.page import make_page
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.results.display import display_of
@@ -54,10 +54,10 @@ def test_every_component_is_in_pages_or_excused() -> None:
 def test_page_has_component_and_data_of_its_kind(kind: str) -> None:
     make, site = TRACES[kind]
     trace = make()
-    assert kind_of(trace, site) == kind
-    html = page(trace)
+    assert find_kind(trace, site) == kind
+    html = make_page(trace)
     assert f'id="{kind}"' in html and KINDS[kind].heading in html
-    (place,) = (one for one in places(trace, PageOptions()) if one.site == site)
+    (place,) = (one for one in list_places(trace, PageOptions()) if one.site == site)
     layer = place.layers[-1]
     header, _ = carried(html)[site, layer]
     made = KINDS[kind].message(trace, Focus(site, layer), PageOptions().areas)["header"]
@@ -74,13 +74,13 @@ def test_app_print_figure_equals_page_figure(kind: str) -> None:
 
 
 def test_canvas_site_has_no_component() -> None:
-    assert kind_of(fakes.gaze_trace("canvas", 1, 1), "canvas") == ""
-    assert kind_of(fakes.trace(), "glimpses") == ""
+    assert find_kind(fakes.gaze_trace("canvas", 1, 1), "canvas") == ""
+    assert find_kind(fakes.trace(), "glimpses") == ""
 
 
 def test_page_contains_the_sound_once() -> None:
     trace = fakes.sound_trace()
-    html = page(trace)
-    (place,) = places(trace, PageOptions())
+    html = make_page(trace)
+    (place,) = list_places(trace, PageOptions())
     assert html.count("data:audio/flac") == 1
-    assert len(payload(trace, place, 0, PageOptions()).data) < len(html) / 2
+    assert len(make_payload(trace, place, 0, PageOptions()).data) < len(html) / 2

@@ -11,9 +11,9 @@ from areaviz.publish.component_kinds import find_longest_word
 from areaviz.publish.content import (
     choose_opening_focus,
     format_initial_focus,
+    list_places,
     make_first_payloads,
     make_opening_payloads,
-    places,
 )
 from areaviz.publish.options import PageOptions
 from areaviz.trace.errors import InputError
@@ -43,7 +43,7 @@ BLIND = replace(fakes.caption_trace(), maps={})
 
 
 def opened(trace: Trace, focus: Focus | None) -> object:
-    return format_initial_focus(trace, places(trace, PageOptions()), focus)
+    return format_initial_focus(trace, list_places(trace, PageOptions()), focus)
 
 
 def test_default_focus_is_last_layer_of_first_site() -> None:
@@ -72,7 +72,7 @@ def test_default_focus_is_last_layer_of_first_site() -> None:
 def test_highlighted_word_attends() -> None:
     """Check that the lit word attends to something; words before a picture do not attend to it."""
     trace = fakes.caption_trace()
-    shown = places(trace, PageOptions())
+    shown = list_places(trace, PageOptions())
     before = choose_opening_focus(trace, shown, None)
     assert before is not None and before.items
     one = trace.maps[before.site]
@@ -107,14 +107,14 @@ def test_focus_reaches_the_page_completely() -> None:
 )
 def test_page_of_looks_opens_at_an_existing_look(focus: Focus, look: int) -> None:
     trace = fakes.gaze_trace(steps=3)
-    shown = places(trace, PageOptions())
+    shown = list_places(trace, PageOptions())
     assert choose_opening_focus(trace, shown, focus) == Focus("glimpses", items=(look,))
 
 
 @pytest.mark.parametrize("site", ["glimpses", "transformer"])
 def test_looks_are_sent_once(site: str) -> None:
     trace = fakes.gaze_trace(site)
-    shown = places(trace, PageOptions())
+    shown = list_places(trace, PageOptions())
     assert [(place.kind, place.site) for place in shown] == [("looks", site)]
     (sent,) = make_opening_payloads(trace, shown, PageOptions(), Focus(site), 0)
     assert (sent.site, sent.layer) == (site, 0) and sent.data
@@ -122,7 +122,7 @@ def test_looks_are_sent_once(site: str) -> None:
 
 def test_page_opens_other_maps_at_a_layer_that_they_have() -> None:
     trace = fakes.trace()
-    shown = places(trace, PageOptions(sites=("encoder self", "encoder-decoder")))
+    shown = list_places(trace, PageOptions(sites=("encoder self", "encoder-decoder")))
     shown[1] = replace(shown[1], layers=(1,))
     sent = make_opening_payloads(trace, shown, PageOptions(), Focus(shown[0].site, 0), 0)
     assert [one.layer for one in sent] == [0, 1]
@@ -130,7 +130,7 @@ def test_page_opens_other_maps_at_a_layer_that_they_have() -> None:
 
 def test_size_of_a_page_is_estimated_with_all_layers() -> None:
     trace = fakes.trace()
-    shown = places(trace, PageOptions())
+    shown = list_places(trace, PageOptions())
     first = make_first_payloads(trace, shown, PageOptions(), 0)
     size = sum(len(one.data) * len(place.layers) for one, place in zip(first, shown, strict=True))
     assert make_first_payloads(trace, shown, PageOptions(limit=size), 0) == first

@@ -12,7 +12,7 @@ import pytest
 
 from areaviz.cards.card import read_card
 from areaviz.data.paths import CHECKPOINTS
-from areaviz.publish.live import live_page
+from areaviz.publish.live import make_live_page
 from areaviz.publish.live_model import LiveModel, check_live
 from areaviz.publish.options import PageOptions
 from areaviz.trace.errors import InputError
@@ -29,7 +29,7 @@ def model() -> LiveModel:
 
 @pytest.fixture(scope="module")
 def html(model: LiveModel) -> str:
-    return live_page(model, fakes.trace())
+    return make_live_page(model, fakes.trace())
 
 
 def block(html: str, name: str) -> str:
@@ -75,7 +75,7 @@ def test_live_page_names_licence_digest_and_limits(html: str, model: LiveModel) 
 
 def test_live_page_shows_hostile_text_as_text(model: LiveModel) -> None:
     nasty = "</script><img src=x onerror=alert(1)>"
-    made = live_page(model, fakes.trace(nasty), None, PageOptions(title=nasty))
+    made = make_live_page(model, fakes.trace(nasty), None, PageOptions(title=nasty))
     assert "<img src=x" not in made
 
 
@@ -87,7 +87,7 @@ def test_live_page_without_scripts_shows_a_picture_and_a_sentence(html: str) -> 
 def test_live_page_of_looks_omits_figures_that_runs_would_not_update() -> None:
     folder = CHECKPOINTS / "ram-pairs"
     reader = LiveModel.load(folder, read_card(folder / "card.json"))
-    made = live_page(reader, fakes.gaze_trace(), pictures=[fakes.picture()])
+    made = make_live_page(reader, fakes.gaze_trace(), pictures=[fakes.picture()])
     assert 'data-site="glimpses"' in made and 'class="figure' not in made
     assert len(made.encode()) <= 1.4 * len(reader.weights) + 300_000
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from areaviz.cli import build
 from areaviz.cli.live import open_live_page
 from areaviz.data.paths import CHECKPOINTS
-from areaviz.publish.live_pair import check_pair, live_pair
+from areaviz.publish.live_pair import check_pair, make_live_pair
 from areaviz.publish.options import PageOptions
 from areaviz.trace.errors import InputError
 
@@ -37,7 +37,7 @@ def test_models_of_different_tasks_are_refused() -> None:
         open_live_page(name, CHECKPOINTS) for name in ("pointer-hull", "memory-stories")
     )
     with pytest.raises(InputError, match=r"different tasks \(points and questions\)"):
-        live_pair(first, second)
+        make_live_pair(first, second)
     with pytest.raises(InputError, match="Give two different models"):
         check_pair(first, first)
 
@@ -45,7 +45,7 @@ def test_models_of_different_tasks_are_refused() -> None:
 def test_hostile_titles_are_text() -> None:
     nasty = "</script><img src=x onerror=alert(1)>"
     first, second = (open_live_page(name, CHECKPOINTS) for name in NAMES)
-    assert "<img src=x" not in live_pair(first, second, PageOptions(title=nasty, note=nasty))
+    assert "<img src=x" not in make_live_pair(first, second, PageOptions(title=nasty, note=nasty))
 
 
 @pytest.mark.parametrize("given", [["page.html"], ["a", "b", "c", "page.html"]])

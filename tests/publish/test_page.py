@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from areaviz.publish import content
-from areaviz.publish.component_kinds import KINDS, Message, kind_of
+from areaviz.publish.component_kinds import KINDS, Message, find_kind
 from areaviz.publish.options import PageOptions
-from areaviz.publish.page import page
+from areaviz.publish.page import make_page
 from areaviz.publish.page_text import describe_confidence, get_given_text, render_output_text
 from areaviz.trace.codec import from_bytes, to_bytes
 from areaviz.trace.errors import InputError
@@ -66,11 +66,11 @@ def array(header: dict[str, Any], body: bytes, name: str) -> Any:
 @pytest.mark.parametrize("name", TRACES)
 def test_page_has_every_layer_once_or_drawn(name: str) -> None:
     trace = TRACES[name]
-    html = page(trace)
+    html = make_page(trace)
     wanted = {
         (site, layer)
         for site, one in trace.maps.items()
-        if kind_of(trace, site)
+        if find_kind(trace, site)
         for layer in range(one.layers)
     }
     wanted |= {(site, 0) for site in trace.gazes}
@@ -82,7 +82,7 @@ def test_page_has_every_layer_once_or_drawn(name: str) -> None:
 def test_page_contains_top_areas_of_all_heads() -> None:
     trace = TRACES["translation"]
     attention = trace.maps["encoder-decoder"]
-    header, body = carried(page(trace))["encoder-decoder", 1]
+    header, body = carried(make_page(trace))["encoder-decoder", 1]
     queries, keep = len(trace.fields["target"]), header["keep"]["area"]
     area_HQK = array(header, body, "area").reshape(4, queries, keep)
     weight_HQK = (array(header, body, "area_weight").reshape(area_HQK.shape) / 65535) ** 2
@@ -95,13 +95,14 @@ def test_page_contains_top_areas_of_all_heads() -> None:
 
 def test_page_contains_the_picture_once() -> None:
     assert all(
-        "picture" not in header["arrays"] for header, _ in carried(page(TRACES["caption"])).values()
+        "picture" not in header["arrays"]
+        for header, _ in carried(make_page(TRACES["caption"])).values()
     )
 
 
 @pytest.mark.parametrize("name", [*TRACES, "blind"])
 def test_page_contains_no_url_and_no_style_attribute(name: str) -> None:
-    html = page(blind() if name == "blind" else TRACES[name])
+    html = make_page(blind() if name == "blind" else TRACES[name])
     assert not re.findall(r"(?:https?:|//[\w-]+\.\w|url\(|@import|\sstyle=|\son\w+=)", html)
     found = read(html)
     assert "link" not in found.tags and "iframe" not in found.tags
@@ -109,14 +110,14 @@ def test_page_contains_no_url_and_no_style_attribute(name: str) -> None:
 
 
 def test_model_without_attention_has_page_without_scripts() -> None:
-    html = page(blind())
+    html = make_page(blind())
     assert "<script" not in html and "a small red circle" in html and 'id="picture"' in html
 
 
 def test_layers_sites_and_areas_can_be_left_out() -> None:
     trace = fakes.trace(layers=3)
-    whole = page(trace)
-    less = page(trace, options=PageOptions(layers=(0, 2), sites=("encoder self",), areas=4))
+    whole = make_page(trace)
+    less = make_page(trace, options=PageOptions(layers=(0, 2), sites=("encoder self",), areas=4))
     assert set(carried(less)) == {("encoder self", 0), ("encoder self", 2)}
     assert carried(less)["encoder self", 0][0]["keep"] == {
         "area": 4,
@@ -160,7 +161,7 @@ def test_unshowable_site_is_reported(
     options: PageOptions, focus: Focus | None, sentence: str
 ) -> None:
     with pytest.raises(InputError, match=re.escape(sentence)):
-        page(TRACES["translation"], focus, options)
+        make_page(TRACES["translation"], focus, options)
 
 
 def test_too_large_page_is_refused_before_layers_are_made(
@@ -175,14 +176,14 @@ def test_too_large_page_is_refused_before_layers_are_made(
 
     monkeypatch.setitem(KINDS, "ribbon", replace(ribbon, message=noted))
     trace = fakes.trace(layers=12)
-    size = len(page(trace))
+    size = len(make_page(trace))
     made.clear()
     with pytest.raises(
         InputError, match=r"about \d\.\d MiB, but the limit is 0\.25 MiB. Include fewer layers"
     ):
-        page(trace, options=PageOptions(limit=2**18))
+        make_page(trace, options=PageOptions(limit=2**18))
     assert set(made) == {0}
-    assert len(page(trace, options=PageOptions(limit=size))) <= size
+    assert len(make_page(trace, options=PageOptions(limit=size))) <= size
 
 
 def test_million_heads_are_refused_before_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,10 +197,10 @@ def test_million_heads_are_refused_before_drawing(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(
         InputError, match=r"would have 24 heads, but the limit is 23. Include fewer layers"
     ):
-        page(trace)
+        make_page(trace)
     monkeypatch.undo()
     monkeypatch.setattr(content, "MOST_HEADS", 12)
-    assert page(trace, options=PageOptions(layers=(1,)))
+    assert make_page(trace, options=PageOptions(layers=(1,)))
 
 
 def test_size_limit_covers_larger_later_layers() -> None:
@@ -211,11 +212,11 @@ def test_size_limit_covers_larger_later_layers() -> None:
         weights[0, ..., 0] = 1
         maps[site] = replace(one, weights=weights)
     with pytest.raises(InputError, match="more than"):
-        page(replace(trace, maps=maps), options=PageOptions(limit=2**18))
+        make_page(replace(trace, maps=maps), options=PageOptions(limit=2**18))
 
 
 def test_equal_traces_make_equal_pages() -> None:
-    assert page(fakes.trace()) == page(fakes.trace())
+    assert make_page(fakes.trace()) == make_page(fakes.trace())
 
 
 def test_unsure_words_are_tinted() -> None:
@@ -241,24 +242,24 @@ def test_unknown_facts_are_left_out() -> None:
     trace = fakes.trace("A dog.", "Hund.")
     output = Output("output", np.zeros(0, np.float32), ())
     mute = replace(trace, output=output, fields={**trace.fields, "output": nothing}, details={})
-    html = page(mute)
+    html = make_page(mute)
     assert ">Input<" in html and ">Output<" not in html and "<details>" not in html
     wordless = replace(
         mute, fields={name: field for name, field in mute.fields.items() if name != "source"}
     )
     only = {"decoder self": trace.maps["decoder self"]}
-    assert 'class="texts"' not in page(
+    assert 'class="texts"' not in make_page(
         replace(wordless, maps=only, request=replace(trace.request, text=""))
     )
 
 
 def test_output_of_only_end_symbol_is_empty() -> None:
-    html = page(fakes.trace("A dog.", ""))
+    html = make_page(fakes.trace("A dog.", ""))
     assert '<span class="sure">nothing</span>' in html
 
 
 def test_title_and_note_are_at_the_top() -> None:
-    html = page(
+    html = make_page(
         TRACES["translation"], options=PageOptions(title="A <b>dog</b>", note="Look at\nthe end.")
     )
     assert (
@@ -270,15 +271,15 @@ def test_title_and_note_are_at_the_top() -> None:
 
 def test_page_explains_weight_if_trace_has_logits() -> None:
     focus = Focus("attention", 1, items=(2,))
-    assert WHY in page(with_areas(), focus) and WHY in page(with_areas())
+    assert WHY in make_page(with_areas(), focus) and WHY in make_page(with_areas())
     stored = from_bytes(to_bytes(with_areas()))
-    assert WHY in page(stored, focus), "and so does one of a stored trace"
-    assert WHY not in page(with_areas(), replace(focus, side="memory"))
+    assert WHY in make_page(stored, focus), "and so does one of a stored trace"
+    assert WHY not in make_page(with_areas(), replace(focus, side="memory"))
     # The page has no reasons if queries and keys were not recorded.
-    assert WHY not in page(fakes.trace("A dog ran.", "Ein Hund."))
+    assert WHY not in make_page(fakes.trace("A dog ran.", "Ein Hund."))
 
 
 def test_page_includes_additional_view() -> None:
     trace, logits = explained(fakes.trace("A dog ran.", "Ein Hund."))
     view = make_weight_view(logits, asked(trace))
-    assert WHY in page(trace, replace(FOCUS, head=2), also=[view])
+    assert WHY in make_page(trace, replace(FOCUS, head=2), also=[view])

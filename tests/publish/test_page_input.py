@@ -12,7 +12,7 @@ import soundfile
 from PIL import Image
 
 from areaviz.data.clip_samples import clip_sample
-from areaviz.publish.page import page
+from areaviz.publish.page import make_page
 from areaviz.publish.page_input import render_clip, render_picture, render_sound
 from tests import fakes
 
@@ -48,7 +48,7 @@ def test_file_names_are_text() -> None:
 
 
 def test_page_of_sound_has_a_player() -> None:
-    html = page(fakes.sound_trace("3141"))
+    html = make_page(fakes.sound_trace("3141"))
     assert html.count("<audio controls") == 1 and "media-src data:" in unescape(html)
     assert 'id="hearing"' in html
     # This page has nothing to point at.

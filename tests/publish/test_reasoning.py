@@ -6,7 +6,7 @@ from pathlib import Path
 
 import areaviz
 from areaviz.drawing.sites import name_site
-from areaviz.publish.content import choose_opening_focus, places
+from areaviz.publish.content import choose_opening_focus, list_places
 from areaviz.publish.figures import choose_figure
 from areaviz.publish.options import PageOptions
 from areaviz.trace.request import Focus
@@ -22,14 +22,14 @@ def test_text_of_a_story_stays_text(tmp_path: Path) -> None:
 
 def test_page_of_facts_opens_at_any_hop() -> None:
     trace = story_trace()
-    found = places(trace, PageOptions())
+    found = list_places(trace, PageOptions())
     assert found[0].layers == (1,), "one message has all hops"
     assert choose_opening_focus(trace, found, Focus("hops", 0)) == Focus("hops", 1)
 
 
 def test_page_of_points_opens_at_the_given_step() -> None:
     trace = points_trace()
-    found = places(trace, PageOptions())
+    found = list_places(trace, PageOptions())
     asked = Focus("pointer", items=(3,))
     assert choose_opening_focus(trace, found, asked) == asked
     opened = choose_opening_focus(trace, found, None)

@@ -19,7 +19,7 @@ from PIL import Image
 
 import areaviz
 from areaviz.publish.loopback import PageServer
-from areaviz.publish.page import page
+from areaviz.publish.page import make_page
 from areaviz.publish.show import HEIGHTS, ROWS, Shown
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
@@ -105,7 +105,7 @@ def test_default_figures_are_heat_map_and_all_heads() -> None:
     assert "<summary>Alignment matrix" in html and "<summary>All heads" in html
     named = frame(fakes.trace(), options=areaviz.PageOptions(views=("coverage",))).html
     assert named.count('class="figure narrow"') == 1
-    assert 'class="figure narrow"' not in page(fakes.trace())
+    assert 'class="figure narrow"' not in make_page(fakes.trace())
     with pytest.raises(InputError, match='View "heat" does not exist. Choose one of'):
         frame(fakes.trace(), options=areaviz.PageOptions(views=("heat",)))
 

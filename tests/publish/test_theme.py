@@ -11,7 +11,7 @@ import areaviz
 from areaviz.drawing.markup import escape_markup
 from areaviz.publish.figures import draw_page_substitute
 from areaviz.publish.options import PageOptions
-from areaviz.publish.page import page
+from areaviz.publish.page import make_page
 from areaviz.publish.page_body import NO_SCRIPT
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Focus
@@ -45,12 +45,12 @@ def test_unknown_theme_is_refused() -> None:
     with pytest.raises(
         InputError, match='Theme "sepia" does not exist. Choose one of auto, light, dark'
     ):
-        page(fakes.trace(layers=1, heads=1), options=PageOptions(theme=wrong))
+        make_page(fakes.trace(layers=1, heads=1), options=PageOptions(theme=wrong))
 
 
 def test_page_states_requirements_until_its_script_runs() -> None:
     """Check the message without `noscript`, which a policy that forbids scripts does not show."""
-    found = page(fakes.trace(layers=1, heads=1))
+    found = make_page(fakes.trace(layers=1, heads=1))
     body = found[found.index("<body") :]
     assert escape_markup(NO_SCRIPT) in body and "noscript" not in found
     assert (

@@ -14,7 +14,7 @@ import pytest
 import traitlets
 
 import areaviz
-from areaviz.publish.content import format_focus, payload, places
+from areaviz.publish.content import format_focus, list_places, make_payload
 from areaviz.publish.options import PageOptions
 from areaviz.publish.widget import WIDGET_VIEW, AttentionWidget
 from areaviz.trace.errors import InputError
@@ -129,10 +129,10 @@ def test_invalid_focus_message_is_ignored(widget: AttentionWidget, told: Any) ->
 
 def test_layer_is_sent_on_request(widget: AttentionWidget, ask: Callable[[Any], Sent]) -> None:
     trace, options = widget._trace, widget._options
-    known = {place.site: place for place in places(trace, options)}
+    known = {place.site: place for place in list_places(trace, options)}
     ((content, data),) = ask({"kind": "layer", "number": 3, "site": "encoder self", "layer": 0})
     assert content == {"kind": "layer", "number": 3}
-    expected = payload(trace, known["encoder self"], 0, options).data
+    expected = make_payload(trace, known["encoder self"], 0, options).data
     assert list(data) == [base64.b64decode(expected)]
 
 

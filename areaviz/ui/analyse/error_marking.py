@@ -12,8 +12,8 @@ import streamlit as st
 from areaviz.data.examples import Dataset
 from areaviz.data.raters import AUTOMATIC, is_automatic
 from areaviz.drawing.numbers import format_three_digits
-from areaviz.notes.error_spans import Judgement, check_length, spans_of
-from areaviz.notes.judgements import id_of
+from areaviz.notes.error_spans import Judgement, check_length, parse_spans
+from areaviz.notes.judgements import compute_judgement_id
 from areaviz.notes.record_types import Stale
 from areaviz.trace.errors import InputError
 from areaviz.ui.analyse.automatic_errors import draw_automatic, draw_spans, with_marks_of
@@ -107,19 +107,19 @@ def _sheet(
         st.caption(escaped(str(refusal)))
         return
     turn = st.session_state.get(TURN, 0)
-    held = _held((id_of(fresh), turn), fresh, judged)
+    held = _held((compute_judgement_id(fresh), turn), fresh, judged)
     own = _of_output(held, fresh)
     if own is not held:
         st.caption(
             "Another output of this system was judged under this name. If you save, your marks"
             " replace the marks of that output."
         )
-    mark = f"{id_of(own)} {own.version} {turn}"
+    mark = f"{compute_judgement_id(own)} {own.version} {turn}"
     categories = offered_categories(fresh.dataset, fresh.rater if is_blind else "")
     picture = dataset.picture(dataset.examples[fresh.example])
     sheet = Sheet(title, own, picture, categories, mark, st.session_state.get(SAVED, ""))
     # Leave out the system's name, which a page in blind rating must not contain.
-    key = f"{SHEET}_{id_of(own)}"
+    key = f"{SHEET}_{compute_judgement_id(own)}"
     judging(sheet, key=key, on_save=lambda: _save(own, key, mark))
     if own.version:
         with st.popover("Remove what I marked", key="judged_removing", type="tertiary"):
@@ -156,10 +156,10 @@ def _held(sheet: tuple[str, int], fresh: Judgement, judged: Sequence[Judgement])
 def _take_over(fresh: Judgement, judged: Sequence[Judgement], program: Judgement) -> None:
     """Open the rater's sheet again, with the errors of a program added to the saved ones."""
     st.session_state.pop(HELD, None)
-    own = _of_output(_held((id_of(fresh), -1), fresh, judged), fresh)
+    own = _of_output(_held((compute_judgement_id(fresh), -1), fresh, judged), fresh)
     turn = st.session_state.get(TURN, 0) + 1
     st.session_state[TURN] = turn
-    st.session_state[HELD] = ((id_of(fresh), turn), with_marks_of(own, program))
+    st.session_state[HELD] = ((compute_judgement_id(fresh), turn), with_marks_of(own, program))
 
 
 def _saving(doing: str = "saving the errors") -> AbstractContextManager[None]:
@@ -174,7 +174,7 @@ def _save(own: Judgement, key: str, mark: str) -> None:
         if not (score is None or type(score) in (int, float)):
             raise InputError("The score is not a number. Enter a score from 0 to 100.")
         number = None if score is None else float(str(score))
-        marked = replace(own, spans=spans_of(spans), score=number)
+        marked = replace(own, spans=parse_spans(spans), score=number)
         note_store().judgements.save(marked, reader_mark())
         st.session_state[SAVED] = mark
         for name in (STALE, HELD):

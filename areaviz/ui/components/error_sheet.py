@@ -6,7 +6,7 @@ import base64
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from areaviz.interactive.grid import webp
+from areaviz.interactive.grid import encode_webp
 from areaviz.notes.annotations import SEVERITIES
 from areaviz.notes.error_spans import OUTPUT, SOURCE, Judgement
 from areaviz.trace.picture import Picture
@@ -43,7 +43,7 @@ def judging(sheet: Sheet, *, key: str, on_save: Callable[[], None]) -> None:
         texts.insert(0, {"side": SOURCE, "title": "Source", "text": judgement.source})
     picture = None
     if sheet.picture is not None:
-        content = base64.b64encode(webp(sheet.picture).tobytes()).decode()
+        content = base64.b64encode(encode_webp(sheet.picture).tobytes()).decode()
         picture = {"title": "Picture", "source": f"data:image/webp;base64,{content}"}
     data = {
         "label": sheet.title,

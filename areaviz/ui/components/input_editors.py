@@ -8,9 +8,9 @@ from typing import Any
 import streamlit as st
 
 from areaviz.data.points import MOST
-from areaviz.interactive.fact_hops import hops_payload
-from areaviz.interactive.message import packed
-from areaviz.interactive.points import first_step, points_payload
+from areaviz.interactive.fact_hops import make_hops_payload
+from areaviz.interactive.message import serialise_payload
+from areaviz.interactive.points import choose_first_step, make_points_payload
 from areaviz.trace.interventions import Hide
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -34,7 +34,9 @@ def hops(trace: Trace, focus: Focus, *, key: str) -> Selection:
     can_ask, can_edit = _can_ask(), _can_ask() and not trace.request.changes
     acts = component("hops")(
         key=key,
-        data=packed(hops_payload(trace, focus), canAsk=can_ask, canEdit=can_edit, right=right),
+        data=serialise_payload(
+            make_hops_payload(trace, focus), canAsk=can_ask, canEdit=can_edit, right=right
+        ),
         on_edited_change=ignore,
         on_without_change=ignore,
     )
@@ -50,11 +52,11 @@ def hops(trace: Trace, focus: Focus, *, key: str) -> Selection:
 
 def points(trace: Trace, focus: Focus, *, key: str) -> Selection:
     """Draw points, which the user moves, and the answer up to the selected step."""
-    first = first_step(trace) if focus.side == "query" else 0
+    first = choose_first_step(trace) if focus.side == "query" else 0
     can_edit = _can_ask() and not trace.request.changes
     items, acts = choose_items(
         "points",
-        points_payload(trace, focus),
+        make_points_payload(trace, focus),
         queries(focus)[:1] or (first,),
         key,
         most=MOST,

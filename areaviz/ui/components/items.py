@@ -8,10 +8,10 @@ from typing import Any
 
 import streamlit as st
 
-from areaviz.interactive.digit_glimpses import Reading, look_addresses, readings_payload
-from areaviz.interactive.film_strip import frame_addresses, strip_payload
-from areaviz.interactive.message import packed
-from areaviz.interactive.tree import first_step, tree_payload
+from areaviz.interactive.digit_glimpses import DigitReading, encode_looks, make_readings_payload
+from areaviz.interactive.film_strip import encode_frames, make_strip_payload
+from areaviz.interactive.message import serialise_payload
+from areaviz.interactive.tree import choose_first_step, make_tree_payload
 from areaviz.publish.sound_player import encode_sound_as_data_url, make_hearing_payload
 from areaviz.trace.clip import Clip
 from areaviz.trace.record import Trace
@@ -44,7 +44,7 @@ def choose_items(
     if is_new and report["id"] == made["header"]["id"]:
         items = tuple(sorted(int(item) for item in report["items"]))
     calls = {label: more.pop(label) for label in list(more) if label.startswith("on_")}
-    data = packed(made, items=items, **more)
+    data = serialise_payload(made, items=items, **more)
     return items, component(name)(key=key, data=data, on_selection_change=ignore, **calls)
 
 
@@ -55,8 +55,8 @@ def queries(focus: Focus) -> Items:
 
 def growing(trace: Trace, focus: Focus, *, key: str) -> Selection:
     """Draw a tree up to the selected step, and return the step as the locked selection."""
-    made = tree_payload(trace, focus)
-    first = queries(focus)[:1] or (first_step(made["header"]),)
+    made = make_tree_payload(trace, focus)
+    first = queries(focus)[:1] or (choose_first_step(made["header"]),)
     items, _ = choose_items("tree", made, first, key)
     is_chosen = focus.side == "query" or items != first
     return Selection.of(replace(focus, side="query", items=items) if is_chosen else focus)
@@ -71,13 +71,13 @@ def hearing(trace: Trace, focus: Focus, *, key: str) -> Selection:
 
 def watched(trace: Trace, focus: Focus, *, key: str) -> Selection:
     """Draw a clip as a film strip, and return the words that the user keeps."""
-    made = strip_payload(trace, focus, _frames)
+    made = make_strip_payload(trace, focus, _frames)
     items, _ = choose_items("strip", made, queries(focus), key)
     return Selection.of(replace(focus, side="query", items=items))
 
 
 def looks(
-    readings: Sequence[Reading], digits: str, look: int, against: str = "nothing", *, key: str
+    readings: Sequence[DigitReading], digits: str, look: int, against: str = "nothing", *, key: str
 ) -> int:
     """Draw readings of one picture on one clock, and return the look that the user chose.
 
@@ -88,7 +88,7 @@ def looks(
         against: as in `picture_at_step`.
         key: a widget key that is unique on the page.
     """
-    made = readings_payload(readings, digits, against, _kept_pictures)
+    made = make_readings_payload(readings, digits, against, _kept_pictures)
     ((chosen,), _) = choose_items("looks", made, (look,), key)
     return chosen
 
@@ -100,7 +100,7 @@ def _audio(sound: Sound) -> str:
 
 @st.cache_data(max_entries=16, show_spinner=False)
 def _frames(clip: Clip, numbers: Items) -> list[str]:
-    return frame_addresses(clip, numbers)
+    return encode_frames(clip, numbers)
 
 
 def _kept_pictures(trace: Trace, against: str) -> list[str]:
@@ -113,4 +113,4 @@ def _kept_pictures(trace: Trace, against: str) -> list[str]:
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def _pictures(run: tuple[object, ...], against: str, _trace: Trace) -> list[str]:
-    return look_addresses(_trace, against)
+    return encode_looks(_trace, against)

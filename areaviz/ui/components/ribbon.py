@@ -17,9 +17,9 @@ import streamlit as st
 
 from areaviz.cards.card import read_card
 from areaviz.data.paths import find_checkpoints_folder
-from areaviz.interactive.grid import grid_payload
-from areaviz.interactive.message import packed
-from areaviz.interactive.ribbon import ribbon_payload
+from areaviz.interactive.grid import make_grid_payload
+from areaviz.interactive.message import serialise_payload
+from areaviz.interactive.ribbon import make_ribbon_payload
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.app.component import component, ignore, reported
@@ -27,8 +27,8 @@ from areaviz.ui.components.payloads import Payload, payloads
 
 HEIGHT = 480
 PAYLOADS: Mapping[str, Callable[[Trace, Focus], Payload]] = {
-    "ribbon": ribbon_payload,
-    "grid": grid_payload,
+    "ribbon": make_ribbon_payload,
+    "grid": make_grid_payload,
 }
 """Functions that create the data of a component."""
 
@@ -181,7 +181,7 @@ def mount(kind: str, trace: Trace, focus: Focus, key: str, **options: Any) -> Se
     selection = {**asdict(shown.sent), "items": list(shown.sent.items)}
     component(kind)(
         key=key,
-        data=packed(shown.payload, selection=selection, serial=shown.serial, **options),
+        data=serialise_payload(shown.payload, selection=selection, serial=shown.serial, **options),
         on_selection_change=ignore,
     )
     return shown.current

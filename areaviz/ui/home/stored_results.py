@@ -14,7 +14,7 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 
 from areaviz.data.paths import APP, CHECKPOINTS_SETTING
-from areaviz.interactive.default_focus import first_look
+from areaviz.interactive.default_focus import choose_first_focus
 from areaviz.trace.errors import BackendError
 from areaviz.trace.files import write_whole
 from areaviz.trace.link import to_params
@@ -62,7 +62,7 @@ class Opening:
         """The selection: that of the example, or else the top span."""
         if self.example is not None and self.example.focus.items:
             return self.example.focus
-        return first_look(self.traces[0])
+        return choose_first_focus(self.traces[0])
 
 
 def store_openings(folder: Path, looks: Path, checkpoints: Path) -> list[Opening]:

@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from areaviz.drawing.base import Download, View
 from areaviz.drawing.theme import SCREEN_WIDTH, WIDE
-from areaviz.publish.component_kinds import KINDS, kind_of
+from areaviz.publish.component_kinds import KINDS, find_kind
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.components.input_editors import hops, points
@@ -45,7 +45,7 @@ _EXPLAINED = (hops, points, hearing, watched, growing)
 
 def display_of(trace: Trace, focus: Focus) -> tuple[Draw, Download]:
     """Return the component for a selection, and its files."""
-    kind = kind_of(trace, focus.site)
+    kind = find_kind(trace, focus.site)
     takeaway = KINDS[kind].takeaway if kind in _DRAWN else None
     if takeaway is not None:
         return _DRAWN[kind], takeaway

@@ -13,7 +13,7 @@ from areaviz.drawing.base import Download, Table, View
 from areaviz.drawing.export import LETTERS, WIDTHS, Paper, encode_csv, encode_figure, format_json
 from areaviz.drawing.markup import make_element
 from areaviz.publish.options import PageOptions
-from areaviz.publish.page import check_page, page
+from areaviz.publish.page import check_page, make_page
 from areaviz.publish.python_lines import make_file_stem, write_python_lines
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError
@@ -201,7 +201,7 @@ def _page(view: Download, trace: Trace, focus: Focus, code: str) -> bytes:
     """
     try:
         also = [view] if isinstance(view, View) and view.name not in VIEWS else []
-        text = page(trace, focus, PageOptions(language=code), also=also)
+        text = make_page(trace, focus, PageOptions(language=code), also=also)
     except InputError:
         text = "<!doctype html>\n" + make_element("title", "areaviz") + make_element("p", TOO_LARGE)
     return text.encode("utf-8", "replace")

@@ -14,7 +14,7 @@ from areaviz.backend.base import Backend
 from areaviz.cards.card import Card
 from areaviz.data.picture_samples import SAMPLES
 from areaviz.drawing.step_picture import count_steps
-from areaviz.interactive.digit_glimpses import Reading
+from areaviz.interactive.digit_glimpses import DigitReading
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.app.engine import known_card
@@ -73,7 +73,7 @@ def _looks(page: WaysPage, shown: Shown) -> int:
     look = min(max(1, page.state.look or 1), most) - 1
     readings = []
     for reader, trace in shown:
-        readings.append(Reading(reader.title, reader.way.what, trace, _notes(trace)))
+        readings.append(DigitReading(reader.title, reader.way.what, trace, _notes(trace)))
     with st.container(key="ways"):
         look = looks(readings, _digits_shown(drawn[0]), look, against, key=page.key("looks"))
     look = min(max(0, look), most - 1)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from areaviz.cards.card import read_card
 from areaviz.data.paths import find_checkpoints_folder
-from areaviz.publish.live import live_page
+from areaviz.publish.live import make_live_page
 from areaviz.publish.live_model import LiveModel, check_live
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
@@ -39,10 +39,10 @@ def live_html(trace: Trace, focus: Focus) -> bytes:
     picture = trace.request.picture
     pictures = [] if picture is None else [picture]
     try:
-        html = live_page(model, trace, focus, pictures=pictures)
+        html = make_live_page(model, trace, focus, pictures=pictures)
     except InputError:
         # The page cannot open with this selection.
-        html = live_page(model, trace, pictures=pictures)
+        html = make_live_page(model, trace, pictures=pictures)
     return html.encode("utf-8", "replace")
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from areaviz.backend.base import Backend
 from areaviz.cards.card import Card
-from areaviz.interactive.default_focus import first_item
+from areaviz.interactive.default_focus import choose_first_item
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.app.errors import show_errors
@@ -44,7 +44,7 @@ def without_tab(page: AnyPage, backend: Backend, cards: Cards, request: Request)
 def _lit(trace: Trace, focus: Focus) -> Focus:
     """Return the selection, with the word that is lit while nothing is selected."""
     attention = trace.maps[focus.site]
-    first = first_item(attention, focus.layer, trace.fields[attention.query])
+    first = choose_first_item(attention, focus.layer, trace.fields[attention.query])
     return focus if focus.items else replace(focus, side="query", items=first)
 
 

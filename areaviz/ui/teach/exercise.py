@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from areaviz.interactive.default_focus import SITE, first_look
+from areaviz.interactive.default_focus import SITE, choose_first_focus
 from areaviz.texts.catalogue import message
 from areaviz.trace.areas import Area
 from areaviz.trace.errors import InputError
@@ -53,7 +53,7 @@ def draw_maker(first: Trace) -> None:
     )
     with show_errors(message("translating the sentence")):
         trace = engine().trace(Request(first.request.model, text).checked())
-        look = first_look(trace)
+        look = choose_first_focus(trace)
         attention = trace.maps[SITE]
         labels = _labels(trace.fields[attention.query].labels)
         one, two, three = st.columns([2, 1, 1])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from html import escape
 from urllib.parse import urlencode
 
-from areaviz.interactive.default_focus import SITE, first_look
+from areaviz.interactive.default_focus import SITE, choose_first_focus
 from areaviz.texts.catalogue import decimal
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.query import find_words
@@ -74,7 +74,7 @@ class Row:
 
 def plan_rows(hero: Trace, looking: Looking | None, compared: Sequence[str]) -> list[Row]:
     """Return the parts of the lesson, with answers read from traces."""
-    first = first_look(hero)
+    first = choose_first_focus(hero)
     text = hero.request.text
     word = hero.fields[hero.maps[SITE].query].labels[first.items[0]].strip()
     rows = [
@@ -160,7 +160,7 @@ def plan_html(rows: Sequence[Row]) -> str:
 
 def board_answer(trace: Trace) -> tuple[str, ...]:
     """Return one sentence per head: the heaviest area for the word that the trace opens with."""
-    first = first_look(trace)
+    first = choose_first_focus(trace)
     attention = trace.maps[first.site]
     memory = trace.fields[attention.memory]
     found = []
@@ -173,7 +173,7 @@ def board_answer(trace: Trace) -> tuple[str, ...]:
 
 def wide_answer(trace: Trace) -> str:
     """Say for how many words of a translation some head's heaviest area has three words."""
-    first = first_look(trace)
+    first = choose_first_focus(trace)
     attention = trace.maps[first.site]
     query = trace.fields[attention.query]
     runs = [run for run in find_words(query) if query.labels[run[0]].strip().isalpha()]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from areaviz.interactive.default_focus import SITE, first_item, first_look
+from areaviz.interactive.default_focus import SITE, choose_first_focus, choose_first_item
 from areaviz.texts.catalogue import message
 from areaviz.trace.query import Attended, find_words
 from areaviz.trace.record import Field, Trace
@@ -71,7 +71,7 @@ class Step:
 
 def opening_step(trace: Trace) -> Step:
     """Introduce a translator on Home, whose ribbon can play how one word is written."""
-    lit = word_text(trace.fields[trace.maps[SITE].query], first_look(trace).items[0])
+    lit = word_text(trace.fields[trace.maps[SITE].query], choose_first_focus(trace).items[0])
     return Step(
         sentence(
             "A translator writes German word by word. Before each word it looks back at the"
@@ -85,7 +85,7 @@ def opening_step(trace: Trace) -> Step:
 
 def area_step(trace: Trace) -> Step:
     """Introduce an area by the heaviest span of the word that shows spans best."""
-    focus = first_look(trace)
+    focus = choose_first_focus(trace)
     attention = trace.maps[SITE]
     target, source = trace.fields[attention.query], trace.fields[attention.memory]
     top = max(_tops(trace, focus, focus.items[0]), key=lambda one: one.weight * one.area.width)
@@ -139,7 +139,7 @@ def rectangle_step(trace: Trace) -> Step:
     attention = trace.maps[SITE]
     target = trace.fields[attention.query]
     focus = Focus(SITE)
-    item, *_ = first_item(attention, focus.layer, target)
+    item, *_ = choose_first_item(attention, focus.layer, target)
     tops = _tops(trace, focus, item)
     wide = [one for one in tops if one.area.size > 1]
     top = max(wide or tops, key=lambda one: one.weight)
@@ -244,7 +244,7 @@ def addresses(hero: Trace) -> list[str]:
 
     Home shows the trace `hero`, and Translate shows it again.
     """
-    looks = [_focused(hero, first_look(hero)), _focused(hero, mixed_look(hero))]
+    looks = [_focused(hero, choose_first_focus(hero)), _focused(hero, mixed_look(hero))]
     params = [{}, *looks, {"picture": PICTURE, "site": SITE}, {"text": STORY.text}]
     found = []
     for number, (page, given) in enumerate(zip(PAGES, params, strict=True), 1):
@@ -255,9 +255,9 @@ def addresses(hero: Trace) -> list[str]:
 def mixed_look(trace: Trace) -> Focus:
     """Return the word for which one head takes one word and another one several, most clearly.
 
-    The word of `first_look` is left out, because an earlier step is about it.
+    The word of `choose_first_focus` is left out, because an earlier step is about it.
     """
-    first = first_look(trace)
+    first = choose_first_focus(trace)
     field = trace.fields[trace.maps[SITE].query]
     best, found = 0.0, first
     for item in _whole_words(field):

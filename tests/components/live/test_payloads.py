@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from areaviz.interactive.digit_glimpses import looks_payload
-from areaviz.interactive.grid import grid_payload
-from areaviz.interactive.ribbon import ribbon_payload
+from areaviz.interactive.digit_glimpses import make_looks_payload
+from areaviz.interactive.grid import make_grid_payload
+from areaviz.interactive.ribbon import make_ribbon_payload
 from areaviz.publish.live import collect_constants
 from areaviz.publish.options import MOST_AREAS
 from areaviz.trace.areas import AreaGrid
@@ -113,7 +113,7 @@ def test_payloads_of_random_maps_are_equal(source: str, target: str, area_size: 
     for site in trace.maps:
         for layer in range(2):
             asked.append(plain(trace, site, layer, collect_constants(trace)))
-            expected.append(ribbon_payload(trace, Focus(site, layer), MOST_AREAS))
+            expected.append(make_ribbon_payload(trace, Focus(site, layer), MOST_AREAS))
     for found, wanted in zip(run_node("make_payloads.mjs", asked), expected, strict=True):
         assert_equal_arrays(found, wanted)
         assert_holds(found["header"], json.loads(json.dumps(wanted["header"])))
@@ -133,7 +133,7 @@ def test_payload_of_many_rows_has_few_entries_of_8_bits() -> None:
 def test_payloads_of_rectangles_are_equal(site: str, area_size: int, hard: bool) -> None:
     trace = fakes.caption_trace(area_size=area_size, hard=hard)
     (found,) = run_node("make_payloads.mjs", [plain(trace, site, 1, collect_constants(trace))])
-    expected = grid_payload(trace, Focus(site, 1))
+    expected = make_grid_payload(trace, Focus(site, 1))
     # The page has the picture already, and a digest of it would say nothing there.
     expected["arrays"].pop("picture")
     expected["header"]["picture"].pop("digest")
@@ -145,7 +145,7 @@ def test_payloads_of_rectangles_are_equal(site: str, area_size: int, hard: bool)
 def test_payloads_of_looks_are_equal(site: str, steps: int, scales: int) -> None:
     trace = fakes.gaze_trace(site, steps, scales)
     (found,) = run_node("make_payloads.mjs", [plain(trace, site, 0, collect_constants(trace))])
-    expected = looks_payload(trace, Focus(site))
+    expected = make_looks_payload(trace, Focus(site))
     expected["header"].pop("id")
     assert found["header"].pop("items") == [steps - 1]
     assert found == expected

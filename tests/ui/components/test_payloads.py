@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from areaviz.interactive.grid import grid_payload
-from areaviz.interactive.ribbon import ribbon_payload
+from areaviz.interactive.grid import make_grid_payload
+from areaviz.interactive.ribbon import make_ribbon_payload
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.components.payloads import Payloads, digest
@@ -128,7 +128,7 @@ def changed(trace: Trace) -> list[Trace]:
 
 @pytest.mark.parametrize("trace", [fakes.trace(), fakes.caption_trace()], ids=["text", "picture"])
 def test_digest_covers_everything_shown(trace: Trace) -> None:
-    make = grid_payload if trace.request.picture else ribbon_payload
+    make = make_grid_payload if trace.request.picture else make_ribbon_payload
     found = [trace, *changed(trace)]
     digests = [digest(one, SITE, 0) for one in found]
     assert len(set(digests)) == len(found)

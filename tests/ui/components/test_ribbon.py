@@ -8,7 +8,7 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from areaviz.interactive.ribbon import ribbon_payload
+from areaviz.interactive.ribbon import make_ribbon_payload
 from areaviz.trace.request import Focus
 from areaviz.ui.components import ribbon as component
 from areaviz.ui.components.ribbon import Mounted, Selection
@@ -23,7 +23,7 @@ def mounted(first: Selection = NOTHING) -> Mounted:
     trace = fakes.trace()
     return Mounted(
         (weakref.ref(trace), FOCUS.site, FOCUS.layer),
-        ribbon_payload(trace, FOCUS),
+        make_ribbon_payload(trace, FOCUS),
         first,
         first,
         first,

@@ -6,7 +6,7 @@ from areaviz.backend.stored import path_of
 from areaviz.cards.card import read_card
 from areaviz.cards.tasks import TASKS
 from areaviz.data.paths import CHECKPOINTS, HOME, OPENINGS
-from areaviz.interactive.default_focus import SITE, first_look
+from areaviz.interactive.default_focus import SITE, choose_first_focus
 from areaviz.trace import codec
 
 
@@ -32,6 +32,6 @@ def test_opening_model_is_shipped_and_of_its_task() -> None:
 def test_home_shows_translate_opening_with_highlighted_span() -> None:
     trace = codec.load(HOME)
     assert trace.request.model == TASKS["translation"].opens
-    focus = first_look(trace)
+    focus = choose_first_focus(trace)
     assert focus.site == SITE and len(focus.items) == 1
     assert trace.fields["target"].labels[focus.items[0]].strip().isalpha()

@@ -101,6 +101,6 @@ def test_too_large_page_is_replaced_by_message(
     def refuse(*_: object, **__: object) -> str:
         raise InputError("The page would take more than 20.0 MiB but at most 16 MiB are allowed.")
 
-    monkeypatch.setattr(downloads, "page", refuse)
+    monkeypatch.setattr(downloads, "make_page", refuse)
     made = files(RIBBON, *SEEN[0])["html"].make()
     assert made.startswith(b"<!doctype html>") and b"exceed the limit of 16 MiB" in made

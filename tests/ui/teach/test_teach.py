@@ -8,7 +8,7 @@ import pytest
 
 from areaviz.backend.local import LocalBackend
 from areaviz.data.paths import CHECKPOINTS, HERO
-from areaviz.interactive.default_focus import SITE, first_look
+from areaviz.interactive.default_focus import SITE, choose_first_focus
 from areaviz.trace import codec
 from areaviz.trace.areas import Area
 from areaviz.trace.errors import InputError
@@ -52,7 +52,7 @@ def test_plan_answers_follow_the_models(looking: Looking) -> None:
     )
     said = " ".join(rows[4].answer)
     assert looking.span in said and output_text(looking.hidden) in said
-    first = first_look(HERO_TRACE)
+    first = choose_first_focus(HERO_TRACE)
     top = top_areas(HERO_TRACE.maps[SITE], first.layer, 0, first.items[0], k=1)[0]
     assert f"({100 * top.weight:.0f} %)" in board_answer(HERO_TRACE)[1]
 
@@ -79,7 +79,7 @@ def test_plan_html_escapes_texts() -> None:
 
 
 def test_exercise_link_does_not_contain_the_answer() -> None:
-    first = first_look(HERO_TRACE)
+    first = choose_first_focus(HERO_TRACE)
     params = exercise_params(HERO_TRACE.request, first.layer, 0, first.items[0])
     allowed = {"exercise", "model", "text", "site", "layer", "head", "items"}
     assert set(params) <= allowed and params["text"] == HERO_TRACE.request.text
