@@ -59,11 +59,11 @@ def anchor_pieces(text: str, pieces: Sequence[Piece]) -> list[Span]:
 
     Tokens without characters, such as the end of the sentence, get start = end.
     """
-    codes_C, places = _folded(text)
+    codes_C, places = _fold(text)
     shares = Counter(places)
     is_part_C = np.array([shares[place] > 1 for place in places], np.bool_)
     best = None
-    for spelling in _spellings(pieces):
+    for spelling in _iterate_spellings(pieces):
         cost, path = edit_path(spelling.codes_S, codes_C, is_part_C)
         if best is None or cost < best[0]:
             best = cost, path, spelling
@@ -79,7 +79,7 @@ def anchor_pieces(text: str, pieces: Sequence[Piece]) -> list[Span]:
             if index >= 0 and (code != BLANK or spelling.blanks[owner]):
                 known = spans[owner]
                 spans[owner] = (known[0] if known else places[index], places[index] + 1)
-    return _completed(text, pieces, _widened(text, pieces, spans), spelling.blanks)
+    return _complete_spans(text, pieces, _widen_spans(text, pieces, spans), spelling.blanks)
 
 
 def complete_offsets(text: str, pieces: Sequence[Piece], offsets: Sequence[Span]) -> list[Span]:
@@ -93,12 +93,14 @@ def complete_offsets(text: str, pieces: Sequence[Piece], offsets: Sequence[Span]
     starts = [start for start, _ in placed]
     if starts != sorted(starts) or any(end > len(text) for _, end in placed):
         return anchor_pieces(text, pieces)
-    blanks = [spelling.blanks for spelling in _spellings(pieces)]
+    blanks = [spelling.blanks for spelling in _iterate_spellings(pieces)]
     most = [max(counts) for counts in zip(*blanks, strict=True)]
-    completed = _completed(text, pieces, spans, most)
-    if not _uncovered(text, completed):
+    completed = _complete_spans(text, pieces, spans, most)
+    if not _count_uncovered(text, completed):
         return completed
-    return min(anchor_pieces(text, pieces), completed, key=lambda found: _uncovered(text, found))
+    return min(
+        anchor_pieces(text, pieces), completed, key=lambda found: _count_uncovered(text, found)
+    )
 
 
 def fold_character(character: str) -> str:
@@ -109,7 +111,7 @@ def fold_character(character: str) -> str:
     return unicodedata.normalize("NFKD", folded)
 
 
-def _folded(text: str) -> tuple[npt.NDArray[np.int64], list[int]]:
+def _fold(text: str) -> tuple[npt.NDArray[np.int64], list[int]]:
     """Return the folded characters of a text, and where each of them is in the text."""
     codes, places = [], []
     for place, character in enumerate(text):
@@ -119,10 +121,10 @@ def _folded(text: str) -> tuple[npt.NDArray[np.int64], list[int]]:
     return np.array(codes, np.int64), places
 
 
-def _spellings(pieces: Sequence[Piece]) -> Iterator[_Spelling]:
+def _iterate_spellings(pieces: Sequence[Piece]) -> Iterator[_Spelling]:
     """Yield the possible spellings of the tokens, the most common first."""
-    ways: list[Callable[[str], list[str | int] | None]] = [_as_written, _without_edge_marks]
-    ways += [_as_byte_level, _as_latin_1]
+    ways: list[Callable[[str], list[str | int] | None]] = [_spell_as_written, _without_edge_marks]
+    ways += [_spell_as_byte_level, _spell_as_latin_1]
     for way in ways:
         letters: Letters = []
         for number, piece in enumerate(pieces):
@@ -133,31 +135,31 @@ def _spellings(pieces: Sequence[Piece]) -> Iterator[_Spelling]:
             if piece.is_unknown:
                 letters.append(("", number))
         else:
-            yield _spelling(letters, len(pieces))
+            yield _make_spelling(letters, len(pieces))
 
 
-def _as_written(text: str) -> list[str | int] | None:
+def _spell_as_written(text: str) -> list[str | int] | None:
     """Return the characters of a token, or the number of a byte token such as "<0x0A>"."""
     byte = _BYTE_PIECE.fullmatch(text)
     return [int(byte[1], 16)] if byte else list(text)
 
 
 def _without_edge_marks(text: str) -> list[str | int] | None:
-    return _as_written(_EDGE_MARKS.sub("", text))
+    return _spell_as_written(_EDGE_MARKS.sub("", text))
 
 
-def _as_latin_1(text: str) -> list[str | int] | None:
+def _spell_as_latin_1(text: str) -> list[str | int] | None:
     """Return the bytes of a ByT5 token, in which each character's code point is a byte."""
     return [ord(one) for one in text] if all(ord(one) < 256 for one in text) else None
 
 
-def _as_byte_level(text: str) -> list[str | int] | None:
+def _spell_as_byte_level(text: str) -> list[str | int] | None:
     """Return the bytes of a token of byte-level BPE (Radford et al., 2019), otherwise None."""
     numbers = [_BYTE_LEVEL.get(one) for one in text]
     return [one for one in numbers if one is not None] if None not in numbers else None
 
 
-def _byte_level() -> dict[str, int]:
+def _map_byte_level() -> dict[str, int]:
     """Return the byte of each character in the alphabet of byte-level BPE."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in printable]
@@ -165,14 +167,14 @@ def _byte_level() -> dict[str, int]:
     return {**{chr(byte): byte for byte in printable}, **moved}
 
 
-_BYTE_LEVEL = _byte_level()
+_BYTE_LEVEL = _map_byte_level()
 
 
-def _spelling(letters: Letters, count: int) -> _Spelling:
+def _make_spelling(letters: Letters, count: int) -> _Spelling:
     """Return characters and bytes as one sequence of folded characters."""
     codes, owners = [], []
     blanks, is_visible = [0] * count, [False] * count
-    for character, first, last in _decoded(letters):
+    for character, first, last in _decode(letters):
         if not character:
             codes.append(WILDCARD)
             owners.append((first, last))
@@ -188,7 +190,7 @@ def _spelling(letters: Letters, count: int) -> _Spelling:
     return _Spelling(np.array(codes, np.int64), owners, blanks)
 
 
-def _decoded(letters: Letters) -> Iterator[tuple[str, int, int]]:
+def _decode(letters: Letters) -> Iterator[tuple[str, int, int]]:
     """Yield each character with the first and the last token that contain a part of it."""
     at = 0
     while at < len(letters):
@@ -213,7 +215,7 @@ def _decoded(letters: Letters) -> Iterator[tuple[str, int, int]]:
             at += 1
 
 
-def _completed(
+def _complete_spans(
     text: str, pieces: Sequence[Piece], spans: Sequence[Span | None], blanks: Sequence[int]
 ) -> list[Span]:
     """Return all spans. A token without a span gets one between the spans next to it."""
@@ -231,7 +233,9 @@ def _completed(
     return _with_marks(text, found)
 
 
-def _widened(text: str, pieces: Sequence[Piece], spans: Sequence[Span | None]) -> list[Span | None]:
+def _widen_spans(
+    text: str, pieces: Sequence[Piece], spans: Sequence[Span | None]
+) -> list[Span | None]:
     """Return the spans, with those of unknown tokens extended to their neighbours."""
     wider, at = list(spans), 0
     for number, span in enumerate(spans):
@@ -276,7 +280,7 @@ def _with_marks(text: str, spans: Sequence[Span]) -> list[Span]:
     return [(start, longer[end] if start < end else end) for start, end in spans]
 
 
-def _uncovered(text: str, spans: Sequence[Span]) -> int:
+def _count_uncovered(text: str, spans: Sequence[Span]) -> int:
     """Return how many visible characters no token covers."""
     covered = {place for start, end in spans for place in range(start, end)}
     left = set(range(len(text))) - covered

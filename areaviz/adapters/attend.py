@@ -14,7 +14,7 @@ from torch import nn
 
 from areaviz.adapters import timm_models, torch_modules, transformers_models
 from areaviz.adapters.call_records import Probe
-from areaviz.adapters.chats import chat_inputs, has_pictures, is_chat
+from areaviz.adapters.chats import has_pictures, is_chat, make_chat_inputs
 from areaviz.adapters.loading import load_model
 from areaviz.adapters.model_run import Options
 from areaviz.adapters.peft_models import is_adapted, is_prefixed
@@ -137,7 +137,7 @@ def attend(
     check_weights(model)
     adapter = next(adapter for adapter in ADAPTERS if adapter.fits(model))
     if is_chat(inputs) and has_pictures(inputs):
-        inputs = chat_inputs(inputs, options.processor)
+        inputs = make_chat_inputs(inputs, options.processor)
     return adapter.attend(model, inputs, options)
 
 

@@ -35,7 +35,7 @@ from areaviz.trace.errors import BackendError, InputError, InputErrorWithAdvice
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class RecordingWay:
     """A way to record the attention of some layers."""
 
     # Name, as in "seen as ...".
@@ -44,18 +44,18 @@ class Way:
     watch: Callable[[nn.Module, Note], AbstractContextManager[None]]
 
 
-_INTERFACE = Way("the library's attention interface", recording_by_interface.watch)
+_INTERFACE = RecordingWay("the library's attention interface", recording_by_interface.watch)
 _AS_LOADED = (
-    Way("calls of scaled_dot_product_attention", recording_by_calls.watch),
-    Way("layers of torch and probes", recording_by_layers.watch),
+    RecordingWay("calls of scaled_dot_product_attention", recording_by_calls.watch),
+    RecordingWay("layers of torch and probes", recording_by_layers.watch),
 )
 # In this order: a later pass runs only if the earlier ones did not see every site. The second pass
 # is for models whose plain attention gives outputs different from those of the fused attention that
 # they use.
-PASSES: tuple[tuple[Way, ...], ...] = (
+PASSES: tuple[tuple[RecordingWay, ...], ...] = (
     (_INTERFACE, *_AS_LOADED),
     _AS_LOADED,
-    (Way("the weights that the model returns", recording_by_outputs.watch),),
+    (RecordingWay("the weights that the model returns", recording_by_outputs.watch),),
 )
 # Largest difference of outputs relative to the largest output, by the bytes of a number.
 _AGREE = {2: 0.05, 4: 1e-3, 8: 1e-6}
@@ -64,7 +64,7 @@ _PIECE = 2**22
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Watched:
+class RecordedRun:
     """The record of a run."""
 
     # Outputs of the plain pass.
@@ -84,7 +84,7 @@ def record_attention(
     wanted: Wanted,
     needed: Sequence[str] = (),
     probes: Mapping[nn.Module, Probe] | None = None,
-) -> Watched:
+) -> RecordedRun:
     """Run a model without recording, then with recording until every site was seen.
 
     Args:
@@ -113,15 +113,15 @@ def record_attention(
             try:
                 # Record before the plain pass, because the recorder checks the size at the first
                 # layer.
-                outputs = _seeded(run)
+                outputs = _run_with_seed(run)
             except (InputError, BackendError):
                 raise
             except Exception:
                 # The model itself may fail on its input. The plain pass then gives the reason.
                 failed = True
         if plain is None:
-            plain = run_or_refuse(model, lambda: _seeded(run))
-        if failed or output_difference(plain, outputs) > 1:
+            plain = run_or_refuse(model, lambda: _run_with_seed(run))
+        if failed or compute_output_difference(plain, outputs) > 1:
             differs = True
             recorder.drop()
             continue
@@ -137,13 +137,13 @@ def record_attention(
     details = {"attention": f"seen as {' and '.join(used)}"} if used else {}
     for site in recorder.missing(needed):
         details[site] = "not shown: no layer of it gave weights of its items over all others"
-    return Watched(plain, recorder.found, details | recorder.details(), recorder.names())
+    return RecordedRun(plain, recorder.found, details | recorder.details(), recorder.names())
 
 
-def output_difference(plain: Any, watched: Any) -> float:
+def compute_output_difference(plain: Any, watched: Any) -> float:
     """Return the difference of outputs, as a multiple of what rounding explains; 0 if equal."""
     largest = 0.0
-    befores, afters = _numbers(plain), _numbers(watched)
+    befores, afters = _list_tensors(plain), _list_tensors(watched)
     if len(befores) != len(afters):
         return torch.inf
     for before, after in zip(befores, afters, strict=True):
@@ -166,24 +166,24 @@ def output_difference(plain: Any, watched: Any) -> float:
     return largest
 
 
-def _numbers(outputs: Any) -> list[Tensor]:
+def _list_tensors(outputs: Any) -> list[Tensor]:
     """Return the tensors of a model's result, without by-products if it is a mapping."""
     if isinstance(outputs, Tensor):
         return [outputs] if outputs.is_floating_point() else []
     if isinstance(outputs, Mapping):
-        kept = [value for name, value in outputs.items() if not _by_product(name)]
-        return [tensor for value in kept for tensor in _numbers(value)]
+        kept = [value for name, value in outputs.items() if not _is_by_product(name)]
+        return [tensor for value in kept for tensor in _list_tensors(value)]
     if isinstance(outputs, list | tuple):
-        return [tensor for value in outputs for tensor in _numbers(value)]
+        return [tensor for value in outputs for tensor in _list_tensors(value)]
     return []
 
 
-def _by_product(name: str) -> bool:
+def _is_by_product(name: str) -> bool:
     """Return whether an output exists only on request, or differs in its form."""
     return any(part in name for part in ("attentions", "hidden_states", "past_key", "mems"))
 
 
-def _seeded(run: Callable[[], Any]) -> Any:
+def _run_with_seed(run: Callable[[], Any]) -> Any:
     """Run with fixed randomness, such as that of a random mask."""
     with torch.random.fork_rng(devices=[]), InOrder():
         torch.manual_seed(0)

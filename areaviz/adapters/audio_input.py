@@ -41,7 +41,7 @@ class Samples:
         return len(self.values_N) / self.rate
 
 
-def samples_of(given: object, rate: int) -> Samples:
+def read_samples(given: object, rate: int) -> Samples:
     """Return a recording as one channel of samples at a rate.
 
     Args:
@@ -53,7 +53,7 @@ def samples_of(given: object, rate: int) -> Samples:
         InputError: It is none of these, or the file cannot be read.
     """
     if isinstance(given, str | Path):
-        return _from_file(file_of(given), rate)
+        return _read_file(file_of(given), rate)
     own_rate = rate
     if isinstance(given, Sound):
         given, own_rate = given.samples, RATE
@@ -72,11 +72,11 @@ def samples_of(given: object, rate: int) -> Samples:
     if values.dtype.kind in "iu":
         # Integers are samples of a file. Models expect -1 to 1.
         numbers /= np.float32(np.iinfo(values.dtype).max)
-    mean_N, channels = _mixed(numbers)
-    return Samples(resample(mean_N, own_rate, rate), rate, _told(channels))
+    mean_N, channels = _mix_channels(numbers)
+    return Samples(resample(mean_N, own_rate, rate), rate, _describe_channels(channels))
 
 
-def _mixed(values: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.float32], int]:
+def _mix_channels(values: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.float32], int]:
     """Return the mean of the channels, whichever axis they are on, and their number."""
     if values.ndim == 2 and min(values.shape) <= MAX_CHANNELS < max(values.shape):
         axis = int(np.argmin(values.shape))
@@ -89,11 +89,11 @@ def _mixed(values: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.float32], in
     return values, 1
 
 
-def _told(channels: int) -> dict[str, str]:
+def _describe_channels(channels: int) -> dict[str, str]:
     return {"channels": f"the mean of {channels} channels is heard"} if channels > 1 else {}
 
 
-def _from_file(path: Path, rate: int) -> Samples:
+def _read_file(path: Path, rate: int) -> Samples:
     try:
         from areaviz.data.sound_files import read_recording
     except ImportError as error:
@@ -102,4 +102,6 @@ def _from_file(path: Path, rate: int) -> Samples:
             " the samples themselves."
         ) from error
     found = read_recording(path.read_bytes(), MOST_SECONDS)
-    return Samples(resample(found.mean_S, found.rate, rate), rate, _told(found.channels))
+    return Samples(
+        resample(found.mean_S, found.rate, rate), rate, _describe_channels(found.channels)
+    )

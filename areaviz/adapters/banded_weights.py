@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 
-def over_all_items(
+def expand_to_all_items(
     part: nn.Module, outputs: Mapping[str, Any], key: str, layer: int, weights: Tensor
 ) -> Tensor | None:
     """Return the weights of a layer as [B, H, Q, N], or None if that is not possible.
@@ -30,14 +30,14 @@ def over_all_items(
     if windows is not None and banded and weights.shape[-1] != weights.shape[-2]:
         window = windows if isinstance(windows, int) else windows[layer]
         every = outputs.get(key.replace("attentions", "global_attentions"))
-        return _around_each(weights, window, None if every is None else every[layer])
+        return _expand_windows(weights, window, None if every is None else every[layer])
     if weights.dim() == 5 and weights.shape[-1] == 3 * weights.shape[-2]:
         items = outputs["last_hidden_state"].shape[1]
-        return _neighbouring_blocks(weights, items)
+        return _expand_blocks(weights, items)
     return weights if weights.dim() == 4 else None
 
 
-def _around_each(weights: Tensor, window: int, every: Tensor | None) -> Tensor:
+def _expand_windows(weights: Tensor, window: int, every: Tensor | None) -> Tensor:
     """Expand windows around each item, as in Longformer: [B, H, N, G + window + 1].
 
     Args:
@@ -49,7 +49,7 @@ def _around_each(weights: Tensor, window: int, every: Tensor | None) -> Tensor:
     count = columns - (window + 1)
     row_N1 = torch.arange(items, device=weights.device)[:, None]
     place_NK = row_N1 + torch.arange(window + 1, device=weights.device) - window // 2
-    whole = _scattered(weights[..., count:], place_NK, items)
+    whole = _scatter(weights[..., count:], place_NK, items)
     if count and every is not None:
         # The rows of items that attend to all items are empty in `weights`. They are in `every`.
         [globals_G] = torch.nonzero(weights[0].sum((0, 2)) == 0, as_tuple=True)
@@ -58,16 +58,16 @@ def _around_each(weights: Tensor, window: int, every: Tensor | None) -> Tensor:
     return whole
 
 
-def _neighbouring_blocks(weights: Tensor, items: int) -> Tensor:
+def _expand_blocks(weights: Tensor, items: int) -> Tensor:
     """Expand each block and its two neighbours, as in LongT5: [B, blocks, H, L, 3 L]."""
     _, blocks, _, length, _ = weights.shape
     rows = weights.transpose(1, 2).flatten(2, 3)
     block_N1 = torch.arange(blocks, device=weights.device).repeat_interleave(length)[:, None]
     place_NK = (block_N1 - 1) * length + torch.arange(3 * length, device=weights.device)
-    return _scattered(rows[:, :, :items], place_NK[:items], items)
+    return _scatter(rows[:, :, :items], place_NK[:items], items)
 
 
-def _scattered(weights: Tensor, place_NK: Tensor, items: int) -> Tensor:
+def _scatter(weights: Tensor, place_NK: Tensor, items: int) -> Tensor:
     """Return weights [B, H, N, K] at their places among all items, without those outside."""
     inside = (place_NK >= 0) & (place_NK < items)
     place = place_NK.clamp(0, items - 1).expand(weights.shape)

@@ -143,7 +143,7 @@ class Recorder:
         wanted = self._wanted
         if not site or (wanted.sites is not None and site not in wanted.sites):
             return
-        site = picture_site(site, picture)
+        site = name_picture_site(site, picture)
         if way not in self._ways:
             self._ways.append(way)
         layer = self._counts.get(site, 0)
@@ -152,7 +152,7 @@ class Recorder:
         kept = self._seen.setdefault(site, [])
         if wanted.layers is not None and layer not in wanted.layers:
             return
-        chosen = heads if wanted.heads is None else some_heads(heads, wanted.heads)
+        chosen = heads if wanted.heads is None else select_heads(heads, wanted.heads)
         check_attended(len(kept) + 1, *chosen.shape, areas=chosen.shape[2])
         kept.append(self._within_budget(chosen.lean()))
 
@@ -173,7 +173,7 @@ class Recorder:
         """Drop the current pass."""
         self._seen, self._counts, self._passed, self._ways = {}, {}, {}, []
         self._pictures = {}
-        self._held, self._bias = sum(_bytes(layers) for layers in self.found.values()), None
+        self._held, self._bias = sum(_count_bytes(layers) for layers in self.found.values()), None
 
     def keep(self) -> list[str]:
         """Keep the sites that this pass saw first, and return the passes that showed them.
@@ -265,16 +265,16 @@ class _Notebook:
         self.recorder.file(self.way, module, heads.plain(), "")
 
 
-def picture_site(site: str, picture: int) -> str:
+def name_picture_site(site: str, picture: int) -> str:
     """Return the site of a layer's heads for one of several pictures, counted from 0."""
     return f"{site} {picture + 1}" if picture else site
 
 
-def _bytes(layers: Sequence[Heads]) -> int:
+def _count_bytes(layers: Sequence[Heads]) -> int:
     return sum(heads.nbytes for heads in layers)
 
 
-def some_heads(heads: Heads, chosen: Sequence[int]) -> Heads:
+def select_heads(heads: Heads, chosen: Sequence[int]) -> Heads:
     """Return some of the heads of a layer.
 
     Raises:
@@ -289,12 +289,12 @@ def some_heads(heads: Heads, chosen: Sequence[int]) -> Heads:
     return heads.some_heads(chosen)
 
 
-def some_items(heads: Heads, queries: Tensor, memory: Tensor) -> Heads:
+def select_items(heads: Heads, queries: Tensor, memory: Tensor) -> Heads:
     """Return some queries over some items, with weights normalised to their remaining sum."""
     return heads.some_items(queries, memory)
 
 
-def looks_back(heads: Heads, alone: bool = False) -> bool:
+def is_causal(heads: Heads, alone: bool = False) -> bool:
     """Return whether no query attends to a later item.
 
     Args:
@@ -307,6 +307,6 @@ def looks_back(heads: Heads, alone: bool = False) -> bool:
     return not bool(torch.triu(heads.weights, 1 + max(0, items - queries)).any())
 
 
-def says_cross(name: str) -> bool:
+def names_cross_attention(name: str) -> bool:
     """Return whether a layer's name indicates cross-attention."""
     return bool(_CROSS.search(name))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from areaviz.adapters.failures import reason_of
-from areaviz.adapters.templates import Refusal, as_literal, write_chat
+from areaviz.adapters.failures import describe_reason
+from areaviz.adapters.templates import Refusal, escape_as_template, write_chat
 from areaviz.trace.errors import InputError, InputErrorWithAdvice
 
 
@@ -27,7 +27,7 @@ def has_pictures(chat: Any) -> bool:
     return False
 
 
-def chat_text(chat: Any, tokenizer: Any) -> str:
+def format_chat(chat: Any, tokenizer: Any) -> str:
     """Return a chat as one text with role markers, by the tokenizer's chat template.
 
     Raises:
@@ -43,10 +43,10 @@ def chat_text(chat: Any, tokenizer: Any) -> str:
     try:
         return write_chat(tokenizer, chat)
     except Refusal as error:
-        raise _refused(error) from error
+        raise _make_error(error) from error
 
 
-def chat_inputs(chat: Any, processor: Any) -> Mapping[str, Any]:
+def make_chat_inputs(chat: Any, processor: Any) -> Mapping[str, Any]:
     """Return the processor's inputs for a chat with pictures.
 
     Raises:
@@ -65,17 +65,17 @@ def chat_inputs(chat: Any, processor: Any) -> Mapping[str, Any]:
     options = {"tokenize": True, "return_dict": True, "return_tensors": "pt"}
     try:
         # The template itself runs in its own process. The processor gets its text.
-        template = as_literal(write_chat(processor, chat))
+        template = escape_as_template(write_chat(processor, chat))
         found = processor.apply_chat_template(list(chat), chat_template=template, **options)
     except InputError:
         raise
     except Exception as error:
-        raise _refused(error) from error
+        raise _make_error(error) from error
     return dict(found)
 
 
-def _refused(error: Exception) -> InputError:
+def _make_error(error: Exception) -> InputError:
     return InputError(
-        f"The chat template refuses these messages ({reason_of(error)}). Give each message a"
+        f"The chat template refuses these messages ({describe_reason(error)}). Give each message a"
         " role and a content, in the order that the model was trained on."
     )

@@ -46,7 +46,7 @@ def edit_path(symbols_S: Codes, text_C: Codes, is_part_C: Flags) -> tuple[int, l
         symbols = symbols_S[begun : begun + _SYMBOLS]
         window = slice(first, first + _CHARACTERS)
         is_last = begun + len(symbols) == len(symbols_S)
-        cost, indices = _window_path(symbols, text_C[window], is_part_C[window], is_last)
+        cost, indices = _find_window_path(symbols, text_C[window], is_part_C[window], is_last)
         kept = indices if is_last else indices[: _SYMBOLS // 2]
         path += [first + index if index >= 0 else -1 for index in kept]
         total += cost * len(kept) // len(indices)
@@ -54,7 +54,7 @@ def edit_path(symbols_S: Codes, text_C: Codes, is_part_C: Flags) -> tuple[int, l
     return total, path
 
 
-def _window_path(
+def _find_window_path(
     symbols_S: Codes, text_W: Codes, is_part_W: Flags, whole: bool
 ) -> tuple[int, list[int]]:
     """Return the cost and the path of one window.
@@ -66,11 +66,11 @@ def _window_path(
         whole: Whether characters after the last symbol count as edits.
     """
     edits_W = _edit_costs(text_W)
-    prices = {False: _sums(edits_W), True: _sums(np.minimum(edits_W, _WIDER))}
+    prices = {False: _sum_costs(edits_W), True: _sum_costs(np.minimum(edits_W, _WIDER))}
     row, came_from = prices[False], []
     for symbol in symbols_S:
         price = prices[bool(symbol == WILDCARD)]
-        row, came = _next_row(row, int(symbol), text_W, is_part_W, price)
+        row, came = _compute_next_row(row, int(symbol), text_W, is_part_W, price)
         came_from.append(came)
     end = len(text_W) if whole else int(row.argmin())
     cost, at = int(row[end]), end
@@ -89,12 +89,12 @@ def _edit_costs(codes: Codes) -> Costs:
     return np.where(codes == BLANK, _BLANK_EDIT, _EDIT)
 
 
-def _sums(costs_W: Costs) -> Costs:
+def _sum_costs(costs_W: Costs) -> Costs:
     """Return the sums of the first 0 to W costs."""
     return np.concatenate([[0], costs_W.cumsum()])
 
 
-def _next_row(
+def _compute_next_row(
     before: Costs, symbol: int, text_W: Codes, is_part_W: Flags, price: Costs
 ) -> tuple[Costs, tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]]:
     """Return the costs after one more symbol, and how each was reached.

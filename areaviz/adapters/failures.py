@@ -11,7 +11,7 @@ _Result = TypeVar("_Result")
 _LONGEST = 200
 
 
-def reason_of(error: BaseException) -> str:
+def describe_reason(error: BaseException) -> str:
     """Return the message of an exception as one line of at most 200 characters."""
     said = " ".join(str(error).split()).rstrip(".")
     return (said or type(error).__name__)[:_LONGEST]
@@ -21,7 +21,7 @@ class Failed(InputError):
     """Raised if a model's code fails on its input."""
 
     def __init__(self, model: object, error: BaseException, advice: str = "") -> None:
-        self.what = f"{type(model).__name__} fails on this input ({reason_of(error)})"
+        self.what = f"{type(model).__name__} fails on this input ({describe_reason(error)})"
         super().__init__(f"{self.what}. {advice or 'Give it an input that it accepts'}.")
 
 

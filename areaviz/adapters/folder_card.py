@@ -15,8 +15,8 @@ from typing import Any
 
 from areaviz.adapters.folder_vision import QUESTION
 from areaviz.adapters.library import import_transformers
-from areaviz.adapters.loading import check_folder, fetch_folder, model_class
-from areaviz.adapters.weights import in_words, weights_of
+from areaviz.adapters.loading import check_folder, fetch_folder, find_model_class
+from areaviz.adapters.weights import count_weights, format_bytes
 from areaviz.cards.card import Card
 from areaviz.trace.errors import InputError
 
@@ -57,16 +57,16 @@ def read_folder(place: str, taken: Collection[str] = ()) -> Folder:
     """
     path = fetch_folder(place)
     check_folder(path)
-    kind = model_class(path)
+    kind = find_model_class(path)
     config = import_transformers().AutoConfig.from_pretrained(path, local_files_only=True)
     # The folder of a model from the hub is named after a checksum.
     called = path.resolve().name if Path(place).is_dir() else place
-    task = _task(kind, config, called)
-    name = _free_name(called, taken)
-    return Folder(path, _card(path, name, called, task, kind, config))
+    task = _find_task(kind, config, called)
+    name = _find_free_name(called, taken)
+    return Folder(path, _make_card(path, name, called, task, kind, config))
 
 
-def _task(kind: Any, config: Any, called: str) -> str:
+def _find_task(kind: Any, config: Any, called: str) -> str:
     """Return the task of a class of models, as in `Card.task`."""
     reads, pair = kind.main_input_name, getattr(config, "is_encoder_decoder", False)
     if sees_and_reads(config) and kind.can_generate():
@@ -88,8 +88,8 @@ def sees_and_reads(config: Any) -> bool:
     return hasattr(config, "vision_config")
 
 
-def _card(path: Path, name: str, called: str, task: str, kind: Any, config: Any) -> Card:
-    weights = weights_of(path)
+def _make_card(path: Path, name: str, called: str, task: str, kind: Any, config: Any) -> Card:
+    weights = count_weights(path)
     lacks = list(_NEVER)
     # Words and cells are items of the same layers there, without their own sites.
     if sees_and_reads(config) or not kind._can_set_attn_implementation():
@@ -97,7 +97,7 @@ def _card(path: Path, name: str, called: str, task: str, kind: Any, config: Any)
     if not kind.can_generate():
         lacks.append("target")
     written = datetime.fromtimestamp(weights.written, UTC).isoformat(timespec="seconds")
-    stored, recipe = in_words(weights.nbytes), {"source": _language(path)}
+    stored, recipe = format_bytes(weights.nbytes), {"source": _find_language(path)}
     if sees_and_reads(config):
         recipe["question"] = QUESTION
     return Card(
@@ -111,7 +111,7 @@ def _card(path: Path, name: str, called: str, task: str, kind: Any, config: Any)
         pair=name,
         parameters=weights.parameters,
         trained_length=0,
-        config={**_plain(config.to_dict()), "weights": f"{stored}, of {written}"},
+        config={**_keep_plain_entries(config.to_dict()), "weights": f"{stored}, of {written}"},
         recipe=recipe,
         data={},
         figures={},
@@ -125,7 +125,7 @@ def _card(path: Path, name: str, called: str, task: str, kind: Any, config: Any)
     )
 
 
-def _language(path: Path) -> str:
+def _find_language(path: Path) -> str:
     """Return the source language of a translator's tokenizer, such as "en"."""
     try:
         entries = json.loads((path / "tokenizer_config.json").read_bytes())
@@ -135,7 +135,7 @@ def _language(path: Path) -> str:
     return {"eng": "en", "en_XX": "en"}.get(str(said), str(said)) if said else UNKNOWN
 
 
-def _plain(entries: Mapping[str, Any]) -> dict[str, Any]:
+def _keep_plain_entries(entries: Mapping[str, Any]) -> dict[str, Any]:
     """Return the entries of a configuration that are numbers, strings or booleans."""
     kept = {}
     for name, value in entries.items():
@@ -144,7 +144,7 @@ def _plain(entries: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def _free_name(called: str, taken: Collection[str]) -> str:
+def _find_free_name(called: str, taken: Collection[str]) -> str:
     """Return a name that is valid in a request and that no other model has."""
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", called).strip("-._")[:90] or "model"
     number, found = 1, name

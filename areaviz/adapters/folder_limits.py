@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from areaviz.adapters import tokenizer_trial
-from areaviz.adapters.weights import weights_of
+from areaviz.adapters.weights import count_weights
 from areaviz.trace.errors import InputError
 
 MAX_LAYERS, MAX_SIZE = 1000, 10_000_000
@@ -104,8 +104,8 @@ def _check_size(path: Path, megabytes: int) -> None:
 
 def _check_numbers(folder: Path, config: Any) -> None:
     """Compare the sizes in a configuration and its parts with their limits and the weights."""
-    numbers = weights_of(folder).parameters
-    for part in _parts(config):
+    numbers = count_weights(folder).parameters
+    for part in _iterate_parts(config):
         for name, value in part.items():
             most = MAX_LAYERS if name in _LAYERS else MAX_SIZE
             if name not in _LAYERS | _WIDTHS | _TABLES:
@@ -127,7 +127,7 @@ def _check_numbers(folder: Path, config: Any) -> None:
                 )
 
 
-def _parts(config: Any) -> Iterator[Mapping[str, Any]]:
+def _iterate_parts(config: Any) -> Iterator[Mapping[str, Any]]:
     """Yield a configuration and all configurations in it."""
     waiting = [config]
     while waiting:
@@ -152,7 +152,7 @@ def _check_tokenizer(folder: Path, path: Path) -> None:
             f"The tokenizer of {folder.name} has {count:,} added tokens; the limit is"
             f" {MAX_ADDED_TOKENS:,}. Choose another model."
         )
-    growth = _growth(content.get("normalizer"))
+    growth = _compute_growth(content.get("normalizer"))
     if growth > MAX_GROWTH:
         raise InputError(
             f"The tokenizer of {folder.name} makes texts up to {growth:,.0f} times longer;"
@@ -163,7 +163,7 @@ def _check_tokenizer(folder: Path, path: Path) -> None:
         _try_tokenizer(folder, path)
 
 
-def _growth(normalizer: Any) -> float:
+def _compute_growth(normalizer: Any) -> float:
     """Return the factor by which a text can grow: the product over all replacements."""
     growth, waiting = 1.0, [normalizer]
     while waiting:

@@ -13,11 +13,11 @@ import torch
 from areaviz.adapters import transformers_models
 from areaviz.adapters.folder_card import CAPTION, READING, sees_and_reads
 from areaviz.adapters.folder_vision import STEPS as DESCRIBED
-from areaviz.adapters.folder_vision import picture_and_words
+from areaviz.adapters.folder_vision import make_vision_inputs
 from areaviz.adapters.loading import Loaded, load_model
 from areaviz.adapters.model_run import Options
 from areaviz.adapters.transformers_models import continue_text
-from areaviz.adapters.weights import check_room, weights_of
+from areaviz.adapters.weights import check_room, count_weights
 from areaviz.cards.card import Card
 from areaviz.trace.arrays import AREA_SIZE
 from areaviz.trace.errors import InputError, InputErrorWithAdvice, Way
@@ -52,7 +52,7 @@ class FolderModel:
             InputError: Memory is too small for the model, it cannot be opened, or its tokenizer is
                 missing or belongs to another model.
         """
-        check_room(card.title, weights_of(folder), device)
+        check_room(card.title, count_weights(folder), device)
         loaded = load_model(folder, must_read=card.task != CAPTION or "target" in card.can)
         loaded.model.to(device).eval().requires_grad_(False)
         return cls(card, loaded)
@@ -65,7 +65,7 @@ class FolderModel:
         Raises:
             InputError: An input does not fit the model.
         """
-        with in_a_request(self.card):
+        with adapt_advice(self.card):
             return [self._trace(request, on_step) for request in requests]
 
     def _trace(self, request: Request, on_step: Callable[[int, int], None] | None) -> Trace:
@@ -87,7 +87,7 @@ class FolderModel:
             given, options = self._read(request.text, options)
         elif request.picture is not None and sees_and_reads(self.loaded.model.config):
             few = replace(options, steps=DESCRIBED)
-            given = picture_and_words(self.loaded, request.picture, request.text, few)
+            given = make_vision_inputs(self.loaded, request.picture, request.text, few)
             options = replace(options, target=None)
         found = transformers_models.attend(self.loaded.model, given, options)
         details = {"device": self.loaded.model.device.type, **found.details}
@@ -98,7 +98,7 @@ class FolderModel:
             written = f"it was stopped after {len(found.output.probabilities)} tokens."
             said = details.get("warning", "")
             details["warning"] = f"{said} The model did not stop by itself; {written}".strip()
-        return replace(found, request=_shown(request, found), details=details)
+        return replace(found, request=_show_seen_picture(request, found), details=details)
 
     def _is_unfinished(self, found: Trace) -> bool:
         """Return whether an output lacks the end symbol that it should have."""
@@ -122,7 +122,7 @@ class FolderModel:
 
 
 @contextmanager
-def in_a_request(card: Card) -> Iterator[None]:
+def adapt_advice(card: Card) -> Iterator[None]:
     """Adapt advice to what users can do in a request, on a page or the command line.
 
     Raises:
@@ -148,7 +148,7 @@ def check_given(card: Card, request: Request) -> None:
         raise InputError(f"“{card.title}” describes pictures. Give it one.")
 
 
-def _shown(request: Request, found: Trace) -> Request:
+def _show_seen_picture(request: Request, found: Trace) -> Request:
     """Return the request, with the part of the picture that the model saw if it saw only a part."""
     asked, seen = request.picture, found.request.picture
     if asked is None or seen is None or (asked.width, asked.height) == (seen.width, seen.height):

@@ -24,7 +24,7 @@ QUESTION = "Describe the picture."
 STEPS, MAX_PROMPT = 48, 100_000
 
 
-def picture_and_words(
+def make_vision_inputs(
     loaded: Loaded, picture: Picture, question: str, options: Options
 ) -> Mapping[str, Any]:
     """Return the processor's inputs for a picture and a question, followed by the answer.
@@ -45,7 +45,7 @@ def picture_and_words(
         )
     image = Image.fromarray(picture.pixels)
     try:
-        prompt = _prompt(loaded.processor, question)
+        prompt = _make_prompt(loaded.processor, question)
         given = dict(loaded.processor(text=prompt, images=image, return_tensors="pt"))
     except InputError:
         raise
@@ -65,10 +65,10 @@ def picture_and_words(
         tokenizer = loaded.processor.tokenizer
         added = tokenizer(str(options.target), add_special_tokens=False, return_tensors="pt")
         whole = torch.cat([ids_1N, added["input_ids"].to(ids_1N)], 1)
-    return _continued(given, whole)
+    return _append_tokens(given, whole)
 
 
-def _prompt(processor: Any, question: str) -> str:
+def _make_prompt(processor: Any, question: str) -> str:
     """Return the question in the format of the model, with the placeholder of the picture.
 
     Raises:
@@ -89,7 +89,7 @@ def _prompt(processor: Any, question: str) -> str:
     return f"{mark}{question or QUESTION}" if mark else question
 
 
-def _continued(given: Mapping[str, Any], whole_1M: torch.Tensor) -> Mapping[str, Any]:
+def _append_tokens(given: Mapping[str, Any], whole_1M: torch.Tensor) -> Mapping[str, Any]:
     """Return the inputs with more tokens, and extend everything that is given per token."""
     before = given["input_ids"].shape
     more = whole_1M.shape[1] - before[1]

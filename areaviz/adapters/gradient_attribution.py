@@ -26,7 +26,7 @@ NO_ITEMS = "left out: the items shown are neither single token embeddings nor pa
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Attributed:
+class Attribution:
     """Gradient times input of a run."""
 
     # Float32 [T, N] for each field.
@@ -34,7 +34,7 @@ class Attributed:
     # Reason why there is none; "" if it was not requested or is available.
     why: str = ""
 
-    def over(self, field: str, kept: Tensor, outputs: bool = False) -> Attributed:
+    def over(self, field: str, kept: Tensor, outputs: bool = False) -> Attribution:
         """Return the attribution over some items of a field.
 
         Args:
@@ -67,7 +67,7 @@ def compute_attribution(
     given: Mapping[str, Any],
     items: Sequence[Items],
     chosen: Sequence[int] | None = None,
-) -> Attributed:
+) -> Attribution:
     """Compute gradient times input of the log-probability of each output.
 
     Args:
@@ -81,37 +81,37 @@ def compute_attribution(
         placed, leaves = dict(given), dict[str, Tensor]()
         for one in items:
             if one.cells is not None:
-                leaf = _cut(given[one.name], one.cells)
+                leaf = _cut_into_cells(given[one.name], one.cells)
                 if leaf is None:
-                    return Attributed(why=NO_ITEMS)
+                    return Attribution(why=NO_ITEMS)
                 leaves[one.field] = leaf
-                placed[one.name] = _joined(leaf, one.cells)
+                placed[one.name] = _join_cells(leaf, one.cells)
         tables = [part for part in model.modules() if isinstance(part, nn.Embedding)]
         with collect_embeddings(tables) as seen:
             scores_TV = run(placed)
         if scores_TV is None:
-            return Attributed(why=NO_SCORES)
+            return Attribution(why=NO_SCORES)
         if why := describe_too_many(len(scores_TV)):
-            return Attributed(why=why)
+            return Attribution(why=why)
         for one in items:
-            found = [leaf for ids, leaf in seen if _same(ids, given[one.name])]
+            found = [leaf for ids, leaf in seen if _is_called_with(ids, given[one.name])]
             if one.cells is None and not found:
-                return Attributed(why=NO_ITEMS)
+                return Attribution(why=NO_ITEMS)
             if one.cells is None:
                 leaves[one.field] = found[0]
         wanted = scores_TV.argmax(-1) if chosen is None else torch.tensor(chosen)
         likely_TV = scores_TV.float().log_softmax(-1)
         scores_T = likely_TV[torch.arange(len(likely_TV)), wanted.to(likely_TV.device)]
         rows = compute_gradient_times_input(scores_T, list(leaves.values()))
-    return Attributed(dict(zip(leaves, rows, strict=True)))
+    return Attribution(dict(zip(leaves, rows, strict=True)))
 
 
-def _same(ids: object, given: Tensor) -> bool:
+def _is_called_with(ids: object, given: Tensor) -> bool:
     """Return whether an embedding was called with these tokens, not with positions or segments."""
     return isinstance(ids, Tensor) and ids.shape == given.shape and bool((ids == given).all())
 
 
-def _cut(values: Tensor, cells: tuple[int, int]) -> Tensor | None:
+def _cut_into_cells(values: Tensor, cells: tuple[int, int]) -> Tensor | None:
     """Return pixel values [1, C, H, W] as a leaf [1, N, C, h, w], or None if cells do not fit."""
     rows, columns = cells
     if values.dim() != 4 or values.shape[2] % rows or values.shape[3] % columns:
@@ -121,7 +121,7 @@ def _cut(values: Tensor, cells: tuple[int, int]) -> Tensor | None:
     return leaf.requires_grad_()
 
 
-def _joined(leaf: Tensor, cells: tuple[int, int]) -> Tensor:
+def _join_cells(leaf: Tensor, cells: tuple[int, int]) -> Tensor:
     """Return the pixel values of cells, with a graph that leads back to the leaf."""
     values: Tensor = leaf.unflatten(1, cells).permute(0, 3, 1, 4, 2, 5).flatten(4, 5).flatten(2, 3)
     return values

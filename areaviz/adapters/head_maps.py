@@ -27,7 +27,7 @@ from areaviz.trace.record import AttentionMap, FloatArray
 OVER_ITEMS, IN_HALF = "softmax over items", "softmax over items, kept in half precision"
 
 
-def site_maps(
+def make_site_maps(
     site: str,
     query: str,
     memory: str,
@@ -64,12 +64,12 @@ def site_maps(
     if not has_room(taken + single // 2):
         weights_LHQN, logs_LHQN = _read_by_layer(layers, items)
     else:
-        logs_LHQN = _explained(layers) if derived else None
+        logs_LHQN = _compute_explained_logs(layers) if derived else None
         taken += 0 if logs_LHQN is None else logs_LHQN.nbytes
         if has_room(taken + single):
-            weights_LHQN = _in_single(layers)
+            weights_LHQN = _convert_to_single(layers)
         else:
-            half_LHQN = _in_half(layers) if logs_LHQN is None else logs_LHQN
+            half_LHQN = _convert_to_half(layers) if logs_LHQN is None else logs_LHQN
             weights_LHQN, summed = cast(FloatArray, AreaSoftmax(half_LHQN, items)), IN_HALF
     attended = AttentionMap(site, query, memory, items, weights_LHQN, summed)
     maps = [attended]
@@ -80,7 +80,7 @@ def site_maps(
     return maps
 
 
-def _explained(layers: Sequence[Heads]) -> FloatArray | None:
+def _compute_explained_logs(layers: Sequence[Heads]) -> FloatArray | None:
     """Return the logarithms [L, H, Q, N] of all layers' weights, or None if they are not explained.
 
     They are explained if queries and keys give all weights.
@@ -104,7 +104,7 @@ def _read_by_layer(
     shape, kept = (len(layers), *layers[0].shape), sum(layer.nbytes for layer in layers)
 
     def weights(layer: int, first: int, last: int) -> FloatArray:
-        return _shares(layers[layer].some_heads(range(first, last)).weights)
+        return _normalise_rows(layers[layer].some_heads(range(first, last)).weights)
 
     def logs(layer: int, first: int, last: int) -> FloatArray:
         found_HQN = layers[layer].some_heads(range(first, last)).logs()
@@ -122,19 +122,19 @@ def _read_by_layer(
     return found, None
 
 
-def _in_single(layers: Sequence[Heads]) -> FloatArray:
+def _convert_to_single(layers: Sequence[Heads]) -> FloatArray:
     """Return the weights [L, H, Q, N] in single precision."""
     weights_LHQN = np.empty((len(layers), *layers[0].shape), np.float32)
     for place, layer in zip(weights_LHQN, layers, strict=True):
-        place[...] = _shares(layer.weights)
+        place[...] = _normalise_rows(layer.weights)
     return weights_LHQN
 
 
-def _in_half(layers: Sequence[Heads]) -> FloatArray:
+def _convert_to_half(layers: Sequence[Heads]) -> FloatArray:
     """Return the logarithms [L, H, Q, N] of the weights in half precision."""
     logs_LHQN = cast(FloatArray, np.empty((len(layers), *layers[0].shape), np.float16))
     for place, layer in zip(logs_LHQN, layers, strict=True):
-        place[...] = torch.from_numpy(_shares(layer.weights)).log().half().numpy()
+        place[...] = torch.from_numpy(_normalise_rows(layer.weights)).log().half().numpy()
     return logs_LHQN
 
 
@@ -158,7 +158,7 @@ def check_layers(site: str, layers: Sequence[Heads]) -> None:
         )
 
 
-def _shares(weights_HQN: Tensor) -> FloatArray:
+def _normalise_rows(weights_HQN: Tensor) -> FloatArray:
     """Return rows normalised again, for models that computed them in half precision."""
     total = weights_HQN.sum(-1, keepdim=True)
     return torch.where(total > 0.5, weights_HQN / total, torch.zeros_like(weights_HQN)).numpy()

@@ -57,7 +57,7 @@ class Heads:
         """Attention weights [H, Q, N], computed on each access if queries and keys replace them."""
         if self._weights is not None:
             return self._weights
-        return torch.cat([weights_of(scores) for _, scores in self._scores()])
+        return torch.cat([compute_weights(scores) for _, scores in self._scores()])
 
     @property
     def are_given(self) -> bool:
@@ -115,7 +115,7 @@ class Heads:
         if weights is None or not self._has_scores:
             return self
         for head, scores_1QN in self._scores():
-            off = (weights_of(scores_1QN)[0] - weights[head]).abs().max()
+            off = (compute_weights(scores_1QN)[0] - weights[head]).abs().max()
             if not bool(off <= _SAME):
                 return self
         assert self.query is not None and self.key is not None
@@ -182,7 +182,7 @@ class Heads:
         for head in range(self.shape[0]):
             one = slice(head, head + 1)
             added = None if bias is None else bias[one]
-            yield head, scores_of(self.query[one], self.key[one], self.scale, added)
+            yield head, compute_scores(self.query[one], self.key[one], self.scale, added)
 
     def _given_by(self, scores_QN: Tensor, head: int) -> bool:
         """Return whether a head's weights are the softmax of these scores, except for rounding.
@@ -190,7 +190,7 @@ class Heads:
         A model that computes in half precision rounds its scores and its weights. The weights may
         differ by as much as this rounding explains.
         """
-        weights = weights_of(scores_QN)
+        weights = compute_weights(scores_QN)
         off = (weights - self.weights[head]).abs()
         if off.max() < _CLOSE:
             return True
@@ -201,18 +201,20 @@ class Heads:
         return bool((off <= allowed).all())
 
 
-def scores_of(query: Tensor, key: Tensor, scale: float, bias: Tensor | None) -> Tensor:
+def compute_scores(query: Tensor, key: Tensor, scale: float, bias: Tensor | None) -> Tensor:
     """Return the logits [H, Q, N], -inf where an item is masked."""
     scores = query @ key.transpose(-1, -2) * scale
     return scores if bias is None else scores + bias
 
 
-def softmax_weights(query: Tensor, key: Tensor, scale: float, bias: Tensor | None) -> Tensor:
+def compute_softmax_weights(
+    query: Tensor, key: Tensor, scale: float, bias: Tensor | None
+) -> Tensor:
     """Return the attention weights [H, Q, N] of queries and keys, see `compute_weights`."""
-    return weights_of(scores_of(query, key, scale, bias))
+    return compute_weights(compute_scores(query, key, scale, bias))
 
 
-def weights_of(scores: Tensor) -> Tensor:
+def compute_weights(scores: Tensor) -> Tensor:
     """Return the softmax of logits [H, Q, N]. A fully masked row gets 0.
 
     Other values that are not numbers are kept, and `check_layers` refuses them.

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from areaviz.adapters import recording_by_interface
-from areaviz.adapters.attention_recording import Watched
+from areaviz.adapters.attention_recording import RecordedRun
 from areaviz.adapters.model_run import ModelRun
 from areaviz.adapters.sinks import Site
 from areaviz.trace.areas import AreaGrid
@@ -47,7 +47,7 @@ _UNSEEN = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Changer:
+class InterventionHook:
     """Applies changes to the attention of each layer while a model runs."""
 
     # Site and layer number of each attention module.
@@ -70,7 +70,7 @@ class Changer:
         own = [one for one in self.changes if one.site == site and one.layer in (None, layer)]
         if not own:
             return output, weights_BHQN
-        plain = _mixed(weights_BHQN, value)
+        plain = _mix_values(weights_BHQN, value)
         apart = torch.inf
         if plain.shape == output.shape:
             apart = float((plain - output).abs().max())
@@ -81,8 +81,8 @@ class Changer:
             )
         self.reached.add(site)
         weighs = [one for one in own if isinstance(one, Weigh)]
-        weights_BHQN = _weighed(weights_BHQN, weighs, self.cells.get(site))
-        output = _mixed(weights_BHQN, value)
+        weights_BHQN = _apply_factors(weights_BHQN, weighs, self.cells.get(site))
+        output = _mix_values(weights_BHQN, value)
         for gate in own:
             if isinstance(gate, Gate):
                 heads = slice(None) if gate.head is None else slice(gate.head, gate.head + 1)
@@ -92,7 +92,7 @@ class Changer:
 
 @contextmanager
 def apply_changes(
-    model: nn.Module, changes: Sequence[Change], before: ModelRun, seen: Watched, is_given: bool
+    model: nn.Module, changes: Sequence[Change], before: ModelRun, seen: RecordedRun, is_given: bool
 ) -> Iterator[None]:
     """Run a model under changes within the block.
 
@@ -117,7 +117,7 @@ def apply_changes(
     cells = {site.name: site.shape for site in before.sites if site.memory == "picture"}
     # A class token attends in the layers of its picture, so it is changed with them.
     hideable = {site: ends for site, ends in sites.items() if site in seen.names}
-    changer = Changer(places, changes_by_site(changes, hideable), cells)
+    changer = InterventionHook(places, changes_by_site(changes, hideable), cells)
     for change in changer.changes:
         layers = seen.names.get(change.site, ())
         if change.layer is not None and len(set(layers)) < len(layers):
@@ -146,11 +146,11 @@ def check_model_changes(changes: Sequence[Change], before: ModelRun, is_given: b
         meant = sites.get(getattr(change, "site", ""), next(iter(sites.values())))
         ends = {name: (site.query, site.memory) for name, site in sites.items()}
         heads, _, _ = meant.layers[0].shape
-        places = Places(ends, len(meant.layers), heads, lengths, _grids(sites, lengths))
+        places = Places(ends, len(meant.layers), heads, lengths, _make_grids(sites, lengths))
         places.check([change])
 
 
-def _grids(sites: Mapping[str, Site], lengths: Mapping[str, int]) -> dict[str, AreaGrid]:
+def _make_grids(sites: Mapping[str, Site], lengths: Mapping[str, int]) -> dict[str, AreaGrid]:
     """Return the grids of the memories whose items are known before the model writes anything."""
     found = {}
     for site in sites.values():
@@ -159,14 +159,14 @@ def _grids(sites: Mapping[str, Site], lengths: Mapping[str, int]) -> dict[str, A
     return found
 
 
-def _mixed(weights_BHQN: Tensor, value: Tensor) -> Tensor:
+def _mix_values(weights_BHQN: Tensor, value: Tensor) -> Tensor:
     """Mix values [B, H or fewer, N, D] by weights: [B, Q, H, D]."""
     groups = weights_BHQN.shape[1] // value.shape[1]
     value_BHND = value.repeat_interleave(groups, 1)
     return (weights_BHQN.to(value.dtype) @ value_BHND).transpose(1, 2).contiguous()
 
 
-def _weighed(
+def _apply_factors(
     weights_BHQN: Tensor, weighs: Sequence[Weigh], cells: tuple[int, int] | None
 ) -> Tensor:
     """Multiply weights by their factors and restore row sums. A row with nothing left gets 0."""

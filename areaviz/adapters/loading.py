@@ -13,11 +13,11 @@ from typing import Any
 
 import torch
 
-from areaviz.adapters.failures import reason_of
+from areaviz.adapters.failures import describe_reason
 from areaviz.adapters.folder_limits import check_limits, ignore_attention_choice
 from areaviz.adapters.library import import_transformers
-from areaviz.adapters.peft_models import base_of, is_adapter, refuse_adapter, with_adapter
-from areaviz.adapters.weights import check_room, weight_files, weights_of
+from areaviz.adapters.peft_models import find_base, is_adapter, load_adapter, refuse_adapter
+from areaviz.adapters.weights import check_room, count_weights, weight_files
 from areaviz.trace.argument_checks import path_of
 from areaviz.trace.errors import InputError
 
@@ -58,7 +58,7 @@ def load_model(place: str | Path, must_read: bool = False) -> Loaded:
         return _load_adapter(folder, must_read)
     if local:
         check_folder(folder)
-        check_room(folder.resolve().name, weights_of(folder), torch.device("cpu"))
+        check_room(folder.resolve().name, count_weights(folder), torch.device("cpu"))
     elif not _HUB_NAME.fullmatch(str(place)):
         raise InputError(
             f"{place} is neither a folder nor a valid hub name of a model. Check the path."
@@ -68,12 +68,12 @@ def load_model(place: str | Path, must_read: bool = False) -> Loaded:
     tokenizer = processor = None
     # Without tokenizer files, the library would make an empty tokenizer.
     if not local or _has_tokenizer(folder):
-        tokenizer = _part("AutoTokenizer", source, options)
+        tokenizer = _load_part("AutoTokenizer", source, options)
     try:
         config = import_transformers().AutoConfig.from_pretrained(source, **options)
         ignore_attention_choice(config)
         _check_tokenizer(name, tokenizer, config, must_read)
-        model = _class(config).from_pretrained(
+        model = _get_class(config).from_pretrained(
             source, config=config, use_safetensors=True, weights_only=True, **options
         )
     except InputError:
@@ -83,17 +83,17 @@ def load_model(place: str | Path, must_read: bool = False) -> Loaded:
         if not local and isinstance(error, OSError):
             raise InputError(
                 f"{place} is not a folder, and the hub did not return such a model"
-                f" ({reason_of(error)}). Check the name."
+                f" ({describe_reason(error)}). Check the name."
             ) from error
         raise InputError(
             f"The model {folder.name if local else place} cannot be opened"
-            f" ({reason_of(error)}). Only models of the transformers library with safetensors"
+            f" ({describe_reason(error)}). Only models of the transformers library with safetensors"
             " weights can be opened."
         ) from error
     if hasattr(model.config, "vision_config"):
-        processor = _part("AutoProcessor", source, options)
+        processor = _load_part("AutoProcessor", source, options)
     elif model.main_input_name == "pixel_values":
-        processor = _part("AutoImageProcessor", source, options)
+        processor = _load_part("AutoImageProcessor", source, options)
     reads = processor is not None or model.main_input_name == "input_ids" or model.can_generate()
     return Loaded(model, tokenizer if reads else None, processor, name)
 
@@ -104,7 +104,7 @@ def _load_adapter(folder: Path, must_read: bool) -> Loaded:
     Raises:
         InputError: That model cannot be read, or the adapter does not fit it.
     """
-    base = _base_place(folder)
+    base = _find_base(folder)
     try:
         found = load_model(base, must_read)
     except InputError as error:
@@ -112,18 +112,18 @@ def _load_adapter(folder: Path, must_read: bool) -> Loaded:
             f"The adapter {folder.name} belongs to {base}, which cannot be read. {error}"
         ) from error
     options = {"trust_remote_code": False, "local_files_only": True}
-    own = _part("AutoTokenizer", str(folder), options) if _has_tokenizer(folder) else None
+    own = _load_part("AutoTokenizer", str(folder), options) if _has_tokenizer(folder) else None
     return Loaded(
-        with_adapter(found.model, folder),
+        load_adapter(found.model, folder),
         own or found.tokenizer,
         found.processor,
         folder.resolve().name,
     )
 
 
-def _base_place(folder: Path) -> str:
+def _find_base(folder: Path) -> str:
     """Return the place of an adapter's base. A relative path also counts from the adapter."""
-    base = base_of(folder)
+    base = find_base(folder)
     beside = folder / base
     return str(beside) if not Path(base).is_dir() and beside.is_dir() else base
 
@@ -142,7 +142,7 @@ def _check_tokenizer(name: str, tokenizer: Any, config: Any, must_read: bool) ->
             )
         return
     # The tokenizer of a speech model may have characters that are never written.
-    reads = getattr(_class(config), "main_input_name", "") == "input_ids"
+    reads = getattr(_get_class(config), "main_input_name", "") == "input_ids"
     known = getattr(config, "vocab_size", None)
     if reads and isinstance(known, int) and len(tokenizer) > known:
         raise InputError(
@@ -210,7 +210,7 @@ def fetch_folder(place: str) -> Path:
         ) from error
 
 
-def model_class(folder: Path) -> Any:
+def find_model_class(folder: Path) -> Any:
     """Return the class that a folder's configuration names.
 
     Raises:
@@ -218,7 +218,9 @@ def model_class(folder: Path) -> Any:
     """
     options = {"trust_remote_code": False, "local_files_only": True}
     try:
-        family = _class(import_transformers().AutoConfig.from_pretrained(str(folder), **options))
+        family = _get_class(
+            import_transformers().AutoConfig.from_pretrained(str(folder), **options)
+        )
     except Exception as error:
         # Untrusted files: any exception of the parsers means that they cannot be used.
         reason = " ".join(str(error).split()).rstrip(".")[:200]
@@ -234,7 +236,7 @@ def model_class(folder: Path) -> Any:
     return family
 
 
-def _class(config: Any) -> Any:
+def _get_class(config: Any) -> Any:
     """Return the class that a configuration names if the library has it, otherwise `AutoModel`."""
     transformers = import_transformers()
     [named, *_] = getattr(config, "architectures", None) or [""]
@@ -243,7 +245,7 @@ def _class(config: Any) -> Any:
     return family if is_model else transformers.AutoModel
 
 
-def _part(kind: str, source: str, options: dict[str, Any]) -> Any:
+def _load_part(kind: str, source: str, options: dict[str, Any]) -> Any:
     """Return a tokenizer or a processor, or None without one."""
     try:
         return getattr(import_transformers(), kind).from_pretrained(source, **options)

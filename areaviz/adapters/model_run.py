@@ -15,10 +15,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from areaviz.adapters.attention_recording import Watched
+from areaviz.adapters.attention_recording import RecordedRun
 from areaviz.adapters.call_records import CROSS, DECODER, ENCODER, Probe, Wanted
-from areaviz.adapters.gradient_attribution import NO_SCORES, Attributed
-from areaviz.adapters.head_maps import site_maps
+from areaviz.adapters.gradient_attribution import NO_SCORES, Attribution
+from areaviz.adapters.head_maps import make_site_maps
 from areaviz.adapters.option_checks import (
     MAX_EXAMPLE,
     check_reader,
@@ -76,7 +76,7 @@ class Options:
     # Changes to apply in the run.
     changes: Sequence[Change] = ()
     # Called with the record of the run.
-    on_seen: Callable[[Watched], None] | None = None
+    on_seen: Callable[[RecordedRun], None] | None = None
 
     def __post_init__(self) -> None:
         check_whole("area_size", self.area_size, AREA_SIZES)
@@ -118,7 +118,7 @@ class ModelRun:
     output: Output | None = None
     details: Mapping[str, str] = field(default_factory=dict)
     # Attribution of the output, if requested.
-    attributed: Attributed = Attributed()
+    attributed: Attribution = Attribution()
 
 
 def to_trace(run: ModelRun, model: object, options: Options) -> Trace:
@@ -128,7 +128,7 @@ def to_trace(run: ModelRun, model: object, options: Options) -> Trace:
         InputError: It has no attention, layers of a site differ or are not finite, or its maps
             would take too much memory.
     """
-    run = _chosen_sites(run, options)
+    run = _choose_sites(run, options)
     if not run.sites:
         hidden = run.details.get("not shown")
         seen = f"Only {hidden} were" if hidden else "No attention was"
@@ -154,25 +154,25 @@ def to_trace(run: ModelRun, model: object, options: Options) -> Trace:
             details["sinks"] = NOTHING_SAID
         sides = site.query, site.memory, site.shape
         taken = in_layers + held_bytes(maps.values())
-        for attention in site_maps(site.name, *sides, site.layers, options.area_size, taken):
+        for attention in make_site_maps(site.name, *sides, site.layers, options.area_size, taken):
             maps[attention.site] = attention
         if options.area_size > 1 and site.name + AS_AREAS not in maps and prod(site.shape) > 1:
             details["as areas"] = NOT_DERIVED
     if not maps:
         raise InputError(f"The attention of this model is {NO_SHARES}.")
     if options.attribution:
-        beside, said = _attribution(maps, run, options)
+        beside, said = _make_attribution(maps, run, options)
         maps |= beside
         details |= said
     if run.output is None:
         fields[NO_OUTPUT.field] = empty_output()
-    details |= _said_without_place(fields.values())
+    details |= _describe_tokens_without_place(fields.values())
     trace = Trace(request, fields, run.output or NO_OUTPUT, maps, details)
     validate(trace)
     return trace
 
 
-def _said_without_place(fields: Iterable[Field]) -> dict[str, str]:
+def _describe_tokens_without_place(fields: Iterable[Field]) -> dict[str, str]:
     """Return details that name the tokens without characters in the text, such as its end token."""
     said = {}
     for item in fields:
@@ -188,7 +188,7 @@ def _said_without_place(fields: Iterable[Field]) -> dict[str, str]:
     return said
 
 
-def _chosen_sites(run: ModelRun, options: Options) -> ModelRun:
+def _choose_sites(run: ModelRun, options: Options) -> ModelRun:
     """Return the run with only the requested sites.
 
     A site includes the sites of its pictures: "encoder self" also selects "encoder self patches 2".
@@ -218,7 +218,7 @@ def _chosen_sites(run: ModelRun, options: Options) -> ModelRun:
     return replace(run, sites=kept, fields=fields)
 
 
-def _attribution(
+def _make_attribution(
     maps: Mapping[str, AttentionMap], run: ModelRun, options: Options
 ) -> tuple[dict[str, AttentionMap], dict[str, str]]:
     """Return the attribution maps, and details on why some are missing."""
@@ -251,15 +251,15 @@ def inference_mode(model: nn.Module) -> Iterator[None]:
                 module.training = before
 
 
-def most_probable(logits_TV: Tensor, label: Callable[[int], str]) -> tuple[Field, Output]:
+def make_most_probable(logits_TV: Tensor, label: Callable[[int], str]) -> tuple[Field, Output]:
     """Return the field "target" of the most probable class or token per place, and its output."""
     chosen = logits_TV.argmax(-1).tolist()
-    return text_of("target", [label(index) for index in chosen]), output_of(
+    return text_of("target", [label(index) for index in chosen]), make_output(
         logits_TV, chosen, label
     )
 
 
-def output_of(logits_TV: Tensor, chosen: Sequence[int], label: Callable[[int], str]) -> Output:
+def make_output(logits_TV: Tensor, chosen: Sequence[int], label: Callable[[int], str]) -> Output:
     """Return the probabilities of the chosen items for the field "target", and alternatives.
 
     Args:

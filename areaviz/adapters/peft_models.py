@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from areaviz.adapters.failures import reason_of
+from areaviz.adapters.failures import describe_reason
 from areaviz.trace.errors import InputError
 
 ADAPTER_CONFIG, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
@@ -34,7 +34,7 @@ def is_adapter(folder: Path) -> bool:
     return (folder / ADAPTER_CONFIG).is_file() and not (folder / "config.json").is_file()
 
 
-def base_of(folder: Path) -> str:
+def find_base(folder: Path) -> str:
     """Return the folder or name of the model that an adapter belongs to.
 
     Raises:
@@ -66,12 +66,12 @@ def refuse_adapter(folder: Path) -> None:
         InputError: Always.
     """
     raise InputError(
-        f"The folder {folder.name} holds an adapter of {base_of(folder)}, not a whole model."
+        f"The folder {folder.name} holds an adapter of {find_base(folder)}, not a whole model."
         f" {_MERGE}, or read it with areaviz.attend."
     )
 
 
-def with_adapter(model: Any, folder: Path) -> Any:
+def load_adapter(model: Any, folder: Path) -> Any:
     """Return a model with the adapter of a folder.
 
     Raises:
@@ -89,6 +89,6 @@ def with_adapter(model: Any, folder: Path) -> Any:
     except Exception as error:
         # Untrusted files: any exception of the library means that they do not fit.
         raise InputError(
-            f"The adapter {folder.name} does not fit its model ({reason_of(error)}). Give the"
+            f"The adapter {folder.name} does not fit its model ({describe_reason(error)}). Give the"
             " model that it was trained on."
         ) from error

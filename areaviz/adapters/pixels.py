@@ -15,10 +15,10 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from areaviz.adapters.call_records import some_items
-from areaviz.adapters.failures import reason_of
+from areaviz.adapters.call_records import select_items
+from areaviz.adapters.failures import describe_reason
 from areaviz.adapters.heads import Heads
-from areaviz.adapters.model_run import CLASS_TOKEN, ModelRun, most_probable
+from areaviz.adapters.model_run import CLASS_TOKEN, ModelRun, make_most_probable
 from areaviz.adapters.sinks import Site
 from areaviz.trace.arrays import cell_field, text_of
 from areaviz.trace.errors import InputError, InputErrorWithAdvice
@@ -119,19 +119,19 @@ def prepare_pixels(
                 f" {example}. Give one picture."
             )
         values = values[example : example + 1]
-        return Pixels(values, picture_from_values(values[0]), count)
-    image = _image(given)
+        return Pixels(values, make_picture_from_values(values[0]), count)
+    image = _load_image(given)
     if processor is not None:
         made = run_processor(lambda: processor(images=image, return_tensors="pt"))
         read = run_processor(lambda: made["pixel_values"])
         values = torch.as_tensor(read).float()
         is_cut = any(getattr(processor, name, False) for name in _CUTS)
         is_whole = getattr(processor, "do_resize", False) and not is_cut
-        return Pixels(values, _small(image) if is_whole else picture_from_values(values[0]))
+        return Pixels(values, _shrink(image) if is_whole else make_picture_from_values(values[0]))
     resized = image.resize(size[::-1], Image.Resampling.BILINEAR)
     scaled_HWC = np.asarray(resized, np.float32) / 255 - np.array(mean, np.float32)
     scaled_HWC /= np.array(std, np.float32)
-    return Pixels(torch.from_numpy(scaled_HWC).permute(2, 0, 1)[None], _small(image))
+    return Pixels(torch.from_numpy(scaled_HWC).permute(2, 0, 1)[None], _shrink(image))
 
 
 def patch_layout(
@@ -172,7 +172,7 @@ def patch_layout(
     )
 
 
-def picture_fields(picture: Picture, cut: Patches) -> list[Field]:
+def make_picture_fields(picture: Picture, cut: Patches) -> list[Field]:
     """Return the field of the cells and, if there are other items, the field of those."""
     if not cut.extra:
         return [cell_field(picture, cut.shape)]
@@ -185,28 +185,28 @@ def picture_fields(picture: Picture, cut: Patches) -> list[Field]:
     return [cell_field(picture, cut.shape), unplaced]
 
 
-def extra_items(name: str, count: int) -> Field:
+def make_extra_items(name: str, count: int) -> Field:
     """Return the field of items that are not cells and have no text. A class token comes first."""
     labels = ["⟨class⟩", *(f"⟨extra {number}⟩" for number in range(1, count))]
     return replace(text_of(name, labels), raw="", anchors=np.zeros((count, 2), np.int64))
 
 
-def picture_sites(layers: Sequence[Heads], cut: Patches) -> list[Site]:
+def make_picture_sites(layers: Sequence[Heads], cut: Patches) -> list[Site]:
     """Return the sites within a picture: from cells to cells, and from other items to cells."""
-    inner = [some_items(heads, cut.cells, cut.cells) for heads in layers]
+    inner = [select_items(heads, cut.cells, cut.cells) for heads in layers]
     sites = [Site("encoder self", "picture", "picture", cut.shape, inner)]
     if cut.extra:
-        outer = [some_items(heads, cut.others, cut.cells) for heads in layers]
+        outer = [select_items(heads, cut.others, cut.cells) for heads in layers]
         sites.insert(0, Site(CLASS_TOKEN, CLASS_TOKEN, "picture", cut.shape, outer))
     return sites
 
 
-def left_out(layers: Sequence[Heads], cut: Patches) -> dict[str, str]:
+def warn_about_left_out(layers: Sequence[Heads], cut: Patches) -> dict[str, str]:
     """Return a warning with the share of attention on items without a place in the picture."""
-    return said_left_out(layers, cut.cells, cut.extra)
+    return warn_about_left_out_items(layers, cut.cells, cut.extra)
 
 
-def said_left_out(layers: Sequence[Heads], cells: Tensor, extra: int) -> dict[str, str]:
+def warn_about_left_out_items(layers: Sequence[Heads], cells: Tensor, extra: int) -> dict[str, str]:
     """Return a warning with the share of attention on items without a place in the picture.
 
     Args:
@@ -233,7 +233,7 @@ def said_left_out(layers: Sequence[Heads], cells: Tensor, extra: int) -> dict[st
     }
 
 
-def picture_run(
+def make_picture_run(
     seen: Pixels,
     cut: Patches,
     layers: Sequence[Heads],
@@ -251,12 +251,12 @@ def picture_run(
         label: Returns the name of a class.
         details: Details of the run.
     """
-    fields, output = picture_fields(seen.picture, cut), None
+    fields, output = make_picture_fields(seen.picture, cut), None
     if logits is not None and logits.dim() == 2 and logits.shape[-1]:
-        field, output = most_probable(logits, label)
+        field, output = make_most_probable(logits, label)
         fields.append(field)
-    sites = picture_sites(layers, cut)
-    said = {**left_out(layers, cut), **details}
+    sites = make_picture_sites(layers, cut)
+    said = {**warn_about_left_out(layers, cut), **details}
     return ModelRun(fields, sites, "", seen.picture, output, said)
 
 
@@ -280,12 +280,12 @@ def run_processor(run: Callable[[], Any]) -> Any:
     except Exception as error:
         # Processors fail in different ways.
         raise InputError(
-            f"The processor cannot read this input ({reason_of(error)}). Give the model's own"
+            f"The processor cannot read this input ({describe_reason(error)}). Give the model's own"
             " processor, or what it returns."
         ) from error
 
 
-def _image(given: object) -> Image.Image:
+def _load_image(given: object) -> Image.Image:
     if isinstance(given, np.ndarray | Image.Image) and 0 in (
         given.shape if isinstance(given, np.ndarray) else given.size
     ):
@@ -306,15 +306,15 @@ def _image(given: object) -> Image.Image:
     )
 
 
-def picture_from_values(values_CHW: Tensor) -> Picture:
+def make_picture_from_values(values_CHW: Tensor) -> Picture:
     """Return pixel values as a picture: the smallest value is black, the largest white."""
     low, high = values_CHW.min(), values_CHW.max()
     grey_CHW = (values_CHW - low) / (high - low).clamp_min(1e-6) * 255
     pixels_HWC = grey_CHW.expand(3, -1, -1).permute(1, 2, 0).byte().cpu().contiguous().numpy()
-    return _small(Image.fromarray(pixels_HWC))
+    return _shrink(Image.fromarray(pixels_HWC))
 
 
-def _small(image: Image.Image) -> Picture:
+def _shrink(image: Image.Image) -> Picture:
     """Return a picture of at most 640 pixels per side."""
     image.thumbnail((MAX_SIDE, MAX_SIDE))
     return Picture.of("yours", np.asarray(image))

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from areaviz.adapters.call_records import Call
-from areaviz.adapters.heads import mask_to_bias, softmax_weights, to_map_tensor
+from areaviz.adapters.heads import compute_softmax_weights, mask_to_bias, to_map_tensor
 from areaviz.trace.errors import InputError
 
 _ARGUMENTS = (
@@ -27,7 +27,9 @@ _ARGUMENTS = (
 )
 
 
-def multihead_heads(module: nn.Module, given: tuple[Any, ...], named: Mapping[str, Any]) -> Call:
+def read_multihead_heads(
+    module: nn.Module, given: tuple[Any, ...], named: Mapping[str, Any]
+) -> Call:
     """Return the heads of an `nn.MultiheadAttention` call.
 
     Its projections are computed again, so this works whether the layer was asked for weights or
@@ -42,27 +44,27 @@ def multihead_heads(module: nn.Module, given: tuple[Any, ...], named: Mapping[st
             "This attention layer adds items to its memory (add_bias_kv or add_zero_attn),"
             " which have no label. Give a probe of your own."
         )
-    asked = _asked(given, named)
-    sides = (_batched(asked[side], module.batch_first) for side in ("query", "key"))
+    asked = _name_arguments(given, named)
+    sides = (_add_batch(asked[side], module.batch_first) for side in ("query", "key"))
     query_BHQD, key_BHND = (_split(x, module.num_heads) for x in _project(module, *sides))
-    bias = _bias(module, asked)
+    bias = _make_bias(module, asked)
     scale = query_BHQD.shape[-1] ** -0.5
-    weights = softmax_weights(query_BHQD, key_BHND, scale, bias)
+    weights = compute_softmax_weights(query_BHQD, key_BHND, scale, bias)
     return Call(weights, query_BHQD, key_BHND, scale, bias)
 
 
 def is_cross_attention(module: nn.Module, given: tuple[Any, ...], named: Mapping[str, Any]) -> bool:
     """Return whether an `nn.MultiheadAttention` attended to a memory other than its queries."""
-    asked = _asked(given, named)
+    asked = _name_arguments(given, named)
     return isinstance(module, nn.MultiheadAttention) and asked["query"] is not asked["key"]
 
 
-def _asked(given: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
+def _name_arguments(given: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a call by name."""
     return dict(zip(_ARGUMENTS, given, strict=False)) | dict(named)
 
 
-def _batched(x: Tensor, batch_first: bool) -> Tensor:
+def _add_batch(x: Tensor, batch_first: bool) -> Tensor:
     """Return a tensor as [B, Q, W]."""
     if x.dim() == 2:
         return x[None]
@@ -88,7 +90,7 @@ def _split(x_BNW: Tensor, heads: int) -> Tensor:
     return split
 
 
-def _bias(module: nn.MultiheadAttention, asked: Mapping[str, Any]) -> Tensor | None:
+def _make_bias(module: nn.MultiheadAttention, asked: Mapping[str, Any]) -> Tensor | None:
     """Return the masks as a bias [B, H, Q, N], with 1 for axes they share.
 
     In this layer, True means hidden.
@@ -97,11 +99,13 @@ def _bias(module: nn.MultiheadAttention, asked: Mapping[str, Any]) -> Tensor | N
     parts = []
     if mask is not None:
         each = mask[None, None] if mask.dim() == 2 else mask.unflatten(0, (-1, module.num_heads))
-        parts.append(_hiding(each))
+        parts.append(_make_hiding_bias(each))
     if padding is not None:
-        parts.append(_hiding(padding if padding.dim() == 2 else padding[None])[:, None, None])
+        parts.append(
+            _make_hiding_bias(padding if padding.dim() == 2 else padding[None])[:, None, None]
+        )
     return sum(parts[1:], parts[0]) if parts else None
 
 
-def _hiding(mask: Tensor) -> Tensor:
+def _make_hiding_bias(mask: Tensor) -> Tensor:
     return mask_to_bias(~mask if mask.dtype == torch.bool else mask)

@@ -18,8 +18,8 @@ from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
 from areaviz.adapters.call_records import Call, Note
-from areaviz.adapters.heads import mask_to_bias, softmax_weights
-from areaviz.adapters.recording_by_interface import scale_of
+from areaviz.adapters.heads import compute_softmax_weights, mask_to_bias
+from areaviz.adapters.recording_by_interface import get_scale
 
 _ARGUMENTS = ("query", "key", "value", "attn_mask", "dropout_p", "is_causal")
 # Largest difference of contexts relative to the largest value, by the bytes of a number.
@@ -38,7 +38,7 @@ def watch(model: nn.Module, note: Note) -> Iterator[None]:
                 # timm's layers call torch's function only if this attribute is set.
                 undo.callback(setattr, module, "fused_attn", module.fused_attn)
                 setattr(module, "fused_attn", True)  # noqa: B010
-        undo.enter_context(_Calls(running, note))
+        undo.enter_context(_CallPatch(running, note))
         yield
 
 
@@ -57,7 +57,7 @@ def _follow(module: nn.Module, running: list[nn.Module], undo: ExitStack) -> Non
     undo.callback(module.register_forward_hook(leave, always_call=True).remove)
 
 
-class _Calls(TorchFunctionMode):
+class _CallPatch(TorchFunctionMode):
     """A mode that observes every function of torch while it is entered."""
 
     def __init__(self, running: Sequence[nn.Module], note: Note) -> None:
@@ -77,30 +77,30 @@ class _Calls(TorchFunctionMode):
             read = [module in self.note.probes for module in self.running]
             if not any(read) and not isinstance(self.running[-1], _TORCH_LAYERS):
                 asked = dict(zip(_ARGUMENTS, given, strict=False)) | dict(named or {})
-                call = _call(asked, result, getattr(self.running[-1], "num_heads", 1))
+                call = _make_call(asked, result, getattr(self.running[-1], "num_heads", 1))
                 if call is not None:
                     self.note(self.running[-1], call)
         return result
 
 
-def _call(asked: Mapping[str, Any], result: Tensor, heads: Any) -> Call | None:
+def _make_call(asked: Mapping[str, Any], result: Tensor, heads: Any) -> Call | None:
     """Return the recorded call, or None if it is not a softmax of these queries and keys."""
-    query, key, value = (_four(asked[name], heads) for name in ("query", "key", "value"))
+    query, key, value = (_to_four_axes(asked[name], heads) for name in ("query", "key", "value"))
     if key.shape[-3] != query.shape[-3]:
         groups = query.shape[-3] // key.shape[-3]
         key, value = key.repeat_interleave(groups, -3), value.repeat_interleave(groups, -3)
-    bias = _bias(asked, query, key, heads)
-    scale = scale_of(query, asked.get("scale"))
-    weights = softmax_weights(query.float(), key.float(), scale, bias)
+    bias = _make_bias(asked, query, key, heads)
+    scale = get_scale(query, asked.get("scale"))
+    weights = compute_softmax_weights(query.float(), key.float(), scale, bias)
     context = weights @ value.float()
-    apart = (context - _four(result, heads).float()).abs().max()
+    apart = (context - _to_four_axes(result, heads).float()).abs().max()
     allowed = _AGREE[result.element_size()] * value.abs().max().float().clamp_min(1e-3)
     if not bool(apart <= allowed):
         return None
     return Call(weights, query, key, scale, bias)
 
 
-def _four(x: Tensor, heads: Any) -> Tensor:
+def _to_four_axes(x: Tensor, heads: Any) -> Tensor:
     """Return [B, H, N, D] from a tensor that may have one head, no batch, or windows of an example.
 
     A single leading axis counts the examples, or the examples and heads together.
@@ -113,11 +113,11 @@ def _four(x: Tensor, heads: Any) -> Tensor:
     return x.flatten(0, -4)
 
 
-def _bias(asked: Mapping[str, Any], query: Tensor, key: Tensor, heads: Any) -> Tensor | None:
+def _make_bias(asked: Mapping[str, Any], query: Tensor, key: Tensor, heads: Any) -> Tensor | None:
     """Return the bias of the scores: [B, H, Q, N], where B and H may be 1."""
     mask = asked.get("attn_mask")
     if mask is not None:
-        return _four(mask_to_bias(mask).to(query.device), heads)
+        return _to_four_axes(mask_to_bias(mask).to(query.device), heads)
     if not asked.get("is_causal"):
         return None
     queries, items = query.shape[-2], key.shape[-2]

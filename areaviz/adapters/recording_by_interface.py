@@ -36,7 +36,7 @@ def watch(model: nn.Module, note: Note) -> Iterator[None]:
     """
     token = _NOTE.set(note)
     try:
-        with _ours(model):
+        with _set_our_function(model):
             yield
     finally:
         _NOTE.reset(token)
@@ -47,16 +47,16 @@ def route_attention(model: nn.Module, change: Change) -> Iterator[None]:
     """Route every layer of a model that looks up its attention through `change`."""
     token = _CHANGE.set(change)
     try:
-        with _ours(model):
+        with _set_our_function(model):
             yield
     finally:
         _CHANGE.reset(token)
 
 
 @contextmanager
-def _ours(model: nn.Module) -> Iterator[None]:
+def _set_our_function(model: nn.Module) -> Iterator[None]:
     """Set our attention function for every layer that looks one up; restore the old one later."""
-    before = [(config, config._attn_implementation) for config in layer_configs(model)]
+    before = [(config, config._attn_implementation) for config in list_layer_configs(model)]
     if not before:
         yield
         return
@@ -72,7 +72,7 @@ def _ours(model: nn.Module) -> Iterator[None]:
         set_attention_functions(before)
 
 
-def layer_configs(model: nn.Module, any_way: bool = False) -> list[Any]:
+def list_layer_configs(model: nn.Module, any_way: bool = False) -> list[Any]:
     """Return every configuration that a layer reads. A composed model may have copies.
 
     Args:
@@ -113,10 +113,10 @@ def _attend(
     """
     file = sys.modules[type(module).__module__]
     own: Callable[..., tuple[Tensor, Tensor | None]]
-    own = getattr(file, "eager_attention_forward", _usual)
+    own = getattr(file, "eager_attention_forward", _compute_usual_attention)
     if options.get("scaling", 1) is None:
         # Some plain functions have no default scale, such as that of Llama 4's vision tower.
-        own = _usual
+        own = _compute_usual_attention
     output, weights = own(module, query, key, value, attention_mask, *more, **options)
     note, change = _NOTE.get(), _CHANGE.get()
     if weights is None or weights.dim() != 4:
@@ -128,11 +128,11 @@ def _attend(
         note(module, Call(weights))
     elif note is not None:
         scaling = more[0] if more else options.get("scaling")
-        note(module, _call(query, key, weights, attention_mask, scaling, options))
+        note(module, _make_call(query, key, weights, attention_mask, scaling, options))
     return output, weights
 
 
-def _call(
+def _make_call(
     query: Tensor,
     key: Tensor,
     weights: Tensor,
@@ -149,15 +149,15 @@ def _call(
     fits = key.shape[-2] == weights.shape[-1] and query.shape[-2] == weights.shape[-2]
     if not fits:
         return Call(weights)
-    return Call(weights, query, key, scale_of(query, scaling), bias)
+    return Call(weights, query, key, get_scale(query, scaling), bias)
 
 
-def scale_of(query: Tensor, given: Any) -> float:
+def get_scale(query: Tensor, given: Any) -> float:
     """Return the factor on q . k, which is 1 / sqrt(D) by default."""
     return float(query.shape[-1] ** -0.5 if given is None else given)
 
 
-def _usual(
+def _compute_usual_attention(
     module: nn.Module,
     query: Tensor,
     key: Tensor,
@@ -170,7 +170,7 @@ def _usual(
     """Compute softmax(scale * q . k + mask) v, for files without a plain function of their own."""
     groups = query.shape[1] // key.shape[1]
     key, value = key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
-    scores = query @ key.transpose(-1, -2) * scale_of(query, scaling)
+    scores = query @ key.transpose(-1, -2) * get_scale(query, scaling)
     for added in (position_bias, attention_mask):
         if added is not None:
             scores = scores + (

@@ -9,7 +9,7 @@ from typing import Any
 from torch import nn
 
 from areaviz.adapters.call_records import CROSS, Note
-from areaviz.adapters.probes import is_cross_attention, multihead_heads
+from areaviz.adapters.probes import is_cross_attention, read_multihead_heads
 
 
 @contextmanager
@@ -18,9 +18,9 @@ def watch(model: nn.Module, note: Note) -> Iterator[None]:
     with ExitStack() as undo:
         for module in model.modules():
             if module in note.probes:
-                read = _probed
+                read = _make_probe_hook
             elif isinstance(module, nn.MultiheadAttention) and not note.probes:
-                read = _of_torch
+                read = _make_torch_hook
             else:
                 continue
             hook = read(note)
@@ -28,15 +28,15 @@ def watch(model: nn.Module, note: Note) -> Iterator[None]:
         yield
 
 
-def _of_torch(note: Note) -> Any:
+def _make_torch_hook(note: Note) -> Any:
     def hook(layer: Any, given: tuple[Any, ...], named: Mapping[str, Any], output: Any) -> None:
         site = CROSS if is_cross_attention(layer, given, named) else ""
-        note(layer, multihead_heads(layer, given, named), site)
+        note(layer, read_multihead_heads(layer, given, named), site)
 
     return hook
 
 
-def _probed(note: Note) -> Any:
+def _make_probe_hook(note: Note) -> Any:
     def hook(
         layer: nn.Module, given: tuple[Any, ...], named: Mapping[str, Any], output: Any
     ) -> None:

@@ -12,9 +12,9 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from areaviz.adapters.banded_weights import over_all_items
+from areaviz.adapters.banded_weights import expand_to_all_items
 from areaviz.adapters.call_records import CROSS, DECODER, ENCODER, Call, Note
-from areaviz.adapters.recording_by_interface import layer_configs, set_attention_functions
+from areaviz.adapters.recording_by_interface import list_layer_configs, set_attention_functions
 
 # Outputs with attention and their sites; "" decides by the name and the mask.
 RETURNED = {
@@ -28,7 +28,7 @@ RETURNED = {
 @contextmanager
 def watch(model: nn.Module, note: Note) -> Iterator[None]:
     """Make the parts of a module return their attention, and file it."""
-    asked = layer_configs(model, any_way=True)
+    asked = list_layer_configs(model, any_way=True)
     before = [(config, config._attn_implementation) for config in asked]
     with ExitStack() as undo:
         for config in asked:
@@ -37,16 +37,16 @@ def watch(model: nn.Module, note: Note) -> Iterator[None]:
         set_attention_functions((config, "eager") for config in asked)
         for config in asked:
             config._output_attentions = True
-        undo.callback(_forget, model, _hooks(model))
+        undo.callback(_forget, model, _list_hooks(model))
         noted: list[Tensor] = []
         for part in model.modules():
-            if _of_library(part):
-                hook = part.register_forward_hook(_reader(note, noted), with_kwargs=True)
+            if _is_of_library(part):
+                hook = part.register_forward_hook(_make_reader_hook(note, noted), with_kwargs=True)
                 undo.callback(hook.remove)
         yield
 
 
-def _reader(note: Note, noted: list[Tensor]) -> Callable[..., None]:
+def _make_reader_hook(note: Note, noted: list[Tensor]) -> Callable[..., None]:
     """Return a hook that files a part's attention, unless an inner part has done so already."""
 
     def hook(part: nn.Module, given: Any, named: Any, outputs: Any) -> None:
@@ -57,19 +57,19 @@ def _reader(note: Note, noted: list[Tensor]) -> Callable[..., None]:
                 if not isinstance(weights, Tensor) or any(weights is one for one in noted):
                     continue
                 noted.append(weights)
-                whole = over_all_items(part, outputs, key, layer, weights)
+                whole = expand_to_all_items(part, outputs, key, layer, weights)
                 if whole is not None:
                     note(part, Call(whole), site)
 
     return hook
 
 
-def _of_library(part: nn.Module) -> bool:
+def _is_of_library(part: nn.Module) -> bool:
     kinds = type(part).__mro__
     return any(kind.__module__ == "transformers.modeling_utils" for kind in kinds)
 
 
-def _hooks(model: nn.Module) -> dict[nn.Module, set[int]]:
+def _list_hooks(model: nn.Module) -> dict[nn.Module, set[int]]:
     return {module: set(module._forward_hooks) for module in model.modules()}
 
 

@@ -32,7 +32,7 @@ class Stack:
     heads: int | None
 
 
-def stack_of(model: nn.Module, decoder: bool | None = None) -> Stack:
+def predict_stack(model: nn.Module, decoder: bool | None = None) -> Stack:
     """Return the size from the configuration of a model or of a part, otherwise from its parts.
 
     Args:
@@ -43,19 +43,19 @@ def stack_of(model: nn.Module, decoder: bool | None = None) -> Stack:
         config: Any = getattr(part, "config", None)
         if hasattr(config, "get_text_config"):
             said = config.get_text_config(decoder=decoder)
-            return Stack(_first(said, _LAYERS), _first(said, _HEADS))
+            return Stack(_get_first(said, _LAYERS), _get_first(said, _HEADS))
     found = [getattr(part, "num_heads", None) for part in model.modules()]
     counts = [count for count in found if isinstance(count, int)]
     # Stages of a model differ in their heads, and then also in their items.
     return Stack(len(counts), counts[0]) if len(set(counts)) == 1 else Stack(None, None)
 
 
-def _first(config: Any, names: Sequence[str]) -> int | None:
+def _get_first(config: Any, names: Sequence[str]) -> int | None:
     found = next((getattr(config, name) for name in names if hasattr(config, name)), None)
     return found if isinstance(found, int) else None
 
 
-def cells_before(model: nn.Module, values: Tensor) -> tuple[int, int] | None:
+def predict_cells(model: nn.Module, values: Tensor) -> tuple[int, int] | None:
     """Return rows and columns of the cells of a picture before a model has seen it.
 
     They follow from the only convolution that reads colours, if its windows do not overlap. None is
@@ -65,7 +65,7 @@ def cells_before(model: nn.Module, values: Tensor) -> tuple[int, int] | None:
         model: Model that reads the picture.
         values: Pixel values [B, C, H, W].
     """
-    if values.dim() != 4 or len(values) != 1 or stack_of(model).heads is None:
+    if values.dim() != 4 or len(values) != 1 or predict_stack(model).heads is None:
         return None
     _, colours, *sides = values.shape
     windows = set()
@@ -104,12 +104,15 @@ def check_size(
         raise InputError("The input is too short for this model. Give a longer one.")
     if shape is None or (site and options.sites is not None and site not in options.sites):
         return
-    stack, items = stack_of(model, site in (DECODER, CROSS) or None), prod(shape)
+    stack, items = predict_stack(model, site in (DECODER, CROSS) or None), prod(shape)
     areas = AreaGrid.clamped(shape, (options.area_size, options.area_size)).count
-    layers, heads = _kept(stack.layers, options.layers), _kept(stack.heads, options.heads)
+    layers, heads = (
+        _count_kept(stack.layers, options.layers),
+        _count_kept(stack.heads, options.heads),
+    )
     check_attended(layers, heads, items if queries is None else queries, items, areas)
 
 
-def _kept(count: int | None, chosen: Sequence[int] | None) -> int:
+def _count_kept(count: int | None, chosen: Sequence[int] | None) -> int:
     """Return how many are kept at least; 1 if the model does not say how many it has."""
     return min(count or 1, count or 1 if chosen is None else len(chosen))

@@ -17,26 +17,26 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from areaviz.adapters.scenes import Grid, Pixels, Scene, image_of, tensor_of
-from areaviz.adapters.vision_input import Sight, merged_shape
+from areaviz.adapters.scenes import Grid, Pixels, Scene, convert_to_image, find_tensor
+from areaviz.adapters.vision_input import VisionInput, compute_merged_shape
 
 
-def scene_of(sight: Sight) -> Scene | None:
+def make_scene(sight: VisionInput) -> Scene | None:
     """Return what a model sees, or None if the places of its picture tokens are unknown."""
     if not sight.tokens and not sight.frames:
-        return _first_that_fits(sight, _OF_TOWERS)
+        return _find_fitting_layout(sight, _OF_TOWERS)
     parts = []
     if sight.tokens:
-        parts.append(_first_that_fits(replace(sight, frames=0), _OF_PICTURES))
+        parts.append(_find_fitting_layout(replace(sight, frames=0), _OF_PICTURES))
     if sight.frames:
-        parts.append(_first_that_fits(replace(sight, tokens=0), _OF_CLIPS))
+        parts.append(_find_fitting_layout(replace(sight, tokens=0), _OF_CLIPS))
     known = [part for part in parts if part is not None]
     if not known or len(known) < len(parts):
         return None
-    return known[0] if len(known) == 1 else _joined(known[0], known[1], sight.tokens)
+    return known[0] if len(known) == 1 else _join_scenes(known[0], known[1], sight.tokens)
 
 
-def _first_that_fits(sight: Sight, layouts: Sequence[Layout]) -> Scene | None:
+def _find_fitting_layout(sight: VisionInput, layouts: Sequence[Layout]) -> Scene | None:
     for layout in layouts:
         scene = layout(sight)
         if scene is not None:
@@ -44,7 +44,7 @@ def _first_that_fits(sight: Sight, layouts: Sequence[Layout]) -> Scene | None:
     return None
 
 
-def _joined(pictures: Scene, clip: Scene, tokens: int) -> Scene:
+def _join_scenes(pictures: Scene, clip: Scene, tokens: int) -> Scene:
     """Return one scene with the pictures first and then the frames, without the towers' grids."""
     moved = []
     for grid in clip.words:
@@ -53,10 +53,10 @@ def _joined(pictures: Scene, clip: Scene, tokens: int) -> Scene:
     return Scene([*pictures.images, *clip.images], [*pictures.words, *moved])
 
 
-def _by_counted_patches(sight: Sight) -> Scene | None:
+def _lay_out_counted_patches(sight: VisionInput) -> Scene | None:
     """Lay out models whose processor counts frames, rows and columns of patches: Qwen-VL."""
     names = ("video_grid_thw",) if sight.frames else ("image_grid_thw",)
-    counts, values = tensor_of(sight.given, *names), sight.values
+    counts, values = find_tensor(sight.given, *names), sight.values
     side = int(sight.said("spatial_merge_size") or 1)
     if counts is None or values is None:
         return None
@@ -68,7 +68,7 @@ def _by_counted_patches(sight: Sight) -> Scene | None:
         rows, columns = high // side, wide // side
         for _ in range(times):
             part = values[row : row + high * wide]
-            images.append(_from_patches(sight, part, (high, wide), side))
+            images.append(_join_patches(sight, part, (high, wide), side))
             cells = torch.arange(rows * columns)
             words.append(Grid(rows, columns, cells + token, len(images) - 1))
             order = _order_in_blocks(high, wide, side)
@@ -83,7 +83,7 @@ def _order_in_blocks(high: int, wide: int, side: int) -> Tensor:
     return blocks.permute(0, 2, 1, 3).reshape(-1)
 
 
-def _from_patches(sight: Sight, values: Tensor, shape: tuple[int, int], side: int) -> Pixels:
+def _join_patches(sight: VisionInput, values: Tensor, shape: tuple[int, int], side: int) -> Pixels:
     """Return the image of patches [patches, C * times * height * width].
 
     It is grey if the number of values does not fit the shape.
@@ -96,12 +96,12 @@ def _from_patches(sight: Sight, values: Tensor, shape: tuple[int, int], side: in
         :, :, :, :, :, 0
     ]
     pixels = blocks.permute(4, 0, 2, 5, 1, 3, 6).reshape(3, high * patch[0], wide * patch[1])
-    return image_of(pixels)
+    return convert_to_image(pixels)
 
 
-def _by_shapes(sight: Sight) -> Scene | None:
+def _lay_out_shapes(sight: VisionInput) -> Scene | None:
     """Lay out models that read a sequence of patches and their shapes: SigLIP 2, LFM2-VL."""
-    shapes = tensor_of(sight.given, "spatial_shapes")
+    shapes = find_tensor(sight.given, "spatial_shapes")
     values, patch = sight.values, sight.patch
     if shapes is None or values is None or values.dim() != 3 or patch is None:
         return None
@@ -110,7 +110,7 @@ def _by_shapes(sight: Sight) -> Scene | None:
     for unit, (high, wide) in enumerate(shapes.tolist()):
         patches = values[unit, : high * wide].float()
         images.append(
-            image_of(
+            convert_to_image(
                 patches.view(high, wide, *patch, -1)
                 .permute(4, 0, 2, 1, 3)
                 .reshape(-1, high * patch[0], wide * patch[1])
@@ -125,9 +125,9 @@ def _by_shapes(sight: Sight) -> Scene | None:
     return Scene(images, words if sight.tokens else (), tower)
 
 
-def _by_sizes(sight: Sight) -> Scene | None:
+def _lay_out_sizes(sight: VisionInput) -> Scene | None:
     """Lay out models that read each picture at its own size in one sequence of patches: Pixtral."""
-    sizes, values = (tensor_of(sight.given, name) for name in ("image_sizes", "pixel_values"))
+    sizes, values = (find_tensor(sight.given, name) for name in ("image_sizes", "pixel_values"))
     if sizes is None or values is None or values.dim() != 4 or len(sizes) != len(values):
         return None
     side = int(getattr(sight.config, "spatial_merge_size", None) or 1)
@@ -137,7 +137,7 @@ def _by_sizes(sight: Sight) -> Scene | None:
         shape = sight.grids(image)
         if shape is None:
             return None
-        images.append(image_of(image))
+        images.append(convert_to_image(image))
         rows, columns = shape[0] // side, shape[1] // side
         words.append(Grid(rows, columns, torch.arange(rows * columns) + token, number))
         tower.append(Grid(*shape, torch.arange(shape[0] * shape[1]) + item, number))
@@ -145,12 +145,12 @@ def _by_sizes(sight: Sight) -> Scene | None:
     return Scene(images, words, tower) if token == sight.tokens else None
 
 
-def _by_tiles(sight: Sight) -> Scene | None:
+def _lay_out_tiles(sight: VisionInput) -> Scene | None:
     """Lay out LLaVA-NeXT: the whole picture, then its tiles as one grid with row-end tokens.
 
     The tiles are cut back to the picture's own shape. Rows end with a token that is not a cell.
     """
-    sizes, values = (tensor_of(sight.given, name) for name in ("image_sizes", "pixel_values"))
+    sizes, values = (find_tensor(sight.given, name) for name in ("image_sizes", "pixel_values"))
     pinpoints = getattr(sight.config, "image_grid_pinpoints", None)
     if sizes is None or values is None or values.dim() != 5 or not pinpoints:
         return None
@@ -163,7 +163,7 @@ def _by_tiles(sight: Sight) -> Scene | None:
         if shape is None:
             return None
         whole = Grid(*shape, torch.arange(shape[0] * shape[1]) + token, len(images))
-        images.append(image_of(tiles[0]))
+        images.append(convert_to_image(tiles[0]))
         tower.append(replace(whole, order=torch.arange(len(whole.order)), unit=len(tower)))
         words.append(whole)
         token += len(whole.order)
@@ -174,9 +174,9 @@ def _by_tiles(sight: Sight) -> Scene | None:
             continue
         if len(tiles) < 1 + down * across:
             return None
-        stitched, cut = _stitched(tiles[1:], down, across), _cut_back(size, (down, across), shape)
+        stitched, cut = _stitch(tiles[1:], down, across), _cut_back(size, (down, across), shape)
         rows, columns = cut.stop[0] - cut.start[0], cut.stop[1] - cut.start[1]
-        rows, columns = _shrunk(sight, rows, columns, shape)
+        rows, columns = _remove_padding_cells(sight, rows, columns, shape)
         order = torch.arange(rows)[:, None] * (columns + 1) + torch.arange(columns)
         box = cut.box(down * shape[0], across * shape[1])
         words.append(Grid(rows, columns, order.flatten() + token, len(images), box))
@@ -185,7 +185,7 @@ def _by_tiles(sight: Sight) -> Scene | None:
             box = (column / across, row / down, (column + 1) / across, (row + 1) / down)
             inner = torch.arange(shape[0] * shape[1])
             tower.append(Grid(*shape, inner, len(images), box, len(tower)))
-        images.append(image_of(stitched))
+        images.append(convert_to_image(stitched))
         token += rows * (columns + 1)
     return Scene(images, words, tower) if token == sight.tokens else None
 
@@ -214,7 +214,9 @@ def _cut_back(size: Sequence[int], tiles: tuple[int, int], shape: tuple[int, int
     return _Cut((0, spare), (rows, columns - spare))
 
 
-def _shrunk(sight: Sight, rows: int, columns: int, shape: tuple[int, int]) -> tuple[int, int]:
+def _remove_padding_cells(
+    sight: VisionInput, rows: int, columns: int, shape: tuple[int, int]
+) -> tuple[int, int]:
     """Return the rows and columns that remain in models with a limit, such as LLaVA-OneVision.
 
     Other models keep all rows and columns.
@@ -227,14 +229,14 @@ def _shrunk(sight: Sight, rows: int, columns: int, shape: tuple[int, int]) -> tu
     return (int(rows // factor), int(columns // factor)) if factor > 1.1 else (rows, columns)
 
 
-def _stitched(tiles: Tensor, down: int, across: int) -> Tensor:
+def _stitch(tiles: Tensor, down: int, across: int) -> Tensor:
     """Return tiles [N, C, H, W] as one image [C, height, width]."""
     _, colours, high, wide = tiles.shape
     placed = tiles[: down * across].view(down, across, colours, high, wide)
     return placed.permute(2, 0, 3, 1, 4).reshape(colours, down * high, across * wide)
 
 
-def _one_by_one(sight: Sight) -> Scene | None:
+def _lay_out_one_by_one(sight: VisionInput) -> Scene | None:
     """Lay out models that read every picture, tile or frame in the same way, with one grid each."""
     values = sight.values
     if values is None or values.dim() < 4 or values.shape[-3] not in (1, 3):
@@ -253,12 +255,12 @@ def _one_by_one(sight: Sight) -> Scene | None:
     each, left = divmod(count, max(1, len(values)))
     if left > (1 if sight.frames else 0):
         return None
-    cells = merged_shape(shape, each)
+    cells = compute_merged_shape(shape, each)
     if cells is None and count:
         return None
     images, words, tower = [], [], []
     for unit, value in enumerate(values):
-        images.append(image_of(value))
+        images.append(convert_to_image(value))
         tower.append(Grid(*shape, torch.arange(shape[0] * shape[1]), unit, unit=unit))
         if cells is not None and count:
             # If the class token is kept, it comes first.
@@ -268,14 +270,14 @@ def _one_by_one(sight: Sight) -> Scene | None:
     return Scene(images, words, tower)
 
 
-Layout = Callable[[Sight], Scene | None]
+Layout = Callable[[VisionInput], Scene | None]
 # The first layout that fits is used. More specific layouts come first.
 _OF_PICTURES: tuple[Layout, ...] = (
-    _by_counted_patches,
-    _by_shapes,
-    _by_tiles,
-    _by_sizes,
-    _one_by_one,
+    _lay_out_counted_patches,
+    _lay_out_shapes,
+    _lay_out_tiles,
+    _lay_out_sizes,
+    _lay_out_one_by_one,
 )
-_OF_TOWERS: tuple[Layout, ...] = (_by_shapes, _one_by_one)
-_OF_CLIPS: tuple[Layout, ...] = (_by_counted_patches, _one_by_one)
+_OF_TOWERS: tuple[Layout, ...] = (_lay_out_shapes, _lay_out_one_by_one)
+_OF_CLIPS: tuple[Layout, ...] = (_lay_out_counted_patches, _lay_out_one_by_one)

@@ -9,13 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from areaviz.adapters.call_records import ENCODER, Found, picture_site, some_items
+from areaviz.adapters.call_records import ENCODER, Found, name_picture_site, select_items
 from areaviz.adapters.heads import Heads
 from areaviz.adapters.model_run import CLASS_TOKEN
-from areaviz.adapters.pixels import extra_items, said_left_out
+from areaviz.adapters.pixels import make_extra_items, warn_about_left_out_items
 from areaviz.adapters.scenes import Grid, Scene
 from areaviz.adapters.sinks import Site
-from areaviz.adapters.vision_input import tower_cells
+from areaviz.adapters.vision_input import find_tower_cells
 from areaviz.trace.record import Field
 
 
@@ -37,15 +37,15 @@ def look_sites(
     if scene is None or not scene.words:
         details[f"{site} places"] = _UNPLACED
         return [Site(site, query, "pictures", (1, items), looks)]
-    cut = grid_sites(site, query, looks, scene)
+    cut = make_grid_sites(site, query, looks, scene)
     if len(cut) == 1:
-        details |= said_left_out(looks, scene.words[0].order, 0)
+        details |= warn_about_left_out_items(looks, scene.words[0].order, 0)
         return [replace(cut[0], name=site)]
     details["pictures"] = f"{len(cut)} pictures, tiles or frames, each with a site of its own"
     return [*cut, Site(site, query, "pictures", (1, items), looks)]
 
 
-def grid_sites(site: str, query: str, looks: Sequence[Heads], scene: Scene) -> list[Site]:
+def make_grid_sites(site: str, query: str, looks: Sequence[Heads], scene: Scene) -> list[Site]:
     """Return a site for each grid of cells: "encoder-decoder picture 2", or without a number.
 
     Args:
@@ -56,7 +56,7 @@ def grid_sites(site: str, query: str, looks: Sequence[Heads], scene: Scene) -> l
     """
     every, sites = torch.arange(looks[0].shape[1]), []
     for grid, name in zip(scene.words, scene.word_names(), strict=True):
-        over = [some_items(heads, every, grid.order) for heads in looks]
+        over = [select_items(heads, every, grid.order) for heads in looks]
         sites.append(Site(f"{site} {name}", query, name, grid.shape, over))
     return sites
 
@@ -64,7 +64,7 @@ def grid_sites(site: str, query: str, looks: Sequence[Heads], scene: Scene) -> l
 _UNPLACED = "its picture tokens are shown in a row, as they have no known place in the picture"
 
 
-def tower_sites(
+def make_tower_sites(
     found: Found,
     scene: Scene | None,
     model: Any,
@@ -86,25 +86,25 @@ def tower_sites(
     config = getattr(model.config, "vision_config", model.config)
     names = scene.tower_names() if scene else []
     for grid, name in zip(scene.tower, names, strict=True) if scene else ():
-        layers = found.get(picture_site(ENCODER, grid.unit), [])
+        layers = found.get(name_picture_site(ENCODER, grid.unit), [])
         together = [one for one in scene.tower if one.unit == grid.unit] if scene else []
-        placed = [(one, tower_cells(grid, together, one.shape[-1], config)) for one in layers]
+        placed = [(one, find_tower_cells(grid, together, one.shape[-1], config)) for one in layers]
         kept = [(one, cells) for one, cells in placed if cells is not None]
         if not kept or len({one.shape for one, _ in kept}) > 1:
             continue
         number = f" {name}" if len(scene.tower if scene else ()) > 1 else ""
-        sites += _tower_site(grid, name, number, kept, fields, len(together) == 1)
+        sites += _make_tower_site(grid, name, number, kept, fields, len(together) == 1)
         if len(kept) < len(layers):
             details["encoder self"] = f"{len(kept)} of {len(layers)} layers attend to all cells"
         if len(together) == 1:
             extra = kept[0][0].shape[-1] - len(kept[0][1])
-            details |= said_left_out([one for one, _ in kept], kept[0][1], extra)
+            details |= warn_about_left_out_items([one for one, _ in kept], kept[0][1], extra)
     if not sites:
         details["encoder self"] = "not shown, as its items have no known place in the picture"
     return sites
 
 
-def _tower_site(
+def _make_tower_site(
     grid: Grid,
     name: str,
     number: str,
@@ -118,8 +118,8 @@ def _tower_site(
     others = torch.tensor(sorted(set(range(items)) - set(cells.tolist())), dtype=torch.int64)
     if is_alone and len(others):
         extra = f"{CLASS_TOKEN}{number}"
-        fields[extra] = extra_items(extra, len(others))
-        looks = [some_items(heads, others, cells) for heads, _ in kept]
+        fields[extra] = make_extra_items(extra, len(others))
+        looks = [select_items(heads, others, cells) for heads, _ in kept]
         sites.append(Site(extra, extra, name, grid.shape, looks))
-    inner = [some_items(heads, cells, cells) for heads, _ in kept]
+    inner = [select_items(heads, cells, cells) for heads, _ in kept]
     return [*sites, Site(f"{ENCODER}{number}", name, name, grid.shape, inner)]

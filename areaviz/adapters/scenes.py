@@ -66,18 +66,18 @@ class Scene:
 
     def word_names(self) -> list[str]:
         """Return the field name of each grid that words attend to."""
-        return _numbered("picture", len(self.words))
+        return _number_names("picture", len(self.words))
 
     def tower_names(self) -> list[str]:
         """Return the field name of each tower grid.
 
         A tower grid that has the same cells as a grid in `words` gets the name of that grid.
         """
-        own = _numbered("patches", len(self.tower))
+        own = _number_names("patches", len(self.tower))
         names = list(zip(self.words, self.word_names(), strict=True))
         for place, grid in enumerate(self.tower):
             own[place] = next((name for one, name in names if one.is_over(grid)), own[place])
-        return own if self.words else _numbered("picture", len(self.tower))
+        return own if self.words else _number_names("picture", len(self.tower))
 
     def picture(self) -> tuple[Picture, list[tuple[int, int, int, int]]]:
         """Return one picture that shows all images, and the place of each image in it.
@@ -111,10 +111,10 @@ class Scene:
         """
         named = [*zip(self.tower_names(), self.tower, strict=True)]
         named += zip(self.word_names(), self.words, strict=True)
-        return {name: cell_field(name, grid, boxes[grid.image]) for name, grid in named}
+        return {name: make_cell_field(name, grid, boxes[grid.image]) for name, grid in named}
 
 
-def cell_field(name: str, grid: Grid, place: tuple[int, int, int, int]) -> Field:
+def make_cell_field(name: str, grid: Grid, place: tuple[int, int, int, int]) -> Field:
     """Return a field of cells.
 
     Args:
@@ -133,7 +133,7 @@ def cell_field(name: str, grid: Grid, place: tuple[int, int, int, int]) -> Field
     return Field(name, "picture", "", tuple(labels), anchors)
 
 
-def picture_tokens(scene: Scene | None, count: int) -> Field:
+def make_picture_tokens(scene: Scene | None, count: int) -> Field:
     """Return the field "pictures": all picture tokens, in order.
 
     Its items have no place in the text. Each is named by its picture and its cell, or by its number
@@ -147,7 +147,7 @@ def picture_tokens(scene: Scene | None, count: int) -> Field:
     return Field("pictures", "text", "", tuple(labels), np.zeros((count, 2), np.int64))
 
 
-def image_of(values_CHW: Tensor) -> Pixels:
+def convert_to_image(values_CHW: Tensor) -> Pixels:
     """Return pixel values as an image: the smallest value is black, the largest white."""
     values_CHW = torch.as_tensor(values_CHW).detach().float().cpu()
     low, high = values_CHW.min(), values_CHW.max()
@@ -156,11 +156,11 @@ def image_of(values_CHW: Tensor) -> Pixels:
     return np.ascontiguousarray(found)
 
 
-def _numbered(name: str, count: int) -> list[str]:
+def _number_names(name: str, count: int) -> list[str]:
     return [name] if count == 1 else [f"{name} {number}" for number in range(1, count + 1)]
 
 
-def tensor_of(given: Mapping[str, object], *names: str) -> Tensor | None:
+def find_tensor(given: Mapping[str, object], *names: str) -> Tensor | None:
     """Return the first of these inputs that is given as a tensor, or None."""
     for name in names:
         if given.get(name) is not None:

@@ -50,7 +50,7 @@ def with_nothing(site: Site, fields: Mapping[str, Field]) -> tuple[Site, dict[st
     end = len(memory.raw)
     anchors = np.vstack([memory.anchors, [[end, end]]]).astype(np.int64)
     added = replace(memory, name=name, labels=(*memory.labels, NOTHING), anchors=anchors)
-    layers = [_shown(heads) for heads in site.layers]
+    layers = [_add_sink_item(heads) for heads in site.layers]
     shape = (1, site.shape[1] + 1)
     return Site(site.name, site.query, name, shape, layers), {**fields, name: added}
 
@@ -69,7 +69,7 @@ def has_sink(heads: Heads) -> bool:
     return bool(((lacking > _ROUNDING) & ~masked).any())
 
 
-def _shown(heads: Heads) -> Heads:
+def _add_sink_item(heads: Heads) -> Heads:
     """Return the heads with the missing attention as a last item.
 
     Queries and keys give no score for that item.

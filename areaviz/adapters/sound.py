@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from areaviz.adapters.audio_input import Samples, samples_of
-from areaviz.adapters.call_records import CROSS, ENCODER, Found, some_items
+from areaviz.adapters.audio_input import Samples, read_samples
+from areaviz.adapters.call_records import CROSS, ENCODER, Found, select_items
 from areaviz.adapters.model_run import Options
 from areaviz.adapters.pixels import run_processor
 from areaviz.trace.arrays import text_of
@@ -61,7 +61,7 @@ class Sound:
         return text_of("source", [f"{start:.2f}s" for start in starts])
 
 
-def times_before(model: Any, heard: Sound) -> tuple[int, int] | None:
+def predict_times(model: Any, heard: Sound) -> tuple[int, int] | None:
     """Return one row, and the number of items that a model will make of a recording.
 
     None is returned if the model does not say how its convolutions change a length.
@@ -92,7 +92,7 @@ def keep_recording(found: Found, heard: Sound) -> tuple[Found, dict[str, str]]:
         queries = [memory if site == ENCODER else torch.arange(one.shape[1]) for one in layers]
         pairs = list(zip(layers, queries, strict=True))
         shares += [float(one.weights[:, rows, kept:].sum(-1).mean()) for one, rows in pairs]
-        shown[site] = [some_items(one, rows, memory) for one, rows in pairs]
+        shown[site] = [select_items(one, rows, memory) for one, rows in pairs]
     if not shares:
         return found, {}
     share = np.mean(shares)
@@ -120,13 +120,13 @@ def prepare_sound(name: str, inputs: object, options: Options, bands: int | None
     """
     details: dict[str, str] = {}
     samples = None
-    rate = _rate(options.processor)
+    rate = _get_rate(options.processor)
     if _is_raw(name, inputs, options):
         if name == "input_features" and options.processor is None:
             raise InputError(
                 "This model needs a spectrum. Pass the processor that computes it (processor=)."
             )
-        samples = samples_of(inputs, rate)
+        samples = read_samples(inputs, rate)
         details |= samples.details
     if isinstance(inputs, Mapping) and samples is None:
         given = dict(inputs)
@@ -139,11 +139,11 @@ def prepare_sound(name: str, inputs: object, options: Options, bands: int | None
         given = {name: inputs}
     if name not in given:
         raise InputError(f"This model needs {name}. Pass them, or a recording and its processor.")
-    values, beside = _batch_of_one(name, given, options)
+    values, beside = _make_batch_of_one(name, given, options)
     whole = 2 if name == "input_values" else 3
     length = values.shape[-1] if whole == 2 or values.shape[1] == bands else None
     steps = rate if whole == 2 else STEPS
-    heard = _heard(values, beside, length, samples, rate, steps)
+    heard = _count_heard_samples(values, beside, length, samples, rate, steps)
     if samples is not None and length is not None and samples.seconds > length / steps + 0.5:
         details["recording"] = (
             f"only the first {length / steps:g} s of {samples.seconds:.1f} s are heard,"
@@ -164,13 +164,13 @@ def _is_raw(name: str, inputs: object, options: Options) -> bool:
     return options.example == 0
 
 
-def _rate(processor: Any) -> int:
+def _get_rate(processor: Any) -> int:
     """Return the sampling rate that a processor expects."""
     extractor = getattr(processor, "feature_extractor", processor)
     return int(getattr(extractor, "sampling_rate", None) or RATE)
 
 
-def _batch_of_one(
+def _make_batch_of_one(
     name: str, given: Mapping[str, Any], options: Options
 ) -> tuple[Tensor, dict[str, Any]]:
     """Return the values of the chosen example, and its other inputs.
@@ -207,7 +207,7 @@ def _batch_of_one(
     return values, beside
 
 
-def _heard(
+def _count_heard_samples(
     values: Tensor,
     beside: Mapping[str, Any],
     length: int | None,

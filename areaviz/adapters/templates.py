@@ -48,21 +48,21 @@ def write_chat(processor: Any, chat: Sequence[Mapping[str, Any]], has_prompt: bo
         "add_generation_prompt": has_prompt,
     }
     messages = [{key: one for key, one in message.items() if one is not None} for message in chat]
-    return _write(json.dumps({"chat": messages, "options": options}, default=_as_plain))
+    return _write(json.dumps({"chat": messages, "options": options}, default=_to_json_value))
 
 
-def as_literal(text: str) -> str:
+def escape_as_template(text: str) -> str:
     """Return a template that always writes this text."""
     escaped = text.encode("unicode_escape").decode("ascii").replace('"', '\\"')
     return f'{{{{ "{escaped}" }}}}' if text else ""
 
 
-def command_of_trial() -> list[str]:
+def make_trial_command() -> list[str]:
     """Return the command that runs a template."""
     return [sys.executable, str(Path(template_trial.__file__))]
 
 
-def _as_plain(value: object) -> object:
+def _to_json_value(value: object) -> object:
     """Return a value that JSON can represent. Templates check for pictures but never read them."""
     return dict(value) if isinstance(value, Mapping) else f"<{type(value).__name__}>"
 
@@ -78,12 +78,16 @@ def _write(question: str) -> str:
     given = json.dumps(json.loads(question) | limits).encode()
     try:
         done = subprocess.run(
-            command_of_trial(), input=given, capture_output=True, timeout=WALL_SECONDS, check=False
+            make_trial_command(),
+            input=given,
+            capture_output=True,
+            timeout=WALL_SECONDS,
+            check=False,
         )
     except subprocess.TimeoutExpired:
-        raise _beyond(f"takes longer than {WALL_SECONDS} seconds") from None
+        raise _make_limit_error(f"takes longer than {WALL_SECONDS} seconds") from None
     if done.returncode < 0:
-        raise _beyond(f"takes more than {TEMPLATE_SECONDS} seconds of processor time")
+        raise _make_limit_error(f"takes more than {TEMPLATE_SECONDS} seconds of processor time")
     if done.returncode:
         reason = done.stderr.decode("utf-8", "replace").strip().split("\n")[-1][:200]
         raise Refusal(reason)
@@ -91,11 +95,11 @@ def _write(question: str) -> str:
     if "refused" in found:
         raise Refusal(found["refused"])
     if found.get("limit") == "memory":
-        raise _beyond(f"takes more than {TEMPLATE_BYTES >> 20} MiB of memory")
+        raise _make_limit_error(f"takes more than {TEMPLATE_BYTES >> 20} MiB of memory")
     if "limit" in found:
-        raise _beyond(f"writes more than {TEMPLATE_CHARACTERS:,} characters")
+        raise _make_limit_error(f"writes more than {TEMPLATE_CHARACTERS:,} characters")
     return str(found["text"])
 
 
-def _beyond(what: str) -> InputError:
+def _make_limit_error(what: str) -> InputError:
     return InputError(f"The chat template {what}. Choose another model.")

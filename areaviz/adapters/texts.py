@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from areaviz.adapters.anchors import Piece, Span, anchor_pieces, complete_offsets
-from areaviz.adapters.chats import chat_text, is_chat
-from areaviz.adapters.failures import reason_of
+from areaviz.adapters.chats import format_chat, is_chat
+from areaviz.adapters.failures import describe_reason
 from areaviz.trace.arrays import MAX_ITEMS, text_of
 from areaviz.trace.errors import InputError, InputErrorWithAdvice
 from areaviz.trace.limits import check_text
@@ -118,7 +118,7 @@ class Texts:
                 )
             return replace(self._text(self._one_of(given)), batch=len(given))
         if is_chat(given):
-            return self._text(chat_text(given, self.tokenizer), is_written=True)
+            return self._text(format_chat(given, self.tokenizer), is_written=True)
         if isinstance(given, str):
             return self._text(given)
         if isinstance(given, tuple) and len(given) == 2 and all(isinstance(x, str) for x in given):
@@ -145,7 +145,7 @@ class Texts:
             # We decide ourselves whether a cache is kept and attention is returned.
             if name in _NO_INPUTS or value is None or isinstance(value, bool | str):
                 continue
-            beside = _beside(name, value)
+            beside = _read_other_input(name, value)
             beside = beside[None] if beside.dim() == 1 else beside
             if beside.shape[:2] == (tokens.batch, len(tokens.ids)):
                 beside = self._one_row(beside)
@@ -167,7 +167,7 @@ class Texts:
         if not isinstance(given, str):
             return self._ids(given, "target")[0]
         check_text(given)
-        read = _tokenized(self._needed(), (), {"text_target": given})
+        read = _tokenize(self._needed(), (), {"text_target": given})
         return self._ids(read["input_ids"], "target")[0]
 
     def label(self, token: int) -> str:
@@ -199,7 +199,7 @@ class Texts:
         check_text(whole)
         # A chat already has all its special tokens.
         options = {"add_special_tokens": False} if is_written else {}
-        read = _tokenized(self._needed(), (text, second) if second else (text,), options)
+        read = _tokenize(self._needed(), (text, second) if second else (text,), options)
         ids, _ = self._ids(read["input_ids"], "text")
         pieces = self._spelled(ids)
         if "offset_mapping" in read:
@@ -214,7 +214,7 @@ class Texts:
         for name, value in read.items():
             if name not in _NO_INPUTS:
                 more[name] = torch.as_tensor(value)[None]
-        return Tokens(ids, _field(whole, pieces, spans), more)
+        return Tokens(ids, _make_field(whole, pieces, spans), more)
 
     def _ids(self, given: object, what: str) -> tuple[tuple[int, ...], int]:
         """Return the token ids of one example, and the number of examples in the batch."""
@@ -264,7 +264,7 @@ class Texts:
     def _decoded(self, ids: Sequence[int], **options: bool) -> str:
         """Return the text of token ids."""
         tokenizer = self._needed()
-        return str(_named(lambda: tokenizer.decode(list(ids), **options)))
+        return str(_ask_tokenizer(lambda: tokenizer.decode(list(ids), **options)))
 
     def _written(self, ids: Sequence[int]) -> Field:
         """Return the field of tokens that were written instead of read."""
@@ -272,7 +272,7 @@ class Texts:
             return text_of("text", [str(token) for token in ids])
         text = self._decoded(ids, skip_special_tokens=True)
         pieces = self._spelled(ids)
-        return _field(text, pieces, anchor_pieces(text, pieces))
+        return _make_field(text, pieces, anchor_pieces(text, pieces))
 
     def _spelled(self, ids: Sequence[int]) -> list[Piece]:
         """Return tokens in the tokenizer's spelling, marked as special or unknown."""
@@ -286,13 +286,13 @@ class Texts:
 
     def _pieces(self, ids: Sequence[int]) -> list[str]:
         tokenizer = self._needed()
-        pieces = _named(lambda: tokenizer.convert_ids_to_tokens(list(ids)))
+        pieces = _ask_tokenizer(lambda: tokenizer.convert_ids_to_tokens(list(ids)))
         # A model may have more embeddings than its tokenizer has tokens.
         known = zip(ids, pieces, strict=True)
         return [f"⟨{token}⟩" if piece is None else str(piece) for token, piece in known]
 
 
-def _tokenized(tokenizer: Any, texts: Sequence[str], options: Mapping[str, Any]) -> Any:
+def _tokenize(tokenizer: Any, texts: Sequence[str], options: Mapping[str, Any]) -> Any:
     """Return the tokenizer's result for a text or a pair, with offsets if it supports them.
 
     Raises:
@@ -305,11 +305,12 @@ def _tokenized(tokenizer: Any, texts: Sequence[str], options: Mapping[str, Any])
     except Exception as error:
         # Tokenizers fail in different ways.
         raise InputError(
-            f"The tokenizer cannot read the text ({reason_of(error)}). Give token ids instead."
+            f"The tokenizer cannot read the text ({describe_reason(error)}). Give token ids"
+            " instead."
         ) from error
 
 
-def _named(ask: Callable[[], Any]) -> Any:
+def _ask_tokenizer(ask: Callable[[], Any]) -> Any:
     """Ask a tokenizer for the text of token ids.
 
     Raises:
@@ -320,12 +321,12 @@ def _named(ask: Callable[[], Any]) -> Any:
     except Exception as error:
         # Tokenizers fail in different ways.
         raise InputError(
-            f"The tokenizer cannot name these token ids ({reason_of(error)}). Pass ids of"
+            f"The tokenizer cannot name these token ids ({describe_reason(error)}). Pass ids of"
             " this tokenizer, or labels= instead of a tokenizer."
         ) from error
 
 
-def _beside(name: str, value: Any) -> Tensor:
+def _read_other_input(name: str, value: Any) -> Tensor:
     """Return another input of the model as a tensor.
 
     Raises:
@@ -344,7 +345,7 @@ def _beside(name: str, value: Any) -> Tensor:
         ) from error
 
 
-def _field(text: str, pieces: Sequence[Piece], spans: Sequence[Span]) -> Field:
+def _make_field(text: str, pieces: Sequence[Piece], spans: Sequence[Span]) -> Field:
     """Return the field of tokens at these places of a text."""
     labels = [
         text[start:end] or piece.text for piece, (start, end) in zip(pieces, spans, strict=True)

@@ -14,12 +14,19 @@ import torch
 from torch import nn
 
 from areaviz.adapters.attention_recording import record_attention
-from areaviz.adapters.call_records import ENCODER, Probe, some_items
+from areaviz.adapters.call_records import ENCODER, Probe, select_items
 from areaviz.adapters.gradient_attribution import Items, compute_attribution
 from areaviz.adapters.heads import Heads
 from areaviz.adapters.model_run import CLASS_TOKEN, ModelRun, Options, inference_mode, to_trace
-from areaviz.adapters.pixels import MEAN, STD, Patches, left_out, picture_run, prepare_pixels
-from areaviz.adapters.run_size import cells_before, check_size
+from areaviz.adapters.pixels import (
+    MEAN,
+    STD,
+    Patches,
+    make_picture_run,
+    prepare_pixels,
+    warn_about_left_out,
+)
+from areaviz.adapters.run_size import check_size, predict_cells
 from areaviz.adapters.sinks import Site
 from areaviz.trace.arrays import text_of
 from areaviz.trace.errors import InputErrorWithAdvice
@@ -46,21 +53,21 @@ def attend(model: Any, inputs: object, options: Options) -> Trace:
     mean, std = config.get("mean") or MEAN, config.get("std") or STD
     size = tuple(model.patch_embed.img_size)
     shown = prepare_pixels(inputs, size, mean=mean, std=std, example=options.example)
-    check_size(model, cells_before(model, shown.values), options, ENCODER)
+    check_size(model, predict_cells(model, shown.values), options, ENCODER)
     values = shown.values.to(next(model.parameters()))
     with inference_mode(model):
         seen = record_attention(
-            model, lambda: model(values), _site, options.wanted(), probes=_probes(model)
+            model, lambda: model(values), _name_site, options.wanted(), probes=_make_probes(model)
         )
     details = options.of_batch(seen.details, shown.batch)
     layers, asks, pools = (seen.found.get(site, []) for site in (ENCODER, CLASS_TOKEN, POOLING))
     if not layers and not asks and not pools:
         return to_trace(ModelRun([], [], details=details), model, options)
-    cut = _cut(grid, asks or layers or pools)
+    cut = _lay_out_patches(grid, asks or layers or pools)
     classes = seen.outputs if getattr(model, "num_classes", 0) else None
     classes = classes if isinstance(classes, torch.Tensor) else None
     within = [] if asks else layers
-    run = picture_run(shown, cut, within, classes, "class {}".format, details)
+    run = make_picture_run(shown, cut, within, classes, "class {}".format, details)
     if asks:
         run = _with_class_layers(run, cut, layers, asks)
     if pools:
@@ -78,12 +85,12 @@ def _with_class_layers(
 ) -> ModelRun:
     """Return a run of a model whose last layers have only the class token as query, as in CaiT."""
     one = torch.arange(1)
-    looks = [some_items(heads, one, cut.cells) for heads in asks]
+    looks = [select_items(heads, one, cut.cells) for heads in asks]
     sites = [Site(CLASS_TOKEN, CLASS_TOKEN, "picture", cut.shape, looks)]
     if layers:
         # The cells attend to each other before the class token is added.
         sites.append(Site(ENCODER, "picture", "picture", cut.shape, layers))
-    return replace(run, sites=sites, details={**left_out(asks, cut), **run.details})
+    return replace(run, sites=sites, details={**warn_about_left_out(asks, cut), **run.details})
 
 
 def _with_pooling(run: ModelRun, cut: Patches, pools: list[Heads]) -> ModelRun:
@@ -91,31 +98,31 @@ def _with_pooling(run: ModelRun, cut: Patches, pools: list[Heads]) -> ModelRun:
     if {heads.shape[1:] for heads in pools} != {(pools[0].shape[1], len(cut.cells) + cut.extra)}:
         return replace(run, details={**run.details, POOLING: "not shown, as its items differ"})
     every = torch.arange(pools[0].shape[1])
-    looks = [some_items(heads, every, cut.cells) for heads in pools]
+    looks = [select_items(heads, every, cut.cells) for heads in pools]
     latents = text_of(POOLING, [f"⟨latent {number}⟩" for number in range(1, len(every) + 1)])
     unplaced = replace(latents, raw="", anchors=latents.anchors * 0)
     site = Site(POOLING, POOLING, "picture", cut.shape, looks)
     return replace(run, sites=[*run.sites, site], fields=[*run.fields, unplaced])
 
 
-def _site(name: str, module: nn.Module, heads: Heads, said: str) -> str:
+def _name_site(name: str, module: nn.Module, heads: Heads, said: str) -> str:
     """Return the site of a layer: within the picture, or from separate query items."""
     if "pool" in name:
         return POOLING
     return ENCODER if heads.shape[1] == heads.shape[2] else CLASS_TOKEN
 
 
-def _probes(model: nn.Module) -> Mapping[nn.Module, Probe]:
+def _make_probes(model: nn.Module) -> Mapping[nn.Module, Probe]:
     """Return probes for the layers that have only the plain implementation."""
     found: dict[nn.Module, Probe] = {}
     for module in model.modules():
         dropout = getattr(module, "attn_drop", None)
         if isinstance(dropout, nn.Module) and not hasattr(module, "fused_attn"):
-            found[dropout] = _entering
+            found[dropout] = _read_dropout_input
     return found
 
 
-def _entering(
+def _read_dropout_input(
     dropout: nn.Module, given: tuple[Any, ...], named: Mapping[str, Any], output: Any
 ) -> Heads:
     """Return the weights that enter a dropout layer."""
@@ -127,7 +134,7 @@ def _entering(
     return Heads(weights_BHQN[0])
 
 
-def _cut(grid: tuple[int, int], layers: list[Heads]) -> Patches:
+def _lay_out_patches(grid: tuple[int, int], layers: list[Heads]) -> Patches:
     """Return the layout of the items in the picture.
 
     Raises:

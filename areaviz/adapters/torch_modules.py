@@ -17,8 +17,8 @@ from areaviz.adapters.call_records import (
     ENCODER,
     Found,
     Probe,
-    looks_back,
-    says_cross,
+    is_causal,
+    names_cross_attention,
 )
 from areaviz.adapters.head_maps import check_layers
 from areaviz.adapters.heads import Heads
@@ -49,41 +49,43 @@ def attend(model: nn.Module, inputs: object, options: Options) -> Trace:
     layers know the number of items, so the first layer checks the size.
     """
     source = None
-    if options.tokenizer is not None and isinstance(inputs, str | tuple) and _texts(inputs):
+    if options.tokenizer is not None and isinstance(inputs, str | tuple) and _is_text_input(inputs):
         # A text, for modules around a model of `transformers`.
         tokens = Texts(options.tokenizer).read(inputs, options.labels)
         check_size(model, (1, len(tokens.ids)), options)
         ids_1N = torch.tensor([tokens.ids])
         inputs = {"input_ids": ids_1N, "attention_mask": torch.ones_like(ids_1N), **tokens.more}
         source = tokens.named("source")
-    given, named = _arguments(inputs)
-    probes = _probed(model, options.probes)
-    wanted = options.wanted(_batches([*given, *named.values()]))
+    given, named = _split_arguments(inputs)
+    probes = _match_probes(model, options.probes)
+    wanted = options.wanted(_list_batch_sizes([*given, *named.values()]))
     with inference_mode(model):
-        seen = record_attention(model, lambda: model(*given, **named), _site, wanted, probes=probes)
+        seen = record_attention(
+            model, lambda: model(*given, **named), _name_site, wanted, probes=probes
+        )
     found = seen.found
     sites = []
     for site, layers in found.items():
         check_layers(site, layers)
         shape = (1, layers[0].shape[-1])
-        sites.append(Site(site, *_sides(site, found), shape, layers))
-    fields = _fields(found, options, source)
+        sites.append(Site(site, *_name_sides(site, found), shape, layers))
+    fields = _make_fields(found, options, source)
     text = source.raw if source is not None else ""
     return to_trace(ModelRun(fields, sites, text, details=seen.details), model, options)
 
 
-def _texts(inputs: str | tuple[Any, ...]) -> bool:
+def _is_text_input(inputs: str | tuple[Any, ...]) -> bool:
     return isinstance(inputs, str) or all(isinstance(one, str) for one in inputs)
 
 
-def _arguments(inputs: object) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _split_arguments(inputs: object) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments of a call of the module."""
     if isinstance(inputs, Mapping):
         return (), dict(inputs)
     return (inputs if isinstance(inputs, tuple) else (inputs,)), {}
 
 
-def _batches(given: Sequence[Any]) -> tuple[int, ...]:
+def _list_batch_sizes(given: Sequence[Any]) -> tuple[int, ...]:
     """Return possible batch sizes of an input. The batch axis may be the first or second."""
     for one in given:
         if isinstance(one, Tensor) and one.dim() >= 2:
@@ -93,18 +95,20 @@ def _batches(given: Sequence[Any]) -> tuple[int, ...]:
     return (1,)
 
 
-def _site(name: str, module: nn.Module, heads: Heads, said: str) -> str:
+def _name_site(name: str, module: nn.Module, heads: Heads, said: str) -> str:
     _, queries, items = heads.shape
-    if said or queries != items or says_cross(name):
+    if said or queries != items or names_cross_attention(name):
         return said or CROSS
-    return DECODER if looks_back(heads) or _DECODER.search(name) else ENCODER
+    return DECODER if is_causal(heads) or _DECODER.search(name) else ENCODER
 
 
-def _probed(model: nn.Module, probes: Mapping[str, Probe] | None) -> dict[nn.Module, Probe]:
+def _match_probes(model: nn.Module, probes: Mapping[str, Probe] | None) -> dict[nn.Module, Probe]:
     """Return the layers that the user's probes read, with their probes."""
     found: dict[nn.Module, Probe] = {}
     for pattern, probe in (probes or {}).items():
-        named = [module for name, module in model.named_modules() if _matches(name, pattern)]
+        named = [
+            module for name, module in model.named_modules() if _matches_pattern(name, pattern)
+        ]
         if not named:
             raise InputError(
                 f'No part of the model is called "{pattern}". model.named_modules() lists the'
@@ -114,14 +118,14 @@ def _probed(model: nn.Module, probes: Mapping[str, Probe] | None) -> dict[nn.Mod
     return found
 
 
-def _matches(name: str, pattern: str) -> bool:
+def _matches_pattern(name: str, pattern: str) -> bool:
     """Return whether a layer matches. "*" matches one part of the name, and "" the model itself."""
     parts, wanted = name.split("."), pattern.split(".")
     same = bool(name) == bool(pattern) and len(parts) == len(wanted)
     return same and all(map(fnmatchcase, parts, wanted))
 
 
-def _sides(site: str, found: Found) -> tuple[str, str]:
+def _name_sides(site: str, found: Found) -> tuple[str, str]:
     """Return the names of the fields that attend and are attended to."""
     if site == CROSS:
         return "target", "source"
@@ -129,7 +133,7 @@ def _sides(site: str, found: Found) -> tuple[str, str]:
     return within, within
 
 
-def _fields(found: Found, options: Options, source: Field | None) -> list[Field]:
+def _make_fields(found: Found, options: Options, source: Field | None) -> list[Field]:
     """Return a field for each side, with the given labels.
 
     Raises:
@@ -137,7 +141,7 @@ def _fields(found: Found, options: Options, source: Field | None) -> list[Field]
     """
     sizes: dict[str, int] = {}
     for site, layers in found.items():
-        for name, size in zip(_sides(site, found), layers[0].shape[1:], strict=True):
+        for name, size in zip(_name_sides(site, found), layers[0].shape[1:], strict=True):
             if sizes.setdefault(name, size) != size:
                 raise InputError(
                     f"Layers of this model see {sizes[name]:,} and {size:,} items of its"
@@ -147,13 +151,13 @@ def _fields(found: Found, options: Options, source: Field | None) -> list[Field]
     if source is not None and sizes.get("source") == len(source):
         return [
             source,
-            *(_field(name, size, None) for name, size in sizes.items() if name != "source"),
+            *(_make_field(name, size, None) for name, size in sizes.items() if name != "source"),
         ]
     labels = {"source": options.labels, "target": options.target}
-    return [_field(name, size, labels[name]) for name, size in sizes.items()]
+    return [_make_field(name, size, labels[name]) for name, size in sizes.items()]
 
 
-def _field(name: str, size: int, labels: object) -> Field:
+def _make_field(name: str, size: int, labels: object) -> Field:
     if labels is None:
         return text_of(name, [str(item) for item in range(1, size + 1)])
     if not isinstance(labels, Sequence) or isinstance(labels, str) or len(labels) != size:

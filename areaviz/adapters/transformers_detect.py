@@ -12,11 +12,11 @@ from typing import Any
 from torch import Tensor
 
 from areaviz.adapters.call_records import CROSS, DECODER, ENCODER
-from areaviz.adapters.model_run import ModelRun, Options, output_of
-from areaviz.adapters.pixels import Patches, picture_sites
+from areaviz.adapters.model_run import ModelRun, Options, make_output
+from areaviz.adapters.pixels import Patches, make_picture_sites
 from areaviz.adapters.sinks import Site
-from areaviz.adapters.transformers_run import class_namer, logits_of, watch
-from areaviz.adapters.transformers_stacks import picture_of
+from areaviz.adapters.transformers_run import find_logits, make_class_namer, watch
+from areaviz.adapters.transformers_stacks import prepare_picture
 from areaviz.trace.arrays import cell_field, text_of
 from areaviz.trace.errors import InputErrorWithAdvice
 
@@ -30,30 +30,30 @@ def detect(model: Any, inputs: object, options: Options) -> ModelRun:
     Raises:
         InputError: The items do not form one grid over the picture.
     """
-    shown = picture_of(model.config, inputs, options)
+    shown = prepare_picture(model.config, inputs, options)
     seen = watch(model, {"pixel_values": shown.values}, options, (CROSS, ENCODER))
     details, found = options.of_batch(seen.details, shown.batch), seen.found
     sizes = {heads.shape[-1] for site in (CROSS, ENCODER) for heads in found.get(site, ())}
     if len(sizes) != 1:
         return ModelRun([], [], details=details)
-    cut = _grid(shown.values, sizes.pop())
+    cut = _lay_out_grid(shown.values, sizes.pop())
     sites, fields = [], [cell_field(shown.picture, cut.shape)]
     queries = 0
     for site, memory, shape in ((CROSS, "picture", cut.shape), (DECODER, "target", None)):
         if site in found:
             queries = found[site][0].shape[1]
             sites.append(Site(site, "target", memory, shape or (1, queries), found[site]))
-    sites += picture_sites(found[ENCODER], cut) if ENCODER in found else []
-    logits = logits_of(seen.outputs)
+    sites += make_picture_sites(found[ENCODER], cut) if ENCODER in found else []
+    logits = find_logits(seen.outputs)
     if queries:
         fields.append(text_of("target", [f"query {one}" for one in range(1, queries + 1)]))
     output = None
     if logits is not None and logits.dim() == 3 and logits.shape[1] == queries:
-        output = output_of(logits[0], logits[0].argmax(-1).tolist(), class_namer(model))
+        output = make_output(logits[0], logits[0].argmax(-1).tolist(), make_class_namer(model))
     return ModelRun(fields, sites, "", shown.picture, output, details)
 
 
-def _grid(values: Tensor, items: int) -> Patches:
+def _lay_out_grid(values: Tensor, items: int) -> Patches:
     for stride in _STRIDES:
         rows, columns = (ceil(side / stride) for side in values.shape[-2:])
         if rows * columns == items:

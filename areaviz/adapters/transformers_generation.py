@@ -17,16 +17,16 @@ from torch import Tensor
 from areaviz.adapters.call_records import CROSS, DECODER, ENCODER, Found
 from areaviz.adapters.failures import Failed, run_or_refuse
 from areaviz.adapters.heads import Heads
-from areaviz.adapters.model_run import Options, output_of
+from areaviz.adapters.model_run import Options, make_output
 from areaviz.adapters.run_size import check_size
 from areaviz.adapters.sinks import Site
 from areaviz.adapters.texts import Texts, Tokens
 from areaviz.adapters.transformers_run import (
-    accepted_inputs,
     check_ids,
-    logits_of,
+    choose_accepted_inputs,
+    find_logits,
+    move_to_model,
     place_of,
-    placed_for,
     watch,
     without_padding,
 )
@@ -39,7 +39,7 @@ _PLACES = ("max_target_positions", "max_decoder_position_embeddings", "max_posit
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Written:
+class GeneratedText:
     """The text that an encoder-decoder wrote or was given to write, and how it did."""
 
     target: Tokens
@@ -50,9 +50,9 @@ class Written:
     given: Mapping[str, Tensor]
 
 
-def write(
+def generate_text(
     model: Any, given: Mapping[str, Any], options: Options, source: tuple[int, int] | None
-) -> Written:
+) -> GeneratedText:
     """Return the target, its probabilities and every site's heads, from one pass over the target.
 
     Args:
@@ -61,34 +61,38 @@ def write(
         options: Options of the run.
         source: Rows and columns of the input, if they are known before the run.
     """
-    texts, given = Texts(options.tokenizer), accepted_inputs(model, given)
+    texts, given = Texts(options.tokenizer), choose_accepted_inputs(model, given)
     check_size(model.get_encoder(), source, options, ENCODER)
     fed = given.pop("decoder_input_ids", None)
     details = {"decoding": "given text"}
     if options.target is not None:
         target = texts.read(texts.target_ids(options.target), what="target")
     elif fed is not None:
-        target = texts.read([*_fed_tokens(fed)[1:], _start(model)], what="target")
+        target = texts.read([*_read_fed_tokens(fed)[1:], _find_start_token(model)], what="target")
     else:
         target = texts.read(generate_tokens(model, given, options))
-        details = _said_decoding(model, options)
+        details = _describe_decoding(model, options)
     written = len(target.ids)
     check_size(model, (1, written), options, DECODER)
     check_size(model, source, options, CROSS, written)
-    start = _start(model) if fed is None or options.target is not None else _fed_tokens(fed)[0]
+    start = (
+        _find_start_token(model)
+        if fed is None or options.target is not None
+        else _read_fed_tokens(fed)[0]
+    )
     check_ids(model, target.ids)
     row_1T = torch.tensor([[start, *target.ids[:-1]]], device=place_of(model))
     given = {**given, "decoder_input_ids": row_1T}
     seen = watch(model, given, options, (CROSS, ENCODER, DECODER))
-    logits = logits_of(seen.outputs)
+    logits = find_logits(seen.outputs)
     if fed is not None and options.target is None and logits is not None:
         # The prediction after the last given token is the model's own.
         target = texts.read([*target.ids[:-1], int(logits[0, -1].argmax())])
-    output = None if logits is None else output_of(logits[0], target.ids, texts.label)
-    return Written(target, output, seen.found, details | dict(seen.details), given)
+    output = None if logits is None else make_output(logits[0], target.ids, texts.label)
+    return GeneratedText(target, output, seen.found, details | dict(seen.details), given)
 
 
-def _fed_tokens(fed: Any) -> list[int]:
+def _read_fed_tokens(fed: Any) -> list[int]:
     """Return the decoder's tokens of one example."""
     tokens = torch.as_tensor(fed)
     if tokens.dim() != 2 or len(tokens) != 1 or not tokens.numel() or tokens.is_floating_point():
@@ -100,17 +104,17 @@ def _fed_tokens(fed: Any) -> list[int]:
     return found
 
 
-def _beams(model: Any, options: Options) -> int:
+def _count_beams(model: Any, options: Options) -> int:
     """Return the number of beams: from the options, otherwise from the configuration."""
     said = getattr(getattr(model, "generation_config", None), "num_beams", None)
     return options.beams or (said if isinstance(said, int) and said > 0 else 1)
 
 
-def _said_decoding(model: Any, options: Options) -> dict[str, str]:
+def _describe_decoding(model: Any, options: Options) -> dict[str, str]:
     """Return a detail about how a text is written, if that is not plain greedy search."""
     if options.beams is not None:
         return {}
-    beams = _beams(model, options)
+    beams = _count_beams(model, options)
     if beams > 1:
         return {"decoding": f"beam search with {beams} beams, as the model's configuration asks"}
     if getattr(getattr(model, "generation_config", None), "do_sample", False):
@@ -126,19 +130,19 @@ def generate_tokens(model: Any, given: Mapping[str, Any], options: Options) -> S
     """
     if not model.can_generate():
         raise InputErrorWithAdvice(f"{type(model).__name__} writes no text by itself", "target")
-    placed = placed_for(model, given)
-    steps = min(options.steps, _places_left(model, given))
+    placed = move_to_model(model, given)
+    steps = min(options.steps, _count_places_left(model, given))
     more: dict[str, Any] = {}
     ended: list[Exception] = []
     if options.on_step is not None:
-        more["stopping_criteria"] = [_report(options.on_step, steps, ended)]
+        more["stopping_criteria"] = [_make_reporter(options.on_step, steps, ended)]
 
     def run() -> Any:
         return model.generate(
             **placed,
             max_new_tokens=steps,
             do_sample=False,
-            num_beams=_beams(model, options),
+            num_beams=_count_beams(model, options),
             num_return_sequences=1,
             return_dict_in_generate=False,
             **more,
@@ -152,14 +156,14 @@ def generate_tokens(model: Any, given: Mapping[str, Any], options: Options) -> S
             raise ended[0] from None
         raise
     written = ids
-    if getattr(model.config, "is_encoder_decoder", False) and ids[:1] == [_start(model)]:
+    if getattr(model.config, "is_encoder_decoder", False) and ids[:1] == [_find_start_token(model)]:
         written = ids[1:]
     if not written:
         raise InputErrorWithAdvice("The model wrote nothing", "target")
     return written
 
 
-def _places_left(model: Any, given: Mapping[str, Any]) -> int:
+def _count_places_left(model: Any, given: Mapping[str, Any]) -> int:
     """Return the number of positions that a model has left after its first tokens.
 
     Raises:
@@ -180,7 +184,7 @@ def _places_left(model: Any, given: Mapping[str, Any]) -> int:
     return longest - taken
 
 
-def _report(
+def _make_reporter(
     on_step: Callable[[int, int], None], most: int, ended: list[Exception]
 ) -> Callable[..., Tensor]:
     """Return a callback for `generate` after each token. It never stops the run by itself.
@@ -202,7 +206,7 @@ def _report(
     return report
 
 
-def _start(model: Any) -> int:
+def _find_start_token(model: Any) -> int:
     """Return the token that a decoder begins with.
 
     Raises:
@@ -221,7 +225,7 @@ def _start(model: Any) -> int:
     )
 
 
-def text_sites(written: Written, source: Tokens) -> list[Site]:
+def make_text_sites(written: GeneratedText, source: Tokens) -> list[Site]:
     """Return the sites of a text that was read, without its padding.
 
     Args:
@@ -231,32 +235,32 @@ def text_sites(written: Written, source: Tokens) -> list[Site]:
     places = torch.nonzero(source.kept)[:, 0]
     sites = []
     if CROSS in written.found:
-        across = [_over(heads, None, places) for heads in written.found[CROSS]]
+        across = [_select_items(heads, None, places) for heads in written.found[CROSS]]
         sites.append(Site(CROSS, "target", "source", (1, len(places)), across))
     if ENCODER in written.found:
         within = [without_padding(heads, source.kept) for heads in written.found[ENCODER]]
         sites.append(Site(ENCODER, "source", "source", (1, len(places)), within))
-    return sites + history_site(written)
+    return sites + make_history_site(written)
 
 
-def _over(heads: Heads, queries: Tensor | None, items: Tensor) -> Heads:
+def _select_items(heads: Heads, queries: Tensor | None, items: Tensor) -> Heads:
     """Return heads over some items, or unchanged if these are all items."""
     if queries is None and len(items) == heads.shape[2]:
         return heads
     return heads.some_items(slice(None) if queries is None else queries, items)
 
 
-def time_sites(written: Written, items: int) -> list[Site]:
+def make_time_sites(written: GeneratedText, items: int) -> list[Site]:
     """Return the sites of a source with `items` items in sequence, such as times of a recording."""
     sites = []
     if CROSS in written.found:
         sites.append(Site(CROSS, "target", "source", (1, items), written.found[CROSS]))
     if ENCODER in written.found:
         sites.append(Site(ENCODER, "source", "source", (1, items), written.found[ENCODER]))
-    return sites + history_site(written)
+    return sites + make_history_site(written)
 
 
-def history_site(written: Written) -> list[Site]:
+def make_history_site(written: GeneratedText) -> list[Site]:
     """Return the site of the target's attention to the earlier output."""
     if DECODER not in written.found:
         return []
@@ -264,7 +268,7 @@ def history_site(written: Written) -> list[Site]:
     return [Site(DECODER, "target", "history", shape, written.found[DECODER])]
 
 
-def target_fields(target: Tokens) -> tuple[Field, Field]:
+def make_target_fields(target: Tokens) -> tuple[Field, Field]:
     """Return the fields "target" and "history", which has the item fed before each target item."""
     field = target.named("target")
     anchors = np.vstack([[[0, 0]], field.anchors[:-1]])

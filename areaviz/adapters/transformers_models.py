@@ -13,41 +13,51 @@ from typing import Any
 import torch
 from torch import nn
 
-from areaviz.adapters.attention_recording import Watched
-from areaviz.adapters.call_records import CROSS, ENCODER, some_items
+from areaviz.adapters.attention_recording import RecordedRun
+from areaviz.adapters.call_records import CROSS, ENCODER, select_items
 from areaviz.adapters.failures import Failed
-from areaviz.adapters.gradient_attribution import Attributed, Items
+from areaviz.adapters.gradient_attribution import Attribution, Items
 from areaviz.adapters.interventions import apply_changes
 from areaviz.adapters.model_run import ModelRun, Options, inference_mode, to_trace
 from areaviz.adapters.peft_models import is_prefixed
-from areaviz.adapters.pixels import is_picture, left_out, picture_fields, picture_sites
-from areaviz.adapters.run_size import cells_before
-from areaviz.adapters.scene_sites import grid_sites
+from areaviz.adapters.pixels import (
+    is_picture,
+    make_picture_fields,
+    make_picture_sites,
+    warn_about_left_out,
+)
+from areaviz.adapters.run_size import predict_cells
+from areaviz.adapters.scene_sites import make_grid_sites
 from areaviz.adapters.sinks import Site
-from areaviz.adapters.sound import keep_recording, prepare_sound, times_before
+from areaviz.adapters.sound import keep_recording, predict_times, prepare_sound
 from areaviz.adapters.texts import Texts
 from areaviz.adapters.transformers_detect import detect
 from areaviz.adapters.transformers_generation import (
-    Written,
+    GeneratedText,
+    generate_text,
     generate_tokens,
-    history_site,
-    target_fields,
-    text_sites,
-    time_sites,
-    write,
+    make_history_site,
+    make_target_fields,
+    make_text_sites,
+    make_time_sites,
 )
 from areaviz.adapters.transformers_multimodal import (
     PIXELS,
+    find_layout,
+    find_scene,
     has_both,
-    inputs_of_both,
-    marks_of,
+    prepare_inputs,
     read_both,
-    scene_for,
 )
-from areaviz.adapters.transformers_run import attribution_of, input_names, main_input, token_batch
+from areaviz.adapters.transformers_run import (
+    compute_attribution_of,
+    list_input_names,
+    make_token_batch,
+    name_main_input,
+)
 from areaviz.adapters.transformers_stacks import (
-    cells_of,
-    picture_of,
+    lay_out_cells,
+    prepare_picture,
     read_picture,
     read_sound,
     read_text,
@@ -68,34 +78,34 @@ def fits(model: nn.Module) -> bool:
 
 def attend(model: Any, inputs: object, options: Options) -> Trace:
     """Run a model and record it; see `areaviz.attend`."""
-    read = _reader(model, inputs)
-    with inference_mode(model), _changed(model, inputs, options):
+    read = _choose_reader(model, inputs)
+    with inference_mode(model), _apply_changes(model, inputs, options):
         try:
             found = read(model, inputs, options)
         except Failed as failure:
-            if _sees(model) and _reads(model) and not has_both(inputs):
+            if _takes_pixels(model) and _takes_tokens(model) and not has_both(inputs):
                 raise InputError(f"{failure.what}. {_TOGETHER}.") from failure
             raise
     return to_trace(found, model, options)
 
 
 @contextmanager
-def _changed(model: Any, inputs: object, options: Options) -> Iterator[None]:
+def _apply_changes(model: Any, inputs: object, options: Options) -> Iterator[None]:
     """Run the model under the requested changes, if any."""
     if not options.changes:
         yield
         return
-    seen: list[Watched] = []
+    seen: list[RecordedRun] = []
     # The first tokens show which layers there are.
     plain = replace(
         options, steps=2, changes=(), on_step=None, on_seen=seen.append, attribution=False
     )
-    before = _reader(model, inputs)(model, inputs, plain)
+    before = _choose_reader(model, inputs)(model, inputs, plain)
     with apply_changes(model, options.changes, before, seen[-1], options.target is not None):
         yield
 
 
-def _reader(model: Any, inputs: object) -> Callable[[Any, Any, Options], ModelRun]:
+def _choose_reader(model: Any, inputs: object) -> Callable[[Any, Any, Options], ModelRun]:
     """Return the function that runs a model on these inputs.
 
     Raises:
@@ -107,15 +117,15 @@ def _reader(model: Any, inputs: object) -> Callable[[Any, Any, Options], ModelRu
             f"{name} puts virtual tokens in front of an encoder-decoder, which cannot be"
             " shown. Pass the model without them: get_base_model()."
         )
-    if has_both(inputs) and not _sees(model):
+    if has_both(inputs) and not _takes_pixels(model):
         raise InputError(f"{name} reads no pictures. Leave the picture out.")
-    if has_both(inputs) and not _reads(model):
+    if has_both(inputs) and not _takes_tokens(model):
         raise InputError(
             f"{name} reads only pictures. Leave the text out, or pass the text to write as target=."
         )
-    found = _reader_of(model, inputs)
+    found = _choose_reader_by_inputs(model, inputs)
     if found in (read_text, translate) and is_picture(inputs):
-        if _sees(model):
+        if _takes_pixels(model):
             raise InputError(f"{name} reads a picture together with a text. {_TOGETHER}.")
         raise InputError(
             f"{name} reads only texts. Pass a text, or use a model that reads pictures."
@@ -123,22 +133,22 @@ def _reader(model: Any, inputs: object) -> Callable[[Any, Any, Options], ModelRu
     return found
 
 
-def _sees(model: Any) -> bool:
+def _takes_pixels(model: Any) -> bool:
     """Return whether a model takes pixels."""
-    return any(name in input_names(model) for name in PIXELS)
+    return any(name in list_input_names(model) for name in PIXELS)
 
 
-def _reads(model: Any) -> bool:
+def _takes_tokens(model: Any) -> bool:
     """Return whether a model takes token ids."""
-    return "input_ids" in input_names(model)
+    return "input_ids" in list_input_names(model)
 
 
-def _reader_of(model: Any, inputs: object) -> Callable[[Any, Any, Options], ModelRun]:
-    reads, is_pair = main_input(model), getattr(model.config, "is_encoder_decoder", False)
+def _choose_reader_by_inputs(model: Any, inputs: object) -> Callable[[Any, Any, Options], ModelRun]:
+    reads, is_pair = name_main_input(model), getattr(model.config, "is_encoder_decoder", False)
     if has_both(inputs):
         return describe if is_pair else read_both
     if is_pair:
-        if reads == "pixel_values" and "decoder_input_ids" not in input_names(model):
+        if reads == "pixel_values" and "decoder_input_ids" not in list_input_names(model):
             return detect
         return {"pixel_values": caption, "input_ids": translate}.get(reads, transcribe)
     if reads in ("input_values", "input_features"):
@@ -153,16 +163,16 @@ def translate(model: Any, inputs: object, options: Options) -> ModelRun:
     source = Texts(options.tokenizer, options.example, options.is_chosen).read(
         inputs, options.labels
     )
-    ids_1N = token_batch(source, model)
+    ids_1N = make_token_batch(source, model)
     given = {"input_ids": ids_1N, "attention_mask": torch.ones_like(ids_1N), **source.more}
-    written = write(model, given, options, (1, len(source.ids)))
+    written = generate_text(model, given, options, (1, len(source.ids)))
     shown = source.without_padding()
     field = shown.named("source")
-    sites = text_sites(written, source)
+    sites = make_text_sites(written, source)
     details = options.of_batch(written.details, source.batch)
-    attributed = _attributed(model, written, options, Items("input_ids", "source"))
+    attributed = _attribute_output(model, written, options, Items("input_ids", "source"))
     return ModelRun(
-        [field, *target_fields(written.target)],
+        [field, *make_target_fields(written.target)],
         sites,
         field.raw,
         output=written.output,
@@ -177,9 +187,11 @@ def describe(model: Any, inputs: object, options: Options) -> ModelRun:
     The encoder's items are the field "source": picture tokens and words. The target's attention to
     each grid of cells is a separate site.
     """
-    tokens, given = inputs_of_both(model, inputs, options)
+    tokens, given = prepare_inputs(model, inputs, options)
     ids_1N = given["input_ids"]
-    written = write(model, {"attention_mask": torch.ones_like(ids_1N), **given}, options, None)
+    written = generate_text(
+        model, {"attention_mask": torch.ones_like(ids_1N), **given}, options, None
+    )
     across = written.found.get(CROSS) or written.found.get(ENCODER) or []
     if not across:
         return ModelRun([], [], details=written.details)
@@ -189,18 +201,18 @@ def describe(model: Any, inputs: object, options: Options) -> ModelRun:
             " so words and cells cannot be told apart",
             "arrays",
         )
-    marks = marks_of(model, tokens, given)
-    scene = scene_for(model, given, len(marks.pictures), 0)
+    marks = find_layout(model, tokens, given)
+    scene = find_scene(model, given, len(marks.pictures), 0)
     picture, boxes = scene.picture() if scene else (None, [])
     details = options.of_batch(written.details, tokens.batch)
     sites: list[Site] = []
     if CROSS in written.found and scene is not None and len(marks.pictures):
         every = torch.arange(len(written.target.ids))
-        looks = [some_items(heads, every, marks.pictures) for heads in written.found[CROSS]]
-        sites = grid_sites(CROSS, "target", looks, scene)
-    sites += text_sites(written, tokens)
+        looks = [select_items(heads, every, marks.pictures) for heads in written.found[CROSS]]
+        sites = make_grid_sites(CROSS, "target", looks, scene)
+    sites += make_text_sites(written, tokens)
     source = tokens.without_padding().named("source")
-    fields = [source, *target_fields(written.target)]
+    fields = [source, *make_target_fields(written.target)]
     if scene is not None:
         used = {site.memory for site in sites}
         fields += [one for name, one in scene.fields(boxes).items() if name in used]
@@ -210,16 +222,16 @@ def describe(model: Any, inputs: object, options: Options) -> ModelRun:
 def transcribe(model: Any, inputs: object, options: Options) -> ModelRun:
     """Run an encoder-decoder over a recording. The items of the source are times."""
     heard = prepare_sound(
-        main_input(model), inputs, options, getattr(model.config, "num_mel_bins", None)
+        name_main_input(model), inputs, options, getattr(model.config, "num_mel_bins", None)
     )
-    written = write(model, heard.given, options, times_before(model, heard))
+    written = generate_text(model, heard.given, options, predict_times(model, heard))
     layers = written.found.get(CROSS) or written.found.get(ENCODER) or []
     if not layers:
         return ModelRun([], [], details=written.details)
     source = heard.times(layers[0].shape[-1])
     found, padding = keep_recording(written.found, heard)
-    sites = time_sites(replace(written, found=found), len(source))
-    fields = [source, *target_fields(written.target)]
+    sites = make_time_sites(replace(written, found=found), len(source))
+    fields = [source, *make_target_fields(written.target)]
     details = {**written.details, **heard.details, **padding}
     return ModelRun(fields, sites, output=written.output, details=details)
 
@@ -227,31 +239,31 @@ def transcribe(model: Any, inputs: object, options: Options) -> ModelRun:
 def caption(model: Any, inputs: object, options: Options) -> ModelRun:
     """Run an encoder-decoder over a picture. Items that are not cells are left out."""
     config = model.encoder.config if hasattr(model, "encoder") else model.config
-    seen = picture_of(config, inputs, options)
-    cells = cells_before(model.get_encoder(), seen.values)
+    seen = prepare_picture(config, inputs, options)
+    cells = predict_cells(model.get_encoder(), seen.values)
     more = {}
     if isinstance(inputs, Mapping) and inputs.get("decoder_input_ids") is not None:
         more["decoder_input_ids"] = inputs["decoder_input_ids"]
-    written = write(model, {"pixel_values": seen.values, **more}, options, cells)
+    written = generate_text(model, {"pixel_values": seen.values, **more}, options, cells)
     across, within = (written.found.get(site, []) for site in (CROSS, ENCODER))
     if not across and not within:
         return ModelRun([], [], details=written.details)
-    cut = cells_of(config, seen, across or within)
+    cut = lay_out_cells(config, seen, across or within)
     sites, details = [], options.of_batch(written.details, seen.batch)
     if across:
         every = [torch.arange(heads.shape[1]) for heads in across]
-        looks = [some_items(heads, q, cut.cells) for heads, q in zip(across, every, strict=True)]
+        looks = [select_items(heads, q, cut.cells) for heads, q in zip(across, every, strict=True)]
         sites.append(Site(CROSS, "target", "picture", cut.shape, looks))
     if {heads.shape[-1] for heads in within} == {len(cut.cells) + cut.extra}:
-        sites += picture_sites(within, cut)
+        sites += make_picture_sites(within, cut)
     elif within:
         details["encoder self"] = "not shown, as its layers have other items than its result"
         within = []
-    fields = [*picture_fields(seen.picture, cut), *target_fields(written.target)]
-    sites += history_site(written)
-    details |= left_out([*across, *within], cut)
+    fields = [*make_picture_fields(seen.picture, cut), *make_target_fields(written.target)]
+    sites += make_history_site(written)
+    details |= warn_about_left_out([*across, *within], cut)
     read = Items("pixel_values", "picture", cut.shape)
-    attributed = _attributed(model, written, options, read)
+    attributed = _attribute_output(model, written, options, read)
     return ModelRun(fields, sites, "", seen.picture, written.output, details, attributed)
 
 
@@ -259,9 +271,9 @@ def continue_text(model: Any, text: str, options: Options) -> str:
     """Return a decoder's continuation of a text, under the changes of the options."""
     texts = Texts(options.tokenizer)
     tokens = texts.read(text)
-    ids_1N = token_batch(tokens, model)
+    ids_1N = make_token_batch(tokens, model)
     given = {"input_ids": ids_1N, "attention_mask": torch.ones_like(ids_1N)}
-    with inference_mode(model), _changed(model, text, options):
+    with inference_mode(model), _apply_changes(model, text, options):
         ids = generate_tokens(model, given, options)
     # Decode everything, because single pieces may lose the space before them.
     whole, before = (
@@ -271,7 +283,9 @@ def continue_text(model: Any, text: str, options: Options) -> str:
     return whole.removeprefix(before)
 
 
-def _attributed(model: Any, written: Written, options: Options, read: Items) -> Attributed:
+def _attribute_output(
+    model: Any, written: GeneratedText, options: Options, read: Items
+) -> Attribution:
     """Return the attribution of the outputs to the input and to the earlier outputs."""
     items = [read, Items("decoder_input_ids", "history")]
-    return attribution_of(model, written.given, options, items, written.target.ids)
+    return compute_attribution_of(model, written.given, options, items, written.target.ids)

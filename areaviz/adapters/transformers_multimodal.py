@@ -15,28 +15,28 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from areaviz.adapters.call_records import CROSS, DECODER, ENCODER, Found, some_items
+from areaviz.adapters.call_records import CROSS, DECODER, ENCODER, Found, select_items
 from areaviz.adapters.heads import Heads
 from areaviz.adapters.model_run import ModelRun, Options
 from areaviz.adapters.pixels import is_picture, prepare_pixels, run_processor
-from areaviz.adapters.run_size import cells_before, check_size
-from areaviz.adapters.scene_layouts import scene_of
-from areaviz.adapters.scene_sites import look_sites, tower_sites
-from areaviz.adapters.scenes import Scene, picture_tokens
+from areaviz.adapters.run_size import check_size, predict_cells
+from areaviz.adapters.scene_layouts import make_scene
+from areaviz.adapters.scene_sites import look_sites, make_tower_sites
+from areaviz.adapters.scenes import Scene, make_picture_tokens
 from areaviz.adapters.sinks import Site
 from areaviz.adapters.texts import Texts, Tokens
 from areaviz.adapters.transformers_run import (
     TEXT_TOWER,
+    find_logits,
+    find_vision_part,
     has_resampler,
     is_in_tower,
-    logits_of,
-    sites_of_both,
-    token_batch,
-    vision_part,
+    make_site_namer_of_both,
+    make_token_batch,
     watch,
 )
-from areaviz.adapters.transformers_stacks import decoder_run
-from areaviz.adapters.vision_input import Sight
+from areaviz.adapters.transformers_stacks import make_decoder_run
+from areaviz.adapters.vision_input import VisionInput
 from areaviz.trace.errors import InputErrorWithAdvice
 from areaviz.trace.picture import Picture
 
@@ -74,39 +74,39 @@ def read_both(model: Any, inputs: Any, options: Options) -> ModelRun:
         InputError: The text has no placeholder for the picture, or the model has more items than
             words and picture tokens.
     """
-    tokens, given = inputs_of_both(model, inputs, options)
-    marks = marks_of(model, tokens, given)
+    tokens, given = prepare_inputs(model, inputs, options)
+    marks = find_layout(model, tokens, given)
     words = tokens.some(marks.words)
     check_size(model, (1, len(words.ids)), options)
-    if (eye := vision_part(model)) is not None and isinstance(given.get(PIXELS[0]), Tensor):
-        check_size(eye, cells_before(eye, given[PIXELS[0]]), options, ENCODER)
+    if (eye := find_vision_part(model)) is not None and isinstance(given.get(PIXELS[0]), Tensor):
+        check_size(eye, predict_cells(eye, given[PIXELS[0]]), options, ENCODER)
     words_sites = f"{DECODER} or {TEXT_TOWER}"
     every = replace(options, sites=None)
-    site_of = sites_of_both(model, tokens.kept)
+    site_of = make_site_namer_of_both(model, tokens.kept)
     seen = watch(model, given, every, (words_sites,), site_of, is_in_tower)
     layers = seen.found.get(DECODER) or seen.found.get(TEXT_TOWER) or []
-    layout = _layout(layers, tokens, marks, DECODER in seen.found)
+    layout = _find_run_layout(layers, tokens, marks, DECODER in seen.found)
     details = options.of_batch(seen.details, tokens.batch)
-    run = _text_run(words, layers, layout, seen, Texts(options.tokenizer), details)
+    run = _make_text_run(words, layers, layout, seen, Texts(options.tokenizer), details)
     query = "history" if DECODER in seen.found else "source"
-    looks, count, frames = _looks(seen.found, layers, layout)
-    scene = scene_for(model, given, count, frames)
-    picture, boxes = scene.picture() if scene else (_grey(), [])
+    looks, count, frames = _read_looks(seen.found, layers, layout)
+    scene = find_scene(model, given, count, frames)
+    picture, boxes = scene.picture() if scene else (_make_grey_picture(), [])
     fields = {field.name: field for field in run.fields}
     fields |= scene.fields(boxes) if scene else {}
     sites = [*run.sites, *look_sites(CROSS, query, looks, scene, details)]
     if looks:
-        fields["pictures"] = picture_tokens(scene, count + frames)
-    sites += tower_sites(seen.found, scene, model, fields, details)
+        fields["pictures"] = make_picture_tokens(scene, count + frames)
+    sites += make_tower_sites(seen.found, scene, model, fields, details)
     if looks and CROSS not in seen.found and layout is not None:
-        details["picture"] = _said_share(layers, layout)
+        details["picture"] = _describe_share(layers, layout)
     used = {name for site in sites for name in (site.query, site.memory)}
     kept = [field for name, field in fields.items() if name in used or name == "target"]
     details = {**run.details, **details}
     return ModelRun(kept or run.fields, sites, run.text, picture, run.output, details)
 
 
-def inputs_of_both(model: Any, inputs: Any, options: Options) -> tuple[Tokens, dict[str, Any]]:
+def prepare_inputs(model: Any, inputs: Any, options: Options) -> tuple[Tokens, dict[str, Any]]:
     """Return the tokens of the text, and all inputs of the model."""
     texts = Texts(options.tokenizer, options.example, options.is_chosen)
     if not isinstance(inputs, Mapping):
@@ -118,33 +118,33 @@ def inputs_of_both(model: Any, inputs: Any, options: Options) -> tuple[Tokens, d
             )
             texts = Texts(options.tokenizer or options.processor.tokenizer)
         else:
-            size = _vision(model, "image_size", 224)
+            size = _get_vision_entry(model, "image_size", 224)
             sides = (size, size) if isinstance(size, int) else tuple(size)
             read = texts.read(text, options.labels)
             values = prepare_pixels(picture, sides[-2:], options.processor).values
-            given = {"input_ids": token_batch(read, model), PIXELS[0]: values, **read.more}
+            given = {"input_ids": make_token_batch(read, model), PIXELS[0]: values, **read.more}
             return read, given
     words = {name: value for name, value in inputs.items() if name in _TEXT_INPUTS}
     tokens = texts.read(words, options.labels)
     rest = {name: value for name, value in inputs.items() if name not in _TEXT_INPUTS}
     if tokens.batch > 1:
-        rest = _of_example(model, inputs, rest, tokens.batch, options.example)
-    return tokens, {"input_ids": token_batch(tokens, model), **rest, **tokens.more}
+        rest = _select_example(model, inputs, rest, tokens.batch, options.example)
+    return tokens, {"input_ids": make_token_batch(tokens, model), **rest, **tokens.more}
 
 
-def _of_example(
+def _select_example(
     model: Any, inputs: Mapping[str, Any], rest: Mapping[str, Any], batch: int, example: int
 ) -> dict[str, Any]:
     """Return the inputs of one example, which may have several of a batch's pictures."""
-    marks = torch.as_tensor(inputs["input_ids"]) == _mark(model, "image")
+    marks = torch.as_tensor(inputs["input_ids"]) == _find_mark_token(model, "image")
     counts, found = marks.sum(1).tolist(), {}
     grids = rest.get("image_grid_thw")
     values = rest.get(PIXELS[0])
     pictures = grids if grids is not None else values
     if pictures is None or len(pictures) == batch and grids is None:
-        return {name: _part(value, example, example + 1) for name, value in rest.items()}
+        return {name: _take_part(value, example, example + 1) for name, value in rest.items()}
     if grids is not None:
-        side = int(_vision(model, "spatial_merge_size", 1))
+        side = int(_get_vision_entry(model, "spatial_merge_size", 1))
         patches = torch.as_tensor(grids).prod(1)
         taken = (patches // side**2).tolist()
     else:
@@ -154,15 +154,15 @@ def _of_example(
     for name, value in rest.items():
         if grids is not None and name == PIXELS[0]:
             before, behind = int(patches[:first].sum()), int(patches[:last].sum())
-            found[name] = _part(value, before, behind)
+            found[name] = _take_part(value, before, behind)
         elif hasattr(value, "__len__") and len(value) == len(pictures):
-            found[name] = _part(value, first, last)
+            found[name] = _take_part(value, first, last)
         else:
-            found[name] = _part(value, example, example + 1)
+            found[name] = _take_part(value, example, example + 1)
     return found
 
 
-def _part(value: Any, first: int, last: int) -> Any:
+def _take_part(value: Any, first: int, last: int) -> Any:
     """Return a part of a batch. Values that are not a batch are returned unchanged."""
     is_batch = isinstance(value, Tensor | np.ndarray) and value.ndim > 0
     return value[first:last] if is_batch or isinstance(value, list) else value
@@ -178,7 +178,7 @@ def _index_at(taken: Sequence[int], tokens: int) -> int:
     return len(taken)
 
 
-def _vision(model: Any, name: str, otherwise: Any) -> Any:
+def _get_vision_entry(model: Any, name: str, otherwise: Any) -> Any:
     """Return an entry of the vision part's configuration."""
     for config in (getattr(model.config, "vision_config", None), model.config):
         said = getattr(config, name, None)
@@ -187,7 +187,7 @@ def _vision(model: Any, name: str, otherwise: Any) -> Any:
     return otherwise
 
 
-def _mark(model: Any, what: str) -> int:
+def _find_mark_token(model: Any, what: str) -> int:
     """Return the token that represents a part of an "image" or "video", or -1 without one."""
     for name in (f"{what}_token_id", f"{what}_token_index"):
         token = getattr(model.config, name, None)
@@ -196,14 +196,14 @@ def _mark(model: Any, what: str) -> int:
     return -1
 
 
-def marks_of(model: Any, tokens: Tokens, given: Mapping[str, Any]) -> Layout:
+def find_layout(model: Any, tokens: Tokens, given: Mapping[str, Any]) -> Layout:
     """Return which tokens are words, and which represent pictures or frames.
 
     Raises:
         InputError: There are no words.
     """
     ids_N = torch.tensor(tokens.ids)
-    is_image, is_frame = (ids_N == _mark(model, what) for what in ("image", "video"))
+    is_image, is_frame = (ids_N == _find_mark_token(model, what) for what in ("image", "video"))
     said = given.get("image_embeds_position_mask")
     if said is not None:
         is_image = torch.as_tensor(said)[0].bool()
@@ -218,7 +218,9 @@ def marks_of(model: Any, tokens: Tokens, given: Mapping[str, Any]) -> Layout:
     return Layout(places[0], torch.cat(places[1:]), len(places[2]))
 
 
-def _layout(layers: Sequence[Heads], tokens: Tokens, marks: Layout, decodes: bool) -> Layout | None:
+def _find_run_layout(
+    layers: Sequence[Heads], tokens: Tokens, marks: Layout, decodes: bool
+) -> Layout | None:
     """Return the places of words and picture tokens among the items of a layer.
 
     Raises:
@@ -242,7 +244,7 @@ def _layout(layers: Sequence[Heads], tokens: Tokens, marks: Layout, decodes: boo
     return Layout(marks.words, more + count)
 
 
-def _text_run(
+def _make_text_run(
     words: Tokens,
     layers: Sequence[Heads],
     layout: Layout | None,
@@ -253,21 +255,21 @@ def _text_run(
     """Return a run with the words' attention to words."""
     if layout is None:
         return ModelRun([words.named("source")], [], words.field.raw)
-    own = [some_items(heads, layout.words, layout.words) for heads in layers]
+    own = [select_items(heads, layout.words, layout.words) for heads in layers]
     if DECODER not in seen.found:
         site = Site(TEXT_TOWER, "source", "source", (1, len(words.ids)), own)
         return ModelRun([words.named("source")], [site], words.field.raw)
-    logits = logits_of(seen.outputs)
+    logits = find_logits(seen.outputs)
     if logits is not None and logits.dim() == 3 and logits.shape[1] >= len(words.ids):
         whole = layers[0].shape[-1]
         # The item before a word predicts it, and this item may belong to a picture.
         places = torch.cat([layout.words[1:] - 1, torch.tensor([whole - 1])]) - whole
         if int(places.min()) >= -logits.shape[1]:
             logits = logits[:, places]
-    return decoder_run(words, own, logits, texts, {})
+    return make_decoder_run(words, own, logits, texts, {})
 
 
-def _looks(
+def _read_looks(
     found: Found, layers: Sequence[Heads], layout: Layout | None
 ) -> tuple[list[Heads], int, int]:
     """Return the words' attention to picture tokens, and the counts of picture and frame tokens."""
@@ -276,28 +278,28 @@ def _looks(
         if int(words.max()) >= found[CROSS][0].shape[1]:
             words = torch.arange(found[CROSS][0].shape[1])
         items = torch.arange(found[CROSS][0].shape[2])
-        return [some_items(heads, words, items) for heads in found[CROSS]], len(items), 0
+        return [select_items(heads, words, items) for heads in found[CROSS]], len(items), 0
     if layout is None or not len(layout.pictures):
         return [], 0, 0
-    looks = [some_items(heads, layout.words, layout.pictures) for heads in layers]
+    looks = [select_items(heads, layout.words, layout.pictures) for heads in layers]
     return looks, len(layout.pictures) - layout.frames, layout.frames
 
 
-def scene_for(model: Any, given: Mapping[str, Any], count: int, frames: int) -> Scene | None:
+def find_scene(model: Any, given: Mapping[str, Any], count: int, frames: int) -> Scene | None:
     """Return what a model sees, or None if the places of its picture tokens are unknown."""
-    known = Sight(model.config, given, count, frames)
+    known = VisionInput(model.config, given, count, frames)
     if has_resampler(model):
         # The picture tokens of a resampler mix all cells, so none of them has a place.
         known = replace(known, tokens=0, frames=0)
     try:
-        scene = scene_of(known)
-        return scene or (scene_of(replace(known, tokens=0, frames=0)) if count else None)
+        scene = make_scene(known)
+        return scene or (make_scene(replace(known, tokens=0, frames=0)) if count else None)
     except (ValueError, RuntimeError, IndexError, TypeError, ZeroDivisionError):
         # The model accepted the input, but the known layouts do not fit it.
         return None
 
 
-def _said_share(layers: Sequence[Heads], layout: Layout) -> str:
+def _describe_share(layers: Sequence[Heads], layout: Layout) -> str:
     """Return the pictures' share of the words' attention, as a sentence."""
     shares = []
     for heads in layers:
@@ -308,6 +310,6 @@ def _said_share(layers: Sequence[Heads], layout: Layout) -> str:
     )
 
 
-def _grey() -> Picture:
+def _make_grey_picture() -> Picture:
     """Return a grey picture, for models whose pixels cannot be shown."""
     return Picture.of("grey", np.full((32, 32, 3), 128, np.uint8))

@@ -11,13 +11,20 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from areaviz.adapters.attention_recording import Watched, record_attention
-from areaviz.adapters.call_records import CROSS, DECODER, ENCODER, SiteOf, looks_back, says_cross
-from areaviz.adapters.failures import reason_of
-from areaviz.adapters.gradient_attribution import Attributed, Items, compute_attribution
+from areaviz.adapters.attention_recording import RecordedRun, record_attention
+from areaviz.adapters.call_records import (
+    CROSS,
+    DECODER,
+    ENCODER,
+    SiteOf,
+    is_causal,
+    names_cross_attention,
+)
+from areaviz.adapters.failures import describe_reason
+from areaviz.adapters.gradient_attribution import Attribution, Items, compute_attribution
 from areaviz.adapters.heads import Heads
 from areaviz.adapters.model_run import NOT_ALL_LAYERS, Options
-from areaviz.adapters.run_size import stack_of
+from areaviz.adapters.run_size import predict_stack
 from areaviz.adapters.texts import Tokens
 from areaviz.trace.errors import InputError
 
@@ -37,7 +44,7 @@ def watch(
     needed: Sequence[str] = (),
     site_of: SiteOf | None = None,
     is_apart: Callable[[str], bool] | None = None,
-) -> Watched:
+) -> RecordedRun:
     """Run a model on named inputs, with and without recording.
 
     Args:
@@ -49,49 +56,51 @@ def watch(
         is_apart: Returns whether a layer reads each of several pictures separately; None if no
             layer does.
     """
-    placed = placed_at(model, given)
-    if "use_cache" in input_names(model) and not getattr(model.config, "is_encoder_decoder", False):
+    placed = move_to_device(model, given)
+    if "use_cache" in list_input_names(model) and not getattr(
+        model.config, "is_encoder_decoder", False
+    ):
         # This is the last pass, so a cache of keys and values would only take memory. Some
         # encoder-decoders, such as FSMT, run differently without a cache.
         placed["use_cache"] = False
-    site_of = site_of or sites_of_stacks(model)
+    site_of = site_of or make_site_namer_of_stacks(model)
     wanted = replace(options.wanted(), is_apart=is_apart)
     seen = record_attention(model, lambda: model(**placed), site_of, wanted, needed)
     if options.on_seen is not None:
         options.on_seen(seen)
-    return replace(seen, details={**seen.details, **_other_layers(model, seen)})
+    return replace(seen, details={**seen.details, **_describe_other_layers(model, seen)})
 
 
-def placed_at(model: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+def move_to_device(model: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the inputs that a model takes, on its device and in its precision."""
-    return placed_for(model, accepted_inputs(model, given))
+    return move_to_model(model, choose_accepted_inputs(model, given))
 
 
-def attribution_of(
+def compute_attribution_of(
     model: Any,
     given: Mapping[str, Any],
     options: Options,
     items: Sequence[Items],
     chosen: Sequence[int] | None = None,
-) -> Attributed:
+) -> Attribution:
     """Return the attribution of the outputs if it was requested; see `compute_attribution`."""
     if not options.attribution:
-        return Attributed()
+        return Attribution()
 
     def run(placed: Mapping[str, Any]) -> Tensor | None:
-        logits = logits_of(model(**placed))
+        logits = find_logits(model(**placed))
         if logits is None or logits.dim() not in (2, 3):
             return None
         return logits[0] if logits.dim() == 3 else logits
 
     try:
-        return compute_attribution(model, run, placed_at(model, given), items, chosen)
+        return compute_attribution(model, run, move_to_device(model, given), items, chosen)
     except RuntimeError as error:
         # Some layers, such as quantised ones, have no backward pass.
-        return Attributed(why=f"left out: the model gives no gradients ({reason_of(error)})")
+        return Attribution(why=f"left out: the model gives no gradients ({describe_reason(error)})")
 
 
-def placed_for(model: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+def move_to_model(model: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return inputs on the device of a model and in its floating-point type."""
     placed = dict(given)
     for name, value in given.items():
@@ -115,9 +124,9 @@ def place_of(model: nn.Module) -> torch.device:
     return found
 
 
-def _other_layers(model: Any, seen: Watched) -> dict[str, str]:
+def _describe_other_layers(model: Any, seen: RecordedRun) -> dict[str, str]:
     """Return a detail about the layers that are shown, if some layers mix items without weights."""
-    whole = stack_of(model).layers
+    whole = predict_stack(model).layers
     if len(seen.names) != 1 or getattr(model.config, "is_encoder_decoder", False):
         return {}
     [(site, names)] = seen.names.items()
@@ -128,17 +137,17 @@ def _other_layers(model: Any, seen: Watched) -> dict[str, str]:
     return {NOT_ALL_LAYERS: f"{len(names)} of {whole} layers have weights of {site}{which}"}
 
 
-def input_names(model: Any) -> Mapping[str, inspect.Parameter]:
+def list_input_names(model: Any) -> Mapping[str, inspect.Parameter]:
     """Return the named inputs of a model."""
     return inspect.signature(model.forward).parameters
 
 
-def accepted_inputs(model: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+def choose_accepted_inputs(model: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the inputs that a model takes. A tokenizer may return more.
 
     Options of the call are set elsewhere, and a loss is not needed.
     """
-    taken = input_names(model)
+    taken = list_input_names(model)
     any_name = any(one.kind is one.VAR_KEYWORD for one in taken.values())
     kept = {}
     for name, value in given.items():
@@ -149,19 +158,19 @@ def accepted_inputs(model: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def main_input(model: Any) -> str:
+def name_main_input(model: Any) -> str:
     """Return the name of a model's main input.
 
     Many models declare "input_ids" without taking it.
     """
-    taken = input_names(model)
+    taken = list_input_names(model)
     for name in (model.main_input_name, "input_ids", *_OTHER_INPUTS):
         if name in taken:
             return str(name)
     return str(model.main_input_name)
 
 
-def sites_of_stacks(model: Any, kept: Tensor | None = None) -> SiteOf:
+def make_site_namer_of_stacks(model: Any, kept: Tensor | None = None) -> SiteOf:
     """Return a function that names sites: cross-attention by name, encoders by their place.
 
     A layer of a model with one stack belongs to a decoder if no query attends to later items.
@@ -183,16 +192,16 @@ def sites_of_stacks(model: Any, kept: Tensor | None = None) -> SiteOf:
         if prefix and is_in_tower(name):
             # The vision part of an encoder of words and cells has its own items.
             return ""
-        if says_cross(name.removeprefix(prefix)):
+        if names_cross_attention(name.removeprefix(prefix)):
             return CROSS
         plain = without_padding(heads, kept)
-        causal = looks_back(plain, bool(getattr(module, "is_causal", False)))
+        causal = is_causal(plain, bool(getattr(module, "is_causal", False)))
         return DECODER if prefix or causal else ENCODER
 
     return site
 
 
-def sites_of_both(model: Any, kept: Tensor | None = None) -> SiteOf:
+def make_site_namer_of_both(model: Any, kept: Tensor | None = None) -> SiteOf:
     """Return a function that names the sites of a model that reads words and a picture.
 
     The picture's own layers are "encoder self".
@@ -213,10 +222,10 @@ def sites_of_both(model: Any, kept: Tensor | None = None) -> SiteOf:
             return said
         if towers and _TEXT_TOWER.search(f"{name}."):
             return TEXT_TOWER
-        if says_cross(name):
+        if names_cross_attention(name):
             return CROSS
-        is_causal = model.can_generate() or looks_back(without_padding(heads, kept))
-        return DECODER if is_causal else TEXT_TOWER
+        is_decoder = model.can_generate() or is_causal(without_padding(heads, kept))
+        return DECODER if is_decoder else TEXT_TOWER
 
     return site
 
@@ -248,13 +257,13 @@ def has_resampler(model: nn.Module) -> bool:
     return any(_BETWEEN.search(name) for name, _ in model.named_modules())
 
 
-def vision_part(model: Any) -> nn.Module | None:
+def find_vision_part(model: Any) -> nn.Module | None:
     """Return the vision part of a model of words and pictures, or None."""
     parts = (part for name, part in model.named_modules() if _VISION.search(name))
     return next(parts, None)
 
 
-def token_batch(tokens: Tokens | Sequence[int], model: Any) -> Tensor:
+def make_token_batch(tokens: Tokens | Sequence[int], model: Any) -> Tensor:
     """Return token ids as a batch of one on the model's device.
 
     Raises:
@@ -288,13 +297,13 @@ def check_ids(model: Any, ids: Sequence[int]) -> None:
         )
 
 
-def class_namer(model: Any) -> Callable[[int], str]:
+def make_class_namer(model: Any) -> Callable[[int], str]:
     """Return a function that returns the name of a class."""
     names = getattr(model.config, "id2label", None) or {}
     return lambda index: str(names.get(index, index))
 
 
-def logits_of(outputs: Any) -> Tensor | None:
+def find_logits(outputs: Any) -> Tensor | None:
     """Return the scores of classes or tokens, whatever their name in the model, or None."""
     for name in ("logits", "prediction_logits"):
         scores = outputs.get(name) if isinstance(outputs, Mapping) else None

@@ -16,20 +16,20 @@ from torch import Tensor
 from areaviz.adapters.call_records import DECODER, ENCODER, Found
 from areaviz.adapters.gradient_attribution import Items
 from areaviz.adapters.heads import Heads
-from areaviz.adapters.model_run import ModelRun, Options, most_probable, output_of
-from areaviz.adapters.pixels import Patches, Pixels, patch_layout, picture_run, prepare_pixels
-from areaviz.adapters.run_size import cells_before, check_size
+from areaviz.adapters.model_run import ModelRun, Options, make_most_probable, make_output
+from areaviz.adapters.pixels import Patches, Pixels, make_picture_run, patch_layout, prepare_pixels
+from areaviz.adapters.run_size import check_size, predict_cells
 from areaviz.adapters.sinks import Site
-from areaviz.adapters.sound import keep_recording, prepare_sound, times_before
+from areaviz.adapters.sound import keep_recording, predict_times, prepare_sound
 from areaviz.adapters.texts import Texts, Tokens
 from areaviz.adapters.transformers_run import (
-    attribution_of,
-    class_namer,
-    input_names,
-    logits_of,
-    main_input,
-    sites_of_stacks,
-    token_batch,
+    compute_attribution_of,
+    find_logits,
+    list_input_names,
+    make_class_namer,
+    make_site_namer_of_stacks,
+    make_token_batch,
+    name_main_input,
     watch,
     without_padding,
 )
@@ -57,47 +57,47 @@ def read_text(model: Any, inputs: object, options: Options) -> ModelRun:
     texts = Texts(options.tokenizer, options.example, options.is_chosen)
     tokens = texts.read(inputs, options.labels)
     kept, shown = tokens.kept, tokens.without_padding()
-    ids_1N = token_batch(tokens, model)
+    ids_1N = make_token_batch(tokens, model)
     check_size(model, (1, len(tokens.ids)), options)
     given = {"input_ids": ids_1N, "attention_mask": torch.ones_like(ids_1N), **tokens.more}
-    seen = watch(model, given, options, site_of=sites_of_stacks(model, kept))
+    seen = watch(model, given, options, site_of=make_site_namer_of_stacks(model, kept))
     details = options.of_batch(seen.details, tokens.batch)
-    prefix, found = _virtual_tokens(model, seen.found), {}
+    prefix, found = _count_virtual_tokens(model, seen.found), {}
     for site, layers in seen.found.items():
-        found[site] = [_over_text(heads, kept, prefix) for heads in layers]
-    logits = logits_of(seen.outputs)
+        found[site] = [_select_text(heads, kept, prefix) for heads in layers]
+    logits = find_logits(seen.outputs)
     if logits is not None and logits.dim() == 3 and logits.shape[1] >= len(kept):
         logits = logits[:, -len(kept) :][:, kept]
     if DECODER in found:
-        run = decoder_run(shown, found[DECODER], logits, texts, details)
+        run = make_decoder_run(shown, found[DECODER], logits, texts, details)
         field = "history"
     else:
-        run = _encoder(model, shown.named("source"), found, logits, texts, details)
+        run = _make_encoder_run(model, shown.named("source"), found, logits, texts, details)
         field = "source"
     if prefix:
-        return _behind_prefix(run, prefix)
+        return _add_prefix(run, prefix)
     has_next = DECODER in found and run.output is not None
     chosen = None
     if has_next and logits is not None:
         # Places of padding are not shown.
         chosen = list(tokens.ids)
         for place, token in zip(
-            torch.nonzero(kept)[:, 0].tolist(), next_tokens(shown, logits), strict=True
+            torch.nonzero(kept)[:, 0].tolist(), list_next_tokens(shown, logits), strict=True
         ):
             chosen[place] = token
     items = [Items("input_ids", field)]
-    attributed = attribution_of(model, given, options, items, chosen)
+    attributed = compute_attribution_of(model, given, options, items, chosen)
     return replace(run, attributed=attributed.over(field, kept, outputs=True))
 
 
-def _virtual_tokens(model: Any, found: Found) -> int:
+def _count_virtual_tokens(model: Any, found: Found) -> int:
     """Return the number of tokens that a tuned prefix or prompt puts before every text."""
     tuned = getattr(model, "active_peft_config", None)
     count = int(getattr(tuned, "num_virtual_tokens", 0) or 0)
     return count if any(found.values()) else 0
 
 
-def _over_text(heads: Heads, kept: Tensor, prefix: int) -> Heads:
+def _select_text(heads: Heads, kept: Tensor, prefix: int) -> Heads:
     """Return the attention of the text's own tokens to each other and to a prefix, if any.
 
     Args:
@@ -113,7 +113,7 @@ def _over_text(heads: Heads, kept: Tensor, prefix: int) -> Heads:
     return heads.some_items(places + ahead, items)
 
 
-def _behind_prefix(run: ModelRun, prefix: int) -> ModelRun:
+def _add_prefix(run: ModelRun, prefix: int) -> ModelRun:
     """Return a run whose text also attends to virtual tokens before it."""
     sites, fields = [], list(run.fields)
     for site in run.sites:
@@ -142,60 +142,62 @@ def read_sound(model: Any, inputs: object, options: Options) -> ModelRun:
             "arrays",
         )
     heard = prepare_sound(
-        main_input(model), inputs, options, getattr(model.config, "num_mel_bins", None)
+        name_main_input(model), inputs, options, getattr(model.config, "num_mel_bins", None)
     )
-    check_size(model, times_before(model, heard), options, ENCODER)
+    check_size(model, predict_times(model, heard), options, ENCODER)
     seen = watch(model, heard.given, options)
     layers = seen.found.get(ENCODER, [])
     if not layers:
         return ModelRun([], [], details=seen.details)
     found, padding = keep_recording(seen.found, heard)
     source = heard.times(layers[0].shape[-1])
-    logits = logits_of(seen.outputs)
+    logits = find_logits(seen.outputs)
     if logits is not None and logits.dim() == 3:
         logits = logits[:, : len(source)]
     details = {**seen.details, **heard.details, **padding}
-    return _encoder(model, source, found, logits, Texts(options.tokenizer), details)
+    return _make_encoder_run(model, source, found, logits, Texts(options.tokenizer), details)
 
 
 def read_picture(model: Any, inputs: object, options: Options) -> ModelRun:
     """Run a model over one picture; "target" is the class it chose."""
-    shown = picture_of(model.config, inputs, options)
+    shown = prepare_picture(model.config, inputs, options)
     if getattr(model.config, "mask_ratio", 0):
         raise InputError(
             "This model sees only some patches of a picture, in a random order. Set its"
             " config.mask_ratio to 0."
         )
-    check_size(model, cells_before(model, shown.values), options, ENCODER)
-    given = {"pixel_values": shown.values, **_in_order(model, shown)}
+    check_size(model, predict_cells(model, shown.values), options, ENCODER)
+    given = {"pixel_values": shown.values, **_make_ordered_noise(model, shown)}
     seen = watch(model, given, options)
     layers = seen.found.get(ENCODER, [])
     details = options.of_batch(seen.details, shown.batch)
     if not layers:
         return ModelRun([], [], details=details)
-    cut = cells_of(model.config, shown, layers)
-    run = picture_run(shown, cut, layers, logits_of(seen.outputs), class_namer(model), details)
+    cut = lay_out_cells(model.config, shown, layers)
+    run = make_picture_run(
+        shown, cut, layers, find_logits(seen.outputs), make_class_namer(model), details
+    )
     items = [Items("pixel_values", "picture", cut.shape)]
-    return replace(run, attributed=attribution_of(model, given, options, items))
+    return replace(run, attributed=compute_attribution_of(model, given, options, items))
 
 
-def _in_order(model: Any, seen: Pixels) -> dict[str, Tensor]:
+def _make_ordered_noise(model: Any, seen: Pixels) -> dict[str, Tensor]:
     """Return noise that keeps the patches in order, for models that shuffle them by noise."""
     patch = getattr(model.config, "patch_size", None)
-    if "noise" not in input_names(model) or not isinstance(patch, int):
+    if "noise" not in list_input_names(model) or not isinstance(patch, int):
         return {}
     count = (seen.values.shape[-2] // patch) * (seen.values.shape[-1] // patch)
     return {"noise": torch.arange(count)[None] / count}
 
 
-def picture_of(config: Any, inputs: object, options: Options) -> Pixels:
+def prepare_picture(config: Any, inputs: object, options: Options) -> Pixels:
     """Return the picture in the form that a model with this configuration takes."""
     side = getattr(config, "image_size", None) or 224
     size = (side, side) if isinstance(side, int) else tuple(side)
     return prepare_pixels(inputs, size[-2:], options.processor, example=options.example)
 
 
-def cells_of(config: Any, seen: Pixels, layers: Sequence[Heads]) -> Patches:
+def lay_out_cells(config: Any, seen: Pixels, layers: Sequence[Heads]) -> Patches:
     """Return the layout of the items of a model with this configuration in the picture.
 
     Raises:
@@ -216,7 +218,7 @@ def cells_of(config: Any, seen: Pixels, layers: Sequence[Heads]) -> Patches:
     return patch_layout(seen.values, patch, layers[0].shape[-1], behind, registers)
 
 
-def decoder_run(
+def make_decoder_run(
     tokens: Tokens,
     layers: Sequence[Heads],
     logits: Tensor | None,
@@ -228,24 +230,24 @@ def decoder_run(
     sites = [Site(DECODER, "history", "history", shape, layers)]
     if logits is None or logits.dim() != 3 or logits.shape[1] != len(tokens.ids):
         return ModelRun([history], sites, history.raw, details=details)
-    said = next_tokens(tokens, logits)
+    said = list_next_tokens(tokens, logits)
     # The target has the item after each item: all items but the first, then one more.
     label, added = texts.label(said[-1]), texts.behind(tokens.ids, said[-1])
     raw = history.raw + added
     start = len(raw) - len(added.lstrip())
     anchors = np.vstack([history.anchors[1:], [[start, len(raw)]]])
     target = Field("target", "text", raw, (*history.labels[1:], label), anchors)
-    output = output_of(logits[0], said, texts.label)
+    output = make_output(logits[0], said, texts.label)
     details = {"decoding": "given text", **details}
     return ModelRun([history, target], sites, history.raw, output=output, details=details)
 
 
-def next_tokens(tokens: Tokens, logits: Tensor) -> list[int]:
+def list_next_tokens(tokens: Tokens, logits: Tensor) -> list[int]:
     """Return the token after each token of a text; after the last one, the most probable."""
     return [*tokens.ids[1:], int(logits[0, -1].argmax())]
 
 
-def _encoder(
+def _make_encoder_run(
     model: Any,
     source: Field,
     found: Found,
@@ -259,5 +261,7 @@ def _encoder(
         return ModelRun([source], sites, source.raw, details=details)
     logits_TV = logits[0] if logits.dim() == 3 else logits
     writes = logits_TV.shape[-1] == getattr(model.config, "vocab_size", None)
-    field, output = most_probable(logits_TV, texts.label if writes else class_namer(model))
+    field, output = make_most_probable(
+        logits_TV, texts.label if writes else make_class_namer(model)
+    )
     return ModelRun([source, field], sites, source.raw, output=output, details=details)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from areaviz.adapters.scenes import Grid, tensor_of
+from areaviz.adapters.scenes import Grid, find_tensor
 
 _PIXELS = ("pixel_values", "pixel_values_images")
 _CLIP = ("pixel_values_videos",)
@@ -21,7 +21,7 @@ _LARGEST_MERGE = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sight:
+class VisionInput:
     """The visual input of a model, and the number of text tokens that represent it."""
 
     config: Any
@@ -64,7 +64,7 @@ class Sight:
     @property
     def values(self) -> Tensor | None:
         """The pixel values of the pictures or of the clip."""
-        return tensor_of(self.given, *(_CLIP if self.frames else _PIXELS))
+        return find_tensor(self.given, *(_CLIP if self.frames else _PIXELS))
 
     @property
     def count(self) -> int:
@@ -72,7 +72,7 @@ class Sight:
         return self.frames or self.tokens
 
 
-def merged_shape(shape: tuple[int, int], items: int) -> tuple[int, int] | None:
+def compute_merged_shape(shape: tuple[int, int], items: int) -> tuple[int, int] | None:
     """Return the rows and columns of the items after squares of patches were merged, or None.
 
     If no patches were merged, there may be one more item, a class token.
@@ -88,7 +88,7 @@ def merged_shape(shape: tuple[int, int], items: int) -> tuple[int, int] | None:
     return None
 
 
-def tower_cells(grid: Grid, others: Sequence[Grid], items: int, config: Any) -> Tensor | None:
+def find_tower_cells(grid: Grid, others: Sequence[Grid], items: int, config: Any) -> Tensor | None:
     """Return the indices of a grid's cells among all items of a tower, or None if they do not fit.
 
     Args:

@@ -54,11 +54,11 @@ class Weights:
     @property
     def sizes(self) -> str:
         """The needed memory in words, such as "1.2 GB of memory in float32, 0.6 GB in bfloat16"."""
-        whole, half = (in_words(self.needed_in(kind)) for kind in _BYTES)
+        whole, half = (format_bytes(self.needed_in(kind)) for kind in _BYTES)
         return f"{whole} of memory in float32, {half} in bfloat16"
 
 
-def weights_of(folder: Path) -> Weights:
+def count_weights(folder: Path) -> Weights:
     """Count a folder's weights from the headers of its files.
 
     Raises:
@@ -120,22 +120,22 @@ def check_room(name: str, weights: Weights, device: torch.device) -> None:
     Raises:
         NoRoom: It needs more than is free.
     """
-    free = free_bytes(device)
+    free = count_free_bytes(device)
     if weights.needed <= free:
         return
     help = "use a smaller model, or end other programs on the machine where it runs"
     if weights.needed_in("bfloat16") <= min(free, 0.75 * weights.needed):
         help = (
-            f"In bfloat16 it needs {in_words(weights.needed_in('bfloat16'))}. Save it in bfloat16"
-            f" on a machine with enough memory, or {help}"
+            f"In bfloat16 it needs {format_bytes(weights.needed_in('bfloat16'))}. Save it in"
+            f" bfloat16 on a machine with enough memory, or {help}"
         )
     raise NoRoom(
-        f"The model {name} needs {in_words(weights.needed)} of memory in {weights.kind}, but"
-        f" {in_words(free)} are free. {help[0].upper()}{help[1:]}."
+        f"The model {name} needs {format_bytes(weights.needed)} of memory in {weights.kind}, but"
+        f" {format_bytes(free)} are free. {help[0].upper()}{help[1:]}."
     )
 
 
-def free_bytes(device: torch.device) -> int:
+def count_free_bytes(device: torch.device) -> int:
     """Return the bytes of memory that are available where models run."""
     if device.type == "cuda":
         return int(torch.cuda.mem_get_info(device)[0])
@@ -148,6 +148,6 @@ def free_bytes(device: torch.device) -> int:
     return int(found["MemAvailable"].split()[0]) * 1024
 
 
-def in_words(nbytes: int) -> str:
+def format_bytes(nbytes: int) -> str:
     """Return a number of bytes as text, such as "1.3 GB"."""
     return f"{nbytes / 1e9:,.1f} GB" if nbytes >= 1e9 else f"{nbytes / 1e6:,.1f} MB"

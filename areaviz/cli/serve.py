@@ -248,11 +248,14 @@ def check_models(given: list[str]) -> list[str]:
     for place in places:
         # Imported late, so that other commands do not wait for torch.
         from areaviz.adapters.folder_card import read_folder
-        from areaviz.adapters.weights import free_bytes, in_words, weights_of
+        from areaviz.adapters.weights import count_free_bytes, count_weights, format_bytes
         from areaviz.models.device import choose_device
 
         found = read_folder(place)
-        weights, free = weights_of(found.path), in_words(free_bytes(choose_device("auto")))
+        weights, free = (
+            count_weights(found.path),
+            format_bytes(count_free_bytes(choose_device("auto"))),
+        )
         typer.echo(
             f"{found.card.title}: {weights.parameters:,} parameters, stored in {weights.kind}."
             f" It needs {weights.sizes}; {free} are free."

@@ -12,7 +12,7 @@ import torch
 import transformers
 
 import areaviz
-from areaviz.adapters.audio_input import samples_of
+from areaviz.adapters.audio_input import read_samples
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from tests.adapters import small
@@ -122,7 +122,7 @@ def test_files_rows_of_data_sets_and_whole_numbers_are_recordings(
 
 
 def test_recording_is_resampled_to_the_model_rate() -> None:
-    found = samples_of({"array": sine(1, 8000), "sampling_rate": 8000}, RATE)
+    found = read_samples({"array": sine(1, 8000), "sampling_rate": 8000}, RATE)
     assert len(found.values_N) == RATE and found.seconds == 1
 
 

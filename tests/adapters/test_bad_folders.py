@@ -81,7 +81,7 @@ WRONG = {
 @pytest.fixture(params=WRONG)
 def wrong(request: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
     """Return a folder that cannot be used on a machine with 8 GB, and the reason."""
-    monkeypatch.setattr(weights, "free_bytes", lambda device: 8 * GIGA)
+    monkeypatch.setattr(weights, "count_free_bytes", lambda device: 8 * GIGA)
     spoil, said = WRONG[request.param]
     return spoil(folder), said
 

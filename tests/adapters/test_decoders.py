@@ -11,7 +11,7 @@ import transformers
 
 import areaviz
 from areaviz.adapters.texts import Texts
-from areaviz.adapters.transformers_stacks import decoder_run
+from areaviz.adapters.transformers_stacks import make_decoder_run
 from areaviz.drawing.base import figure_caption
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
@@ -55,7 +55,7 @@ def test_next_token_is_spelled_by_the_tokenizer() -> None:
     for token, raw in (("cat", "the dog run cat"), ("##s", "the dog runs")):
         logits = torch.zeros(1, 3, len(small.WORDS))
         logits[0, -1, tokenizer.convert_tokens_to_ids(token)] = 1
-        run = decoder_run(texts.read(words), [], logits, texts, {})
+        run = make_decoder_run(texts.read(words), [], logits, texts, {})
         target = run.fields[-1]
         assert target.raw == raw
         start, end = target.anchors[-1]

@@ -167,19 +167,19 @@ def test_missing_parts_are_named(bert: Path, index: Any, sentence: str) -> None:
 def test_weights_larger_than_the_memory_are_not_loaded(
     bert: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(weights_module, "free_bytes", lambda device: 1000)
+    monkeypatch.setattr(weights_module, "count_free_bytes", lambda device: 1000)
     refusal = "needs .* MB of memory in float32, but 0.0 MB are free. Use a smaller"
     with pytest.raises(InputError, match=refusal):
         load(bert)
-    needed = weights_module.weights_of(bert).needed
-    monkeypatch.setattr(weights_module, "free_bytes", lambda device: int(0.6 * needed))
+    needed = weights_module.count_weights(bert).needed
+    monkeypatch.setattr(weights_module, "count_free_bytes", lambda device: int(0.6 * needed))
     with pytest.raises(InputError, match="In bfloat16 it needs"):
         load(bert)
 
 
 def test_card_states_required_memory(bert: Path) -> None:
-    about = weights_module.weights_of(bert)
-    whole, half = (weights_module.in_words(round(1.2 * about.parameters * n)) for n in (4, 2))
+    about = weights_module.count_weights(bert)
+    whole, half = (weights_module.format_bytes(round(1.2 * about.parameters * n)) for n in (4, 2))
     assert about.kind == "float32"
     assert f"{whole} of memory in float32, {half} in bfloat16" in read_folder(str(bert)).card.limits
 

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from areaviz.adapters.head_maps import IN_HALF, OVER_ITEMS, site_maps
-from areaviz.adapters.heads import Heads, mask_to_bias, scores_of, softmax_weights
+from areaviz.adapters.head_maps import IN_HALF, OVER_ITEMS, make_site_maps
+from areaviz.adapters.heads import Heads, compute_scores, compute_softmax_weights, mask_to_bias
 from areaviz.trace import limits
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.derived_areas import AreaSoftmax, shares_of_logs
@@ -29,7 +29,7 @@ def heads(queries: int = 4, items: int = 6, bias: Tensor | None = None, seed: in
 def as_areas(layer: Heads, grid: AreaGrid) -> FloatArray:
     """Return the area distribution of a layer's logits before they are kept in half precision."""
     assert layer.query is not None and layer.key is not None
-    scores = scores_of(layer.query, layer.key, layer.scale, layer.bias)
+    scores = compute_scores(layer.query, layer.key, layer.scale, layer.bias)
     return shares_of_logs(scores.numpy(), grid)
 
 
@@ -80,9 +80,9 @@ def test_half_precision_map_equals_map_of_its_heads(sharpness: float, masked: bo
     assert layer.query is not None
     query = layer.query * sharpness
     assert layer.key is not None
-    weights = softmax_weights(query, layer.key, layer.scale, layer.bias)
+    weights = compute_softmax_weights(query, layer.key, layer.scale, layer.bias)
     sharp = Heads(weights, query, layer.key, layer.scale, layer.bias)
-    _, kept, _ = site_maps("encoder self", "a", "a", (4, 6), [sharp], 3)
+    _, kept, _ = make_site_maps("encoder self", "a", "a", (4, 6), [sharp], 3)
     assert isinstance(kept.weights, AreaSoftmax) and kept.weights.made_of.dtype == np.float16
     np.testing.assert_allclose(kept.weights[0], as_areas(sharp, kept.grid), atol=2e-4)
     again = AreaSoftmax(kept.weights.made_of, AreaGrid(4, 6, 1, 1))
@@ -98,9 +98,9 @@ def test_half_precision_heads_have_area_maps(kind: torch.dtype) -> None:
     scores = query @ key.transpose(1, 2) * 0.25
     weights = scores.softmax(-1, dtype=torch.float32).to(kind)
     layer = Heads(weights, query, key, 0.25).plain()
-    exact = softmax_weights(query.float(), key.float(), 0.25, None)
+    exact = compute_softmax_weights(query.float(), key.float(), 0.25, None)
     assert (exact - weights.float()).abs().max() > 2e-3, "the rounding shows"
-    _, derived, _ = site_maps("encoder self", "a", "a", (1, 50), [layer], 3)
+    _, derived, _ = make_site_maps("encoder self", "a", "a", (1, 50), [layer], 3)
     np.testing.assert_allclose(derived.weights[0], as_areas(layer, derived.grid), atol=2e-4)
     with_sink = Heads(weights * 0.6, query, key, 0.25).plain()
     capped = (5 * (scores / 5).tanh()).softmax(-1, dtype=torch.float32).to(kind)
@@ -111,9 +111,9 @@ def test_scores_too_small_for_a_weight_still_count_in_areas() -> None:
     """In a mean over nine cells, one very low score does not make the mean very low."""
     key = torch.tensor([[[0.0], [0], [0], [0], [-120], [0], [0], [0], [0]]])
     query = torch.ones(1, 1, 1)
-    layer = Heads(softmax_weights(query, key, 1.0, None), query, key)
+    layer = Heads(compute_softmax_weights(query, key, 1.0, None), query, key)
     assert layer.weights[0, 0, 4] == 0
-    _, derived, _ = site_maps("encoder self", "a", "a", (3, 3), [layer], 3)
+    _, derived, _ = make_site_maps("encoder self", "a", "a", (3, 3), [layer], 3)
     exact = as_areas(layer, derived.grid)
     assert exact[0, 0, -1] > 1e-8
     np.testing.assert_allclose(derived.weights[0], exact, rtol=0.02, atol=1e-8)
@@ -123,17 +123,17 @@ def test_logarithms_replace_weights_that_exceed_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     layers = [heads(20, 20), heads(20, 20, seed=1)]
-    _, _, sums = whole = site_maps("x", "a", "a", (1, 20), layers, 3)
+    _, _, sums = whole = make_site_maps("x", "a", "a", (1, 20), layers, 3)
     single = 2 * 3 * 20 * 20 * 4
     assert held_bytes(whole) == single * 3 // 2
     monkeypatch.setattr(limits, "MAX_ATTENDED_BYTES", single * 2)
-    small = site_maps("x", "a", "a", (1, 20), layers, 3, taken=single // 2 + 1)
+    small = make_site_maps("x", "a", "a", (1, 20), layers, 3, taken=single // 2 + 1)
     assert held_bytes(small) == single // 2 and small[0].normalisation == IN_HALF
     for one, other in zip(whole, small, strict=True):
         np.testing.assert_allclose(other.weights, one.weights, atol=2e-4)
     unexplained = [Heads(layer.weights) for layer in layers]
-    assert site_maps("x", "a", "a", (1, 20), unexplained, 3)[0].normalisation != IN_HALF
-    alone = site_maps("x", "a", "a", (1, 20), unexplained, 3, taken=single + 1)
+    assert make_site_maps("x", "a", "a", (1, 20), unexplained, 3)[0].normalisation != IN_HALF
+    alone = make_site_maps("x", "a", "a", (1, 20), unexplained, 3, taken=single + 1)
     assert [one.site for one in alone] == ["x", "x sums"] and alone[0].normalisation == IN_HALF
     np.testing.assert_allclose(alone[1].weights, sums.weights, atol=2e-4)
 
@@ -146,17 +146,17 @@ def test_weights_above_budget_are_read_layer_by_layer(
     layers = [heads(20, 20, bias, seed) for seed in range(8)]
     if not explained:
         layers = [Heads(layer.weights) for layer in layers]
-    whole = site_maps("x", "a", "a", (1, 20), layers, 3)
+    whole = make_site_maps("x", "a", "a", (1, 20), layers, 3)
     monkeypatch.setattr(limits, "MAX_ATTENDED_BYTES", whole[0].weights.nbytes // 2 - 1)
     on_disk = [layer.lean().on_disk() for layer in layers]
-    found = site_maps("x", "a", "a", (1, 20), on_disk, 3)
+    found = make_site_maps("x", "a", "a", (1, 20), on_disk, 3)
     assert [one.site for one in found] == [one.site for one in whole]
     assert found[0].normalisation == OVER_ITEMS and held_bytes(found) == 0
     for one, other in zip(whole, found, strict=True):
         np.testing.assert_allclose(other.weights[1], one.weights[1], atol=2e-4)
         np.testing.assert_allclose(other.weights[0, 2], one.weights[0, 2], atol=2e-4)
         np.testing.assert_allclose(np.asarray(other.weights), one.weights, atol=2e-4)
-    in_memory = site_maps("x", "a", "a", (1, 20), layers, 3)
+    in_memory = make_site_maps("x", "a", "a", (1, 20), layers, 3)
     assert held_bytes(in_memory) == sum(layer.nbytes for layer in layers) > 0
 
 
@@ -164,16 +164,18 @@ def test_too_large_layer_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     layers = [heads(20, 20), heads(20, 20, seed=1)]
     monkeypatch.setattr(limits, "MAX_ATTENDED_BYTES", 4 * 3 * 20 * 57 - 1)
     with pytest.raises(InputError, match=r"3 heads, 20 queries, 57 areas.*\(area_size=\)"):
-        site_maps("x", "a", "a", (1, 20), layers, 3)
-    site_maps("x", "a", "a", (1, 20), layers, 2)
+        make_site_maps("x", "a", "a", (1, 20), layers, 3)
+    make_site_maps("x", "a", "a", (1, 20), layers, 2)
     monkeypatch.setattr(limits, "MAX_BY_LAYER_BYTES", 4 * 2 * 3 * 20 * 20 - 1)
     with pytest.raises(InputError, match=r"attention of 2 layers .* fewer layers \(layers=\)"):
-        site_maps("x", "a", "a", (1, 20), layers, 2)
-    site_maps("x", "a", "a", (1, 20), layers[:1], 2)
+        make_site_maps("x", "a", "a", (1, 20), layers, 2)
+    make_site_maps("x", "a", "a", (1, 20), layers[:1], 2)
 
 
 def test_site_has_item_map_then_both_area_maps() -> None:
-    maps = site_maps("encoder self", "source", "source", (1, 6), [heads(6), heads(6, seed=1)], 3)
+    maps = make_site_maps(
+        "encoder self", "source", "source", (1, 6), [heads(6), heads(6, seed=1)], 3
+    )
     assert [one.site for one in maps] == [
         "encoder self",
         "encoder self as areas",
@@ -201,7 +203,7 @@ def test_unexplained_weights_have_no_area_distribution() -> None:
         layer.scale,
     )
     assert layer.logs() is not None and capped.logs() is None
-    assert [one.site for one in site_maps("x", "a", "b", (1, 6), [layer, capped], 2)] == [
+    assert [one.site for one in make_site_maps("x", "a", "b", (1, 6), [layer, capped], 2)] == [
         "x",
         "x sums",
     ]
@@ -215,7 +217,7 @@ def test_nan_queries_do_not_explain_weights() -> None:
     query, weights = layer.query.clone(), layer.weights.clone()
     query[:, 2], weights[:, 2] = torch.nan, 0
     assert Heads(weights, query, layer.key, layer.scale).logs() is None
-    assert not softmax_weights(query, layer.key, layer.scale, None)[:, 2].isfinite().any()
+    assert not compute_softmax_weights(query, layer.key, layer.scale, None)[:, 2].isfinite().any()
 
 
 def test_cut_heads_renormalise_remaining_weights() -> None:
@@ -254,21 +256,21 @@ def test_masks_in_every_form_become_a_bias() -> None:
 
 def test_layers_that_differ_are_refused() -> None:
     with pytest.raises(InputError, match="differ in heads x queries x items"):
-        site_maps("encoder self", "a", "a", (1, 6), [heads(6), heads(6, 5)], 2)
+        make_site_maps("encoder self", "a", "a", (1, 6), [heads(6), heads(6, 5)], 2)
 
 
 @pytest.mark.long
 def test_too_large_maps_are_refused_before_they_are_made() -> None:
     huge = Heads(torch.zeros(1).expand(12, 2048, 2048))
     with pytest.raises(InputError, match="the limit is .* MiB"):
-        site_maps("encoder self", "a", "a", (1, 2048), [huge] * 12, 3)
+        make_site_maps("encoder self", "a", "a", (1, 2048), [huge] * 12, 3)
 
 
 def test_lean_heads_keep_only_queries_and_keys() -> None:
     """A fused layer returns queries, keys and values as views of one tensor."""
     torch.manual_seed(0)
     query, key, _ = torch.randn(3, 2, 4, 5)
-    lean = Heads(softmax_weights(query, key, 1.0, None), query, key).lean()
+    lean = Heads(compute_softmax_weights(query, key, 1.0, None), query, key).lean()
     assert lean.query is not None and lean.key is not None
     for part, before in ((lean.query, query), (lean.key, key)):
         assert torch.equal(part, before)

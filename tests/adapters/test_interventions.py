@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from areaviz.adapters import transformers_models
-from areaviz.adapters.interventions import Changer
+from areaviz.adapters.interventions import InterventionHook
 from areaviz.adapters.model_run import Options
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Change, Gate, Hide, Share, Weigh
@@ -143,7 +143,9 @@ def changed(changes: tuple[Any, ...], apart: float = 0.0) -> tuple[Tensor, Tenso
     given, value = torch.rand(1, 2, 3, 4).softmax(-1), torch.rand(1, 2, 4, 5)
     output = (given @ value).transpose(1, 2) + apart
     layer = Layer()
-    found, after = Changer({layer: ("s", 0)}, changes)(layer, given.clone(), value, output.clone())
+    found, after = InterventionHook({layer: ("s", 0)}, changes)(
+        layer, given.clone(), value, output.clone()
+    )
     return given, value, found, after
 
 

@@ -13,9 +13,9 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from PIL import Image
 
 from areaviz.adapters import template_trial, templates
-from areaviz.adapters.chats import chat_inputs, chat_text
-from areaviz.adapters.folder_vision import MAX_PROMPT, _prompt
-from areaviz.adapters.templates import as_literal, write_chat
+from areaviz.adapters.chats import format_chat, make_chat_inputs
+from areaviz.adapters.folder_vision import MAX_PROMPT, _make_prompt
+from areaviz.adapters.templates import escape_as_template, write_chat
 from areaviz.trace.errors import InputError
 from tests.adapters import small
 from tests.sampled import sampled
@@ -54,7 +54,7 @@ def test_template_using_much_memory_is_refused(template: str) -> None:
     # The peak covers all children so far, so an earlier test may have set it.
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     with pytest.raises(InputError, match="takes more than 320 MiB of memory. Choose another"):
-        chat_text(CHAT, holder(template))
+        format_chat(CHAT, holder(template))
     kilobytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     assert kilobytes == before or kilobytes < 2**20, "no child took a gigabyte"
 
@@ -62,27 +62,27 @@ def test_template_using_much_memory_is_refused(template: str) -> None:
 def test_template_with_endless_loops_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(templates, "TEMPLATE_SECONDS", 1)
     with pytest.raises(InputError, match="takes more than 1 seconds of processor time"):
-        _prompt(holder(LOOPS), "What is this?")
+        _make_prompt(holder(LOOPS), "What is this?")
 
 
 def test_template_with_a_long_text_is_refused() -> None:
     with pytest.raises(InputError, match="writes more than 1,000,000 characters"):
-        chat_text(CHAT, holder('{{ "x" * 1000001 }}'))
+        format_chat(CHAT, holder('{{ "x" * 1000001 }}'))
     assert MAX_PROMPT < 200_000
     with pytest.raises(InputError, match="has 200,000 characters"):
-        _prompt(holder('{{ "x" * 200000 }}'), "What is this?")
+        _make_prompt(holder('{{ "x" * 200000 }}'), "What is this?")
 
 
 def test_template_refusal_gives_its_reason() -> None:
     with pytest.raises(InputError, match=r"refuses these messages \(Roles must alternate"):
-        chat_text(CHAT, holder('{{ raise_exception("Roles must alternate") }}'))
+        format_chat(CHAT, holder('{{ raise_exception("Roles must alternate") }}'))
 
 
 def test_written_texts_are_cached(monkeypatch: pytest.MonkeyPatch) -> None:
     tokenizer = holder("{{ messages[0].content }} and no more")
-    first = chat_text(CHAT, tokenizer)
-    monkeypatch.setattr(templates, "command_of_trial", pytest.fail)
-    assert chat_text(CHAT, tokenizer) == first == "a dog and no more"
+    first = format_chat(CHAT, tokenizer)
+    monkeypatch.setattr(templates, "make_trial_command", pytest.fail)
+    assert format_chat(CHAT, tokenizer) == first == "a dog and no more"
 
 
 def test_processor_gets_the_written_text() -> None:
@@ -99,7 +99,7 @@ def test_processor_gets_the_written_text() -> None:
     processor = SimpleNamespace(
         chat_template=template, apply_chat_template=apply, tokenizer=holder(template)
     )
-    assert chat_inputs(chat, processor) == {"input_ids": 1}
+    assert make_chat_inputs(chat, processor) == {"input_ids": 1}
     assert seen == ['image "<s>"']
 
 
@@ -108,7 +108,7 @@ def test_literal_writes_its_text(text: str) -> None:
     environment = ImmutableSandboxedEnvironment(
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
-    assert environment.from_string(as_literal(text)).render() == text
+    assert environment.from_string(escape_as_template(text)).render() == text
 
 
 def test_trial_counts_its_limits_from_its_start(

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import areaviz
-from areaviz.adapters.attention_recording import output_difference
+from areaviz.adapters.attention_recording import compute_output_difference
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
@@ -261,12 +261,13 @@ def test_map_of_a_different_computation_is_refused() -> None:
 def test_outputs_in_any_container_are_compared() -> None:
     one = {"logits": torch.tensor([1.0, 2.0]), "attentions": (torch.ones(1),)}
     off = {"logits": torch.tensor([1.0, 2.1])}
-    assert output_difference(one, {"logits": torch.tensor([1.0, 2.0])}) == 0
+    assert compute_output_difference(one, {"logits": torch.tensor([1.0, 2.0])}) == 0
     assert (
-        output_difference(one, off) > 1 and output_difference([one["logits"]], [off["logits"]]) > 1
+        compute_output_difference(one, off) > 1
+        and compute_output_difference([one["logits"]], [off["logits"]]) > 1
     )
-    assert output_difference(torch.tensor([torch.nan]), torch.tensor([1.0])) == torch.inf
-    assert output_difference(torch.ones(2), torch.ones(3)) == torch.inf
+    assert compute_output_difference(torch.tensor([torch.nan]), torch.tensor([1.0])) == torch.inf
+    assert compute_output_difference(torch.ones(2), torch.ones(3)) == torch.inf
 
 
 def test_layers_heads_and_sites_are_chosen() -> None:

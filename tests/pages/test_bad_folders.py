@@ -36,7 +36,7 @@ def serve(
     use_backend: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Serve:
     """Make the app run the models of these folders, on a machine of 8 GB."""
-    monkeypatch.setattr(weights, "free_bytes", lambda device: 8 * GIGA)
+    monkeypatch.setattr(weights, "count_free_bytes", lambda device: 8 * GIGA)
 
     def served(*folders: str) -> None:
         monkeypatch.setenv(FOLDERS_SETTING, ":".join(folders))
