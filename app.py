@@ -4,17 +4,17 @@ from pathlib import Path
 
 import streamlit as st
 
-from areaviz.ui.app.frame import admitted, refuse
+from areaviz.ui.app.frame import draw_refusal, is_admitted
 from areaviz.ui.app.language import sentence
-from areaviz.ui.app.page import GROUPS, HIDDEN
-from areaviz.ui.app.restart_recovery import begin, take_up
+from areaviz.ui.app.page import GROUPS, HIDDEN_PARAMS
+from areaviz.ui.app.restart_recovery import apply_stashed_values, stash_browser_values
 from areaviz.ui.tour.bar import tour_bar
 
 ROOT = Path(__file__).parent
 st.set_page_config(page_title="areaviz", page_icon=ROOT / "assets" / "favicon.png", layout="wide")
 st.logo(ROOT / "assets" / "logo.svg", size="large")
-begin()
-is_open = admitted()
+stash_browser_values()
+is_open = is_admitted()
 groups: dict[str, list[st.Page]] = {}
 for group, titles in GROUPS.items():
     pages = groups.setdefault(sentence(group), [])
@@ -24,7 +24,7 @@ for group, titles in GROUPS.items():
             path,
             title=sentence(title),
             default=name == "home",
-            visibility="hidden" if name in HIDDEN else "visible",
+            visibility="hidden" if name in HIDDEN_PARAMS else "visible",
         )
         pages.append(shown)
 page = st.navigation(groups, position="top" if is_open else "hidden")
@@ -32,5 +32,5 @@ if is_open:
     page.run()
     tour_bar()
 else:
-    refuse()
-take_up(is_open)
+    draw_refusal()
+apply_stashed_values(is_open)

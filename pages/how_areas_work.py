@@ -4,10 +4,10 @@ import streamlit as st
 
 from areaviz.lessons.questions import QUESTIONS, make_path_data
 from areaviz.texts.catalogue import message
-from areaviz.ui.app.component import component
+from areaviz.ui.app.component import get_component
 from areaviz.ui.app.errors import show_errors
 from areaviz.ui.app.frame import page_frame
-from areaviz.ui.app.language import language
+from areaviz.ui.app.language import get_language
 from areaviz.ui.app.page import Page
 from areaviz.ui.app.state import State
 
@@ -25,4 +25,4 @@ page_frame(
 asked = st.query_params.get("q", "")
 numbers = {str(number): number for number in QUESTIONS}
 with show_errors(message("computing the answer")):
-    component("lesson")(key="lesson", data=make_path_data(numbers.get(asked), language()))
+    get_component("lesson")(key="lesson", data=make_path_data(numbers.get(asked), get_language()))

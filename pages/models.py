@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from areaviz.ui.app.engine import engine
-from areaviz.ui.app.errors import problem, show_errors
+from areaviz.ui.app.engine import get_backend
+from areaviz.ui.app.errors import show_error, show_errors
 from areaviz.ui.app.frame import page_frame
 from areaviz.ui.app.page import Page
 from areaviz.ui.app.state import State
@@ -18,8 +18,8 @@ page_frame(
     )
 )
 with show_errors("reading the model cards"):
-    backend = engine()
+    backend = get_backend()
     for sentence in backend.problems():
-        problem(sentence)
+        show_error(sentence)
     models_index(backend.models())
     st.caption(f"Models run on: {backend.device()}")

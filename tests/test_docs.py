@@ -12,7 +12,7 @@ import pytest
 from areaviz import __version__
 from areaviz.cli import COMMANDS
 from areaviz.trace.link import from_params
-from areaviz.ui.app.page import HIDDEN, TITLES
+from areaviz.ui.app.page import HIDDEN_PARAMS, TITLES
 from areaviz.views import VIEWS
 
 ROOT = Path(__file__).parents[1]
@@ -75,7 +75,7 @@ def test_readme_names_every_page_and_both_commands() -> None:
     missing = [
         title
         for name, title in TITLES.items()
-        if name not in HIDDEN and f"**{title}**" not in readme
+        if name not in HIDDEN_PARAMS and f"**{title}**" not in readme
     ]
     assert missing == []
     assert "make run" in readme and "make test" in readme

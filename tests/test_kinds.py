@@ -50,7 +50,7 @@ from areaviz.trace.link import from_params, to_params
 from areaviz.trace.on_disk import open_trace
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
-from areaviz.ui.results.downloads import files
+from areaviz.ui.results.downloads import list_files
 from areaviz.views import VIEWS
 from tests.kinds import CASES, Case, write_checkpoints
 from tests.sampled import sampled
@@ -196,11 +196,11 @@ def test_downloads(traces: dict[str, Trace], case: Case) -> None:
     trace, focus = traces[case.name], Focus(case.site)
     starts = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG", "gif": b"GIF8", "npz": b"PK"}
     fitting = [view for view in VIEWS.values() if view.fits(trace, focus)]
-    for kind, file in files(fitting[0], trace, focus).items():
+    for kind, file in list_files(fitting[0], trace, focus).items():
         content = file.make()
         assert content.startswith(starts.get(kind, b"")) and len(content) > 60
     for view in fitting:
-        made = files(view, trace, focus)
+        made = list_files(view, trace, focus)
         assert json.loads(made["json"].make()) and made["csv"].make().count(b"\n") > 1, view.name
 
 

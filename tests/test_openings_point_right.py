@@ -21,7 +21,7 @@ from areaviz.metrics.pointing import Box
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.forms.model_choice import FIRST, FIRST_OF_TASK
-from areaviz.ui.forms.options import counterpart
+from areaviz.ui.forms.options import find_counterpart
 from areaviz.ui.forms.samples import EXAMPLES
 from tests.lit_places import QUARTER, LitPlaces, lit_places
 
@@ -80,7 +80,7 @@ def test_captions_are_right_and_highlight_named_things(backend: LocalBackend, na
 @pytest.mark.parametrize("name", sorted(CAPTIONED))
 def test_captions_of_the_compared_model_are_true(backend: LocalBackend, name: str) -> None:
     cards = {one.name: one for one in backend.models().values() if one.task == "caption"}
-    other = counterpart(cards[TASKS["caption"].opens], cards)
+    other = find_counterpart(cards[TASKS["caption"].opens], cards)
     assert other is not None
     compared = backend.trace(Request(other.name, "", picture=get_sample(name)))
     assert compared.fields["target"].raw in true_of(name)

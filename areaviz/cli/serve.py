@@ -280,11 +280,11 @@ def check_origins(origins: list[str]) -> None:
 def operator_commands(connections: Connections) -> dict[str, Command]:
     """Return the operator's commands by name. `areaviz/gateway/operator.py` runs them."""
     from areaviz.gateway.serving import process_stats
-    from areaviz.ui.app.jobs import analyses, stop_analysis, work
+    from areaviz.ui.app.jobs import describe_work, list_analyses, stop_analysis
 
     started = time.monotonic()
     return {
-        "status": lambda words: process_stats(started, connections) | work(),
-        "jobs": analyses,
+        "status": lambda words: process_stats(started, connections) | describe_work(),
+        "jobs": list_analyses,
         "jobs stop": stop_analysis,
     }

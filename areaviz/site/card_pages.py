@@ -9,11 +9,11 @@ from areaviz.cards.gates import judge_targets
 from areaviz.cards.tasks import TASKS
 from areaviz.drawing.markup import Markup, make_element
 from areaviz.site.page_frame import Files, Site, render_site_page
-from areaviz.ui.models.card_tables import measured
+from areaviz.ui.models.card_tables import format_metric
 from areaviz.ui.models.summary import (
-    about,
     best_first,
     by_task,
+    describe_model,
     headline_text,
     parameters_words,
     target_counts,
@@ -45,7 +45,7 @@ def files(site: Site) -> Files:
 
 def _render_card(site: Site, card: Card) -> list[Markup]:
     """Return the content of a model's page."""
-    main = [make_element("p", f"{card.name}. {about(card)}")]
+    main = [make_element("p", f"{card.name}. {describe_model(card)}")]
     best = site.best_page(card.name)
     if not best.startswith("cards/"):
         label = "Run this model" if card.name in site.live else "See a stored run"
@@ -72,7 +72,7 @@ def _render_results(card: Card) -> list[Markup]:
     for split, values in card.figures.items():
         for key, name in measures.items():
             if key in values:
-                rows.append((split, name, measured(card.task, key, values[key])))
+                rows.append((split, name, format_metric(card.task, key, values[key])))
     if not rows:
         return []
     return [

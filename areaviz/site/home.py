@@ -24,7 +24,7 @@ from areaviz.trace.request import Focus
 from areaviz.ui.app.language import sentence
 from areaviz.ui.app.page import TITLES
 from areaviz.ui.home.hero import WHAT_IT_DOES
-from areaviz.ui.home.tiles import WAYS_IN, WayIn
+from areaviz.ui.home.tiles import WAYS_IN, Tile
 
 HEADING = message("See what a model attends to")
 STILL = message("This page needs scripts to show the attention. The links below work without them.")
@@ -116,7 +116,7 @@ def _render_hero(language: str) -> tuple[str, list[Markup], str]:
     return parts("ribbon").css, drawn, f"{make_mount_script(content.shown, language)}\n{shared}"
 
 
-def _render_tile(site: Site, way: WayIn) -> Markup:
+def _render_tile(site: Site, way: Tile) -> Markup:
     """Return the tile of a way in. It links to a live page or, without one, to a stored run."""
     title = sentence(TITLES[way.page])
     link = make_element("a", title, href=site.best_page(_choose_model(way, site)))
@@ -124,7 +124,7 @@ def _render_tile(site: Site, way: WayIn) -> Markup:
     return make_element("div", _render_preview(way, title), *inside, class_="card")
 
 
-def _render_preview(way: WayIn, title: str) -> Markup:
+def _render_preview(way: Tile, title: str) -> Markup:
     if way.picture.is_file():
         data = base64.b64encode(Path(way.picture).read_bytes()).decode()
         source = f"data:image/svg+xml;base64,{data}"
@@ -135,7 +135,7 @@ def _render_preview(way: WayIn, title: str) -> Markup:
     return make_element("p", text, class_="preview reading")
 
 
-def _choose_model(way: WayIn, site: Site) -> str:
+def _choose_model(way: Tile, site: Site) -> str:
     """Return the model that a way in shows, or another model of its task that is on the site."""
     if way.example is None:
         name = way.model

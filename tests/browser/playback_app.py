@@ -3,12 +3,12 @@
 import streamlit as st
 
 from areaviz.trace.request import Focus
-from areaviz.ui.results.chart import chart
+from areaviz.ui.results.chart import draw_view_chart
 from areaviz.views import VIEWS
 from tests import fakes
 
 st.set_page_config(layout="wide")
-chart(
+draw_view_chart(
     VIEWS["playback"],
     fakes.caption_trace("a small red circle"),
     Focus("encoder-decoder"),

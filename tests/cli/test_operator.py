@@ -24,7 +24,7 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Jobs]:
     """Serve the jobs of an app at `PORT`, of which two are running."""
     monkeypatch.setenv(SETTING, str(tmp_path / "runtime"))
     found = Jobs()
-    monkeypatch.setattr(module, "jobs", lambda: found)
+    monkeypatch.setattr(module, "get_jobs", lambda: found)
 
     def work(job: Job) -> None:
         job.report(3, 2000)

@@ -6,15 +6,15 @@ from typing import Any
 
 import streamlit as st
 
-from areaviz.ui.app.budget import disk
+from areaviz.ui.app.budget import get_disk_budget
 from areaviz.ui.app.session_cleanup import note_presence
-from areaviz.ui.results.uploaded_traces import opened
+from areaviz.ui.results.uploaded_traces import open_upload
 
 st.config.set_option("server.disconnectedSessionTTL", 1.2)
 note_presence()
 file = st.file_uploader("File", type="npz")
-st.text(opened(file).request.model if file else "nothing")
+st.text(open_upload(file).request.model if file else "nothing")
 st.session_state["held"] = bytearray(1 << 20)
 files: Any = st.runtime.get_instance().uploaded_file_mgr
 count = sum(len(of_session) for of_session in files.file_storage.values())
-st.text(f"{disk().used} bytes on disk, {count} files")
+st.text(f"{get_disk_budget().used} bytes on disk, {count} files")

@@ -15,7 +15,7 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
 from areaviz.ui.analyse.examples import TABLE
 from areaviz.ui.analyse.state import AnalyseState
-from areaviz.ui.app.jobs import jobs
+from areaviz.ui.app.jobs import get_jobs
 from tests import fakes
 from tests.pages import folder
 
@@ -81,7 +81,7 @@ def button(app: AppTest, beginning: str) -> Any:
 
 def worked(app: AppTest) -> AppTest:
     """Wait until all analyses have ended, and run the page."""
-    for job in list(jobs()._jobs.values()):
+    for job in list(get_jobs()._jobs.values()):
         job.wait(60)
     return app.run()
 

@@ -23,7 +23,7 @@ from areaviz.ui.analyse.notes import AUTHOR
 from areaviz.ui.analyse.slices import SLICE_NAME, SLICE_TABLE
 from areaviz.ui.analyse.stored_data import note_store
 from areaviz.ui.analyse.system_comparison import AGAINST
-from areaviz.ui.app.jobs import jobs
+from areaviz.ui.app.jobs import get_jobs
 from tests.pages.analysed import (
     Translating,
     button,
@@ -105,15 +105,15 @@ def test_running_model_is_reported_and_not_started_twice(
     button(alone, "Run").click().run()
     pair.selectbox(key="analyse_compare").set_value("char-regular").run()
     button(pair, "Run").click().run()
-    for job in list(jobs()._jobs.values())[1:]:
+    for job in list(get_jobs()._jobs.values())[1:]:
         job.wait(60)
     assert "This analysis is already running" in pair.run().error[0].value
     gate.set()
-    for job in list(jobs()._jobs.values()):
+    for job in list(get_jobs()._jobs.values()):
         job.wait(60)
     assert backend.asked == COUNT
     button(pair.run(), f"Go on with the other {COUNT}").click().run()
-    for job in list(jobs()._jobs.values()):
+    for job in list(get_jobs()._jobs.values()):
         job.wait(60)
     assert backend.asked == 2 * COUNT and not pair.run().error
     assert all(len(path.read_text().splitlines()) == 1 + COUNT for path in rows.glob("*.jsonl"))
@@ -149,14 +149,14 @@ def test_stopped_analysis_continues(
     for _ in range(IN_FLIGHT):
         assert begun.acquire(timeout=60)
     button(app, "Stop").click().run()
-    for job in list(jobs()._jobs.values()):
+    for job in list(get_jobs()._jobs.values()):
         job.wait(60)
     app.run()
     done = backend.asked
     assert IN_FLIGHT <= done < COUNT
     assert len(listed(app)) == done, "answers that came after Stop are kept"
     button(app, f"Go on with the other {COUNT - done}").click().run()
-    for job in list(jobs()._jobs.values()):
+    for job in list(get_jobs()._jobs.values()):
         job.wait(60)
     app.run()
     assert len(listed(app)) == COUNT and backend.asked == COUNT
@@ -383,7 +383,7 @@ def test_user_runs_two_analyses_and_sees_those_of_other_sets(
     app.selectbox(key="analyse_compare").set_value("char-area").run()
     button(app, "Run").click().run()
     assert "may have 2 analyses running" in app.error[0].value
-    other, _ = jobs().running()
+    other, _ = get_jobs().running()
     button(app, "Stop").click().run()
     assert other.stopping.is_set() and not other.running
 

@@ -36,7 +36,7 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.analyse import dataset_form, stored_data
 from areaviz.ui.analyse.stored_data import note_store
-from areaviz.ui.app.jobs import jobs
+from areaviz.ui.app.jobs import get_jobs
 from areaviz.ui.app.user_identity import reader_cookie
 from tests import fakes
 from tests.pages.analysed import (
@@ -225,7 +225,7 @@ def test_damaged_line_is_reported_and_example_runs_again(
     assert f"Line 6 of {path.name} is damaged" in app.error[0].value.replace("\\", "")
     assert len(listed(app)) == 23
     button(app, "Go on with the other 1").click().run()
-    for job in list(jobs()._jobs.values()):
+    for job in list(get_jobs()._jobs.values()):
         job.wait(60)
     app = open_page("analyse", new="1")
     assert not app.error and len(listed(app)) == 24

@@ -15,7 +15,7 @@ from areaviz.data.picture_samples import list_sample_names
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.app.state import COSTS, KINDS, VIEW
-from areaviz.ui.forms.mechanisms_form import ALL, WAYS, readers_of
+from areaviz.ui.forms.mechanisms_form import MECHANISMS, PICTURE_KINDS, readers_of
 from areaviz.ui.results import result_page
 from areaviz.ui.results.mechanism_tabs import WHAT_DIFFERS
 from tests import fakes
@@ -69,7 +69,9 @@ def test_glimpses_and_transformer_read_pairs_step_by_step(
 
 
 def test_translated_digits_have_their_own_samples() -> None:
-    assert ALL["translated"].first in list_sample_names(ALL["translated"].samples)
+    assert PICTURE_KINDS["translated"].first in list_sample_names(
+        PICTURE_KINDS["translated"].samples
+    )
 
 
 def test_all_mechanisms_read_one_picture(open_page: Open, use_backend: Use) -> None:
@@ -78,11 +80,11 @@ def test_all_mechanisms_read_one_picture(open_page: Open, use_backend: Use) -> N
     app = open_page("four_ways")
     assert not app.exception and not app.error
     assert [request.model for request in backend.asked] == [
-        way.mechanism.replace(" ", "-") for way in WAYS
+        way.mechanism.replace(" ", "-") for way in MECHANISMS
     ]
     assert len({request.picture for request in backend.asked}) == 1
     assert [reader["title"] for reader in looks_sent(app)[0]["readers"]] == [
-        way.title for way in WAYS
+        way.title for way in MECHANISMS
     ]
     assert "Bright is what soft attention read. A frame is" in shown(app)
     assert not app.table, "tabs are drawn when they are opened"
@@ -124,7 +126,7 @@ def test_random_choices_run_only_hard_models(open_page: Open, use_backend: Use) 
     assert again.disabled and not any(request.sample for request in backend.asked)
     backend.asked.clear()
     app.toggle(key="four_ways_sample").set_value(True).run()
-    hard = [way.mechanism.replace(" ", "-") for way in WAYS if way.is_hard]
+    hard = [way.mechanism.replace(" ", "-") for way in MECHANISMS if way.is_hard]
     assert [(one.model, one.sample) for one in backend.asked] == [(name, True) for name in hard]
     assert app.query_params["sample"] in ("1", ["1"])
     first = backend.asked[-1]
@@ -170,7 +172,7 @@ def test_mechanism_without_model_is_reported(open_page: Open, use_backend: Use) 
     assert not app.exception and "by these ways: item-wise hard." in shown(app)
     readers = readers_of(backend.models(), "cluttered")
     assert [one.way for one in readers] == [
-        way for way in WAYS if way.mechanism != "item-wise hard"
+        way for way in MECHANISMS if way.mechanism != "item-wise hard"
     ]
 
 
@@ -191,7 +193,7 @@ def test_models_of_one_mechanism_have_own_titles(open_page: Open, use_backend: U
     assert {*titles} <= {reader["title"] for reader in looks_sent(app)[0]["readers"]}
     assert app.segmented_control(key="four_ways_reading").value == "other"
     with_tab(app, COSTS)
-    assert len(app.table[0].value) == len(WAYS) + 2
+    assert len(app.table[0].value) == len(MECHANISMS) + 2
 
 
 def test_link_restores_look_reading_and_sample(open_page: Open, use_backend: Use) -> None:

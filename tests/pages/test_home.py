@@ -16,7 +16,7 @@ from areaviz.trace.request import Focus
 from areaviz.ui.app.engine import missing_models
 from areaviz.ui.app.page import GROUPS, TITLES
 from areaviz.ui.forms.example_links import examples_of, link_of, stored_examples
-from areaviz.ui.forms.mechanisms_form import WAYS
+from areaviz.ui.forms.mechanisms_form import MECHANISMS
 from areaviz.ui.forms.samples import EXAMPLES, SAMPLES, Example
 from areaviz.ui.home.hero import WHAT_IT_DOES
 from areaviz.ui.home.link_cards import DOORS
@@ -88,7 +88,7 @@ def test_every_tile_has_a_small_picture_or_a_text() -> None:
             assert way.picture.stat().st_size < 60_000
         else:
             assert way.example is not None and way.example.text
-    pictures = [CARDS / way.file_name for way in WAYS]
+    pictures = [CARDS / way.file_name for way in MECHANISMS]
     assert max(path.stat().st_size for path in pictures) < 20_000
 
 

@@ -58,7 +58,7 @@ def test_failing_question_keeps_other_questions(
     def fail(_: object) -> QuestionData:
         raise BackendError("The model is missing.")
 
-    monkeypatch.setitem(cast(dict[int, Question], QUESTIONS), 10, replace(QUESTIONS[10], ask=fail))
+    monkeypatch.setitem(cast(dict[int, Question], QUESTIONS), 10, replace(QUESTIONS[10], make=fail))
     assert list(make_path_data(3)["questions"]) == [n for n in QUESTIONS if n != 10]
     with pytest.raises(BackendError):
         make_path_data(10)

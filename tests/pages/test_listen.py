@@ -26,7 +26,7 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.training.sentences import run_tokenizer
 from areaviz.ui.forms.medium_input import UPLOAD
-from areaviz.ui.results.listen import conclusion, with_gold
+from areaviz.ui.results.listen import describe_transcript, with_gold
 from areaviz.views.sound_alignment import find_spoken_intervals
 from tests import fakes
 from tests.pages import folder
@@ -269,13 +269,13 @@ def test_stereo_file_reports_mixing_and_resampling(open_page: Open, backend: Lis
 def test_conclusions_count_wrong_digits() -> None:
     sample = SAMPLES[FIRST]
     trace = fakes.sound_trace(sample.text)
-    assert conclusion(trace) == "Heard: **3 1 4 1 5 9 2**"
+    assert describe_transcript(trace) == "Heard: **3 1 4 1 5 9 2**"
     named = replace(trace, request=replace(trace.request, sound=get_sound_sample(FIRST)))
-    assert "every digit right" in conclusion(named)
+    assert "every digit right" in describe_transcript(named)
     assert len(find_spoken_intervals(with_gold(named))) == 7 and with_gold(trace) is trace
     other = replace(fakes.sound_trace("314152"), request=named.request)
-    assert conclusion(other).endswith("said: 3 1 4 1 5 9 2, 1 mistake.")
-    assert "nothing" in conclusion(replace(fakes.sound_trace(" "), request=named.request))
+    assert describe_transcript(other).endswith("said: 3 1 4 1 5 9 2, 1 mistake.")
+    assert "nothing" in describe_transcript(replace(fakes.sound_trace(" "), request=named.request))
 
 
 def test_decoded_sound_notes_its_changes() -> None:

@@ -19,7 +19,7 @@ from areaviz.cards.card import Card
 from areaviz.evaluation.contrastive import find_output_words
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from areaviz.ui.results.output_warnings import doubts
+from areaviz.ui.results.output_warnings import list_output_warnings
 from tests.models.test_language_model import language_model, save
 from tests.pages.analysed import listed, opened_first, ran
 from tests.pages.conftest import Open, drawn_texts, open_tab, shown
@@ -120,7 +120,7 @@ def test_unreadable_text_is_reported(open_page: Open) -> None:
 
 def test_usually_improbable_text_gives_no_warning(card: Card, backend: Backend) -> None:
     trace = backend.trace(Request("reader", TEXT, target=""))
-    assert doubts(card, trace) == [] == doubts(None, trace)
+    assert list_output_warnings(card, trace) == [] == list_output_warnings(None, trace)
 
 
 @pytest.mark.parametrize(("usual", "is_told"), [(2.0, True), (1e4, False)])
@@ -129,7 +129,7 @@ def test_improbable_text_gives_warning(
 ) -> None:
     trace: Trace = backend.trace(Request("reader", TEXT, target=""))
     measured = replace(card, figures={"test_2016_flickr": {"perplexity": usual}})
-    told = doubts(measured, trace)
+    told = list_output_warnings(measured, trace)
     assert [one.startswith("This text is unlike") for one in told] == [True] * is_told
 
 

@@ -30,7 +30,7 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.forms.reason_form import story_text
 from areaviz.ui.forms.reason_samples import POINTS, SENTENCES, STORIES
-from areaviz.ui.results.reason import conclusion, with_gold
+from areaviz.ui.results.reason import describe_answer, with_gold
 from tests.messages import header_of
 from tests.pages import folder
 from tests.pages.conftest import Open, errors, shown
@@ -278,7 +278,7 @@ def test_facts_that_answer_a_sample_are_marked() -> None:
 
 
 def test_conclusion_of_points_is_left_to_their_picture() -> None:
-    assert conclusion(Reasoners().trace(Request("pointer-tour", POINTS))) == ""
+    assert describe_answer(Reasoners().trace(Request("pointer-tour", POINTS))) == ""
 
 
 @pytest.mark.parametrize(
@@ -316,18 +316,18 @@ def test_conclusion_of_points_is_left_to_their_picture() -> None:
 def test_conclusions_state_whether_the_tree_is_complete(tree: str, expected: str) -> None:
     trace = Reasoners().trace(Request("parser", SENTENCE, target=tree))
     assert trace.fields["target"].raw == tree
-    assert conclusion(trace).replace("\\", "") == expected
+    assert describe_answer(trace).replace("\\", "") == expected
 
 
 @pytest.mark.parametrize("written", ["paints boats", "", "(S paints )S"])
 def test_invalid_brackets_are_not_an_answer(written: str) -> None:
     trace = Reasoners().trace(Request("parser", SENTENCE, target=written))
-    assert conclusion(trace).startswith("What the model wrote is no tree")
+    assert describe_answer(trace).startswith("What the model wrote is no tree")
 
 
 def test_word_without_bracket_leaves_no_bracket_open() -> None:
     """Check the output for a single word, as the trees of the parser's corpus have it."""
-    words = conclusion(Reasoners().trace(Request("parser", "Ida", target="XX")))
+    words = describe_answer(Reasoners().trace(Request("parser", "Ida", target="XX")))
     assert words.startswith("What the model wrote") and "stays open" not in words
 
 

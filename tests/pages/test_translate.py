@@ -22,7 +22,7 @@ from areaviz.trace.link import to_params
 from areaviz.trace.record import VERSION, Trace
 from areaviz.trace.request import Focus, Progress, Request
 from areaviz.ui.forms.samples import SAMPLES
-from areaviz.ui.results.downloads import files
+from areaviz.ui.results.downloads import list_files
 from areaviz.views import VIEWS
 from tests import fakes
 from tests.pages import folder
@@ -511,7 +511,7 @@ def test_files_are_made_without_the_disk(monkeypatch: pytest.MonkeyPatch) -> Non
     trace = folder.trace(folder.requests()[0])
     focus = Focus("encoder-decoder", items=(1,))
     view = next(view for view in VIEWS.values() if view.fits(trace, focus))
-    files(view, trace, focus)["png"].make()  # load the fonts first
+    list_files(view, trace, focus)["png"].make()  # load the fonts first
 
     def full(*args: object, **more: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -519,7 +519,7 @@ def test_files_are_made_without_the_disk(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("os.write", full)
     monkeypatch.setattr("tempfile.NamedTemporaryFile", full)
     monkeypatch.setattr("pathlib.Path.write_bytes", full)
-    made = {kind: file.make() for kind, file in files(view, trace, focus).items()}
+    made = {kind: file.make() for kind, file in list_files(view, trace, focus).items()}
     assert (
         made["svg"].startswith(b"<?xml")
         and made["pdf"].startswith(b"%PDF")

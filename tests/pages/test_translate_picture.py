@@ -11,7 +11,7 @@ from areaviz.backend.base import OWN_WORK, Backend, Caller
 from areaviz.data.picture_samples import get_sample_sentence
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
-from areaviz.ui.forms.picture_translation_form import SIGHTS
+from areaviz.ui.forms.picture_translation_form import PICTURE_CONDITIONS
 from tests import fakes
 from tests.pages import folder
 from tests.pages.conftest import Open, shown
@@ -99,7 +99,7 @@ def test_own_sentence_survives_a_picture_change(open_page: Open, use_backend: Us
 
 def test_every_picture_choice_can_be_explored(open_page: Open, use_backend: Use) -> None:
     app, backend = opened(open_page, use_backend)
-    app.button_group(key=SEEN).set_value(list(SIGHTS)).run()
+    app.button_group(key=SEEN).set_value(list(PICTURE_CONDITIONS)).run()
     assert not app.exception and not app.error
     assert len(backend.asked) == 4, "what was seen before is not asked again"
     app.button_group(key=LOOKED).set_value(["with", "without"]).run()

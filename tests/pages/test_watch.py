@@ -24,7 +24,7 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.training.sentences import run_tokenizer
 from areaviz.ui.forms.medium_input import UPLOAD
-from areaviz.ui.results.watch import conclusion, with_gold
+from areaviz.ui.results.watch import describe_clip, with_gold
 from tests import fakes
 from tests.messages import header_of
 from tests.pages import folder
@@ -310,13 +310,15 @@ def test_decoding_is_part_of_the_request_and_of_the_link(
 def test_conclusions_describe_the_event() -> None:
     sample = SAMPLES[FIRST]
     seen = clip_trace(sample.text)
-    assert conclusion(seen) == f"Seen: **{sample.text}**."
+    assert describe_clip(seen) == f"Seen: **{sample.text}**."
     named = replace(seen, request=replace(seen.request, clip=clip_sample(FIRST)))
-    assert conclusion(named) == f"Seen: **{sample.text}**, which is right."
+    assert describe_clip(named) == f"Seen: **{sample.text}**, which is right."
     wrong = replace(clip_trace("the two grows"), request=named.request)
-    assert conclusion(wrong) == f"Seen: **the two grows**, but what happens is: {sample.text}."
-    assert conclusion(replace(clip_trace(" "), request=named.request)).startswith("Seen: **nothing")
-    assert "**\\*" in conclusion(clip_trace("*x*"))
+    assert describe_clip(wrong) == f"Seen: **the two grows**, but what happens is: {sample.text}."
+    assert describe_clip(replace(clip_trace(" "), request=named.request)).startswith(
+        "Seen: **nothing"
+    )
+    assert "**\\*" in describe_clip(clip_trace("*x*"))
 
 
 def test_frames_of_sample_clips_are_known() -> None:

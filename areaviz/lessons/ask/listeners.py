@@ -19,7 +19,7 @@ from areaviz.trace.errors import BackendError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.trace.sound import RATE
-from areaviz.ui.app.engine import engine
+from areaviz.ui.app.engine import get_backend
 
 SITE, SOUND = "encoder-decoder", "digits-repeats"
 LISTENERS = ("speech-content", "speech-hybrid")
@@ -36,7 +36,7 @@ def list_requests() -> list[Request]:
 
 def make_question(texts: Texts) -> QuestionData:
     """Ask how often each listener attends to the digit that it writes."""
-    traces = [engine().trace(request) for request in list_requests()]
+    traces = [get_backend().trace(request) for request in list_requests()]
     hits = [sum(find_attended_digits(trace)) for trace in traces]
     digits = len(SAMPLES[SOUND].text)
     numbers: dict[str, Any] = {
@@ -113,7 +113,7 @@ def _read_cards() -> Sequence[Card]:
     Raises:
         BackendError: One of them is not installed.
     """
-    known = engine().models()
+    known = get_backend().models()
     missing = [model for model in LISTENERS if model not in known]
     if missing:
         raise BackendError(f"The model {missing[0]} is not installed. Install areaviz again.")

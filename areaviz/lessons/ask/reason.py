@@ -15,13 +15,13 @@ from areaviz.lessons.ask.question_parts import (
     make_bar,
 )
 from areaviz.trace.record import Trace
-from areaviz.ui.app.engine import engine
+from areaviz.ui.app.engine import get_backend
 from areaviz.ui.teach.debate_runs import HIDDEN_WORD, LAYER, Looking, compare_looking, output_text
 
 
 def load_changed_runs() -> Looking:
     """Return the translation unchanged, with an area banned, and with a word hidden."""
-    return compare_looking(engine(), TASKS["translation"].opens)
+    return compare_looking(get_backend(), TASKS["translation"].opens)
 
 
 def make_question(texts: Texts) -> QuestionData:

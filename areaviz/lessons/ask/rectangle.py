@@ -15,7 +15,7 @@ from areaviz.lessons.ask.question_parts import QuestionData, Texts, to_percent
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import Request
-from areaviz.ui.app.engine import engine
+from areaviz.ui.app.engine import get_backend
 
 SITE, PICTURE = "encoder-decoder", "scene-34"
 """The site and the picture. The page Caption first shows this picture, with a right sentence."""
@@ -45,7 +45,7 @@ def make_request() -> Request:
 
 def make_question(texts: Texts) -> QuestionData:
     """Ask which rectangle one head attends to when the model writes a word."""
-    trace = engine().trace(make_request())
+    trace = get_backend().trace(make_request())
     found = trace.maps[SITE]
     look = find_clearest_look(trace)
     area, grid = look.area, found.grid

@@ -15,9 +15,9 @@ from areaviz.ui.analyse.dataset_form import ChosenSet
 from areaviz.ui.analyse.state import BLIND, EXAMPLE, SET, AnalysePage
 from areaviz.ui.analyse.stored_data import Analysis
 from areaviz.ui.app.frame import page_link
-from areaviz.ui.app.markdown import counted, escaped, shortened, visible
+from areaviz.ui.app.markdown import escape_markdown, pluralise, shorten_line, visible
 from areaviz.ui.app.state import link_params
-from areaviz.ui.app.user_identity import reader_mark, visitor
+from areaviz.ui.app.user_identity import get_visitor, reader_mark
 
 # Number of analyses shown before "All".
 FIRST = 5
@@ -25,7 +25,7 @@ FIRST = 5
 
 def reader_files() -> ReaderFiles:
     """Return this user's files on the server."""
-    return ReaderFiles(find_analyses_folder(), reader_mark(), visitor().address)
+    return ReaderFiles(find_analyses_folder(), reader_mark(), get_visitor().address)
 
 
 def address(chosen: ChosenSet, analyses: Sequence[Analysis]) -> dict[str, str]:
@@ -88,9 +88,9 @@ def _tell_evicted() -> None:
     names = own.list_evicted_sets()
     if not names:
         return
-    listed = shortened(", ".join(f"“{visible(name)}”" for name in names), 200)
+    listed = shorten_line(", ".join(f"“{visible(name)}”" for name in names), 200)
     st.warning(
-        escaped(
+        escape_markdown(
             f"The app ran out of room for sets, so it removed files of yours: {listed}. Your"
             " analyses are kept. Choose the files again to open them."
         )
@@ -99,8 +99,8 @@ def _tell_evicted() -> None:
 
 
 def _link(entry: Entry) -> None:
-    name = escaped(shortened(entry.dataset, 40))
-    runs = escaped(shortened(" and ".join(entry.runs), 90))
+    name = escape_markdown(shorten_line(entry.dataset, 40))
+    runs = escape_markdown(shorten_line(" and ".join(entry.runs), 90))
     when = f"{entry.opened[:10]}, {entry.opened[11:16]} UTC"
-    label = f"{name}, {counted(entry.examples, 'example')}: {runs} · {when}"
+    label = f"{name}, {pluralise(entry.examples, 'example')}: {runs} · {when}"
     page_link("pages/analyse.py", label, entry.params)

@@ -9,7 +9,7 @@ import streamlit as st
 
 from areaviz.data.raters import is_automatic
 from areaviz.notes.error_spans import Judgement
-from areaviz.ui.app.markdown import escaped, shortened, visible
+from areaviz.ui.app.markdown import escape_markdown, shorten_line, visible
 
 
 def draw_automatic(
@@ -28,7 +28,7 @@ def draw_automatic(
         is_here = one.model == fresh.model and one.output == fresh.output
         if not is_here or one.differs or not is_automatic(one.rater):
             continue
-        st.caption(f"Marked by {escaped(shortened(one.rater))}, in no figure")
+        st.caption(f"Marked by {escape_markdown(shorten_line(one.rater))}, in no figure")
         draw_spans(one)
         if one.spans and take_over:
             st.button(

@@ -16,7 +16,7 @@ from areaviz.ui.analyse.notes import AUTHOR
 from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.stored_data import judgements_of
 from areaviz.ui.analyse.systems import Systems
-from areaviz.ui.app.markdown import escaped
+from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.table import read_table
 
 # The key of the widget for the rater's name.
@@ -132,4 +132,4 @@ def show_key(systems: Systems) -> None:
         st.caption("What each rater sees in place of the names while rating is blind.")
         rows = build_key_table(digest, raters, systems.names)
         heads = ["Rater", *(name_alias(number) for number in range(len(systems)))]
-        read_table(pd.DataFrame([tuple(map(escaped, row)) for row in rows], columns=heads))
+        read_table(pd.DataFrame([tuple(map(escape_markdown, row)) for row in rows], columns=heads))

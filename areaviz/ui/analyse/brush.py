@@ -15,7 +15,7 @@ import streamlit as st
 
 from areaviz.ui.analyse.outlines import read_outlines
 from areaviz.ui.analyse.state import AnalysePage, Kept, keep_rows
-from areaviz.ui.app.markdown import counted
+from areaviz.ui.app.markdown import pluralise
 from areaviz.ui.components.rows import Column, Rows, chart_pointer, clicked_row, rows
 from areaviz.views.charts import NO_GROUPS, Groups, compute_bin_edges, draw_histogram, draw_scatter
 
@@ -29,7 +29,7 @@ def brushed_bars(
 ) -> pd.DataFrame:
     """Draw the distribution of a metric, and return the rows selected by a drag."""
     values = table[column].to_numpy(np.float32)
-    title = f"{name} of {counted(len(table), 'example')}"
+    title = f"{name} of {pluralise(len(table), 'example')}"
     note = "drag over the bars to keep these examples, click a bar, or double-click to keep all"
     key = _key(f"bars_{column}", table)
     _draw(draw_histogram(values, title, note, groups), title, key)
@@ -61,7 +61,7 @@ def brushed_points(
     """Draw two metrics, the horizontal one first, and return the rows selected by a drag."""
     across, up = columns
     x, y = table[across].to_numpy(np.float32), table[up].to_numpy(np.float32)
-    title = f"{names[1]} against {names[0]}, {counted(len(table), 'example')}"
+    title = f"{names[1]} against {names[0]}, {pluralise(len(table), 'example')}"
     is_same = across.rpartition("_")[0] == up.rpartition("_")[0] and "change" not in across + up
     figure = draw_scatter(x, y, table["name"].tolist(), names, title, is_same, groups)
     key = _key(f"points_{across}_{up}", table)

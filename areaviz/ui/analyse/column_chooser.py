@@ -12,7 +12,7 @@ from areaviz.intake.columns import OF_SYSTEMS, OUTPUT, ROLES, SCORE, Column
 from areaviz.intake.joined_columns import Chosen, Opened
 from areaviz.intake.roles import list_systems
 from areaviz.trace.errors import InputError
-from areaviz.ui.app.markdown import counted, escaped, shortened, visible
+from areaviz.ui.app.markdown import escape_markdown, pluralise, shorten_line, visible
 
 # Session key: the files to which the choice applies, the chosen roles, and whether it is open.
 CHOICE = "analyse_column_choice"
@@ -65,7 +65,7 @@ def column_chooser(opened: Opened | InputError, chosen: Chosen, is_refused: bool
     with st.expander(label, expanded=is_open, key="analyse_columns"):
         if unsure:
             what = "is a guess" if unsure == 1 else "are guesses"
-            st.caption(f"{counted(unsure, 'role')} {what}. Please check what is marked.")
+            st.caption(f"{pluralise(unsure, 'role')} {what}. Please check what is marked.")
         for column in opened.columns:
             _row(column, list_systems(opened.columns))
         if chosen:
@@ -76,7 +76,7 @@ def _row(column: Column, systems: list[str]) -> None:
     """Draw the row of a column: name, cells, role, and the system of an output or a score."""
     name, cells, role = st.columns([3, 5, 4], vertical_alignment="center")
     with name:
-        st.markdown(f"**{escaped(column.name)}**")
+        st.markdown(f"**{escape_markdown(column.name)}**")
         if not column.is_sure:
             st.badge("please check", color="orange")
     cells.caption("  \n".join(_shown_cells(column)))
@@ -99,7 +99,7 @@ def _row(column: Column, systems: list[str]) -> None:
 
 def _shown_cells(column: Column) -> list[str]:
     texts = [text for text in column.texts if text.strip()][:_CELLS]
-    return [escaped(shortened(text, _LONGEST)) for text in texts] or ["(empty)"]
+    return [escape_markdown(shorten_line(text, _LONGEST)) for text in texts] or ["(empty)"]
 
 
 def _system(column: Column, systems: list[str]) -> None:

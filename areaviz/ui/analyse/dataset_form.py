@@ -27,7 +27,7 @@ from areaviz.intake.texts import MAX_MEGABYTES
 from areaviz.trace.errors import InputError, without_traceback
 from areaviz.ui.analyse.column_chooser import chosen_roles, column_chooser
 from areaviz.ui.analyse.state import FOLDER, IN_FOLDER, SAMPLES, UPLOAD, AnalysePage
-from areaviz.ui.app.markdown import counted, escaped
+from areaviz.ui.app.markdown import escape_markdown, pluralise
 from areaviz.ui.app.user_identity import reader_mark
 
 # Keys of widgets.
@@ -128,7 +128,7 @@ def _earlier_set(page: AnalysePage) -> ChosenSet:
     else:
         files, roles = held.files or {}, held.chosen
     names = ", ".join(files)
-    place.caption(f"Your files: {escaped(names)}", width="content")
+    place.caption(f"Your files: {escape_markdown(names)}", width="content")
     identity = tuple(f"{name} {hash_content(name, content)}" for name, content in files.items())
     held = _chosen_set(identity, files, roles)
     page.set(own=held.address)
@@ -235,7 +235,7 @@ def _chosen_set(identity: tuple[str, ...], files: Files, kept: Chosen) -> Chosen
     if isinstance(opened, InputError) or isinstance(brought, InputError):
         raise AssertionError("unreachable")
     if brought.notes:
-        st.caption("  \n".join(map(escaped, brought.notes)))
+        st.caption("  \n".join(map(escape_markdown, brought.notes)))
     return _set_of(brought, files, chosen)
 
 
@@ -284,19 +284,19 @@ def about_set(chosen: ChosenSet) -> str:
     dataset = chosen.dataset
     known = sum(bool(one.references) for one in dataset.examples)
     linked = sum(bool(one.sure or one.possible) for one in dataset.examples)
-    parts = [counted(len(dataset.examples), "example")]
+    parts = [pluralise(len(dataset.examples), "example")]
     if known:
         parts.append(f"{known:,} with {'a reference' if known == 1 else 'references'}")
     else:
         parts.append("no references")
     if dataset.files:
-        parts.append(counted(len(dataset.files), dataset.medium))
+        parts.append(pluralise(len(dataset.files), dataset.medium))
     if linked:
         parts.append(f"{linked:,} with gold links")
     if dataset.metadata:
-        parts.append(f"metadata: {', '.join(map(escaped, dataset.metadata))}")
+        parts.append(f"metadata: {', '.join(map(escape_markdown, dataset.metadata))}")
     if chosen.outputs:
-        parts.append(f"outputs of {counted(len(chosen.outputs), 'system')}")
+        parts.append(f"outputs of {pluralise(len(chosen.outputs), 'system')}")
     names = dict.fromkeys(name for one in chosen.scores.values() for name in one)
     if names:
         parts.append(f"scores: {', '.join(score_measure(name).title for name in names)}")

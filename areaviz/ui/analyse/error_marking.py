@@ -24,7 +24,7 @@ from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.stored_data import judgements_of, note_store
 from areaviz.ui.analyse.systems import Systems
 from areaviz.ui.app.errors import show_deferred
-from areaviz.ui.app.markdown import escaped, shortened
+from areaviz.ui.app.markdown import escape_markdown, shorten_line
 from areaviz.ui.app.user_identity import reader_mark
 from areaviz.ui.components.error_sheet import Sheet, given, judging
 
@@ -104,7 +104,7 @@ def _sheet(
     try:
         check_length(fresh.source, fresh.output)
     except InputError as refusal:
-        st.caption(escaped(str(refusal)))
+        st.caption(escape_markdown(str(refusal)))
         return
     turn = st.session_state.get(TURN, 0)
     held = _held((compute_judgement_id(fresh), turn), fresh, judged)
@@ -221,7 +221,7 @@ def _others(others: Sequence[Judgement]) -> None:
     if not others:
         return
     raters = ", ".join(dict.fromkeys(one.rater for one in others))
-    with st.popover(f"Other raters: {escaped(shortened(raters))}", type="tertiary"):
+    with st.popover(f"Other raters: {escape_markdown(shorten_line(raters))}", type="tertiary"):
         most = st.session_state.get(LISTED, PART)
         for one in others[:most]:
             _in_words(one)
@@ -242,5 +242,5 @@ def _in_words(judgement: Judgement) -> None:
     about = f"{judgement.rater}: {score}, cost by MQM {format_three_digits(judgement.mqm)}"
     if judgement.differs:
         about += ", brought in and different from what is here"
-    st.caption(escaped(about))
+    st.caption(escape_markdown(about))
     draw_spans(judgement)

@@ -22,10 +22,10 @@ from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.stored_data import judgements_of
 from areaviz.ui.analyse.systems import Systems
 from areaviz.ui.app.errors import show_errors
-from areaviz.ui.app.markdown import counted, escaped, visible
-from areaviz.ui.app.progress import traced
+from areaviz.ui.app.markdown import escape_markdown, pluralise, visible
+from areaviz.ui.app.progress import run_requests
 from areaviz.ui.components.rows import Column, Rows, clicked_head, clicked_row, rows
-from areaviz.ui.results.explore import explore
+from areaviz.ui.results.explore import draw_results
 
 # Keys of the table, and of the container of the open example, to which a click scrolls.
 TABLE, OPEN = "analyse_table", "analyse_example"
@@ -49,7 +49,7 @@ def examples_list(page: AnalysePage, table: pd.DataFrame, runs: int, where: str 
         return
     first = page.state.first_row if page.state.first_row < len(table) else 0
     part = table.iloc[first : first + PAGE]
-    st.caption(f"{counted(len(table), 'example')}. Click a row to open it {where}.")
+    st.caption(f"{pluralise(len(table), 'example')}. Click a row to open it {where}.")
     titles = _columns(page, table, runs)
     measures = measure_titles(table, runs)
     columns, cells = [], []
@@ -131,7 +131,7 @@ def open_example(
     example = dataset.examples[place]
     with st.container(key=OPEN):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.subheader(f"Example {escaped(example.name)}", anchor=False, width="content")
+            st.subheader(f"Example {escape_markdown(example.name)}", anchor=False, width="content")
             _neighbours(page, listed)
             st.button("Close", on_click=page.set, kwargs={"example": None}, type="tertiary")
         if example.references or len(systems) > 1 or systems.analyses[0].request is None:
@@ -168,8 +168,8 @@ def _attention(page: AnalysePage, backend: Backend, systems: Systems, example: E
         if one.request:
             titles.append(one.title)
             requests.append(systems.dataset.asked(one.request, example))
-    traces = traced(backend, requests, "Running the example")
-    explore(page, traces, titles, check=check_access)
+    traces = run_requests(backend, requests, "Running the example")
+    draw_results(page, traces, titles, check=check_access)
 
 
 def _neighbours(page: AnalysePage, listed: Sequence[int]) -> None:

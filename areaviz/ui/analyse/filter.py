@@ -15,7 +15,7 @@ from areaviz.analysis.table import list_measures, list_metadata_columns
 from areaviz.data.metadata import MAX_CATEGORIES
 from areaviz.ui.analyse.brush import brushed_bars, brushed_points
 from areaviz.ui.analyse.state import AS_GIVEN, BEST, WORST, AnalysePage, let_go
-from areaviz.ui.app.markdown import counted, visible
+from areaviz.ui.app.markdown import pluralise, visible
 
 
 def run_mark(run: int, runs: int) -> str:
@@ -178,7 +178,7 @@ def failing_rows(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
             title = list_measures(table)[name].title
             beyond = "at least" if better == "low" else "at most"
             st.caption(
-                f"{counted(len(places), 'example')} with a {title} of {everybody} of {beyond}"
+                f"{pluralise(len(places), 'example')} with a {title} of {everybody} of {beyond}"
                 f" {limit:.3g}, as the worst quarter of all outputs has",
                 width="content",
             )

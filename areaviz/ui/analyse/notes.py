@@ -18,7 +18,7 @@ from areaviz.ui.analyse.link_access import can_write
 from areaviz.ui.analyse.stored_data import note_store
 from areaviz.ui.analyse.systems import Systems
 from areaviz.ui.app.errors import show_deferred
-from areaviz.ui.app.markdown import escaped, visible
+from areaviz.ui.app.markdown import escape_markdown, visible
 from areaviz.ui.app.user_identity import reader_mark
 
 # The prefix of the form's widget keys, and the key of the author field that all forms share.
@@ -83,8 +83,8 @@ def _note(notes: Annotations, shown: Shown[Annotation], names: Mapping[str, str]
         when = f"{note.changed[:16].replace('T', ' ')} UTC"
         model = names.get(note.model, note.model)
         about = " · ".join([note.severity, model, note.author or "anonymous", when])
-        st.badge(escaped(note.tag))
-        st.caption(escaped(about), width="stretch")
+        st.badge(escape_markdown(note.tag))
+        st.caption(escape_markdown(about), width="stretch")
         if not can_write():
             pass
         elif shown.is_changeable:
@@ -101,7 +101,9 @@ def _note(notes: Annotations, shown: Shown[Annotation], names: Mapping[str, str]
     if shown.import_id:
         said = f"Imported ({shown.import_id[:SHORT_ID]})."
         if note.differs:
-            said += f" Its words differ from note {escaped(note.differs[:8])}, which was here."
+            said += (
+                f" Its words differ from note {escape_markdown(note.differs[:8])}, which was here."
+            )
         st.caption(said)
     if note.note:
         st.text(visible(note.note))
@@ -228,11 +230,13 @@ def _stale(notes: Annotations) -> None:
     who, did = "Somebody", "removed this note meanwhile"
     if stale.there:
         who, did = stale.there.author or who, "saved another text meanwhile"
-    st.warning(escaped(f"{who} {did}. Nothing was overwritten. Choose which of the two stays."))
+    st.warning(
+        escape_markdown(f"{who} {did}. Nothing was overwritten. Choose which of the two stays.")
+    )
     for title, note in (("Theirs", stale.there), ("Yours", stale.own)):
         if note is not None:
             with st.container(border=True):
-                st.caption(escaped(f"{title}: {note.tag}, {note.severity}"))
+                st.caption(escape_markdown(f"{title}: {note.tag}, {note.severity}"))
                 st.text(visible(note.note) or "no text")
     with st.container(horizontal=True):
         st.button("Keep theirs", on_click=_done, args=("Theirs was kept.",))

@@ -27,7 +27,7 @@ from areaviz.ui.analyse.stored_data import judgements_of, note_store
 from areaviz.ui.analyse.systems import Systems
 from areaviz.ui.app.errors import defer_errors, show_deferred, show_errors
 from areaviz.ui.app.imports import import_once
-from areaviz.ui.app.markdown import counted
+from areaviz.ui.app.markdown import pluralise
 from areaviz.ui.app.user_identity import reader_mark
 
 # Session key: the error of an import of the ratings in a dataset's files.
@@ -40,7 +40,7 @@ def exchange_notes(systems: Systems) -> None:
     count = notes.count(digest)
 
     def export() -> None:
-        said = f"{counted(count, 'note')} on this set"
+        said = f"{pluralise(count, 'note')} on this set"
         st.caption(said if count else "No notes on this set yet", width="content")
         for kind, (label, mime) in FORMATS.items() if count else ():
             make = partial(_exported_notes, notes, kind, systems)
@@ -61,7 +61,7 @@ def exchange_errors(systems: Systems, judgements: Sequence[Judgement]) -> None:
     store, dataset = note_store().judgements, systems.dataset
 
     def export() -> None:
-        said = f"{counted(len(judgements), 'judged output')} on this set"
+        said = f"{pluralise(len(judgements), 'judged output')} on this set"
         st.caption(said if judgements else "No errors were marked yet", width="content")
         if judgements:
             _error_buttons(systems, judgements)
@@ -98,7 +98,7 @@ def _bring_in(chosen: ChosenSet, names: Sequence[str]) -> None:
     with defer_errors("importing the ratings", SET_PROBLEM):
         found = read_judgements_of_set(chosen.marked, chosen.dataset, names)
         merged = note_store().judgements.merge(found, reader_mark())
-        st.toast(f"{counted(merged.new, 'judged output')} imported.")
+        st.toast(f"{pluralise(merged.new, 'judged output')} imported.")
 
 
 def _exchange(
@@ -155,7 +155,7 @@ def _list_imports(records: Records[R], dataset: str, problem_key: str) -> None:
     """Draw the user's imports of notes or judgements, each with a button that undoes it."""
     for one in records.list_imports(dataset, reader_mark()):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            said = f"Your import of {one.time}: {counted(one.records, records.one)} ({one.id})"
+            said = f"Your import of {one.time}: {pluralise(one.records, records.one)} ({one.id})"
             st.caption(said, width="content")
             with st.popover("Undo", key=f"undoing_{one.id}", type="tertiary"):
                 st.caption(
@@ -170,7 +170,7 @@ def _list_imports(records: Records[R], dataset: str, problem_key: str) -> None:
 def _undo(records: Records[R], import_id: str, problem_key: str) -> None:
     with defer_errors("undoing the import", problem_key):
         removed = records.undo_import(import_id, reader_mark())
-        st.toast(f"Removed {counted(removed, records.one)}.")
+        st.toast(f"Removed {pluralise(removed, records.one)}.")
 
 
 def _exported_notes(notes: Annotations, kind: str, systems: Systems) -> bytes:
@@ -200,7 +200,7 @@ def _import_notes(dataset: str, given: UploadedFile) -> str:
         raise InputError(f"Notes are imported from {', '.join(FORMATS)} files. Choose such a file.")
     read = from_bytes(given.getvalue(), kind)
     merged = note_store().notes.merge(read, reader_mark())
-    said = f"{counted(len(read), 'note')} read"
+    said = f"{pluralise(len(read), 'note')} read"
     others = sum(note.dataset != dataset for note in read)
     if others:
         said += f", {others:,} on other sets"
@@ -217,7 +217,7 @@ def _import_errors(systems: Systems, given: UploadedFile) -> str:
     dataset = systems.dataset
     read = read_judgements(given.name, given.getvalue(), dataset, systems.names)
     merged = note_store().judgements.merge(read, reader_mark())
-    said = f"{counted(len(read), 'judged output')} read, {merged.new:,} new."
+    said = f"{pluralise(len(read), 'judged output')} read, {merged.new:,} new."
     others = sum(one.dataset != dataset.digest for one in read)
     if others:
         said += f" {others:,} are of other sets."

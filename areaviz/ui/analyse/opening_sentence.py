@@ -14,7 +14,7 @@ from areaviz.analysis.word_diff import ADDED, MISSING, SAME, compare_words
 from areaviz.drawing.numbers import number_text
 from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.app.frame import page_link
-from areaviz.ui.app.markdown import escaped
+from areaviz.ui.app.markdown import escape_markdown
 
 CHANGE = "chrf_change"
 """The column of the change from the first system to the second."""
@@ -36,8 +36,8 @@ def draw_sentence(page: AnalysePage, table: pd.DataFrame, can_look: bool) -> Non
     first, second = str(row["output_0"]), str(row["output_1"])
     st.markdown(f"**Sentence {row['name']}: {number_text(float(row[CHANGE]), '+.1f')} chrF**")
     for key, label, text in (
-        ("source", "English", escaped(str(row["text"]))),
-        ("wanted", "Reference", escaped(str(row["reference"]))),
+        ("source", "English", escape_markdown(str(row["text"]))),
+        ("wanted", "Reference", escape_markdown(str(row["reference"]))),
         ("first", "A", _marked(second, first, "green")),
         ("second", "B", _marked(first, second, "red")),
     ):
@@ -81,7 +81,7 @@ def _marked(base: str, text: str, colour: str) -> str:
     """Return a text as Markdown, with the words that the other text lacks in bold on a colour."""
     drawn = []
     for piece in compare_words(base, text):
-        words = escaped(piece.text.strip())
+        words = escape_markdown(piece.text.strip())
         if piece.kind == ADDED:
             words = f":{colour}-background[**{words}**]"
         if piece.kind != MISSING:
@@ -96,7 +96,9 @@ def draw_words(table: pd.DataFrame) -> None:
         alone = _alone(found)
         if alone:
             st.markdown(f"**Words that only {system} gets right**")
-            badges = [f":gray-badge[{escaped(_as_written(word, references))}]" for word in alone]
+            badges = [
+                f":gray-badge[{escape_markdown(_as_written(word, references))}]" for word in alone
+            ]
             st.markdown(" ".join(badges))
 
 

@@ -15,7 +15,7 @@ from areaviz.data.examples import Example
 from areaviz.drawing.numbers import format_three_digits
 from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.systems import Systems
-from areaviz.ui.app.markdown import escaped
+from areaviz.ui.app.markdown import escape_markdown
 
 REFERENCE, NOTHING = "reference", "nothing"
 MAX_REFERENCES = 3
@@ -47,7 +47,7 @@ def compared_texts(page: AnalysePage, systems: Systems, place: int, table: pd.Da
         return
     if example.text:
         st.caption("Source")
-        st.markdown(escaped(example.text))
+        st.markdown(escape_markdown(example.text))
     base = _chosen_base(page, example, outputs)
     _references(example)
     width = min(len(outputs), IN_A_ROW)
@@ -91,7 +91,7 @@ def _chosen_base(page: AnalysePage, example: Example, outputs: Sequence[Output])
     if base != NOTHING:
         what = "the reference" if base == REFERENCE else outputs[int(base)].title
         st.caption(
-            f"{_drawn(Piece('Bold', ADDED))} words are not in {escaped(what)}."
+            f"{_drawn(Piece('Bold', ADDED))} words are not in {escape_markdown(what)}."
             f" {_drawn(Piece('Struck-through', MISSING))} words are there, but not in the output."
         )
     return base
@@ -113,7 +113,7 @@ def _references(example: Example) -> None:
     several = len(example.references) > 1
     for number, reference in enumerate(example.references[:MAX_REFERENCES], 1):
         st.caption(f"Reference {number}" if several else "Reference")
-        st.markdown(escaped(reference))
+        st.markdown(escape_markdown(reference))
     more = len(example.references) - MAX_REFERENCES
     if more > 0:
         st.caption(f"and {more} more")
@@ -122,14 +122,14 @@ def _references(example: Example) -> None:
 
 
 def _output(output: Output, base: str | None) -> None:
-    st.markdown(f"**{escaped(output.title)}**")
+    st.markdown(f"**{escape_markdown(output.title)}**")
     if output.problem:
-        st.caption(escaped(f"Not run: {output.problem}"))
+        st.caption(escape_markdown(f"Not run: {output.problem}"))
         return
     pieces = [Piece(output.text, SAME)] if base is None else compare_words(base, output.text)
     st.markdown("".join(map(_drawn, pieces)) if output.text else "(nothing)")
     if output.scores:
-        st.caption(escaped(output.scores))
+        st.caption(escape_markdown(output.scores))
 
 
 def _drawn(piece: Piece) -> str:
@@ -137,7 +137,7 @@ def _drawn(piece: Piece) -> str:
 
     Bold and strike-through distinguish the two without colours.
     """
-    drawn = escaped(piece.text)
+    drawn = escape_markdown(piece.text)
     if piece.kind == ADDED and drawn:
         drawn = f":green-background[**{drawn}**]"
     elif piece.kind == MISSING and drawn:

@@ -18,8 +18,8 @@ from areaviz.ui.analyse.share_menu import share_menu
 from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.stored_data import Analysis, StoredRows, note_store
 from areaviz.ui.analyse.systems import Systems
-from areaviz.ui.app.errors import defer_errors, problem, show_deferred
-from areaviz.ui.app.markdown import counted, escaped
+from areaviz.ui.app.errors import defer_errors, show_deferred, show_error
+from areaviz.ui.app.markdown import escape_markdown, pluralise
 from areaviz.ui.app.user_identity import reader_mark
 
 PROBLEM = "analyse_kept_problem"
@@ -31,7 +31,7 @@ def show_ownership(page: AnalysePage, chosen: ChosenSet, systems: Systems) -> No
     show_deferred(PROBLEM)
     for run in systems.runs:
         if run.damage:
-            problem(run.damage)
+            show_error(run.damage)
     if dataset.earlier_digest:
         _earlier(dataset, systems.analyses)
     models = zip(systems.analyses, systems.runs, strict=True)
@@ -51,16 +51,16 @@ def _earlier(dataset: Dataset, analyses: Sequence[Analysis]) -> None:
     there = ", ".join(path.name for path in paths if path.exists())
     if there:
         st.caption(
-            f"An earlier analysis of these texts and names of pictures is kept as {escaped(there)}."
-            " Only the names of its pictures tell it from other analyses, so it may be of other"
-            " pictures. Run it again."
+            "An earlier analysis of these texts and names of pictures is kept as"
+            f" {escape_markdown(there)}. Only the names of its pictures tell it from other"
+            " analyses, so it may be of other pictures. Run it again."
         )
     store = note_store()
     notes, slices = store.notes.count(earlier), store.slices.count(earlier)
     has_own = store.notes.count(dataset.digest) or store.slices.count(dataset.digest)
     if (notes or slices) and not has_own:
         st.caption(
-            f"{counted(notes, 'note')} and {counted(slices, 'slice')} written on a set"
+            f"{pluralise(notes, 'note')} and {pluralise(slices, 'slice')} written on a set"
             " with these texts and names of pictures, perhaps on other pictures."
         )
         st.button("Bring them to this set", on_click=_take_over, args=(earlier, dataset.digest))
@@ -70,7 +70,7 @@ def _take_over(earlier: str, digest: str) -> None:
     with defer_errors("bringing the notes to this set", PROBLEM):
         notes = note_store().notes.take_over(earlier, digest, reader_mark())
         slices = note_store().slices.take_over(earlier, digest, reader_mark())
-        brought = f"{counted(notes, 'note')} and {counted(slices, 'slice')}"
+        brought = f"{pluralise(notes, 'note')} and {pluralise(slices, 'slice')}"
         st.toast(f"Brought to this set: {brought}.")
 
 
@@ -120,6 +120,11 @@ def _delete_all(page: AnalysePage, digest: str) -> None:
         reader_files().remove(digest)
         delete_files(page)
         page.set(noted="", example=None)
-        judged = counted(judgements, "judged output")
-        gone = (f"{analyses:,} analyses", counted(notes, "note"), counted(slices, "slice"), judged)
+        judged = pluralise(judgements, "judged output")
+        gone = (
+            f"{analyses:,} analyses",
+            pluralise(notes, "note"),
+            pluralise(slices, "slice"),
+            judged,
+        )
         st.toast(f"Deleted: {', '.join(gone)} and the files of the set.")

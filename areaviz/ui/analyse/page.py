@@ -30,7 +30,7 @@ from areaviz.ui.analyse.stored_data import (
     remove_old_work,
 )
 from areaviz.ui.analyse.systems import Systems
-from areaviz.ui.app.engine import engine
+from areaviz.ui.app.engine import get_backend
 from areaviz.ui.app.errors import show_errors
 from areaviz.ui.app.markdown import visible
 from areaviz.ui.app.state import Cards, default_model
@@ -44,7 +44,7 @@ MAX_OUTPUTS = 6
 def analyse_page(page: AnalysePage) -> None:
     """Draw the page."""
     with show_errors("opening the models"):
-        backend = engine()
+        backend = get_backend()
         cards = backend.models()
         with show_errors("reading the link"):
             page.follow(cards)

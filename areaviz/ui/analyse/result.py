@@ -24,7 +24,7 @@ from areaviz.ui.analyse.system_comparison import against, choose_pair
 from areaviz.ui.analyse.systems import Systems
 from areaviz.ui.analyse.themes import show_themes
 from areaviz.ui.analyse.untrained_comparison import untrained_sentences
-from areaviz.ui.app.markdown import escaped
+from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.table import read_table
 
 
@@ -95,4 +95,4 @@ def _beside(backend: Backend, systems: Systems, table: pd.DataFrame) -> None:
     named = {one.request.model for one in systems.analyses if one.request is not None}
     cards = [card for name, card in backend.models().items() if name in named]
     for sentence in untrained_sentences(cards, list_measures(table)):
-        st.caption(escaped(sentence))
+        st.caption(escape_markdown(sentence))

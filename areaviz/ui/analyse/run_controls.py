@@ -18,10 +18,10 @@ from areaviz.ui.analyse.analysis_history import keep
 from areaviz.ui.analyse.dataset_form import ChosenSet
 from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.stored_data import Analysis
-from areaviz.ui.app.errors import defer_errors, problem, show_deferred
-from areaviz.ui.app.jobs import jobs
-from areaviz.ui.app.markdown import counted, escaped
-from areaviz.ui.app.user_identity import reader_id, visitor
+from areaviz.ui.app.errors import defer_errors, show_deferred, show_error
+from areaviz.ui.app.jobs import get_jobs
+from areaviz.ui.app.markdown import escape_markdown, pluralise
+from areaviz.ui.app.user_identity import get_visitor, reader_id
 
 # Session key: the reason why an analysis was not started.
 NOT_BEGUN = "analyse_not_begun"
@@ -39,20 +39,20 @@ def progress(
     dataset = chosen.dataset
     models = [analysis for analysis in analyses if analysis.request]
     key = " ".join(str(analysis.path) for analysis in models)
-    job = jobs().get(key)
+    job = get_jobs().get(key)
     if _other_jobs(key):
         st.fragment(_draw_other_jobs, run_every=LOOK_AGAIN)(key)
     if job and job.running:
         st.fragment(_draw_job, run_every=LOOK_AGAIN)(job)
         return
     if job and job.problem:
-        problem(job.problem)
+        show_error(job.problem)
     done = sum(len(analysis.rows(dataset).rows) for analysis in models)
     count = len(dataset.examples)
     total = len(models) * count
     if done == total:
         return
-    label = f"Run {counted(count, 'example')}"
+    label = f"Run {pluralise(count, 'example')}"
     if len(models) > 1:
         label += f" with {len(models)} models"
     st.button(
@@ -75,13 +75,13 @@ def _start(
     dataset = chosen.dataset
     models = [analysis for analysis in analyses if analysis.request]
     title = f"{dataset.name}, {' and '.join(analysis.title for analysis in models)}"
-    turns = jobs().turns
+    turns = get_jobs().turns
 
     def work(job: Job) -> None:
         _work(job, turns, backend, dataset, models)
 
     with defer_errors("starting the analysis", NOT_BEGUN):
-        jobs().start(key, work, reader_id(), title, visitor().address)
+        get_jobs().start(key, work, reader_id(), title, get_visitor().address)
         keep(page, chosen, analyses)
 
 
@@ -118,13 +118,13 @@ def _work(
 
 def _other_jobs(key: str) -> list[Job]:
     """Return the user's other running analyses, which may be of other datasets."""
-    shown = jobs().get(key)
-    return [job for job in jobs().running(reader_id()) if job is not shown]
+    shown = get_jobs().get(key)
+    return [job for job in get_jobs().running(reader_id()) if job is not shown]
 
 
 def _draw_other_jobs(key: str) -> None:
     for job in _other_jobs(key):
-        _bar(job, f"{escaped(job.title)}: ")
+        _bar(job, f"{escape_markdown(job.title)}: ")
 
 
 def _draw_job(job: Job) -> None:

@@ -13,7 +13,7 @@ from areaviz.ui.analyse.link_access import shared_links
 from areaviz.ui.analyse.state import EXAMPLE, SHARE, AnalysePage
 from areaviz.ui.analyse.stored_data import Analysis
 from areaviz.ui.app.errors import defer_errors, show_deferred, show_errors
-from areaviz.ui.app.markdown import counted, escaped, shortened, visible
+from areaviz.ui.app.markdown import escape_markdown, pluralise, shorten_line, visible
 from areaviz.ui.app.state import link_params
 from areaviz.ui.app.user_identity import reader_mark
 
@@ -58,7 +58,7 @@ def _make(page: AnalysePage, chosen: ChosenSet, analyses: Sequence[Analysis], mo
                 names.append(name)
         analysis = SharedAnalysis(
             chosen.dataset.digest,
-            shortened(chosen.dataset.name, 100),
+            shorten_line(chosen.dataset.name, 100),
             chosen.address,
             tuple(names),
             tuple(link_params(one.request) for one in analyses if one.request),
@@ -92,8 +92,8 @@ def _list(digest: str) -> None:
         systems = [*analysis.outputs, *(one.get("model", "") for one in analysis.models)]
         title = f"{analysis.dataset}: {' and '.join(systems)}"
         with st.container(border=True, gap="small"):
-            st.markdown(escaped(shortened(title, 90)))
-            st.caption(escaped(_about(link)))
+            st.markdown(escape_markdown(shorten_line(title, 90)))
+            st.caption(escape_markdown(_about(link)))
             st.button("Withdraw", key=f"withdraw_{link.id}", on_click=_withdraw, args=(link,))
 
 
@@ -105,7 +105,7 @@ def _about(link: SharedLink) -> str:
     times = "; ".join(map(_times, link.visits[:VISITS]))
     more = len(link.visits) - VISITS
     rest = f"; and {more:,} more" if more > 0 else ""
-    return f"{said}Opened by {counted(len(link.visits), 'reader')}: {times}{rest} (UTC)."
+    return f"{said}Opened by {pluralise(len(link.visits), 'reader')}: {times}{rest} (UTC)."
 
 
 def _times(visit: Visit) -> str:

@@ -27,7 +27,7 @@ from areaviz.ui.analyse.stored_data import Analysis, model_analysis, outputs_ana
 from areaviz.ui.analyse.systems import Systems
 from areaviz.ui.analyse.themes import WANTED
 from areaviz.ui.app.errors import show_errors
-from areaviz.ui.app.markdown import counted, escaped
+from areaviz.ui.app.markdown import escape_markdown, pluralise
 from areaviz.ui.app.state import Cards
 from areaviz.ui.app.user_identity import reader_mark
 
@@ -121,14 +121,14 @@ def _about(
     page: AnalysePage, analysis: SharedAnalysis, examples: int, analyses: tuple[Analysis, ...]
 ) -> None:
     """Draw a description of the shared analysis, and what the user may do."""
-    name = escaped(analysis.dataset)
-    systems = counted(len(analyses), "system")
+    name = escape_markdown(analysis.dataset)
+    systems = pluralise(len(analyses), "system")
     if not analysis.is_blind:
-        systems = escaped(" and ".join(one.title for one in analyses))
+        systems = escape_markdown(" and ".join(one.title for one in analyses))
     may = "You can add notes, marks and slices, which everybody who has the set can see."
     if analysis.mode == Mode.READ:
         may = "You can read its notes and marks, and cannot add any."
-    st.info(f"Shared with you: {name}, {counted(examples, 'example')}, {systems}. {may}")
+    st.info(f"Shared with you: {name}, {pluralise(examples, 'example')}, {systems}. {may}")
     if page.state.example is not None:
         st.caption(f"Example {page.state.example + 1:,} is open at the end of this page.")
 

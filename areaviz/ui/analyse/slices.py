@@ -17,7 +17,7 @@ from areaviz.ui.analyse.filter import run_mark
 from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.stored_data import StoredRows, figures, note_store
 from areaviz.ui.app.errors import defer_errors, show_deferred
-from areaviz.ui.app.markdown import counted, shortened, visible
+from areaviz.ui.app.markdown import pluralise, shorten_line, visible
 from areaviz.ui.app.table import lazy_expander
 from areaviz.ui.app.user_identity import reader_mark
 
@@ -95,7 +95,7 @@ def save_slice(digest: str, chosen: pd.DataFrame) -> None:
         listed = note_store().slices.list_for(digest, reader, MAX_LISTED)
         own = {one.name: one for one in listed if one.is_changeable(reader)}
         st.button(
-            f"Save {counted(len(places), 'example')}", on_click=_save, args=(digest, places, own)
+            f"Save {pluralise(len(places), 'example')}", on_click=_save, args=(digest, places, own)
         )
         if own:
             gone = st.selectbox(
@@ -119,12 +119,12 @@ def save_places(digest: str, name: str, places: tuple[int, ...]) -> None:
     The name is shortened if it is too long. An error is shown next to the menu of slices.
     """
     with defer_errors("saving the slice", PROBLEM):
-        short, reader = shortened(name, LONGEST_SLICE), reader_mark()
+        short, reader = shorten_line(name, LONGEST_SLICE), reader_mark()
         listed = note_store().slices.list_for(digest, reader, MAX_LISTED)
         own = {one.name: one.version for one in listed if one.is_changeable(reader)}
         changed = Slice(digest, short, places, own.get(short, 0))
         made = note_store().slices.save(changed, reader)
-        st.toast(f"Saved {counted(len(made.examples), 'example')} as a slice.")
+        st.toast(f"Saved {pluralise(len(made.examples), 'example')} as a slice.")
 
 
 def _save(digest: str, places: tuple[int, ...], own: Mapping[str, Slice]) -> None:
@@ -134,7 +134,7 @@ def _save(digest: str, places: tuple[int, ...], own: Mapping[str, Slice]) -> Non
         version = own[name].version if name in own else 0
         made = note_store().slices.save(Slice(digest, name, places, version), reader_mark())
         st.session_state[SLICE_NAME] = ""
-        st.toast(f"Saved {counted(len(made.examples), 'example')}.")
+        st.toast(f"Saved {pluralise(len(made.examples), 'example')}.")
 
 
 def _remove(gone: Slice | None) -> None:
@@ -158,7 +158,7 @@ def slice_table(runs: Sequence[StoredRows], slices: Slices) -> None:
     # The whole dataset is in the first row and has every metric that a slice has.
     shown = pd.DataFrame(rows)
     with opened:
-        st.caption(f"{counted(len(slices), 'slice')}, below all examples.")
+        st.caption(f"{pluralise(len(slices), 'slice')}, below all examples.")
         st.dataframe(shown, hide_index=True, column_config=three_digits(shown))
         if len(slices) > most:
             st.button("Show more slices", on_click=_show_more, args=(most + PART,))

@@ -18,7 +18,7 @@ from areaviz.analysis.table import list_measures, with_changes
 from areaviz.drawing.numbers import number_text
 from areaviz.ui.analyse.brush import filter_rows
 from areaviz.ui.analyse.state import AnalysePage, Kept
-from areaviz.ui.app.markdown import escaped, visible
+from areaviz.ui.app.markdown import escape_markdown, visible
 from areaviz.ui.app.table import lazy_expander, read_table
 from areaviz.ui.components.rows import Column
 
@@ -63,7 +63,7 @@ def against(page: AnalysePage, table: pd.DataFrame, titles: Sequence[str]) -> No
 def draw_comparison(page: AnalysePage, table: pd.DataFrame, titles: Sequence[str]) -> None:
     """Draw wins and mean changes of two systems, and words that one matches more often."""
     pair = page.state.first, page.state.second
-    names = [escaped(titles[number]) for number in pair]
+    names = [escape_markdown(titles[number]) for number in pair]
     st.caption(
         f"Wins are examples in which {names[1]} is better than {names[0]}. The interval holds"
         " the mean change of 95 % of 1,000 sets drawn anew from these examples (bootstrap,"

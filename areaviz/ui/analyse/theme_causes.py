@@ -16,9 +16,9 @@ from areaviz.trace.request import Request
 from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.systems import Systems
 from areaviz.ui.app.errors import show_errors
-from areaviz.ui.app.markdown import escaped
-from areaviz.ui.app.progress import waiting
-from areaviz.ui.app.user_identity import visitor
+from areaviz.ui.app.markdown import escape_markdown
+from areaviz.ui.app.progress import draw_progress
+from areaviz.ui.app.user_identity import get_visitor
 
 # Session key: causes found, by theme. Only the latest MAX_FOUND are kept.
 FOUND = "analyse_causes"
@@ -87,7 +87,7 @@ def show_cause(page: AnalysePage, look: Look, themes: Themes, theme: Theme) -> N
                 del known[oldest]
     if key in known:
         for sentence in known[key].sentences:
-            st.caption(escaped(sentence))
+            st.caption(escape_markdown(sentence))
 
 
 def _key(look: Look, themes: Themes, theme: Theme) -> str:
@@ -95,11 +95,11 @@ def _key(look: Look, themes: Themes, theme: Theme) -> str:
 
 
 def _found(look: Look, themes: Themes, theme: Theme) -> Cause:
-    request, owner = look.request(themes), visitor()
+    request, owner = look.request(themes), get_visitor()
     assert request is not None
     # Hundreds of runs let other users' requests go first.
     caller = Caller(owner, in_background=True)
-    with waiting("Running examples of the theme") as report:
+    with draw_progress("Running examples of the theme") as report:
         runner = Runner(
             look.systems.dataset,
             request,

@@ -26,7 +26,7 @@ from areaviz.ui.analyse.stored_data import HOUR
 from areaviz.ui.analyse.systems import Systems
 from areaviz.ui.analyse.theme_causes import Look, can_look, cause_button, show_cause
 from areaviz.ui.app.errors import show_errors
-from areaviz.ui.app.markdown import escaped, shortened
+from areaviz.ui.app.markdown import escape_markdown, shorten_line
 
 # Number of themes per list shown at once. The rest are in an expander.
 SHOWN = 6
@@ -65,7 +65,7 @@ def show_themes(
             _list(page, look, themes, number)
         rare = describe_rare_conditions(found)
         if rare:
-            st.caption(escaped(rare))
+            st.caption(escape_markdown(rare))
     return found
 
 
@@ -114,13 +114,13 @@ def _theme(
     page: AnalysePage, look: Look, themes: Themes, theme: Theme, chart: tuple[str, int]
 ) -> None:
     """Draw a theme: its description, its certainty, and buttons for its rows."""
-    st.markdown(escaped(f"{theme.statement}."))
-    st.caption(escaped(" ".join(filter(None, (f"{theme.proof}.", theme.details)))))
+    st.markdown(escape_markdown(f"{theme.statement}."))
+    st.caption(escape_markdown(" ".join(filter(None, (f"{theme.proof}.", theme.details)))))
     if not 0 < len(theme.places) < len(look.systems.dataset.examples):
         # A trend has no examples of its own, and all examples are already listed.
         return
     title = f"where {theme.title}"
-    kept = Kept(shortened(title, TITLE), theme.places, chart)
+    kept = Kept(shorten_line(title, TITLE), theme.places, chart)
     is_shown = page.state.kept == kept
     with st.container(horizontal=True, gap="small"):
         label = "Show all again" if is_shown else f"Show {len(theme.places):,}"

@@ -19,7 +19,7 @@ from areaviz.shares.counters import Shares
 from areaviz.shares.limits import BUDGET_PERCENT
 from areaviz.shares.visitors import OverLimit, Visitor
 from areaviz.trace.errors import BackendError, InputError
-from areaviz.ui.app.engine import engine
+from areaviz.ui.app.engine import get_backend
 
 MEMORY, DISK = "AREAVIZ_MEMORY_MIB", "AREAVIZ_DISK_MIB"
 MEBI = 2**20
@@ -118,15 +118,15 @@ class Budget:
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
-def disk() -> Budget:
+def get_disk_budget() -> Budget:
     """Return the budget of the temporary files with uploads."""
     return Budget(budget_bytes(DISK), "uploaded attention")
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
-def memory() -> Budget:
+def get_memory_budget() -> Budget:
     """Return the budget of the traces in sessions and in the backend's cache."""
-    return Budget(budget_bytes(MEMORY), "attention", lambda: engine().forget())
+    return Budget(budget_bytes(MEMORY), "attention", lambda: get_backend().forget())
 
 
 def budget_bytes(name: str) -> int:

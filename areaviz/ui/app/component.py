@@ -9,16 +9,16 @@ import streamlit as st
 
 from areaviz.components.parts import COMPONENTS, TEXTS, parts
 from areaviz.texts.catalogue import ENGLISH
-from areaviz.ui.app.language import language
+from areaviz.ui.app.language import get_language
 
 
-def component(name: str) -> Any:
+def get_component(name: str) -> Any:
     """Return the Streamlit component of this name in the language of the page.
 
     Streamlit has no types for it.
     """
     has_texts = TEXTS in COMPONENTS[name]
-    return component_in(name, language() if has_texts else ENGLISH)
+    return component_in(name, get_language() if has_texts else ENGLISH)
 
 
 @lru_cache(maxsize=64)
@@ -30,11 +30,11 @@ def component_in(name: str, language: str) -> Any:
     return st.components.v2.component(own, html=made.html, css=made.css, js=script)
 
 
-def reported(key: str, name: str) -> Any:
+def get_report(key: str, name: str) -> Any:
     """Return the last report of the component with this key under a name, None for no report."""
     state = st.session_state.get(key)
     return state.get(name) if state else None
 
 
-def ignore() -> None:
+def ignore_report() -> None:
     """Do nothing, because a report already reruns the page, which reads the reports itself."""

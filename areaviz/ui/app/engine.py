@@ -29,14 +29,14 @@ from areaviz.cards.card import Card
 from areaviz.data.paths import OPENINGS, find_checkpoints_folder, list_external_model_folders
 from areaviz.trace.errors import BackendError
 
-REMEMBERED = 32
+MAX_STORED_TRACES = 32
 TOKEN_FILE = "AREAVIZ_TOKEN_FILE"
 
 
-def engine() -> CachedBackend:
+def get_backend() -> CachedBackend:
     """Return the backend of this process."""
     setting = os.environ.get("AREAVIZ_BACKEND", "local")
-    return _opened(
+    return _open_backend(
         setting, str(find_checkpoints_folder()), os.environ.get("AREAVIZ_DEVICE", "auto")
     )
 
@@ -44,7 +44,7 @@ def engine() -> CachedBackend:
 def known_card(model: str) -> Card | None:
     """Return the card of a model, or None if it has none. Some external models have none."""
     try:
-        return engine().models().get(model)
+        return get_backend().models().get(model)
     except BackendError:
         return None
 
@@ -82,7 +82,7 @@ def open_backend(setting: str, checkpoints: Path, device: str) -> Backend:
     if kind == "replay" and folder:
         return ReplayBackend(Path(folder))
     if kind in ("http", "https"):
-        return RemoteBackend(setting, _token())
+        return RemoteBackend(setting, _get_server_token())
     if setting == "local" or (kind == "record" and folder):
         # Import here, so that stored traces can be shown without torch.
         from areaviz.backend.local import LocalBackend
@@ -97,7 +97,7 @@ def open_backend(setting: str, checkpoints: Path, device: str) -> Backend:
     )
 
 
-def _token() -> str:
+def _get_server_token() -> str:
     """Return the access token of the model server."""
     path = os.environ.get(TOKEN_FILE)
     if not path:
@@ -109,9 +109,9 @@ def _token() -> str:
 
 
 @st.cache_resource(show_spinner="Opening the models", max_entries=4)
-def _opened(setting: str, checkpoints: str, device: str) -> CachedBackend:
+def _open_backend(setting: str, checkpoints: str, device: str) -> CachedBackend:
     fair = FairBackend(open_backend(setting, Path(checkpoints), device))
-    backend = CachedBackend(fair, REMEMBERED)
+    backend = CachedBackend(fair, MAX_STORED_TRACES)
     backend.models()
     _all_opened().append(fair)
     # Streamlit collects garbage after every rerun. Freeze the objects that torch loaded. They stay

@@ -12,7 +12,7 @@ import streamlit as st
 from areaviz.texts.catalogue import message
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.ui.app.language import sentence
-from areaviz.ui.app.markdown import escaped, shortened
+from areaviz.ui.app.markdown import escape_markdown, shorten_line
 
 log = logging.getLogger(__name__)
 SENTENCE_LIMIT = 400
@@ -35,7 +35,7 @@ def show_errors(doing: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        problem(_sentence(error, doing))
+        show_error(_describe_error(error, doing))
 
 
 @contextmanager
@@ -47,21 +47,21 @@ def defer_errors(doing: str, key: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        st.session_state[key] = _sentence(error, doing)
+        st.session_state[key] = _describe_error(error, doing)
 
 
 def show_deferred(key: str) -> None:
     """Show the error that `defer_errors` kept under this key, once."""
     if told := st.session_state.pop(key, ""):
-        problem(told)
+        show_error(told)
 
 
-def problem(told: str) -> None:
+def show_error(told: str) -> None:
     """Show one sentence without the names of folders.
 
     The sentence says what failed and what the user can do.
     """
-    st.error(escaped(shortened(without_folders(told), SENTENCE_LIMIT)))
+    st.error(escape_markdown(shorten_line(without_folders(told), SENTENCE_LIMIT)))
 
 
 def without_folders(told: str) -> str:
@@ -72,7 +72,7 @@ def without_folders(told: str) -> str:
     return _PATH.sub(lambda found: re.split(r"[/\\]", found[0])[-1] or "a folder", told)
 
 
-def _sentence(error: Exception, doing: str) -> str:
+def _describe_error(error: Exception, doing: str) -> str:
     """Return the sentence for the user. Log unexpected errors with their traceback."""
     if isinstance(error, (InputError, BackendError)):
         told = str(error)

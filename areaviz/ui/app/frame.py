@@ -15,9 +15,9 @@ import streamlit as st
 from areaviz.backend.access import KEY_SETTING, admission_cookie, is_admission, is_loopback
 from areaviz.data.paths import ROOT
 from areaviz.texts.catalogue import is_right_to_left
-from areaviz.ui.app.component import component
-from areaviz.ui.app.errors import problem
-from areaviz.ui.app.language import language, language_params, language_switch, sentence
+from areaviz.ui.app.component import get_component
+from areaviz.ui.app.errors import show_error
+from areaviz.ui.app.language import get_language, language_params, language_switch, sentence
 from areaviz.ui.app.page import AnyPage, note_open
 from areaviz.ui.app.session_cleanup import note_presence
 from areaviz.ui.app.state import TOUR
@@ -150,13 +150,13 @@ def page_frame(
     # The first visitor after a start may come by a link, before app.py has run.
     if leave_pages_folder():
         st.rerun()
-    if not admitted():
-        refuse()
+    if not is_admitted():
+        draw_refusal()
         st.stop()
     note_presence()
     note_open(page)
     note_language()
-    stylesheet(_STYLE.replace("Menu", sentence("Menu")))
+    add_styles(_STYLE.replace("Menu", sentence("Menu")))
     with st.container(key="tour_link", horizontal=True, width="content"):
         language_switch()
         page_link("pages/home.py", sentence("90-second tour"), FIRST_STEP)
@@ -170,7 +170,7 @@ def page_frame(
             st.caption(purpose)
 
 
-def admitted() -> bool:
+def is_admitted() -> bool:
     """Return whether this session may see the app."""
     key = os.environ.get(KEY_SETTING, "")
     if not key:
@@ -179,13 +179,13 @@ def admitted() -> bool:
     return is_admission(given, key)
 
 
-def refuse() -> None:
+def draw_refusal() -> None:
     """Draw the requirements for seeing the page, instead of the page."""
     st.title("areaviz", anchor=False)
     if os.environ.get(KEY_SETTING):
-        problem("This app is not public. Load this page again to sign in with its access token.")
+        show_error("This app is not public. Load this page again to sign in with its access token.")
     else:
-        problem(
+        show_error(
             "This app listens beyond its own machine without an access token, so it shows nothing. "
             "Start it with: python -m areaviz serve --host HOST --token-file FILE."
         )
@@ -215,13 +215,13 @@ def note_language() -> None:
     for name, chosen in language_params().items():
         if st.query_params.get(name) != chosen:
             st.query_params[name] = chosen
-    direction = "rtl" if is_right_to_left(language()) else "ltr"
-    component("language")(
-        key="page_language", data={"language": language(), "direction": direction}
+    direction = "rtl" if is_right_to_left(get_language()) else "ltr"
+    get_component("language")(
+        key="page_language", data={"language": get_language(), "direction": direction}
     )
 
 
-def stylesheet(rules: str) -> None:
+def add_styles(rules: str) -> None:
     """Add CSS rules to the page, the frame's own rules first."""
     # Use Markdown, which is in Streamlit's main bundle. `st.html` is loaded on demand, and in some
     # page loads it drew nothing (Streamlit 1.67 on a busy machine: 3 of 16). The rules hide their

@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from areaviz.trace.errors import BackendError, InputError
-from areaviz.ui.app.errors import problem
+from areaviz.ui.app.errors import show_error
 
 
 class _Result(NamedTuple):
@@ -48,7 +48,7 @@ def _draw(key: str, done: _Result) -> None:
     if not done.is_refused:
         st.caption(done.sentence)
         return
-    problem(done.sentence)
+    show_error(done.sentence)
     st.button("Try this file again", key=f"{key}_again", on_click=_forget, args=(key,))
 
 

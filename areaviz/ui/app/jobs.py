@@ -11,38 +11,38 @@ from areaviz.analysis.jobs import Jobs
 from areaviz.backend.fair import mark_of
 from areaviz.shares.limits import listed_limits
 from areaviz.trace.errors import InputError
-from areaviz.ui.app.budget import disk, memory
+from areaviz.ui.app.budget import get_disk_budget, get_memory_budget
 from areaviz.ui.app.engine import load_by_reader, requests_waiting
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
-def jobs() -> Jobs:
+def get_jobs() -> Jobs:
     """Return the jobs of this process."""
     return Jobs()
 
 
-def work() -> dict[str, object]:
+def describe_work() -> dict[str, object]:
     """Return the amount of work in progress and its users, as JSON values.
 
     `requests_waiting` is None if no model was opened yet or the models run elsewhere.
     `question_load` contains the predicted seconds of computation for each user.
     """
-    running = jobs().running()
+    running = get_jobs().running()
     owners = Counter(mark_of(job.owner) for job in running)
     return {
         "requests_waiting": requests_waiting(),
         "question_load": load_by_reader(),
         "analyses_running": len(running),
         "analyses_by_reader": dict(owners.most_common()),
-        "attention_megabytes": memory().megabytes_by_reader(),
-        "upload_megabytes_on_disk": disk().megabytes_by_reader(),
+        "attention_megabytes": get_memory_budget().megabytes_by_reader(),
+        "upload_megabytes_on_disk": get_disk_budget().megabytes_by_reader(),
         "limits": listed_limits(),
     }
 
 
-def analyses(words: Sequence[str]) -> list[dict[str, object]]:
+def list_analyses(words: Sequence[str]) -> list[dict[str, object]]:
     """Return the running analyses, the oldest first."""
-    return [job.entry for job in jobs().running()]
+    return [job.entry for job in get_jobs().running()]
 
 
 def stop_analysis(words: Sequence[str]) -> dict[str, object]:
@@ -53,4 +53,4 @@ def stop_analysis(words: Sequence[str]) -> dict[str, object]:
     """
     if len(words) != 1 or not (words[0].isascii() and words[0].isdigit()):
         raise InputError("Name the number of one analysis. python -m areaviz jobs lists them.")
-    return jobs().stop(int(words[0])).entry
+    return get_jobs().stop(int(words[0])).entry

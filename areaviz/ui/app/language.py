@@ -19,7 +19,7 @@ _WRITTEN: ContextVar[str] = ContextVar("written", default=ENGLISH)
 """The language of files that are written outside the app."""
 
 
-def language() -> str:
+def get_language() -> str:
     """Return the language in which the page is drawn, or in which files are written."""
     if not is_drawing():
         return _WRITTEN.get()
@@ -42,12 +42,12 @@ def written_in(code: str) -> Iterator[None]:
 
 def sentence(english: str, /, **values: object) -> str:
     """Return a text of the catalogue in the language of the page; see `translated`."""
-    return translated(english, language(), **values)
+    return translated(english, get_language(), **values)
 
 
 def language_params() -> dict[str, str]:
     """Return the URL parameter of the language, or nothing if the browser's language applies."""
-    language()
+    get_language()
     chosen = st.session_state.get(_CHOSEN) if is_drawing() else None
     return {LANG: chosen} if chosen else {}
 
@@ -68,12 +68,14 @@ def without_language(params: Mapping[str, str]) -> dict[str, str]:
 
 def language_switch() -> None:
     """Draw a button for every other language. It keeps all other parameters of the address."""
-    here = language()
+    here = get_language()
     for code, name in LANGUAGES.items():
         if code != here:
-            st.button(name, key=f"{LANG}_{code}", type="tertiary", on_click=_choose, args=(code,))
+            st.button(
+                name, key=f"{LANG}_{code}", type="tertiary", on_click=_choose_language, args=(code,)
+            )
 
 
-def _choose(code: str) -> None:
+def _choose_language(code: str) -> None:
     st.session_state[_CHOSEN] = code
     st.query_params[LANG] = code

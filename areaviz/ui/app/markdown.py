@@ -6,12 +6,12 @@ import re
 
 from areaviz.drawing.labels import escape_controls as visible
 
-__all__ = ["counted", "escaped", "shortened", "visible"]
+__all__ = ["pluralise", "escape_markdown", "shorten_line", "visible"]
 
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 
 
-def escaped(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Return `text` on one line, escaped for labels, captions and errors, which read Markdown.
 
     It is displayed unchanged, except for sequences such as "->", "--" and ">=", which Streamlit
@@ -20,12 +20,12 @@ def escaped(text: str) -> str:
     return _PUNCTUATION.sub(r"\\\1", " ".join(visible(text).split()))
 
 
-def shortened(text: str, limit: int = 60) -> str:
+def shorten_line(text: str, limit: int = 60) -> str:
     """Return `text` on one line of at most `limit` characters, cut with an ellipsis."""
     line = " ".join(text.split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
-def counted(count: int, what: str) -> str:
+def pluralise(count: int, what: str) -> str:
     """Return a count with its noun: "1 note", "2,000 notes"."""
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"

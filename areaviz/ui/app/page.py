@@ -47,7 +47,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     },
 }
 """The navigation: titles of all pages by name, in groups. `pages/NAME.py` draws a page."""
-HIDDEN = frozenset({"model"})
+HIDDEN_PARAMS = frozenset({"model"})
 """Pages that only links open."""
 TITLES = {name: title for group in GROUPS.values() for name, title in group.items()}
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 import streamlit as st
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
-from areaviz.ui.app.component import component, ignore
+from areaviz.ui.app.component import get_component, ignore_report
 from areaviz.ui.app.streamlit_private import (
     has_files,
     is_drawn,
@@ -46,9 +46,11 @@ drawn to its end, and whether files were lost.
 """
 
 
-def begin() -> None:
+def stash_browser_values() -> None:
     """Set aside the values that a browser sends to a new session. Call this before drawing."""
-    back = component("restart_recovery")(key="restart_recovery", on_back_change=ignore).back
+    back = get_component("restart_recovery")(
+        key="restart_recovery", on_back_change=ignore_report
+    ).back
     state = st.session_state
     if session_id() is None:
         return
@@ -64,10 +66,10 @@ def begin() -> None:
             state[_LOST] = any(map(has_files, brought))
     # Send all values each time, because the browser may see only the last of two drawings in a row.
     for one in state.get(_TAKEN, ()):
-        _show(one)
+        _show_value(one)
 
 
-def take_up(is_open: bool) -> None:
+def apply_stashed_values(is_open: bool) -> None:
     """Apply the waiting values whose widgets are drawn by now. Call this after drawing.
 
     If the page is not open, but asks for the access token, the values still wait.
@@ -87,7 +89,7 @@ def take_up(is_open: bool) -> None:
         st.toast(FILES_GONE, icon=":material/upload_file:", duration="infinite")
 
 
-def _show(widget: WidgetState) -> None:
+def _show_value(widget: WidgetState) -> None:
     """Make the browser show a value, because the first drawing has sent it another one."""
     state, key = st.session_state, key_of(widget)
     is_settable = widget.WhichOneof("value") in SETTABLE

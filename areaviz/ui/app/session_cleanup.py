@@ -73,23 +73,23 @@ def note_presence() -> None:
     """Close this session some time after its page is closed. Every page calls this."""
     session = session_id()
     if session is not None:
-        _presence(session)
+        _get_presence(session)
 
 
-def _left(presence: Presence) -> None:
+def _handle_departure(presence: Presence) -> None:
     """Handle the end of a connection. Streamlit calls this in its event loop."""
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:  # This is a session in a test, or the app is ending.
         return
-    _departures().leave(presence.session, loop)
+    _get_departures().leave(presence.session, loop)
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
-def _departures() -> Departures:
+def _get_departures() -> Departures:
     return Departures()
 
 
-@st.cache_resource(scope="session", max_entries=1, show_spinner=False, on_release=_left)
-def _presence(session: str) -> Presence:
+@st.cache_resource(scope="session", max_entries=1, show_spinner=False, on_release=_handle_departure)
+def _get_presence(session: str) -> Presence:
     return Presence(session)

@@ -16,7 +16,7 @@ from areaviz.trace.best_alignment import best_site
 from areaviz.trace.errors import InputError
 from areaviz.trace.link import from_params, to_params
 from areaviz.trace.request import Focus, Request
-from areaviz.ui.app.markdown import shortened
+from areaviz.ui.app.markdown import shorten_line
 
 ALL_HEADS = -1
 BEST_LAYER = -1
@@ -68,7 +68,7 @@ class Link:
         if request.model in cards:
             return cls(params, request, focus, replaced=replaced)
         problem = (
-            f"The link asks for the model “{shortened(request.model, 40)}”, which is not here. "
+            f"The link asks for the model “{shorten_line(request.model, 40)}”, which is not here. "
             "Choose one of the models below."
         )
         return cls(params, request, focus, problem)
@@ -121,7 +121,7 @@ class State:
         if WHY not in link.params:
             return state
         area, _, beside = link.params[WHY].partition(".")
-        return replace(state, why_area=_area(area), why_beside=_area(beside))
+        return replace(state, why_area=_parse_area(area), why_beside=_parse_area(beside))
 
     def to_link(
         self, request: Request, focus: Focus | None = None, view: str = ""
@@ -130,7 +130,7 @@ class State:
         params = link_params(request, focus, view)
         if WHY in self.tabs:
             areas = [self.why_area, self.why_beside]
-            params[WHY] = ".".join(_code(area) for area in areas if area is not None)
+            params[WHY] = ".".join(_format_area(area) for area in areas if area is not None)
         return params
 
     def looking_at(self, focus: Focus | None, view: str = "") -> Self:
@@ -177,12 +177,12 @@ def _with_successors(
     return found, replaced
 
 
-def _code(area: Area) -> str:
+def _format_area(area: Area) -> str:
     """Return an area as written in links: top, left, height and width, from 1."""
     return f"{area.top + 1}-{area.left + 1}-{area.height}-{area.width}"
 
 
-def _area(code: str) -> Area | None:
+def _parse_area(code: str) -> Area | None:
     """Return the area in a link, None if it is invalid. The page then uses the top area."""
     if not _AREA.fullmatch(code):
         return None

@@ -47,17 +47,17 @@ def lazy_expander(label: str, key: str) -> Any:
 
 def are_numbers(cells: Iterable[object]) -> bool:
     """Return whether every non-empty cell is a number, and at least one cell is."""
-    said = _said(cells)
+    said = _list_cell_texts(cells)
     return bool(said) and all(_is_number(cell) for cell in said)
 
 
 def says_nothing(cells: Iterable[object]) -> bool:
     """Return whether there are cells and each is empty or a dash."""
     cells = list(cells)
-    return bool(cells) and not _said(cells)
+    return bool(cells) and not _list_cell_texts(cells)
 
 
-def _said(cells: Iterable[object]) -> list[str]:
+def _list_cell_texts(cells: Iterable[object]) -> list[str]:
     """Return the texts of the cells, without empty cells and dashes."""
     # A cell may be escaped for Markdown.
     texts = [str(cell).replace("\\", "").strip() for cell in cells]

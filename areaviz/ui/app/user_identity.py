@@ -18,17 +18,17 @@ _KEY = "reader_id"
 
 def reader_id() -> str:
     """Return the user's id, 32 hexadecimal digits: from the cookie, or else of this session."""
-    own: str = _cookie() or st.session_state.setdefault(_KEY, new_reader())
+    own: str = _read_cookie() or st.session_state.setdefault(_KEY, new_reader())
     return own
 
 
-def visitor() -> Visitor:
+def get_visitor() -> Visitor:
     """Return the user and the network address, to which quotas apply.
 
     The gateway hides addresses that many users share, so quotas by address do not apply to them.
     All sessions without a cookie are one visitor.
     """
-    return Visitor(_cookie(), network_of(st.context.ip_address or ""))
+    return Visitor(_read_cookie(), network_of(st.context.ip_address or ""))
 
 
 def reader_mark() -> str:
@@ -36,7 +36,7 @@ def reader_mark() -> str:
     return hashlib.sha256(reader_id().encode("ascii")).hexdigest()
 
 
-def _cookie() -> str:
+def _read_cookie() -> str:
     """Return the id in the cookie, "" if there is none."""
     given = str(st.context.cookies.get(reader_cookie(st.get_option("server.port")), ""))
     return given if is_reader(given) else ""

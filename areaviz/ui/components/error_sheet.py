@@ -10,7 +10,7 @@ from areaviz.interactive.grid import encode_webp
 from areaviz.notes.annotations import SEVERITIES
 from areaviz.notes.error_spans import OUTPUT, SOURCE, Judgement
 from areaviz.trace.picture import Picture
-from areaviz.ui.app.component import component, reported
+from areaviz.ui.app.component import get_component, get_report
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +57,12 @@ def judging(sheet: Sheet, *, key: str, on_save: Callable[[], None]) -> None:
         "mark": sheet.mark,
         "replaces": sheet.replaces,
     }
-    component("judging")(key=key, data=data, on_saved_change=on_save)
+    get_component("judging")(key=key, data=data, on_saved_change=on_save)
 
 
 def given(key: str) -> tuple[object, object]:
     """Return the errors and the score saved last, as the browser sent them; for `on_save`."""
-    found = reported(key, "saved")
+    found = get_report(key, "saved")
     if not isinstance(found, Mapping):
         return [], None
     return found.get("spans"), found.get("score")

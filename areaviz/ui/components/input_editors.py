@@ -14,7 +14,7 @@ from areaviz.interactive.points import choose_first_step, make_points_payload
 from areaviz.trace.interventions import Hide
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.app.component import component, ignore
+from areaviz.ui.app.component import get_component, ignore_report
 from areaviz.ui.app.engine import known_card
 from areaviz.ui.app.page import open_page
 from areaviz.ui.components.items import choose_items, queries
@@ -32,13 +32,13 @@ def hops(trace: Trace, focus: Focus, *, key: str) -> Selection:
     card = known_card(trace.request.model)
     right = card.figures.get("test", {}).get("right") if card else None
     can_ask, can_edit = _can_ask(), _can_ask() and not trace.request.changes
-    acts = component("hops")(
+    acts = get_component("hops")(
         key=key,
         data=serialise_payload(
             make_hops_payload(trace, focus), canAsk=can_ask, canEdit=can_edit, right=right
         ),
-        on_edited_change=ignore,
-        on_without_change=ignore,
+        on_edited_change=ignore_report,
+        on_without_change=ignore_report,
     )
     _follow_edit(acts, can_edit)
     if can_ask and acts.without is not None:
@@ -61,7 +61,7 @@ def points(trace: Trace, focus: Focus, *, key: str) -> Selection:
         key,
         most=MOST,
         canEdit=can_edit,
-        on_edited_change=ignore,
+        on_edited_change=ignore_report,
     )
     _follow_edit(acts, can_edit)
     return Selection.of(replace(focus, side="query", items=items))

@@ -17,7 +17,7 @@ from areaviz.trace.clip import Clip
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.trace.sound import Sound
-from areaviz.ui.app.component import component, ignore, reported
+from areaviz.ui.app.component import get_component, get_report, ignore_report
 from areaviz.ui.components.ribbon import Selection
 
 Items = tuple[int, ...]
@@ -38,14 +38,16 @@ def choose_items(
         key: a widget key that is unique on the page.
         more: further data, or callbacks of other reports, whose names begin with "on_".
     """
-    report, known = reported(key, "selection"), f"{key}:report"
+    report, known = get_report(key, "selection"), f"{key}:report"
     is_new = report is not None and report != st.session_state.get(known)
     st.session_state[known] = report
     if is_new and report["id"] == made["header"]["id"]:
         items = tuple(sorted(int(item) for item in report["items"]))
     calls = {label: more.pop(label) for label in list(more) if label.startswith("on_")}
     data = serialise_payload(made, items=items, **more)
-    return items, component(name)(key=key, data=data, on_selection_change=ignore, **calls)
+    return items, get_component(name)(
+        key=key, data=data, on_selection_change=ignore_report, **calls
+    )
 
 
 def queries(focus: Focus) -> Items:

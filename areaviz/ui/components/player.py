@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from areaviz.drawing.base import Animation
-from areaviz.ui.app.component import component
+from areaviz.ui.app.component import get_component
 
 
 def player(played: Animation, label: str, *, key: str) -> None:
@@ -16,4 +16,4 @@ def player(played: Animation, label: str, *, key: str) -> None:
         "pictures": list(played.pictures),
         "milliseconds": played.milliseconds,
     }
-    component("player")(key=key, data=data)
+    get_component("player")(key=key, data=data)

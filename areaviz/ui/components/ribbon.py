@@ -22,7 +22,7 @@ from areaviz.interactive.message import serialise_payload
 from areaviz.interactive.ribbon import make_ribbon_payload
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.app.component import component, ignore, reported
+from areaviz.ui.app.component import get_component, get_report, ignore_report
 from areaviz.ui.components.payloads import Payload, payloads
 
 HEIGHT = 480
@@ -175,14 +175,14 @@ def mount(kind: str, trace: Trace, focus: Focus, key: str, **options: Any) -> Se
     """Draw a component of `PAYLOADS` with options for its script. Return the locked selection."""
     place = f"{key}:mounted"
     shown = mounted(kind, st.session_state.get(place), trace, focus)
-    shown = shown.settled(reported(key, "selection"), Selection.of(focus))
+    shown = shown.settled(get_report(key, "selection"), Selection.of(focus))
     st.session_state[place] = shown
     # Use lists, because JSON has no tuples.
     selection = {**asdict(shown.sent), "items": list(shown.sent.items)}
-    component(kind)(
+    get_component(kind)(
         key=key,
         data=serialise_payload(shown.payload, selection=selection, serial=shown.serial, **options),
-        on_selection_change=ignore,
+        on_selection_change=ignore_report,
     )
     return shown.current
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from areaviz.ui.app.component import component, ignore, reported
+from areaviz.ui.app.component import get_component, get_report, ignore_report
 from areaviz.ui.app.markdown import visible
 
 HEIGHT = 340
@@ -81,23 +81,23 @@ def rows(
         "height": HEIGHT,
         "target": target,
     }
-    component("rows")(
+    get_component("rows")(
         key=key,
         data=data,
         on_opened_change=on_open,
-        on_sorted_change=on_sort or ignore,
+        on_sorted_change=on_sort or ignore_report,
     )
 
 
 def clicked_row(key: str) -> int | None:
     """Return the id of the row clicked last in the table with this key; for use in `on_open`."""
-    found = reported(key, "opened")
+    found = get_report(key, "opened")
     return int(found) if isinstance(found, int | float) else None
 
 
 def clicked_head(key: str) -> str | None:
     """Return the name of the column whose header was clicked last; for use in `on_sort`."""
-    found = reported(key, "sorted")
+    found = get_report(key, "sorted")
     return found if isinstance(found, str) else None
 
 
@@ -114,14 +114,14 @@ def chart_pointer(chart: str, on_click: Callable[[int], None]) -> object:
     key = f"clicks_{chart}"
 
     def click() -> None:
-        number = reported(key, "clicked")
+        number = get_report(key, "clicked")
         if isinstance(number, int | float):
             on_click(int(number))
 
-    component("clicks")(
+    get_component("clicks")(
         key=key,
         data={"chart": chart},
         on_clicked_change=click,
-        on_outlines_change=ignore,
+        on_outlines_change=ignore_report,
     )
-    return reported(key, "outlines")
+    return get_report(key, "outlines")

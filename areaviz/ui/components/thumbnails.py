@@ -6,7 +6,7 @@ import base64
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from areaviz.ui.app.component import component, reported
+from areaviz.ui.app.component import get_component, get_report
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +36,15 @@ def thumbnails(
     """Draw pictures as buttons, the one named `chosen` marked. `on_pick` follows a click."""
     shown = [{"name": one.name, "title": one.title, "source": one.source} for one in pictures]
     data = {"label": label, "pictures": shown, "chosen": chosen}
-    component("thumbnails")(key=key, data=data, on_picked_change=on_pick)
+    get_component("thumbnails")(key=key, data=data, on_picked_change=on_pick)
 
 
 def picked(key: str) -> str | None:
     """Return the name of the picture chosen last in the row with this key; for `on_pick`."""
-    name: str | None = reported(key, "picked")
+    name: str | None = get_report(key, "picked")
     return name
 
 
 def paste_hint(uploader: str) -> None:
     """Say that pictures can be pasted, and pass them on to the file uploader with that key."""
-    component("paste")(key=f"{uploader}_paste", data={"uploader": uploader})
+    get_component("paste")(key=f"{uploader}_paste", data={"uploader": uploader})

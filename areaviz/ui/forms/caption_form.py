@@ -44,7 +44,7 @@ def caption_form(page: Page[CaptionState], cards: Cards) -> tuple[Request, ...]:
         card = model_and_options(page, cards, largest=LARGEST_AREA, extent=CELLS)
     other = compared_model(page, card, cards)
     models = [one for one in (card, other) if one is not None]
-    _question(page, models)
+    _draw_question_field(page, models)
     if picture is None:
         return ()
     asked = with_options(page, Request(card.name, "", picture=picture), other)
@@ -53,7 +53,7 @@ def caption_form(page: Page[CaptionState], cards: Cards) -> tuple[Request, ...]:
     return tuple(replace(one, text=text) for one, text in zip(asked, texts, strict=True))
 
 
-def _question(page: Page[CaptionState], models: Sequence[Card]) -> None:
+def _draw_question_field(page: Page[CaptionState], models: Sequence[Card]) -> None:
     """Draw the field for a question if one of the models takes a question."""
     usual = next((one.question for one in models if one.question), "")
     if usual:

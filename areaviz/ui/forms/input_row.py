@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from areaviz.ui.app.markdown import escaped, shortened
+from areaviz.ui.app.markdown import escape_markdown, shorten_line
 from areaviz.ui.app.page import AnyPage
 
-SHOWN = 3
+MAX_VISIBLE_SAMPLES = 3
 """Number of samples that are offered without opening the list."""
-LONGEST = 32
+MAX_LABEL_CHARACTERS = 32
 """Largest number of characters of a sample's button."""
 
 
@@ -32,10 +32,15 @@ def sample_row(
         key=page.key("try"), horizontal=True, vertical_alignment="center", gap="small"
     ):
         st.caption("Or try", width="content")
-        for sample in offered[:SHOWN]:
-            _button(page, shortened(sample, LONGEST), sample, take)
-        if len(offered) > SHOWN:
-            sample_menu(page, f"{len(offered) - SHOWN} more", offered[SHOWN:], take)
+        for sample in offered[:MAX_VISIBLE_SAMPLES]:
+            _draw_button(page, shorten_line(sample, MAX_LABEL_CHARACTERS), sample, take)
+        if len(offered) > MAX_VISIBLE_SAMPLES:
+            sample_menu(
+                page,
+                f"{len(offered) - MAX_VISIBLE_SAMPLES} more",
+                offered[MAX_VISIBLE_SAMPLES:],
+                take,
+            )
 
 
 def sample_menu(
@@ -44,12 +49,12 @@ def sample_menu(
     """Draw a menu of samples. `take` is called with the chosen one, before the page is drawn."""
     with st.popover(label, key=page.key("more_samples")):
         for sample in samples:
-            _button(page, sample, sample, take)
+            _draw_button(page, sample, sample, take)
 
 
-def _button(page: AnyPage, label: str, sample: str, take: Callable[[str], None]) -> None:
+def _draw_button(page: AnyPage, label: str, sample: str, take: Callable[[str], None]) -> None:
     st.button(
-        escaped(label),
+        escape_markdown(label),
         key=page.key(f"try {sample}"),
         type="tertiary",
         on_click=take,

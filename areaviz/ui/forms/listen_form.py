@@ -82,7 +82,7 @@ def listen_form(page: Page[ListenState], cards: Cards) -> tuple[Request, ...]:
         card = model_picker(page, cards)
         with options_popover(page):
             run_options(page, card)
-            share = _switches(page)
+            share = _draw_switches(page)
     other = compared_model(page, card, cards)
     trained = with_options(page, Request(card.name, "", sound=sound), other)
     if share == Share(SITE):
@@ -91,7 +91,7 @@ def listen_form(page: Page[ListenState], cards: Cards) -> tuple[Request, ...]:
     return switched if other else (*switched, *trained)
 
 
-def _switches(page: Page[ListenState]) -> Share:
+def _draw_switches(page: Page[ListenState]) -> Share:
     """Draw the switches for the normalisation of scores. The learned weights stay unchanged."""
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         factor = page.segments("Sharpen", "sharpness", FACTORS)

@@ -20,7 +20,7 @@ from areaviz.ui.forms.picture_input import PictureState, picture_input
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Mechanism:
     """One of the survey's four attention mechanisms.
 
     Args:
@@ -50,8 +50,8 @@ class Way:
         return f"{self.mechanism.replace(' ', '-')}.png"
 
 
-WAYS = (
-    Way(
+MECHANISMS = (
+    Mechanism(
         "item-wise soft",
         "Weigh all cells",
         "Reads every cell, each by its weight (item-wise, soft).",
@@ -60,7 +60,7 @@ WAYS = (
         "Translation with regular and with area attention.",
         "translate",
     ),
-    Way(
+    Mechanism(
         "item-wise hard",
         "Pick one cell",
         "Reads one cell, drawn by its weight (item-wise, hard).",
@@ -69,7 +69,7 @@ WAYS = (
         " worked.",
         "A digit classifier that reads one cell of the picture per step.",
     ),
-    Way(
+    Mechanism(
         "location-wise hard",
         "Glimpse by glimpse",
         "Reads boxes around a place, then picks the next place (location-wise, hard).",
@@ -77,7 +77,7 @@ WAYS = (
         " after another.",
         "The recurrent attention model, which classifies a digit from six glimpses.",
     ),
-    Way(
+    Mechanism(
         "location-wise soft",
         "Cut out and straighten",
         "Cuts one quadrilateral out and reads it straightened (location-wise, soft).",
@@ -89,7 +89,7 @@ WAYS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class DigitModel:
     """A digit classifier with one of the mechanisms.
 
     Args:
@@ -98,13 +98,13 @@ class Reader:
         title: the mechanism's name, or the model's if several models share mechanism and pictures.
     """
 
-    way: Way
+    way: Mechanism
     card: Card
     title: str
 
 
 @dataclass(frozen=True, slots=True)
-class Pictures:
+class PictureKind:
     """A kind of pictures that models read.
 
     Args:
@@ -120,18 +120,18 @@ class Pictures:
     first: str
 
 
-ALL = {
+PICTURE_KINDS = {
     one.kind: one
     for one in (
-        Pictures("cluttered", "A digit among clutter", "digit", "digit-3"),
-        Pictures("centred", "A digit alone", "single digit", "single-3"),
-        Pictures("translated", "A digit anywhere", "moved digit", "moved-2"),
-        Pictures("pairs", "A pair of digits", "pair", "pair-27"),
+        PictureKind("cluttered", "A digit among clutter", "digit", "digit-3"),
+        PictureKind("centred", "A digit alone", "single digit", "single-3"),
+        PictureKind("translated", "A digit anywhere", "moved digit", "moved-2"),
+        PictureKind("pairs", "A pair of digits", "pair", "pair-27"),
     )
 }
 
 
-CLOSER = ("reading", "row", "column")
+SELECTION_PARAMS = ("reading", "row", "column")
 """The URL parameters that the tab "Look closer" shows."""
 
 
@@ -139,7 +139,7 @@ CLOSER = ("reading", "row", "column")
 class WaysState(PictureState):
     """The state of the page Four ways to look. It opens at the first look."""
 
-    # The kind of pictures, a key of `ALL`.
+    # The kind of pictures, a key of `PICTURE_KINDS`.
     kind: str = ""
     # Whether choices are sampled, and the number of the sample.
     sample: bool = False
@@ -154,19 +154,21 @@ class WaysState(PictureState):
     def from_link(self, link: Link) -> Self:
         """Return this state as a link describes it. Invalid values are ignored."""
         params, name = link.params, link.params.get("picture", "")
-        kinds = (one.kind for one in ALL.values() if name in list_sample_names(one.samples))
+        kinds = (
+            one.kind for one in PICTURE_KINDS.values() if name in list_sample_names(one.samples)
+        )
         state = super().from_link(link)
-        if not params.keys().isdisjoint(CLOSER) and VIEW not in state.tabs:
+        if not params.keys().isdisjoint(SELECTION_PARAMS) and VIEW not in state.tabs:
             state = replace(state, tabs=[*state.tabs, VIEW])
         return replace(
             state,
             kind=next(kinds, self.kind),
             sample=link.request.sample,
             seed=link.request.seed,
-            look=_number(params, "look"),
+            look=_parse_number(params, "look"),
             reading=params.get("reading", ""),
-            row=_number(params, "row"),
-            column=_number(params, "column"),
+            row=_parse_number(params, "row"),
+            column=_parse_number(params, "column"),
         )
 
     def to_link(
@@ -176,7 +178,7 @@ class WaysState(PictureState):
         # The first reader may be one that never chooses at random.
         asked = replace(request, sample=self.sample, seed=self.seed if self.sample else 0)
         params = super().to_link(asked, focus, view)
-        closer = CLOSER if VIEW in self.tabs else ()
+        closer = SELECTION_PARAMS if VIEW in self.tabs else ()
         for name in ("look", *closer):
             if getattr(self, name) not in (None, ""):
                 params[name] = str(getattr(self, name))
@@ -189,7 +191,7 @@ WaysPage = Page[WaysState]
 def ways_form(page: WaysPage, cards: Cards) -> tuple[Request, ...]:
     """Draw the form. Return one request per model, () while there is no picture."""
     with input_row(page):
-        pictures = _pictures(page, cards)
+        pictures = _choose_pictures(page, cards)
         source = st.container()
         with options_popover(page):
             chance_picker(page)
@@ -197,10 +199,10 @@ def ways_form(page: WaysPage, cards: Cards) -> tuple[Request, ...]:
     if picture is None:
         return ()
     readers = readers_of(cards, pictures.kind)
-    return tuple(_request(page.state, reader, picture) for reader in readers)
+    return tuple(_make_request(page.state, reader, picture) for reader in readers)
 
 
-def _request(state: WaysState, reader: Reader, picture: Picture) -> Request:
+def _make_request(state: WaysState, reader: DigitModel, picture: Picture) -> Request:
     """Return the request of a reader. Only hard models can choose at random."""
     is_random = state.sample and reader.way.is_hard
     seed = state.seed if is_random else 0
@@ -224,10 +226,10 @@ def chance_picker(page: WaysPage) -> None:
         st.button("Try another random run", on_click=page.set, kwargs=another, disabled=disabled)
 
 
-def readers_of(cards: Cards, kind: str) -> Sequence[Reader]:
+def readers_of(cards: Cards, kind: str) -> Sequence[DigitModel]:
     """Return the models that read pictures of this kind, sorted by mechanism."""
-    readers: list[Reader] = []
-    for way in WAYS:
+    readers: list[DigitModel] = []
+    for way in MECHANISMS:
         fitting: list[Card] = []
         for card in cards.values():
             fits = card.task == "digits" and card.config.get("kind") == kind
@@ -237,25 +239,25 @@ def readers_of(cards: Cards, kind: str) -> Sequence[Reader]:
         if len(fitting) > 1:
             titles = told_apart([card.title for card in fitting])
         for card, title in zip(fitting, titles, strict=False):
-            readers.append(Reader(way, card, title))
+            readers.append(DigitModel(way, card, title))
     return readers
 
 
-def _pictures(page: WaysPage, cards: Cards) -> Pictures:
+def _choose_pictures(page: WaysPage, cards: Cards) -> PictureKind:
     """Let the user choose the kind of pictures, among those with models."""
     known = {card.config.get("kind") for card in cards.values()}
-    offered = [kind for kind in ALL if kind in known] or list(ALL)[:1]
+    offered = [kind for kind in PICTURE_KINDS if kind in known] or list(PICTURE_KINDS)[:1]
     if len(offered) == 1:
         page.set(kind=offered[0])
     else:
-        titles = {kind: ALL[kind].title for kind in offered}
+        titles = {kind: PICTURE_KINDS[kind].title for kind in offered}
         page.choose(
             st.selectbox, "What is read", "kind", titles, label_visibility="collapsed", width=240
         )
-    return ALL[page.state.kind]
+    return PICTURE_KINDS[page.state.kind]
 
 
-def _number(params: Mapping[str, str], name: str) -> int | None:
+def _parse_number(params: Mapping[str, str], name: str) -> int | None:
     given = params.get(name, "")
     is_number = given.isascii() and given.isdecimal() and len(given) < 4
     return int(given) if is_number else None

@@ -14,8 +14,8 @@ import streamlit as st
 
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
-from areaviz.ui.app.errors import problem
-from areaviz.ui.app.markdown import escaped
+from areaviz.ui.app.errors import show_error
+from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.page import AnyPage, Page
 from areaviz.ui.app.state import Link, State
 from areaviz.ui.app.streamlit_private import is_gone
@@ -131,13 +131,13 @@ def _own_file(page: Page[MediumState], offer: Offer, is_upload: bool) -> Any:
     else:
         st.audio_input(offer.recorder, sample_rate=16_000, **taken)
     if page.state.refusal:
-        problem(page.state.refusal)
+        show_error(page.state.refusal)
     elif offer.advice:
         st.caption(offer.advice)
     if own is None:
         st.caption("Until there is one of yours, the sample stays.")
         return offer.sample(page.state.sample or next(iter(offer.samples)))
-    st.caption(escaped(" ".join((f"Yours, {offer.about(before)}.", *own.notes))))
+    st.caption(escape_markdown(" ".join((f"Yours, {offer.about(before)}.", *own.notes))))
     return before
 
 

@@ -104,6 +104,6 @@ def _first_model(cards: Cards) -> str:
     return max(cards, key=rank)
 
 
-def mismatch(card: Card, picture: Picture | None) -> str:
+def warn_of_picture_type(card: Card, picture: Picture | None) -> str:
     """Return a sentence if the model was not trained on this kind of picture, or ""."""
     return card.unfamiliar(kind_of(picture.name)) if picture else ""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from areaviz.cards.card import Card
 
-LONGEST = 45
+MAX_LABEL_CHARACTERS = 45
 """Number of characters that a select box of a page shows."""
 _SHORTER = (
     (" (Tiny)", ""),

@@ -17,8 +17,8 @@ from areaviz.ui.app.state import COMPARE, Cards, Link, State, default_model
 from areaviz.ui.forms.model_labels import short_titles
 
 AS_TRAINED = 0
-COUNTERPART = "1"
-"""The value in a link for comparing with the model that `counterpart` finds."""
+COMPARED_VALUE = "1"
+"""The value in a link for comparing with the model that `find_counterpart` finds."""
 ITEMS = "{size} neighbouring items"
 LARGEST_AREA, WIDEST_BEAM = 5, 16
 WIDTH = 310
@@ -39,7 +39,7 @@ class ModelState(State):
     method: str = METHODS[0]
     beam: int = 4
     area_size: int = AS_TRAINED
-    # The name of the other model; in a link also `COUNTERPART`.
+    # The name of the other model; in a link also `COMPARED_VALUE`.
     compare: str | None = None
 
     def from_link(self, link: Link) -> Self:
@@ -109,11 +109,13 @@ def run_options(
     """
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
         if decodes:
-            _decoding(page)
+            _draw_decoding(page)
         if "areas" in card.can:
-            _area(page, card, largest)
+            _draw_area_size(page, card, largest)
             st.caption(
-                about_areas(page.state.area_size, extent, card.largest_learned, trained_size(card))
+                describe_area_size(
+                    page.state.area_size, extent, card.largest_learned, trained_size(card)
+                )
             )
         else:
             page.set(area_size=AS_TRAINED)
@@ -124,8 +126,8 @@ def compared_model(page: ModelPage, card: Card, cards: Cards) -> Card | None:
 
     The choice itself is drawn by `other_picker`.
     """
-    first, wanted = counterpart(card, cards), page.state.compare
-    if wanted == COUNTERPART and first:
+    first, wanted = find_counterpart(card, cards), page.state.compare
+    if wanted == COMPARED_VALUE and first:
         wanted = first.name
     page.set(compare=wanted if wanted in cards and wanted != card.name else None)
     return cards.get(page.state.compare or "")
@@ -164,7 +166,7 @@ def _begin_with(page: ModelPage, card: Card) -> None:
 
 def other_picker(page: ModelPage, card: Card, cards: Cards) -> Card | None:
     """Let the user choose a model to compare with. The counterpart is offered first."""
-    first = counterpart(card, cards)
+    first = find_counterpart(card, cards)
     others = {first.name: first} if first else {}
     others |= {one.name: one for one in cards.values() if one.name != card.name}
     if not others:
@@ -175,7 +177,7 @@ def other_picker(page: ModelPage, card: Card, cards: Cards) -> Card | None:
     return others.get(page.state.compare or "")
 
 
-def _decoding(page: ModelPage) -> None:
+def _draw_decoding(page: ModelPage) -> None:
     page.widget(
         st.segmented_control,
         "Decoding",
@@ -192,7 +194,7 @@ def _decoding(page: ModelPage) -> None:
         page.widget(st.number_input, "Beam width", "beam", 1, WIDEST_BEAM, width=120)
 
 
-def _area(page: ModelPage, card: Card, largest: int) -> None:
+def _draw_area_size(page: ModelPage, card: Card, largest: int) -> None:
     """Draw the slider for the largest area."""
     chosen = page.state.area_size
     if card.largest_learned:
@@ -217,7 +219,7 @@ def trained_size(card: Card) -> int:
     return int(card.config.get("text", card.config).get("area_size", 0))
 
 
-def counterpart(card: Card, cards: Cards) -> Card | None:
+def find_counterpart(card: Card, cards: Cards) -> Card | None:
     """Return the most similar model with another kind of attention, None if there is none.
 
     It has the same task, level and picture kind, and a different kind of attention. In a pair, a
@@ -237,7 +239,7 @@ def counterpart(card: Card, cards: Cards) -> Card | None:
     return max(others, key=likeness, default=None)
 
 
-def about_areas(size: int, extent: str, largest_learned: int = 0, trained: int = 0) -> str:
+def describe_area_size(size: int, extent: str, largest_learned: int = 0, trained: int = 0) -> str:
     """Describe the effect of the chosen area size.
 
     Args:

@@ -27,15 +27,15 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shorten
 from areaviz.trace.link import picture_name
 from areaviz.trace.picture import Picture
-from areaviz.ui.app.errors import problem
-from areaviz.ui.app.markdown import escaped
+from areaviz.ui.app.errors import show_error
+from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.page import Page
 from areaviz.ui.app.state import Link, State
 from areaviz.ui.components.thumbnails import Thumbnail, paste_hint, picked, thumbnails
 from areaviz.ui.forms.medium_input import SAMPLE, UPLOAD, take_file
 
 CAMERA = "Camera"
-PREVIEW = 150
+PREVIEW_PX = 150
 """Longest side in pixels of the preview, which is next to notes on how the picture was changed."""
 
 _UPLOADED = "upload"
@@ -103,27 +103,31 @@ def picture_input(
         place: where to draw the choice of the source; None draws it above the pictures.
         samples: where to draw the samples; None draws them below.
     """
-    chosen = _chosen(page, list_sample_names(*kinds), first)
+    chosen = _get_chosen_picture(page, list_sample_names(*kinds), first)
     with place or st.container():
-        source = _source(page, chosen)
+        source = _choose_source(page, chosen)
     if source == SAMPLE:
         with samples or st.container():
             _sample_row(page, kinds, chosen.picture.name if chosen else "")
     elif source == UPLOAD:
-        _uploader(page)
+        _draw_uploader(page)
     else:
         key = page.key("camera")
         st.camera_input(
-            "Photograph", key=key, on_change=take_file, args=_taken(page, key), width=420
+            "Photograph",
+            key=key,
+            on_change=take_file,
+            args=_get_take_arguments(page, key),
+            width=420,
         )
     if page.state.refusal:
-        problem(page.state.refusal)
+        show_error(page.state.refusal)
     if chosen and not (source == SAMPLE and chosen.picture.name in SAMPLES):
-        _preview(chosen, bool(page.state.refusal))
+        _draw_preview(chosen, bool(page.state.refusal))
     return chosen.picture if chosen else None
 
 
-def _chosen(page: PicturePage, offered: Sequence[str], first: str) -> Decoded | None:
+def _get_chosen_picture(page: PicturePage, offered: Sequence[str], first: str) -> Decoded | None:
     """Return the picture chosen before if it is still available, else the first sample."""
     chosen = page.state.chosen
     if chosen and (chosen.picture.name in offered or chosen.picture.name not in SAMPLES):
@@ -133,7 +137,7 @@ def _chosen(page: PicturePage, offered: Sequence[str], first: str) -> Decoded | 
     return chosen
 
 
-def _source(page: PicturePage, chosen: Decoded | None) -> str:
+def _choose_source(page: PicturePage, chosen: Decoded | None) -> str:
     """Let the user choose the source of pictures."""
     key, wanted = page.key("source"), page.state.source
     # Do not keep this across pages, so that no camera is switched on unexpectedly.
@@ -170,14 +174,14 @@ def _take_sample(page: PicturePage) -> None:
         page.hold(page.state.showing(Decoded(get_sample(name), ())))
 
 
-def _uploader(page: PicturePage) -> None:
+def _draw_uploader(page: PicturePage) -> None:
     key = page.key("file")
     # Accept all file types: Streamlit would otherwise reject files without advice.
     st.file_uploader(
         "Picture file",
         key=key,
         on_change=take_file,
-        args=_taken(page, key),
+        args=_get_take_arguments(page, key),
         max_upload_size=MAX_MEGABYTES,
         help=(
             f"{FORMATS_TEXT}, at most {MAX_MEGABYTES} MB and {MAX_MEGAPIXELS} megapixels,"
@@ -188,12 +192,12 @@ def _uploader(page: PicturePage) -> None:
     paste_hint(key)
 
 
-def _taken(page: PicturePage, key: str) -> tuple[object, ...]:
+def _get_take_arguments(page: PicturePage, key: str) -> tuple[object, ...]:
     """Return the arguments with which `take_file` selects the picture in an upload widget."""
     return page, key, "chosen", decode_picture, _UPLOADED
 
 
-def _preview(chosen: Decoded, is_older: bool) -> None:
+def _draw_preview(chosen: Decoded, is_older: bool) -> None:
     """Draw a preview and the changes. `is_older` says that a newer picture was refused."""
     picture = chosen.picture
     entry = SAMPLES.get(picture.name)
@@ -202,8 +206,8 @@ def _preview(chosen: Decoded, is_older: bool) -> None:
     if is_older and not entry:
         called = "Still chosen: your earlier picture."
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        small_picture(picture, PREVIEW, title)
-        st.caption(escaped(" ".join((called, *chosen.notes))))
+        small_picture(picture, PREVIEW_PX, title)
+        st.caption(escape_markdown(" ".join((called, *chosen.notes))))
 
 
 def small_picture(picture: Picture, side: int, alt: str) -> None:

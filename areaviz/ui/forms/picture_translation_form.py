@@ -13,7 +13,7 @@ from areaviz.data.picture_samples import SAMPLES, get_sample, get_sample_sentenc
 from areaviz.data.scene_grammar import COLOURS, MASK
 from areaviz.trace.picture import Picture
 from areaviz.trace.request import Focus, Request
-from areaviz.ui.app.markdown import escaped
+from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.page import Page
 from areaviz.ui.app.state import Cards, Link
 from areaviz.ui.forms.input_row import input_row
@@ -30,17 +30,17 @@ from areaviz.ui.forms.options import (
 )
 from areaviz.ui.what_if.state import WhatIfState
 
-SIGHTS = {
+PICTURE_CONDITIONS = {
     "with": "With the picture",
     "without": "Without a picture",
     "other": "With another picture",
     "grey": "With a grey picture",
 }
 """The pictures that a model may get, by their names in links."""
-USUAL = ["with", "without", "other"]
+DEFAULT_CONDITIONS = ["with", "without", "other"]
 CELLS = "{size} items of the sentence, {size} rows and {size} columns of cells"
 MOST_WORDS = 40
-CONTRARY = ("scene-20", "scene-34")
+CONTRADICTING_SAMPLES = ("scene-20", "scene-34")
 """Samples in which the two ambiguous nouns have different meanings."""
 
 
@@ -51,8 +51,9 @@ class PictureTranslationState(PictureModelState, WhatIfState):
     text: str = ""
     # Positions of the hidden words, from 0.
     hidden: list[int] = field(default_factory=list)
-    # `seen` has the chosen keys of `SIGHTS`. `looked` has those whose attention is shown.
-    seen: list[str] = field(default_factory=lambda: USUAL)
+    # `seen` has the chosen keys of `PICTURE_CONDITIONS`. `looked` has those whose attention is
+    # shown.
+    seen: list[str] = field(default_factory=lambda: DEFAULT_CONDITIONS)
     looked: list[str] = field(default_factory=list)
     # The name of the sample that replaces the picture.
     other: str = ""
@@ -61,8 +62,8 @@ class PictureTranslationState(PictureModelState, WhatIfState):
 
     @property
     def sights(self) -> list[str]:
-        """The chosen pictures, in the order of `SIGHTS`."""
-        return [sight for sight in SIGHTS if sight in (self.seen or ["with"])]
+        """The chosen pictures, in the order of `PICTURE_CONDITIONS`."""
+        return [sight for sight in PICTURE_CONDITIONS if sight in (self.seen or ["with"])]
 
     @property
     def runs(self) -> list[str]:
@@ -80,12 +81,14 @@ class PictureTranslationState(PictureModelState, WhatIfState):
         params = link.params
         state = replace(
             super().from_link(link),
-            seen=_sights(params.get("sees", "")) or USUAL,
-            looked=_sights(params.get("look", "")),
+            seen=_parse_conditions(params.get("sees", "")) or DEFAULT_CONDITIONS,
+            looked=_parse_conditions(params.get("look", "")),
             other=params.get("other", ""),
         )
         if "text" in params:
-            state = replace(state, text=params["text"], hidden=_places(params.get("hidden", "")))
+            state = replace(
+                state, text=params["text"], hidden=_parse_positions(params.get("hidden", ""))
+            )
         if "picture" in params and not link.problem:
             state = replace(state, offered=params["picture"])
         return state
@@ -95,7 +98,7 @@ class PictureTranslationState(PictureModelState, WhatIfState):
     ) -> dict[str, str]:
         """Return the URL parameters, with the pictures to compare and the hidden words."""
         params = super().to_link(request, focus, view)
-        if self.sights != USUAL:
+        if self.sights != DEFAULT_CONDITIONS:
             params["sees"] = ",".join(self.sights)
         if self.hidden:
             params["hidden"] = ",".join(str(place + 1) for place in sorted(self.hidden))
@@ -111,11 +114,11 @@ PictureTranslationPage = Page[PictureTranslationState]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PictureTranslationRun:
     """The requests to run.
 
     Args:
-        sights: a request for each chosen key of `SIGHTS`.
+        sights: a request for each chosen key of `PICTURE_CONDITIONS`.
         link: the request for the link. No word is hidden, and the picture is the chosen one.
     """
 
@@ -123,7 +126,9 @@ class Asked:
     link: Request
 
 
-def picture_translation_form(page: PictureTranslationPage, cards: Cards) -> Asked | None:
+def picture_translation_form(
+    page: PictureTranslationPage, cards: Cards
+) -> PictureTranslationRun | None:
     """Draw the form. Return the requests to run side by side, or None without a picture."""
     beside_title = st.container(
         key=page.key("subject"), horizontal=True, vertical_alignment="bottom", gap="small"
@@ -151,17 +156,22 @@ def picture_translation_form(page: PictureTranslationPage, cards: Cards) -> Aske
     if picture is None:
         return None
     (asked,) = with_options(page, Request(card.name, text, picture=picture))
-    pictures = {"with": picture, "without": None, "other": other, "grey": _grey(picture)}
+    pictures = {
+        "with": picture,
+        "without": None,
+        "other": other,
+        "grey": _make_grey_picture(picture),
+    }
     requests = {sight: replace(asked, picture=pictures[sight]) for sight in page.state.runs}
-    return Asked(requests, replace(asked, text=page.state.text))
+    return PictureTranslationRun(requests, replace(asked, text=page.state.text))
 
 
-def _sights(packed: str) -> list[str]:
+def _parse_conditions(packed: str) -> list[str]:
     """Return the keys in a string such as "with,other". Unknown keys are ignored."""
-    return [sight for sight in SIGHTS if sight in packed.split(",")]
+    return [sight for sight in PICTURE_CONDITIONS if sight in packed.split(",")]
 
 
-def _places(packed: str) -> list[int]:
+def _parse_positions(packed: str) -> list[int]:
     """Return the positions in a string such as "3,5", from 0. Other text is ignored."""
     return [int(part) - 1 for part in packed.split(",") if part.isascii() and part.isdecimal()]
 
@@ -196,7 +206,7 @@ def _with_hidden_words(page: PictureTranslationPage) -> str:
     if len(words) > MOST_WORDS:
         st.caption(f"Words can be hidden in sentences of up to {MOST_WORDS} words.")
         return state.text
-    titles = {place: escaped(word) for place, word in enumerate(words)}
+    titles = {place: escape_markdown(word) for place, word in enumerate(words)}
     gone = [title for place, title in titles.items() if place in state.hidden]
     shown = ", ".join(gone) if len(gone) in (1, 2) else f"{len(gone)} words"
     with st.popover(f"Hidden: {shown}", key=page.key("hide")):
@@ -214,9 +224,11 @@ def _sight_picker(page: PictureTranslationPage, picture: Picture | None) -> Pict
     kind = "photo" if picture and kind_of(picture.name) == "photos" else "scene"
     offered = [name for name in list_sample_names(kind) if picture is None or name != picture.name]
     if page.state.other not in offered:
-        page.set(other=next((name for name in CONTRARY if name in offered), offered[0]))
+        page.set(
+            other=next((name for name in CONTRADICTING_SAMPLES if name in offered), offered[0])
+        )
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        page.pills("Side by side", "seen", SIGHTS)
+        page.pills("Side by side", "seen", PICTURE_CONDITIONS)
         if "other" in page.state.seen:
             page.widget(
                 st.selectbox,
@@ -229,10 +241,10 @@ def _sight_picker(page: PictureTranslationPage, picture: Picture | None) -> Pict
     runs = page.state.runs
     if len(runs) > 1:
         page.set(looked=page.state.looked_into(runs))
-        page.pills("Show the attention", "looked", {run: SIGHTS[run] for run in runs})
+        page.pills("Show the attention", "looked", {run: PICTURE_CONDITIONS[run] for run in runs})
     return get_sample(page.state.other)
 
 
-def _grey(picture: Picture) -> Picture:
+def _make_grey_picture(picture: Picture) -> Picture:
     """Return an all-grey picture of equal size."""
     return Picture.of("grey", np.full((picture.height, picture.width, 3), 128, np.uint8))

@@ -52,7 +52,7 @@ class ReasonState(WhatIfState):
         """Return this state with the link's text as input for models of a task."""
         text = self.brought
         if task == "questions":
-            facts, question = _parts(text)
+            facts, question = _split_story(text)
             return replace(self, facts=facts, question=question, brought="")
         if task == "parsing":
             return replace(self, sentence=text, brought="")
@@ -74,10 +74,10 @@ def reason_form(page: ReasonPage, cards: Cards) -> tuple[Request, ...]:
         page.hold(page.state.taking(cards[page.state.model].task))
     card = _subject_row(page, cards)
     if card.task == "questions":
-        return (Request(card.name, _story(page)),)
+        return (Request(card.name, _draw_story(page)),)
     if card.task == "parsing":
-        return (Request(card.name, _sentence(page)),)
-    return (Request(card.name, _points(page), method="beam", beam=_BEAM),)
+        return (Request(card.name, _draw_sentence(page)),)
+    return (Request(card.name, _draw_points(page), method="beam", beam=_BEAM),)
 
 
 def _subject_row(page: ReasonPage, cards: Cards) -> Card:
@@ -85,7 +85,7 @@ def _subject_row(page: ReasonPage, cards: Cards) -> Card:
     with st.container(
         key=page.key("subject"), horizontal=True, vertical_alignment="center", gap="small"
     ):
-        subjects = {name: subject(cards[name]) for name in cards}
+        subjects = {name: get_task_title(cards[name]) for name in cards}
         page.segments("What to reason about", "model", subjects, label_visibility="collapsed")
         st.space("stretch")
         card = cards[page.state.model]
@@ -101,7 +101,7 @@ def _subject_row(page: ReasonPage, cards: Cards) -> Card:
     return card
 
 
-def subject(card: Card) -> str:
+def get_task_title(card: Card) -> str:
     """Return the kind of input about which a model reasons."""
     if card.task == "questions":
         return "A story"
@@ -123,7 +123,7 @@ def story_text(facts: str, question: str) -> str:
     return " ".join([*sentences, asked]).strip()
 
 
-def _parts(text: str) -> tuple[str, str]:
+def _split_story(text: str) -> tuple[str, str]:
     """Return the facts of a request's text, one per line, and the question."""
     try:
         facts, (start, end) = split_story(text)
@@ -132,7 +132,7 @@ def _parts(text: str) -> tuple[str, str]:
     return "\n".join(text[first:last] for first, last in facts), text[start:end]
 
 
-def _story(page: ReasonPage) -> str:
+def _draw_story(page: ReasonPage) -> str:
     with input_row(page):
         label = "Question"
         page.widget(
@@ -148,7 +148,7 @@ def _take_sample(page: ReasonPage, question: str) -> None:
     page.unlock(facts="\n".join(chosen.facts), question=chosen.question)
 
 
-def _sentence(page: ReasonPage) -> str:
+def _draw_sentence(page: ReasonPage) -> str:
     with input_row(page):
         label = "Sentence"
         page.widget(
@@ -160,16 +160,16 @@ def _sentence(page: ReasonPage) -> str:
     return separate_punctuation(page.state.sentence)
 
 
-def _points(page: ReasonPage) -> str:
+def _draw_points(page: ReasonPage) -> str:
     """Draw the row of the points. They are moved in the picture, and typed under Options."""
     with input_row(page):
         st.caption(
             "Drag a point, click to add one, double-click to remove it: the model answers again."
         )
-        st.button("Ten new points", on_click=_scatter, args=(page,))
+        st.button("Ten new points", on_click=_scatter_points, args=(page,))
     return page.state.points
 
 
-def _scatter(page: ReasonPage) -> None:
+def _scatter_points(page: ReasonPage) -> None:
     points_N2 = np.random.default_rng(page.state.clicks).integers(0, EXTENT + 1, (10, 2))
     page.unlock(points=points_text(points_N2), clicks=page.state.clicks + 1)

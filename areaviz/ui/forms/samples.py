@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from areaviz.trace.request import Focus
-from areaviz.ui.forms.options import COUNTERPART
+from areaviz.ui.forms.options import COMPARED_VALUE
 
 SAMPLES: tuple[str, ...] = (
     "A black dog runs through the snow with a stick.",
@@ -84,7 +84,7 @@ EXAMPLES: tuple[Example, ...] = (
         "The same sentence by a model that can look at single words only, and by one that can look"
         " at spans. Pointing at one lights up both.",
         Focus("encoder-decoder", layer=1, head=2, items=(6,), unit="word"),
-        compare=COUNTERPART,
+        compare=COMPARED_VALUE,
     ),
     Example(
         "A model with areas, without them",
@@ -146,7 +146,7 @@ EXAMPLES: tuple[Example, ...] = (
         Focus("encoder self", layer=0, items=(41,)),
         picture="scene-26",
         page="pages/caption.py",
-        compare=COUNTERPART,
+        compare=COMPARED_VALUE,
     ),
     Example(
         "A question and its facts",
@@ -191,7 +191,7 @@ EXAMPLES: tuple[Example, ...] = (
         "Runs of the same digit, longer than any of training: one listener goes on from where it"
         " listened before, the other knows only what things sound like, and leaves digits out.",
         Focus("encoder-decoder", items=(4,)),
-        compare=COUNTERPART,
+        compare=COMPARED_VALUE,
         sound="digits-long",
         page="pages/listen.py",
     ),

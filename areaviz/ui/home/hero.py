@@ -23,7 +23,7 @@ WHAT_IT_DOES = message(
 )
 
 
-def hero() -> None:
+def draw_hero() -> None:
     """Draw the two sentences, the link to a sentence of the user's own, and the lit ribbon."""
     with st.container(key="hero", horizontal=True, vertical_alignment="bottom"):
         st.markdown(sentence(WHAT_IT_DOES))
@@ -37,20 +37,20 @@ def hero() -> None:
 
 def lit_as_on_home(trace: Trace) -> Trace:
     """Return a trace that opens with the word that Home shows, if Home shows the same request."""
-    return _lit(trace) if trace.request == hero_trace().request else trace
+    return _find_lit_word(trace) if trace.request == hero_trace().request else trace
 
 
 def hero_trace() -> Trace:
     """Return the stored trace that Home shows."""
-    return _stored(HERO.stat().st_mtime_ns)
+    return _load_stored_trace(HERO.stat().st_mtime_ns)
 
 
 @st.cache_resource(show_spinner=False, max_entries=1)
-def _stored(modified: int) -> Trace:
+def _load_stored_trace(modified: int) -> Trace:
     """Return the trace in the file as it was last written."""
-    return _lit(codec.load(HERO))
+    return _find_lit_word(codec.load(HERO))
 
 
-def _lit(trace: Trace) -> Trace:
+def _find_lit_word(trace: Trace) -> Trace:
     item = str(EXAMPLES[0].focus.items[0])
     return replace(trace, details={**trace.details, OPENS_AT: item})

@@ -12,7 +12,7 @@ from areaviz.ui.app.language import sentence
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class LinkCard:
     """A card that leads to pages. `links` has their paths and labels."""
 
     title: str
@@ -20,13 +20,13 @@ class Door:
     links: tuple[tuple[str, str], ...]
 
 
-DOORS: tuple[Door, ...] = (
-    Door(
+DOORS: tuple[LinkCard, ...] = (
+    LinkCard(
         message("Learn how areas work"),
         message("Change one thing and watch the attention follow."),
         (("pages/how_areas_work.py", message("Start the lessons")),),
     ),
-    Door(
+    LinkCard(
         message("Compare two models"),
         message("Run both on a dataset and read the sentences where they differ most."),
         (
@@ -34,7 +34,7 @@ DOORS: tuple[Door, ...] = (
             ("pages/models.py", message("All models")),
         ),
     ),
-    Door(
+    LinkCard(
         message("Bring your own model"),
         message("Save its attention weights with one line of Python and open the file here."),
         (("pages/your_tensors.py", message("Open your own attention")),),
@@ -42,7 +42,7 @@ DOORS: tuple[Door, ...] = (
 )
 
 
-def doors() -> None:
+def draw_link_cards() -> None:
     """Draw the doors in one row."""
     with st.container(key="doors"):
         for door, place in zip(DOORS, st.columns(len(DOORS)), strict=True):

@@ -34,17 +34,17 @@ PAGES = (
     "reason",
 )
 """Pages that run models when they are opened."""
-LOOKED_AT = ("site", "layer", "items", "areas")
+SELECTION_PARAMS = ("site", "layer", "items", "areas")
 """URL parameters of the selection."""
 HERO = EXAMPLES[0]
 """The example that Home shows."""
-SECONDS = 600
-LARGEST = 512 * 2**10
+PAGE_TIMEOUT_SECONDS = 600
+MAX_TRACE_BYTES = 512 * 2**10
 """Largest stored file in bytes. Larger traces, such as those of photographs, are computed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class StoredResult:
     """The first result of a page.
 
     Args:
@@ -65,7 +65,7 @@ class Opening:
         return choose_first_focus(self.traces[0])
 
 
-def store_openings(folder: Path, looks: Path, checkpoints: Path) -> list[Opening]:
+def store_openings(folder: Path, looks: Path, checkpoints: Path) -> list[StoredResult]:
     """Run the requests with which pages and examples open, and store the traces in `folder`.
 
     Returns:
@@ -79,46 +79,48 @@ def store_openings(folder: Path, looks: Path, checkpoints: Path) -> list[Opening
         path.unlink()
     os.environ["AREAVIZ_BACKEND"] = f"record:{folder}"
     os.environ[CHECKPOINTS_SETTING] = str(checkpoints)
-    opened = list(_opened())
+    opened = list(_open_pages())
     for path in folder.glob("*.npz"):
-        if path.stat().st_size > LARGEST:
+        if path.stat().st_size > MAX_TRACE_BYTES:
             path.unlink()
-    found = {opening.example.slug: _stored(opening) for opening in opened if opening.example}
+    found = {
+        opening.example.slug: _describe_stored(opening) for opening in opened if opening.example
+    }
     write_whole(looks, f"{json.dumps(found, indent=2)}\n".encode())
     return opened
 
 
-def hero_trace(opened: Iterable[Opening]) -> Trace:
+def hero_trace(opened: Iterable[StoredResult]) -> Trace:
     """Return the trace that Home shows."""
     return next(opening.traces[0] for opening in opened if opening.example == HERO)
 
 
-def _stored(opening: Opening) -> dict[str, object]:
+def _describe_stored(opening: StoredResult) -> dict[str, object]:
     """Return the stored data of an example: its models, and the selection if it names no items."""
     models = dict.fromkeys(trace.request.model for trace in opening.traces)
     stored: dict[str, object] = {"models": list(models)}
     if opening.example is not None and not opening.example.focus.items:
         params = to_params(opening.traces[0].request, opening.focus)
-        stored["look"] = {name: params[name] for name in LOOKED_AT if name in params}
+        stored["look"] = {name: params[name] for name in SELECTION_PARAMS if name in params}
     return stored
 
 
-def _opened() -> Iterator[Opening]:
+def _open_pages() -> Iterator[StoredResult]:
     """Open every page that runs models and every example once, and yield their results."""
     for page in PAGES:
-        yield Opening(page, None, _shown(page, {}))
+        yield StoredResult(page, None, _get_shown_traces(page, {}))
     for example in EXAMPLES:
         page = Path(example.page).stem
         params = link_of(example)
         if not example.focus.items:
             # Leave out the selection, because this run has to find it.
-            params = {name: params[name] for name in params if name not in LOOKED_AT}
-        yield Opening(page, example, _shown(page, params))
+            params = {name: params[name] for name in params if name not in SELECTION_PARAMS}
+        yield StoredResult(page, example, _get_shown_traces(page, params))
 
 
-def _shown(page: str, params: Mapping[str, str]) -> tuple[Trace, ...]:
+def _get_shown_traces(page: str, params: Mapping[str, str]) -> tuple[Trace, ...]:
     """Return the traces that a page shows at a URL."""
-    app = AppTest.from_file(str(APP), default_timeout=SECONDS)
+    app = AppTest.from_file(str(APP), default_timeout=PAGE_TIMEOUT_SECONDS)
     app.query_params.update(params)
     app.switch_page(f"pages/{page}.py").run()
     if app.exception or app.error:

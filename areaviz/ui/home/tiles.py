@@ -21,7 +21,7 @@ from areaviz.ui.forms.samples import EXAMPLES, Example
 
 
 @dataclass(frozen=True, slots=True)
-class WayIn:
+class Tile:
     """A tile that opens a page, at a stored example if there is one.
 
     Args:
@@ -54,13 +54,13 @@ class WayIn:
 
 
 _EXAMPLES = {example.title: example for example in EXAMPLES}
-WAYS_IN: tuple[WayIn, ...] = (
-    WayIn("caption", message("A picture in words"), _EXAMPLES["A caption and its rectangles"]),
-    WayIn("reason", message("A story in three hops"), _EXAMPLES["A question and its facts"]),
-    WayIn("watch", message("A clip, frame by frame"), _EXAMPLES["What happens, frame by frame"]),
-    WayIn("four_ways", message("One digit, four readers"), model=TASKS["digits"].opens),
-    WayIn("listen", message("Spoken digits"), _EXAMPLES["Seven digits, heard one by one"]),
-    WayIn("read", message("What comes next?"), _EXAMPLES["A sentence goes on"]),
+WAYS_IN: tuple[Tile, ...] = (
+    Tile("caption", message("A picture in words"), _EXAMPLES["A caption and its rectangles"]),
+    Tile("reason", message("A story in three hops"), _EXAMPLES["A question and its facts"]),
+    Tile("watch", message("A clip, frame by frame"), _EXAMPLES["What happens, frame by frame"]),
+    Tile("four_ways", message("One digit, four readers"), model=TASKS["digits"].opens),
+    Tile("listen", message("Spoken digits"), _EXAMPLES["Seven digits, heard one by one"]),
+    Tile("read", message("What comes next?"), _EXAMPLES["A sentence goes on"]),
 )
 
 
@@ -80,10 +80,10 @@ def ways_in() -> None:
     with st.container(key="ways_in"):
         for way, models, place in zip(WAYS_IN, missing, st.columns(len(WAYS_IN)), strict=True):
             with place.container(border=True, height="stretch", key=f"way_{way.page}"):
-                _tile(way, models)
+                _draw_tile(way, models)
 
 
-def _tile(way: WayIn, missing: Sequence[str]) -> None:
+def _draw_tile(way: Tile, missing: Sequence[str]) -> None:
     """Draw one tile, with a link to its page unless models are missing."""
     title = sentence(TITLES[way.page])
     with st.container(key=f"tile_{way.page}"):

@@ -12,11 +12,11 @@ from areaviz.cards.card import Card
 from areaviz.cards.gates import Judged, judge_targets
 from areaviz.cards.tasks import TASKS
 from areaviz.ui.app.frame import page_link
-from areaviz.ui.app.markdown import escaped
-from areaviz.ui.models.card_tables import draw_table, gate_table, measured
+from areaviz.ui.app.markdown import escape_markdown
+from areaviz.ui.models.card_tables import draw_table, format_metric, gate_table
 from areaviz.ui.models.card_tabs import card_tabs
 from areaviz.ui.models.summary import (
-    headline,
+    get_main_value,
     headline_measure,
     page_to_try,
     parameters_words,
@@ -38,40 +38,41 @@ def card_page(card: Card, cards: Mapping[str, Card]) -> None:
         if tried is not None:
             page_link(tried[0], "Try this model", tried[1])
     if doubt := attention_doubt(card):
-        st.warning(escaped(doubt))
+        st.warning(escape_markdown(doubt))
     targets = judge_targets(card, cards)
-    _metrics(card, targets, cards)
+    _draw_metrics(card, targets, cards)
     _targets_and_training(card, targets)
     with st.container(border=True, key="limits", gap="xsmall"):
-        st.markdown(f"**Limits.** {escaped(card.limits)}")
+        st.markdown(f"**Limits.** {escape_markdown(card.limits)}")
         for note in card.notes:
-            st.caption(escaped(note))
+            st.caption(escape_markdown(note))
     tabs = dict(card_tabs(card, cards))
     if targets:
         tabs = {"Targets in full": partial(_targets_in_full, targets)} | tabs
     _draw_tabs(card, tabs)
 
 
-def _metrics(card: Card, targets: Sequence[Judged], cards: Mapping[str, Card]) -> None:
+def _draw_metrics(card: Card, targets: Sequence[Judged], cards: Mapping[str, Card]) -> None:
     """Draw the main result, the targets, the parameters and the training time."""
     places = st.columns(4)
     key = headline_measure(card.task)
     title = TASKS[card.task].measures.get(key, "Result")
     twin, beside = twin_of(card, cards.values()), "held-out data"
-    if twin is not None and headline(twin) is not None:
-        beside = f"twin with {_attention(twin)}: {measured(card.task, key, headline(twin))}"
-    _metric(places[0], title, measured(card.task, key, headline(card)), beside)
-    _metric(places[1], "Targets reached", target_counts(targets), "set in the training recipe")
-    _metric(places[2], "Parameters", parameters_words(card), f"exactly {card.parameters:,}")
+    if twin is not None and get_main_value(twin) is not None:
+        result = format_metric(card.task, key, get_main_value(twin))
+        beside = f"twin with {_describe_attention(twin)}: {result}"
+    _draw_metric(places[0], title, format_metric(card.task, key, get_main_value(card)), beside)
+    _draw_metric(places[1], "Targets reached", target_counts(targets), "set in the training recipe")
+    _draw_metric(places[2], "Parameters", parameters_words(card), f"exactly {card.parameters:,}")
     machine = card.trained_on.rsplit(",", 1)[0] or "machine unknown"
-    _metric(places[3], "Training", training_words(card), machine)
+    _draw_metric(places[3], "Training", training_words(card), machine)
 
 
-def _attention(card: Card) -> str:
+def _describe_attention(card: Card) -> str:
     return "no attention" if card.mechanism == "none" else f"{card.mechanism} attention"
 
 
-def _metric(place: DeltaGenerator, title: str, value: str, note: str) -> None:
+def _draw_metric(place: DeltaGenerator, title: str, value: str, note: str) -> None:
     place.metric(title, value, note, delta_color="off", delta_arrow="off", border=True)
 
 
@@ -79,9 +80,9 @@ def _targets_and_training(card: Card, targets: Sequence[Judged]) -> None:
     """Draw the targets next to the training curve. A model may lack either."""
     parts: list[Callable[[], None]] = []
     if targets:
-        parts.append(partial(_targets, targets))
+        parts.append(partial(_draw_targets, targets))
     if card.history:
-        parts.append(partial(_training, card))
+        parts.append(partial(_draw_training_curve, card))
     if not parts:
         return
     for part, place in zip(parts, st.columns(len(parts)), strict=True):
@@ -89,18 +90,18 @@ def _targets_and_training(card: Card, targets: Sequence[Judged]) -> None:
             part()
 
 
-def _targets(targets: Sequence[Judged]) -> None:
+def _draw_targets(targets: Sequence[Judged]) -> None:
     """Draw one line per target: whether it was reached, its text, and the measured value."""
     st.header("Targets", anchor=False)
     lines = []
     for target in targets:
         dot = ":green[●]" if target.reached else "○"
-        wanted = escaped(f"{target.measured}, wanted {target.wanted}")
-        lines.append(f"{dot} {escaped(target.what)}: **{wanted}**")
+        wanted = escape_markdown(f"{target.measured}, wanted {target.wanted}")
+        lines.append(f"{dot} {escape_markdown(target.what)}: **{wanted}**")
     st.markdown("  \n".join(lines))
 
 
-def _training(card: Card) -> None:
+def _draw_training_curve(card: Card) -> None:
     st.plotly_chart(
         history_figure(card).update_layout(height=CHART_PX),
         key=f"history_{card.name}",
@@ -114,7 +115,7 @@ def _targets_in_full(targets: Sequence[Judged]) -> None:
     draw_table(gate_table(targets))
     for target in targets:
         if target.why:
-            st.caption(escaped(f"Target not reached: “{target.what}”. {target.why}"))
+            st.caption(escape_markdown(f"Target not reached: “{target.what}”. {target.why}"))
 
 
 def _draw_tabs(card: Card, tabs: Mapping[str, Callable[[], None]]) -> None:

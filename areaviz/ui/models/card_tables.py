@@ -10,7 +10,7 @@ from areaviz.cards.card import Card
 from areaviz.cards.gates import Judged
 from areaviz.cards.tasks import TASKS
 from areaviz.drawing.sites import ONE_TEXT, PICTURE_SITES, TEXT_SITES
-from areaviz.ui.app.markdown import escaped
+from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.table import read_table
 
 Columns = dict[str, list[str]]
@@ -65,7 +65,7 @@ UNTRAINED_SIZES = {
 
 def draw_table(columns: Columns) -> None:
     """Draw a table whose cells are plain text."""
-    safe = {name: [escaped(cell) for cell in cells] for name, cells in columns.items()}
+    safe = {name: [escape_markdown(cell) for cell in cells] for name, cells in columns.items()}
     read_table(safe)
 
 
@@ -77,14 +77,14 @@ def measure_name(key: str) -> str:
     return key.replace("_", " ").capitalize()
 
 
-def measured(task: str, key: str, value: object) -> str:
+def format_metric(task: str, key: str, value: object) -> str:
     """Format a metric of a task. Shares are in per cent."""
     if isinstance(value, float) and key in TASKS[task].percent:
         return f"{value:.2%}"
-    return number(value, TASKS[task].decimals.get(key, 2))
+    return format_number(value, TASKS[task].decimals.get(key, 2))
 
 
-def number(value: object, decimals: int = 2) -> str:
+def format_number(value: object, decimals: int = 2) -> str:
     """Format a value with `decimals` decimals unless it is whole. A missing value is "–"."""
     match value:
         case None:
@@ -113,10 +113,13 @@ def figure_table(task: str, figures: Mapping[str, Mapping[str, Any]]) -> Columns
             places.append(SETS.get(name, measure_name(name)))
             rows.append((condition, counts | dict(values)))
     measures = TASKS[task].measures
-    return {"Examples from": places, **_measures(task, rows, {**measures, **COUNTS}, measures)}
+    return {
+        "Examples from": places,
+        **_list_metric_columns(task, rows, {**measures, **COUNTS}, measures),
+    }
 
 
-def _measures(
+def _list_metric_columns(
     task: str,
     rows: Sequence[tuple[str, Mapping[str, Any]]],
     titles: Mapping[str, str],
@@ -135,7 +138,7 @@ def _measures(
         columns["Sees"] = [condition for condition, _ in rows]
     for key, title in titles.items():
         if key in always or any(key in values for _, values in rows):
-            columns[title] = [measured(task, key, values.get(key)) for _, values in rows]
+            columns[title] = [format_metric(task, key, values.get(key)) for _, values in rows]
     return columns
 
 
@@ -156,7 +159,7 @@ def quality_table(attention: Attention, looks: LookMeasures) -> Columns:
     return {
         "Measured on": [SETS.get(place.split(", ")[-1], place) for place, _ in rows],
         "Share": [looks.shares[key] for _, key in rows],
-        **_shares(attention, rows, {"": "Measured", **looks.beside}),
+        **_list_share_columns(attention, rows, {"": "Measured", **looks.beside}),
     }
 
 
@@ -172,18 +175,18 @@ def attention_table(attention: Attention, counted: str, names: Mapping[str, str]
             if key in values:
                 rows.append((site, key))
                 kinds.append(title)
-                lifts.append(number(values.get(f"{key}_lift")))
+                lifts.append(format_number(values.get(f"{key}_lift")))
     table = {"Attention": [names.get(site, site) for site, _ in rows], "The area": kinds}
-    return table | _shares(attention, rows, BASELINES) | {"Lift": lifts}
+    return table | _list_share_columns(attention, rows, BASELINES) | {"Lift": lifts}
 
 
-def _shares(
+def _list_share_columns(
     attention: Attention, rows: Sequence[tuple[str, str]], endings: Mapping[str, str]
 ) -> Columns:
     """Return a column of shares for each suffix that some row's key has."""
     columns = {}
     for ending, title in endings.items():
-        cells = [_share(attention[site].get(key + ending)) for site, key in rows]
+        cells = [_format_share(attention[site].get(key + ending)) for site, key in rows]
         if set(cells) - {"–"}:
             columns[title] = cells
     return columns
@@ -194,12 +197,12 @@ def size_table(attention: Attention, names: Mapping[str, str]) -> Columns:
     attention = {site: values for site, values in attention.items() if "area_size" in values}
     columns = {"Attention": [names.get(site, site) for site in attention]}
     for key, title in SIZES.items():
-        columns[title] = [number(values.get(key)) for values in attention.values()]
-    shares = [_share(values.get("entropy_normalised")) for values in attention.values()]
+        columns[title] = [format_number(values.get(key)) for values in attention.values()]
+    shares = [_format_share(values.get("entropy_normalised")) for values in attention.values()]
     columns["Entropy, share of the most possible"] = shares
     for key, title in UNTRAINED_SIZES.items():
         if any(key in values for values in attention.values()):
-            columns[title] = [number(values.get(key)) for values in attention.values()]
+            columns[title] = [format_number(values.get(key)) for values in attention.values()]
     return columns
 
 
@@ -208,7 +211,7 @@ def all_measures(attention: Attention, sites: Mapping[str, str]) -> Columns:
     names = list(dict.fromkeys(name for values in attention.values() for name in values))
     columns = {"Measure": [measure_name(name) for name in names]}
     for site, values in attention.items():
-        columns[sites.get(site, site)] = [number(values.get(name), 4) for name in names]
+        columns[sites.get(site, site)] = [format_number(values.get(name), 4) for name in names]
     return columns
 
 
@@ -220,5 +223,5 @@ def site_names(card: Card) -> Mapping[str, str]:
     return names | ONE_TEXT if task.given == "" else names
 
 
-def _share(value: float | None) -> str:
+def _format_share(value: float | None) -> str:
     return "–" if value is None else f"{value:.1%}"

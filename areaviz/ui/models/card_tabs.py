@@ -10,7 +10,7 @@ import streamlit as st
 from areaviz.cards.attention_checks import LOOK_MEASURES, LookMeasures
 from areaviz.cards.card import Card
 from areaviz.cards.tasks import TASKS
-from areaviz.ui.app.markdown import escaped
+from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.models.card_tables import (
     WHAT_IS_COUNTED,
     WHAT_IT_MEANS,
@@ -24,9 +24,14 @@ from areaviz.ui.models.card_tables import (
     site_names,
     size_table,
 )
-from areaviz.ui.models.comparison import has_lengths, is_paired, lengths, pairs_of_digits
+from areaviz.ui.models.comparison import (
+    draw_quality_by_length,
+    has_lengths,
+    is_paired,
+    pairs_of_digits,
+)
 from areaviz.ui.models.head_tables import WHAT_NAMES_MEAN, draw_heads, draw_links, has_links
-from areaviz.ui.models.summary import about
+from areaviz.ui.models.summary import describe_model
 from areaviz.ui.results.chart import as_columns
 from areaviz.views.charts import history_table
 
@@ -39,30 +44,30 @@ def card_tabs(card: Card, cards: Mapping[str, Card]) -> Iterator[Tab]:
     """Yield the names of the tabs that have content, and the functions that draw it."""
     of_task = [other for other in cards.values() if other.task == card.task]
     if card.heads:
-        yield HEADS, partial(_heads, card)
+        yield HEADS, partial(_draw_heads, card)
     looks = LOOK_MEASURES.get(card.task)
     if TASKS[card.task].follows_words:
         if has_links(card) or _has_key(card.attention, "area_size"):
             yield WORDS, partial(_follows_words, card)
     elif looks is not None and _has_key(card.attention, tuple(looks.shares)):
-        yield looks.question, partial(_quality, card, looks)
+        yield looks.question, partial(_draw_attention_quality, card, looks)
     if card.figures:
         yield TEST_SETS, partial(_test_sets, card)
     if has_lengths(card, of_task):
-        yield LENGTHS, partial(lengths, card.task, of_task)
+        yield LENGTHS, partial(draw_quality_by_length, card.task, of_task)
     if is_paired(card, of_task):
         yield PAIRS, partial(pairs_of_digits, card.task, of_task)
-    yield RECIPE, partial(_recipe, card)
+    yield RECIPE, partial(_draw_recipe, card)
     if card.attention or card.history:
-        yield METRICS, partial(_metrics, card)
+        yield METRICS, partial(_draw_all_metrics, card)
 
 
-def _heads(card: Card) -> None:
+def _draw_heads(card: Card) -> None:
     """Draw the statistics of every head, one table per site."""
     names = site_names(card)
     st.caption(WHAT_NAMES_MEAN)
     for site in card.heads:
-        st.write(f"**{escaped(names.get(site, site))}**")
+        st.write(f"**{escape_markdown(names.get(site, site))}**")
         draw_heads(card, site, f"{card.name}_{site}")
 
 
@@ -80,7 +85,7 @@ def _follows_words(card: Card) -> None:
     draw_table(size_table(attention, names))
 
 
-def _quality(card: Card, looks: LookMeasures) -> None:
+def _draw_attention_quality(card: Card, looks: LookMeasures) -> None:
     """Draw how well attention finds the right places, compared with baselines."""
     draw_table(quality_table(card.attention, looks))
     if _has_key(card.attention, tuple(looks.beside)):
@@ -89,27 +94,27 @@ def _quality(card: Card, looks: LookMeasures) -> None:
 
 def _test_sets(card: Card) -> None:
     """Draw the results on every dataset, with the signatures of the scores."""
-    st.caption(escaped(TASKS[card.task].about))
+    st.caption(escape_markdown(TASKS[card.task].about))
     draw_table(figure_table(card.task, card.figures))
     signatures = set()
     for values in card.figures.values():
         signatures |= {str(values[name]) for name in values if "signature" in name}
     if signatures:
-        st.caption(escaped("Signatures: " + ", ".join(sorted(signatures))))
+        st.caption(escape_markdown("Signatures: " + ", ".join(sorted(signatures))))
 
 
-def _recipe(card: Card) -> None:
+def _draw_recipe(card: Card) -> None:
     """Draw the data, the recipe, the configuration, the code version and the licence."""
-    st.caption(escaped(about(card)))
+    st.caption(escape_markdown(describe_model(card)))
     parts = {"Data": card.data, "Recipe": card.recipe, "Configuration": card.config}
     for title, content in parts.items():
         st.caption(title)
         names = [measure_name(name) for name in content]
         draw_table({"Setting": names, "Value": [str(value) for value in content.values()]})
-    st.caption(f"Licence: {escaped(card.licence)}")
+    st.caption(f"Licence: {escape_markdown(card.licence)}")
 
 
-def _metrics(card: Card) -> None:
+def _draw_all_metrics(card: Card) -> None:
     """Draw all metrics of attention, and the losses during training."""
     of_sites = {site: one for site, one in card.attention.items() if "queries" in one}
     others = {site: one for site, one in card.attention.items() if site not in of_sites}

@@ -12,7 +12,7 @@ from areaviz.evaluation.key_form_tables import FORM_TABLES
 from areaviz.evaluation.key_forms import describe_baselines, list_missing_runs, read_forms
 from areaviz.ui.app.table import read_table
 from areaviz.ui.models.card_tables import columns_of
-from areaviz.ui.results.chart import data_table, titled
+from areaviz.ui.results.chart import data_table, draw_titled_figure
 from areaviz.views.by_length import length_figure, length_table, with_and_without
 from areaviz.views.digit_pair_errors import has_pairs, pairs_figure, pairs_table
 
@@ -24,11 +24,11 @@ def has_lengths(card: Card, cards: Sequence[Card]) -> bool:
     return card in with_and_without(card.task, cards)
 
 
-def lengths(task: str, cards: Sequence[Card]) -> None:
+def draw_quality_by_length(task: str, cards: Sequence[Card]) -> None:
     """Draw quality by sentence length, with and without attention."""
     compared = with_and_without(task, cards)
     figure = length_figure(task, compared)
-    titled(figure, f"lengths_{task}", figure.layout.meta["title"])
+    draw_titled_figure(figure, f"lengths_{task}", figure.layout.meta["title"])
     data_table(length_table(task, compared))
 
 
@@ -40,7 +40,7 @@ def is_paired(card: Card, cards: Sequence[Card]) -> bool:
 def pairs_of_digits(task: str, cards: Sequence[Card]) -> None:
     """Draw the survey's Table 1 with our digit classifiers added."""
     figure = pairs_figure(cards)
-    titled(figure, f"pairs_{task}", figure.layout.meta["title"])
+    draw_titled_figure(figure, f"pairs_{task}", figure.layout.meta["title"])
     data_table(pairs_table(cards))
 
 

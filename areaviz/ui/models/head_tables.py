@@ -9,7 +9,7 @@ import streamlit as st
 
 from areaviz.cards.card import Card
 from areaviz.metrics.head_choice import Figures, name_head
-from areaviz.ui.app.markdown import escaped
+from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.models.card_tables import Columns, draw_table
 
 Cells = dict[str, list[Any]]
@@ -27,7 +27,7 @@ MEASURES = {
     "aer": "Alignment error (%)",
 }
 """Shown metrics of `Card.heads` in order; those with (%) in the title are stored as shares."""
-LEAST = 2
+MIN_HEADS = 2
 """Number of decimals of values that are not shares."""
 WHAT_NAMES_MEAN = (
     "A head has a name if one thing explains much of what it does. Previous item or position: its"
@@ -72,14 +72,14 @@ def heads_table(figures: Figures, site: str) -> Cells:
         if key not in figures or key == "sink" and "cell" in figures:
             continue
         values = [figures[key][layer][head] for layer, head in places]
-        cells[title] = [_shown(value, title) for value in values]
+        cells[title] = [_format_value(value, title) for value in values]
     return cells
 
 
-def _shown(value: float | None, title: str) -> float | None:
+def _format_value(value: float | None, title: str) -> float | None:
     if value is None:
         return None
-    return round(100 * value, 1) if title.endswith("(%)") else round(value, LEAST)
+    return round(100 * value, 1) if title.endswith("(%)") else round(value, MIN_HEADS)
 
 
 def about_heads(figures: Figures) -> str:
@@ -98,7 +98,7 @@ def draw_heads(card: Card, site: str, key: str) -> None:
     figures = card.heads.get(site)
     if not figures:
         return
-    st.caption(escaped(about_heads(figures)))
+    st.caption(escape_markdown(about_heads(figures)))
     st.dataframe(
         heads_table(figures, site),
         hide_index=True,
@@ -158,7 +158,7 @@ def draw_links(card: Card) -> None:
         )
     if words:
         draw_table(words)
-        st.caption(escaped(_about_linked(card)))
+        st.caption(escape_markdown(_about_linked(card)))
 
 
 def _about_linked(card: Card) -> str:

@@ -11,16 +11,16 @@ from areaviz.cards.card import Card
 from areaviz.cards.gates import judge_targets
 from areaviz.cards.tasks import TASKS
 from areaviz.ui.app.frame import page_link
-from areaviz.ui.app.markdown import escaped
+from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.models.comparison import key_variants
 from areaviz.ui.models.summary import (
     LOWER_IS_BETTER,
     MODEL,
-    about,
     attention_words,
     best_first,
     by_task,
-    headline,
+    describe_model,
+    get_main_value,
     headline_measure,
     headline_text,
     page_to_try,
@@ -61,7 +61,7 @@ def models_index(cards: Mapping[str, Card]) -> None:
     chosen = shown[_choose_row(task, columns, config)]
     meaning = f"{TASKS[task].about}. ".replace("..", ".") if task != ALL_TASKS else ""
     keys = BOUNDARY_KEYS if any("boundary keys" in card.title for card in shown) else ""
-    st.caption(escaped(meaning + WHAT_DOTS_MEAN + keys))
+    st.caption(escape_markdown(meaning + WHAT_DOTS_MEAN + keys))
     _short_card(chosen, cards)
     key_variants()
 
@@ -108,7 +108,7 @@ def _task_columns(
     """Return the columns for the models of one task, and how to draw their result."""
     columns = _common_columns(shown, cards)
     key = headline_measure(task)
-    values = [headline(card) for card in shown]
+    values = [get_main_value(card) for card in shown]
     if not key or all(value is None for value in values):
         return columns, {}
     is_share = key in TASKS[task].percent
@@ -151,8 +151,8 @@ def _short_card(card: Card, cards: Mapping[str, Card]) -> None:
     """Draw the chosen model in two lines, with links to its card and to its pages."""
     twin = twin_of(card, cards.values())
     with st.container(border=True, key="chosen_model"):
-        st.header(escaped(card.title), anchor=False)
-        st.markdown(escaped(twin_words(card, twin) if twin else about(card)))
+        st.header(escape_markdown(card.title), anchor=False)
+        st.markdown(escape_markdown(twin_words(card, twin) if twin else describe_model(card)))
         with st.container(horizontal=True, gap="medium"):
             page_link("pages/model.py", "Open the model card", {MODEL: card.name})
             tried = page_to_try(card)

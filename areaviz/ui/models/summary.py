@@ -9,8 +9,8 @@ from areaviz.cards.card import Card
 from areaviz.cards.gates import Judged
 from areaviz.cards.tasks import TASKS
 from areaviz.drawing.numbers import number_text
-from areaviz.ui.forms.mechanisms_form import ALL
-from areaviz.ui.models.card_tables import measured
+from areaviz.ui.forms.mechanisms_form import PICTURE_KINDS
+from areaviz.ui.models.card_tables import format_metric
 
 MODEL = "model"
 """The URL parameter that names a model."""
@@ -47,7 +47,7 @@ def headline_measure(task: str) -> str:
     return next(iter(TASKS[task].measures), "")
 
 
-def headline(card: Card) -> float | None:
+def get_main_value(card: Card) -> float | None:
     """Return a model's value of its task's first metric, None if it was not measured."""
     value = card.figures.get(TASKS[card.task].headline, {}).get(headline_measure(card.task))
     return None if value is None else float(value)
@@ -55,18 +55,18 @@ def headline(card: Card) -> float | None:
 
 def headline_text(card: Card) -> str:
     """Return a model's main result with the name of its metric."""
-    value = headline(card)
+    value = get_main_value(card)
     if value is None:
         return "–"
     key = headline_measure(card.task)
-    return f"{TASKS[card.task].measures[key]} {measured(card.task, key, value)}"
+    return f"{TASKS[card.task].measures[key]} {format_metric(card.task, key, value)}"
 
 
 def best_first(cards: Iterable[Card]) -> list[Card]:
     """Return the cards of one task by their main result. Cards without a result come last."""
 
     def place(card: Card) -> tuple[bool, float]:
-        value = headline(card)
+        value = get_main_value(card)
         if value is None:
             return True, 0.0
         return False, value if headline_measure(card.task) in LOWER_IS_BETTER else -value
@@ -107,7 +107,7 @@ def target_dots(targets: Sequence[Judged]) -> str:
     return f"{dots.ljust(len(targets), '○')} {target_counts(targets)}"
 
 
-def about(card: Card) -> str:
+def describe_model(card: Card) -> str:
     """Describe a model in one sentence, and its training in another."""
     size = f", size {card.size}" if card.size else ""
     reads = "reads digits" if card.level == "digit" else f"{card.level} level"
@@ -136,7 +136,7 @@ def twin_of(card: Card, cards: Iterable[Card]) -> Card | None:
 
 def twin_words(card: Card, twin: Card) -> str:
     """Compare the main results of a model and its twin in one sentence."""
-    ours, theirs = headline(card), headline(twin)
+    ours, theirs = get_main_value(card), get_main_value(twin)
     if ours is None or theirs is None:
         return f"Its twin “{twin.title}” differs only in its attention."
     key = headline_measure(card.task)
@@ -155,7 +155,7 @@ def page_to_try(card: Card) -> tuple[str, Mapping[str, str]] | None:
         return None
     asked = {MODEL: card.name}
     if card.task == "digits":
-        pictures = ALL.get(str(card.config.get("kind")))
+        pictures = PICTURE_KINDS.get(str(card.config.get("kind")))
         if pictures is None or card.mechanism == "none":
             return None
         # This page runs all models for the picture, so select this model among them.

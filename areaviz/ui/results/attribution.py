@@ -10,7 +10,7 @@ import streamlit as st
 from areaviz.trace.attribution import WAYS, attributed_site, attributions_of_layer
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
-from areaviz.ui.app.markdown import escaped
+from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.state import ATTRIBUTION, Cards
 from areaviz.ui.results.tabs import Tab
 from areaviz.ui.what_if.state import WhatIfPage
@@ -47,13 +47,13 @@ def attribution_tab(page: WhatIfPage, cards: Cards, asked: Request) -> list[Tab]
         # The tab is part of a fragment, but running a model requires the whole page.
         if page.state.attribution != asked.attribution:
             st.rerun()
-        for sentence in _sentences(trace, focus):
-            st.caption(escaped(sentence))
+        for sentence in _describe_attribution(trace, focus):
+            st.caption(escape_markdown(sentence))
 
     return [Tab(ATTRIBUTION, "Attribution", draw)]
 
 
-def _sentences(trace: Trace, focus: Focus) -> list[str]:
+def _describe_attribution(trace: Trace, focus: Focus) -> list[str]:
     """Return notes for the user about the selected map if attribution was requested."""
     if not trace.request.attribution or focus.site not in trace.maps:
         return []

@@ -12,11 +12,11 @@ from areaviz.drawing.theme import WIDE
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.app.engine import known_card
-from areaviz.ui.app.markdown import escaped, shortened, visible
+from areaviz.ui.app.markdown import escape_markdown, shorten_line, visible
 from areaviz.ui.app.page import AnyPage
 from areaviz.ui.components.player import player
-from areaviz.ui.results.downloads import Shown, downloads
-from areaviz.ui.results.output_warnings import doubts
+from areaviz.ui.results.downloads import ShownView, draw_downloads
+from areaviz.ui.results.output_warnings import list_output_warnings
 from areaviz.views import VIEWS
 
 _CONFIG = {"displayModeBar": False, "displaylogo": False}
@@ -27,16 +27,16 @@ def output_text(trace: Trace) -> None:
     st.text(visible(trace.answer) or "The model produced no output.")
 
 
-def warning(trace: Trace) -> None:
+def draw_warnings(trace: Trace) -> None:
     """Show what the user has to know about this run, and reasons to doubt it, if there are any."""
     if "warning" in trace.details:
-        st.caption(f"Note: {escaped(trace.details['warning'])}")
+        st.caption(f"Note: {escape_markdown(trace.details['warning'])}")
     for site in trace.maps:
         if said := trace.details.get(f"{site} places"):
-            st.caption(f"Note on {escaped(site)}: {escaped(said)}.")
-    found = doubts(known_card(trace.request.model), trace)
+            st.caption(f"Note on {escape_markdown(site)}: {escape_markdown(said)}.")
+    found = list_output_warnings(known_card(trace.request.model), trace)
     if found:
-        st.warning(escaped(" ".join(found)))
+        st.warning(escape_markdown(" ".join(found)))
 
 
 def view_picker(
@@ -56,7 +56,7 @@ def view_picker(
         return None
     before, first = page.state.view, first_view(fitting.values(), trace, focus)
     if before and before not in VIEWS:
-        name = escaped(shortened(before))
+        name = escape_markdown(shorten_line(before))
         st.caption(f"View “{name}” does not exist. Showing “{first.title}” instead.")
     if before not in fitting:
         page.set(view=first.name)
@@ -70,7 +70,7 @@ def first_view(fitting: Iterable[View], trace: Trace, focus: Focus) -> View:
     return next((view for view in views if view.leads(trace, focus)), views[0])
 
 
-def chart(
+def draw_view_chart(
     view: View,
     trace: Trace,
     focus: Focus,
@@ -94,33 +94,33 @@ def chart(
     if view.played:
         played = view.played(trace, focus)
         player(played, label, key=f"played_{key}")
-        st.caption(escaped(played.caption))
+        st.caption(escape_markdown(played.caption))
     else:
         figure = with_colour_limit(relabel_for_width(view.figure(trace, focus), room), top)
-        titled(figure, f"chart_{key}", label)
+        draw_titled_figure(figure, f"chart_{key}", label)
     if has_files:
-        takeaways(view, trace, focus, key)
+        draw_figure_extras(view, trace, focus, key)
 
 
-def titled(figure: ScreenFigure, key: str, alt: str) -> None:
+def draw_titled_figure(figure: ScreenFigure, key: str, alt: str) -> None:
     """Draw a figure with its title, note and caption, which wrap at any width."""
     meta = figure.layout.meta
     note = meta["note"][:1].upper() + meta["note"][1:]
     with st.container(key=f"heading_{key}", gap="xxsmall"):
         st.text(meta["title"])
         if note:
-            st.caption(escaped(note))
+            st.caption(escape_markdown(note))
     st.plotly_chart(without_title(figure), key=key, config=_CONFIG, alt=alt)
     if meta["caption"]:
-        st.caption(escaped(meta["caption"]))
+        st.caption(escape_markdown(meta["caption"]))
 
 
-def question(view: View) -> None:
+def draw_question(view: View) -> None:
     """Draw the question that a view answers. Its help text explains the marks."""
     st.caption(view.question, help=view.how_to_read or None)
 
 
-def takeaways(view: Download, trace: Trace, focus: Focus, key: str) -> None:
+def draw_figure_extras(view: Download, trace: Trace, focus: Focus, key: str) -> None:
     """Draw the numbers of a chart as a table, computed when it is opened, and its files."""
     expander = st.expander(
         "Show data", key=f"table_{view.name}_{key}", type="compact", on_change="rerun"
@@ -128,7 +128,9 @@ def takeaways(view: Download, trace: Trace, focus: Focus, key: str) -> None:
     if expander.open:
         with expander:
             data_table(view.table(trace, focus))
-    downloads("Download this figure", {"": Shown(view, trace, focus)}, f"{view.name}_{key}")
+    draw_downloads(
+        "Download this figure", {"": ShownView(view, trace, focus)}, f"{view.name}_{key}"
+    )
 
 
 def data_table(table: Table) -> None:

@@ -13,20 +13,26 @@ from areaviz.drawing.base import View, figure_caption
 from areaviz.drawing.theme import WIDE
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.app.engine import engine
-from areaviz.ui.app.markdown import escaped
+from areaviz.ui.app.engine import get_backend
+from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.page import AnyPage, told_apart
 from areaviz.ui.app.state import BRACKETS, TABLE, VIEW, WHY
 from areaviz.ui.components.items import growing
 from areaviz.ui.components.ribbon import ribbon
 from areaviz.ui.models.head_tables import WHAT_NAMES_MEAN, draw_heads
-from areaviz.ui.results.chart import chart, data_table, question, titled, view_picker
-from areaviz.ui.results.display import display_of, has_legend, places, room_of
-from areaviz.ui.results.downloads import Shown
-from areaviz.ui.results.shared_focus import alike, clicked
+from areaviz.ui.results.chart import (
+    data_table,
+    draw_question,
+    draw_titled_figure,
+    draw_view_chart,
+    view_picker,
+)
+from areaviz.ui.results.display import display_of, has_legend, make_columns, room_of
+from areaviz.ui.results.downloads import ShownView
+from areaviz.ui.results.shared_focus import apply_click, has_equal_selections
 from areaviz.ui.results.tabs import Tab
 from areaviz.ui.results.weight_explanation import TITLE as WHY_TITLE
-from areaviz.ui.results.weight_explanation import has_terms, why
+from areaviz.ui.results.weight_explanation import draw_weight_explanation, has_terms
 from areaviz.views.difference import compute_difference, difference_figure, difference_table, fits
 
 OVERVIEW = "overview"
@@ -34,7 +40,7 @@ OVERVIEW = "overview"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Seen:
+class SeenTrace:
     """A trace on the card, with its title and the selection in it."""
 
     title: str
@@ -42,54 +48,61 @@ class Seen:
     focus: Focus
 
     @property
-    def shown(self) -> Shown:
+    def shown(self) -> ShownView:
         """The part of the trace that the card shows."""
-        return Shown(display_of(self.trace, self.focus)[1], self.trace, self.focus)
+        return ShownView(display_of(self.trace, self.focus)[1], self.trace, self.focus)
 
 
-def common_tabs(page: AnyPage, seen: Sequence[Seen]) -> list[Tab]:
+def common_tabs(page: AnyPage, seen: Sequence[SeenTrace]) -> list[Tab]:
     """Return the tabs that every page has: the terms of a weight, the views and the numbers."""
 
     def draw_views(trace: Trace, focus: Focus) -> None:
-        _views(page, seen)
+        _draw_views(page, seen)
         if len(seen) == 2:
-            _difference(page, *seen)
+            _draw_difference(page, *seen)
 
     draw, _ = display_of(seen[0].trace, seen[0].focus)
     views = "All words at once" if has_legend(draw) else "More views"
-    brackets = [Tab(BRACKETS, "As brackets", partial(_brackets, page))] if draw is growing else []
+    brackets = (
+        [Tab(BRACKETS, "As brackets", partial(_draw_brackets, page))] if draw is growing else []
+    )
     return [
         *brackets,
-        Tab(WHY, WHY_TITLE, lambda trace, focus: why(page, trace, focus), has_terms),
+        Tab(
+            WHY,
+            WHY_TITLE,
+            lambda trace, focus: draw_weight_explanation(page, trace, focus),
+            has_terms,
+        ),
         Tab(VIEW, views, draw_views),
-        Tab(TABLE, "As a table", lambda trace, focus: _tables(seen)),
+        Tab(TABLE, "As a table", lambda trace, focus: _draw_tables(seen)),
     ]
 
 
-def _brackets(page: AnyPage, trace: Trace, focus: Focus) -> None:
+def _draw_brackets(page: AnyPage, trace: Trace, focus: Focus) -> None:
     """Draw the tree as brackets above its sentence. A click selects a step of the tree."""
-    after = clicked(ribbon(trace, focus, key="brackets"), focus)
+    after = apply_click(ribbon(trace, focus, key="brackets"), focus)
     if after != focus:
         page.hold(page.state.locking(after))
         st.rerun(scope="fragment")
 
 
-def card_parts(seen: Sequence[Seen]) -> dict[str, Shown]:
+def card_parts(seen: Sequence[SeenTrace]) -> dict[str, ShownView]:
     """Return the parts of the card, by unique titles."""
     titles = told_apart([one.title for one in seen])
     return dict(zip(titles, [one.shown for one in seen], strict=True))
 
 
-def _views(page: AnyPage, seen: Sequence[Seen]) -> None:
+def _draw_views(page: AnyPage, seen: Sequence[SeenTrace]) -> None:
     """Draw one view of every trace with its files."""
     first = seen[0].shown
     view = view_picker(page, first.trace, first.focus, first.view)
     if view is None:
         st.caption("No view is available for this selection.")
         return
-    question(view)
+    draw_question(view)
     traces = [one.trace for one in seen]
-    if not alike(traces, [one.focus for one in seen]):
+    if not has_equal_selections(traces, [one.focus for one in seen]):
         st.caption(
             "The words you selected do not occur in every output, so the maps show attention for"
             " the whole output."
@@ -97,35 +110,35 @@ def _views(page: AnyPage, seen: Sequence[Seen]) -> None:
         seen = [replace(one, focus=replace(one.focus, side="query", items=())) for one in seen]
     fitting = [view.fits(one.trace, one.focus) for one in seen]
     top = _common_top(view, seen) if all(fitting) else None
-    for index, (one, place) in enumerate(zip(seen, places(traces, "views"), strict=True)):
+    for index, (one, place) in enumerate(zip(seen, make_columns(traces, "views"), strict=True)):
         with place:
             if len(seen) > 1:
-                st.caption(escaped(one.title))
+                st.caption(escape_markdown(one.title))
             if fitting[index]:
-                chart(view, one.trace, one.focus, str(index), room_of(traces), top)
+                draw_view_chart(view, one.trace, one.focus, str(index), room_of(traces), top)
                 if view.name == OVERVIEW:
-                    _heads(one.trace, one.focus, index)
+                    _draw_head_statistics(one.trace, one.focus, index)
             else:
                 st.caption("This view has no data for this model.")
 
 
-def _heads(trace: Trace, focus: Focus, index: int) -> None:
+def _draw_head_statistics(trace: Trace, focus: Focus, index: int) -> None:
     """Draw the statistics of the site's heads over a dataset, if the model's card has them."""
-    card = engine().models().get(trace.request.model)
+    card = get_backend().models().get(trace.request.model)
     if card is not None and focus.site in card.heads:
         with st.expander("Head statistics over many examples", key=f"heads_over_{index}"):
             draw_heads(card, focus.site, f"overview_{index}")
             st.caption(WHAT_NAMES_MEAN)
 
 
-def _common_top(view: View, seen: Sequence[Seen]) -> float | None:
+def _common_top(view: View, seen: Sequence[SeenTrace]) -> float | None:
     """Return the upper end of the traces' common colour scale, None if they have their own."""
     if len(seen) == 1 or view.played:
         return None
     return find_common_top([view.figure(one.trace, one.focus) for one in seen])
 
 
-def _difference(page: AnyPage, one: Seen, other: Seen) -> None:
+def _draw_difference(page: AnyPage, one: SeenTrace, other: SeenTrace) -> None:
     """Draw the difference between two maps if the user has asked for it."""
     pair = one.trace, other.trace, one.focus, other.focus
     if not fits(*pair):
@@ -133,13 +146,13 @@ def _difference(page: AnyPage, one: Seen, other: Seen) -> None:
     if page.widget(st.toggle, "Show the difference between the two maps", "differs"):
         found = compute_difference(*pair)
         figure = relabel_for_width(difference_figure(found, (one.title, other.title)), WIDE)
-        titled(figure, "apart_map", figure.layout.meta["title"])
+        draw_titled_figure(figure, "apart_map", figure.layout.meta["title"])
         with st.expander("Data of the difference", type="compact", key="apart_numbers"):
             data_table(difference_table(found))
 
 
-def _tables(seen: Sequence[Seen]) -> None:
+def _draw_tables(seen: Sequence[SeenTrace]) -> None:
     """Draw the numbers of the card, and a description of their run."""
     for one in seen:
-        st.caption(escaped(figure_caption(one.trace, one.focus)))
+        st.caption(escape_markdown(figure_caption(one.trace, one.focus)))
         data_table(one.shown.view.table(one.trace, one.focus))

@@ -15,14 +15,14 @@ from areaviz.trace.request import Focus
 from areaviz.ui.components.input_editors import hops, points
 from areaviz.ui.components.items import growing, hearing, watched
 from areaviz.ui.components.ribbon import Selection, grid, ribbon
-from areaviz.ui.results.chart import chart, first_view, question
+from areaviz.ui.results.chart import draw_question, draw_view_chart, first_view
 from areaviz.views import VIEWS
 
 Draw = Callable[..., Selection]
 """Draws a component, and returns the selection in it."""
 
 
-def _nothing(_: Trace, focus: Focus, *, key: str) -> Selection:
+def _draw_nothing(_: Trace, focus: Focus, *, key: str) -> Selection:
     """Draw no component, because places without weights have nothing to select."""
     return Selection.of(focus)
 
@@ -37,7 +37,7 @@ _DRAWN: Mapping[str, Draw] = {
     "ribbon": ribbon,
 }
 """The functions that draw components. A site of any other kind is drawn as a chart."""
-_CHARTED = (_nothing,)
+_CHARTED = (_draw_nothing,)
 """Components that a chart follows, because they are not the picture themselves."""
 _EXPLAINED = (hops, points, hearing, watched, growing)
 """Components that begin with their own sentence, so that the question of the view is left out."""
@@ -50,7 +50,7 @@ def display_of(trace: Trace, focus: Focus) -> tuple[Draw, Download]:
     if takeaway is not None:
         return _DRAWN[kind], takeaway
     fitting = [view for view in VIEWS.values() if view.fits(trace, focus)]
-    return _nothing, first_view(fitting, trace, focus)
+    return _draw_nothing, first_view(fitting, trace, focus)
 
 
 def has_legend(draw: Draw) -> bool:
@@ -72,12 +72,12 @@ def draw_chart(trace: Trace, focus: Focus, key: str, room: float) -> None:
     """Draw the question of the picture, and its chart if the component is not the picture."""
     draw, view = display_of(trace, focus)
     if isinstance(view, View) and not explains_itself(draw):
-        question(view)
+        draw_question(view)
         if draw in _CHARTED:
-            chart(view, trace, focus, key, room, has_files=False)
+            draw_view_chart(view, trace, focus, key, room, has_files=False)
 
 
-def places(traces: Sequence[Trace], key: str) -> Sequence[DeltaGenerator]:
+def make_columns(traces: Sequence[Trace], key: str) -> Sequence[DeltaGenerator]:
     """Return a column for each trace."""
     with st.container(key=f"pair_{key}"):
         return st.columns(len(traces), gap="medium")

@@ -19,7 +19,7 @@ from areaviz.trace import codec
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.app.language import language
+from areaviz.ui.app.language import get_language
 from areaviz.ui.results.live_download import live_html, live_refusal
 from areaviz.views import VIEWS
 
@@ -39,11 +39,11 @@ TOO_LARGE = (
     " page.html --limit 64"
 )
 PAPER = Paper()
-_REFUSALS, REMEMBERED = "page_refusals", 8
+_REFUSALS, MAX_STORED_REFUSALS = "page_refusals", 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shown:
+class ShownView:
     """Something on the page that can be downloaded: a view of a selection of a trace."""
 
     view: Download
@@ -52,7 +52,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class DownloadFile:
     """A file that can be created.
 
     Args:
@@ -76,31 +76,35 @@ class File:
         return guess_type(self.name)[0] or "application/octet-stream"
 
 
-def files(view: Download, trace: Trace, focus: Focus, paper: Paper = PAPER) -> Mapping[str, File]:
+def list_files(
+    view: Download, trace: Trace, focus: Focus, paper: Paper = PAPER
+) -> Mapping[str, DownloadFile]:
     """Return the files of a view by extension. Creating one does not access the disk."""
     name, movie = make_file_stem(view.name, trace, focus), view.movie
 
-    def picture(kind: str) -> File:
-        return File(f"{name}.{kind}", lambda: encode_figure(view.print(trace, focus), kind, paper))
+    def picture(kind: str) -> DownloadFile:
+        return DownloadFile(
+            f"{name}.{kind}", lambda: encode_figure(view.print(trace, focus), kind, paper)
+        )
 
-    def numbers(kind: str, write: Callable[[Table], bytes]) -> File:
-        return File(f"{name}.{kind}", lambda: write(view.table(trace, focus)))
+    def numbers(kind: str, write: Callable[[Table], bytes]) -> DownloadFile:
+        return DownloadFile(f"{name}.{kind}", lambda: write(view.table(trace, focus)))
 
     made = {kind: picture(kind) for kind in ("svg", "pdf", "png")}
     made["csv"] = numbers("csv", encode_csv)
     made["json"] = numbers("json", lambda table: format_json(table).encode())
     if movie:
-        made["gif"] = File(f"{name}.gif", lambda: movie(trace, focus))
-    made["html"] = File(
+        made["gif"] = DownloadFile(f"{name}.gif", lambda: movie(trace, focus))
+    made["html"] = DownloadFile(
         f"{trace.request.model}_page.html",
-        partial(_page, view, trace, focus, language()),
+        partial(_create_page, view, trace, focus, get_language()),
         "Interactive page (.html)",
     )
-    made["npz"] = File(trace_name(trace), lambda: codec.to_bytes(trace), "Trace")
+    made["npz"] = DownloadFile(trace_name(trace), lambda: codec.to_bytes(trace), "Trace")
     return made
 
 
-def downloads(label: str, offered: Mapping[str, Shown], key: str) -> None:
+def draw_downloads(label: str, offered: Mapping[str, ShownView], key: str) -> None:
     """Draw a menu of files. Only the page's size is checked before a file is chosen."""
     with st.popover(label, key=f"files_{key}", type="tertiary"):
         title = next(iter(offered))
@@ -108,13 +112,13 @@ def downloads(label: str, offered: Mapping[str, Shown], key: str) -> None:
             title = st.segmented_control(
                 "From", list(offered), default=title, required=True, key=f"from_{key}"
             )
-        _menu(offered[title], f"{key}_{list(offered).index(title)}")
+        _draw_menu(offered[title], f"{key}_{list(offered).index(title)}")
 
 
-def _menu(shown: Shown, key: str) -> None:
+def _draw_menu(shown: ShownView, key: str) -> None:
     """Draw the choice of the figure's size, the files in groups, and the Python code."""
-    trace, paper = shown.trace, _paper(key)
-    made = files(shown.view, trace, shown.focus, paper)
+    trace, paper = shown.trace, _choose_paper(key)
+    made = list_files(shown.view, trace, shown.focus, paper)
     for title, kinds in GROUPS.items():
         group = [made[kind] for kind in kinds if kind in made]
         if not group:
@@ -124,15 +128,15 @@ def _menu(shown: Shown, key: str) -> None:
         if refusal:
             st.caption(refusal)
         else:
-            _buttons(group, key)
+            _draw_buttons(group, key)
         if kinds == PAGE:
-            _live(trace, shown.focus, key)
+            _draw_live_page_button(trace, shown.focus, key)
     st.caption("Python code that redraws this figure from the trace")
     code = write_python_lines(shown.view.name, trace, shown.focus, paper, trace_name(trace))
     st.code(code, "python")
 
 
-def _live(trace: Trace, focus: Focus, key: str) -> None:
+def _draw_live_page_button(trace: Trace, focus: Focus, key: str) -> None:
     """Draw the button of the live page, or the sentence that says why there is none."""
     st.caption("As a live page: one file that runs the model without this app")
     refusal = live_refusal(trace)
@@ -140,7 +144,7 @@ def _live(trace: Trace, focus: Focus, key: str) -> None:
         st.caption(refusal)
         return
     name = f"{trace.request.model}_live.html"
-    _buttons([File(name, lambda: live_html(trace, focus), "Live page (.html)")], key)
+    _draw_buttons([DownloadFile(name, lambda: live_html(trace, focus), "Live page (.html)")], key)
 
 
 def trace_name(trace: Trace) -> str:
@@ -148,7 +152,7 @@ def trace_name(trace: Trace) -> str:
     return f"{trace.request.model or 'attention'}_trace.npz"
 
 
-def _paper(key: str) -> Paper:
+def _choose_paper(key: str) -> Paper:
     """Let the user choose the size of figures."""
     with st.container(horizontal=True):
         width = st.segmented_control(
@@ -172,13 +176,13 @@ def _paper(key: str) -> Paper:
 def page_refusal(trace: Trace) -> str:
     """Return why a trace cannot be exported as a page, in one sentence, or "".
 
-    This is an estimate. `_page` decides. The result is cached, because every run of the page needs
-    it.
+    This is an estimate. `_create_page` decides. The result is cached, because every run of the
+    page needs it.
     """
     key = trace.request, tuple((site, one.weights.shape) for site, one in trace.maps.items())
     known: dict[object, str] = st.session_state.setdefault(_REFUSALS, {})
     if key not in known:
-        while len(known) >= REMEMBERED:
+        while len(known) >= MAX_STORED_REFUSALS:
             known.pop(next(iter(known)))
         try:
             check_page(trace)
@@ -188,7 +192,7 @@ def page_refusal(trace: Trace) -> str:
     return known[key]
 
 
-def _page(view: Download, trace: Trace, focus: Focus, code: str) -> bytes:
+def _create_page(view: Download, trace: Trace, focus: Focus, code: str) -> bytes:
     """Return the page, or the sentence that says why there is none, as the content of the download.
 
     A figure that needs more than the trace, such as the explanation of a weight, is included.
@@ -207,7 +211,7 @@ def _page(view: Download, trace: Trace, focus: Focus, code: str) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def _buttons(offered: list[File], key: str) -> None:
+def _draw_buttons(offered: list[DownloadFile], key: str) -> None:
     with st.container(horizontal=True):
         for file in offered:
             name = f"{file.name}_{key}"

@@ -17,25 +17,25 @@ from areaviz.trace.arrays import NO_OUTPUT
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.app.errors import show_errors
-from areaviz.ui.app.markdown import escaped
+from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.page import AnyPage
 from areaviz.ui.app.state import COMPARE, NOTHING, VIEW
-from areaviz.ui.results.chart import chart, output_text, warning
-from areaviz.ui.results.common_tabs import Seen, card_parts, common_tabs
+from areaviz.ui.results.chart import draw_view_chart, draw_warnings, output_text
+from areaviz.ui.results.common_tabs import SeenTrace, card_parts, common_tabs
 from areaviz.ui.results.display import (
     display_of,
     draw_chart,
     explains_itself,
     has_legend,
-    places,
+    make_columns,
     room_of,
     shows_layers,
 )
-from areaviz.ui.results.downloads import downloads
+from areaviz.ui.results.downloads import draw_downloads
 from areaviz.ui.results.focus import current_focus, focus_picker
-from areaviz.ui.results.shared_focus import clicked, followed, shared
+from areaviz.ui.results.shared_focus import apply_click, fit_to_other_trace, follow_click
 from areaviz.ui.results.tabs import Tab, draw_tabs, tab_row
-from areaviz.ui.results.uploaded_traces import turn
+from areaviz.ui.results.uploaded_traces import wait_for_turn
 from areaviz.views import VIEWS
 
 TOGETHER = "together"
@@ -49,7 +49,7 @@ Say = Callable[[Trace], str]
 
 
 @st.fragment
-def explore(
+def draw_results(
     page: AnyPage,
     traces: Traces,
     titles: Titles,
@@ -75,15 +75,15 @@ def explore(
         check: called first, even if only this part of the page reruns. Its errors replace the
             traces.
     """
-    with show_errors("drawing the attention"), turn(traces):
+    with show_errors("drawing the attention"), wait_for_turn(traces):
         if check is not None:
             check()
-        further = {**_compared(traces), **further}
+        further = {**_get_compared_param(traces), **further}
         first, focus, parts = traces[0], BLIND, {}
-        traces, titles = _attending(traces, titles, say)
+        traces, titles = _keep_attending(traces, titles, say)
         if traces:
             with _card_place(before, len(traces)), st.container(border=True, key="card"):
-                seen = _card(page, traces, titles, request, say)
+                seen = _draw_card(page, traces, titles, request, say)
             first, focus = traces[0], seen[0].focus
             tabs = [*tabs, *common_tabs(page, seen)]
             parts = card_parts(seen)
@@ -92,7 +92,7 @@ def explore(
         draw_tabs(page, tabs, first, focus)
         with end:
             if parts:
-                downloads("Download", parts, "card")
+                draw_downloads("Download", parts, "card")
             if request:
                 view = page.state.view if VIEW in page.state.tabs else ""
                 link = page.state.to_link(request, focus if traces else None, view)
@@ -113,7 +113,7 @@ def _card_place(before: Callable[[], None] | None, count: int) -> DeltaGenerator
     return right
 
 
-def _compared(traces: Traces) -> dict[str, str]:
+def _get_compared_param(traces: Traces) -> dict[str, str]:
     """Return the URL parameter of the model that the first is compared with, if there is one."""
     first = traces[0].request.model
     for trace in traces:
@@ -122,7 +122,7 @@ def _compared(traces: Traces) -> dict[str, str]:
     return {}
 
 
-def _attending(traces: Traces, titles: Titles, say: Say | None) -> tuple[Traces, Titles]:
+def _keep_attending(traces: Traces, titles: Titles, say: Say | None) -> tuple[Traces, Titles]:
     """Return the traces with attention; for the rest, draw only the output and its confidence."""
     attending, names = [], []
     for index, (trace, title) in enumerate(zip(traces, titles, strict=True)):
@@ -131,25 +131,25 @@ def _attending(traces: Traces, titles: Titles, say: Say | None) -> tuple[Traces,
             names.append(title)
             continue
         with st.container(border=True):
-            _heading(trace, title, f"blind_{index}", BLIND, say)
+            _draw_heading(trace, title, f"blind_{index}", BLIND, say)
             noun = next((name for name in ("picture", "clip") if name in trace.fields), "sentence")
             st.caption(
                 f"This model has no attention to show. It encodes the whole {noun} once, before it"
                 " generates text."
             )
             if CERTAINTY.fits(trace, BLIND):
-                chart(CERTAINTY, trace, BLIND, f"blind_{index}")
+                draw_view_chart(CERTAINTY, trace, BLIND, f"blind_{index}")
     return attending, names
 
 
-def _card(
+def _draw_card(
     page: AnyPage, traces: Traces, titles: Titles, request: Request | None, say: Say | None
-) -> list[Seen]:
+) -> list[SeenTrace]:
     """Draw the pictures and the choice of site and layer. Return the seen part of each trace."""
     focus = current_focus(page, traces[0])
     # The form above already names a single model.
     headings = titles if len(traces) > 1 or request is None else [""]
-    chosen = _ribbons(page, traces, headings, focus, say)
+    chosen = _draw_ribbons(page, traces, headings, focus, say)
     draw, _ = display_of(traces[0], focus)
     is_whole = shows_layers(draw)
     with st.popover("More", key=page.key("more")) if is_whole else st.container():
@@ -157,33 +157,35 @@ def _card(
             noun = get_layer_noun(focus.site)
             st.caption(f"The picture shows every {noun}. What if and More views use this one:")
         focus_picker(page, traces[0], focus.site, has_heads=not has_legend(draw))
-    return [Seen(*one) for one in zip(titles, traces, chosen, strict=True)]
+    return [SeenTrace(*one) for one in zip(titles, traces, chosen, strict=True)]
 
 
-def _ribbons(
+def _draw_ribbons(
     page: AnyPage, traces: Traces, titles: Titles, focus: Focus, say: Say | None
 ) -> list[Focus]:
     """Draw a ribbon per trace. Return the selection in each, first the page's selection."""
     link = TOGETHER if len(traces) > 1 else None
     seen = []
-    for index, (trace, place) in enumerate(zip(traces, places(traces, "ribbons"), strict=True)):
-        asked = chosen = shared(traces[0], trace, focus)
+    for index, (trace, place) in enumerate(
+        zip(traces, make_columns(traces, "ribbons"), strict=True)
+    ):
+        asked = chosen = fit_to_other_trace(traces[0], trace, focus)
         draw, _ = display_of(trace, asked)
         with place:
             # A picture with its own sentence comes before the sentence about the whole output.
             is_below = say is not None and explains_itself(draw)
             above = _no_sentence if is_below else say
-            _heading(trace, titles[index], f"{index}", asked, above)
+            _draw_heading(trace, titles[index], f"{index}", asked, above)
             if asked.site in trace.maps:
                 more: dict[str, Any] = {}
                 if has_legend(draw):
-                    more = {"link": link, "matches": _matches(traces, trace, asked)}
+                    more = {"link": link, "matches": _find_matching_words(traces, trace, asked)}
                 selection = draw(trace, asked, key=f"{draw.__name__}_{index}", **more)
-                chosen = clicked(selection, asked)
+                chosen = apply_click(selection, asked)
             draw_chart(trace, chosen, f"card_{index}", room_of(traces))
             if say and is_below and (sentence := say(trace)):
                 st.markdown(sentence)
-        after = focus if chosen == asked else followed(traces[0], trace, focus, asked, chosen)
+        after = focus if chosen == asked else follow_click(traces[0], trace, focus, asked, chosen)
         if after != focus:
             focus = after
             page.hold(page.state.locking(focus))
@@ -198,7 +200,7 @@ def _no_sentence(_: Trace) -> str:
     return ""
 
 
-def _heading(trace: Trace, title: str, key: str, focus: Focus, say: Say | None = None) -> None:
+def _draw_heading(trace: Trace, title: str, key: str, focus: Focus, say: Say | None = None) -> None:
     """Draw the title of a trace, the sentence about it, and reasons to doubt it.
 
     Without a sentence, draw the output, unless it is a text of the picture below.
@@ -207,16 +209,18 @@ def _heading(trace: Trace, title: str, key: str, focus: Focus, say: Say | None =
     is_drawn = attention and trace.output.field in (attention.query, attention.memory)
     with st.container(key=f"translation_{key}", gap="small"):
         if title:
-            st.caption(escaped(title))
+            st.caption(escape_markdown(title))
         if say:
             if sentence := say(trace):
                 st.markdown(sentence)
         elif trace.output.field != NO_OUTPUT.field and not is_drawn:
             output_text(trace)
-        warning(trace)
+        draw_warnings(trace)
 
 
-def _matches(traces: Traces, trace: Trace, focus: Focus) -> dict[str, list[tuple[int, int, int]]]:
+def _find_matching_words(
+    traces: Traces, trace: Trace, focus: Focus
+) -> dict[str, list[tuple[int, int, int]]]:
     """Return where this output's words occur in the other traces' outputs, by their texts."""
     found = {}
     own = trace.fields[trace.maps[focus.site].query]

@@ -16,7 +16,7 @@ from areaviz.trace.best_alignment import BEST, best_site
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.app.engine import known_card
-from areaviz.ui.app.markdown import escaped, shortened
+from areaviz.ui.app.markdown import escape_markdown, shorten_line
 from areaviz.ui.app.page import AnyPage
 from areaviz.ui.app.state import ALL_HEADS, BEST_LAYER
 
@@ -27,22 +27,22 @@ TOLD_SITE = "encoder-decoder"
 
 def current_focus(page: AnyPage, trace: Trace) -> Focus:
     """Return the selection fitted to `trace`. Draw a caption about parts that the trace lacks."""
-    site = _fitting(
+    site = _choose_option(
         page, "site", "Attention type", list_model_sites(trace), partial(name_site, trace)
     )
     page.hold(page.state.opening_at(site))
     noun = get_layer_noun(site).capitalize()
-    layer = _fitting(page, "layer", noun, layer_choices(trace, site), layer_name)
+    layer = _choose_option(page, "layer", noun, layer_choices(trace, site), layer_name)
     head = ALL_HEADS
     if layer == BEST_LAYER:
         site, layer = site + BEST, 0
     else:
-        head = _fitting(page, "head", "Head", heads(trace, site), head_name)
+        head = _choose_option(page, "head", "Head", list_heads(trace, site), head_name)
     locked = page.state.locked
     wanted = replace(locked, site=site, layer=layer, head=None if head == ALL_HEADS else head)
     if locked.site != site and not _same_field(trace, locked.side, locked.site, site):
         wanted = replace(wanted, side="query", items=())
-    focus = fitted(trace, wanted)
+    focus = fit_selection(trace, wanted)
     if focus != wanted:
         st.caption(
             "Some of the selected tokens are past the end of this text and were removed from the"
@@ -73,15 +73,15 @@ def focus_picker(page: AnyPage, trace: Trace, site: str, has_heads: bool = True)
         # number before it, draw nothing: one site, one layer or one head leaves no choice.
         noun = get_layer_noun(site).capitalize()
         names = layer_names(trace, site)
-        _picker(page, "layer", noun, layer_choices(trace, site), names, 2, 32, about)
-        _picker(
+        _draw_choice(page, "layer", noun, layer_choices(trace, site), names, 2, 32, about)
+        _draw_choice(
             page, "site", "Attention type", list_model_sites(trace), partial(name_site, trace), 2, 4
         )
         if has_heads and not best:
-            _picker(page, "head", "Head", heads(trace, site), head_name, 3, 32)
+            _draw_choice(page, "head", "Head", list_heads(trace, site), head_name, 3, 32)
 
 
-def _picker(
+def _draw_choice(
     page: AnyPage,
     name: str,
     label: str,
@@ -121,7 +121,7 @@ def told_sentence(card: Card | None, site: str, layer: int | None) -> str:
     )
 
 
-def layers(trace: Trace, site: str) -> range:
+def list_layers(trace: Trace, site: str) -> range:
     """Return the layers of a site. A gaze has one."""
     return range(trace.maps[site].layers if site in trace.maps else 1)
 
@@ -129,10 +129,10 @@ def layers(trace: Trace, site: str) -> range:
 def layer_choices(trace: Trace, site: str) -> list[int]:
     """Return the options for layers: each layer, then the best alignment if there is one."""
     best = [BEST_LAYER] if site + BEST in trace.maps else []
-    return [*layers(trace, site), *best]
+    return [*list_layers(trace, site), *best]
 
 
-def heads(trace: Trace, site: str) -> list[int]:
+def list_heads(trace: Trace, site: str) -> list[int]:
     """Return the options for heads: all heads together, then each head."""
     return [ALL_HEADS, *range(trace.maps[site].heads if site in trace.maps else 1)]
 
@@ -184,13 +184,13 @@ def side_field(trace: Trace, focus: Focus) -> Field:
     return trace.fields[attention.query if focus.side == "query" else attention.memory]
 
 
-def fitted(trace: Trace, focus: Focus) -> Focus:
+def fit_selection(trace: Trace, focus: Focus) -> Focus:
     """Return a selection on a site of `trace`, without a layer, head or items that it lacks."""
     length = len(side_field(trace, focus))
     return replace(
         focus,
-        layer=min(focus.layer, layers(trace, focus.site)[-1]),
-        head=focus.head if focus.head in heads(trace, focus.site) else None,
+        layer=min(focus.layer, list_layers(trace, focus.site)[-1]),
+        head=focus.head if focus.head in list_heads(trace, focus.site) else None,
         items=tuple(item for item in focus.items if item < length),
     )
 
@@ -202,13 +202,13 @@ def _same_field(trace: Trace, side: str, *sites: str) -> bool:
     return len({side_field(trace, Focus(site, side=side)).name for site in sites}) == 1
 
 
-def _fitting(page: AnyPage, name: str, label: str, options: Sequence[Any], of: Name) -> Any:
+def _choose_option(page: AnyPage, name: str, label: str, options: Sequence[Any], of: Name) -> Any:
     """Return the value chosen or linked before if it is one of `options`, else the first."""
     before = getattr(page.state, name)
     if before in options:
         return before
     page.set(**{name: options[0]})
     if before not in ("", None):
-        what = f"{label} “{escaped(shortened(of(before)))}” does not exist here"
+        what = f"{label} “{escape_markdown(shorten_line(of(before)))}” does not exist here"
         st.caption(f"{what}, so you see “{of(options[0])}”.")
     return options[0]

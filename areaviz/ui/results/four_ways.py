@@ -18,12 +18,12 @@ from areaviz.interactive.digit_glimpses import DigitReading
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.app.engine import known_card
-from areaviz.ui.app.markdown import escaped
+from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.state import Cards
 from areaviz.ui.components.items import looks
-from areaviz.ui.forms.mechanisms_form import WAYS, WaysPage, readers_of
+from areaviz.ui.forms.mechanisms_form import MECHANISMS, WaysPage, readers_of
 from areaviz.ui.results.mechanism_tabs import Shown, below_readings
-from areaviz.ui.results.output_warnings import doubts, first_sentence
+from areaviz.ui.results.output_warnings import first_sentence, list_output_warnings
 from areaviz.ui.results.result_page import up_to_date
 
 SOFT = "Bright is what soft attention read. "
@@ -41,9 +41,9 @@ def four_ways(page: WaysPage, backend: Backend, cards: Cards, requests: Sequence
     _own_picture(requests[0], asked[0].card)
     names = [(reader, reader.card.name) for reader in asked]
     shown = [(reader, traces[name]) for reader, name in names if name in traces]
-    step = _looks(page, shown)
+    step = _draw_readings(page, shown)
     ways = {reader.way for reader, _ in shown}
-    missing = [way.mechanism for way in WAYS if way not in ways]
+    missing = [way.mechanism for way in MECHANISMS if way not in ways]
     if missing:
         st.caption(
             f"No model here reads such pictures by these ways: {'; '.join(missing)}. All four"
@@ -62,7 +62,7 @@ def four_ways(page: WaysPage, backend: Backend, cards: Cards, requests: Sequence
     below_readings(page, shown, step, result.requests[0] if result.is_current else None)
 
 
-def _looks(page: WaysPage, shown: Shown) -> int:
+def _draw_readings(page: WaysPage, shown: Shown) -> int:
     """Draw all readings at the same look, and return the number of this look, counted from 0.
 
     The page opens at the first look.
@@ -73,7 +73,7 @@ def _looks(page: WaysPage, shown: Shown) -> int:
     look = min(max(1, page.state.look or 1), most) - 1
     readings = []
     for reader, trace in shown:
-        readings.append(DigitReading(reader.title, reader.way.what, trace, _notes(trace)))
+        readings.append(DigitReading(reader.title, reader.way.what, trace, _list_notes(trace)))
     with st.container(key="ways"):
         look = looks(readings, _digits_shown(drawn[0]), look, against, key=page.key("looks"))
     look = min(max(0, look), most - 1)
@@ -82,16 +82,16 @@ def _looks(page: WaysPage, shown: Shown) -> int:
     return look
 
 
-def _notes(trace: Trace) -> list[str]:
+def _list_notes(trace: Trace) -> list[str]:
     """Return notes for the user about a run, and reasons to doubt it."""
     said = [f"Note: {trace.details['warning']}"] if "warning" in trace.details else []
-    return [*said, *doubts(known_card(trace.request.model), trace)]
+    return [*said, *list_output_warnings(known_card(trace.request.model), trace)]
 
 
 def _own_picture(request: Request, card: Card) -> None:
     """Draw a note on what the models can do with a picture that is not one of the app's samples."""
     if request.picture is not None and request.picture.name not in SAMPLES:
-        st.warning(escaped(first_sentence(card.limits)))
+        st.warning(escape_markdown(first_sentence(card.limits)))
 
 
 def _is_comparable(traces: Sequence[Trace]) -> bool:

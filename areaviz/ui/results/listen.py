@@ -12,14 +12,14 @@ from areaviz.metrics.speech import count_edits
 from areaviz.trace.interventions import Share
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from areaviz.ui.app.markdown import escaped
+from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.state import Cards
 from areaviz.ui.results.result_page import show_traces
 from areaviz.ui.what_if.change_texts import share_words
 from areaviz.views.sound_alignment import GOLD
 
 
-def _title(request: Request, requests: Sequence[Request], cards: Cards) -> str:
+def _get_title(request: Request, requests: Sequence[Request], cards: Cards) -> str:
     """Return the name of the model; if it runs twice, the function that normalises its scores."""
     if len({one.model for one in requests}) == len(requests):
         return cards[request.model].title
@@ -38,20 +38,20 @@ def with_gold(trace: Trace) -> Trace:
     return replace(trace, details={**trace.details, GOLD: sample.spoken})
 
 
-def conclusion(trace: Trace) -> str:
+def describe_transcript(trace: Trace) -> str:
     """Return the transcript in a Markdown sentence, with its accuracy if it is known."""
     digits = trace.fields[trace.output.field].raw.strip()
     heard = " ".join(digits) or "nothing"
     sound = trace.request.sound
     sample = SAMPLES.get(sound.name) if sound else None
     if sample is None:
-        return f"Heard: **{escaped(heard)}**"
+        return f"Heard: **{escape_markdown(heard)}**"
     wrong = count_edits(digits, sample.text)
     if not wrong:
-        return f"Heard: **{escaped(heard)}**, every digit right."
+        return f"Heard: **{escape_markdown(heard)}**, every digit right."
     said = " ".join(sample.text)
-    return f"Heard: **{escaped(heard)}**, said: {said}, {pluralise(wrong, 'mistake')}."
+    return f"Heard: **{escape_markdown(heard)}**, said: {said}, {pluralise(wrong, 'mistake')}."
 
 
-show_heard = partial(show_traces, say=conclusion, complete=with_gold, name=_title)
+show_heard = partial(show_traces, say=describe_transcript, complete=with_gold, name=_get_title)
 """Run the requests, show the transcripts, and explore their attention."""

@@ -11,7 +11,7 @@ from areaviz.publish.live_model import LiveModel, check_live
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.app.markdown import escaped
+from areaviz.ui.app.markdown import escape_markdown
 
 CHANGED = "A live page opens with a run without changes. Undo your changes to download it."
 
@@ -20,20 +20,20 @@ def live_refusal(trace: Trace) -> str:
     """Return why there is no live page of a trace's model as Markdown, "" if there is one."""
     if trace.request.changes:
         return CHANGED
-    folder = _folder(trace)
+    folder = _find_folder(trace)
     if folder is None:
-        name = escaped(trace.request.model) or "this model"
+        name = escape_markdown(trace.request.model) or "this model"
         return f"The app does not have the files of {name}, so it cannot write a live page."
     try:
         check_live(read_card(folder / "card.json"))
     except (InputError, BackendError) as error:
-        return escaped(str(error))
+        return escape_markdown(str(error))
     return ""
 
 
 def live_html(trace: Trace, focus: Focus) -> bytes:
     """Return the live page of a trace's model, which opens with the trace."""
-    folder = _folder(trace)
+    folder = _find_folder(trace)
     assert folder is not None
     model = LiveModel.load(folder, read_card(folder / "card.json"))
     picture = trace.request.picture
@@ -46,7 +46,7 @@ def live_html(trace: Trace, focus: Focus) -> bytes:
     return html.encode("utf-8", "replace")
 
 
-def _folder(trace: Trace) -> Path | None:
+def _find_folder(trace: Trace) -> Path | None:
     """Return the folder of a trace's model. Check the name, because a file can contain any name."""
     name = trace.request.model
     folder = find_checkpoints_folder() / name

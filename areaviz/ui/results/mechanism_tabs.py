@@ -14,13 +14,13 @@ from areaviz.drawing.sites import list_sites
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.app.frame import page_link
-from areaviz.ui.app.markdown import escaped
+from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.page import TITLES
 from areaviz.ui.app.state import COSTS, KINDS, VIEW
 from areaviz.ui.app.table import read_table
-from areaviz.ui.forms.mechanisms_form import WAYS, Reader, Way, WaysPage
-from areaviz.ui.models.card_tables import measured
-from areaviz.ui.results.chart import chart, view_picker
+from areaviz.ui.forms.mechanisms_form import MECHANISMS, DigitModel, Mechanism, WaysPage
+from areaviz.ui.models.card_tables import format_metric
+from areaviz.ui.results.chart import draw_view_chart, view_picker
 from areaviz.ui.results.tabs import Tab, draw_tabs, tab_row
 
 COST_TITLES = {
@@ -34,16 +34,16 @@ WHAT_DIFFERS = (
     "Attention mechanisms differ in what they attend to (items or locations) and how: soft"
     " attention takes a weighted average of everything, hard attention picks one."
 )
-Shown = Sequence[tuple[Reader, Trace]]
+Shown = Sequence[tuple[DigitModel, Trace]]
 
 
 @st.fragment
 def below_readings(page: WaysPage, shown: Shown, step: int, request: Request | None) -> None:
     """Draw the tabs and the link to a request, if there is one."""
     tabs = [
-        Tab(COSTS, "What each costs", lambda trace, focus: _costs(shown)),
+        Tab(COSTS, "What each costs", lambda trace, focus: _draw_costs(shown)),
         Tab(VIEW, "Look closer", lambda trace, focus: _look_closer(page, shown, step)),
-        Tab(KINDS, "The four kinds of attention", lambda trace, focus: _kinds()),
+        Tab(KINDS, "The four kinds of attention", lambda trace, focus: _draw_mechanisms()),
     ]
     end = tab_row(page, tabs)
     draw_tabs(page, tabs, shown[0][1], Focus(""))
@@ -55,12 +55,12 @@ def below_readings(page: WaysPage, shown: Shown, step: int, request: Request | N
             page.offer(page.state.to_link(request, view=view), request)
 
 
-def _costs(shown: Shown) -> None:
+def _draw_costs(shown: Shown) -> None:
     """Draw the cost of the whole reading, and the error rate on held-out digits."""
-    table = {"Way to look": [escaped(reader.title) for reader, _ in shown]}
+    table = {"Way to look": [escape_markdown(reader.title) for reader, _ in shown]}
     for key, title in COST_TITLES.items():
         table[title] = [trace.details.get(key, "–") for _, trace in shown]
-    table["Error on held-out pictures"] = [_error(reader.card) for reader, _ in shown]
+    table["Error on held-out pictures"] = [_format_error_rate(reader.card) for reader, _ in shown]
     read_table(table)
     st.caption(
         "Picture values read: how many pixels, or means of pixels, enter the model. Multiply-adds:"
@@ -69,22 +69,22 @@ def _costs(shown: Shown) -> None:
     )
 
 
-def _error(card: Card) -> str:
+def _format_error_rate(card: Card) -> str:
     figures = card.figures.get(TASKS["digits"].headline, {})
-    return measured("digits", "error", figures.get("error"))
+    return format_metric("digits", "error", figures.get("error"))
 
 
-def _kinds() -> None:
+def _draw_mechanisms() -> None:
     """Draw the four mechanisms as a map: items or locations, soft or hard."""
     st.caption(WHAT_DIFFERS)
-    ways = {way.mechanism: way for way in WAYS}
+    ways = {way.mechanism: way for way in MECHANISMS}
     for what in ("item-wise", "location-wise"):
         for how, place in zip(("soft", "hard"), st.columns(2), strict=True):
             with place.container(border=True, height="stretch"):
-                _kind(ways[f"{what} {how}"])
+                _draw_mechanism(ways[f"{what} {how}"])
 
 
-def _kind(way: Way) -> None:
+def _draw_mechanism(way: Mechanism) -> None:
     """Draw one mechanism: its picture at half its size for sharp screens, and its description."""
     st.subheader(f"{way.mechanism.capitalize()}: {way.title.lower()}", anchor=False)
     content = (CARDS / way.file_name).read_bytes()
@@ -108,23 +108,23 @@ def _look_closer(page: WaysPage, shown: Shown, step: int) -> None:
     view = view_picker(page, trace, focus)
     if view is not None:
         st.caption(view.question)
-        focus = _sample(page, trace, focus, step)
-        chart(view, trace, focus, "ways")
+        focus = _choose_sample(page, trace, focus, step)
+        draw_view_chart(view, trace, focus, "ways")
 
 
-def _sample(page: WaysPage, trace: Trace, focus: Focus, step: int) -> Focus:
+def _choose_sample(page: WaysPage, trace: Trace, focus: Focus, step: int) -> Focus:
     """Let the user select one sample of a spatial transformer. The middle one is the default."""
     if focus.site != TRANSFORMER:
         return focus
     looks, _, rows, columns = trace.gazes[focus.site].seen.shape
     look = min(step, looks - 1)
     with st.container(horizontal=True, gap="medium"):
-        row = _number(page, "row", "Row of the sample", rows)
-        column = _number(page, "column", "Column of the sample", columns)
+        row = _choose_number(page, "row", "Row of the sample", rows)
+        column = _choose_number(page, "column", "Column of the sample", columns)
     return Focus(focus.site, items=((look * rows + row - 1) * columns + column - 1,))
 
 
-def _number(page: WaysPage, name: str, label: str, most: int) -> int:
+def _choose_number(page: WaysPage, name: str, label: str, most: int) -> int:
     """Draw a slider from 1 to `most`, which keeps its value if possible. The middle is first."""
     before = getattr(page.state, name) or most // 2 + 1
     page.set(**{name: min(max(1, before), most)})

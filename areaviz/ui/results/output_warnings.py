@@ -12,33 +12,33 @@ from areaviz.data.sound_samples import SAMPLES as RECORDINGS
 from areaviz.trace.query import is_one_text
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from areaviz.ui.forms.model_choice import mismatch
+from areaviz.ui.forms.model_choice import warn_of_picture_type
 
-UNSURE = 0.5
+LOW_CONFIDENCE = 0.5
 """Warn if the mean probability is below this value."""
-SURPRISED = 5.0
+HIGH_SURPRISE = 5.0
 """Warn if the mean token probability is this many times lower than on held-out text."""
 LEAST_ADVANTAGE = 0.05
 """Warn if a head's share of correct pointing exceeds that of fixed places by less than this."""
 
 
-def doubts(card: Card | None, trace: Trace) -> list[str]:
+def list_output_warnings(card: Card | None, trace: Trace) -> list[str]:
     """Return one sentence per reason to doubt a run. A model without a card allows fewer checks."""
     reasons = []
     if card is not None:
-        reasons += [mismatch(card, trace.request.picture), attention_doubt(card)]
-        if is_strange(trace.request):
+        reasons += [warn_of_picture_type(card, trace.request.picture), attention_doubt(card)]
+        if is_user_upload(trace.request):
             reasons.append(card.limits)
     reads_english = card is None or card.recipe.get("source", "en") == "en"
     if reads_english and is_probably_german(trace.request.text):
         reasons.append("This reads like German, but the model reads English.")
-    if len(trace.output.probabilities) and (unsure := _unsure(card, trace)):
+    if len(trace.output.probabilities) and (unsure := _warn_of_low_confidence(card, trace)):
         knows = f" {first_sentence(card.limits)}" if card and card.limits not in reasons else ""
         reasons.append(f"{unsure}{knows}")
     return [reason for reason in reasons if reason]
 
 
-def _unsure(card: Card | None, trace: Trace) -> str:
+def _warn_of_low_confidence(card: Card | None, trace: Trace) -> str:
     """Return a sentence if the model gives its output, or its input text, a low probability, or "".
 
     A language model gives the tokens of every text low probabilities. So a text is compared with
@@ -46,12 +46,12 @@ def _unsure(card: Card | None, trace: Trace) -> str:
     """
     likely = mean_probability(trace)
     if not is_one_text(trace):
-        if likely >= UNSURE:
+        if likely >= LOW_CONFIDENCE:
             return ""
-        return f"The model is unsure: its mean probability is below {UNSURE}."
+        return f"The model is unsure: its mean probability is below {LOW_CONFIDENCE}."
     figures = card.figures.get(TASKS[card.task].headline, {}) if card else {}
     usual = figures.get("perplexity")
-    if usual is None or likely * usual * SURPRISED >= 1:
+    if usual is None or likely * usual * HIGH_SURPRISE >= 1:
         return ""
     return (
         "This text is unlike what the model knows: the mean probability of a piece is"
@@ -59,7 +59,7 @@ def _unsure(card: Card | None, trace: Trace) -> str:
     )
 
 
-def is_strange(request: Request) -> bool:
+def is_user_upload(request: Request) -> bool:
     """Return whether the request has an uploaded sound or clip, about which nothing is known."""
     sound, clip = request.sound, request.clip
     is_own_sound = sound is not None and sound.name not in RECORDINGS

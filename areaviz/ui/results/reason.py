@@ -9,7 +9,7 @@ from areaviz.drawing.labels import pluralise
 from areaviz.trace.facts import EXPECTED, GOLD
 from areaviz.trace.record import Trace
 from areaviz.trace.tree import read_tree
-from areaviz.ui.app.markdown import escaped
+from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.forms.reason_samples import STORIES
 from areaviz.ui.results.result_page import show_traces
 
@@ -24,18 +24,18 @@ def with_gold(trace: Trace) -> Trace:
     return trace
 
 
-def conclusion(trace: Trace) -> str:
+def describe_answer(trace: Trace) -> str:
     """Return a sentence about a tree, or "" for a story or points, whose picture says it."""
-    return "" if "question" in trace.fields or "points" in trace.fields else _tree(trace)
+    return "" if "question" in trace.fields or "points" in trace.fields else _describe_tree(trace)
 
 
-def _tree(trace: Trace) -> str:
+def _describe_tree(trace: Trace) -> str:
     """Describe whether the tree is complete, and its size."""
     source = next(iter(trace.maps.values())).memory
     words = len(trace.fields[source].raw.split())
     tree = read_tree(trace.fields[trace.output.field].raw.split())
     if tree.problem:
-        return f"What the model wrote is no tree: {escaped(tree.problem)}"
+        return f"What the model wrote is no tree: {escape_markdown(tree.problem)}"
     if not tree.nodes:
         return "What the model wrote is no tree: it has no bracket."
     if not tree.is_closed:
@@ -52,5 +52,5 @@ def _tree(trace: Trace) -> str:
     )
 
 
-show_reason = partial(show_traces, say=conclusion, complete=with_gold)
+show_reason = partial(show_traces, say=describe_answer, complete=with_gold)
 """Run the requests, show the answers, and explore their attention."""

@@ -17,21 +17,21 @@ from areaviz.data.release_models import to_get_models
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
-from areaviz.ui.app.engine import engine
-from areaviz.ui.app.errors import problem, show_errors
+from areaviz.ui.app.engine import get_backend
+from areaviz.ui.app.errors import show_error, show_errors
 from areaviz.ui.app.frame import page_frame
 from areaviz.ui.app.page import AnyPage, Page, S_co
-from areaviz.ui.app.progress import traced
+from areaviz.ui.app.progress import run_requests
 from areaviz.ui.app.state import COMPARE, WHAT_IF, Cards
 from areaviz.ui.forms.example_links import examples_menu
 from areaviz.ui.forms.options import ModelState, options_popover, other_picker
 from areaviz.ui.results.attribution import attribution_tab, with_attribution
-from areaviz.ui.results.explore import Say, explore
+from areaviz.ui.results.explore import Say, draw_results
 from areaviz.ui.results.tabs import Tab
 from areaviz.ui.results.uploaded_traces import stored_trace
 from areaviz.ui.results.without_areas import without_tab
-from areaviz.ui.what_if.experiment import experiment
-from areaviz.ui.what_if.panel import TITLE, is_offered, panel
+from areaviz.ui.what_if.experiment import run_experiment
+from areaviz.ui.what_if.panel import TITLE, draw_panel, is_offered
 from areaviz.ui.what_if.state import WhatIfPage, apply_link
 
 A = TypeVar("A")
@@ -55,7 +55,7 @@ class ResultPage(Page[S_co], Generic[S_co, A]):
     show: Callable[[Page[S_co], Backend, Cards, A], None]
 
 
-def _unchanged(trace: Trace) -> Trace:
+def _return_unchanged(trace: Trace) -> Trace:
     """Return the trace as it is."""
     return trace
 
@@ -80,16 +80,16 @@ def result_page(page: ResultPage[S_co, A]) -> None:
     """Draw the page. A problem does not remove the parts drawn above it."""
     page_frame(page, is_brief=True, beside=lambda: examples_menu(page.name))
     with show_errors("opening the models"):
-        backend = engine()
+        backend = get_backend()
         models, cards = backend.models(), dict[str, Card]()
         # The page's own task comes first. The page opens with its model.
         for task in (page.task, *page.also):
             cards |= {name: card for name, card in models.items() if card.task == task}
         for sentence in backend.problems():
-            problem(sentence)
+            show_error(sentence)
         if not cards and models:
             # A wheel, or a custom folder of models, may lack all models for this page.
-            problem(f"No installed model supports this page. To get one, {to_get_models()}.")
+            show_error(f"No installed model supports this page. To get one, {to_get_models()}.")
         with show_errors("reading the link"):
             page.follow(cards)
         asked, stored = None, None
@@ -102,7 +102,7 @@ def result_page(page: ResultPage[S_co, A]) -> None:
             stored = stored_trace()
         if stored:
             with show_errors("reading the stored trace"):
-                explore(page, (stored,), (f"Stored trace of {stored.request.model}",))
+                draw_results(page, (stored,), (f"Stored trace of {stored.request.model}",))
         elif asked:
             with show_errors("running the model"):
                 page.show(page, backend, cards, asked)
@@ -114,7 +114,7 @@ def show_traces(
     cards: Cards,
     requests: Sequence[Request],
     say: Say | None = None,
-    complete: Callable[[Trace], Trace] = _unchanged,
+    complete: Callable[[Trace], Trace] = _return_unchanged,
     name: Callable[[Request, Sequence[Request], Cards], str] = _model_title,
 ) -> None:
     """Show the traces of requests side by side, the first also with the user's changes.
@@ -134,7 +134,7 @@ def show_traces(
     result = up_to_date(page, backend, requests, titles)
     traces = [complete(trace) for trace in result.traces]
     if not result.is_current:
-        explore(page, traces, result.titles, result.requests[0], say=say)
+        draw_results(page, traces, result.titles, result.requests[0], say=say)
         return
     tabs = [
         *without_tab(page, backend, cards, requests[0]),
@@ -161,19 +161,19 @@ def explore_changed(
 
     A link restores the request `link`. The other arguments are those of `explore`.
     """
-    run = experiment(page, backend, request, traces[0])
+    run = run_experiment(page, backend, request, traces[0])
     if run.runs:
         traces, titles = [*traces, run.runs[0]], [*titles, TITLE]
     link = replace(link, changes=(*link.changes, *run.decoded.changes))
 
     def draw(trace: Trace, focus: Focus) -> None:
-        panel(page, backend, run, trace, focus)
+        draw_panel(page, backend, run, trace, focus)
 
     def fits(trace: Trace, focus: Focus) -> bool:
         return is_offered(run, trace, focus)
 
     tabs = [*tabs, Tab(WHAT_IF, TITLE, draw, fits)]
-    explore(page, traces, titles, link, run.decoded.params, tabs, say, before=before)
+    draw_results(page, traces, titles, link, run.decoded.params, tabs, say, before=before)
 
 
 def compare_tab(page: WhatIfPage, cards: Cards, request: Request) -> list[Tab]:
@@ -213,13 +213,13 @@ def up_to_date(
         # Only some of the requests may be new, such as those of the models that choose at random.
         known = dict(zip(older.requests, older.traces, strict=True)) if older else {}
         missing = [request for request in dict.fromkeys(asked) if request not in known]
-        found = traced(backend, missing, "Running the model…")
+        found = run_requests(backend, missing, "Running the model…")
         known.update(zip(missing, found, strict=True))
         traces = tuple(known[request] for request in asked)
     except InputError as error:
         if older is None:
             raise
-        problem(str(error))
+        show_error(str(error))
         st.caption("The result below is from your previous input.")
         return replace(older, is_current=False)
     st.session_state[_RESULT] = Result(page.name, tuple(titles), asked, traces)

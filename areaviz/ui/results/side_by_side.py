@@ -13,17 +13,17 @@ from areaviz.data.scene_grammar import MASK
 from areaviz.interactive.default_focus import OPENS_AT
 from areaviz.trace.query import find_words, item_shares
 from areaviz.trace.record import Field, Trace
-from areaviz.ui.app.markdown import escaped
+from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.state import Cards
 from areaviz.ui.forms.picture_input import small_picture
 from areaviz.ui.forms.picture_translation_form import (
-    SIGHTS,
-    Asked,
+    PICTURE_CONDITIONS,
     PictureTranslationPage,
+    PictureTranslationRun,
 )
 from areaviz.ui.results.attribution import attribution_tab, with_attribution
-from areaviz.ui.results.chart import warning
-from areaviz.ui.results.explore import explore
+from areaviz.ui.results.chart import draw_warnings
+from areaviz.ui.results.explore import draw_results
 from areaviz.ui.results.result_page import explore_changed, up_to_date
 from areaviz.ui.what_if.state import apply_link
 
@@ -32,7 +32,7 @@ SIDE = 72
 
 
 def side_by_side(
-    page: PictureTranslationPage, backend: Backend, cards: Cards, asked: Asked
+    page: PictureTranslationPage, backend: Backend, cards: Cards, asked: PictureTranslationRun
 ) -> None:
     """Run the requests, show the translation with each picture, and explore some of them."""
     requests = with_attribution(page, cards, list(asked.sights.values()))
@@ -40,16 +40,19 @@ def side_by_side(
     result = up_to_date(page, backend, requests, list(sights))
     traces = dict(zip(result.titles, lit_at_decided_word(result.traces), strict=True))
     chosen = page.state.looked_into(result.titles)
-    seen, titles = [traces[sight] for sight in chosen], [SIGHTS[sight] for sight in chosen]
+    seen, titles = (
+        [traces[sight] for sight in chosen],
+        [PICTURE_CONDITIONS[sight] for sight in chosen],
+    )
 
     def draw_sights() -> None:
         with st.container(key="sights"):
             for sight, trace in traces.items():
                 with st.container(border=True):
-                    _sight(trace, SIGHTS[sight], result.traces[0])
+                    _draw_run(trace, PICTURE_CONDITIONS[sight], result.traces[0])
 
     if not result.is_current:
-        explore(page, seen, titles, before=draw_sights)
+        draw_results(page, seen, titles, before=draw_sights)
         return
     first = sights[chosen[0]]
     apply_link(page, first, asked.link)
@@ -58,26 +61,27 @@ def side_by_side(
     explore_changed(page, backend, seen, titles, first, link, tabs, before=draw_sights)
 
 
-def _sight(trace: Trace, title: str, first: Trace) -> None:
+def _draw_run(trace: Trace, title: str, first: Trace) -> None:
     """Draw one run: its picture and its output, with the words that differ from the first."""
     with st.container(key=f"translation_sight_{title}", gap="xxsmall"):
         st.caption(title)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             if trace.request.picture is not None:
                 small_picture(trace.request.picture, SIDE, "What the model looks at")
-            st.markdown(_compared(_output(trace), _output(first)))
-        warning(trace)
+            st.markdown(_mark_differences(_get_output(trace), _get_output(first)))
+        draw_warnings(trace)
 
 
-def _output(trace: Trace) -> str:
+def _get_output(trace: Trace) -> str:
     return trace.fields[trace.output.field].raw
 
 
-def _compared(written: str, first: str) -> str:
+def _mark_differences(written: str, first: str) -> str:
     """Return an output as Markdown, with the words that the first output lacks in bold."""
     known = first.split()
     marked = [
-        escaped(word) if word in known else f"**{escaped(word)}**" for word in written.split()
+        escape_markdown(word) if word in known else f"**{escape_markdown(word)}**"
+        for word in written.split()
     ]
     return " ".join(marked) or "The model produced no output."
 
@@ -85,7 +89,7 @@ def _compared(written: str, first: str) -> str:
 def lit_at_decided_word(traces: Sequence[Trace]) -> list[Trace]:
     """Return the traces so that the first one opens at the word that its picture decides."""
     first, *others = traces
-    item = decided_word(first, [_output(trace) for trace in others])
+    item = decided_word(first, [_get_output(trace) for trace in others])
     if item is None:
         return [first, *others]
     return [replace(first, details={**first.details, OPENS_AT: str(item)}), *others]
@@ -112,14 +116,14 @@ def decided_word(trace: Trace, others: Sequence[str]) -> int | None:
         return None
     shares_LQN = [item_shares(attention, layer, None) for layer in range(attention.layers)]
     share_Q = np.mean(shares_LQN, axis=0)[:, hidden].sum(-1)
-    texts = {run: _text(target, run) for run in find_words(target)}
+    texts = {run: _join_items(target, run) for run in find_words(target)}
     runs = [run for run, text in texts.items() if text]
     new = [run for run in runs if any(texts[run] not in other.split() for other in others)]
     best = max(new or runs, key=lambda run: float(share_Q[slice(*run)].mean()), default=None)
     return None if best is None else best[0]
 
 
-def _text(field: Field, run: tuple[int, int]) -> str:
+def _join_items(field: Field, run: tuple[int, int]) -> str:
     """Return the text of a run of items."""
     start, end = run
     return field.raw[field.anchors[start, 0] : field.anchors[end - 1, 1]].strip()

@@ -17,18 +17,18 @@ from areaviz.trace.arrays_file import example_file, from_npz, holds_trace, open_
 from areaviz.trace.errors import BackendError, InputError, without_traceback
 from areaviz.trace.on_disk import OPERATOR, open_trace
 from areaviz.trace.record import Trace
-from areaviz.ui.app.budget import disk, memory
+from areaviz.ui.app.budget import get_disk_budget, get_memory_budget
 from areaviz.ui.app.streamlit_private import is_gone
-from areaviz.ui.app.user_identity import visitor
+from areaviz.ui.app.user_identity import get_visitor
 from areaviz.ui.forms.options import MAX_MEGABYTES, STORED_FILE
 
 SETTING = "AREAVIZ_TRACE"
 """Environment variable: a file to show to all users, as `serve --trace FILE` sets it."""
-LARGE = 8 * 2**20
+LARGE_BYTES = 8 * 2**20
 """Bytes of a layer above which the app processes only one trace at a time."""
 
 
-def opened(file: UploadedFile, area_size: int | None = None) -> Trace:
+def open_upload(file: UploadedFile, area_size: int | None = None) -> Trace:
     """Return the trace in an uploaded file, which is read once for all runs of the page.
 
     Args:
@@ -45,36 +45,40 @@ def opened(file: UploadedFile, area_size: int | None = None) -> Trace:
             f"The file has {file.size / 2**20:,.1f} MB, and the limit is {MAX_MEGABYTES}. Choose"
             " a smaller file, or have the app started with: python -m areaviz serve --trace FILE"
         )
-    found = _opened(file.file_id, area_size, file)
+    found = _read_upload(file.file_id, area_size, file)
     if isinstance(found, InputError):
         raise without_traceback(found)
-    memory().hold(found, found.nbytes, visitor())
+    get_memory_budget().hold(found, found.nbytes, get_visitor())
     return found
 
 
 def stored_trace() -> Trace | None:
-    """Return a stored trace that the user has opened, or None; raises as `opened`."""
+    """Return a stored trace that the user has opened, or None; raises as `open_upload`."""
     file = st.session_state.get(STORED_FILE)
-    return None if file is None or is_gone(file) else opened(file)
+    return None if file is None or is_gone(file) else open_upload(file)
 
 
-def served() -> Path | None:
+def open_served_file() -> Path | None:
     """Return the file with which the app was started, None if there is none."""
     given = os.environ.get(SETTING, "")
     return Path(given) if given else None
 
 
 def served_is_trace(path: Path) -> bool:
-    """Return whether the app was started with a stored trace; raises as `opened`."""
+    """Return whether the app was started with a stored trace; raises as `open_upload`."""
     with _file_of_all(path) as file:
         return holds_trace(file, OPERATOR)
 
 
 def opened_served(path: Path, area_size: int = 1) -> Trace:
-    """Return the trace in the file of `serve --trace`, shared by sessions; raises as `opened`."""
+    """Return the trace in the file of `serve --trace`, which sessions share.
+
+    Raises:
+        InputError: as for `open_upload`.
+    """
     with _file_of_all(path) as file:
         about = os.fstat(file.fileno())
-        found = _served(str(path), about.st_mtime_ns, about.st_size, area_size, file)
+        found = _read_served_file(str(path), about.st_mtime_ns, about.st_size, area_size, file)
     if isinstance(found, InputError):
         raise without_traceback(found)
     return found
@@ -93,12 +97,12 @@ def _file_of_all(path: Path) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def turn(traces: Sequence[Trace]) -> Iterator[None]:
+def wait_for_turn(traces: Sequence[Trace]) -> Iterator[None]:
     """Wait for the turn to process a large trace, so that few layers are in memory at once."""
-    if all(_layer_bytes(trace) < LARGE for trace in traces):
+    if all(_layer_bytes(trace) < LARGE_BYTES for trace in traces):
         yield
         return
-    with _turn():
+    with _get_turn_lock():
         yield
 
 
@@ -107,11 +111,11 @@ def _layer_bytes(trace: Trace) -> int:
 
 
 @st.cache_resource(scope="session", max_entries=2, show_spinner="Reading the file")
-def _opened(file_id: str, area_size: int | None, _file: UploadedFile) -> Trace | InputError:
+def _read_upload(file_id: str, area_size: int | None, _file: UploadedFile) -> Trace | InputError:
     """Read a file. Errors are cached too, because finding one may take equally long."""
     try:
-        with _turn():
-            reserve = partial(disk().reserve, owner=visitor())
+        with _get_turn_lock():
+            reserve = partial(get_disk_budget().reserve, owner=get_visitor())
             if area_size is None:
                 return open_trace(_file, reserve=reserve)
             return open_npz(_file, area_size, reserve=reserve)
@@ -120,11 +124,11 @@ def _opened(file_id: str, area_size: int | None, _file: UploadedFile) -> Trace |
 
 
 @st.cache_resource(max_entries=2, show_spinner="Reading the file")
-def _served(
+def _read_served_file(
     path: str, changed: int, size: int, area_size: int, _file: BinaryIO
 ) -> Trace | InputError:
     try:
-        with _turn():
+        with _get_turn_lock():
             return open_npz(_file, area_size, room=OPERATOR)
     except InputError as refusal:
         return without_traceback(refusal)
@@ -137,5 +141,5 @@ def opened_example(area_size: int) -> Trace:
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
-def _turn() -> Lock:
+def _get_turn_lock() -> Lock:
     return Lock()

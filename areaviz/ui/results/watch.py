@@ -8,7 +8,7 @@ from functools import partial
 from areaviz.data.clip_samples import SAMPLES
 from areaviz.drawing.frame_attention import GOLD
 from areaviz.trace.record import Trace
-from areaviz.ui.app.markdown import escaped
+from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.results.result_page import show_traces
 
 
@@ -21,17 +21,19 @@ def with_gold(trace: Trace) -> Trace:
     return replace(trace, details={**trace.details, GOLD: sample.acts})
 
 
-def conclusion(trace: Trace) -> str:
+def describe_clip(trace: Trace) -> str:
     """Return the description in a Markdown sentence, with its accuracy if it is known."""
     seen = trace.fields[trace.output.field].raw.strip() or "nothing"
     clip = trace.request.clip
     sample = SAMPLES.get(clip.name) if clip else None
     if sample is None:
-        return f"Seen: **{escaped(seen)}**."
+        return f"Seen: **{escape_markdown(seen)}**."
     if seen == sample.text:
-        return f"Seen: **{escaped(seen)}**, which is right."
-    return f"Seen: **{escaped(seen)}**, but what happens is: {escaped(sample.text)}."
+        return f"Seen: **{escape_markdown(seen)}**, which is right."
+    return (
+        f"Seen: **{escape_markdown(seen)}**, but what happens is: {escape_markdown(sample.text)}."
+    )
 
 
-show_watched = partial(show_traces, say=conclusion, complete=with_gold)
+show_watched = partial(show_traces, say=describe_clip, complete=with_gold)
 """Run the requests, show the descriptions, and explore their attention."""

@@ -10,28 +10,30 @@ from areaviz.trace.logits import Logits, has_logits, known_logits
 from areaviz.trace.query import smallest_area
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.app.engine import engine, known_card
+from areaviz.ui.app.engine import get_backend, known_card
 from areaviz.ui.app.errors import show_errors
 from areaviz.ui.app.page import AnyPage
-from areaviz.ui.app.progress import waiting
-from areaviz.ui.app.user_identity import visitor
-from areaviz.ui.results.chart import chart
+from areaviz.ui.app.progress import draw_progress
+from areaviz.ui.app.user_identity import get_visitor
+from areaviz.ui.results.chart import draw_view_chart
 from areaviz.views.weight_explanation import make_weight_view
 from areaviz.views.weight_explanation_parts import Question, find_heaviest_head, list_candidates
 
 TITLE = "Why this weight"
 
 
-def why(page: AnyPage, trace: Trace, focus: Focus) -> None:
+def draw_weight_explanation(page: AnyPage, trace: Trace, focus: Focus) -> None:
     """Draw the content of the tab."""
     with show_errors("explaining a weight"):
         st.caption(
             "An area's weight is the softmax of its logit, and the logit is a sum of terms. Compare"
             " two areas to see which term makes one heavier."
         )
-        chosen = _question(page, trace, focus)
+        chosen = _choose_question(page, trace, focus)
         if chosen is not None:
-            chart(make_weight_view(_logits(trace, focus), chosen), trace, focus, "why")
+            draw_view_chart(
+                make_weight_view(_get_logit_terms(trace, focus), chosen), trace, focus, "why"
+            )
 
 
 def has_terms(trace: Trace, focus: Focus) -> bool:
@@ -42,10 +44,10 @@ def has_terms(trace: Trace, focus: Focus) -> bool:
     if has_logits(trace, focus.site):
         return True
     card = known_card(trace.request.model)
-    return card is not None and card.has_logits and not attention.derived and engine().explains
+    return card is not None and card.has_logits and not attention.derived and get_backend().explains
 
 
-def _question(page: AnyPage, trace: Trace, focus: Focus) -> Question | None:
+def _choose_question(page: AnyPage, trace: Trace, focus: Focus) -> Question | None:
     """Return the chosen query, head and areas. Say what is missing."""
     attention = trace.maps[focus.site]
     if focus.side != "query" or not focus.items:
@@ -77,10 +79,12 @@ def _question(page: AnyPage, trace: Trace, focus: Focus) -> Question | None:
     return Question(head, query, area, beside)
 
 
-def _logits(trace: Trace, focus: Focus) -> Logits:
+def _get_logit_terms(trace: Trace, focus: Focus) -> Logits:
     """Return the logit terms recorded in the trace, or computed by the model."""
     known = known_logits(trace, focus.site, focus.layer)
     if known is not None:
         return known
-    with waiting("Waiting for the model") as report:
-        return engine().logits(trace.request, focus.site, focus.layer, report, Caller(visitor()))
+    with draw_progress("Waiting for the model") as report:
+        return get_backend().logits(
+            trace.request, focus.site, focus.layer, report, Caller(get_visitor())
+        )

@@ -13,13 +13,13 @@ from areaviz.interactive.default_focus import choose_first_item
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.app.errors import show_errors
-from areaviz.ui.app.markdown import escaped
+from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.page import AnyPage
-from areaviz.ui.app.progress import traced
+from areaviz.ui.app.progress import run_requests
 from areaviz.ui.app.state import COMPARE, WITHOUT, Cards
-from areaviz.ui.results.chart import warning
+from areaviz.ui.results.chart import draw_warnings
 from areaviz.ui.results.display import display_of
-from areaviz.ui.results.shared_focus import shared
+from areaviz.ui.results.shared_focus import fit_to_other_trace
 from areaviz.ui.results.tabs import Tab
 
 TITLE = "Without areas"
@@ -35,13 +35,15 @@ def without_tab(page: AnyPage, backend: Backend, cards: Cards, request: Request)
 
     def draw(trace: Trace, focus: Focus) -> None:
         with show_errors("running the model without areas"):
-            (found,) = traced(backend, (asked.checked(),), "Running the model without areas…")
-            _show(page, other, found, shared(trace, found, _lit(trace, focus)))
+            (found,) = run_requests(backend, (asked.checked(),), "Running the model without areas…")
+            _draw_partner(
+                page, other, found, fit_to_other_trace(trace, found, _select_lit_word(trace, focus))
+            )
 
     return [Tab(WITHOUT, TITLE, draw, lambda trace, focus: focus.site in trace.maps)]
 
 
-def _lit(trace: Trace, focus: Focus) -> Focus:
+def _select_lit_word(trace: Trace, focus: Focus) -> Focus:
     """Return the selection, with the word that is lit while nothing is selected."""
     attention = trace.maps[focus.site]
     first = choose_first_item(attention, focus.layer, trace.fields[attention.query])
@@ -56,13 +58,13 @@ def partner_without_areas(card: Card, cards: Cards) -> Card | None:
     return next((one for one in same if one.mechanism == _ITEMS), None)
 
 
-def _show(page: AnyPage, card: Card, trace: Trace, focus: Focus) -> None:
+def _draw_partner(page: AnyPage, card: Card, trace: Trace, focus: Focus) -> None:
     """Draw the partner's picture, and the button that shows both models next to each other."""
     st.markdown(
-        f"The same input with **{escaped(card.title)}**. It was trained like the model above, but"
-        f" its heads attend to one {card.level or 'cell'} at a time."
+        f"The same input with **{escape_markdown(card.title)}**. It was trained like the model"
+        f" above, but its heads attend to one {card.level or 'cell'} at a time."
     )
-    warning(trace)
+    draw_warnings(trace)
     draw, _ = display_of(trace, focus)
     draw(trace, focus, key="without_areas")
 

@@ -15,12 +15,12 @@ from areaviz.ui.app.page import Page
 from areaviz.ui.app.state import State
 from areaviz.ui.forms.input_row import input_row
 from areaviz.ui.forms.options import MAX_MEGABYTES
-from areaviz.ui.results.explore import explore
+from areaviz.ui.results.explore import draw_results
 from areaviz.ui.results.uploaded_traces import (
-    opened,
+    open_served_file,
+    open_upload,
     opened_example,
     opened_served,
-    served,
     served_is_trace,
 )
 
@@ -57,30 +57,30 @@ TensorsPage = Page[TensorsState]
 def your_tensors(page: TensorsPage) -> None:
     """Draw the page: a file, the size of areas, and its content. It opens with the example."""
     with show_errors("reading your file"):
-        trace, title = _found(page)
-        explore(page, (trace,), (title,))
+        trace, title = _find_trace(page)
+        draw_results(page, (trace,), (title,))
 
 
-def _found(page: TensorsPage) -> tuple[Trace, str]:
+def _find_trace(page: TensorsPage) -> tuple[Trace, str]:
     """Return the trace to show with its title: from a file, the app's trace, or the example."""
-    path = served()
+    path = open_served_file()
     row = input_row(page)
     with row:
-        file = _chosen(page, has_served=path is not None)
-        _schema()
+        file = _choose_file(page, has_served=path is not None)
+        _draw_schema()
     if file is not None:
         stored = holds_trace(file)
-        trace = opened(file, 1 if stored else _area_size(page, row))
-        return trace, _title(trace, stored)
+        trace = open_upload(file, 1 if stored else _area_size(page, row))
+        return trace, _get_title(trace, stored)
     if path is None or page.state.is_example:
         trace = opened_example(_area_size(page, row))
-        return trace, f"Example: {_title(trace, False)}"
+        return trace, f"Example: {_get_title(trace, False)}"
     stored = served_is_trace(path)
     trace = opened_served(path, 1 if stored else _area_size(page, row))
-    return trace, f"{path.name}: {_title(trace, stored)}"
+    return trace, f"{path.name}: {_get_title(trace, stored)}"
 
 
-def _chosen(page: TensorsPage, has_served: bool) -> UploadedFile | None:
+def _choose_file(page: TensorsPage, has_served: bool) -> UploadedFile | None:
     """Return the user's file; also draw the buttons for the example."""
     file = st.file_uploader(
         "A file of attention weights",
@@ -114,7 +114,7 @@ def _ask_for_example(page: TensorsPage) -> None:
     page.set(is_example=True)
 
 
-def _schema() -> None:
+def _draw_schema() -> None:
     with st.popover("What the file holds"):
         st.markdown(SCHEMA)
         st.code(CODE, language="python")
@@ -138,7 +138,7 @@ def _area_size(page: TensorsPage, row: DeltaGenerator) -> int:
         )
 
 
-def _title(trace: Trace, stored: bool) -> str:
+def _get_title(trace: Trace, stored: bool) -> str:
     if stored:
         return f"Stored trace of {trace.request.model}"
     first = next(iter(trace.maps.values()))

@@ -19,10 +19,10 @@ from areaviz.trace.link import from_params
 from areaviz.trace.query import top_areas
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
-from areaviz.ui.app.engine import engine
+from areaviz.ui.app.engine import get_backend
 from areaviz.ui.app.errors import show_errors
 from areaviz.ui.app.language import language_params, sentence
-from areaviz.ui.app.markdown import escaped
+from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.page import told_apart
 from areaviz.ui.app.state import link_params
 from areaviz.ui.components.ribbon import ribbon
@@ -52,7 +52,7 @@ def draw_maker(first: Trace) -> None:
         sentence("English sentence"), first.request.text, max_chars=200, key="teach_text"
     )
     with show_errors(message("translating the sentence")):
-        trace = engine().trace(Request(first.request.model, text).checked())
+        trace = get_backend().trace(Request(first.request.model, text).checked())
         look = choose_first_focus(trace)
         attention = trace.maps[SITE]
         labels = _labels(trace.fields[attention.query].labels)
@@ -73,7 +73,7 @@ def draw_exercise(params: Mapping[str, str], model: str) -> None:
     """Draw the question of a link, and its answer once asked for. A link may name no `model`."""
     with show_errors(message("opening the exercise")):
         request, focus = from_params({"model": model, **params})
-        trace = engine().trace(request.checked())
+        trace = get_backend().trace(request.checked())
         focus = checked_focus(trace, focus)
         _ask(trace, focus, dict(params))
 
@@ -134,7 +134,7 @@ def _ask(trace: Trace, focus: Focus, params: dict[str, str]) -> None:
     query, memory = trace.fields[attention.query], trace.fields[attention.memory]
     [item] = focus.items
     head = (focus.head or 0) + 1
-    word = escaped(query.labels[item].strip())
+    word = escape_markdown(query.labels[item].strip())
     st.header(
         sentence(
             "The model is about to write “{word}”. Which English words does head {head} of layer"
@@ -145,7 +145,7 @@ def _ask(trace: Trace, focus: Focus, params: dict[str, str]) -> None:
         ),
         anchor=False,
     )
-    st.markdown(sentence("It translates “{text}”", text=escaped(trace.request.text)))
+    st.markdown(sentence("It translates “{text}”", text=escape_markdown(trace.request.text)))
     names = _labels(memory.labels)
     key = f"teach_guess_{urlencode(params)}"
     guess = st.pills(
@@ -169,7 +169,7 @@ def _ask(trace: Trace, focus: Focus, params: dict[str, str]) -> None:
             st.button(skip, type="tertiary", on_click=_show, args=(params,))
         return
     top = top_areas(attention, focus.layer, focus.head or 0, item, k=1)[0]
-    span = escaped(span_text(memory, top.area))
+    span = escape_markdown(span_text(memory, top.area))
     took = sentence(
         "Head {head} takes **“{span}”** ({share}).",
         head=head,
@@ -187,7 +187,7 @@ def _show(params: dict[str, str]) -> None:
 
 def _labels(labels: Sequence[str]) -> list[str]:
     """Return the labels of items, all different."""
-    return told_apart([escaped(label.strip()) or sentence("space") for label in labels])
+    return told_apart([escape_markdown(label.strip()) or sentence("space") for label in labels])
 
 
 def _counted(number: int) -> str:

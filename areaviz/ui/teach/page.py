@@ -13,9 +13,9 @@ from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
 from areaviz.ui.analyse.opening_sentence import CHANGE
 from areaviz.ui.analyse.stored_data import examples_table, stored_rows
-from areaviz.ui.app.engine import engine
+from areaviz.ui.app.engine import get_backend
 from areaviz.ui.app.errors import show_errors
-from areaviz.ui.app.frame import stylesheet
+from areaviz.ui.app.frame import add_styles
 from areaviz.ui.app.language import sentence, without_language
 from areaviz.ui.home.hero import hero_trace
 from areaviz.ui.teach.debate_runs import Looking, compare_looking
@@ -31,7 +31,7 @@ def draw_teach() -> None:
         del params[EXERCISE]
         draw_exercise(params, hero.request.model)
         return
-    stylesheet(PLAN_STYLE)
+    add_styles(PLAN_STYLE)
     st.markdown(
         sentence(
             "**Needs:** English, and German helps · **No accounts, no names** · **Works offline**"
@@ -57,7 +57,7 @@ def _debated(hero: Trace) -> Looking | None:
 @st.cache_resource(show_spinner=False, max_entries=1)
 def _looked(model: str) -> Looking:
     """Return the three runs, computed once per process."""
-    return compare_looking(engine(), model)
+    return compare_looking(get_backend(), model)
 
 
 def compared_sentences() -> tuple[str, ...]:

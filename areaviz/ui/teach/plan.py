@@ -17,7 +17,7 @@ from areaviz.trace.areas import AreaGrid
 from areaviz.trace.query import find_words
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.app.language import language, sentence, with_language
+from areaviz.ui.app.language import get_language, sentence, with_language
 from areaviz.ui.app.state import VIEW, WHAT_IF, link_params
 from areaviz.ui.teach.debate_runs import HIDDEN_WORD, LAYER, Looking, output_text
 from areaviz.ui.tour.step_texts import percent_text, span_text, tops_of_heads
@@ -210,7 +210,7 @@ def _prediction() -> Row:
     """Return the part in which pairs predict three numbers and check them in the lessons."""
     items = SUMMED_ITEMS
     spans, rectangles = AreaGrid(1, 8, 1, 5).count, AreaGrid(3, 4, 2, 2).count
-    mean = decimal(f"{sum(items) / len(items):g}", language())
+    mean = decimal(f"{sum(items) / len(items):g}", get_language())
     return Row(
         sentence("{start}–{end} min", start=5, end=15),
         sentence("Pairs predict, then check."),

@@ -8,9 +8,9 @@ import streamlit as st
 
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
-from areaviz.ui.app.component import component
-from areaviz.ui.app.engine import engine
-from areaviz.ui.app.frame import stylesheet
+from areaviz.ui.app.component import get_component
+from areaviz.ui.app.engine import get_backend
+from areaviz.ui.app.frame import add_styles
 from areaviz.ui.app.language import sentence, with_language
 from areaviz.ui.app.page import open_page
 from areaviz.ui.app.state import TOUR
@@ -57,8 +57,8 @@ def tour_bar() -> None:
         if value == END
         else [],
     }
-    stylesheet(_ROOM)
-    component("tour")(key="tour", data=data)
+    add_styles(_ROOM)
+    get_component("tour")(key="tour", data=data)
 
 
 def _step(number: int) -> Step:
@@ -86,6 +86,6 @@ def _shown(page: str) -> Trace | None:
 def _whole_story(trace: Trace) -> Trace | None:
     """Return the answer to the tour's whole story, None if the model cannot be asked."""
     try:
-        return engine().trace(replace(trace.request, text=STORY.text))
+        return get_backend().trace(replace(trace.request, text=STORY.text))
     except (InputError, BackendError):
         return None

@@ -14,7 +14,7 @@ CANDIDATES = 3
 """Number of top areas offered per selected item."""
 
 
-def candidates(trace: Trace, focus: Focus) -> dict[Area, str]:
+def list_candidate_areas(trace: Trace, focus: Focus) -> dict[Area, str]:
     """Return the areas that can be changed with their names: top areas of the selected queries.
 
     If memory items are selected, each of them is an area.
@@ -46,7 +46,7 @@ def candidates(trace: Trace, focus: Focus) -> dict[Area, str]:
 def change_words(trace: Trace, change: Change) -> str:
     """Describe a change for a trace of the same input. Markup is not escaped."""
     if isinstance(change, Hide):
-        return f"Hidden: {_items(trace, change.field, change.items)}"
+        return f"Hidden: {_describe_items(trace, change.field, change.items)}"
     if isinstance(change, Share):
         return share_words(change)
     where = place_words(trace, change.site, change.layer, change.head)
@@ -59,7 +59,7 @@ def change_words(trace: Trace, change: Change) -> str:
     memory = trace.fields[attention.memory]
     names = [describe_area(memory, attention.grid, area) for area in change.areas]
     if change.items:
-        names.append(f"every area with {_items(trace, attention.memory, change.items)}")
+        names.append(f"every area with {_describe_items(trace, attention.memory, change.items)}")
     what = " and ".join(names)
     if change.rest:
         what = f"all but {what}"
@@ -85,7 +85,7 @@ def place_words(trace: Trace, site: str, layer: int | None, head: int | None) ->
     return f"{name_site(trace, site)}, {layers}, {heads}"
 
 
-def _items(trace: Trace, name: str, items: tuple[int, ...]) -> str:
+def _describe_items(trace: Trace, name: str, items: tuple[int, ...]) -> str:
     field = trace.fields.get(name)
     known = [item for item in sorted(items) if field is not None and item < len(field)]
     if field is None or not known:

@@ -12,8 +12,8 @@ from areaviz.trace.query import output_given
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.app.engine import known_card
-from areaviz.ui.app.progress import traced
-from areaviz.ui.what_if.state import NOTHING, Interventions, WhatIfPage, decoded
+from areaviz.ui.app.progress import run_requests
+from areaviz.ui.what_if.state import NO_INTERVENTIONS, Interventions, WhatIfPage, decoded
 
 _RUNS = "what_if_runs"
 
@@ -32,12 +32,14 @@ class Experiment:
 
     request: Request
     before: Trace
-    decoded: Interventions = NOTHING
+    decoded: Interventions = NO_INTERVENTIONS
     runs: tuple[Trace, Trace] | None = None
     failure: str = ""
 
 
-def experiment(page: WhatIfPage, backend: Backend, request: Request, before: Trace) -> Experiment:
+def run_experiment(
+    page: WhatIfPage, backend: Backend, request: Request, before: Trace
+) -> Experiment:
     """Decode again with the user's interventions, if there are any."""
     wanted = decoded(page, request)
     run = Experiment(request, before, wanted)
@@ -50,7 +52,7 @@ def experiment(page: WhatIfPage, backend: Backend, request: Request, before: Tra
             is_given = reads_output(request.model)
             forced = replace(asked, target=written) if is_given else asked
             both = (asked,) if forced == asked else (asked, forced)
-            found = traced(backend, both, "Decoding again with the changes")
+            found = run_requests(backend, both, "Decoding again with the changes")
         except (InputError, BackendError) as error:
             return replace(run, failure=str(error))
         held = st.session_state[_RUNS] = (asked, written), (found[0], found[-1])

@@ -12,8 +12,8 @@ from areaviz.trace.kinds import kind_of_field
 from areaviz.trace.query import is_one_text
 from areaviz.trace.request import Focus
 from areaviz.trace.sound import RATE
-from areaviz.ui.app.markdown import escaped
-from areaviz.ui.what_if.change_texts import candidates
+from areaviz.ui.app.markdown import escape_markdown
+from areaviz.ui.what_if.change_texts import list_candidate_areas
 from areaviz.ui.what_if.experiment import Experiment
 from areaviz.ui.what_if.state import WhatIfPage
 
@@ -32,7 +32,7 @@ def hide_words(page: WhatIfPage, run: Experiment, _: Focus) -> Change | None:
     words = {}
     for place, (start, end) in enumerate(runs):
         word = source.raw[source.anchors[start, 0] : source.anchors[end - 1, 1]]
-        words[place] = escaped(word.strip())
+        words[place] = escape_markdown(word.strip())
     chosen = page.pills("Words", "words", words)
     st.caption(
         "Nothing attends to a hidden word any more, in any layer. Its place stays, so its length"
@@ -50,7 +50,9 @@ def text_of(run: Experiment) -> str:
 def hide_items(page: WhatIfPage, run: Experiment, focus: Focus) -> Change | None:
     """Let the user choose facts, points or frames to hide, by their labels."""
     memory = run.before.fields[run.before.maps[focus.site].memory]
-    names = {item: escaped(escape_controls(label)) for item, label in enumerate(memory.labels)}
+    names = {
+        item: escape_markdown(escape_controls(label)) for item, label in enumerate(memory.labels)
+    }
     kind = kind_of_field(memory)
     chosen = page.pills(kind.items.capitalize(), "words", names)
     st.caption(f"What is hidden gets no weight at any step. {kind.hidden}")
@@ -81,7 +83,7 @@ def hide_cells(_: WhatIfPage, run: Experiment, focus: Focus) -> Change | None:
     attention = run.before.maps[focus.site]
     items, which = focus.items, "the chosen cells"
     if focus.side == "query":
-        heaviest = next(iter(candidates(run.before, focus)), None)
+        heaviest = next(iter(list_candidate_areas(run.before, focus)), None)
         items = attention.grid.items_of(heaviest) if heaviest else ()
         which = "the cells of the heaviest area of the chosen word"
     if not items or attention.memory != "picture":

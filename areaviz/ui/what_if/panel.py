@@ -17,9 +17,9 @@ from areaviz.trace.kinds import kind_of_field
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.app.engine import known_card
-from areaviz.ui.app.errors import problem
-from areaviz.ui.app.markdown import escaped, visible
-from areaviz.ui.what_if.change_texts import candidates, change_words, place_words
+from areaviz.ui.app.errors import show_error
+from areaviz.ui.app.markdown import escape_markdown, visible
+from areaviz.ui.what_if.change_texts import change_words, list_candidate_areas, place_words
 from areaviz.ui.what_if.experiment import Experiment, reads_output
 from areaviz.ui.what_if.hidden_inputs import (
     hide_cells,
@@ -28,9 +28,9 @@ from areaviz.ui.what_if.hidden_inputs import (
     hide_words,
     text_of,
 )
-from areaviz.ui.what_if.result import faithful, outcome
+from areaviz.ui.what_if.result import draw_faithfulness, draw_outcome
 from areaviz.ui.what_if.state import (
-    NOTHING,
+    NO_INTERVENTIONS,
     Interventions,
     WhatIfPage,
     decode,
@@ -38,7 +38,7 @@ from areaviz.ui.what_if.state import (
     draft,
     set_draft,
 )
-from areaviz.ui.what_if.word_contrast import contrast
+from areaviz.ui.what_if.word_contrast import choose_contrast
 
 TITLE = "What if"
 LARGEST_FACTOR, FACTOR_STEP = 4.0, 0.25
@@ -51,31 +51,36 @@ def is_offered(run: Experiment, trace: Trace, focus: Focus) -> bool:
     """
     is_attributed = focus.site.endswith(tuple(WAYS))
     return (
-        trace is run.before and focus.site in trace.maps and not is_attributed and bool(_able(run))
+        trace is run.before
+        and focus.site in trace.maps
+        and not is_attributed
+        and bool(_list_supported_kinds(run))
     )
 
 
-def panel(page: WhatIfPage, backend: Backend, run: Experiment, trace: Trace, focus: Focus) -> None:
+def draw_panel(
+    page: WhatIfPage, backend: Backend, run: Experiment, trace: Trace, focus: Focus
+) -> None:
     """Draw the panel for the trace of the run."""
     # The panel is part of a fragment, but decoding again requires the whole page.
     if decoded(page, run.request) != run.decoded:
         st.rerun()
     if run.failure:
-        problem(run.failure)
+        show_error(run.failure)
     st.caption("Change what the model can attend to, run it again, and compare the outputs.")
-    _chooser(page, run, focus)
+    _choose_changes(page, run, focus)
     _draft_list(page, run)
     if run.runs:
         after, forced = run.runs
-        outcome(run.before, after, forced, focus)
+        draw_outcome(run.before, after, forced, focus)
     writes = reads_output(run.request.model)
-    asked = contrast(page, backend, run, focus) if writes else None
-    faithful(page, backend, run, focus, asked)
+    asked = choose_contrast(page, backend, run, focus) if writes else None
+    draw_faithfulness(page, backend, run, focus, asked)
 
 
-def _chooser(page: WhatIfPage, run: Experiment, focus: Focus) -> None:
+def _choose_changes(page: WhatIfPage, run: Experiment, focus: Focus) -> None:
     """Draw the choice of changes. Every chosen change becomes a line of the list."""
-    kinds = _kinds(run, focus)
+    kinds = _list_possible_kinds(run, focus)
     titles = {kind: title for kind, (title, _) in kinds.items()}
     kind = page.segments("Change", "kind_of_change", titles)
     change = kinds[kind][1](page, run, focus)
@@ -83,12 +88,12 @@ def _chooser(page: WhatIfPage, run: Experiment, focus: Focus) -> None:
         st.button(
             "Add this change",
             disabled=change is None,
-            on_click=_add,
+            on_click=_add_intervention,
             args=(page, run.request, change),
         )
 
 
-def _able(run: Experiment) -> frozenset[str]:
+def _list_supported_kinds(run: Experiment) -> frozenset[str]:
     """Return the kinds of changes that the model supports, or all if the model is gone."""
     card = known_card(run.request.model)
     return frozenset(KINDS) if card is None else card.can & KINDS.keys()
@@ -97,13 +102,13 @@ def _able(run: Experiment) -> frozenset[str]:
 Chooser = Callable[[WhatIfPage, Experiment, Focus], Change | None]
 
 
-def _kinds(run: Experiment, focus: Focus) -> dict[str, tuple[str, Chooser]]:
+def _list_possible_kinds(run: Experiment, focus: Focus) -> dict[str, tuple[str, Chooser]]:
     """Return the kinds of changes that this run allows, with the label and the form of each."""
     memory = run.before.fields[run.before.maps[focus.site].memory]
-    kinds: dict[str, tuple[str, Chooser]] = {"area": ("Weigh an area", _weigh)}
+    kinds: dict[str, tuple[str, Chooser]] = {"area": ("Weigh an area", _draw_weight_form)}
     # The weights of a pointer network are its output, so gating a head has no effect.
-    if "gate" in _able(run):
-        kinds["head"] = "Switch heads off", _gate
+    if "gate" in _list_supported_kinds(run):
+        kinds["head"] = "Switch heads off", _draw_gate_form
     if text_of(run) in run.before.fields:
         kinds["hide"] = "Hide words", hide_words
     elif memory.name == "picture":
@@ -113,12 +118,14 @@ def _kinds(run: Experiment, focus: Focus) -> dict[str, tuple[str, Chooser]]:
     elif kind_of_field(memory).hidden:
         kinds = {"hide": (f"Hide {kind_of_field(memory).items}", hide_items), **kinds}
     if run.request.picture is not None:
-        kinds["picture"] = "Swap the picture", _swap
+        kinds["picture"] = "Swap the picture", _draw_swap_form
     return kinds
 
 
-def _weigh(page: WhatIfPage, run: Experiment, focus: Focus) -> Change | None:
-    offered = {area: visible(name) for area, name in candidates(run.before, focus).items()}
+def _draw_weight_form(page: WhatIfPage, run: Experiment, focus: Focus) -> Change | None:
+    offered = {
+        area: visible(name) for area, name in list_candidate_areas(run.before, focus).items()
+    }
     if not offered:
         st.caption(
             "Click a word, a digit or a cell above first: then choose one of the areas it attends"
@@ -148,7 +155,7 @@ def _weigh(page: WhatIfPage, run: Experiment, focus: Focus) -> Change | None:
     overlapping = has_areas and page.widget(
         st.checkbox, "And every area that overlaps it", "overlapping"
     )
-    st.caption(_meaning(factor))
+    st.caption(_explain_factor(factor))
     layer = None if where == "all layers" else focus.layer
     head = focus.head if where == "this head" else None
     site, best = best_site(focus.site)
@@ -162,7 +169,7 @@ def _weigh(page: WhatIfPage, run: Experiment, focus: Focus) -> Change | None:
     return Weigh(site, (), (area,), factor, layer, head)
 
 
-def _meaning(factor: float) -> str:
+def _explain_factor(factor: float) -> str:
     if factor == 0:
         return "0 ignores it: its weight goes to the others, in proportion."
     if factor == 1:
@@ -170,13 +177,13 @@ def _meaning(factor: float) -> str:
     return "All weights are divided by their new sum, so they are shares again."
 
 
-def _gate(_: WhatIfPage, run: Experiment, focus: Focus) -> Change:
-    where = escaped(place_words(run.before, focus.site, focus.layer, focus.head))
+def _draw_gate_form(_: WhatIfPage, run: Experiment, focus: Focus) -> Change:
+    where = escape_markdown(place_words(run.before, focus.site, focus.layer, focus.head))
     st.caption(f"Switched off: {where}. Choose another layer or head above.")
     return Gate(base_site(focus.site)[0], focus.layer, focus.head)
 
 
-def _swap(page: WhatIfPage, run: Experiment, _: Focus) -> None:
+def _draw_swap_form(page: WhatIfPage, run: Experiment, _: Focus) -> None:
     picture = run.request.picture
     name = picture.name if picture else ""
     kind = SAMPLES[name].kind if name in SAMPLES else "photo"
@@ -198,10 +205,12 @@ def _draft_list(page: WhatIfPage, run: Experiment) -> None:
     for number, change in enumerate(wanted.changes):
         others = wanted.changes[:number] + wanted.changes[number + 1 :]
         key = page.key(f"off_{number}")
-        _line(page, run, key, change_words(run.before, change), replace(wanted, changes=others))
+        _draw_intervention(
+            page, run, key, change_words(run.before, change), replace(wanted, changes=others)
+        )
     if wanted.picture:
         words = f"Another picture: {SAMPLES[wanted.picture].title}"
-        _line(page, run, page.key("off_picture"), words, replace(wanted, picture=""))
+        _draw_intervention(page, run, page.key("off_picture"), words, replace(wanted, picture=""))
     if not wanted and not run.decoded:
         return
     with st.container(horizontal=True, gap="small"):
@@ -217,11 +226,13 @@ def _draft_list(page: WhatIfPage, run: Experiment) -> None:
             "Start over",
             key=page.key("start_over"),
             on_click=decode,
-            args=(page, run.request, NOTHING),
+            args=(page, run.request, NO_INTERVENTIONS),
         )
 
 
-def _line(page: WhatIfPage, run: Experiment, key: str, words: str, rest: Interventions) -> None:
+def _draw_intervention(
+    page: WhatIfPage, run: Experiment, key: str, words: str, rest: Interventions
+) -> None:
     """Draw an intervention with a button that removes it."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         rest_of = page, run.request, rest
@@ -229,7 +240,7 @@ def _line(page: WhatIfPage, run: Experiment, key: str, words: str, rest: Interve
         st.text(visible(words))
 
 
-def _add(page: WhatIfPage, request: Request, change: Change) -> None:
+def _add_intervention(page: WhatIfPage, request: Request, change: Change) -> None:
     before = draft(page, request)
     if change not in before.changes:
         set_draft(page, request, replace(before, changes=(*before.changes, change)))

@@ -21,10 +21,10 @@ from areaviz.trace.query import is_one_text, output_given
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.app.errors import show_errors
-from areaviz.ui.app.markdown import escaped
-from areaviz.ui.app.progress import waiting
+from areaviz.ui.app.markdown import escape_markdown
+from areaviz.ui.app.progress import draw_progress
 from areaviz.ui.app.table import read_table
-from areaviz.ui.results.chart import chart, output_text
+from areaviz.ui.results.chart import draw_view_chart, output_text
 from areaviz.ui.what_if.change_texts import place_words
 from areaviz.ui.what_if.experiment import Experiment, reads_output
 from areaviz.ui.what_if.state import WhatIfPage
@@ -46,7 +46,7 @@ _FALL = (
 _BY = {False: "The output", True: "The word against the other"}
 
 
-def outcome(before: Trace, after: Trace, forced: Trace, focus: Focus) -> None:
+def draw_outcome(before: Trace, after: Trace, forced: Trace, focus: Focus) -> None:
     """Draw both outputs, and the probability of the original output before and after."""
     one = before.fields[before.output.field].raw
     two = after.fields[after.output.field].raw
@@ -56,15 +56,15 @@ def outcome(before: Trace, after: Trace, forced: Trace, focus: Focus) -> None:
         if one == two:
             st.caption("The output stays the same.")
         else:
-            st.caption(f"Instead of: {escaped(one) or 'nothing'}")
-        st.caption(_odds(before, forced))
+            st.caption(f"Instead of: {escape_markdown(one) or 'nothing'}")
+        st.caption(_describe_probabilities(before, forced))
     view = PAIRS["change"](before)
     if view.fits(forced, focus):
         st.caption(view.question)
-        chart(view, forced, focus, "what_if")
+        draw_view_chart(view, forced, focus, "what_if")
 
 
-def _odds(before: Trace, forced: Trace) -> str:
+def _describe_probabilities(before: Trace, forced: Trace) -> str:
     """Describe the mean probability of the original output's items, before and after."""
     items = len(before.output.probabilities)
     means = []
@@ -77,7 +77,7 @@ def _odds(before: Trace, forced: Trace) -> str:
     )
 
 
-def faithful(
+def draw_faithfulness(
     page: WhatIfPage, backend: Backend, run: Experiment, focus: Focus, contrast: Contrast | None
 ) -> None:
     """Draw the faithfulness of the selected map, which is measured on demand.
@@ -92,7 +92,8 @@ def faithful(
     st.markdown("**How faithful is this map?**")
     place = place_words(trace, focus.site, focus.layer, focus.head)
     st.caption(
-        f"{escaped(place)}: does the output really depend on what this map highlights? {CAVEAT}"
+        f"{escape_markdown(place)}: does the output really depend on what this map highlights?"
+        f" {CAVEAT}"
     )
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         k = page.widget(st.number_input, "How many", "k", 1, 100, width=120)
@@ -111,16 +112,16 @@ def faithful(
     if page.state.measured == subject:
         with show_errors("measuring the map"):
             if page.state.faithfulness.get(subject) is None:
-                page.set(faithfulness={subject: _measured(backend, request, probe)})
-            _figures(page.state.faithfulness[subject], probe)
+                page.set(faithfulness={subject: _measure_faithfulness(backend, request, probe)})
+            _format_figures(page.state.faithfulness[subject], probe)
             if attention.memory == "history":
                 st.caption(_OWN.format(k=probe.k, unit=probe.unit))
 
 
-def _measured(backend: Backend, request: Request, probe: Probe) -> Faithfulness:
+def _measure_faithfulness(backend: Backend, request: Request, probe: Probe) -> Faithfulness:
     """Measure the faithfulness of the map; raises InputError or BackendError."""
     done, which = 0.0, ""
-    with waiting("Measuring") as report:
+    with draw_progress("Measuring") as report:
 
         def begin_run(count: int, most: int) -> None:
             nonlocal done, which
@@ -133,7 +134,7 @@ def _measured(backend: Backend, request: Request, probe: Probe) -> Faithfulness:
         return measure_faithfulness(request, probe, run, begin_run)
 
 
-def _figures(found: Faithfulness, probe: Probe) -> None:
+def _format_figures(found: Faithfulness, probe: Probe) -> None:
     things = "items" if probe.unit == "item" else "areas"
     rows = [
         f"Without the {probe.k} {things} that the map highlights (high: the map is faithful)",
@@ -145,16 +146,20 @@ def _figures(found: Faithfulness, probe: Probe) -> None:
         chance.append(f"{number_text(mean, '.3f')} ± {deviation:.3f}")
     columns = {
         _FALL[probe.contrast is not None]: rows,
-        "As the map points": [_signed(found.comprehensiveness), _signed(found.sufficiency)],
+        "As the map points": [
+            _format_signed(found.comprehensiveness),
+            _format_signed(found.sufficiency),
+        ],
         f"By chance, {probe.draws} draws": chance,
     }
     read_table(columns)
     if probe.contrast is not None:
-        foil = escaped(probe.contrast.foil)
+        foil = escape_markdown(probe.contrast.foil)
         st.caption(
             f"The lead is the probability of the word less that of “{foil}”:"
-            f" {_signed(found.probability)} with all of the attention. Each output item loses or"
-            " keeps its own, in all layers and heads. ± is the standard deviation of the draws."
+            f" {_format_signed(found.probability)} with all of the attention. Each output item"
+            " loses or keeps its own, in all layers and heads. ± is the standard deviation of the"
+            " draws."
         )
         return
     st.caption(
@@ -164,5 +169,5 @@ def _figures(found: Faithfulness, probe: Probe) -> None:
     )
 
 
-def _signed(value: float) -> str:
+def _format_signed(value: float) -> str:
     return number_text(np.round(value, 3) + 0.0, ".3f")

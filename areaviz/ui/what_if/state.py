@@ -60,7 +60,7 @@ class Interventions:
         return {SWAP: self.picture} if self.picture else {}
 
 
-NOTHING = Interventions()
+NO_INTERVENTIONS = Interventions()
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class WhatIfState(State):
                 " Choose another picture."
             )
             return replace(state, problem=sentence)
-        word, foil = _contrast(link.params.get(FOIL, ""))
+        word, foil = _parse_contrast(link.params.get(FOIL, ""))
         if not {_CHANGES, SWAP, FOIL}.isdisjoint(link.params):
             state = replace(state, tabs=[*state.tabs, WHAT_IF])
         return replace(
@@ -127,7 +127,7 @@ class WhatIfState(State):
         return params
 
 
-def _contrast(code: str) -> tuple[int | None, str | None]:
+def _parse_contrast(code: str) -> tuple[int | None, str | None]:
     """Return the word and the alternative of a link; None for both if they are invalid."""
     item, _, foil = code.partition(".")
     if not foil or not re.fullmatch("[1-9][0-9]{0,4}", item):
@@ -169,12 +169,12 @@ def _is_about(link: Link, request: Request) -> bool:
 
 def draft(page: WhatIfPage, request: Request) -> Interventions:
     """Return the current draft for this input."""
-    return page.state.experiments.get(_input(request), (NOTHING, NOTHING))[0]
+    return page.state.experiments.get(_input(request), (NO_INTERVENTIONS, NO_INTERVENTIONS))[0]
 
 
 def decoded(page: WhatIfPage, request: Request) -> Interventions:
     """Return the interventions with which this input was decoded last."""
-    return page.state.experiments.get(_input(request), (NOTHING, NOTHING))[1]
+    return page.state.experiments.get(_input(request), (NO_INTERVENTIONS, NO_INTERVENTIONS))[1]
 
 
 def set_draft(page: WhatIfPage, request: Request, wanted: Interventions) -> None:

@@ -19,8 +19,8 @@ from areaviz.evaluation.contrastive import (
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.app.errors import show_errors
-from areaviz.ui.app.markdown import escaped
-from areaviz.ui.app.progress import waiting
+from areaviz.ui.app.markdown import escape_markdown
+from areaviz.ui.app.progress import draw_progress
 from areaviz.ui.app.table import read_table
 from areaviz.ui.what_if.experiment import Experiment
 from areaviz.ui.what_if.state import WhatIfPage
@@ -28,20 +28,24 @@ from areaviz.ui.what_if.state import WhatIfPage
 _ODDS = "what_if_odds"
 
 
-def contrast(page: WhatIfPage, backend: Backend, run: Experiment, focus: Focus) -> Contrast | None:
+def choose_contrast(
+    page: WhatIfPage, backend: Backend, run: Experiment, focus: Focus
+) -> Contrast | None:
     """Let the user choose a word and an alternative. Return both if they have probabilities."""
     trace = run.before
     if not _can_be_given(trace):
         return None
     st.markdown("**Why this word and not another?**")
-    asked = _asked(page, trace, focus)
+    asked = _choose_words(page, trace, focus)
     if asked is None:
         return None
     with show_errors("comparing the words"):
-        found = [("As it is", _odds(backend, trace, asked, None))]
+        found = [("As it is", _get_probabilities(backend, trace, asked, None))]
         if run.runs:
-            found.append(("With the changes", _odds(backend, trace, asked, run.runs[1])))
-        _table(trace, asked, found)
+            found.append(
+                ("With the changes", _get_probabilities(backend, trace, asked, run.runs[1]))
+            )
+        _draw_table(trace, asked, found)
         return asked
     return None
 
@@ -52,13 +56,13 @@ def _can_be_given(trace: Trace) -> bool:
     return "history" in trace.fields and output.is_text and bool(find_output_words(output))
 
 
-def _asked(page: WhatIfPage, trace: Trace, focus: Focus) -> Contrast | None:
+def _choose_words(page: WhatIfPage, trace: Trace, focus: Focus) -> Contrast | None:
     """Let the user choose a word of the output, by default the locked one, and an alternative."""
     output = trace.fields[trace.output.field]
     words = {first: (first, last) for first, last in find_output_words(output)}
     if page.state.word not in words:
-        page.set(word=_locked(trace, focus, words), foil=None)
-    names, later = {}, _later(trace, focus)
+        page.set(word=_get_locked_word(trace, focus, words), foil=None)
+    names, later = {}, _get_item_offset(trace, focus)
     for first, run in words.items():
         names[first] = f"{join_items(output, *run)} (item {first + later + 1})"
     with st.container(horizontal=True, gap="medium"):
@@ -73,7 +77,7 @@ def _asked(page: WhatIfPage, trace: Trace, focus: Focus) -> Contrast | None:
             then=then,
         )
         first, last = words[page.state.word if page.state.word is not None else next(iter(words))]
-        others = _others(trace, first, last)
+        others = _list_alternatives(trace, first, last)
         typed = page.state.foil
         if typed and typed not in others:
             others.append(typed)
@@ -91,7 +95,7 @@ def _asked(page: WhatIfPage, trace: Trace, focus: Focus) -> Contrast | None:
     return Contrast(first, last, foil[:LONGEST]) if foil else None
 
 
-def _others(trace: Trace, first: int, last: int) -> list[str]:
+def _list_alternatives(trace: Trace, first: int, last: int) -> list[str]:
     """Return the model's next most probable words; [] if the word has several items."""
     if last - first > 1:
         return []
@@ -101,9 +105,9 @@ def _others(trace: Trace, first: int, last: int) -> list[str]:
     return [one for one in labels if one.strip() and not one.startswith("⟨") and one != own]
 
 
-def _locked(trace: Trace, focus: Focus, words: dict[int, tuple[int, int]]) -> int:
+def _get_locked_word(trace: Trace, focus: Focus, words: dict[int, tuple[int, int]]) -> int:
     """Return the word that contains a locked item of the output, else the first word."""
-    later = _later(trace, focus)
+    later = _get_item_offset(trace, focus)
     is_output = trace.maps[focus.site].query == trace.output.field or later
     for first, last in words.values():
         locked = (item - later for item in focus.items)
@@ -112,7 +116,7 @@ def _locked(trace: Trace, focus: Focus, words: dict[int, tuple[int, int]]) -> in
     return next(iter(words))
 
 
-def _later(trace: Trace, focus: Focus) -> int:
+def _get_item_offset(trace: Trace, focus: Focus) -> int:
     """Return the offset between the items of the output and the text that attends.
 
     Decoders of external models attend from their input text, whose first item has no predecessor.
@@ -120,25 +124,27 @@ def _later(trace: Trace, focus: Focus) -> int:
     return int(trace.maps[focus.site].query == "history")
 
 
-def _odds(backend: Backend, trace: Trace, asked: Contrast, changed: Trace | None) -> Odds:
+def _get_probabilities(
+    backend: Backend, trace: Trace, asked: Contrast, changed: Trace | None
+) -> Odds:
     """Return the probabilities. Cache the latest ones, because the panel is redrawn often."""
     requests = trace.request, None if changed is None else changed.request
     held: dict[tuple[Request, Request | None, Contrast], Odds] = st.session_state.get(_ODDS, {})
     key = (*requests, asked)
     if key not in held:
-        with waiting("Reading the other word") as report:
+        with draw_progress("Reading the other word") as report:
             found = compute_odds(trace, asked, partial(backend.trace, progress=report), changed)
         others = {one: value for one, value in held.items() if one[2] == asked}
         held = st.session_state[_ODDS] = {**others, key: found}
     return held[key]
 
 
-def _table(trace: Trace, asked: Contrast, found: list[tuple[str, Odds]]) -> None:
+def _draw_table(trace: Trace, asked: Contrast, found: list[tuple[str, Odds]]) -> None:
     word = join_items(trace.fields[trace.output.field], asked.first, asked.last)
     columns = {
         "": [name for name, _ in found],
-        f"p({escaped(word)})": [_share(one.word) for _, one in found],
-        f"p({escaped(asked.foil)})": [_share(one.foil) for _, one in found],
+        f"p({escape_markdown(word)})": [_format_share(one.word) for _, one in found],
+        f"p({escape_markdown(asked.foil)})": [_format_share(one.foil) for _, one in found],
         "Difference": [number_text(one.difference, "+.3f") for _, one in found],
         "Log ratio": [number_text(one.log_ratio, "+.2f") for _, one in found],
     }
@@ -149,6 +155,6 @@ def _table(trace: Trace, asked: Contrast, found: list[tuple[str, Odds]]) -> None
     )
 
 
-def _share(probability: float) -> str:
+def _format_share(probability: float) -> str:
     """Format a probability. Small values, which are typical of alternatives, get more digits."""
     return f"{probability:.3f}" if probability >= 0.001 else f"{probability:.6f}"

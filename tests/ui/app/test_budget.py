@@ -10,8 +10,8 @@ import pytest
 
 from areaviz.shares.visitors import OverLimit, Visitor
 from areaviz.trace.errors import BackendError, InputError
-from areaviz.ui.app.budget import MEBI, Budget, disk
-from areaviz.ui.app.progress import traced
+from areaviz.ui.app.budget import MEBI, Budget, get_disk_budget
+from areaviz.ui.app.progress import run_requests
 from tests import fakes
 
 ANNA, BORIS = Visitor("a" * 32), Visitor("b" * 32)
@@ -127,27 +127,27 @@ def test_many_threads_count_right() -> None:
 
 def test_non_numeric_setting_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AREAVIZ_DISK_MIB", "many")
-    disk.clear()
+    get_disk_budget.clear()
     with pytest.raises(InputError, match='AREAVIZ_DISK_MIB is "many". It must be a whole'):
-        disk()
+        get_disk_budget()
     monkeypatch.setenv("AREAVIZ_DISK_MIB", "3")
-    release = disk().reserve(3 * MEBI, ANNA)
+    release = get_disk_budget().reserve(3 * MEBI, ANNA)
     with pytest.raises(BackendError, match="the limit is 3 MiB"):
-        disk().reserve(1, ANNA)
+        get_disk_budget().reserve(1, ANNA)
     release()
-    disk.clear()
+    get_disk_budget.clear()
 
 
 def test_requested_traces_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     trace = fakes.trace()
     budget = Budget(trace.nbytes, "attention")
-    monkeypatch.setattr("areaviz.ui.app.progress.memory", lambda: budget)
+    monkeypatch.setattr("areaviz.ui.app.progress.get_memory_budget", lambda: budget)
 
     class Backend:
         def trace(self, request: object, progress: object, caller: object) -> object:
             return trace if request == "same" else fakes.trace()
 
-    assert traced(Backend(), ("same", "same"), "") == (trace, trace)  # type: ignore[arg-type]
+    assert run_requests(Backend(), ("same", "same"), "") == (trace, trace)  # type: ignore[arg-type]
     assert budget.used == trace.nbytes
     with pytest.raises(BackendError, match="do not fit"):
-        traced(Backend(), ("other",), "")  # type: ignore[arg-type]
+        run_requests(Backend(), ("other",), "")  # type: ignore[arg-type]

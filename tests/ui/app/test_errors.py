@@ -32,11 +32,11 @@ def test_without_folders_keeps_file_names(sentence: str, shown: str | None) -> N
 
 
 def failing_page() -> None:
-    from areaviz.ui.app.errors import problem
+    from areaviz.ui.app.errors import show_error
     from tests.ui.app.test_errors import sentences
 
     for sentence in sentences():
-        problem(sentence)
+        show_error(sentence)
 
 
 def sentences() -> list[str]:

@@ -9,7 +9,7 @@ from areaviz.backend.fair import mark_of
 from areaviz.cli.operator import as_text
 from areaviz.ui.app import jobs as jobs_module
 from areaviz.ui.app.budget import MEBI, Budget
-from areaviz.ui.app.jobs import work
+from areaviz.ui.app.jobs import describe_work
 
 
 def until_stopped(job: Job) -> None:
@@ -21,13 +21,13 @@ def test_work_shows_analyses_by_reader_and_the_limits_in_force(
 ) -> None:
     monkeypatch.setenv("AREAVIZ_LIMIT_QUESTION_SECONDS", "2.5")
     jobs = Jobs()
-    monkeypatch.setattr(jobs_module, "jobs", lambda: jobs)
+    monkeypatch.setattr(jobs_module, "get_jobs", lambda: jobs)
     # Use an own budget, because earlier tests may have left attention in that of the process.
     memory = Budget(MEBI, "attention")
-    monkeypatch.setattr(jobs_module, "memory", lambda: memory)
+    monkeypatch.setattr(jobs_module, "get_memory_budget", lambda: memory)
     begun = [jobs.start(key, until_stopped, "a" * 32, "set") for key in "xy"]
     try:
-        found = work()
+        found = describe_work()
     finally:
         for job in begun:
             job.stop()

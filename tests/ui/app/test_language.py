@@ -67,12 +67,12 @@ def test_browser_sets_the_default_language(
     context.locale = locale
     monkeypatch.setattr(language.st, "context", context)
     monkeypatch.setattr(language, "is_drawing", lambda: True)
-    assert language.language() == found
+    assert language.get_language() == found
     assert language.language_params() == {}
 
 
 def test_language_outside_the_app_is_english() -> None:
-    assert language.language() == "en"
+    assert language.get_language() == "en"
     assert language.language_params() == {}
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from areaviz.ui.app.markdown import escaped, shortened, visible
+from areaviz.ui.app.markdown import escape_markdown, shorten_line, visible
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_invisible_characters_are_named_and_rest_is_kept(text: str, shown: str) 
 @given(st.text(st.characters(min_codepoint=33, max_codepoint=126) | st.just(" "), max_size=40))
 def test_escaped_text_reads_as_itself_in_markdown(text: str) -> None:
     line = " ".join(text.split())
-    tokens = MarkdownIt().parse(escaped(text))
+    tokens = MarkdownIt().parse(escape_markdown(text))
     inline = [child for token in tokens for child in token.children or ()]
     assert all(child.type in ("text", "text_special") for child in inline)
     assert "".join(child.content for child in inline) == line
@@ -37,7 +37,7 @@ def test_escaped_text_reads_as_itself_in_markdown(text: str) -> None:
 
 @given(st.text(max_size=80), st.integers(2, 20))
 def test_shortened_text_is_one_line_of_at_most_the_limit(text: str, limit: int) -> None:
-    short = shortened(text, limit)
+    short = shorten_line(text, limit)
     line = " ".join(text.split())
     assert len(short) <= limit and "\n" not in short
     assert (

@@ -8,7 +8,7 @@ from areaviz.backend.base import OWN_WORK, Caller
 from areaviz.trace.errors import BackendError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
-from areaviz.ui.app.progress import traced
+from areaviz.ui.app.progress import run_requests
 from tests import fakes
 
 
@@ -48,7 +48,7 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Place:
 
 
 def test_several_runs_share_one_progress_bar(place: Place) -> None:
-    found = traced(Half(), [Request("a", "one"), Request("a", "two")], "Waiting")
+    found = run_requests(Half(), [Request("a", "one"), Request("a", "two")], "Waiting")
     assert [trace.request.text for trace in found] == ["one", "two"]
     assert place.shown == [
         (0.0, "Waiting"),
@@ -60,5 +60,5 @@ def test_several_runs_share_one_progress_bar(place: Place) -> None:
 
 def test_failing_run_removes_progress_bar(place: Place) -> None:
     with pytest.raises(BackendError, match="It broke"):
-        traced(Half(), [Request("a", "wrong")], "Waiting")
+        run_requests(Half(), [Request("a", "wrong")], "Waiting")
     assert place.gone

@@ -47,20 +47,20 @@ def test_values_are_sent_again_until_all_are_applied(
     monkeypatch.setattr(restart_recovery, "is_drawn", lambda widget: widget in drawn)
     monkeypatch.setattr(restart_recovery, "rerun_with", rerun_with)
     mounted = SimpleNamespace(back=None)
-    monkeypatch.setattr(restart_recovery, "component", lambda name: lambda **given: mounted)
+    monkeypatch.setattr(restart_recovery, "get_component", lambda name: lambda **given: mounted)
 
-    restart_recovery.begin()
+    restart_recovery.stash_browser_values()
     with pytest.raises(Rerun):
-        restart_recovery.take_up(is_open=True)
-    restart_recovery.begin()
+        restart_recovery.apply_stashed_values(is_open=True)
+    restart_recovery.stash_browser_values()
     drawn.append(BEAM)  # the beam width is drawn once the method is known
     with pytest.raises(Rerun):
-        restart_recovery.take_up(is_open=True)
+        restart_recovery.apply_stashed_values(is_open=True)
     assert chosen == [METHOD, BEAM]
     session.told.clear()
-    restart_recovery.begin()
+    restart_recovery.stash_browser_values()
     assert session.told == ["method", "beam"], "the browser may have missed the last drawing"
-    restart_recovery.take_up(is_open=True)
+    restart_recovery.apply_stashed_values(is_open=True)
     session.told.clear()
-    restart_recovery.begin()
+    restart_recovery.stash_browser_values()
     assert session.told == []

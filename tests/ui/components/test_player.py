@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.trace.request import Focus
-from areaviz.ui.app.markdown import escaped
+from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.components import player as component
 from areaviz.views import VIEWS
 from tests import fakes
@@ -18,12 +18,14 @@ def page() -> None:
     import streamlit as st
 
     from areaviz.trace.request import Focus
-    from areaviz.ui.results.chart import chart
+    from areaviz.ui.results.chart import draw_view_chart
     from areaviz.views import VIEWS
     from tests import fakes
 
     trace = fakes.caption_trace("a small red circle")
-    chart(VIEWS[st.session_state.get("view", "playback")], trace, Focus("encoder-decoder"), "one")
+    draw_view_chart(
+        VIEWS[st.session_state.get("view", "playback")], trace, Focus("encoder-decoder"), "one"
+    )
 
 
 def test_played_view_is_mounted_and_still_view_drawn() -> None:
@@ -33,7 +35,7 @@ def test_played_view_is_mounted_and_still_view_drawn() -> None:
     told = VIEWS["playback"].figure(
         fakes.caption_trace("a small red circle"), Focus("encoder-decoder")
     )
-    assert run.caption[0].value == escaped(told.layout.meta["caption"])
+    assert run.caption[0].value == escape_markdown(told.layout.meta["caption"])
     run.session_state["view"] = "film"
     run.run()
     assert not run.exception
@@ -42,7 +44,9 @@ def test_played_view_is_mounted_and_still_view_drawn() -> None:
 
 def test_browser_gets_words_and_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     told: dict[str, object] = {}
-    monkeypatch.setattr(component, "component", lambda *files: lambda **given: told.update(given))
+    monkeypatch.setattr(
+        component, "get_component", lambda *files: lambda **given: told.update(given)
+    )
     played = VIEWS["playback"].played
     assert played
     component.player(

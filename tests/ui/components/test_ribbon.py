@@ -12,7 +12,7 @@ from areaviz.interactive.ribbon import make_ribbon_payload
 from areaviz.trace.request import Focus
 from areaviz.ui.components import ribbon as component
 from areaviz.ui.components.ribbon import Mounted, Selection
-from areaviz.ui.results.shared_focus import clicked
+from areaviz.ui.results.shared_focus import apply_click
 from tests import fakes
 
 FOCUS = Focus("encoder-decoder")
@@ -142,7 +142,7 @@ def test_page_mounts_the_ribbon_and_gets_its_selection() -> None:
 
 def test_page_keeps_a_head_chosen_without_lock() -> None:
     focus = replace(FOCUS, head=1)
-    taken_up = clicked(Selection(head=2, unit="word"), focus)
+    taken_up = apply_click(Selection(head=2, unit="word"), focus)
     assert taken_up == replace(FOCUS, head=2, unit="word")
     deeper = component.mounted(
         "ribbon", mounted(Selection.of(taken_up)), fakes.trace(), replace(taken_up, layer=1)

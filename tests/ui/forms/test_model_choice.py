@@ -16,7 +16,7 @@ from areaviz.ui.forms.model_choice import (
     fit_kind,
     fit_model,
     kind_of,
-    mismatch,
+    warn_of_picture_type,
 )
 from areaviz.ui.forms.options import ModelState
 from tests.pages import folder
@@ -110,5 +110,5 @@ def test_first_sample_is_of_the_models_kind() -> None:
     ],
 )
 def test_mismatch_is_reported(model: str, name: str, told: bool) -> None:
-    assert bool(mismatch(CARDS[model], get_sample(name))) == told
-    assert not mismatch(CARDS[model], None)
+    assert bool(warn_of_picture_type(CARDS[model], get_sample(name))) == told
+    assert not warn_of_picture_type(CARDS[model], None)

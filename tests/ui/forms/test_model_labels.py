@@ -6,7 +6,7 @@ import pytest
 
 from areaviz.cards.card import read_card
 from areaviz.data.paths import CHECKPOINTS
-from areaviz.ui.forms.model_labels import LONGEST, short_titles
+from areaviz.ui.forms.model_labels import MAX_LABEL_CHARACTERS, short_titles
 
 # Four ways names its readers by itself.
 TASKS = ("caption", "translation", "picture translation", "reading", "speech", "video", "parsing")
@@ -17,7 +17,9 @@ CARDS = [read_card(path) for path in sorted(CHECKPOINTS.glob("*/card.json"))]
 def test_short_titles_fit_their_box_and_differ(task: str) -> None:
     titles = short_titles({card.name: card for card in CARDS if card.task == task})
     assert len(set(titles.values())) == len(titles)
-    assert {title: len(title) for title in titles.values() if len(title) > LONGEST} == {}
+    assert {
+        title: len(title) for title in titles.values() if len(title) > MAX_LABEL_CHARACTERS
+    } == {}
 
 
 def test_short_titles_keep_distinguishing_parts() -> None:

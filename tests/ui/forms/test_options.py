@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.ui.forms.options import AS_TRAINED, about_areas, counterpart
+from areaviz.ui.forms.options import AS_TRAINED, describe_area_size, find_counterpart
 from tests.pages import folder
 
 EXTENT = "{size} neighbouring items"
@@ -34,14 +34,16 @@ def test_card_states_the_largest_learned_area(config: Mapping[str, Any], largest
 
 
 def test_caption_describes_effect_of_single_items() -> None:
-    single = about_areas(1, EXTENT, 5, 5)
+    single = describe_area_size(1, EXTENT, 5, 5)
     assert "keeps what it learned" in single and "leaves out" in single
     assert (
-        "areas of up to 5" in about_areas(AS_TRAINED, EXTENT, 5, 5) == about_areas(5, EXTENT, 5, 5)
+        "areas of up to 5"
+        in describe_area_size(AS_TRAINED, EXTENT, 5, 5)
+        == describe_area_size(5, EXTENT, 5, 5)
     )
-    assert about_areas(3, EXTENT, 5, 5).startswith("Areas hold up to 3 neighbouring items")
-    assert "by the same weights" in about_areas(1, EXTENT, 0, 5)
-    assert "single items" in about_areas(AS_TRAINED, EXTENT, 0, 1)
+    assert describe_area_size(3, EXTENT, 5, 5).startswith("Areas hold up to 3 neighbouring items")
+    assert "by the same weights" in describe_area_size(1, EXTENT, 0, 5)
+    assert "single items" in describe_area_size(AS_TRAINED, EXTENT, 0, 1)
 
 
 def script(config: dict, chosen: int) -> None:  # type: ignore[type-arg]  # runs without this file's imports
@@ -72,14 +74,14 @@ def test_counterpart_is_most_similar_model_with_different_attention() -> None:
     captions = replace(folder.card("captions", "regular"), task="caption")
     cards = {card.name: card for card in (captions, other, sized, paired, area)}
     for expected in (paired, sized, other):
-        assert counterpart(area, cards) == expected
+        assert find_counterpart(area, cards) == expected
         del cards[expected.name]
-    assert counterpart(area, cards) is None
+    assert find_counterpart(area, cards) is None
 
 
 def test_counterpart_can_be_a_twin_of_equal_attention() -> None:
     one, twin, other = (folder.card(name, "item-wise soft") for name in ("one", "twin", "other"))
     one, twin = replace(one, pair="pair"), replace(twin, pair="pair")
     other = replace(other, pair="other")
-    assert counterpart(one, {card.name: card for card in (other, one, twin)}) == twin
-    assert counterpart(other, {card.name: card for card in (other, one, twin)}) is None
+    assert find_counterpart(one, {card.name: card for card in (other, one, twin)}) == twin
+    assert find_counterpart(other, {card.name: card for card in (other, one, twin)}) is None

@@ -209,7 +209,7 @@ def test_row_contains_samples_with_titles(monkeypatch: pytest.MonkeyPatch) -> No
     sent: dict[str, Any] = {}
     monkeypatch.setattr(
         component,
-        "component",
+        "get_component",
         lambda name, *files: lambda **given: sent.update(given, component=name),
     )
     picture_input._sample_row(PAGE, ("digit", "photo"), "digit-4")

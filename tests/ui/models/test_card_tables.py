@@ -17,9 +17,9 @@ from areaviz.ui.models.card_tables import (
     all_measures,
     attention_table,
     figure_table,
+    format_number,
     gate_table,
     measure_name,
-    number,
     quality_table,
     site_names,
     size_table,
@@ -91,8 +91,13 @@ def test_every_table_has_columns_of_one_length() -> None:
 
 
 def test_values_and_names_in_words() -> None:
-    assert [number(value) for value in (None, 1.005, 29000, "x")] == ["–", "1.00", "29,000", "x"]
-    assert number(0.12345, 4) == "0.1235" and measure_name("length_ratio") == "Length ratio"
+    assert [format_number(value) for value in (None, 1.005, 29000, "x")] == [
+        "–",
+        "1.00",
+        "29,000",
+        "x",
+    ]
+    assert format_number(0.12345, 4) == "0.1235" and measure_name("length_ratio") == "Length ratio"
 
 
 def test_looks_are_listed_with_blind_baselines() -> None:

@@ -9,12 +9,12 @@ def page() -> None:
     """Show the texts about a run with items that have no place in a picture."""
     from dataclasses import replace
 
-    from areaviz.ui.results.chart import warning
+    from areaviz.ui.results.chart import draw_warnings
     from tests import fakes
 
     said = {"encoder-decoder places": "its picture tokens are shown in a row", "device": "cpu"}
     said["source places"] = "no place in the text for 1 of 9 tokens: [CLS]"
-    warning(replace(fakes.trace(), details=said))
+    draw_warnings(replace(fakes.trace(), details=said))
 
 
 def test_items_without_place_are_reported() -> None:

@@ -17,7 +17,7 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.results import downloads
 from areaviz.ui.results.chart import as_columns
-from areaviz.ui.results.downloads import files
+from areaviz.ui.results.downloads import list_files
 from areaviz.views import VIEWS
 from tests import fakes
 
@@ -47,7 +47,7 @@ POINTED = [
 
 @pytest.mark.parametrize(("takeaway", "trace", "focus"), [*POINTED, *TAKEAWAYS])
 def test_numbers_are_equal_in_every_file(takeaway: Download, trace: Trace, focus: Focus) -> None:
-    made = files(takeaway, trace, focus)
+    made = list_files(takeaway, trace, focus)
     assert set(made) - {"gif"} == {"html", "svg", "pdf", "png", "csv", "json", "npz"}
     assert ("gif" in made) == (takeaway.movie is not None)
     if "gif" in made:
@@ -77,8 +77,8 @@ def drawn(limit: int) -> None:
     check = downloads.check_page
     downloads.check_page = lambda trace: check(trace, options)  # type: ignore[assignment, misc]
     try:
-        shown = downloads.Shown(TAKEAWAY, fakes.trace(layers=12), Focus("encoder-decoder"))
-        downloads.downloads("Download", {"": shown}, "0")
+        shown = downloads.ShownView(TAKEAWAY, fakes.trace(layers=12), Focus("encoder-decoder"))
+        downloads.draw_downloads("Download", {"": shown}, "0")
     finally:
         downloads.check_page = check
 
@@ -102,5 +102,5 @@ def test_too_large_page_is_replaced_by_message(
         raise InputError("The page would take more than 20.0 MiB but at most 16 MiB are allowed.")
 
     monkeypatch.setattr(downloads, "make_page", refuse)
-    made = files(RIBBON, *SEEN[0])["html"].make()
+    made = list_files(RIBBON, *SEEN[0])["html"].make()
     assert made.startswith(b"<!doctype html>") and b"exceed the limit of 16 MiB" in made

@@ -15,8 +15,14 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.app.state import ALL_HEADS, State
 from areaviz.ui.components.ribbon import Selection
-from areaviz.ui.results.focus import fitted, heads, layer_names, told_sentence
-from areaviz.ui.results.shared_focus import alike, clicked, followed, same_items, shared
+from areaviz.ui.results.focus import fit_selection, layer_names, list_heads, told_sentence
+from areaviz.ui.results.shared_focus import (
+    apply_click,
+    fit_to_other_trace,
+    follow_click,
+    has_equal_selections,
+    has_same_items,
+)
 from tests import fakes
 from tests.pages import folder
 from tests.trace.test_clip import clip_trace
@@ -51,85 +57,89 @@ def described() -> Trace:
     ],
 )
 def test_missing_parts_are_removed_from_the_focus(focus: Focus, expected: Focus) -> None:
-    assert fitted(MAIN, focus) == expected
+    assert fit_selection(MAIN, focus) == expected
 
 
 def test_items_are_shared_by_equal_texts() -> None:
     source = Focus("encoder-decoder", 1, 3, "memory", (2,))
     target = Focus("encoder-decoder", 1, 3, "query", (2,))
-    assert same_items(MAIN, OTHER, source) and not same_items(MAIN, OTHER, target)
-    assert shared(MAIN, OTHER, source) == Focus("encoder-decoder", 0, None, "memory", (2,))
-    assert shared(MAIN, OTHER, target) == Focus("encoder-decoder", 0, None, "query", ())
-    assert shared(MAIN, MAIN, target) == target
+    assert has_same_items(MAIN, OTHER, source) and not has_same_items(MAIN, OTHER, target)
+    assert fit_to_other_trace(MAIN, OTHER, source) == Focus(
+        "encoder-decoder", 0, None, "memory", (2,)
+    )
+    assert fit_to_other_trace(MAIN, OTHER, target) == Focus("encoder-decoder", 0, None, "query", ())
+    assert fit_to_other_trace(MAIN, MAIN, target) == target
 
 
 def test_lock_applies_to_letters_of_common_words() -> None:
     other = fakes.trace("A dog.", "Der Hund bellt.")
     main = fakes.trace("A dog.", "Ein Hund rennt.")
     hund = Focus("encoder-decoder", 0, None, "query", (4, 5, 6, 7))
-    assert shared(main, other, hund).items == (4, 5, 6, 7)
+    assert fit_to_other_trace(main, other, hund).items == (4, 5, 6, 7)
     last = replace(hund, items=(7, 8))
-    assert shared(main, other, last).items == (7,)
-    assert shared(main, other, replace(hund, items=(9, 10))).items == ()
-    asked = shared(main, other, replace(hund, items=()))
-    back = followed(main, other, replace(hund, items=()), asked, replace(asked, items=(5,)))
+    assert fit_to_other_trace(main, other, last).items == (7,)
+    assert fit_to_other_trace(main, other, replace(hund, items=(9, 10))).items == ()
+    asked = fit_to_other_trace(main, other, replace(hund, items=()))
+    back = follow_click(main, other, replace(hund, items=()), asked, replace(asked, items=(5,)))
     assert back == replace(hund, items=(5,))
-    assert followed(main, other, hund, shared(main, other, hund), asked).items == ()
+    assert follow_click(main, other, hund, fit_to_other_trace(main, other, hund), asked).items == ()
 
 
 def test_alike_needs_equal_items_or_no_items() -> None:
     other, main = fakes.trace("A dog.", "Der Hund."), fakes.trace("A dog.", "Ein Hund.")
     hund, ein = (Focus("encoder-decoder", items=items) for items in ((4,), (0,)))
-    assert alike((main, other), (hund, shared(main, other, hund)))
-    assert not alike((main, other), (ein, shared(main, other, ein)))
-    assert not alike((main, other), (hund, replace(hund, items=(0,))))
+    assert has_equal_selections((main, other), (hund, fit_to_other_trace(main, other, hund)))
+    assert not has_equal_selections((main, other), (ein, fit_to_other_trace(main, other, ein)))
+    assert not has_equal_selections((main, other), (hund, replace(hund, items=(0,))))
     nothing = replace(ein, items=())
-    assert alike((main, other), (nothing, nothing)) and alike((main,), (hund,))
-    assert not alike((main, other), (nothing, ein))
+    assert has_equal_selections((main, other), (nothing, nothing)) and has_equal_selections(
+        (main,), (hund,)
+    )
+    assert not has_equal_selections((main, other), (nothing, ein))
 
 
 def test_items_of_different_units_or_pictures_differ() -> None:
     source = Focus("encoder-decoder", 0, None, "memory", (2,))
     field = MAIN.fields["source"]
     coarse = replace(field, labels=(field.raw,), anchors=np.array([[0, len(field.raw)]]))
-    assert not same_items(MAIN, replace(MAIN, fields={**MAIN.fields, "source": coarse}), source)
+    assert not has_same_items(MAIN, replace(MAIN, fields={**MAIN.fields, "source": coarse}), source)
     looked = fakes.doubly_trace()
     assert looked.request.picture is not None
     cells = Focus("encoder-decoder picture", 0, None, "memory", (1,))
     dark = Picture.of("dark", np.zeros_like(looked.request.picture.pixels))
-    assert same_items(looked, looked, cells)
-    assert not same_items(
+    assert has_same_items(looked, looked, cells)
+    assert not has_same_items(
         looked, replace(looked, request=replace(looked.request, picture=dark)), cells
     )
 
 
 def test_click_in_unrelated_text_changes_only_the_head() -> None:
     focus = Focus("encoder-decoder", 1, 3, "query", (2,))
-    asked = shared(MAIN, OTHER, focus)
-    assert followed(MAIN, OTHER, focus, asked, replace(asked, items=(1,))) == focus
-    assert followed(MAIN, OTHER, focus, asked, replace(asked, head=1)) == replace(focus, head=1)
+    asked = fit_to_other_trace(MAIN, OTHER, focus)
+    assert follow_click(MAIN, OTHER, focus, asked, replace(asked, items=(1,))) == focus
+    assert follow_click(MAIN, OTHER, focus, asked, replace(asked, head=1)) == replace(focus, head=1)
     source = replace(asked, side="memory", items=(3,))
-    assert followed(MAIN, OTHER, focus, asked, source) == source
+    assert follow_click(MAIN, OTHER, focus, asked, source) == source
     assert (
-        followed(MAIN, OTHER, focus, asked, replace(asked, site="encoder self", items=(1,)))
+        follow_click(MAIN, OTHER, focus, asked, replace(asked, site="encoder self", items=(1,)))
         == focus
     )
 
 
 def test_click_changes_only_the_ribbon_text() -> None:
     asked = Focus("encoder self", 1, 2, "query", (3,), "word")
-    assert clicked(Selection("query", (), 2, "word"), asked) == Focus(
+    assert apply_click(Selection("query", (), 2, "word"), asked) == Focus(
         "encoder self", 1, 2, "query", (), "word"
     )
-    assert clicked(Selection("memory", (1, 2), None, "item"), asked) == Focus(
+    assert apply_click(Selection("memory", (1, 2), None, "item"), asked) == Focus(
         "encoder self", 1, None, "memory", (1, 2)
     )
-    assert clicked(Selection.of(asked), asked) == asked
+    assert apply_click(Selection.of(asked), asked) == asked
 
 
 def test_choices_begin_with_cross_attention_and_all_heads() -> None:
     assert list_sites(MAIN)[0] == "encoder-decoder" and set(list_sites(MAIN)) == set(MAIN.maps)
-    assert heads(OTHER, "encoder self") == [-1, 0, 1]
+    assert list_heads(OTHER, "encoder self") == [-1, 0, 1]
 
 
 @pytest.mark.parametrize(

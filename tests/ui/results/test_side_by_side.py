@@ -11,7 +11,7 @@ import pytest
 from areaviz.interactive.default_focus import OPENS_AT
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Trace
-from areaviz.ui.results.side_by_side import _compared, decided_word, lit_at_decided_word
+from areaviz.ui.results.side_by_side import _mark_differences, decided_word, lit_at_decided_word
 from tests import fakes
 
 
@@ -28,12 +28,12 @@ from tests import fakes
 def test_compared_marks_words_missing_from_first_output(
     written: str, first: str, said: str
 ) -> None:
-    assert _compared(written, first) == said
+    assert _mark_differences(written, first) == said
 
 
 def test_compared_leaves_markup_text() -> None:
-    assert _compared("*x* <b>", "y").replace("\\", "") == "***x*** **<b>**"
-    assert "\\*x\\*" in _compared("*x*", "y")
+    assert _mark_differences("*x* <b>", "y").replace("\\", "") == "***x*** **<b>**"
+    assert "\\*x\\*" in _mark_differences("*x*", "y")
 
 
 def worded(name: str, text: str) -> Field:

@@ -14,9 +14,14 @@ from streamlit.testing.v1 import AppTest
 from areaviz.shares.visitors import Visitor
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError
-from areaviz.ui.app.budget import MEBI, disk
+from areaviz.ui.app.budget import MEBI, get_disk_budget
 from areaviz.ui.results import uploaded_traces as module
-from areaviz.ui.results.uploaded_traces import SETTING, opened_served, served, turn
+from areaviz.ui.results.uploaded_traces import (
+    SETTING,
+    open_served_file,
+    opened_served,
+    wait_for_turn,
+)
 from tests import fakes
 from tests.pages.conftest import Open, open_page, shown, stored  # noqa: F401
 from tests.pages.test_your_tensors import upload
@@ -71,18 +76,18 @@ def test_disk_use_is_counted_and_released(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def fresh() -> None:
-        disk.clear()
+        get_disk_budget.clear()
         gc.collect()
 
     fresh()
     content = codec.to_bytes(fakes.trace())
     size = sum(one.weights.nbytes for one in fakes.trace().maps.values())
     app = upload(open_page("your_tensors"), content)
-    assert disk().used == size and not app.error
+    assert get_disk_budget().used == size and not app.error
     monkeypatch.setenv("AREAVIZ_DISK_MIB", "1")
     fresh()
     for reader in "abcd":
-        disk().reserve(MEBI // 4, Visitor(reader))
+        get_disk_budget().reserve(MEBI // 4, Visitor(reader))
     app = upload(open_page("your_tensors"), content)
     assert "have 1 MiB of uploaded attention open" in shown(
         app
@@ -98,7 +103,7 @@ def test_served_file_is_shown_to_all_users(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert served() is None
+    assert open_served_file() is None
     path = tmp_path / "large.npz"
     path.write_bytes(codec.to_bytes(fakes.trace()))
     monkeypatch.setenv(SETTING, str(path))
@@ -121,7 +126,8 @@ def test_served_file_is_shown_to_all_users(
 
 
 def test_small_traces_do_not_wait() -> None:
-    with turn([fakes.trace()]), turn([fakes.trace()]), turn([fakes.trace()]):
+    small = [fakes.trace()]
+    with wait_for_turn(small), wait_for_turn(small), wait_for_turn(small):
         pass
 
 
