@@ -94,13 +94,13 @@ BAD = {
     "no sound at all": Bad("sound", "sound needs a sound. Give a file or a sample with --sound"),
     "no clip at all": Bad("clip", "with --clip, for example three-left-grows"),
     "no picture at all": Bad("picture", "with --picture, for example"),
-    "200 facts": Bad("facts", "200 facts; the limit is 20", "Ann left. " * 200 + "Who left?"),
+    "200 facts": Bad("facts", "200 facts, but the limit is 20", "Ann left. " * 200 + "Who left?"),
     "no question": Bad("facts", "no question at its end", "Ann left.", example=True),
     "no fact": Bad("facts", "The question has no facts", "Who left?", example=True),
     "two points in one place": Bad(
         "points", "Points 1 and 3 are at the same place", "5,5 7,7 5,5 9,20"
     ),
-    "200 points": Bad("points", "There are 200 points; the limit is", _many(200)),
+    "200 points": Bad("points", "There are 200 points, but the limit is", _many(200)),
     "one point": Bad("points", "There is 1 point", "5,5"),
     "points on a line": Bad("points", "are on one line", "0,0 10,10 20,20"),
     "no points": Bad("points", "is not a point", "five"),
@@ -157,7 +157,7 @@ STILL = np.zeros((1, 4, 4, 3), np.uint8)
     [
         (Request("sound", "", sound=Sound("s", bytes(2 * RATE * 600))), "600.0 seconds long"),
         (Request("sound", "", sound=Sound("s", bytes(3))), "request is damaged"),
-        (Request("clip", "", clip=Clip.of("c", STILL)), "has 1 frames; 2 to 32"),
+        (Request("clip", "", clip=Clip.of("c", STILL)), "has 1 frames, but 2 to 32"),
         (Request("clip", "", clip=Clip.of("c", STILL.repeat(10_000, 0))), "has 10,000 frames"),
         (Request("sound", "three one four"), "sound"),
         (Request("clip", "three"), "clip"),

@@ -97,7 +97,7 @@ def _check_size(path: Path, megabytes: int) -> None:
     size = path.stat().st_size / 2**20
     if size > megabytes:
         raise InputError(
-            f"The {path.name} of {path.parent.name} has {size:,.0f} MB; the limit is"
+            f"The {path.name} of {path.parent.name} has {size:,.0f} MB, but the limit is"
             f" {megabytes} MB. Choose another model."
         )
 
@@ -149,7 +149,7 @@ def _check_tokenizer(folder: Path, path: Path) -> None:
     count = len(added) if isinstance(added, list) else 0
     if count > MAX_ADDED_TOKENS:
         raise InputError(
-            f"The tokenizer of {folder.name} has {count:,} added tokens; the limit is"
+            f"The tokenizer of {folder.name} has {count:,} added tokens, but the limit is"
             f" {MAX_ADDED_TOKENS:,}. Choose another model."
         )
     growth = _compute_growth(content.get("normalizer"))

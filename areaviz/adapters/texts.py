@@ -237,7 +237,8 @@ class Texts:
             )
         if len(tensor) > MAX_ITEMS:
             raise InputError(
-                f"The {what} have {len(tensor):,} tokens; the limit is {MAX_ITEMS:,}. Shorten them."
+                f"The {what} have {len(tensor):,} tokens, but the limit is {MAX_ITEMS:,}. Shorten"
+                " them."
             )
         return tuple(tensor.tolist()), batch
 

@@ -295,7 +295,7 @@ def read_corpus(name: str, files: Files) -> Frequency:
     size = content.stat().st_size if isinstance(content, Path) else len(content)
     if size > MAX_CORPUS_MEGABYTES << 20:
         raise InputError(
-            f'"{shorten(name)}" has {size >> 20:,} MB; the limit is {MAX_CORPUS_MEGABYTES}'
+            f'"{shorten(name)}" has {size >> 20:,} MB, but the limit is {MAX_CORPUS_MEGABYTES}'
             " for a corpus. Use a part of the file."
         )
     found: Frequency = Counter()

@@ -76,6 +76,6 @@ def describe_too_many(count: int) -> str:
     if count <= MAX_OUTPUTS:
         return ""
     return (
-        f"left out: it needs one backward pass for each of {count:,} outputs; the limit is"
+        f"left out: it needs one backward pass for each of {count:,} outputs, but the limit is"
         f" {MAX_OUTPUTS}"
     )

@@ -56,7 +56,7 @@ def decode_clip(content: bytes, name: str = "upload") -> DecodedClip:
         raise InputError(f"The file is empty. Choose a {FORMATS_TEXT} file.")
     if len(content) > MAX_MEGABYTES << 20:
         raise InputError(
-            f"The file has {len(content) / 2**20:,.1f} MB; the limit is {MAX_MEGABYTES} MB."
+            f"The file has {len(content) / 2**20:,.1f} MB, but the limit is {MAX_MEGABYTES} MB."
             " Make the clip shorter or smaller and choose it again."
         )
     if "video" in name_file_kind(content):

@@ -84,7 +84,7 @@ def read_medium(medium: str, content: bytes | Path, name: str = _NAME) -> Pictur
         size = content.stat().st_size
         if size > MAX_UPLOAD_MEGABYTES << 20:
             raise InputError(
-                f'"{shorten(content.name)}" has {size >> 20:,} MB; the limit is'
+                f'"{shorten(content.name)}" has {size >> 20:,} MB, but the limit is'
                 f" {MAX_UPLOAD_MEGABYTES} MB. Make it smaller."
             )
         content = content.read_bytes()

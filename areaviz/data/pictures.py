@@ -145,7 +145,7 @@ def _check_bytes(content: bytes) -> int:
         raise InputError(f"The file is empty. Choose a {FORMATS_TEXT} picture.")
     if len(content) > MAX_MEGABYTES * MEGA:
         raise InputError(
-            f"The file has {len(content) / MEGA:,.1f} MB; the limit is {MAX_MEGABYTES} MB."
+            f"The file has {len(content) / MEGA:,.1f} MB, but the limit is {MAX_MEGABYTES} MB."
             " Make the picture smaller and choose it again."
         )
     return _check_scans(content) if content.startswith(b"\xff\xd8") else 0
@@ -184,7 +184,7 @@ def _check_scans(jpeg: bytes) -> int:
 
 def _make_too_large_error(size: str, most: int = MAX_MEGAPIXELS) -> InputError:
     return InputError(
-        f"The picture has {size}; the limit is {most} megapixels. Make it smaller and choose"
+        f"The picture has {size}, but the limit is {most} megapixels. Make it smaller and choose"
         " it again."
     )
 

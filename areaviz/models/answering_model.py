@@ -158,7 +158,7 @@ class AnsweringModel:
         count, most = len(facts), self.network.config.most_facts
         if count > most:
             raise InputError(
-                f"The story has {count:,} facts; the limit is {most}. Remove {count - most:,}."
+                f"The story has {count:,} facts, but the limit is {most}. Remove {count - most:,}."
             )
         grids = {"facts": AreaGrid(1, count, 1, 1)}
         lengths = {"question": 1, "facts": count}

@@ -342,7 +342,7 @@ class GenerationModel:
         for name, count in (("text", lengths.get("source", 1) - 1), ("given output", target)):
             if count > self.network.most_items:
                 raise InputError(
-                    f"The {name} has {count} {self.card.level}s; the limit is"
+                    f"The {name} has {count} {self.card.level}s, but the limit is"
                     f" {self.network.most_items}. Shorten it."
                 )
         list_changeable_places(self.network, lengths, target).check(request.changes)

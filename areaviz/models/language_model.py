@@ -101,7 +101,7 @@ class LanguageModel(GenerationModel):
             raise InputError(TextInput.missing)
         if len(tokens) > self.network.most_items:
             raise InputError(
-                f"The text has {len(tokens):,} {self.card.level}s; the limit is"
+                f"The text has {len(tokens):,} {self.card.level}s, but the limit is"
                 f" {self.network.most_items:,}. Shorten it."
             )
         is_given = request.target is not None

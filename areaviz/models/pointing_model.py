@@ -181,7 +181,7 @@ class PointingModel:
         count = len(points_N2)
         if count > MOST:
             raise InputError(
-                f"There are {count:,} points; the limit is {MOST}. Remove {count - MOST:,}."
+                f"There are {count:,} points, but the limit is {MOST}. Remove {count - MOST:,}."
             )
         if count < FEWEST:
             raise InputError(

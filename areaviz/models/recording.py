@@ -95,7 +95,7 @@ def check_size(places: Places) -> None:
     if not weights_fit_in_memory(places):
         raise InputError(
             f"The attention of this model would take {compute_weights_bytes(places) / 2**20:,.0f}"
-            f" MiB; the limit is {MAX_TRACE_BYTES // 2**20} MiB. Choose a smaller largest"
+            f" MiB, but the limit is {MAX_TRACE_BYTES // 2**20} MiB. Choose a smaller largest"
             " area or a shorter text."
         )
 

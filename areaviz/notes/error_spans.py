@@ -140,7 +140,7 @@ class Judgement:
             )
         if len(self.spans) > MAX_SPANS:
             raise InputError(
-                f"The output has {len(self.spans):,} errors marked; the limit is {MAX_SPANS}."
+                f"The output has {len(self.spans):,} errors marked, but the limit is {MAX_SPANS}."
                 " Mark fewer, longer spans."
             )
         texts = {SOURCE: self.source, OUTPUT: self.output}

@@ -113,7 +113,7 @@ def from_bytes(data: bytes, kind: str) -> list[Annotation]:
     """Read the notes in a file that `to_bytes` wrote; raise InputError for other files."""
     if len(data) > MAX_MEGABYTES << 20:
         raise InputError(
-            f"The file has {len(data) >> 20} MB; the limit is {MAX_MEGABYTES} MB. Split it."
+            f"The file has {len(data) >> 20} MB, but the limit is {MAX_MEGABYTES} MB. Split it."
         )
     try:
         rows = _read_rows(data, kind)
@@ -150,7 +150,7 @@ def _check_lines(data: bytes) -> None:
     longest = int(np.diff(breaks, prepend=-1, append=len(data)).max()) - 1
     if longest > MAX_LINE:
         raise InputError(
-            f"The file has a line of {longest:,} bytes; the limit is {MAX_LINE:,}. Export"
+            f"The file has a line of {longest:,} bytes, but the limit is {MAX_LINE:,}. Export"
             " notes to see the expected format."
         )
 
@@ -188,7 +188,7 @@ def _read_parquet_rows(data: bytes) -> list[Mapping[str, object]]:
     spread = sum(_count_expanded_bytes(chunk) for name in texts for chunk in table[name].chunks)
     if spread > MAX_SPREAD << 20:
         raise InputError(
-            f"The notes have {spread >> 20:,} MB; the limit is {MAX_SPREAD} MB. Split the file."
+            f"The notes have {spread >> 20:,} MB, but the limit is {MAX_SPREAD} MB. Split the file."
         )
     rows: list[Mapping[str, object]] = table.to_pylist()
     return rows

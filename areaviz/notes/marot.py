@@ -55,7 +55,7 @@ def parse_judgements(
         if len(group) > MAX_LINES:
             raise InputError(
                 f"Line {first.line:,} and {len(group) - 1:,} other lines mark one output for"
-                f" one rater; the limit is {MAX_LINES} lines. Mark fewer errors."
+                f" one rater, but the limit is {MAX_LINES} lines. Mark fewer errors."
             )
         model = match_system(first.cell("system"), systems)
         source, output = _remove_tags(first.cell("source")), _remove_tags(first.cell("target"))

@@ -93,11 +93,11 @@ def _check_cells(row: Row) -> None:
         tags = cell.count("<v>") + cell.count("</v>")
         if tags > _MAX_TAGS:
             raise InputError(
-                f"Line {row.line:,} has {tags:,} tags <v> and </v> in its {name}; the limit"
+                f"Line {row.line:,} has {tags:,} tags <v> and </v> in its {name}, but the limit"
                 f" is {_MAX_TAGS}. Mark fewer errors."
             )
         if len(cell) - len("</v>") * tags > most:
             raise InputError(
-                f"Line {row.line:,} has {len(cell):,} characters in its {name}; the limit is"
+                f"Line {row.line:,} has {len(cell):,} characters in its {name}, but the limit is"
                 f" {most:,}. Shorten it."
             )

@@ -212,7 +212,7 @@ def check_text(title: str, value: str, most: int) -> None:
     """
     if len(value) > most:
         raise InputError(
-            f"The {title} has {len(value):,} characters; the limit is {most:,}. Shorten it."
+            f"The {title} has {len(value):,} characters, but the limit is {most:,}. Shorten it."
         )
     if _BROKEN.search(value):
         raise InputError(f"The {title} has a broken character. Delete it or type it again.")

@@ -71,7 +71,7 @@ def check_size(size: int, limit: int, what: str) -> None:
     """Raise an InputError if `size` exceeds `limit` bytes."""
     if size > limit:
         raise InputError(
-            f"{what} takes {size / 2**20:,.1f} MiB; the limit is {limit / 2**20:,.4g} MiB."
+            f"{what} takes {size / 2**20:,.1f} MiB, but the limit is {limit / 2**20:,.4g} MiB."
             " Make a trace of a shorter text or a smaller model."
         )
 

@@ -207,7 +207,7 @@ def check_shape(
     *_, query_count, items = shape_LHQN
     if max(query_count, items) > MAX_ITEMS:
         raise InputError(
-            f"The weights have {max(query_count, items):,} queries or items; the limit is"
+            f"The weights have {max(query_count, items):,} queries or items, but the limit is"
             f" {MAX_ITEMS:,}. Choose a part of them."
         )
     if shape is not None and (min(shape) < 1 or shape[0] * shape[1] != items):
@@ -305,7 +305,8 @@ def labelled_field(name: str, labels: Sequence[str] | None, items: int, what: st
     longest = max(map(len, texts))
     if longest > MAX_LABEL:
         raise InputError(
-            f"A label of {what} has {longest:,} characters; the limit is {MAX_LABEL}. Shorten it."
+            f"A label of {what} has {longest:,} characters, but the limit is {MAX_LABEL}. Shorten"
+            " it."
         )
     return text_of(name, texts)
 

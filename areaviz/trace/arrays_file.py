@@ -174,7 +174,7 @@ def _blocks(
     if header.nbytes > room.layer:
         raise InputError(
             f"The weights are in column-major order and take {header.nbytes / 2**20:,.0f}"
-            f" MiB; the limit for that order is {room.layer // 2**20} MiB. Save"
+            f" MiB, but the limit for that order is {room.layer // 2**20} MiB. Save"
             " numpy.ascontiguousarray(weights)."
         )
     yield archive.read_array(opened, entry, header).reshape(-1, header.shape[-1])
@@ -218,7 +218,7 @@ def _check_labels(name: str, header: Header) -> None:
     if header.shape[0] > MAX_ITEMS or header.dtype.itemsize > 4 * MAX_LABEL:
         raise InputError(
             f'The array "{name}" has {header.shape[0]:,} texts of up to'
-            f" {header.dtype.itemsize // 4:,} characters; the limit is {MAX_ITEMS:,} texts of"
+            f" {header.dtype.itemsize // 4:,} characters, but the limit is {MAX_ITEMS:,} texts of"
             f" {MAX_LABEL}. Shorten it."
         )
 

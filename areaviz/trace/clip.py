@@ -71,17 +71,18 @@ class Clip(Medium):
         Medium.check(self)
         if not FRAMES[0] <= self.frames <= FRAMES[1]:
             raise InputError(
-                f"The clip has {self.frames:,} frames; {FRAMES[0]} to {FRAMES[1]} are allowed."
+                f"The clip has {self.frames:,} frames, but {FRAMES[0]} to {FRAMES[1]} are allowed."
                 " Choose another one."
             )
         if not (1 <= self.width <= MAX_SIDE and 1 <= self.height <= MAX_SIDE):
             raise InputError(
-                f"The clip has {self.width:,} x {self.height:,} pixels; each side may have at most"
+                f"The clip has {self.width:,} x {self.height:,} pixels, but each side may have at"
+                " most"
                 f" {MAX_SIDE}. Make it smaller."
             )
         if not MILLISECONDS[0] <= self.milliseconds <= MILLISECONDS[1]:
             raise InputError(
-                f"A frame of the clip lasts {self.milliseconds:,} milliseconds;"
+                f"A frame of the clip lasts {self.milliseconds:,} milliseconds, but"
                 f" {MILLISECONDS[0]} to {MILLISECONDS[1]:,} are allowed. Choose another one."
             )
         if len(self.rgb) != self.frames * self.width * self.height * 3:

@@ -117,7 +117,7 @@ def _sequence(outputs: Any, sequence: int) -> list[int]:
     ids: list[int] = found[sequence].tolist()
     if len(ids) > MAX_ITEMS:
         raise InputError(
-            f"The sequence has {len(ids):,} tokens; the limit is {MAX_ITEMS:,}. Write a"
+            f"The sequence has {len(ids):,} tokens, but the limit is {MAX_ITEMS:,}. Write a"
             " shorter text."
         )
     return ids

@@ -61,12 +61,13 @@ def from_text(text: str) -> tuple[Change, ...]:
     """
     if len(text) > MAX_LETTERS:
         raise InputError(
-            f"The changes have {len(text):,} characters; the limit is {MAX_LETTERS:,}. Remove some."
+            f"The changes have {len(text):,} characters, but the limit is {MAX_LETTERS:,}. Remove"
+            " some."
         )
     parts = list(filter(None, text.split(";")))
     if len(parts) > MAX_CHANGES:
         raise InputError(
-            f"{len(parts):,} changes were requested; the limit is {MAX_CHANGES:,}. Remove some."
+            f"{len(parts):,} changes were requested, but the limit is {MAX_CHANGES:,}. Remove some."
         )
     changes: list[Change] = []
     for part in parts:

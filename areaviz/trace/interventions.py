@@ -113,7 +113,8 @@ def check_changes(changes: Sequence[Change]) -> None:
     """
     if len(changes) > MAX_CHANGES:
         raise InputError(
-            f"{len(changes):,} changes were requested; the limit is {MAX_CHANGES:,}. Remove some."
+            f"{len(changes):,} changes were requested, but the limit is {MAX_CHANGES:,}. Remove"
+            " some."
         )
     for change in changes:
         _check_numbers(change)
@@ -157,7 +158,7 @@ def _check_share(change: Share) -> None:
         raise InputError("The factor of a score must be above 0. Choose a larger factor.")
     if not 0 <= change.window <= MAX_POSITION:
         raise InputError(
-            f"A window has {change.window:,} items; 0 to {MAX_POSITION:,} are allowed. Choose"
+            f"A window has {change.window:,} items, but 0 to {MAX_POSITION:,} are allowed. Choose"
             " another one."
         )
 
@@ -167,7 +168,7 @@ def check_total(changes: Sequence[Change]) -> None:
     named = sum(len(part) for change in changes for part in _named(change))
     if named > MAX_CHANGED:
         raise InputError(
-            f"The changes name {named:,} items; the limit is {MAX_CHANGED:,}. Remove some."
+            f"The changes name {named:,} items, but the limit is {MAX_CHANGED:,}. Remove some."
         )
 
 
@@ -321,7 +322,7 @@ def check_product(factor: float) -> None:
     """Raise InputError if a product of factors is too large for a model to compute with."""
     if factor > MAX_PRODUCT:
         raise InputError(
-            f"The changes together multiply one weight or head by {factor:.2g}; the limit is"
+            f"The changes together multiply one weight or head by {factor:.2g}, but the limit is"
             f" {MAX_PRODUCT:.0e}. Choose smaller factors or fewer changes."
         )
 

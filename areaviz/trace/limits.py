@@ -52,7 +52,7 @@ def check_text(text: str) -> None:
     """
     if len(text) > MAX_CODE_POINTS:
         raise InputError(
-            f"The text has {len(text):,} characters; the limit is {MAX_CODE_POINTS:,}, and"
+            f"The text has {len(text):,} characters, but the limit is {MAX_CODE_POINTS:,}, and"
             f" lower for most models. Shorten it by {len(text) - MAX_CODE_POINTS:,}."
         )
     start, run = _longest_marks(text)
@@ -111,7 +111,7 @@ def check_map_bytes(size: int, most: int = MAX_MAP_BYTES) -> None:
     """Raise an InputError for maps of more than `most` bytes."""
     if size > most:
         raise InputError(
-            f"The attention would take {size / 2**20:,.0f} MiB; the limit is {most // 2**20}"
+            f"The attention would take {size / 2**20:,.0f} MiB, but the limit is {most // 2**20}"
             " MiB. Use fewer layers, fewer items or smaller areas."
         )
 
@@ -138,7 +138,7 @@ def check_attended(layers: int, heads: int, queries: int, items: int, areas: int
     if not has_room(a_layer):
         raise InputErrorWithAdvice(
             f"A layer of the attention ({heads:,} heads, {queries:,} queries, {areas:,}"
-            f" areas) would take {a_layer / 2**20:,.0f} MiB; the limit is"
+            f" areas) would take {a_layer / 2**20:,.0f} MiB, but the limit is"
             f" {MAX_ATTENDED_BYTES // 2**20:,} MiB",
             "input",
             "heads",
@@ -147,7 +147,7 @@ def check_attended(layers: int, heads: int, queries: int, items: int, areas: int
     if whole > MAX_BY_LAYER_BYTES:
         raise InputErrorWithAdvice(
             f"The attention of {layers:,} layers ({heads:,} heads, {queries:,} queries,"
-            f" {items:,} items) would take {whole / 2**20:,.0f} MiB; the limit is"
+            f" {items:,} items) would take {whole / 2**20:,.0f} MiB, but the limit is"
             f" {MAX_BY_LAYER_BYTES // 2**20:,} MiB",
             "layers",
             "input",
@@ -158,7 +158,7 @@ def check_layer_bytes(size: int) -> None:
     """Raise an InputError for a layer that is too large to be read at once."""
     if size > MAX_LAYER_BYTES:
         raise InputErrorWithAdvice(
-            f"A layer of the attention would take {size / 2**20:,.0f} MiB; the limit is"
+            f"A layer of the attention would take {size / 2**20:,.0f} MiB, but the limit is"
             f" {MAX_LAYER_BYTES // 2**20:,} MiB",
             "part",
             "areas",

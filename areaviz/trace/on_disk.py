@@ -65,18 +65,18 @@ class SizeLimits:
         size = 4 * heads * queries * areas
         if size > self.layer:
             raise InputError(
-                f'A layer of "{site}" takes {size / MEBI:,.1f} MiB; the limit is'
+                f'A layer of "{site}" takes {size / MEBI:,.1f} MiB, but the limit is'
                 f" {self.layer // MEBI:,} MiB. Use fewer heads, fewer items or smaller areas."
             )
         if areas > self.areas:
             raise InputError(
-                f'The memory of "{site}" has {areas:,} areas; the limit is {self.areas:,}.'
+                f'The memory of "{site}" has {areas:,} areas, but the limit is {self.areas:,}.'
                 " Use fewer items or smaller areas."
             )
         if heads * queries > self.rows:
             raise InputError(
                 f'A layer of "{site}" has {heads:,} heads of {queries:,} queries,'
-                f" {heads * queries:,} rows; the limit is {self.rows:,}. Use fewer heads or"
+                f" {heads * queries:,} rows, but the limit is {self.rows:,}. Use fewer heads or"
                 " queries."
             )
 
@@ -99,14 +99,14 @@ class SizeLimits:
         for name, field in trace.fields.items():
             if len(field) > self.items:
                 raise InputError(
-                    f'The field "{name}" has {len(field):,} items; the limit is'
+                    f'The field "{name}" has {len(field):,} items, but the limit is'
                     f" {self.items:,}. Make a trace of a shorter text."
                 )
 
     def _check_count(self, maps: int) -> None:
         if maps > self.maps:
             raise InputError(
-                f"The trace has {maps:,} maps; the limit is {self.maps}. Save fewer of them."
+                f"The trace has {maps:,} maps, but the limit is {self.maps}. Save fewer of them."
             )
 
 

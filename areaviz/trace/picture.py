@@ -56,7 +56,7 @@ class Picture(Medium):
         Medium.check(self)
         if not (1 <= self.width <= MAX_SIDE and 1 <= self.height <= MAX_SIDE):
             raise InputError(
-                f"The picture has {self.width:,} x {self.height:,} pixels; each side may"
+                f"The picture has {self.width:,} x {self.height:,} pixels, but each side may"
                 f" have at most {MAX_SIDE}. Make it smaller."
             )
         if len(self.rgb) != self.width * self.height * 3:

@@ -63,6 +63,6 @@ class Sound(Medium):
             raise InputError("The sound ends in the middle of a sample. Choose or upload it again.")
         if not SECONDS[0] <= self.seconds <= SECONDS[1]:
             raise InputError(
-                f"The sound is {self.seconds:,.1f} seconds long; {SECONDS[0]:g} to"
+                f"The sound is {self.seconds:,.1f} seconds long, but {SECONDS[0]:g} to"
                 f" {SECONDS[1]:g} seconds are allowed. Trim it."
             )

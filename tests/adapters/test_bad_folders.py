@@ -134,7 +134,7 @@ def test_many_token_ids_are_refused_before_a_model_runs() -> None:
     model.register_forward_pre_hook(lambda *given: pytest.fail("it runs"))
     with pytest.raises(InputError, match="has 4,000 tokens but the model takes at most 64"):
         areaviz.attend(model, [5] * 4000)
-    with pytest.raises(InputError, match="have 100,000 tokens; the limit is 4,096"):
+    with pytest.raises(InputError, match="have 100,000 tokens, but the limit is 4,096"):
         areaviz.attend(model, [5] * 100_000)
     endless = small.t5()
     endless.register_forward_pre_hook(lambda *given: pytest.fail("it runs"))

@@ -69,9 +69,9 @@ def added(count: int) -> list[dict[str, object]]:
     [
         (
             {"normalizer": doubling(24)},
-            "makes texts up to 16,777,216 times longer; the limit is 100",
+            "makes texts up to 16,777,216 times longer, but the limit is 100",
         ),
-        ({"added_tokens": added(20_001)}, "has 20,001 added tokens; the limit is 20,000"),
+        ({"added_tokens": added(20_001)}, "has 20,001 added tokens, but the limit is 20,000"),
         (
             {"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(?<=a+b"}}},
             "cannot be used",
@@ -123,7 +123,7 @@ def test_damaged_json_gives_one_error(folder: Path, name: str, content: bytes) -
 
 def test_large_config_is_refused_unread(folder: Path) -> None:
     (folder / "config.json").write_bytes(b" " * (5 << 20))
-    with pytest.raises(InputError, match="has 5 MB; the limit is 4 MB"):
+    with pytest.raises(InputError, match="has 5 MB, but the limit is 4 MB"):
         check_limits(folder)
 
 

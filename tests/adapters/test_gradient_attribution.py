@@ -143,7 +143,7 @@ def test_unavailable_attribution_is_left_out_with_reason(monkeypatch: pytest.Mon
     assert "no scores" in bare.details["gradient × input"]
     monkeypatch.setattr(module, "MAX_OUTPUTS", 2)
     many = areaviz.attend(small.gpt2(), [5, 6, 7], attribution=True)
-    assert "3 outputs; the limit is 2" in many.details["gradient × input"]
+    assert "3 outputs, but the limit is 2" in many.details["gradient × input"]
 
 
 def test_custom_module_has_rollout() -> None:

@@ -118,7 +118,7 @@ def test_file_without_animation_gives_one_sentence() -> None:
     photograph = b"\0\0\0\x18ftypheic" + bytes(40)
     assert refusal(photograph).startswith("The file is an HEIC photograph.")
     assert refusal(b"").startswith("The file is empty")
-    assert "10.0 MB; the limit is 10 MB" in refusal(bytes((10 << 20) + 1))
+    assert "10.0 MB, but the limit is 10 MB" in refusal(bytes((10 << 20) + 1))
     assert "or it is damaged" in refusal(bytes(10 << 20))
 
 

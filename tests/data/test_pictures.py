@@ -342,7 +342,7 @@ def test_more_than_twenty_megabytes_are_refused() -> None:
     assert decode_picture(content + bytes(20 * MEGA - len(content))).picture.width == 1
     assert (
         refusal(content + bytes(21 * MEGA))
-        == "The file has 21.0 MB; the limit is 20 MB. Make the picture smaller and choose"
+        == "The file has 21.0 MB, but the limit is 20 MB. Make the picture smaller and choose"
         " it again."
     )
 
@@ -350,7 +350,7 @@ def test_more_than_twenty_megabytes_are_refused() -> None:
 def test_pixel_limit_is_exact() -> None:
     rows = (b"\0" + bytes(512)) * 4096
     assert decode_picture(png(4096, 4096, rows, depth=1, colour=0)).picture.width == MAX_SIDE
-    assert "has 17 megapixels; the limit is 16" in refusal(png(4097, 4096, depth=1, colour=0))
+    assert "has 17 megapixels, but the limit is 16" in refusal(png(4097, 4096, depth=1, colour=0))
 
 
 def test_fifty_megapixels_are_refused_without_decoding() -> None:
@@ -360,7 +360,7 @@ def test_fifty_megapixels_are_refused_without_decoding() -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert (
-        sentence == "The picture has 50 megapixels; the limit is 16 megapixels. Make it smaller"
+        sentence == "The picture has 50 megapixels, but the limit is 16 megapixels. Make it smaller"
         " and choose it again."
     )
     assert len(bomb) < 1e5 and peak < 2e6
@@ -383,11 +383,11 @@ def test_large_baseline_jpeg_is_decoded_at_smaller_scale() -> None:
 
 
 def test_large_progressive_jpeg_is_refused() -> None:
-    assert "has 20 megapixels; the limit is 16" in refusal(jpeg(5000, 4000, progressive=True))
+    assert "has 20 megapixels, but the limit is 16" in refusal(jpeg(5000, 4000, progressive=True))
 
 
 def test_baseline_jpeg_beyond_64_megapixels_is_refused() -> None:
-    assert "has 72 megapixels; the limit is 64" in refusal(jpeg(9000, 8000))
+    assert "has 72 megapixels, but the limit is 64" in refusal(jpeg(9000, 8000))
 
 
 BOMBS = """

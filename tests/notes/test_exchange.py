@@ -142,11 +142,11 @@ def test_no_cell_begins_like_a_formula() -> None:
             "csv",
             "set has 60,000 characters",
         ),
-        (b"{" + b" " * 300_000, "jsonl", "a line of 300,00[01] bytes; the limit is 262,144"),
+        (b"{" + b" " * 300_000, "jsonl", "a line of 300,00[01] bytes, but the limit is 262,144"),
         (b"{}\n" * 100_001, "jsonl", "more than 100,000 notes"),
         (to_bytes([], "csv") + b"a\n" * 100_003, "csv", "more than 100,000 notes"),
         (parquet_file(["x"] * 100_001), "parquet", "more than 100,000 notes"),
-        (parquet_file(["x" * 2**20] * 300), "parquet", "have 300 MB; the limit is 200 MB"),
+        (parquet_file(["x" * 2**20] * 300), "parquet", "have 300 MB, but the limit is 200 MB"),
         (
             parquet_file(["x"], compression="zstd"),
             "parquet",

@@ -172,9 +172,9 @@ def line_with(**cells: str) -> bytes:
     ("cells", "said"),
     [
         ({"target": "<v>" * 5_000_000}, "has 5,000,000 tags <v> and </v> in its target"),
-        ({"source": "x" * 20_001}, "has 20,001 characters in its source; the limit is 20,000"),
+        ({"source": "x" * 20_001}, "has 20,001 characters in its source, but the limit is 20,000"),
         ({"metadata": "x" * 200_001}, "has 200,001 characters in its metadata"),
-        ({"rater": "x" * 101}, "has 101 characters in its rater; the limit is 100"),
+        ({"rater": "x" * 101}, "has 101 characters in its rater, but the limit is 100"),
     ],
 )
 def test_long_cells_are_refused_before_they_are_read(

@@ -53,7 +53,7 @@ KINDS = {
         (
             (
                 "Mary went. " * 200 + "Where is Mary?,garden,",
-                "The story has 200 facts; the limit is 20",
+                "The story has 200 facts, but the limit is 20",
             ),
         ),
         "2 examples, 2 with references",
@@ -65,7 +65,7 @@ KINDS = {
         ("square;100,100 900,120 820,800 150,850 480,460", "triangle;100,100 900,120 820,800"),
         (
             ("twice;100,100 900,120 820,800 100,100", "Points 1 and 4 are at the same place"),
-            (f"many;{MANY}", "There are 200 points; the limit is"),
+            (f"many;{MANY}", "There are 200 points, but the limit is"),
             ("line;0,0 10,10 20,20", "All points are on one line"),
         ),
         "2 examples, no references",

@@ -127,7 +127,7 @@ def test_too_large_new_weights_keep_earlier_result(
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (LONG, "has 400,000 characters; the limit is 4,096"),
+        (LONG, "has 400,000 characters, but the limit is 4,096"),
         (LONG[:4000], r"has 1,\d+ tokens but the model takes at most 32. Shorten it"),
     ],
 )

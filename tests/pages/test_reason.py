@@ -142,8 +142,8 @@ def test_sample_replaces_the_story(open_page: Open, backend: Reasoners) -> None:
     ("facts", "sentence"),
     [
         ("", "The question has no facts"),
-        ("Go.\n" * 200, "The story has 200 facts; the limit is 20"),
-        ("Go.\n" * 21, "The story has 21 facts; the limit is 20. Remove 1."),
+        ("Go.\n" * 200, "The story has 200 facts, but the limit is 20"),
+        ("Go.\n" * 21, "The story has 21 facts, but the limit is 20. Remove 1."),
     ],
 )
 def test_unreadable_input_keeps_the_earlier_answer(
@@ -183,7 +183,7 @@ def test_points_are_placed_and_stepped_through(open_page: Open, backend: Reasone
     assert "Points 1 and 3 are at the same place" in shown(app)
     many = " ".join(f"{number},{number * 7 % 900}" for number in range(200))
     app.text_input(key="reason_points").set_value(many).run()
-    assert not app.exception and "There are 200 points; the limit is" in shown(app)
+    assert not app.exception and "There are 200 points, but the limit is" in shown(app)
     assert "The result below is from your previous input" in shown(app)
 
 

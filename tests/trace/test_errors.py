@@ -43,7 +43,7 @@ def test_advised_error_survives_pickling() -> None:
     "error",
     [
         InputError("too long"),
-        InputErrorWithAdvice("It takes 9 MB; the limit is 8", "heads"),
+        InputErrorWithAdvice("It takes 9 MB, but the limit is 8", "heads"),
     ],
 )
 def test_kept_error_has_the_sentence_but_no_frames(error: InputError) -> None:

@@ -81,15 +81,15 @@ def small(**limits: int) -> object:
 @pytest.mark.parametrize(
     ("limits", "said"),
     [
-        ({"layer": 2000}, 'A layer of "[a-z -]+" takes .* MiB; the limit is .* Use fewer'),
+        ({"layer": 2000}, 'A layer of "[a-z -]+" takes .* MiB, but the limit is .* Use fewer'),
         (
             {"areas": 20},
-            'The memory of "[a-z -]+" has .* areas; the limit is 20. Use fewer items',
+            'The memory of "[a-z -]+" has .* areas, but the limit is 20. Use fewer items',
         ),
-        ({"rows": 10}, "heads of .* queries, .* rows; the limit is 10"),
-        ({"weights": 1 << 16}, "The attention takes .*; the limit is"),
-        ({"maps": 2}, "has 3 maps; the limit is 2"),
-        ({"items": 5}, "items; the limit is 5. Make a trace of a shorter text"),
+        ({"rows": 10}, "heads of .* queries, .* rows, but the limit is 10"),
+        ({"weights": 1 << 16}, "The attention takes .*, but the limit is"),
+        ({"maps": 2}, "has 3 maps, but the limit is 2"),
+        ({"items": 5}, "items, but the limit is 5. Make a trace of a shorter text"),
         ({"beside": 100}, "All but the attention takes"),
     ],
 )

@@ -167,7 +167,7 @@ def test_given_output_and_hidden_point_are_applied(backend: LocalBackend, name: 
 REFUSED = {
     "1,1 2,2": "are 2 points, but at least 3",
     "1,1": "is 1 point, but",
-    " ".join(f"{n},{n * n % 997}" for n in range(200)): "There are 200 points; the limit is 12",
+    " ".join(f"{n},{n * n % 997}" for n in range(200)): "There are 200 points, but the limit is 12",
     "5,5 9,100 700,2 5,5": "Points 1 and 4 are at the same place",
     "1,1 2,2 3,3": "are on one line",
     "1,1 2,1001 3,4": '"2,1001" is not a point',

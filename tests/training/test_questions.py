@@ -135,7 +135,7 @@ REFUSED = {
     "Ann went to the attic.": "no question at its end",
     "Where is Ann?": "The question has no facts",
     "?": "no question at its end",
-    "Go. " * 200 + "Where is Ann?": "The story has 200 facts; the limit is 10",
+    "Go. " * 200 + "Where is Ann?": "The story has 200 facts, but the limit is 10",
 }
 
 

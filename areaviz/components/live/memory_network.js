@@ -47,7 +47,7 @@ export class AnsweringModel {
     const { facts, question } = storyFields(request.text);
     const { answers, hops, most_facts: most } = this.config, count = facts.labels.length;
     if (count > most) {
-      throw new InputError(`The story has ${count} facts; the limit is ${most}. Remove ${count - most}.`);
+      throw new InputError(`The story has ${count} facts, but the limit is ${most}. Remove ${count - most}.`);
     }
     const grid = sequenceGrid(count, 1), lengths = { question: 1, facts: count };
     const { maps } = new Recording(HOP_SITES, { layers: hops, heads: 1 }, () => grid, lengths);

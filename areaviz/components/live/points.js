@@ -17,7 +17,7 @@ const LEAST_DISTANCE = 1e-9;
 export function readPoints(text, kind) {
   const points = text.split(/\s+/).filter(Boolean).map(readPoint), count = points.length;
   if (count > MOST_POINTS) {
-    throw new InputError(`There are ${count} points; the limit is ${MOST_POINTS}. Remove`
+    throw new InputError(`There are ${count} points, but the limit is ${MOST_POINTS}. Remove`
       + ` ${count - MOST_POINTS}.`);
   }
   if (count < FEWEST_POINTS) {

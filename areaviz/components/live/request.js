@@ -43,7 +43,7 @@ export function checkedRequest(model, given) {
 function checkedText(text) {
   const length = [...text].length;
   if (length > LONGEST_TEXT) {
-    throw new InputError(`The text has ${length} characters; the limit is ${LONGEST_TEXT}.`
+    throw new InputError(`The text has ${length} characters, but the limit is ${LONGEST_TEXT}.`
       + ` Shorten it by ${length - LONGEST_TEXT}.`);
   }
   return text.replace(BREAKS, ' ');

@@ -188,7 +188,7 @@ function recordingOf(network, fields) {
   }
   if (count > MOST_WEIGHTS) {
     const size = Math.round((4 * count) / 2 ** 20), most = (4 * MOST_WEIGHTS) / 2 ** 20;
-    throw new InputError(`The attention of this model would take ${size} MiB; the limit is ${most} MiB.`
+    throw new InputError(`The attention of this model would take ${size} MiB, but the limit is ${most} MiB.`
       + ' Choose a smaller largest area or a shorter text.');
   }
   return new Recording(network.sites, network, (field, items) => network.areas(field, items), lengths);
