@@ -21,7 +21,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.analysis.rows import SETTING
-from areaviz.ui.analyse.dataset_form import FILES
+from areaviz.ui.analyse.dataset_form import FILES_KEY_PREFIX
 from benchmarks.report import command, markdown, processor, publish
 from benchmarks.walk_files import EXAMPLES, write_files
 from tests.pages.conftest import APP, bring_cookies
@@ -38,7 +38,7 @@ def measure(files: list[tuple[str, bytes, str]]) -> tuple[float, float]:
     app = AppTest.from_file(str(APP), default_timeout=PATIENCE)
     app = app.switch_page("pages/analyse.py").run()
     app = app.button_group(key="analyse_source").set_value("Upload").run()
-    uploader = app.file_uploader(key=FILES)
+    uploader = app.file_uploader(key=FILES_KEY_PREFIX)
     opened = _seconds(lambda: uploader.set_value(files).run())
     assert not app.error and not app.exception, "the page shows an error"
     order = app.button_group(key="analyse_order")

@@ -1,6 +1,6 @@
 """Run many examples through models, or bring outputs, and find where they go wrong."""
 
-from areaviz.ui.analyse.page import analyse_page
+from areaviz.ui.analyse.page import draw_analyse_page
 from areaviz.ui.analyse.state import AnalyseState
 from areaviz.ui.app.frame import page_frame
 from areaviz.ui.app.page import Page
@@ -12,4 +12,4 @@ page = Page(
     AnalyseState(),
 )
 page_frame(page, is_brief=True)
-analyse_page(page)
+draw_analyse_page(page)

@@ -29,7 +29,10 @@ def start(tmp_path: Path) -> Iterator[Start]:
     port, examples = free_port(), tmp_path / "sets" / "two"
     examples.mkdir(parents=True)
     (examples / "a.txt").write_text("A dog runs.\nA man sings.\n")
-    settings = {rows.SETTING: str(tmp_path / "rows"), dataset_form.SETTING: str(tmp_path / "sets")}
+    settings = {
+        rows.SETTING: str(tmp_path / "rows"),
+        dataset_form.DATASETS_FOLDER_VARIABLE: str(tmp_path / "sets"),
+    }
     with ExitStack() as running:
         yield lambda: running.enter_context(served(tmp_path / "log", settings, port))
 

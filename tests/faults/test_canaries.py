@@ -19,7 +19,7 @@ from areaviz.data.clip_files import decode_clip
 from areaviz.data.sound_files import decode_sound
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError
-from areaviz.ui.analyse.dataset_form import FILES
+from areaviz.ui.analyse.dataset_form import FILES_KEY_PREFIX
 from tests import fakes
 from tests.faults.files import repacked
 from tests.pages.analysed import Translating, opened_first, ran, uploading
@@ -149,7 +149,9 @@ def test_canary_as_examples_is_not_executed(
     canary: Path,
 ) -> None:
     monkeypatch.setenv(SETTING, str(tmp_path / "rows"))
-    app = given(uploading(open_page("analyse", new="1")), FILES, name, canaries(canary)[kind])
+    app = given(
+        uploading(open_page("analyse", new="1")), FILES_KEY_PREFIX, name, canaries(canary)[kind]
+    )
     refused(app, canary)
 
 

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from areaviz.backend.base import OWN_WORK, Caller
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
-from areaviz.ui.analyse.examples import TABLE
+from areaviz.ui.analyse.examples import TABLE_KEY
 from areaviz.ui.analyse.state import AnalyseState
 from areaviz.ui.app.jobs import get_jobs
 from tests import fakes
@@ -48,7 +48,7 @@ def tables(app: AppTest) -> dict[str, dict[str, Any]]:
 
 def listed(app: AppTest) -> pd.DataFrame:
     """Return the visible table of examples, indexed by place in the set; empty without a table."""
-    sent = tables(app).get(TABLE)
+    sent = tables(app).get(TABLE_KEY)
     if sent is None:
         return pd.DataFrame()
     heads = [column["title"] for column in sent["columns"]]

@@ -18,11 +18,11 @@ from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
 from areaviz.ui.analyse import dataset_form
-from areaviz.ui.analyse.by_bucket import BUCKETS
-from areaviz.ui.analyse.notes import AUTHOR
-from areaviz.ui.analyse.slices import SLICE_NAME, SLICE_TABLE
-from areaviz.ui.analyse.stored_data import note_store
-from areaviz.ui.analyse.system_comparison import AGAINST
+from areaviz.ui.analyse.by_bucket import BUCKETS_KEY
+from areaviz.ui.analyse.notes import AUTHOR_KEY
+from areaviz.ui.analyse.slices import SLICE_NAME_KEY, SLICE_TABLE_KEY
+from areaviz.ui.analyse.stored_data import open_note_store
+from areaviz.ui.analyse.system_comparison import COMPARISON_KEY
 from areaviz.ui.app.jobs import get_jobs
 from tests.pages.analysed import (
     Translating,
@@ -211,7 +211,7 @@ def test_example_opens_and_next_button_moves_on(open_page: Open, use_backend: Us
 def test_note_is_saved_shown_changed_and_removed(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     app = opened_first(ran(open_page("analyse", new="1")))
-    app.text_input(key=AUTHOR).set_value("Ada")
+    app.text_input(key=AUTHOR_KEY).set_value("Ada")
     write(app, "Accuracy", "Says $dog$ for <b>cat</b>")
     assert (
         not app.exception
@@ -244,7 +244,7 @@ def test_untagged_note_gets_a_tag_and_empty_note_is_refused(
     assert "The note is empty" in app.error[0].value
     keyed(app.text_area, "note_form_text").set_value("long thought")
     button(app, "Save the note").click().run()
-    (note,) = note_store().notes.list_all(state_of(app).digest)
+    (note,) = open_note_store().notes.list_all(state_of(app).digest)
     assert not app.error and (note.tag, note.note) == ("Note", "long thought")
 
 
@@ -271,12 +271,12 @@ def test_slice_is_saved_chosen_and_measured(open_page: Open, use_backend: Use) -
     app.text_input(key="analyse_search").set_value("dog").run()
     count = len(listed(app))
     assert 1 < count < COUNT
-    app.text_input(key=SLICE_NAME).set_value("dogs").run()
+    app.text_input(key=SLICE_NAME_KEY).set_value("dogs").run()
     button(app, "Save ").click().run()
     app.text_input(key="analyse_search").set_value("").run()
     assert not app.exception and not app.error
     assert not app.dataframe, "slices are measured only while they are looked at"
-    app.session_state[SLICE_TABLE] = True
+    app.session_state[SLICE_TABLE_KEY] = True
     app.selectbox(key="analyse_slice").set_value("dogs").run()
     slices, table = app.dataframe[0].value, listed(app)
     assert list(slices["Slice"]) == ["All examples", "dogs"] and list(slices["Examples"]) == [
@@ -303,7 +303,7 @@ def test_two_models_are_compared(open_page: Open, use_backend: Use) -> None:
     assert not any("Wins" in table.value.columns for table in app.table), (
         "nothing is computed before it is asked for"
     )
-    app.session_state[AGAINST] = app.session_state[BUCKETS] = True
+    app.session_state[COMPARISON_KEY] = app.session_state[BUCKETS_KEY] = True
     app.run()
     heads = [set(table.value.columns) for table in app.table]
     assert any({"Measure", "Wins", "Losses", "95 % interval"} <= head for head in heads)
@@ -334,12 +334,12 @@ def test_files_too_large_in_total_are_refused(
         ("a.txt", b"a dog\n" * 100_000, "text/plain"),
         ("b.txt", b"a cat\n" * 100_000, "text/plain"),
     ]
-    monkeypatch.setattr(dataset_form, "MOST_TOGETHER", 1)
-    app = app.file_uploader(key=dataset_form.FILES).set_value(files).run()
+    monkeypatch.setattr(dataset_form, "MAX_SET_MEGABYTES", 1)
+    app = app.file_uploader(key=dataset_form.FILES_KEY_PREFIX).set_value(files).run()
     assert not app.exception and len(app.error) == 1
     assert "The files together have 1.1 MB. The limit is 1 MB. Remove some" in shown(app)
     app = (
-        app.file_uploader(key=dataset_form.FILES)
+        app.file_uploader(key=dataset_form.FILES_KEY_PREFIX)
         .set_value([("a.txt", b"a dog\n", "text/plain")])
         .run()
     )

@@ -12,10 +12,10 @@ from areaviz.analysis.rows import SETTING
 from areaviz.backend.access import new_reader, reader_cookie
 from areaviz.backend.base import Backend
 from areaviz.ui.analyse import dataset_form
-from areaviz.ui.analyse.by_bucket import BUCKETS
-from areaviz.ui.analyse.examples import TABLE
-from areaviz.ui.analyse.state import Kept
-from areaviz.ui.analyse.system_comparison import AGAINST
+from areaviz.ui.analyse.by_bucket import BUCKETS_KEY
+from areaviz.ui.analyse.examples import TABLE_KEY
+from areaviz.ui.analyse.state import RowFilter
+from areaviz.ui.analyse.system_comparison import COMPARISON_KEY
 from tests.pages.analysed import (
     Translating,
     button,
@@ -53,7 +53,7 @@ def reading(monkeypatch: pytest.MonkeyPatch, open_page: Open) -> Callable[[str],
 
 def given(app: AppTest, *files: tuple[str, bytes]) -> AppTest:
     sent = [(name, content, "text/plain") for name, content in files]
-    return uploading(app).file_uploader(key=dataset_form.FILES).set_value(sent).run()
+    return uploading(app).file_uploader(key=dataset_form.FILES_KEY_PREFIX).set_value(sent).run()
 
 
 def address(app: AppTest) -> dict[str, str]:
@@ -144,7 +144,7 @@ def test_sorting_metric_is_second_and_header_reverses_order(
     app = ran(open_page("analyse", new="1"))
     assert list(listed(app).columns)[:3] == ["Example", "BLEU", "Source"]
     worst = list(listed(app)["BLEU"].astype(float))
-    assert worst == sorted(worst) and tables(app)[TABLE]["sorted"] == ["bleu_0", "ascending"]
+    assert worst == sorted(worst) and tables(app)[TABLE_KEY]["sorted"] == ["bleu_0", "ascending"]
     hold(app, measure="length_0")
     assert list(listed(app).columns)[1] == "Words"
     assert app.button_group(key="analyse_order").options == [
@@ -154,7 +154,7 @@ def test_sorting_metric_is_second_and_header_reverses_order(
     ]
     hold(app, measure="bleu_0", order="best")
     best = list(listed(app)["BLEU"].astype(float))
-    assert best == worst[::-1] and tables(app)[TABLE]["sorted"][1] == "descending"
+    assert best == worst[::-1] and tables(app)[TABLE_KEY]["sorted"][1] == "descending"
 
 
 def test_next_opens_the_next_shown_row_and_marks_it(open_page: Open, use_backend: Use) -> None:
@@ -162,7 +162,7 @@ def test_next_opens_the_next_shown_row_and_marks_it(open_page: Open, use_backend
     app = opened_first(hold(ran(open_page("analyse", new="1")), order="best"))
     order = list(listed(app).index)
     button(app, "Next").click().run()
-    assert state_of(app).example == order[1] == tables(app)[TABLE]["chosen"]
+    assert state_of(app).example == order[1] == tables(app)[TABLE_KEY]["chosen"]
     button(app, "Close").click().run()
     assert state_of(app).example is None and "words are not in the reference" not in shown(app)
 
@@ -171,7 +171,7 @@ def test_next_opens_the_next_shown_row_and_marks_it(open_page: Open, use_backend
 def test_long_table_is_sent_in_pages(
     open_page: Open, use_backend: Use, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("areaviz.ui.analyse.examples.PAGE", 10)
+    monkeypatch.setattr("areaviz.ui.analyse.examples.ROWS_PER_PAGE", 10)
     use_backend(Translating())
     app = hold(ran(open_page("analyse", new="1")), order="given")
     assert list(listed(app).index) == list(range(10)) and "Rows 1 to 10 of 24" in shown(app)
@@ -179,15 +179,15 @@ def test_long_table_is_sent_in_pages(
     assert list(listed(app).index) == list(range(10, 20))
     hold(app, example=19)
     button(app, "Next").click().run()
-    assert list(listed(app).index) == list(range(20, 24)) and tables(app)[TABLE]["chosen"] == 20
+    assert list(listed(app).index) == list(range(20, 24)) and tables(app)[TABLE_KEY]["chosen"] == 20
 
 
 @pytest.mark.long
 def test_filtered_examples_stay_until_all_are_shown(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     app = ran(open_page("analyse", new="1"))
-    app.session_state[BUCKETS] = True
-    hold(app, kept=Kept("6–8 words", (1, 2, 5), ("buckets length", 0)))
+    app.session_state[BUCKETS_KEY] = True
+    hold(app, row_filter=RowFilter("6–8 words", (1, 2, 5), ("buckets length", 0)))
     assert set(listed(app).index) == {1, 2, 5} and "Only 6–8 words" in shown(app)
     buckets = tables(app)["analyse_bucket_table"]
     assert buckets["chosen"] == 0 and sum(int(row[1]) for row in buckets["rows"]) == 24
@@ -210,7 +210,7 @@ def test_outputs_of_systems_are_compared_without_a_model(open_page: Open, use_ba
     assert {"Output (1)", "Output (2)", "Reference", "BLEU, change"} <= set(seen.columns)
     app = opened_first(app)
     assert not app.error and "Source" in shown(app) and "hyp.a.txt" in shown(app)
-    app.session_state[AGAINST] = True
+    app.session_state[COMPARISON_KEY] = True
     assert any("Wins" in table.value.columns for table in app.run().table)
 
 

@@ -15,7 +15,7 @@ from areaviz.analysis.rows import SETTING
 from areaviz.notes.annotations import Annotation
 from areaviz.notes.error_spans import ErrorSpan, Judgement
 from areaviz.ui.analyse import blind, dataset_form, error_marking
-from areaviz.ui.analyse.stored_data import note_store
+from areaviz.ui.analyse.stored_data import open_note_store
 from areaviz.ui.components.error_sheet import Sheet
 from tests.pages.analysed import hold, listed, uploading
 from tests.pages.conftest import Open, shown
@@ -50,9 +50,9 @@ def blinded(open_page: Open, rater: str) -> AppTest:
     """Open the page with three systems, switch to blind rating and type a name."""
     app = uploading(open_page("analyse", new="1"))
     sent = [(name, content, "text/plain") for name, content in FILES.items()]
-    app = app.file_uploader(key=dataset_form.FILES).set_value(sent).run()
+    app = app.file_uploader(key=dataset_form.FILES_KEY_PREFIX).set_value(sent).run()
     app = app.toggle(key="analyse_is_blind").set_value(True).run()
-    return app.text_input(key=blind.RATER).set_value(rater).run()
+    return app.text_input(key=blind.RATER_NAME_KEY).set_value(rater).run()
 
 
 def judgement(rater: str, model: str) -> Judgement:
@@ -75,7 +75,7 @@ def test_blind_rating_hides_names_and_scores(open_page: Open) -> None:
     app = blinded(open_page, "")
     # The form above names the imported files.
     of_form = {one.value for one in [*app.caption, *app.markdown]}
-    app = hold(app.text_input(key=blind.RATER).set_value("Ada").run(), example=1)
+    app = hold(app.text_input(key=blind.RATER_NAME_KEY).set_value("Ada").run(), example=1)
     assert not app.error and not app.exception
     table = listed(app)
     assert list(table.columns) == [
@@ -117,13 +117,13 @@ def test_blind_rating_forgets_the_system_judged_last(open_page: Open, sheets: li
     assert sheets[-1].title == "System 1"
     app.button_group(key="analyse_judged").set_value(last).run()
     assert sheets[-1].title == "System 3"
-    app.text_input(key=blind.RATER).set_value("Bo").run()
+    app.text_input(key=blind.RATER_NAME_KEY).set_value("Bo").run()
     assert sheets[-1].title == "System 1"
 
 
 @pytest.mark.long
 def test_marks_of_other_raters_appear_after_own(open_page: Open, sheets: list[Sheet]) -> None:
-    store, notes = note_store().judgements, note_store().notes
+    store, notes = open_note_store().judgements, open_note_store().notes
     first = order_of("Ada")[0]
     store.save(judgement("Bo", first))
     notes.save(Annotation(SET.digest, 1, first, "Style", note="a note of Bo"))
@@ -141,7 +141,7 @@ def test_marks_of_other_raters_appear_after_own(open_page: Open, sheets: list[Sh
 
 
 def test_key_names_systems_again(open_page: Open) -> None:
-    note_store().judgements.save(judgement("Bo", "hyp.b.txt"))
+    open_note_store().judgements.save(judgement("Bo", "hyp.b.txt"))
     app = blinded(open_page, "Ada")
     assert not any("Rater" in one.value.columns for one in app.table)
     app.toggle(key="analyse_is_blind").set_value(False).run()

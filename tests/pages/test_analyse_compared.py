@@ -15,8 +15,8 @@ from areaviz.analysis.table import format_table_as_csv
 from areaviz.notes.annotations import Annotation
 from areaviz.notes.error_spans import ErrorSpan, Judgement
 from areaviz.ui.analyse import blind, dataset_form, error_marking, link_access
-from areaviz.ui.analyse.form_parts import offered_categories
-from areaviz.ui.analyse.stored_data import note_store
+from areaviz.ui.analyse.form_parts import list_offered_categories
+from areaviz.ui.analyse.stored_data import open_note_store
 from areaviz.ui.components.error_sheet import Sheet
 from tests.pages.analysed import hold, keyed, listed, state_of, uploading
 from tests.pages.conftest import Open, shown
@@ -41,7 +41,7 @@ def given(open_page: Open, *names: str) -> AppTest:
     app = uploading(open_page("analyse", new="1"))
     names = ("my.en.txt", "my.de.txt", *names)
     sent = [(name, FILES[name], "text/plain") for name in names]
-    return app.file_uploader(key=dataset_form.FILES).set_value(sent).run()
+    return app.file_uploader(key=dataset_form.FILES_KEY_PREFIX).set_value(sent).run()
 
 
 def texts(app: AppTest) -> list[str]:
@@ -87,7 +87,7 @@ def test_table_csv_names_systems_of_a_change(
             offered.append(make)
         return make
 
-    monkeypatch.setattr(link_access, "while_shared", note)
+    monkeypatch.setattr(link_access, "guard_by_link", note)
     app = given(open_page, "hyp.a.txt", "hyp.b.txt", "hyp.c.txt")
     app = app.selectbox(key="analyse_second").set_value(2).run()
     assert not app.exception
@@ -148,7 +148,11 @@ It rains.,Es regnet.,x,news
 
 def with_metadata(open_page: Open) -> AppTest:
     app = uploading(open_page("analyse", new="1"))
-    return app.file_uploader(key=dataset_form.FILES).set_value(("t.csv", TABLE, "text/csv")).run()
+    return (
+        app.file_uploader(key=dataset_form.FILES_KEY_PREFIX)
+        .set_value(("t.csv", TABLE, "text/csv"))
+        .run()
+    )
 
 
 def test_metadata_colours_the_plot(open_page: Open) -> None:
@@ -173,13 +177,13 @@ def test_notes_and_errors_offer_one_list_of_categories(
     monkeypatch.setattr(error_marking, "judging", lambda sheet, **_: drawn.append(sheet))
     app = given(open_page, "hyp.a.txt")
     digest = state_of(app).digest
-    note_store().notes.save(Annotation(digest, 0, "", "Tone"))
+    open_note_store().notes.save(Annotation(digest, 0, "", "Tone"))
     span = ErrorSpan("output", 0, 3, None, "Gender", "major")
     marked = Judgement(digest, 1, "hyp.a.txt", "Bo", "A cat.", "Eine Katze.", (span,))
-    note_store().judgements.save(marked)
+    open_note_store().judgements.save(marked)
     app = hold(app, example=0)
-    app.text_input(key=blind.RATER).set_value("Ada").run()
+    app.text_input(key=blind.RATER_NAME_KEY).set_value("Ada").run()
     offered = list(keyed(app.selectbox, "note_form_tag").options)
     assert {"Tone", "Gender"} <= set(offered)
-    assert offered == list(drawn[-1].categories) == offered_categories(digest)
-    assert offered_categories(digest, "Ada") == offered_categories(digest)[:7]
+    assert offered == list(drawn[-1].categories) == list_offered_categories(digest)
+    assert list_offered_categories(digest, "Ada") == list_offered_categories(digest)[:7]

@@ -16,7 +16,7 @@ from areaviz.notes.error_spans import ErrorSpan, Judgement
 from areaviz.notes.judgement_files import to_jsonl
 from areaviz.notes.record_types import Stale
 from areaviz.ui.analyse import blind, dataset_form, error_marking
-from areaviz.ui.analyse.stored_data import note_store
+from areaviz.ui.analyse.stored_data import open_note_store
 from tests.pages.analysed import Translating, hold, listed, opened_first, ran, uploading
 from tests.pages.conftest import Open, shown
 from tests.rated_files import WMT_2025, lines_of
@@ -46,7 +46,7 @@ def given(open_page: Open, files: dict[str, bytes] = FILES) -> AppTest:
     """Open the page with the outputs of two systems."""
     app = uploading(open_page("analyse", new="1"))
     sent = [(name, content, "text/plain") for name, content in files.items()]
-    return app.file_uploader(key=dataset_form.FILES).set_value(sent).run()
+    return app.file_uploader(key=dataset_form.FILES_KEY_PREFIX).set_value(sent).run()
 
 
 def said(error: Any) -> str:
@@ -68,7 +68,7 @@ def test_rater_errors_become_metrics_of_examples(open_page: Open, use_backend: U
     app = given(open_page)
     assert not app.error and "MQM (1)" not in listed(app).columns
     for one in (ADA, BO):
-        note_store().judgements.save(one)
+        open_note_store().judgements.save(one)
     seen = listed(app.run())
     assert seen.loc[1, "MQM (1)"] == "2.5" and seen.loc[1, "Judged (1)"] == "75"
     assert seen.loc[0, "MQM (1)"] == "–" and "MQM (2)" not in seen.columns
@@ -81,18 +81,18 @@ def test_rater_judges_by_name_and_shows_other_raters_on_demand(
     open_page: Open, use_backend: Use
 ) -> None:
     use_backend(Translating())
-    note_store().judgements.save(ADA)
+    open_note_store().judgements.save(ADA)
     app = hold(given(open_page), example=1)
     # Differences in favour of the first system come first, so the second one is judged first.
     assert app.button_group(key="analyse_judged").value == "hyp.b.txt"
     app.button_group(key="analyse_judged").set_value("hyp.a.txt").run()
     assert not app.error and not sheet(app) and "Type your name to mark errors" in shown(app)
-    app.text_input(key=blind.RATER).set_value(" Ada ").run()
+    app.text_input(key=blind.RATER_NAME_KEY).set_value(" Ada ").run()
     sent = sheet(app)
     assert (sent["score"], sent["version"]) == (60, 1) and len(sent["spans"]) == 1
     assert [one["text"] for one in sent["texts"]] == ["A cat.", "Eine Katze."]
     assert "the $article$" not in shown(app)
-    app.text_input(key=blind.RATER).set_value("Bo").run()
+    app.text_input(key=blind.RATER_NAME_KEY).set_value("Bo").run()
     assert sheet(app)["spans"] == [] and "Accuracy/<b>" in sheet(app)["categories"]
     assert "major, Accuracy/<b> “Eine”: the $article$" in shown(app)
     app.button_group(key="analyse_judged").set_value("hyp.b.txt").run()
@@ -102,21 +102,21 @@ def test_rater_judges_by_name_and_shows_other_raters_on_demand(
 @pytest.mark.long
 def test_late_rater_of_a_name_chooses_a_version(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
-    store = note_store().judgements
+    store = open_note_store().judgements
     first = store.save(ADA)
     app = hold(given(open_page), example=1)
-    app.text_input(key=blind.RATER).set_value("Ada").run()
-    app.session_state[error_marking.STALE] = Stale(first, BO)
+    app.text_input(key=blind.RATER_NAME_KEY).set_value("Ada").run()
+    app.session_state[error_marking.STALE_KEY] = Stale(first, BO)
     app.run()
     assert "Nothing was overwritten" in app.warning[0].value and "Ada: score 60" in shown(app)
 
 
 def test_judgement_of_a_former_output_is_reported(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
-    note_store().judgements.save(ADA)
+    open_note_store().judgements.save(ADA)
     changed = FILES | {"hyp.a.txt": b"Ein Hund.\nDie Kuh.\nx\n"}
     app = hold(given(open_page, changed), example=1, judged="hyp.a.txt")
-    app.text_input(key=blind.RATER).set_value("Ada").run()
+    app.text_input(key=blind.RATER_NAME_KEY).set_value("Ada").run()
     assert "Another output of this system was judged" in shown(app)
     assert sheet(app)["spans"] == [] and sheet(app)["version"] == 1
     assert "MQM (1)" not in listed(app).columns
@@ -154,7 +154,7 @@ def test_errors_are_imported_and_bad_file_gives_one_sentence(
         sent = [(name, content, "text/plain")]
         app.file_uploader(key="judged_given").set_value(sent).run()
         assert not app.error and wanted in shown(app)
-    assert {one.rater for one in note_store().judgements.list_all(SET.digest)} == {
+    assert {one.rater for one in open_note_store().judgements.list_all(SET.digest)} == {
         "Ada",
         "Bo",
         "Cy",
@@ -167,7 +167,7 @@ def test_errors_are_imported_and_bad_file_gives_one_sentence(
 def test_errors_can_be_marked_in_model_outputs(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     app = opened_first(ran(open_page("analyse", new="1")))
-    app.text_input(key=blind.RATER).set_value("Ada").run()
+    app.text_input(key=blind.RATER_NAME_KEY).set_value("Ada").run()
     assert not app.error and len(sheet(app)["texts"]) == 2
 
 
@@ -186,14 +186,14 @@ def test_automatic_errors_are_separate_and_can_be_adopted(
     assert "Marked by xCOMET" in shown(app)
     assert "• major “Die”: confidence 0.50" in [one.value for one in app.text]
     assert not [one for one in app.button if one.label == "Start from these"], "nobody is named"
-    app.text_input(key=blind.RATER).set_value("Ada").run()
+    app.text_input(key=blind.RATER_NAME_KEY).set_value("Ada").run()
     (take,) = [one for one in app.button if one.label == "Start from these"]
     assert sheet(app)["spans"] == []
     take.click().run()
     (mine,) = sheet(app)["spans"]
     assert (mine["start"], mine["end"], mine["severity"]) == (0, 3, "major")
     assert sheet(app)["version"] == 0, "nothing is saved before the rater saves"
-    app.text_input(key=blind.RATER).set_value("x (automatic)").run()
+    app.text_input(key=blind.RATER_NAME_KEY).set_value("x (automatic)").run()
     assert "belong to programs" in shown(app) and not sheet(app)
 
 
@@ -212,6 +212,6 @@ def test_ratings_and_campaigns_are_downloads(open_page: Open, use_backend: Use) 
     app = given(open_page)
     labels = [one.proto.label for one in app.get("download_button")]
     assert "Campaign (JSON)" in labels and "WMT JSON Lines" not in labels
-    note_store().judgements.save(ADA)
+    open_note_store().judgements.save(ADA)
     app.run()
     assert "WMT JSON Lines" in [one.proto.label for one in app.get("download_button")]

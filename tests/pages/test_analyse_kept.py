@@ -35,7 +35,7 @@ from areaviz.notes.slices import Slice
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.analyse import dataset_form, stored_data
-from areaviz.ui.analyse.stored_data import note_store
+from areaviz.ui.analyse.stored_data import open_note_store
 from areaviz.ui.app.jobs import get_jobs
 from areaviz.ui.app.user_identity import reader_cookie
 from tests import fakes
@@ -83,7 +83,7 @@ def uploaded(open_page: Open, pictures: Mapping[str, str]) -> AppTest:
     """Open the page in a new session with a set of plain pictures, given by name and colour."""
     app = uploading(open_page("analyse", new="1"))
     files = [(name, picture(colour), "image/png") for name, colour in pictures.items()]
-    return app.file_uploader(key=dataset_form.FILES).set_value(files).run()
+    return app.file_uploader(key=dataset_form.FILES_KEY_PREFIX).set_value(files).run()
 
 
 def outputs(app: AppTest) -> list[str]:
@@ -128,7 +128,7 @@ def test_uploaded_files_are_read_once(
     for _ in range(3):
         app.run()
     assert len(read) == 1
-    app.file_uploader(key=dataset_form.FILES).set_value(
+    app.file_uploader(key=dataset_form.FILES_KEY_PREFIX).set_value(
         [("0.png", picture("blue"), "image/png")]
     ).run()
     assert len(read) == 2 and outputs(ran(app)) == ["it is blue"]
@@ -144,8 +144,10 @@ def test_earlier_analyses_are_reported_with_their_notes(
     dataset = read_media({"0.png": picture("red")})
     before = replace(RowFile.read(path).header, digest=dataset.earlier_digest)
     RowFile.open(find_rows_path(before), before).close()
-    note_store().notes.save(Annotation(dataset.earlier_digest, 0, "", "Style", note="of that time"))
-    note_store().slices.save(Slice(dataset.earlier_digest, "mine", (0,)))
+    open_note_store().notes.save(
+        Annotation(dataset.earlier_digest, 0, "", "Style", note="of that time")
+    )
+    open_note_store().slices.save(Slice(dataset.earlier_digest, "mine", (0,)))
     app = uploaded(open_page, {"0.png": "red"})
     assert f"is kept as {find_rows_path(before).name}" in shown(app) and "Run it again" in shown(
         app
@@ -153,8 +155,10 @@ def test_earlier_analyses_are_reported_with_their_notes(
     assert "1 note and 1 slice written on" in shown(app) and "of that time" not in shown(app)
     button(app, "Bring them to this set").click().run()
     assert "Brought to this set: 1 note and 1 slice." in app.toast[0].value
-    assert [note.note for note in note_store().notes.list_all(dataset.digest)] == ["of that time"]
-    assert len(note_store().notes.list_all(dataset.earlier_digest)) == 1
+    assert [note.note for note in open_note_store().notes.list_all(dataset.digest)] == [
+        "of that time"
+    ]
+    assert len(open_note_store().notes.list_all(dataset.earlier_digest)) == 1
     assert not any(one.label.startswith("Bring them") for one in app.run().button)
 
 
@@ -203,11 +207,11 @@ def test_deletion_removes_only_own_work(open_page: Open, use_backend: Use, rows:
     assert len(list(rows.glob("*.jsonl"))) == 2
     button(mine.run(), "Delete all of mine").click().run()
     assert "Deleted: 2 analyses, 1 note, 0 slices" in mine.toast[0].value
-    assert [note.note for note in note_store().notes.list_all(digest)] == ["hers"] and not list(
-        rows.glob("*.jsonl")
-    )
+    assert [note.note for note in open_note_store().notes.list_all(digest)] == [
+        "hers"
+    ] and not list(rows.glob("*.jsonl"))
     assert listed(mine).empty
-    assert not mine.file_uploader(key=f"{dataset_form.FILES}_1").value, (
+    assert not mine.file_uploader(key=f"{dataset_form.FILES_KEY_PREFIX}_1").value, (
         "the files are gone from the session"
     )
 
@@ -262,7 +266,7 @@ def test_work_older_than_retention_period_is_deleted(
     assert not app.exception and not app.error
     assert path.exists(), "the date may be wrong"
     check_dates_two_days_ago(rows)
-    stored_data._removed_old.clear()
+    stored_data._remove_old_items.clear()
     app = open_page("analyse", new="1")
     assert not app.exception and not app.error and listed(app).empty and not path.exists()
 
@@ -278,7 +282,7 @@ def test_imported_note_is_marked(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     app = opened_first(ran(open_page("analyse", new="1")))
     write(app, "Style", "later words")
-    (note,) = note_store().notes.list_all(SAMPLE_SETS["Sentences"]().digest)
+    (note,) = open_note_store().notes.list_all(SAMPLE_SETS["Sentences"]().digest)
     file = to_bytes([replace(note, note="first words", version=9)], "csv")
     app.file_uploader(key="notes_given").upload("a.csv", file, "text/csv").run()
     assert "1 differs from a note that was here. Both are kept" in shown(app)
@@ -299,4 +303,4 @@ def test_removed_imported_note_stays_removed(open_page: Open, use_backend: Use) 
     app.file_uploader(key="notes_given").upload("a.csv", to_bytes([note], "csv"), "text/csv").run()
     assert "1 note read, 1 new" in shown(app)
     button(opened_first(app), "Remove").click().run()
-    assert not note_store().notes.list_all(digest) and "1 note read, 1 new" in shown(app)
+    assert not open_note_store().notes.list_all(digest) and "1 note read, 1 new" in shown(app)

@@ -17,9 +17,9 @@ from areaviz.notes.annotations import Annotation
 from areaviz.notes.slices import Slice
 from areaviz.trace.errors import InputError
 from areaviz.ui.analyse import share_menu
-from areaviz.ui.analyse.link_access import TOKEN, while_shared
-from areaviz.ui.analyse.state import SHARE
-from areaviz.ui.analyse.stored_data import note_store
+from areaviz.ui.analyse.link_access import TOKEN_KEY, guard_by_link
+from areaviz.ui.analyse.state import SHARE_PARAM
+from areaviz.ui.analyse.stored_data import open_note_store
 from tests.pages.analysed import (
     Translating,
     button,
@@ -58,10 +58,10 @@ def owner(open_page: Open, use_backend: Use) -> AppTest:
 
 def share(app: AppTest, mode: Mode = Mode.READ) -> str:
     """Make a link on the owner's page and return its token."""
-    button(app, share_menu.MAKES[mode]).click().run()
+    button(app, share_menu.MAKE_LINK_LABELS[mode]).click().run()
     assert not app.error and not app.exception
     link = urlsplit(next(one.value for one in app.code if "?share=" in one.value))
-    (token,) = parse_qs(link.query)[SHARE]
+    (token,) = parse_qs(link.query)[SHARE_PARAM]
     assert token not in "".join(map(str, find_analyses_folder().rglob("*")))
     return str(token)
 
@@ -90,7 +90,7 @@ def test_read_only_link_offers_and_allows_no_change(owner: AppTest, open_page: O
     offered = labels(guest)
     assert not any(one.startswith(("Save", "Edit", "Copy", "Remove")) for one in offered)
     assert not any(str(one.key).startswith("note_form") for one in guest.text_area)
-    assert not guest.file_uploader and len(note_store().notes.list_all(digest_of(guest))) == 1
+    assert not guest.file_uploader and len(open_note_store().notes.list_all(digest_of(guest))) == 1
 
 
 @pytest.mark.parametrize(
@@ -101,9 +101,9 @@ def test_store_of_a_read_only_link_refuses_changes(
 ) -> None:
     write(opened_first(owner), "Style", "the owner's note")
     digest, token = digest_of(owner), share(owner)
-    (note,) = note_store().notes.list_all(digest)
-    monkeypatch.setattr("areaviz.ui.analyse.link_access.st.session_state", {TOKEN: token})
-    store, reader = note_store(), "b" * 64
+    (note,) = open_note_store().notes.list_all(digest)
+    monkeypatch.setattr("areaviz.ui.analyse.link_access.st.session_state", {TOKEN_KEY: token})
+    store, reader = open_note_store(), "b" * 64
     changes: dict[str, Callable[[], Any]] = {
         "save a note": lambda: store.notes.save(Annotation(digest, 0, "", "Style"), reader),
         "remove a note": lambda: store.notes.remove(note, reader),
@@ -131,7 +131,7 @@ def test_withdrawn_link_closes_open_pages(owner: AppTest, open_page: Open) -> No
     assert "Withdraw" not in labels(owner)
     button(guest, "Save the note").click().run()
     assert errors(guest) == [WITHDRAWN] and listed(guest).empty
-    assert note_store().notes.count(state_of(owner).digest) == 0
+    assert open_note_store().notes.count(state_of(owner).digest) == 0
     assert errors(open_page("analyse", share="x" * 32)) == [WITHDRAWN]
 
 
@@ -139,8 +139,8 @@ def test_offered_download_is_refused_after_withdrawal(
     owner: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token = share(owner)
-    monkeypatch.setattr("areaviz.ui.analyse.link_access.st.session_state", {TOKEN: token})
-    made = while_shared(lambda: "content")
+    monkeypatch.setattr("areaviz.ui.analyse.link_access.st.session_state", {TOKEN_KEY: token})
+    made = guard_by_link(lambda: "content")
     assert made() == "content"
     links = SharedLinks(find_analyses_folder())
     link = links.open(token)

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from areaviz.analysis.rows import SETTING, RowFile
 from areaviz.analysis.stored_analysis import MODELS
 from areaviz.data.paths import ANALYSIS
-from areaviz.ui.analyse.opening_sentence import changed_words
+from areaviz.ui.analyse.opening_sentence import find_changed_words
 from tests.pages.analysed import button, listed, state_of
 from tests.pages.conftest import Open, shown
 
@@ -149,4 +149,4 @@ def test_whole_analysis_opens_without_running_a_model(
     ],
 )
 def test_changed_words_are_the_longest_run(first: str, second: str, words: str) -> None:
-    assert changed_words(first, second) == words
+    assert find_changed_words(first, second) == words

@@ -84,7 +84,7 @@ def given(open_page: Open, *files: tuple[str, bytes]) -> AppTest:
     """Open the page with the reader's own files."""
     app = uploading(open_page("analyse", new="1"))
     sent = [(name, content, "text/plain") for name, content in files]
-    return app.file_uploader(key=dataset_form.FILES).set_value(sent).run()
+    return app.file_uploader(key=dataset_form.FILES_KEY_PREFIX).set_value(sent).run()
 
 
 def test_english_file_is_run_even_if_second(open_page: Open) -> None:

@@ -16,8 +16,8 @@ from areaviz.notes.error_spans import Judgement
 from areaviz.notes.exchange import from_bytes, to_bytes
 from areaviz.trace.errors import InputError
 from areaviz.ui.analyse import notes_exchange
-from areaviz.ui.analyse.slices import SLICE_NAME
-from areaviz.ui.analyse.stored_data import note_store
+from areaviz.ui.analyse.slices import SLICE_NAME_KEY
+from areaviz.ui.analyse.stored_data import open_note_store
 from tests.pages.analysed import Translating, button, opened_first, ran, state_of, write
 from tests.pages.conftest import Open, shown
 
@@ -52,11 +52,11 @@ def test_imported_notes_are_drawn_in_parts_and_undone(open_page: Open, use_backe
     button(hers, "Show more notes").click().run()
     assert len(keyed_all(hers, "copy_")) == 39 and "40 of 46 notes" in shown(hers)
     button(hers, "Copy").click().run()
-    assert "Copied." in shown(hers) and note_store().notes.count(digest) == 47
+    assert "Copied." in shown(hers) and open_note_store().notes.count(digest) == 47
     assert not keyed_all(hers, "undo_")
     button(mine.run(), "Undo the import").click().run()
     assert "Removed 45 notes." in mine.toast[0].value
-    kept = {note.note for note in note_store().notes.list_all(digest)}
+    kept = {note.note for note in open_note_store().notes.list_all(digest)}
     assert "written here" in kept and len(kept) == 2
 
 
@@ -70,7 +70,7 @@ def test_delete_all_of_mine_deletes_imports(open_page: Open, use_backend: Use) -
     digest = SAMPLE_SETS["Sentences"]().digest
     app.file_uploader(key="notes_given").upload("a.csv", note_file(digest, 0, 1), "text/csv").run()
     button(app, "Delete all of mine").click().run()
-    assert "2 notes" in app.toast[0].value and note_store().notes.count(digest) == 0
+    assert "2 notes" in app.toast[0].value and open_note_store().notes.count(digest) == 0
 
 
 def test_slice_of_another_reader_stays(open_page: Open, use_backend: Use) -> None:
@@ -78,17 +78,17 @@ def test_slice_of_another_reader_stays(open_page: Open, use_backend: Use) -> Non
     mine = ran(open_page("analyse", new="1"))
     hers = open_page("analyse", new="1")
     for app in (mine, hers):
-        app.text_input(key=SLICE_NAME).set_value("all").run()
+        app.text_input(key=SLICE_NAME_KEY).set_value("all").run()
         button(app, "Save ").click().run()
-    (kept,) = note_store().slices.list_all(SAMPLE_SETS["Sentences"]().digest)
+    (kept,) = open_note_store().slices.list_all(SAMPLE_SETS["Sentences"]().digest)
     assert "Another reader saved it" in hers.error[0].value
     assert not any(one.label == "Remove the slice" for one in hers.button)
-    hers.text_input(key=SLICE_NAME).set_value("mine").run()
+    hers.text_input(key=SLICE_NAME_KEY).set_value("mine").run()
     button(hers, "Save ").click().run()
     mine.run()
-    mine.text_input(key=SLICE_NAME).set_value("all").run()
+    mine.text_input(key=SLICE_NAME_KEY).set_value("all").run()
     button(mine, "Save ").click().run()
-    found = note_store().slices.list_all(SAMPLE_SETS["Sentences"]().digest)
+    found = open_note_store().slices.list_all(SAMPLE_SETS["Sentences"]().digest)
     assert [(one.name, one.version) for one in found] == [("all", 2), ("mine", 1)]
     assert found[0].owner == kept.owner != found[1].owner
 

@@ -20,9 +20,9 @@ from areaviz.notes.error_spans import Judgement
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
 from areaviz.ui.analyse import dataset_form, theme_causes
-from areaviz.ui.analyse.share_menu import MAKES
-from areaviz.ui.analyse.state import SHARE
-from areaviz.ui.analyse.stored_data import note_store
+from areaviz.ui.analyse.share_menu import MAKE_LINK_LABELS
+from areaviz.ui.analyse.state import SHARE_PARAM
+from areaviz.ui.analyse.stored_data import open_note_store
 from tests import fakes
 from tests.analysis.themes.made import lose_colours_of_women, made_material
 from tests.pages.analysed import Translating, button, keyed, listed, ran, state_of, uploading
@@ -50,7 +50,7 @@ def given(open_page: Open, **outputs: tuple[str, ...]) -> AppTest:
     }
     app = uploading(open_page("analyse", new="1"))
     sent = [(name, content, "text/plain") for name, content in files.items()]
-    return app.file_uploader(key=dataset_form.FILES).set_value(sent).run()
+    return app.file_uploader(key=dataset_form.FILES_KEY_PREFIX).set_value(sent).run()
 
 
 def test_themes_are_found_shown_and_saved(open_page: Open) -> None:
@@ -63,11 +63,11 @@ def test_themes_are_found_shown_and_saved(open_page: Open) -> None:
     assert "Too rare to test, in fewer than 16 examples" in text
     count = len(listed(app))
     app = keyed(app.button, "show themes 0").click().run()
-    kept = state_of(app).kept
+    kept = state_of(app).row_filter
     assert kept is not None and len(listed(app)) == len(kept.places) < count
     app = keyed(app.button, "save themes 0").click().run()
     assert not app.error
-    (made,) = note_store().slices.list_all(state_of(app).digest)
+    (made,) = open_note_store().slices.list_all(state_of(app).digest)
     assert made.examples == kept.places
     app = keyed(app.button, "show themes 0").click().run()
     assert len(listed(app)) == count
@@ -88,7 +88,7 @@ def test_themes_are_offered_again_when_outputs_change(open_page: Open) -> None:
     sent = [("hyp.b.txt", lines(BETTER.written[0].outputs), "text/plain")]
     sent += [("set.en", lines(MATERIAL.sources), "text/plain")]
     sent += [("set.de", lines(tuple(text for (text,) in MATERIAL.references)), "text/plain")]
-    app = app.file_uploader(key=dataset_form.FILES).set_value(sent).run()
+    app = app.file_uploader(key=dataset_form.FILES_KEY_PREFIX).set_value(sent).run()
     assert button(app, "Find themes") and "Where the source has" not in shown(app)
 
 
@@ -131,12 +131,12 @@ def test_themes_survive_marked_errors_and_shared_links(open_page: Open) -> None:
     assert theme in shown(owner)
     digest, output = state_of(owner).digest, MATERIAL.written[0].outputs[0]
     source = MATERIAL.sources[0]
-    note_store().judgements.save(
+    open_note_store().judgements.save(
         Judgement(digest, 0, "hyp.one.txt", "Ada", source, output, (), 50.0)
     )
     assert theme in shown(owner.run())
-    button(owner, MAKES[Mode.READ]).click().run()
-    (token,) = parse_qs(urlsplit(owner.code[0].value).query)[SHARE]
+    button(owner, MAKE_LINK_LABELS[Mode.READ]).click().run()
+    (token,) = parse_qs(urlsplit(owner.code[0].value).query)[SHARE_PARAM]
     guest = open_page("analyse", share=token)
     assert not guest.error and theme in shown(guest)
 
@@ -149,5 +149,5 @@ def test_themes_need_enough_examples(open_page: Open) -> None:
         ("a.de", b"Ein Hund.\nEine Katze.\n", "text/plain"),
         ("hyp.txt", b"Ein Hund.\nKatze.\n", "text/plain"),
     ]
-    app = app.file_uploader(key=dataset_form.FILES).set_value(sent).run()
+    app = app.file_uploader(key=dataset_form.FILES_KEY_PREFIX).set_value(sent).run()
     assert "Themes need at least 80 examples. This analysis has 2." in shown(app)

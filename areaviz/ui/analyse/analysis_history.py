@@ -12,7 +12,7 @@ import streamlit as st
 from areaviz.analysis.reader_files import Entry, ReaderFiles
 from areaviz.analysis.rows import find_analyses_folder
 from areaviz.ui.analyse.dataset_form import ChosenSet
-from areaviz.ui.analyse.state import BLIND, EXAMPLE, SET, AnalysePage
+from areaviz.ui.analyse.state import BLIND_PARAM, EXAMPLE_PARAM, SET_PARAM, AnalysePage
 from areaviz.ui.analyse.stored_data import Analysis
 from areaviz.ui.app.frame import page_link
 from areaviz.ui.app.markdown import escape_markdown, pluralise, shorten_line, visible
@@ -20,17 +20,17 @@ from areaviz.ui.app.state import link_params
 from areaviz.ui.app.user_identity import get_visitor, reader_mark
 
 # Number of analyses shown before "All".
-FIRST = 5
+MAX_LISTED_ANALYSES = 5
 
 
-def reader_files() -> ReaderFiles:
+def get_user_files() -> ReaderFiles:
     """Return this user's files on the server."""
     return ReaderFiles(find_analyses_folder(), reader_mark(), get_visitor().address)
 
 
-def address(chosen: ChosenSet, analyses: Sequence[Analysis]) -> dict[str, str]:
+def build_link_params(chosen: ChosenSet, analyses: Sequence[Analysis]) -> dict[str, str]:
     """Return the URL parameters that open an analysis."""
-    params = {SET: chosen.address}
+    params = {SET_PARAM: chosen.address}
     requests = [one.request for one in analyses if one.request is not None]
     if requests:
         compare = requests[1].model if len(requests) > 1 else ""
@@ -38,53 +38,53 @@ def address(chosen: ChosenSet, analyses: Sequence[Analysis]) -> dict[str, str]:
     return params
 
 
-def keep(page: AnalysePage, chosen: ChosenSet, analyses: Sequence[Analysis]) -> None:
+def save_to_history(page: AnalysePage, chosen: ChosenSet, analyses: Sequence[Analysis]) -> None:
     """Put an analysis on the user's list, and store the files of an uploaded dataset with it.
 
     Raises:
         BackendError: the disk fails.
     """
-    dataset, params = chosen.dataset, address(chosen, analyses)
+    dataset, params = chosen.dataset, build_link_params(chosen, analyses)
     runs = tuple(one.title for one in analyses)
     entry = Entry(params, dataset.name, len(dataset.examples), runs, dataset.digest)
-    if page.state.noted == entry.id:
+    if page.state.history_entry == entry.id:
         return
-    own = reader_files()
+    own = get_user_files()
     if chosen.files is not None:
-        own.keep_set(dataset, chosen.files, chosen.chosen)
+        own.keep_set(dataset, chosen.files, chosen.roles)
     own.note(entry)
-    page.set(noted=entry.id)
+    page.set(history_entry=entry.id)
 
 
-def keep_address(page: AnalysePage, chosen: ChosenSet, analyses: Sequence[Analysis]) -> None:
+def update_browser_url(page: AnalysePage, chosen: ChosenSet, analyses: Sequence[Analysis]) -> None:
     """Set the browser's URL to that of the analysis with its open example."""
-    params = address(chosen, analyses)
+    params = build_link_params(chosen, analyses)
     if page.state.example is not None:
-        params[EXAMPLE] = str(page.state.example + 1)
+        params[EXAMPLE_PARAM] = str(page.state.example + 1)
     if page.state.is_blind:
-        params[BLIND] = "1"
+        params[BLIND_PARAM] = "1"
     page.keep(params)
 
 
-def earlier_analyses(now: Mapping[str, str]) -> None:
+def draw_history(now: Mapping[str, str]) -> None:
     """Draw the list of the user's analyses without the open one, which has these parameters."""
-    _tell_evicted()
-    entries = [entry for entry in reader_files().entries() if entry.params != now]
+    _warn_of_evicted_sets()
+    entries = [entry for entry in get_user_files().entries() if entry.params != now]
     if not entries:
         return
     with st.expander("Earlier analyses", key="analyse_earlier", type="compact"):
         st.caption("Yours alone. Each opens as you left it, with the set it was of.")
-        for entry in entries[:FIRST]:
-            _link(entry)
-        if len(entries) > FIRST:
+        for entry in entries[:MAX_LISTED_ANALYSES]:
+            _draw_entry_link(entry)
+        if len(entries) > MAX_LISTED_ANALYSES:
             with st.popover(f"All {len(entries)}", type="tertiary"):
-                for entry in entries[FIRST:]:
-                    _link(entry)
+                for entry in entries[MAX_LISTED_ANALYSES:]:
+                    _draw_entry_link(entry)
 
 
-def _tell_evicted() -> None:
+def _warn_of_evicted_sets() -> None:
     """Name the user's datasets removed to make room, until the user has dismissed the message."""
-    own = reader_files()
+    own = get_user_files()
     names = own.list_evicted_sets()
     if not names:
         return
@@ -98,7 +98,7 @@ def _tell_evicted() -> None:
     st.button("OK", key="analyse_evicted", on_click=own.forget_evicted)
 
 
-def _link(entry: Entry) -> None:
+def _draw_entry_link(entry: Entry) -> None:
     name = escape_markdown(shorten_line(entry.dataset, 40))
     runs = escape_markdown(shorten_line(" and ".join(entry.runs), 90))
     when = f"{entry.opened[:10]}, {entry.opened[11:16]} UTC"

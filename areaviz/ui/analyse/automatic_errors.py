@@ -12,7 +12,7 @@ from areaviz.notes.error_spans import Judgement
 from areaviz.ui.app.markdown import escape_markdown, shorten_line, visible
 
 
-def draw_automatic(
+def draw_automatic_errors(
     judged: Sequence[Judgement],
     fresh: Judgement,
     take_over: Callable[[Judgement], None] | None,
@@ -29,7 +29,7 @@ def draw_automatic(
         if not is_here or one.differs or not is_automatic(one.rater):
             continue
         st.caption(f"Marked by {escape_markdown(shorten_line(one.rater))}, in no figure")
-        draw_spans(one)
+        draw_marked_errors(one)
         if one.spans and take_over:
             st.button(
                 "Start from these",
@@ -41,13 +41,13 @@ def draw_automatic(
             )
 
 
-def draw_spans(judgement: Judgement) -> None:
+def draw_marked_errors(judgement: Judgement) -> None:
     """Draw marked errors in words, one per line."""
     lines = [f"• {judgement.in_words(span)}" for span in judgement.spans]
     st.text(visible("\n".join(lines)) or "no errors")
 
 
-def with_marks_of(own: Judgement, program: Judgement) -> Judgement:
+def merge_marks(own: Judgement, program: Judgement) -> Judgement:
     """Return a rater's judgement with those errors of a program that it lacks."""
     new = tuple(span for span in program.spans if span not in own.spans)
     return replace(own, spans=own.spans + new)

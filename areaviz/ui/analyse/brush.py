@@ -14,13 +14,13 @@ import pandas as pd
 import streamlit as st
 
 from areaviz.ui.analyse.outlines import read_outlines
-from areaviz.ui.analyse.state import AnalysePage, Kept, keep_rows
+from areaviz.ui.analyse.state import AnalysePage, RowFilter, filter_rows
 from areaviz.ui.app.markdown import pluralise
 from areaviz.ui.components.rows import Column, Rows, chart_pointer, clicked_row, rows
 from areaviz.views.charts import NO_GROUPS, Groups, compute_bin_edges, draw_histogram, draw_scatter
 
 
-def brushed_bars(
+def draw_brushable_histogram(
     page: AnalysePage,
     table: pd.DataFrame,
     column: str,
@@ -31,16 +31,18 @@ def brushed_bars(
     values = table[column].to_numpy(np.float32)
     title = f"{name} of {pluralise(len(table), 'example')}"
     note = "drag over the bars to keep these examples, click a bar, or double-click to keep all"
-    key = _key(f"bars_{column}", table)
-    _draw(draw_histogram(values, title, note, groups), title, key)
-    reported = chart_pointer(key, lambda bar: keep_rows(page, bar_of(table, column, name, bar)))
+    key = _make_chart_key(f"bars_{column}", table)
+    _draw_chart(draw_histogram(values, title, note, groups), title, key)
+    reported = chart_pointer(
+        key, lambda bar: filter_rows(page, build_bar_filter(table, column, name, bar))
+    )
     outlines = read_outlines(reported)
     if not outlines:
         return table
     return table.loc[np.any([outline.spans_x(values) for outline in outlines], axis=0)]
 
 
-def bar_of(table: pd.DataFrame, column: str, name: str, bar: int) -> Kept:
+def build_bar_filter(table: pd.DataFrame, column: str, name: str, bar: int) -> RowFilter:
     """Return the examples in a bar, given the number of the bar."""
     values = table[column].to_numpy(np.float32)
     edges = compute_bin_edges(values)
@@ -48,10 +50,10 @@ def bar_of(table: pd.DataFrame, column: str, name: str, bar: int) -> Kept:
     bars = np.minimum(np.searchsorted(edges, values, "right") - 1, len(edges) - 2)
     found = table.loc[(bars == bar) & np.isfinite(values)]
     title = f"{name} {edges[bar]:.3g} to {edges[bar + 1]:.3g}"
-    return Kept(title, tuple(int(place) for place in found.index), (f"bars {column}", bar))
+    return RowFilter(title, tuple(int(place) for place in found.index), (f"bars {column}", bar))
 
 
-def brushed_points(
+def draw_brushable_scatter(
     page: AnalysePage,
     table: pd.DataFrame,
     columns: tuple[str, str],
@@ -64,8 +66,8 @@ def brushed_points(
     title = f"{names[1]} against {names[0]}, {pluralise(len(table), 'example')}"
     is_same = across.rpartition("_")[0] == up.rpartition("_")[0] and "change" not in across + up
     figure = draw_scatter(x, y, table["name"].tolist(), names, title, is_same, groups)
-    key = _key(f"points_{across}_{up}", table)
-    _draw(figure, title, key)
+    key = _make_chart_key(f"points_{across}_{up}", table)
+    _draw_chart(figure, title, key)
     reported = chart_pointer(key, lambda row: page.set(example=int(table.index[row])))
     outlines = read_outlines(reported)
     if not outlines:
@@ -73,7 +75,7 @@ def brushed_points(
     return table.loc[np.any([outline.contains(x, y) for outline in outlines], axis=0)]
 
 
-def place_of(customdata: object) -> int:
+def read_mark_number(customdata: object) -> int:
     """Return the number that was attached to a mark of a chart.
 
     The browser turns a list into an object with positions as keys. Depending on its version,
@@ -86,22 +88,22 @@ def place_of(customdata: object) -> int:
     return int(str(customdata))
 
 
-def _key(name: str, table: pd.DataFrame) -> str:
+def _make_chart_key(name: str, table: pd.DataFrame) -> str:
     """Return the widget key of a chart of these examples."""
     return f"analyse_{name}_{zlib.crc32(table.index.to_numpy(np.int64).tobytes()):x}"
 
 
-def _draw(figure: Any, title: str, key: str) -> None:
+def _draw_chart(figure: Any, title: str, key: str) -> None:
     """Draw a figure whose drags and clicks `chart_pointer` reports."""
     st.plotly_chart(figure, key=key, config={"displayModeBar": False}, alt=title)
 
 
-def filter_rows(
+def draw_filter_table(
     page: AnalysePage,
     label: str,
     columns: Sequence[Column],
     cells: Sequence[Sequence[str]],
-    kept_of: Callable[[int], Kept],
+    build_filter: Callable[[int], RowFilter],
     key: str,
 ) -> None:
     """Draw a table in which a click on a row keeps examples, or shows all again.
@@ -111,16 +113,16 @@ def filter_rows(
         label: the accessible name of the table.
         columns: its columns.
         cells: its rows, at least one.
-        kept_of: returns the examples of a row, given its number.
+        build_filter: returns the examples of a row, given its number.
         key: a widget key that is unique on the page.
     """
-    numbers, kept = list(range(len(cells))), page.state.kept
-    is_here = bool(numbers) and kept is not None and kept.chart[0] == kept_of(0).chart[0]
+    numbers, kept = list(range(len(cells))), page.state.row_filter
+    is_here = bool(numbers) and kept is not None and kept.chart[0] == build_filter(0).chart[0]
     chosen = kept.chart[1] if kept and is_here else None
 
     def click() -> None:
         number = clicked_row(key)
         if number in numbers:
-            keep_rows(page, kept_of(number))
+            filter_rows(page, build_filter(number))
 
     rows(label, Rows(columns, cells, numbers, chosen), key=key, on_open=click)

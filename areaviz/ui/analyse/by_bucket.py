@@ -22,16 +22,16 @@ from areaviz.analysis.buckets import (
 )
 from areaviz.analysis.table import list_measures, list_metadata_columns
 from areaviz.drawing.numbers import number_text
-from areaviz.ui.analyse.brush import filter_rows, place_of
-from areaviz.ui.analyse.state import AnalysePage, Kept, keep_rows, let_go
+from areaviz.ui.analyse.brush import draw_filter_table, read_mark_number
+from areaviz.ui.analyse.state import AnalysePage, RowFilter, clear_filter, filter_rows
 from areaviz.ui.app.table import lazy_expander
 from areaviz.ui.components.rows import Column
 from areaviz.views.charts import draw_bars
 
 # Keys of widgets.
-BUCKETS, TABLE = "buckets", "analyse_bucket_table"
-WORDS, MEASURE = "words", "measure"
-CORPUS = {"corpus_bleu": "BLEU of the bucket", "corpus_chrf": "chrF of the bucket"}
+BUCKETS_KEY, TABLE_KEY = "buckets", "analyse_bucket_table"
+WORD_FREQUENCY, SORTING_MEASURE = "words", "measure"
+CORPUS_SCORES = {"corpus_bleu": "BLEU of the bucket", "corpus_chrf": "chrF of the bucket"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,37 +39,37 @@ class Buckets:
     """The content of the chart and table of buckets.
 
     Args:
-        found: one row per bucket, with its name, the indices of its examples and a column per run.
-        kind: how examples are sorted into buckets: a key of `BUCKETINGS`, `WORDS`, `MEASURE` or
-            the name of a metadata column.
+        table: one row per bucket, with its name, the indices of its examples and a column per run.
+        kind: how examples are sorted into buckets: a key of `BUCKETINGS`, `WORD_FREQUENCY`,
+            `SORTING_MEASURE` or the name of a metadata column.
         column: the prefix of the shown columns. The number of the run follows the prefix.
-        counted: the column with the size of each bucket.
+        size_column: the column with the size of each bucket.
         axes: the titles of the x and y axes.
         title: the title of the chart.
     """
 
-    found: pd.DataFrame
+    table: pd.DataFrame
     kind: str
     column: str
-    counted: str
+    size_column: str
     axes: tuple[str, str]
     title: str
 
-    def kept(self, number: int) -> Kept:
+    def build_filter(self, number: int) -> RowFilter:
         """Return the examples of the bucket with this number, as a filter."""
-        row = self.found.iloc[number]
+        row = self.table.iloc[number]
         title = f"{row['bucket']} ({self.axes[0]})"
-        return Kept(title, tuple(row["places"]), (f"{BUCKETS} {self.kind}", number))
+        return RowFilter(title, tuple(row["places"]), (f"{BUCKETS_KEY} {self.kind}", number))
 
 
-def by_bucket(
+def draw_bucket_section(
     page: AnalysePage, table: pd.DataFrame, titles: Sequence[str], corpus: Frequency | None
 ) -> None:
     """Draw scores and attention for each bucket of examples."""
     if table.empty:
         return
     # Compute scores only while the expander is open, because a thousand examples take a second.
-    opened = lazy_expander("Scores by length and frequency", BUCKETS)
+    opened = lazy_expander("Scores by length and frequency", BUCKETS_KEY)
     if not opened.open:
         return
     with opened:
@@ -80,20 +80,22 @@ def draw_buckets(
     page: AnalysePage, table: pd.DataFrame, titles: Sequence[str], corpus: Frequency | None
 ) -> None:
     """Draw the choice of buckets, and their scores as bars and as a table."""
-    shown = _chosen(page, table, len(titles), corpus)
-    _chart(page, shown, titles)
-    _rows(page, shown, titles)
+    shown = _choose_buckets(page, table, len(titles), corpus)
+    _draw_chart(page, shown, titles)
+    _draw_table(page, shown, titles)
 
 
-def _chosen(page: AnalysePage, table: pd.DataFrame, runs: int, corpus: Frequency | None) -> Buckets:
+def _choose_buckets(
+    page: AnalysePage, table: pd.DataFrame, runs: int, corpus: Frequency | None
+) -> Buckets:
     """Let the user choose buckets and a metric, and compute the buckets."""
     kinds = {name: how.title for name, how in BUCKETINGS.items()}
     if "chrf_0" not in table:
         del kinds["score"]
     has_references = bool((table["reference"] != "").any())
-    names = dict(CORPUS) if has_references else {}
+    names = dict(CORPUS_SCORES) if has_references else {}
     if has_references:
-        kinds[WORDS] = "Frequency of words"
+        kinds[WORD_FREQUENCY] = "Frequency of words"
     measures = list_measures(table)
     names |= {name: f"{measure.title}, mean" for name, measure in measures.items()}
     # Offer buckets by the values of the metric that sorts the table, such as a score from a file.
@@ -104,46 +106,48 @@ def _chosen(page: AnalysePage, table: pd.DataFrame, runs: int, corpus: Frequency
         title = f"{measures[column.rpartition('_')[0]].title} {mark}".strip()
         own = bucket_by_values(table, column, title)
         if own:
-            kinds[MEASURE] = title
+            kinds[SORTING_MEASURE] = title
     ways = dict(list_bucketings(corpus))
     for name, title in list_metadata_columns(table).items():
         if by := bucket_by_metadata(table, name, title):
             ways[name], kinds[name] = by, title
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         kind = page.segments("Sort by", "bucket", kinds)
-        if kind == WORDS:
+        if kind == WORD_FREQUENCY:
             who = "references have" if corpus is None else "the corpus has"
             return Buckets(
                 build_word_table(table, runs, corpus),
                 kind,
                 "f1",
-                WORDS,
+                WORD_FREQUENCY,
                 (f"how often {who} the word", "F-measure"),
                 "F-measure of words, by the frequency of the words",
             )
         shown = page.choose(st.selectbox, "Show", "bucket_shown", names, width=260)
-    is_corpus = shown in CORPUS
-    how = own if own and kind == MEASURE else ways[kind]
+    is_corpus = shown in CORPUS_SCORES
+    how = own if own and kind == SORTING_MEASURE else ways[kind]
     found = bucket_table(table, how, "length" if is_corpus else shown, runs)
     title = f"{names[shown]} by {how.caption}"
     axes = how.about, names[shown]
     return Buckets(found, kind, shown if is_corpus else "mean", "examples", axes, title)
 
 
-def _chart(page: AnalysePage, shown: Buckets, titles: Sequence[str]) -> None:
+def _draw_chart(page: AnalysePage, shown: Buckets, titles: Sequence[str]) -> None:
     """Draw the bars. A click on a bar filters the examples."""
-    key = f"analyse_bucket_bars_{shown.kind}_{page.state.let_go}"
+    key = f"analyse_bucket_bars_{shown.kind}_{page.state.filter_clears}"
 
     def click() -> None:
         points = st.session_state[key]["selection"]["points"]
         if points:
-            keep_rows(page, shown.kept(place_of(points[0]["customdata"])))
+            filter_rows(page, shown.build_filter(read_mark_number(points[0]["customdata"])))
         else:
-            let_go(page)
+            clear_filter(page)
 
-    values = {name: list(shown.found[column]) for column, name in _columns(shown, titles).items()}
+    values = {
+        name: list(shown.table[column]) for column, name in _list_run_columns(shown, titles).items()
+    }
     st.plotly_chart(
-        draw_bars(list(shown.found["bucket"]), values, shown.axes, shown.title),
+        draw_bars(list(shown.table["bucket"]), values, shown.axes, shown.title),
         key=key,
         on_select=click,
         selection_mode="points",
@@ -152,17 +156,22 @@ def _chart(page: AnalysePage, shown: Buckets, titles: Sequence[str]) -> None:
     )
 
 
-def _rows(page: AnalysePage, shown: Buckets, titles: Sequence[str]) -> None:
+def _draw_table(page: AnalysePage, shown: Buckets, titles: Sequence[str]) -> None:
     """Draw the numbers as a table. A click on a row filters the examples."""
-    columns = [Column("Bucket"), Column(shown.counted.capitalize(), is_number=True)]
-    cells = [list(shown.found["bucket"]), [f"{count:,}" for count in shown.found[shown.counted]]]
-    for name, title in _columns(shown, titles).items():
+    columns = [Column("Bucket"), Column(shown.size_column.capitalize(), is_number=True)]
+    cells = [
+        list(shown.table["bucket"]),
+        [f"{count:,}" for count in shown.table[shown.size_column]],
+    ]
+    for name, title in _list_run_columns(shown, titles).items():
         columns.append(Column(title, is_number=True))
-        cells.append([number_text(value, ".3g") for value in shown.found[name]])
+        cells.append([number_text(value, ".3g") for value in shown.table[name]])
     st.caption("Click a bar or a row to see only its examples in the table of examples.")
-    filter_rows(page, shown.title, columns, list(zip(*cells, strict=True)), shown.kept, TABLE)
+    draw_filter_table(
+        page, shown.title, columns, list(zip(*cells, strict=True)), shown.build_filter, TABLE_KEY
+    )
 
 
-def _columns(shown: Buckets, titles: Sequence[str]) -> Mapping[str, str]:
+def _list_run_columns(shown: Buckets, titles: Sequence[str]) -> Mapping[str, str]:
     """Return the columns of the runs with their titles."""
     return {f"{shown.column}_{run}": title for run, title in enumerate(titles)}

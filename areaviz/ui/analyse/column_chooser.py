@@ -15,14 +15,14 @@ from areaviz.trace.errors import InputError
 from areaviz.ui.app.markdown import escape_markdown, pluralise, shorten_line, visible
 
 # Session key: the files to which the choice applies, the chosen roles, and whether it is open.
-CHOICE = "analyse_column_choice"
+CHOICE_KEY = "analyse_column_choice"
 # Prefixes of widget keys. The name of a column follows.
-ROLE, SYSTEM_NAME = "analyse_role ", "analyse_system "
-_CELLS, _LONGEST = 3, 44
+ROLE_KEY_PREFIX, SYSTEM_KEY_PREFIX = "analyse_role ", "analyse_system "
+_MAX_SHOWN_CELLS, _MAX_CELL_CHARACTERS = 3, 44
 
 
 @dataclass(frozen=True, slots=True)
-class _Choice:
+class _RoleChoice:
     """The roles chosen for some files."""
 
     identity: tuple[str, ...]
@@ -31,20 +31,20 @@ class _Choice:
     is_open: bool = False
 
 
-def chosen_roles(identity: tuple[str, ...], kept: Chosen) -> Chosen:
+def read_chosen_roles(identity: tuple[str, ...], kept: Chosen) -> Chosen:
     """Return the roles that the user has chosen for some files in this session.
 
     Args:
         identity: identifies the files.
         kept: the roles chosen for the files in an earlier session.
     """
-    held: _Choice | None = st.session_state.get(CHOICE)
+    held: _RoleChoice | None = st.session_state.get(CHOICE_KEY)
     if held is None or held.identity != identity:
-        st.session_state[CHOICE] = held = _Choice(identity, dict(kept))
+        st.session_state[CHOICE_KEY] = held = _RoleChoice(identity, dict(kept))
     return held.roles
 
 
-def column_chooser(opened: Opened | InputError, chosen: Chosen, is_refused: bool) -> None:
+def draw_column_chooser(opened: Opened | InputError, chosen: Chosen, is_refused: bool) -> None:
     """Draw the chooser. It is open if a guess is uncertain or the dataset was refused.
 
     Args:
@@ -54,34 +54,34 @@ def column_chooser(opened: Opened | InputError, chosen: Chosen, is_refused: bool
     """
     if isinstance(opened, InputError):
         if chosen:
-            st.button("Undo all choices of roles", on_click=_take_all_back)
+            st.button("Undo all choices of roles", on_click=_reset_roles)
         return
     if not opened.columns:
         return
     unsure = sum(not column.is_sure for column in opened.columns)
     label = f"Columns: {len(opened.columns)}"
-    is_open = st.session_state[CHOICE].is_open or bool(unsure) or is_refused
-    _keep(is_open=is_open)
+    is_open = st.session_state[CHOICE_KEY].is_open or bool(unsure) or is_refused
+    _update_choice(is_open=is_open)
     with st.expander(label, expanded=is_open, key="analyse_columns"):
         if unsure:
             what = "is a guess" if unsure == 1 else "are guesses"
             st.caption(f"{pluralise(unsure, 'role')} {what}. Please check what is marked.")
         for column in opened.columns:
-            _row(column, list_systems(opened.columns))
+            _draw_column_row(column, list_systems(opened.columns))
         if chosen:
-            st.button("Undo all choices", on_click=_take_all_back, type="tertiary")
+            st.button("Undo all choices", on_click=_reset_roles, type="tertiary")
 
 
-def _row(column: Column, systems: list[str]) -> None:
+def _draw_column_row(column: Column, systems: list[str]) -> None:
     """Draw the row of a column: name, cells, role, and the system of an output or a score."""
     name, cells, role = st.columns([3, 5, 4], vertical_alignment="center")
     with name:
         st.markdown(f"**{escape_markdown(column.name)}**")
         if not column.is_sure:
             st.badge("please check", color="orange")
-    cells.caption("  \n".join(_shown_cells(column)))
+    cells.caption("  \n".join(_format_cells(column)))
     with role:
-        key = f"{ROLE}{column.name}"
+        key = f"{ROLE_KEY_PREFIX}{column.name}"
         # A guess can change with the role of another column, so update the widget.
         st.session_state[key] = column.role
         st.selectbox(
@@ -90,21 +90,23 @@ def _row(column: Column, systems: list[str]) -> None:
             key=key,
             format_func=ROLES.__getitem__,
             label_visibility="collapsed",
-            on_change=_choose,
+            on_change=_apply_role,
             args=(column,),
         )
         if column.role in OF_SYSTEMS:
-            _system(column, systems)
+            _draw_system_input(column, systems)
 
 
-def _shown_cells(column: Column) -> list[str]:
-    texts = [text for text in column.texts if text.strip()][:_CELLS]
-    return [escape_markdown(shorten_line(text, _LONGEST)) for text in texts] or ["(empty)"]
+def _format_cells(column: Column) -> list[str]:
+    texts = [text for text in column.texts if text.strip()][:_MAX_SHOWN_CELLS]
+    return [escape_markdown(shorten_line(text, _MAX_CELL_CHARACTERS)) for text in texts] or [
+        "(empty)"
+    ]
 
 
-def _system(column: Column, systems: list[str]) -> None:
+def _draw_system_input(column: Column, systems: list[str]) -> None:
     """Draw the system's name: free text for an output, a choice of known systems for a score."""
-    key = f"{SYSTEM_NAME}{column.name}"
+    key = f"{SYSTEM_KEY_PREFIX}{column.name}"
     if column.role == OUTPUT:
         st.session_state[key] = column.system or column.name
         st.text_input(
@@ -112,7 +114,7 @@ def _system(column: Column, systems: list[str]) -> None:
             key=key,
             max_chars=80,
             label_visibility="collapsed",
-            on_change=_name_system,
+            on_change=_apply_system_name,
             args=(column,),
         )
     elif systems:
@@ -125,30 +127,30 @@ def _system(column: Column, systems: list[str]) -> None:
             placeholder="Choose the system",
             format_func=visible,
             label_visibility="collapsed",
-            on_change=_name_system,
+            on_change=_apply_system_name,
             args=(column,),
         )
 
 
-def _choose(column: Column) -> None:
-    role = st.session_state[f"{ROLE}{column.name}"]
+def _apply_role(column: Column) -> None:
+    role = st.session_state[f"{ROLE_KEY_PREFIX}{column.name}"]
     is_same_system = role in OF_SYSTEMS and column.role in OF_SYSTEMS and column.system
-    _set(column.name, f"{role}:{column.system}" if is_same_system else role)
+    _set_role(column.name, f"{role}:{column.system}" if is_same_system else role)
 
 
-def _name_system(column: Column) -> None:
-    system = (st.session_state[f"{SYSTEM_NAME}{column.name}"] or "").strip()
+def _apply_system_name(column: Column) -> None:
+    system = (st.session_state[f"{SYSTEM_KEY_PREFIX}{column.name}"] or "").strip()
     role = OUTPUT if column.role == OUTPUT else SCORE
-    _set(column.name, f"{role}:{system}" if system else role)
+    _set_role(column.name, f"{role}:{system}" if system else role)
 
 
-def _set(name: str, role: str) -> None:
-    _keep(roles={**st.session_state[CHOICE].roles, name: role})
+def _set_role(name: str, role: str) -> None:
+    _update_choice(roles={**st.session_state[CHOICE_KEY].roles, name: role})
 
 
-def _take_all_back() -> None:
-    _keep(roles={})
+def _reset_roles() -> None:
+    _update_choice(roles={})
 
 
-def _keep(**changes: Any) -> None:
-    st.session_state[CHOICE] = replace(st.session_state[CHOICE], **changes)
+def _update_choice(**changes: Any) -> None:
+    st.session_state[CHOICE_KEY] = replace(st.session_state[CHOICE_KEY], **changes)

@@ -25,21 +25,21 @@ from areaviz.intake.joined_columns import Chosen, Opened, open_files
 from areaviz.intake.systems import Outputs
 from areaviz.intake.texts import MAX_MEGABYTES
 from areaviz.trace.errors import InputError, without_traceback
-from areaviz.ui.analyse.column_chooser import chosen_roles, column_chooser
-from areaviz.ui.analyse.state import FOLDER, IN_FOLDER, SAMPLES, UPLOAD, AnalysePage
+from areaviz.ui.analyse.column_chooser import draw_column_chooser, read_chosen_roles
+from areaviz.ui.analyse.state import FOLDER, FOLDER_PREFIX, SAMPLES, UPLOAD, AnalysePage
 from areaviz.ui.app.markdown import escape_markdown, pluralise
 from areaviz.ui.app.user_identity import reader_mark
 
 # Keys of widgets.
-SOURCE, FILES = "analyse_source", "analyse_files"
+SOURCE_KEY, FILES_KEY_PREFIX = "analyse_source", "analyse_files"
 # Session keys: the number of times that files were removed, and the uploaded dataset.
-TURN, HELD = "analyse_turn", "analyse_held"
+UPLOADER_TURN_KEY, UPLOADED_SET_KEY = "analyse_turn", "analyse_held"
 # Environment variable: a folder on this machine that contains one folder per dataset. Nothing
 # outside it is ever opened.
-SETTING = "AREAVIZ_DATASETS"
+DATASETS_FOLDER_VARIABLE = "AREAVIZ_DATASETS"
 # Limit on all files of a dataset in MB. Only this uploader takes several files, each of at most
 # `MAX_MEGABYTES`.
-MOST_TOGETHER, MEGA = 150, 2**20
+MAX_SET_MEGABYTES, BYTES_PER_MEBIBYTE = 150, 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,52 +50,52 @@ class ChosenSet:
         dataset: the examples.
         address: the name of the dataset in URLs.
         files: the uploaded files, None for a sample or a folder.
-        chosen: the roles that the user gave to columns.
+        roles: the roles that the user gave to columns.
         outputs: outputs of systems from files, by the names of the systems.
         scores: scores of these outputs from files, by system and metric.
         corpus: word frequencies from a file. If it is None, the references give the frequencies.
-        marked: the files with ratings or marked errors.
+        marked_files: the files with ratings or marked errors.
     """
 
     dataset: Dataset
     address: str
     files: Files | None = None
-    chosen: Chosen = field(default_factory=dict)
+    roles: Chosen = field(default_factory=dict)
     outputs: Outputs = field(default_factory=dict)
     scores: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
     corpus: Frequency | None = None
-    marked: Files = field(default_factory=dict)
+    marked_files: Files = field(default_factory=dict)
 
 
-def dataset_form(page: AnalysePage) -> ChosenSet | None:
+def draw_dataset_form(page: AnalysePage) -> ChosenSet | None:
     """Draw the widgets, and return the dataset, or None while none is chosen.
 
     Raises:
         InputError: the dataset cannot be used.
     """
-    sources = [SAMPLES, UPLOAD, *([FOLDER] if os.environ.get(SETTING) else [])]
+    sources = [SAMPLES, UPLOAD, *([FOLDER] if os.environ.get(DATASETS_FOLDER_VARIABLE) else [])]
     titles = {source: source for source in sources}
     source = page.choose(st.segmented_control, "Examples", "source", titles, required=True)
     if source == UPLOAD:
-        return _own_set(page)
+        return _choose_own_set(page)
     if source == FOLDER:
-        return _from_folder(page)
+        return _choose_folder_set(page)
     names = {name: name for name in SAMPLE_SETS}
     name = page.choose(st.pills, "Set", "sample", names, required=True)
     return ChosenSet(SAMPLE_SETS[name](), name)
 
 
-def _own_set(page: AnalysePage) -> ChosenSet | None:
+def _choose_own_set(page: AnalysePage) -> ChosenSet | None:
     """Return the user's own dataset: the files just chosen, or the dataset chosen before."""
     if page.state.has_linked_set:
-        _let_files_go()
+        _clear_uploader()
         page.set(has_linked_set=False)
-    if not has_files() and page.state.own:
-        return _earlier_set(page)
+    if not has_uploaded_files() and page.state.own:
+        return _load_earlier_set(page)
     given = st.file_uploader(
         "Files",
         accept_multiple_files=True,
-        key=files_key(),
+        key=get_uploader_key(),
         max_upload_size=MAX_MEGABYTES,
         on_change=page.set,
         kwargs={"own": ""},
@@ -103,110 +103,110 @@ def _own_set(page: AnalysePage) -> ChosenSet | None:
     st.caption(FORMATS)
     if not given:
         return None
-    together = sum(file.size for file in given) / MEGA
-    if together > MOST_TOGETHER:
+    together = sum(file.size for file in given) / BYTES_PER_MEBIBYTE
+    if together > MAX_SET_MEGABYTES:
         raise InputError(
-            f"The files together have {together:,.1f} MB. The limit is {MOST_TOGETHER} MB."
+            f"The files together have {together:,.1f} MB. The limit is {MAX_SET_MEGABYTES} MB."
             " Remove some of them."
         )
     files = {file.name: file.getvalue() for file in given}
-    chosen = _chosen_set(tuple(file.file_id for file in given), files, {})
+    chosen = _choose_roles_and_read(tuple(file.file_id for file in given), files, {})
     page.set(own=chosen.address)
-    st.session_state[HELD] = chosen
+    st.session_state[UPLOADED_SET_KEY] = chosen
     return chosen
 
 
-def _earlier_set(page: AnalysePage) -> ChosenSet:
+def _load_earlier_set(page: AnalysePage) -> ChosenSet:
     """Return the dataset that the user chose before, from this session or the server's disk."""
-    held: ChosenSet | None = st.session_state.get(HELD)
+    held: ChosenSet | None = st.session_state.get(UPLOADED_SET_KEY)
     with st.container(horizontal=True, vertical_alignment="center"):
         place = st.empty()
-        st.button("Choose other files", on_click=_choose_anew, args=(page,))
+        st.button("Choose other files", on_click=_forget_own_set, args=(page,))
     if held is None or held.address != page.state.own:
         kept = ReaderFiles(find_analyses_folder(), reader_mark())
         files, roles = kept.open_set(page.state.own)
     else:
-        files, roles = held.files or {}, held.chosen
+        files, roles = held.files or {}, held.roles
     names = ", ".join(files)
     place.caption(f"Your files: {escape_markdown(names)}", width="content")
     identity = tuple(f"{name} {hash_content(name, content)}" for name, content in files.items())
-    held = _chosen_set(identity, files, roles)
+    held = _choose_roles_and_read(identity, files, roles)
     page.set(own=held.address)
-    st.session_state[HELD] = held
+    st.session_state[UPLOADED_SET_KEY] = held
     return held
 
 
-def _choose_anew(page: AnalysePage) -> None:
-    _let_files_go()
+def _forget_own_set(page: AnalysePage) -> None:
+    _clear_uploader()
     page.set(own="")
 
 
-def files_key() -> str:
+def get_uploader_key() -> str:
     """Return the key of the uploader. A new key gives an empty uploader."""
-    turn = st.session_state.get(TURN, 0)
-    return f"{FILES}_{turn}" if turn else FILES
+    turn = st.session_state.get(UPLOADER_TURN_KEY, 0)
+    return f"{FILES_KEY_PREFIX}_{turn}" if turn else FILES_KEY_PREFIX
 
 
-def has_files() -> bool:
+def has_uploaded_files() -> bool:
     """Return whether the uploader contains files."""
-    return bool(st.session_state.get(files_key()))
+    return bool(st.session_state.get(get_uploader_key()))
 
 
-def delete_files(page: AnalysePage) -> None:
+def delete_uploaded_files(page: AnalysePage) -> None:
     """Remove the uploaded files from the session. Call this before the page is drawn."""
     _read_once.clear()
-    st.session_state.pop(HELD, None)
-    _choose_anew(page)
+    st.session_state.pop(UPLOADED_SET_KEY, None)
+    _forget_own_set(page)
 
 
-def _let_files_go() -> None:
-    st.session_state.pop(files_key(), None)
-    st.session_state[TURN] = st.session_state.get(TURN, 0) + 1
+def _clear_uploader() -> None:
+    st.session_state.pop(get_uploader_key(), None)
+    st.session_state[UPLOADER_TURN_KEY] = st.session_state.get(UPLOADER_TURN_KEY, 0) + 1
 
 
-def _folders() -> dict[str, Path]:
+def _list_dataset_folders() -> dict[str, Path]:
     """Return the offered folders by name."""
-    setting = os.environ.get(SETTING, "")
+    setting = os.environ.get(DATASETS_FOLDER_VARIABLE, "")
     inside = Path(setting).expanduser().resolve()
     if not setting or not inside.is_dir():
         return {}
     return {one.name: one for one in sorted(inside.iterdir()) if one.is_dir()}
 
 
-def _from_folder(page: AnalysePage) -> ChosenSet | None:
+def _choose_folder_set(page: AnalysePage) -> ChosenSet | None:
     """Let the user choose one of the offered folders."""
-    folders = _folders()
+    folders = _list_dataset_folders()
     if not folders:
         raise InputError(
-            f"The folder that {SETTING} names has no datasets. Put each dataset there, in a folder"
-            " of its own."
+            f"The folder that {DATASETS_FOLDER_VARIABLE} names has no datasets. Put each dataset"
+            " there, in a folder of its own."
         )
     titles = {name: name for name in folders}
     name = page.optional("Folder", "folder", titles, placeholder="Choose a folder")
     if not name:
         return None
-    files = _files_of_folder(folders[name])
+    files = _read_folder_files(folders[name])
     identity = tuple(f"{name} {hash_content(name, path)}" for name, path in files.items())
-    return _in_folder(name, _chosen_set(identity, files, {}))
+    return _read_from_folder(name, _choose_roles_and_read(identity, files, {}))
 
 
-def folder_set(name: str) -> ChosenSet:
+def read_folder_set(name: str) -> ChosenSet:
     """Return the dataset in one of the offered folders, without drawing anything.
 
     Raises:
         InputError: the folder does not exist, or cannot be used as one dataset.
     """
-    folder = _folders().get(name)
+    folder = _list_dataset_folders().get(name)
     if folder is None:
         raise InputError("The folder of this dataset no longer exists.")
-    return _in_folder(name, read_kept(_files_of_folder(folder), {}))
+    return _read_from_folder(name, read_set(_read_folder_files(folder), {}))
 
 
-def _in_folder(name: str, read: ChosenSet) -> ChosenSet:
-    return replace(read, address=f"{IN_FOLDER}{name}", files=None)
+def _read_from_folder(name: str, read: ChosenSet) -> ChosenSet:
+    return replace(read, address=f"{FOLDER_PREFIX}{name}", files=None)
 
 
-def _files_of_folder(folder: Path) -> dict[str, Path]:
+def _read_folder_files(folder: Path) -> dict[str, Path]:
     """Return the files of a folder by name, except links to files outside the folder's parent."""
     files = {}
     for path in sorted(folder.iterdir()):
@@ -215,7 +215,7 @@ def _files_of_folder(folder: Path) -> dict[str, Path]:
     return files
 
 
-def _chosen_set(identity: tuple[str, ...], files: Files, kept: Chosen) -> ChosenSet:
+def _choose_roles_and_read(identity: tuple[str, ...], files: Files, kept: Chosen) -> ChosenSet:
     """Let the user choose the roles of columns, and return the dataset.
 
     Args:
@@ -226,9 +226,9 @@ def _chosen_set(identity: tuple[str, ...], files: Files, kept: Chosen) -> Chosen
     Raises:
         InputError: the files cannot be used as one dataset.
     """
-    chosen = chosen_roles(identity, kept)
+    chosen = read_chosen_roles(identity, kept)
     opened, brought = _read_once(identity, repr(chosen), files, chosen)
-    column_chooser(opened, chosen, isinstance(brought, InputError))
+    draw_column_chooser(opened, chosen, isinstance(brought, InputError))
     for refusal in (opened, brought):
         if isinstance(refusal, InputError):
             raise without_traceback(refusal)
@@ -236,19 +236,19 @@ def _chosen_set(identity: tuple[str, ...], files: Files, kept: Chosen) -> Chosen
         raise AssertionError("unreachable")
     if brought.notes:
         st.caption("  \n".join(map(escape_markdown, brought.notes)))
-    return _set_of(brought, files, chosen)
+    return _build_chosen_set(brought, files, chosen)
 
 
-def read_kept(files: Files, chosen: Chosen) -> ChosenSet:
+def read_set(files: Files, chosen: Chosen) -> ChosenSet:
     """Return the dataset in files with chosen roles, without drawing anything.
 
     Raises:
         InputError: the files cannot be used as one dataset.
     """
-    return _set_of(build_dataset(files, open_files(files, chosen)), files, chosen)
+    return _build_chosen_set(build_dataset(files, open_files(files, chosen)), files, chosen)
 
 
-def _set_of(brought: Brought, files: Files, chosen: Chosen) -> ChosenSet:
+def _build_chosen_set(brought: Brought, files: Files, chosen: Chosen) -> ChosenSet:
     corpus = read_corpus(brought.corpus, files) if brought.corpus else None
     scores = {system: score_columns(one) for system, one in brought.scores.items()}
     dataset = brought.dataset
@@ -279,7 +279,7 @@ def _read_once(
         return opened, without_traceback(refusal)
 
 
-def about_set(chosen: ChosenSet) -> str:
+def describe_set(chosen: ChosenSet) -> str:
     """Describe the content of a dataset in one line."""
     dataset = chosen.dataset
     known = sum(bool(one.references) for one in dataset.examples)

@@ -13,13 +13,18 @@ from areaviz.backend.base import Backend
 from areaviz.data.examples import Example
 from areaviz.drawing.numbers import number_text
 from areaviz.ui.analyse.blind import has_rated_all
-from areaviz.ui.analyse.error_marking import errors_on
-from areaviz.ui.analyse.filter import measure_titles, rising, run_mark, sort_by
-from areaviz.ui.analyse.link_access import check_access, download_button
-from areaviz.ui.analyse.notes import notes_on
-from areaviz.ui.analyse.output_comparison import compared_texts
+from areaviz.ui.analyse.error_marking import draw_error_marking
+from areaviz.ui.analyse.filter import (
+    format_run_mark,
+    get_sort_direction,
+    list_measure_titles,
+    sort_by,
+)
+from areaviz.ui.analyse.link_access import draw_download_button, get_valid_link
+from areaviz.ui.analyse.notes import draw_notes
+from areaviz.ui.analyse.output_comparison import draw_text_comparison
 from areaviz.ui.analyse.state import AnalysePage
-from areaviz.ui.analyse.stored_data import judgements_of
+from areaviz.ui.analyse.stored_data import list_judgements
 from areaviz.ui.analyse.systems import Systems
 from areaviz.ui.app.errors import show_errors
 from areaviz.ui.app.markdown import escape_markdown, pluralise, visible
@@ -28,12 +33,14 @@ from areaviz.ui.components.rows import Column, Rows, clicked_head, clicked_row, 
 from areaviz.ui.results.explore import draw_results
 
 # Keys of the table, and of the container of the open example, to which a click scrolls.
-TABLE, OPEN = "analyse_table", "analyse_example"
+TABLE_KEY, OPEN_EXAMPLE_KEY = "analyse_table", "analyse_example"
 # Number of rows sent at once.
-PAGE = 200
+ROWS_PER_PAGE = 200
 
 
-def examples_list(page: AnalysePage, table: pd.DataFrame, runs: int, where: str = "below") -> None:
+def draw_examples_table(
+    page: AnalysePage, table: pd.DataFrame, runs: int, where: str = "below"
+) -> None:
     """Draw the table of examples: texts, outputs, then metrics. A click opens an example.
 
     The metric that orders the table is next to the names.
@@ -48,10 +55,10 @@ def examples_list(page: AnalysePage, table: pd.DataFrame, runs: int, where: str 
         st.caption("Nothing found. Change the search, or show all again.")
         return
     first = page.state.first_row if page.state.first_row < len(table) else 0
-    part = table.iloc[first : first + PAGE]
+    part = table.iloc[first : first + ROWS_PER_PAGE]
     st.caption(f"{pluralise(len(table), 'example')}. Click a row to open it {where}.")
-    titles = _columns(page, table, runs)
-    measures = measure_titles(table, runs)
+    titles = _list_columns(page, table, runs)
+    measures = list_measure_titles(table, runs)
     columns, cells = [], []
     for name, title in titles.items():
         is_number = name in measures or part[name].dtype.kind == "f"
@@ -59,7 +66,7 @@ def examples_list(page: AnalysePage, table: pd.DataFrame, runs: int, where: str 
         values = part[name]
         shown = [number_text(value, ".3g") for value in values] if is_number else list(values)
         cells.append(shown)
-    order = rising(page, table)
+    order = get_sort_direction(page, table)
     content = Rows(
         columns,
         list(zip(*cells, strict=True)),
@@ -70,18 +77,18 @@ def examples_list(page: AnalysePage, table: pd.DataFrame, runs: int, where: str 
     rows(
         "Examples",
         content,
-        key=TABLE,
-        on_open=lambda: page.set(example=clicked_row(TABLE)),
-        on_sort=lambda: sort_by(page, clicked_head(TABLE) or ""),
-        target=OPEN,
+        key=TABLE_KEY,
+        on_open=lambda: page.set(example=clicked_row(TABLE_KEY)),
+        on_sort=lambda: sort_by(page, clicked_head(TABLE_KEY) or ""),
+        target=OPEN_EXAMPLE_KEY,
     )
-    if len(table) > PAGE:
+    if len(table) > ROWS_PER_PAGE:
         _turn_pages(page, first, len(table))
 
 
-def _columns(page: AnalysePage, table: pd.DataFrame, runs: int) -> dict[str, str]:
+def _list_columns(page: AnalysePage, table: pd.DataFrame, runs: int) -> dict[str, str]:
     """Return the columns of the table with their titles, without empty columns."""
-    measures = measure_titles(table, runs)
+    measures = list_measure_titles(table, runs)
     titles = {"name": "Example"}
     if page.state.measure in measures:
         titles[page.state.measure] = measures[page.state.measure]
@@ -89,35 +96,38 @@ def _columns(page: AnalysePage, table: pd.DataFrame, runs: int) -> dict[str, str
     for run in range(runs):
         # Skip outputs that repeat the text, which has its own column.
         if not (table[f"output_{run}"] == table["text"]).all():
-            titles[f"output_{run}"] = f"Output{run_mark(run, runs)}"
-        titles[f"error_{run}"] = f"Not run{run_mark(run, runs)}"
+            titles[f"output_{run}"] = f"Output{format_run_mark(run, runs)}"
+        titles[f"error_{run}"] = f"Not run{format_run_mark(run, runs)}"
     titles |= {"reference": "Reference"}
     titles |= {name: visible(title) for name, title in list_metadata_columns(table).items()}
     titles |= {name: title for name, title in measures.items() if name not in titles}
-    return {name: title for name, title in titles.items() if _has_values(table, name)}
+    return {name: title for name, title in titles.items() if _has_cell_values(table, name)}
 
 
-def _has_values(table: pd.DataFrame, name: str) -> bool:
+def _has_cell_values(table: pd.DataFrame, name: str) -> bool:
     return name in table and not (table[name].isna() | (table[name] == "")).all()
 
 
 def _turn_pages(page: AnalysePage, first: int, count: int) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        for label, there in (("Earlier rows", first - PAGE), ("Later rows", first + PAGE)):
+        for label, there in (
+            ("Earlier rows", first - ROWS_PER_PAGE),
+            ("Later rows", first + ROWS_PER_PAGE),
+        ):
             is_there = 0 <= there < count
             st.button(label, disabled=not is_there, on_click=page.set, kwargs={"first_row": there})
-        last = min(first + PAGE, count)
+        last = min(first + ROWS_PER_PAGE, count)
         st.caption(f"Rows {first + 1:,} to {last:,} of {count:,}", width="content")
 
 
-def table_button(page: AnalysePage, table: pd.DataFrame, runs: int) -> None:
+def draw_table_download(page: AnalysePage, table: pd.DataFrame, runs: int) -> None:
     """Draw a button that downloads the listed examples with texts, outputs and metrics."""
     pair = (page.state.first, page.state.second) if runs > 2 else None
     make = partial(format_table_as_csv, table, pair)
-    download_button("Table as CSV", make, "areaviz-analysis.csv", "text/csv", "analyse_csv")
+    draw_download_button("Table as CSV", make, "areaviz-analysis.csv", "text/csv", "analyse_csv")
 
 
-def open_example(
+def draw_open_example(
     page: AnalysePage,
     backend: Backend,
     systems: Systems,
@@ -129,39 +139,41 @@ def open_example(
     if place is None or place >= len(dataset.examples):
         return
     example = dataset.examples[place]
-    with st.container(key=OPEN):
+    with st.container(key=OPEN_EXAMPLE_KEY):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.subheader(f"Example {escape_markdown(example.name)}", anchor=False, width="content")
-            _neighbours(page, listed)
+            _draw_neighbour_buttons(page, listed)
             st.button("Close", on_click=page.set, kwargs={"example": None}, type="tertiary")
         if example.references or len(systems) > 1 or systems.analyses[0].request is None:
-            compared_texts(page, systems, place, table)
+            draw_text_comparison(page, systems, place, table)
         if page.state.is_blind:
-            _for_raters(page, systems, place)
+            _draw_rater_parts(page, systems, place)
             return
         with show_errors("reading the notes"):
-            notes_on(systems, place)
+            draw_notes(systems, place)
         with show_errors("reading the errors"):
-            errors_on(page, systems, place)
+            draw_error_marking(page, systems, place)
         if systems.has_models:
-            _attention(page, backend, systems, example)
+            _draw_attention(page, backend, systems, example)
 
 
-def _for_raters(page: AnalysePage, systems: Systems, place: int) -> None:
+def _draw_rater_parts(page: AnalysePage, systems: Systems, place: int) -> None:
     """Draw the errors of an example in blind rating, and its notes once all outputs are rated.
 
     Attention is left out, because it would show which system is which model.
     """
     with show_errors("reading the errors"):
-        errors_on(page, systems, place)
-        if has_rated_all(judgements_of(systems.dataset.digest), place, systems.names):
+        draw_error_marking(page, systems, place)
+        if has_rated_all(list_judgements(systems.dataset.digest), place, systems.names):
             with show_errors("reading the notes"):
-                notes_on(systems, place)
+                draw_notes(systems, place)
         else:
             st.caption("Notes on this example appear after you have rated all of its outputs.")
 
 
-def _attention(page: AnalysePage, backend: Backend, systems: Systems, example: Example) -> None:
+def _draw_attention(
+    page: AnalysePage, backend: Backend, systems: Systems, example: Example
+) -> None:
     """Draw the models' attention in the viewer of traces."""
     titles, requests = [], []
     for one in systems.analyses:
@@ -169,18 +181,18 @@ def _attention(page: AnalysePage, backend: Backend, systems: Systems, example: E
             titles.append(one.title)
             requests.append(systems.dataset.asked(one.request, example))
     traces = run_requests(backend, requests, "Running the example")
-    draw_results(page, traces, titles, check=check_access)
+    draw_results(page, traces, titles, check=get_valid_link)
 
 
-def _neighbours(page: AnalysePage, listed: Sequence[int]) -> None:
+def _draw_neighbour_buttons(page: AnalysePage, listed: Sequence[int]) -> None:
     """Draw buttons for the previous and the next example of the table, if listed there."""
-    before, after = page.state.listing(listed)
+    before, after = page.state.find_neighbours(listed)
     for label, key, there in (("Previous", "K", before), ("Next", "J", after)):
         st.button(
             label,
             shortcut=key,
             disabled=there is None,
-            on_click=_open,
+            on_click=_draw_opened_example,
             args=(page, there, listed),
         )
     if page.state.example in listed:
@@ -188,6 +200,6 @@ def _neighbours(page: AnalysePage, listed: Sequence[int]) -> None:
         st.caption(f"{at + 1:,} of {len(listed):,}", width="content")
 
 
-def _open(page: AnalysePage, place: int, listed: Sequence[int]) -> None:
+def _draw_opened_example(page: AnalysePage, place: int, listed: Sequence[int]) -> None:
     at = listed.index(place)
-    page.set(example=place, first_row=at - at % PAGE)
+    page.set(example=place, first_row=at - at % ROWS_PER_PAGE)

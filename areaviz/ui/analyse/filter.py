@@ -13,54 +13,60 @@ from areaviz.analysis.model_comparison import find_joint_failures
 from areaviz.analysis.report_content import USUAL
 from areaviz.analysis.table import list_measures, list_metadata_columns
 from areaviz.data.metadata import MAX_CATEGORIES
-from areaviz.ui.analyse.brush import brushed_bars, brushed_points
-from areaviz.ui.analyse.state import AS_GIVEN, BEST, WORST, AnalysePage, let_go
+from areaviz.ui.analyse.brush import draw_brushable_histogram, draw_brushable_scatter
+from areaviz.ui.analyse.state import (
+    BEST_FIRST,
+    DATASET_ORDER,
+    WORST_FIRST,
+    AnalysePage,
+    clear_filter,
+)
 from areaviz.ui.app.markdown import pluralise, visible
 
 
-def run_mark(run: int, runs: int) -> str:
+def format_run_mark(run: int, runs: int) -> str:
     """Return the suffix of a run's columns, such as " (1)", or "" if there is only one run."""
     return f" ({run + 1})" if runs > 1 else ""
 
 
-def measure_titles(table: pd.DataFrame, runs: int) -> dict[str, str]:
+def list_measure_titles(table: pd.DataFrame, runs: int) -> dict[str, str]:
     """Return the titles of a table's metrics, by the names of their columns."""
     titles = {}
     for name, measure in list_measures(table).items():
         for run in range(runs):
-            titles[f"{name}_{run}"] = measure.title + run_mark(run, runs)
+            titles[f"{name}_{run}"] = measure.title + format_run_mark(run, runs)
         titles[f"{name}_change"] = f"{measure.title}, change"
     return {name: title for name, title in titles.items() if name in table}
 
 
-def searched(page: AnalysePage, table: pd.DataFrame, runs: int) -> pd.DataFrame:
+def draw_search_and_filter(page: AnalysePage, table: pd.DataFrame, runs: int) -> pd.DataFrame:
     """Draw search, metric, plot and order. Return the rows that match the search and the brush."""
-    titles = measure_titles(table, runs)
+    titles = list_measure_titles(table, runs)
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         label = "Search in texts and outputs"
         wanted = page.widget(st.text_input, label, "search", width=220)
         if not titles:
-            return _found(table, wanted)
+            return _search_rows(table, wanted)
         if page.state.measure not in titles:
-            page.set(measure=first_measure(table, titles))
+            page.set(measure=get_first_measure(table, titles))
         chosen = page.choose(st.selectbox, "Measure", "measure", titles, width=220)
         others = {name: title for name, title in titles.items() if name != chosen}
         against = page.optional("Plot against", "against", others, placeholder="none", width=200)
-        colour = _chosen_colour(page, table)
+        colour = _choose_colour_column(page, table)
         page.choose(
-            st.segmented_control, "Order", "order", _orders(page, table, chosen), required=True
+            st.segmented_control, "Order", "order", _list_orders(page, table, chosen), required=True
         )
-    table = _found(table, wanted)
+    table = _search_rows(table, wanted)
     if table.empty:
         return table
     groups = colour_groups(table, colour, list_metadata_columns(table)[colour]) if colour else {}
     if against is None:
-        return brushed_bars(page, table, chosen, titles[chosen], groups)
+        return draw_brushable_histogram(page, table, chosen, titles[chosen], groups)
     names = titles[against], titles[chosen]
-    return brushed_points(page, table, (against, chosen), names, groups)
+    return draw_brushable_scatter(page, table, (against, chosen), names, groups)
 
 
-def _chosen_colour(page: AnalysePage, table: pd.DataFrame) -> str | None:
+def _choose_colour_column(page: AnalysePage, table: pd.DataFrame) -> str | None:
     """Let the user choose a metadata column whose values have colours in the plot."""
     columns = {name: visible(title) for name, title in colour_columns(table).items()}
     if not columns:
@@ -69,7 +75,7 @@ def _chosen_colour(page: AnalysePage, table: pd.DataFrame) -> str | None:
     return page.optional("Colour by", "colour", columns, placeholder="none", width=160)
 
 
-def first_measure(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
+def get_first_measure(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
     """Return the metric with which the table opens: for two systems a change, if there is one."""
     known = [name for name, one in list_measures(table).items() if one.better]
     if USUAL in known:
@@ -78,12 +84,12 @@ def first_measure(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
     return next((one for one in columns if one in titles), next(iter(titles)))
 
 
-def with_metadata(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
+def draw_metadata_filter(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
     """Draw a filter by metadata, and return the rows with the chosen values."""
     titles = {}
     for name, title in list_metadata_columns(table).items():
         # Numbers that all differ and free texts have no values to choose from.
-        if len(_choices(table[name])) > 1:
+        if len(_list_choices(table[name])) > 1:
             titles[name] = visible(title)
     if not titles:
         return table
@@ -99,7 +105,7 @@ def with_metadata(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
     )
     if column is None:
         return table
-    choices = _choices(table[column])
+    choices = _list_choices(table[column])
     kept = [value for value in page.state.filter_values if value in choices]
     page.set(filter_values=kept)
     wanted = page.widget(
@@ -113,24 +119,24 @@ def with_metadata(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
     )
     if not wanted:
         return table
-    found: pd.DataFrame = table[table[column].map(_choice_text).isin(wanted)]
+    found: pd.DataFrame = table[table[column].map(_format_choice).isin(wanted)]
     return found
 
 
-def _choices(values: pd.Series) -> list[str]:
+def _list_choices(values: pd.Series) -> list[str]:
     """Return the values of a metadata column to choose from, [] if there are too many."""
     known = values.dropna().unique().tolist()
     found = sorted(value for value in known if value != "")
-    return list(map(_choice_text, found)) if len(found) <= MAX_CATEGORIES else []
+    return list(map(_format_choice, found)) if len(found) <= MAX_CATEGORIES else []
 
 
-def _choice_text(value: object) -> str:
+def _format_choice(value: object) -> str:
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
-def in_order(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
+def sort_rows(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows in the chosen order. Examples without the metric come last."""
-    rises = rising(page, table)
+    rises = get_sort_direction(page, table)
     if rises is None or page.state.measure not in table:
         return table
     return table.sort_values(
@@ -141,33 +147,33 @@ def in_order(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def rising(page: AnalysePage, table: pd.DataFrame) -> bool | None:
+def get_sort_direction(page: AnalysePage, table: pd.DataFrame) -> bool | None:
     """Return whether the metric rises from row to row; None for the order of the dataset.
 
     There is no metric if no example could be run.
     """
-    if page.state.order == AS_GIVEN or page.state.measure not in table:
+    if page.state.order == DATASET_ORDER or page.state.measure not in table:
         return None
     # For a change, the largest loss comes first.
-    is_low_good = _better(table, page.state.measure) == "low"
-    return (page.state.order != BEST) != is_low_good
+    is_low_good = _find_better_end(table, page.state.measure) == "low"
+    return (page.state.order != BEST_FIRST) != is_low_good
 
 
 def sort_by(page: AnalysePage, column: str) -> None:
     """Sort by a column whose header was clicked. Another click reverses the order."""
-    if column == page.state.measure and page.state.order == WORST:
-        page.set(order=BEST, first_row=0)
+    if column == page.state.measure and page.state.order == WORST_FIRST:
+        page.set(order=BEST_FIRST, first_row=0)
     elif column:
-        page.set(measure=column, order=WORST, first_row=0)
+        page.set(measure=column, order=WORST_FIRST, first_row=0)
 
 
-def failing_rows(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
+def draw_failing_filter(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows in which all systems fail by the chosen metric, if only these are wanted.
 
     This filter applies after clicks, search and brush, so it finds failures in any bucket.
     """
     name = page.state.measure.rpartition("_")[0]
-    better = _better(table, page.state.measure)
+    better = _find_better_end(table, page.state.measure)
     if not better or f"{name}_1" not in table:
         return table
     places, limit = find_joint_failures(table, name, better)
@@ -185,34 +191,38 @@ def failing_rows(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
     return table[table.index.isin(places)] if is_wanted else table
 
 
-def kept_rows(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
+def draw_kept_filter(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows that a click on a bucket or on words selects. Draw a button to show all."""
-    kept = page.state.kept
-    if kept is None:
+    row_filter = page.state.row_filter
+    if row_filter is None:
         return table
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.badge(f"Only {kept.title}", color="gray")
-        st.button("Show all again", key="analyse_let_go", on_click=let_go, args=(page,))
-    return table[table.index.isin(kept.places)]
+        st.badge(f"Only {row_filter.title}", color="gray")
+        st.button("Show all again", key="analyse_let_go", on_click=clear_filter, args=(page,))
+    return table[table.index.isin(row_filter.places)]
 
 
-def _better(table: pd.DataFrame, column: str) -> str:
+def _find_better_end(table: pd.DataFrame, column: str) -> str:
     """Return which values of a metric are better: "high", "low" or "" if neither."""
     measure = list_measures(table).get(column.rpartition("_")[0])
     return measure.better if measure else ""
 
 
-def _orders(page: AnalysePage, table: pd.DataFrame, column: str) -> dict[str, str]:
+def _list_orders(page: AnalysePage, table: pd.DataFrame, column: str) -> dict[str, str]:
     """Return the orders by a metric with their labels."""
-    if _better(table, column) and column.endswith("_change"):
+    if _find_better_end(table, column) and column.endswith("_change"):
         who = f"({page.state.second + 1})"
-        return {WORST: f"{who} worse first", BEST: f"{who} better first", AS_GIVEN: "As given"}
-    if _better(table, column):
-        return {WORST: "Worst first", BEST: "Best first", AS_GIVEN: "As given"}
-    return {WORST: "Lowest first", BEST: "Highest first", AS_GIVEN: "As given"}
+        return {
+            WORST_FIRST: f"{who} worse first",
+            BEST_FIRST: f"{who} better first",
+            DATASET_ORDER: "As given",
+        }
+    if _find_better_end(table, column):
+        return {WORST_FIRST: "Worst first", BEST_FIRST: "Best first", DATASET_ORDER: "As given"}
+    return {WORST_FIRST: "Lowest first", BEST_FIRST: "Highest first", DATASET_ORDER: "As given"}
 
 
-def _found(table: pd.DataFrame, wanted: str) -> pd.DataFrame:
+def _search_rows(table: pd.DataFrame, wanted: str) -> pd.DataFrame:
     """Return the rows in which some text contains the search text."""
     if not wanted:
         return table

@@ -9,7 +9,7 @@ import streamlit as st
 
 from areaviz.notes.annotations import TAGS
 from areaviz.notes.record_types import Stale
-from areaviz.ui.analyse.stored_data import judgements_of, note_store
+from areaviz.ui.analyse.stored_data import list_judgements, open_note_store
 from areaviz.ui.app.errors import defer_errors
 from areaviz.ui.app.user_identity import reader_mark
 
@@ -17,7 +17,7 @@ from areaviz.ui.app.user_identity import reader_mark
 MAX_CATEGORIES = 100
 
 
-def offered_categories(dataset: str, only_of: str = "") -> list[str]:
+def list_offered_categories(dataset: str, only_of: str = "") -> list[str]:
     """Return the categories to offer: those of MQM, then those already used in the dataset.
 
     Args:
@@ -26,15 +26,15 @@ def offered_categories(dataset: str, only_of: str = "") -> list[str]:
     """
     used = []
     if not only_of:
-        used += note_store().notes.list_tags(dataset, reader_mark(), MAX_CATEGORIES)
-    for one in judgements_of(dataset):
+        used += open_note_store().notes.list_tags(dataset, reader_mark(), MAX_CATEGORIES)
+    for one in list_judgements(dataset):
         if only_of in ("", one.rater):
             used += [span.category for span in one.spans if span.category]
     return list(dict.fromkeys([*TAGS, *used]))[:MAX_CATEGORIES]
 
 
 @contextmanager
-def saving(doing: str, problem_key: str, stale_key: str) -> Iterator[None]:
+def keep_save_error(doing: str, problem_key: str, stale_key: str) -> Iterator[None]:
     """Keep an error of the block in the session, or the `Stale` of a version saved meanwhile."""
     with defer_errors(doing, problem_key):
         try:

@@ -15,33 +15,33 @@ from areaviz.analysis.shared_links import Mode, SharedLink, SharedLinks
 from areaviz.trace.errors import InputError
 
 # Session key: the token of the shared link by which the page is open, "" for none.
-TOKEN = "analyse_shared_token"
+TOKEN_KEY = "analyse_shared_token"
 T = TypeVar("T")
 
 
-def shared_links() -> SharedLinks:
+def get_shared_links() -> SharedLinks:
     """Return the links of all users."""
     return SharedLinks(find_analyses_folder())
 
 
-def see_by(token: str) -> None:
+def set_link_token(token: str) -> None:
     """Record the shared link by which the page is open from now on, "" for none."""
-    st.session_state[TOKEN] = token
+    st.session_state[TOKEN_KEY] = token
 
 
 def is_guest() -> bool:
     """Return whether the page is open by a shared link."""
-    return bool(st.session_state.get(TOKEN))
+    return bool(st.session_state.get(TOKEN_KEY))
 
 
-def check_access() -> SharedLink | None:
+def get_valid_link() -> SharedLink | None:
     """Return the shared link by which the page is open, None for none.
 
     Raises:
         InputError: the link was withdrawn.
     """
-    token: str = st.session_state.get(TOKEN, "")
-    return shared_links().open(token) if token else None
+    token: str = st.session_state.get(TOKEN_KEY, "")
+    return get_shared_links().open(token) if token else None
 
 
 def can_write() -> bool:
@@ -50,7 +50,7 @@ def can_write() -> bool:
     Raises:
         InputError: the link was withdrawn.
     """
-    link = check_access()
+    link = get_valid_link()
     return link is None or link.analysis.mode == Mode.NOTE
 
 
@@ -63,24 +63,24 @@ def check_writing() -> None:
         )
 
 
-def while_shared(make: Callable[[], T]) -> Callable[[], T]:
+def guard_by_link(make: Callable[[], T]) -> Callable[[], T]:
     """Return a function for a download that fails once the link is withdrawn.
 
     Downloads are created when they are clicked, outside the session.
     """
-    token: str = st.session_state.get(TOKEN, "")
+    token: str = st.session_state.get(TOKEN_KEY, "")
 
     def make_checked() -> T:
         if token:
-            shared_links().open(token)
+            get_shared_links().open(token)
         return make()
 
     return make_checked
 
 
-def download_button(
+def draw_download_button(
     label: str, make: Callable[[], bytes | str], name: str, mime: str, key: str, **options: Any
 ) -> None:
     """Draw the button of a download that fails once the shared link is withdrawn."""
-    made = while_shared(make)
+    made = guard_by_link(make)
     st.download_button(label, made, name, mime, key=key, on_click="ignore", **options)

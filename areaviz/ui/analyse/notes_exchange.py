@@ -22,8 +22,8 @@ from areaviz.notes.record_types import R
 from areaviz.notes.records import Records
 from areaviz.trace.errors import InputError
 from areaviz.ui.analyse.dataset_form import ChosenSet
-from areaviz.ui.analyse.link_access import download_button
-from areaviz.ui.analyse.stored_data import judgements_of, note_store
+from areaviz.ui.analyse.link_access import draw_download_button
+from areaviz.ui.analyse.stored_data import list_judgements, open_note_store
 from areaviz.ui.analyse.systems import Systems
 from areaviz.ui.app.errors import defer_errors, show_deferred, show_errors
 from areaviz.ui.app.imports import import_once
@@ -31,77 +31,77 @@ from areaviz.ui.app.markdown import pluralise
 from areaviz.ui.app.user_identity import reader_mark
 
 # Session key: the error of an import of the ratings in a dataset's files.
-SET_PROBLEM = "set_marks_problem"
+SET_PROBLEM_KEY = "set_marks_problem"
 
 
-def exchange_notes(systems: Systems) -> None:
+def draw_notes_import_export(systems: Systems) -> None:
     """Draw buttons to export the notes on a dataset, an uploader for import, and the imports."""
-    notes, digest = note_store().notes, systems.dataset.digest
+    notes, digest = open_note_store().notes, systems.dataset.digest
     count = notes.count(digest)
 
     def export() -> None:
         said = f"{pluralise(count, 'note')} on this set"
         st.caption(said if count else "No notes on this set yet", width="content")
         for kind, (label, mime) in FORMATS.items() if count else ():
-            make = partial(_exported_notes, notes, kind, systems)
-            download_button(label, make, f"areaviz-notes.{kind}", mime, f"notes_{kind}")
+            make = partial(_export_notes, notes, kind, systems)
+            draw_download_button(label, make, f"areaviz-notes.{kind}", mime, f"notes_{kind}")
 
     about = "Each note comes with its source, its output and the reference." if count else ""
     with st.expander("Export or import notes", key="notes_files", type="compact"):
         ask = "Import notes that were exported here"
-        given = _exchange("notes", export, ask, about)
+        given = _draw_import_export_row("notes", export, ask, about)
         with show_errors("reading the notes"):
             if given is not None:
                 import_once("notes_import", given, partial(_import_notes, digest, given))
-        _list_imports(notes, digest, "notes_import_problem")
+        _draw_imports(notes, digest, "notes_import_problem")
 
 
-def exchange_errors(systems: Systems, judgements: Sequence[Judgement]) -> None:
+def draw_errors_import_export(systems: Systems, judgements: Sequence[Judgement]) -> None:
     """Draw buttons to export the errors in a dataset, an uploader for import, and the imports."""
-    store, dataset = note_store().judgements, systems.dataset
+    store, dataset = open_note_store().judgements, systems.dataset
 
     def export() -> None:
         said = f"{pluralise(len(judgements), 'judged output')} on this set"
         st.caption(said if judgements else "No errors were marked yet", width="content")
         if judgements:
-            _error_buttons(systems, judgements)
-        _campaign_menu(systems, judgements)
+            _draw_error_downloads(systems, judgements)
+        _draw_campaign_menu(systems, judgements)
 
     with st.expander("Export or import marked errors", key="judged_files", type="compact"):
         ask = "Import errors and ratings of this set"
-        given = _exchange("judged", export, ask, help=MARKED_FORMATS)
+        given = _draw_import_export_row("judged", export, ask, help=MARKED_FORMATS)
         with show_errors("reading the errors"):
             if given is not None:
                 import_once("judged_import", given, partial(_import_errors, systems, given))
-        _list_imports(store, dataset.digest, "judged_import_problem")
+        _draw_imports(store, dataset.digest, "judged_import_problem")
 
 
-def offer_marks(chosen: ChosenSet, systems: Systems) -> None:
+def draw_marks_import(chosen: ChosenSet, systems: Systems) -> None:
     """Draw a button that imports the ratings and errors in the files of a dataset.
 
     The button is there until the dataset has ratings. Other readers of the dataset see what is
     imported, so nothing is imported without a click.
     """
-    show_deferred(SET_PROBLEM)
-    if chosen.marked and not judgements_of(chosen.dataset.digest):
+    show_deferred(SET_PROBLEM_KEY)
+    if chosen.marked_files and not list_judgements(chosen.dataset.digest):
         st.button(
             "Show the ratings and errors in the files",
             key="set_marks",
-            on_click=_bring_in,
+            on_click=_import_set_marks,
             args=(chosen, tuple(systems.names)),
             help="Imports them. You can undo the import under Export or import marked errors. Every"
             " reader who has the same set sees them.",
         )
 
 
-def _bring_in(chosen: ChosenSet, names: Sequence[str]) -> None:
-    with defer_errors("importing the ratings", SET_PROBLEM):
-        found = read_judgements_of_set(chosen.marked, chosen.dataset, names)
-        merged = note_store().judgements.merge(found, reader_mark())
+def _import_set_marks(chosen: ChosenSet, names: Sequence[str]) -> None:
+    with defer_errors("importing the ratings", SET_PROBLEM_KEY):
+        found = read_judgements_of_set(chosen.marked_files, chosen.dataset, names)
+        merged = open_note_store().judgements.merge(found, reader_mark())
         st.toast(f"{pluralise(merged.new, 'judged output')} imported.")
 
 
-def _exchange(
+def _draw_import_export_row(
     name: str, export: Callable[[], None], ask: str, about: str = "", help: str | None = None
 ) -> UploadedFile | None:
     """Draw the row of exports and the uploader, and return the uploaded file."""
@@ -112,18 +112,18 @@ def _exchange(
     return st.file_uploader(ask, key=f"{name}_given", help=help, max_upload_size=MAX_MEGABYTES)
 
 
-def _error_buttons(systems: Systems, judgements: Sequence[Judgement]) -> None:
+def _draw_error_downloads(systems: Systems, judgements: Sequence[Judgement]) -> None:
     """Draw a download button for each format of marked errors."""
     dataset, lines, tsv = systems.dataset, "application/jsonl", "text/tab-separated-values"
     make = partial(to_jsonl, judgements)
-    download_button("JSON Lines", make, "areaviz-errors.jsonl", lines, "judged_jsonl")
+    draw_download_button("JSON Lines", make, "areaviz-errors.jsonl", lines, "judged_jsonl")
     make = partial(to_marot, judgements, dataset.name)
-    download_button("Marot's TSV", make, "areaviz-errors.tsv", tsv, "judged_tsv")
+    draw_download_button("Marot's TSV", make, "areaviz-errors.tsv", tsv, "judged_tsv")
     make = partial(to_wmt, judgements, dataset, systems.outputs)
-    download_button("WMT JSON Lines", make, "areaviz-humeval.jsonl", lines, "judged_wmt")
+    draw_download_button("WMT JSON Lines", make, "areaviz-humeval.jsonl", lines, "judged_wmt")
 
 
-def _campaign_menu(systems: Systems, judgements: Sequence[Judgement]) -> None:
+def _draw_campaign_menu(systems: Systems, judgements: Sequence[Judgement]) -> None:
     """Draw the choices of a campaign of Pearmut, and a button that downloads it.
 
     Sets with pictures, sounds or clips have no campaign, because a campaign has only texts.
@@ -148,10 +148,10 @@ def _campaign_menu(systems: Systems, judgements: Sequence[Judgement]) -> None:
         given = systems.dataset, outputs, judgements
         make = partial(to_campaign, *given, protocol=str(protocol), raters=raters)
         name = "areaviz-pearmut.json"
-        download_button("Campaign (JSON)", make, name, "application/json", "pearmut_campaign")
+        draw_download_button("Campaign (JSON)", make, name, "application/json", "pearmut_campaign")
 
 
-def _list_imports(records: Records[R], dataset: str, problem_key: str) -> None:
+def _draw_imports(records: Records[R], dataset: str, problem_key: str) -> None:
     """Draw the user's imports of notes or judgements, each with a button that undoes it."""
     for one in records.list_imports(dataset, reader_mark()):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -163,23 +163,23 @@ def _list_imports(records: Records[R], dataset: str, problem_key: str) -> None:
                     " you changed since."
                 )
                 undo = records, one.id, problem_key
-                st.button("Undo the import", key=f"undo_{one.id}", on_click=_undo, args=undo)
+                st.button("Undo the import", key=f"undo_{one.id}", on_click=_undo_import, args=undo)
     show_deferred(problem_key)
 
 
-def _undo(records: Records[R], import_id: str, problem_key: str) -> None:
+def _undo_import(records: Records[R], import_id: str, problem_key: str) -> None:
     with defer_errors("undoing the import", problem_key):
         removed = records.undo_import(import_id, reader_mark())
         st.toast(f"Removed {pluralise(removed, records.one)}.")
 
 
-def _exported_notes(notes: Annotations, kind: str, systems: Systems) -> bytes:
+def _export_notes(notes: Annotations, kind: str, systems: Systems) -> bytes:
     """Return all notes on the dataset as a file. Streamlit calls this outside the session."""
     found = notes.list_all(systems.dataset.digest)
-    return to_bytes(found, kind, _contexts(found, systems))
+    return to_bytes(found, kind, _build_contexts(found, systems))
 
 
-def _contexts(notes: Sequence[Annotation], systems: Systems) -> dict[int, Context]:
+def _build_contexts(notes: Sequence[Annotation], systems: Systems) -> dict[int, Context]:
     """Return the texts of examples that are exported next to their notes, by index."""
     examples, found = systems.dataset.examples, {}
     for place in {note.example for note in notes if note.example < len(examples)}:
@@ -199,7 +199,7 @@ def _import_notes(dataset: str, given: UploadedFile) -> str:
     if kind not in FORMATS:
         raise InputError(f"Notes are imported from {', '.join(FORMATS)} files. Choose such a file.")
     read = from_bytes(given.getvalue(), kind)
-    merged = note_store().notes.merge(read, reader_mark())
+    merged = open_note_store().notes.merge(read, reader_mark())
     said = f"{pluralise(len(read), 'note')} read"
     others = sum(note.dataset != dataset for note in read)
     if others:
@@ -216,7 +216,7 @@ def _import_errors(systems: Systems, given: UploadedFile) -> str:
     """Import a file of judgements, and return the sentence that describes the result."""
     dataset = systems.dataset
     read = read_judgements(given.name, given.getvalue(), dataset, systems.names)
-    merged = note_store().judgements.merge(read, reader_mark())
+    merged = open_note_store().judgements.merge(read, reader_mark())
     said = f"{pluralise(len(read), 'judged output')} read, {merged.new:,} new."
     others = sum(one.dataset != dataset.digest for one in read)
     if others:

@@ -10,68 +10,80 @@ from areaviz.analysis.stored_analysis import MODELS, SET
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.paths import ANALYSIS
 from areaviz.drawing.numbers import number_text
-from areaviz.ui.analyse.brush import place_of
-from areaviz.ui.analyse.examples import OPEN
-from areaviz.ui.analyse.opening_sentence import CHANGE, changed_words, draw_sentence, draw_words
-from areaviz.ui.analyse.opening_tabs import opening_tabs
-from areaviz.ui.analyse.state import NEW, AnalysePage
-from areaviz.ui.analyse.stored_data import StoredRows, examples_table, figures, stored_rows
+from areaviz.ui.analyse.brush import read_mark_number
+from areaviz.ui.analyse.examples import OPEN_EXAMPLE_KEY
+from areaviz.ui.analyse.opening_sentence import (
+    CHRF_CHANGE_COLUMN,
+    draw_sentence,
+    draw_words,
+    find_changed_words,
+)
+from areaviz.ui.analyse.opening_tabs import draw_opening_tabs
+from areaviz.ui.analyse.state import NEW_PARAM, AnalysePage
+from areaviz.ui.analyse.stored_data import (
+    StoredRows,
+    build_examples_table,
+    compute_figures,
+    read_stored_rows,
+)
 from areaviz.ui.app.state import Cards
 
-LABELLED = 3
+MAX_LABELLED_BARS = 3
 """Number of bars with a label, besides the bar of the open sentence."""
 
 
-def draw_opening(page: AnalysePage, cards: Cards) -> None:
-    """Draw the stored analysis. Raise as `stored_rows`."""
+def draw_stored_analysis(page: AnalysePage, cards: Cards) -> None:
+    """Draw the stored analysis. Raise as `read_stored_rows`."""
     dataset = SAMPLE_SETS[SET]()
-    runs = tuple(stored_rows(ANALYSIS / f"{model}.jsonl", dataset) for model in MODELS)
-    table = examples_table(runs).sort_values([CHANGE, "chrf_1"], kind="stable")
+    runs = tuple(read_stored_rows(ANALYSIS / f"{model}.jsonl", dataset) for model in MODELS)
+    table = build_examples_table(runs).sort_values([CHRF_CHANGE_COLUMN, "chrf_1"], kind="stable")
     if page.state.example not in table.index:
         page.set(example=int(table.index[0]))
     titles = [cards[model].title if model in cards else model for model in MODELS]
-    _head(page, runs, titles)
-    headline = _summary(table)
+    _draw_head(page, runs, titles)
+    headline = _draw_summary(table)
     left, right = st.columns([1.6, 1], gap="small")
     with left.container(border=True, height="stretch", key="analyse_bars", gap="xsmall"):
         st.markdown("**Every sentence, from worst to best:** change in chrF from A to B")
-        _bars(page, table, headline)
-    with right.container(border=True, height="stretch", gap="xsmall", key=OPEN):
+        _draw_bars(page, table, headline)
+    with right.container(border=True, height="stretch", gap="xsmall", key=OPEN_EXAMPLE_KEY):
         draw_sentence(page, table, MODELS[0] in cards)
         draw_words(table)
-    opening_tabs(page, table, [f"({number}) {title}" for number, title in enumerate(titles, 1)])
+    draw_opening_tabs(
+        page, table, [f"({number}) {title}" for number, title in enumerate(titles, 1)]
+    )
 
 
-def leave_form(page: AnalysePage) -> None:
+def draw_leave_form_button(page: AnalysePage) -> None:
     """Draw the button that leads from the form back to the stored analysis."""
-    st.button("Back to the stored analysis", type="tertiary", on_click=_leave, args=(page,))
+    st.button("Back to the stored analysis", type="tertiary", on_click=_leave_form, args=(page,))
 
 
-def _begin(page: AnalysePage) -> None:
-    st.query_params.from_dict({NEW: "1"})
-    page.set(is_new=True, example=None, address={NEW: "1"})
+def _open_form(page: AnalysePage) -> None:
+    st.query_params.from_dict({NEW_PARAM: "1"})
+    page.set(is_new=True, example=None, address={NEW_PARAM: "1"})
 
 
-def _leave(page: AnalysePage) -> None:
+def _leave_form(page: AnalysePage) -> None:
     st.query_params.clear()
     page.set(is_new=False, example=None, address={})
 
 
-def _head(page: AnalysePage, runs: tuple[StoredRows, ...], titles: list[str]) -> None:
+def _draw_head(page: AnalysePage, runs: tuple[StoredRows, ...], titles: list[str]) -> None:
     """Draw the names of the compared systems, and the button for an analysis of the user's own."""
     systems = [
-        f"**{letter}** {title}, BLEU {figures(run)['corpus_bleu']:.1f}"
+        f"**{letter}** {title}, BLEU {compute_figures(run)['corpus_bleu']:.1f}"
         for letter, title, run in zip("AB", titles, runs, strict=True)
     ]
     with st.container(horizontal=True, vertical_alignment="center", key="analyse_head"):
         st.caption(" · ".join([f"{len(runs[0].dataset.examples)} short sentences", *systems]))
         st.space("stretch")
-        st.button("New analysis", type="primary", on_click=_begin, args=(page,))
+        st.button("New analysis", type="primary", on_click=_open_form, args=(page,))
 
 
-def _summary(table: pd.DataFrame) -> str:
+def _draw_summary(table: pd.DataFrame) -> str:
     """Draw the result in one sentence, with its interval, and return the sentence."""
-    changes = table[CHANGE].to_numpy(float)
+    changes = table[CHRF_CHANGE_COLUMN].to_numpy(float)
     better, _, worse = count_wins(changes, "high")
     mean, low, high = (number_text(value, "+.1f") for value in mean_change(changes))
     sentence = (
@@ -83,7 +95,7 @@ def _summary(table: pd.DataFrame) -> str:
     return sentence
 
 
-def _bars(page: AnalysePage, table: pd.DataFrame, title: str) -> None:
+def _draw_bars(page: AnalysePage, table: pd.DataFrame, title: str) -> None:
     """Draw one bar per sentence. A click opens the sentence."""
     # Imported here: Plotly takes a while to import, and the form does not need it.
     from areaviz.views.metric_changes import change_bars
@@ -95,14 +107,14 @@ def _bars(page: AnalysePage, table: pd.DataFrame, title: str) -> None:
     def click() -> None:
         points = st.session_state[key]["selection"]["points"]
         if points:
-            page.set(example=places[place_of(points[0]["customdata"])])
+            page.set(example=places[read_mark_number(points[0]["customdata"])])
 
     labels = {}
-    for at in sorted({*range(LABELLED), chosen}):
+    for at in sorted({*range(MAX_LABELLED_BARS), chosen}):
         row = table.iloc[at]
-        if row[CHANGE]:
-            labels[at] = changed_words(str(row["output_0"]), str(row["output_1"]))
-    figure = change_bars(list(table[CHANGE]), list(table["text"]), labels, chosen)
+        if row[CHRF_CHANGE_COLUMN]:
+            labels[at] = find_changed_words(str(row["output_0"]), str(row["output_1"]))
+    figure = change_bars(list(table[CHRF_CHANGE_COLUMN]), list(table["text"]), labels, chosen)
     st.plotly_chart(
         figure,
         key=key,

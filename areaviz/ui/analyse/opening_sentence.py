@@ -16,9 +16,9 @@ from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.app.frame import page_link
 from areaviz.ui.app.markdown import escape_markdown
 
-CHANGE = "chrf_change"
+CHRF_CHANGE_COLUMN = "chrf_change"
 """The column of the change from the first system to the second."""
-LISTED = 8
+MAX_LISTED_WORDS = 8
 """Number of words that one system alone gets right."""
 
 
@@ -34,12 +34,14 @@ def draw_sentence(page: AnalysePage, table: pd.DataFrame, can_look: bool) -> Non
     at = places.index(page.state.example) if page.state.example in places else 0
     row = table.iloc[at]
     first, second = str(row["output_0"]), str(row["output_1"])
-    st.markdown(f"**Sentence {row['name']}: {number_text(float(row[CHANGE]), '+.1f')} chrF**")
+    st.markdown(
+        f"**Sentence {row['name']}: {number_text(float(row[CHRF_CHANGE_COLUMN]), '+.1f')} chrF**"
+    )
     for key, label, text in (
         ("source", "English", escape_markdown(str(row["text"]))),
         ("wanted", "Reference", escape_markdown(str(row["reference"]))),
-        ("first", "A", _marked(second, first, "green")),
-        ("second", "B", _marked(first, second, "red")),
+        ("first", "A", _mark_differences(second, first, "green")),
+        ("second", "B", _mark_differences(first, second, "red")),
     ):
         with st.container(key=f"analyse_{key}_text"):
             st.markdown(f"**{label}:** {text}")
@@ -60,7 +62,7 @@ def draw_sentence(page: AnalysePage, table: pd.DataFrame, can_look: bool) -> Non
             page_link("pages/translate.py", "See where A looked", params)
 
 
-def changed_words(first: str, second: str) -> str:
+def find_changed_words(first: str, second: str) -> str:
     """Return the longest run of words that two texts do not share, as "old → new"."""
     pieces = compare_words(first, second)
     found = [("", "")]
@@ -77,7 +79,7 @@ def changed_words(first: str, second: str) -> str:
     return f"{old or '–'} → {new or '–'}"
 
 
-def _marked(base: str, text: str, colour: str) -> str:
+def _mark_differences(base: str, text: str, colour: str) -> str:
     """Return a text as Markdown, with the words that the other text lacks in bold on a colour."""
     drawn = []
     for piece in compare_words(base, text):
@@ -93,21 +95,22 @@ def draw_words(table: pd.DataFrame) -> None:
     """Draw the words that one system alone gets right."""
     references = " ".join(table["reference"])
     for system, found in zip("AB", find_distinguishing_ngrams(table, 1), strict=True):
-        alone = _alone(found)
+        alone = _find_words_of_one_system(found)
         if alone:
             st.markdown(f"**Words that only {system} gets right**")
             badges = [
-                f":gray-badge[{escape_markdown(_as_written(word, references))}]" for word in alone
+                f":gray-badge[{escape_markdown(_find_written_form(word, references))}]"
+                for word in alone
             ]
             st.markdown(" ".join(badges))
 
 
-def _alone(found: Sequence[Gram]) -> list[str]:
+def _find_words_of_one_system(found: Sequence[Gram]) -> list[str]:
     """Return the words that the other system never gets right."""
-    return [gram.text for gram in found if min(gram.first, gram.second) == 0][:LISTED]
+    return [gram.text for gram in found if min(gram.first, gram.second) == 0][:MAX_LISTED_WORDS]
 
 
-def _as_written(word: str, text: str) -> str:
+def _find_written_form(word: str, text: str) -> str:
     """Return a word in lower case as a text has it."""
     found = re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE)
     return found[0] if found else word

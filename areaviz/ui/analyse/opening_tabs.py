@@ -9,18 +9,18 @@ import streamlit as st
 
 from areaviz.analysis.stored_analysis import MODELS, SET
 from areaviz.ui.analyse.by_bucket import draw_buckets
-from areaviz.ui.analyse.examples import examples_list
-from areaviz.ui.analyse.filter import in_order, kept_rows
-from areaviz.ui.analyse.state import EXAMPLE, PART, AnalysePage
-from areaviz.ui.analyse.state import SET as SET_PARAMETER
-from areaviz.ui.analyse.system_comparison import draw_comparison
+from areaviz.ui.analyse.examples import draw_examples_table
+from areaviz.ui.analyse.filter import draw_kept_filter, sort_rows
+from areaviz.ui.analyse.state import EXAMPLE_PARAM, PART_PARAM, AnalysePage
+from areaviz.ui.analyse.state import SET_PARAM as SET_PARAMETER
+from areaviz.ui.analyse.system_comparison import draw_wins_and_words
 from areaviz.ui.app.frame import page_link
 from areaviz.ui.app.state import COMPARE
 
-ROWS, LENGTH, WORDS = "rows", "length", "words"
+ROWS_TAB, LENGTH_TAB, WORDS_TAB = "rows", "length", "words"
 
 
-def opening_tabs(page: AnalysePage, table: pd.DataFrame, titles: Sequence[str]) -> None:
+def draw_opening_tabs(page: AnalysePage, table: pd.DataFrame, titles: Sequence[str]) -> None:
     """Draw the titles of the tabs, the link, and the open tab. Another click closes the tab.
 
     Args:
@@ -28,7 +28,11 @@ def opening_tabs(page: AnalysePage, table: pd.DataFrame, titles: Sequence[str]) 
         table: the sentences.
         titles: the titles of both systems.
     """
-    names = {ROWS: f"All {len(table)} rows", LENGTH: "By length", WORDS: "Words and measures"}
+    names = {
+        ROWS_TAB: f"All {len(table)} rows",
+        LENGTH_TAB: "By length",
+        WORDS_TAB: "Words and measures",
+    }
     if page.state.part not in names:
         page.set(part=None)
     with st.container(key="tabs", horizontal=True, vertical_alignment="center", gap="medium"):
@@ -43,21 +47,23 @@ def opening_tabs(page: AnalysePage, table: pd.DataFrame, titles: Sequence[str]) 
         st.space("stretch")
         params = {SET_PARAMETER: SET, "model": MODELS[0], COMPARE: MODELS[1]}
         page_link("pages/analyse.py", "Mark errors, write notes, get a report", params)
-        page.offer(_address(page))
+        page.offer(_build_link_params(page))
     with st.container(key="tab_part"):
-        if page.state.part == ROWS:
-            examples_list(page, in_order(page, kept_rows(page, table)), len(titles), "above")
-        elif page.state.part == LENGTH:
+        if page.state.part == ROWS_TAB:
+            draw_examples_table(
+                page, sort_rows(page, draw_kept_filter(page, table)), len(titles), "above"
+            )
+        elif page.state.part == LENGTH_TAB:
             draw_buckets(page, table, titles, None)
-        elif page.state.part == WORDS:
-            draw_comparison(page, table, titles)
+        elif page.state.part == WORDS_TAB:
+            draw_wins_and_words(page, table, titles)
 
 
-def _address(page: AnalysePage) -> dict[str, str]:
+def _build_link_params(page: AnalysePage) -> dict[str, str]:
     """Return the URL parameters that open this sentence and this tab."""
     params = {}
     if page.state.example is not None:
-        params[EXAMPLE] = f"{page.state.example + 1}"
+        params[EXAMPLE_PARAM] = f"{page.state.example + 1}"
     if page.state.part:
-        params[PART] = page.state.part
+        params[PART_PARAM] = page.state.part
     return params

@@ -17,10 +17,10 @@ from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.systems import Systems
 from areaviz.ui.app.markdown import escape_markdown
 
-REFERENCE, NOTHING = "reference", "nothing"
+COMPARE_WITH_REFERENCE, COMPARE_WITH_NOTHING = "reference", "nothing"
 MAX_REFERENCES = 3
 # Number of outputs in a row. Further outputs are in the rows below.
-IN_A_ROW = 3
+OUTPUTS_PER_ROW = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,35 +40,37 @@ class Output:
     scores: str = ""
 
 
-def compared_texts(page: AnalysePage, systems: Systems, place: int, table: pd.DataFrame) -> None:
+def draw_text_comparison(
+    page: AnalysePage, systems: Systems, place: int, table: pd.DataFrame
+) -> None:
     """Draw the source, the references and the outputs of all systems for one example."""
-    example, outputs = systems.dataset.examples[place], _outputs(place, systems, table)
+    example, outputs = systems.dataset.examples[place], _list_outputs(place, systems, table)
     if not outputs:
         return
     if example.text:
         st.caption("Source")
         st.markdown(escape_markdown(example.text))
-    base = _chosen_base(page, example, outputs)
-    _references(example)
-    width = min(len(outputs), IN_A_ROW)
-    for start in range(0, len(outputs), IN_A_ROW):
+    base = _choose_base(page, example, outputs)
+    _draw_references(example)
+    width = min(len(outputs), OUTPUTS_PER_ROW)
+    for start in range(0, len(outputs), OUTPUTS_PER_ROW):
         for number, column in enumerate(st.columns(width, gap="small"), start):
             if number < len(outputs):
                 with column, st.container(border=True, height="stretch"):
-                    _output(outputs[number], _base_text(base, number, example, outputs))
+                    _draw_output(outputs[number], _find_base_text(base, number, example, outputs))
 
 
-def _outputs(place: int, systems: Systems, table: pd.DataFrame) -> list[Output]:
+def _list_outputs(place: int, systems: Systems, table: pd.DataFrame) -> list[Output]:
     found = []
     for number, (title, run) in enumerate(zip(systems.titles, systems.runs, strict=True)):
         row = run.rows.get(place)
         if row is not None:
-            scores = _scores(table, place, number)
+            scores = _format_scores(table, place, number)
             found.append(Output(title, row.output, row.error, scores))
     return found
 
 
-def _scores(table: pd.DataFrame, place: int, number: int) -> str:
+def _format_scores(table: pd.DataFrame, place: int, number: int) -> str:
     """Return the scores of one output as text, "" if there are none."""
     found = []
     for name, measure in list_measures(table).items():
@@ -80,36 +82,41 @@ def _scores(table: pd.DataFrame, place: int, number: int) -> str:
     return " · ".join(found)
 
 
-def _chosen_base(page: AnalysePage, example: Example, outputs: Sequence[Output]) -> str:
+def _choose_base(page: AnalysePage, example: Example, outputs: Sequence[Output]) -> str:
     """Let the user choose what to compare outputs with, and explain the marks."""
-    options = {REFERENCE: "Reference"} if example.references else {}
+    options = {COMPARE_WITH_REFERENCE: "Reference"} if example.references else {}
     if len(outputs) > 1:
         options |= {str(number): one.title for number, one in enumerate(outputs)}
     if not options:
-        return NOTHING
-    base = page.segments("Mark differences from", "base", {**options, NOTHING: "Nothing"})
-    if base != NOTHING:
-        what = "the reference" if base == REFERENCE else outputs[int(base)].title
+        return COMPARE_WITH_NOTHING
+    base = page.segments(
+        "Mark differences from", "base", {**options, COMPARE_WITH_NOTHING: "Nothing"}
+    )
+    if base != COMPARE_WITH_NOTHING:
+        what = "the reference" if base == COMPARE_WITH_REFERENCE else outputs[int(base)].title
         st.caption(
-            f"{_drawn(Piece('Bold', ADDED))} words are not in {escape_markdown(what)}."
-            f" {_drawn(Piece('Struck-through', MISSING))} words are there, but not in the output."
+            f"{_format_piece(Piece('Bold', ADDED))} words are not in {escape_markdown(what)}."
+            f" {_format_piece(Piece('Struck-through', MISSING))} words are there,"
+            " but not in the output."
         )
     return base
 
 
-def _base_text(base: str, number: int, example: Example, outputs: Sequence[Output]) -> str | None:
+def _find_base_text(
+    base: str, number: int, example: Example, outputs: Sequence[Output]
+) -> str | None:
     """Return the text that an output is compared with, or None if there is nothing to compare.
 
     If there are several references, the closest one is returned.
     """
-    if base == REFERENCE:
+    if base == COMPARE_WITH_REFERENCE:
         return example.references[find_closest_text(example.references, outputs[number].text)]
-    if base == NOTHING or int(base) == number:
+    if base == COMPARE_WITH_NOTHING or int(base) == number:
         return None
     return outputs[int(base)].text
 
 
-def _references(example: Example) -> None:
+def _draw_references(example: Example) -> None:
     several = len(example.references) > 1
     for number, reference in enumerate(example.references[:MAX_REFERENCES], 1):
         st.caption(f"Reference {number}" if several else "Reference")
@@ -121,18 +128,18 @@ def _references(example: Example) -> None:
         st.caption("Each output is compared with the reference that is closest to it.")
 
 
-def _output(output: Output, base: str | None) -> None:
+def _draw_output(output: Output, base: str | None) -> None:
     st.markdown(f"**{escape_markdown(output.title)}**")
     if output.problem:
         st.caption(escape_markdown(f"Not run: {output.problem}"))
         return
     pieces = [Piece(output.text, SAME)] if base is None else compare_words(base, output.text)
-    st.markdown("".join(map(_drawn, pieces)) if output.text else "(nothing)")
+    st.markdown("".join(map(_format_piece, pieces)) if output.text else "(nothing)")
     if output.scores:
         st.caption(escape_markdown(output.scores))
 
 
-def _drawn(piece: Piece) -> str:
+def _format_piece(piece: Piece) -> str:
     """Return a piece as Markdown: bold on green if added, struck through on red if missing.
 
     Bold and strike-through distinguish the two without colours.

@@ -12,21 +12,26 @@ from areaviz.data.examples import Dataset
 from areaviz.data.text_kinds import SENTENCES, TREES
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
-from areaviz.ui.analyse.analysis_history import address, earlier_analyses, keep, keep_address
-from areaviz.ui.analyse.blind import blind_rating
-from areaviz.ui.analyse.dataset_form import ChosenSet, about_set, dataset_form
-from areaviz.ui.analyse.link_access import see_by
-from areaviz.ui.analyse.notes_exchange import offer_marks
-from areaviz.ui.analyse.opening import draw_opening, leave_form
-from areaviz.ui.analyse.ownership import show_ownership
-from areaviz.ui.analyse.result import result
-from areaviz.ui.analyse.run_controls import progress
-from areaviz.ui.analyse.shared_analysis import shared_analysis
+from areaviz.ui.analyse.analysis_history import (
+    build_link_params,
+    draw_history,
+    save_to_history,
+    update_browser_url,
+)
+from areaviz.ui.analyse.blind import draw_blind_rating
+from areaviz.ui.analyse.dataset_form import ChosenSet, describe_set, draw_dataset_form
+from areaviz.ui.analyse.link_access import set_link_token
+from areaviz.ui.analyse.notes_exchange import draw_marks_import
+from areaviz.ui.analyse.opening import draw_leave_form_button, draw_stored_analysis
+from areaviz.ui.analyse.ownership import draw_ownership
+from areaviz.ui.analyse.result import draw_results
+from areaviz.ui.analyse.run_controls import draw_run_controls
+from areaviz.ui.analyse.shared_analysis import draw_shared_analysis
 from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.stored_data import (
     Analysis,
-    model_analysis,
-    outputs_analysis,
+    build_model_analysis,
+    build_outputs_analysis,
     remove_old_work,
 )
 from areaviz.ui.analyse.systems import Systems
@@ -38,10 +43,10 @@ from areaviz.ui.forms.model_choice import fit_kind
 from areaviz.ui.forms.options import model_picker, other_picker, run_options, with_options
 
 # Largest number of outputs from files shown together; more columns cannot be compared.
-MAX_OUTPUTS = 6
+MAX_OUTPUT_SYSTEMS = 6
 
 
-def analyse_page(page: AnalysePage) -> None:
+def draw_analyse_page(page: AnalysePage) -> None:
     """Draw the page."""
     with show_errors("opening the models"):
         backend = get_backend()
@@ -50,33 +55,33 @@ def analyse_page(page: AnalysePage) -> None:
             page.follow(cards)
         with show_errors("removing what is old"):
             remove_old_work()
-        see_by(page.state.share)
+        set_link_token(page.state.share)
         if page.state.share:
-            shared_analysis(page, backend, cards)
+            draw_shared_analysis(page, backend, cards)
             return
         if not page.state.is_new:
             with show_errors("reading the stored analysis"):
-                draw_opening(page, cards)
+                draw_stored_analysis(page, cards)
             with show_errors("reading the list of analyses"):
-                earlier_analyses({})
+                draw_history({})
             return
-        leave_form(page)
+        draw_leave_form_button(page)
         chosen: ChosenSet | None = None
         analyses: tuple[Analysis, ...] = ()
         with show_errors("reading the examples"), st.container(border=True):
-            chosen = dataset_form(page)
+            chosen = draw_dataset_form(page)
             if chosen:
-                analyses = _choose(page, cards, chosen)
+                analyses = _choose_systems(page, cards, chosen)
         with show_errors("reading the list of analyses"):
-            earlier_analyses(address(chosen, analyses) if chosen else {})
+            draw_history(build_link_params(chosen, analyses) if chosen else {})
         if chosen and analyses:
             with show_errors("running the examples"):
-                progress(page, backend, chosen, analyses)
+                draw_run_controls(page, backend, chosen, analyses)
             with show_errors("showing the result"):
-                _show(page, backend, chosen, analyses)
+                _draw_analysis(page, backend, chosen, analyses)
 
 
-def _choose(page: AnalysePage, cards: Cards, chosen: ChosenSet) -> tuple[Analysis, ...]:
+def _choose_systems(page: AnalysePage, cards: Cards, chosen: ChosenSet) -> tuple[Analysis, ...]:
     """Return the chosen systems. Raise InputError if no model accepts such examples."""
     dataset = chosen.dataset
     if page.state.digest != dataset.digest:
@@ -84,20 +89,20 @@ def _choose(page: AnalysePage, cards: Cards, chosen: ChosenSet) -> tuple[Analysi
         is_first = page.state.digest == ""
         page.set(digest=dataset.digest)
         if not is_first:
-            page.hold(page.state.of_another_set(dataset.digest))
-    st.caption(about_set(chosen))
-    fitting = _fitting(dataset, cards)
+            page.hold(page.state.for_new_set(dataset.digest))
+    st.caption(describe_set(chosen))
+    fitting = _list_fitting_models(dataset, cards)
     if chosen.outputs:
-        return _outputs(page, chosen, fitting)
+        return _choose_outputs(page, chosen, fitting)
     if not fitting:
         raise InputError("No model here takes such examples. Choose another set.")
-    return _models(page, dataset, fitting)
+    return _choose_models(page, dataset, fitting)
 
 
-def _fitting(dataset: Dataset, cards: Cards) -> Cards:
+def _list_fitting_models(dataset: Dataset, cards: Cards) -> Cards:
     """Return the models that can read the examples. A sample names its models."""
     tasks = {task.key for task in TASKS.values() if task.samples == dataset.name}
-    tasks = tasks or _tasks_of(dataset)
+    tasks = tasks or _list_fitting_tasks(dataset)
     found = {}
     for name, card in cards.items():
         if card.task in tasks and card.reads(dataset.kind):
@@ -105,7 +110,7 @@ def _fitting(dataset: Dataset, cards: Cards) -> Cards:
     return found
 
 
-def _tasks_of(dataset: Dataset) -> set[str]:
+def _list_fitting_tasks(dataset: Dataset) -> set[str]:
     """Return the tasks whose models read such examples."""
     inputs = set()
     if dataset.texts in (SENTENCES, TREES):
@@ -123,7 +128,7 @@ def _tasks_of(dataset: Dataset) -> set[str]:
     return tasks
 
 
-def _models(
+def _choose_models(
     page: AnalysePage, dataset: Dataset, cards: Cards, compares: bool = True
 ) -> tuple[Analysis, ...]:
     """Let the user choose one or two models. The default is a model trained on such pictures."""
@@ -147,23 +152,23 @@ def _models(
         if card.given is not None:
             size = request.area_size
             request = Request(card.name, "", area_size=size, target=card.given)
-        found.append(model_analysis(dataset, request, card))
+        found.append(build_model_analysis(dataset, request, card))
     return tuple(found)
 
 
-def _outputs(page: AnalysePage, chosen: ChosenSet, cards: Cards) -> tuple[Analysis, ...]:
+def _choose_outputs(page: AnalysePage, chosen: ChosenSet, cards: Cards) -> tuple[Analysis, ...]:
     """Let the user choose outputs from files, and optionally a model."""
     names = list(chosen.outputs)
     if len(names) > 2:
         if page.state.offered != tuple(names) or not page.state.outputs:
             # The offered systems are new or renamed, so choose the first ones.
-            page.set(offered=tuple(names), outputs=names[:MAX_OUTPUTS])
+            page.set(offered=tuple(names), outputs=names[:MAX_OUTPUT_SYSTEMS])
         page.widget(
             st.multiselect,
             "Systems to compare",
             "outputs",
             names,
-            max_selections=MAX_OUTPUTS,
+            max_selections=MAX_OUTPUT_SYSTEMS,
             format_func=visible,
             help="With two, themes are about where one is worse than the other.",
         )
@@ -171,28 +176,28 @@ def _outputs(page: AnalysePage, chosen: ChosenSet, cards: Cards) -> tuple[Analys
     found = []
     for name in names:
         scores = chosen.scores.get(name, {})
-        found.append(outputs_analysis(name, chosen.outputs[name], scores))
+        found.append(build_outputs_analysis(name, chosen.outputs[name], scores))
     if not cards:
         return tuple(found)
     if page.state.has_linked_model:
         page.set(with_model=True)
     if page.widget(st.toggle, "Compare with a model", "with_model"):
-        found += _models(page, chosen.dataset, cards, compares=False)
+        found += _choose_models(page, chosen.dataset, cards, compares=False)
     return tuple(found)
 
 
-def _show(
+def _draw_analysis(
     page: AnalysePage, backend: Backend, chosen: ChosenSet, analyses: Sequence[Analysis]
 ) -> None:
-    systems = Systems.of(chosen.dataset, analyses)
-    show_ownership(page, chosen, systems)
+    systems = Systems.read(chosen.dataset, analyses)
+    draw_ownership(page, chosen, systems)
     if not systems.are_run:
         return
     with show_errors("keeping the analysis"):
-        keep(page, chosen, analyses)
-    keep_address(page, chosen, analyses)
+        save_to_history(page, chosen, analyses)
+    update_browser_url(page, chosen, analyses)
     with show_errors("reading the ratings"):
-        offer_marks(chosen, systems)
-    shown = blind_rating(page, systems)
+        draw_marks_import(chosen, systems)
+    shown = draw_blind_rating(page, systems)
     if shown is not None:
-        result(page, backend, shown, chosen.corpus)
+        draw_results(page, backend, shown, chosen.corpus)

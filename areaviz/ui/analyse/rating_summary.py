@@ -21,35 +21,39 @@ from areaviz.analysis.table import with_scores
 from areaviz.analysis.themes.theme import Themes
 from areaviz.drawing.numbers import number_text
 from areaviz.notes.error_spans import Judgement
-from areaviz.ui.analyse.filter import run_mark
-from areaviz.ui.analyse.link_access import download_button
+from areaviz.ui.analyse.filter import format_run_mark
+from areaviz.ui.analyse.link_access import draw_download_button
 from areaviz.ui.analyse.state import AnalysePage
-from areaviz.ui.analyse.stored_data import examples_table, note_store
+from areaviz.ui.analyse.stored_data import build_examples_table, open_note_store
 from areaviz.ui.analyse.systems import Systems
-from areaviz.ui.analyse.theme_causes import known_causes
+from areaviz.ui.analyse.theme_causes import list_known_causes
 from areaviz.ui.app.table import read_table
 
-KINDS = 12
+MAX_ERROR_KINDS = 12
 
 
-def measured(systems: Systems, judgements: Sequence[Judgement]) -> pd.DataFrame:
+def build_scored_table(systems: Systems, judgements: Sequence[Judgement]) -> pd.DataFrame:
     """Return the table of examples with the scores from files and from raters."""
     more = []
-    for analysis, judged in zip(systems.analyses, _judged(systems, judgements), strict=True):
+    for analysis, judged in zip(
+        systems.analyses, _list_current_ratings(systems, judgements), strict=True
+    ):
         scores = average_ratings(judged, len(systems.dataset.examples))
         more.append({**analysis.scores, **scores})
-    return with_scores(examples_table(systems.runs), more)
+    return with_scores(build_examples_table(systems.runs), more)
 
 
-def _judged(systems: Systems, judgements: Sequence[Judgement]) -> list[dict[int, list[Judgement]]]:
+def _list_current_ratings(
+    systems: Systems, judgements: Sequence[Judgement]
+) -> list[dict[int, list[Judgement]]]:
     """Return the ratings of each system's present outputs, by index of the example."""
     names = zip(systems.names, systems.runs, strict=True)
     return [group_by_example(judgements, name, run.rows) for name, run in names]
 
 
-def raters(systems: Systems, judgements: Sequence[Judgement]) -> None:
+def draw_rater_agreement(systems: Systems, judgements: Sequence[Judgement]) -> None:
     """Draw a summary of the marked errors: their kinds, and the raters' agreement."""
-    judged = _judged(systems, judgements)
+    judged = _list_current_ratings(systems, judgements)
     if not any(judged):
         return
     with st.expander("Errors by kind, and agreement", key="raters", type="compact"):
@@ -58,16 +62,16 @@ def raters(systems: Systems, judgements: Sequence[Judgement]) -> None:
             " critical 25."
         )
         kinds = []
-        for category, severity, counts in count_error_kinds(judged)[:KINDS]:
+        for category, severity, counts in count_error_kinds(judged)[:MAX_ERROR_KINDS]:
             kinds.append((category, severity, *map(str, counts)))
         heads = ["Category", "Severity"]
         for run, one in enumerate(systems.analyses):
-            heads.append(f"{one.title}{run_mark(run, len(systems))}")
+            heads.append(f"{one.title}{format_run_mark(run, len(systems))}")
         read_table(pd.DataFrame(kinds, columns=heads))
-        _agreement([one for some in judged for each in some.values() for one in each])
+        _draw_agreement([one for some in judged for each in some.values() for one in each])
 
 
-def _agreement(judgements: Sequence[Judgement]) -> None:
+def _draw_agreement(judgements: Sequence[Judgement]) -> None:
     found = compute_agreement(judgements)
     if not found:
         st.caption("No output was judged by two raters, so nobody knows how far they agree.")
@@ -81,7 +85,7 @@ def _agreement(judgements: Sequence[Judgement]) -> None:
     st.caption("1 is full agreement, 0 is agreement by chance.")
 
 
-def report_button(
+def draw_report_download(
     page: AnalysePage,
     systems: Systems,
     judgements: Sequence[Judgement],
@@ -101,17 +105,17 @@ def report_button(
         page.state.measure.rpartition("_")[0],
         corpus,
         themes,
-        known_causes(page.state.themes),
+        list_known_causes(page.state.themes),
         page.state.first,
     )
-    store = note_store().judgements
+    store = open_note_store().judgements
 
     def page_now() -> bytes:
         # Other users may have marked errors since this page was drawn.
         now = replace(made, judgements=store.list_all(made.dataset.digest))
         return report_page(now).encode("utf-8", "replace")
 
-    download_button(
+    draw_download_button(
         "Report as a page",
         page_now,
         "areaviz-report.html",

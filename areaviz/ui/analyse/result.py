@@ -10,69 +10,85 @@ from areaviz.analysis.table import WHOLE, list_measures
 from areaviz.analysis.themes.theme import Themes
 from areaviz.backend.base import Backend
 from areaviz.drawing.numbers import format_three_digits
-from areaviz.ui.analyse.blind import show_key, without_measures
-from areaviz.ui.analyse.by_bucket import by_bucket
-from areaviz.ui.analyse.examples import examples_list, open_example, table_button
-from areaviz.ui.analyse.filter import failing_rows, in_order, kept_rows, searched, with_metadata
+from areaviz.ui.analyse.blind import draw_alias_key, drop_measures
+from areaviz.ui.analyse.by_bucket import draw_bucket_section
+from areaviz.ui.analyse.examples import draw_examples_table, draw_open_example, draw_table_download
+from areaviz.ui.analyse.filter import (
+    draw_failing_filter,
+    draw_kept_filter,
+    draw_metadata_filter,
+    draw_search_and_filter,
+    sort_rows,
+)
 from areaviz.ui.analyse.link_access import can_write
-from areaviz.ui.analyse.notes_exchange import exchange_errors, exchange_notes
-from areaviz.ui.analyse.rating_summary import measured, raters, report_button
-from areaviz.ui.analyse.slices import in_slice, save_slice, slice_table, slices_of, value_slices
+from areaviz.ui.analyse.notes_exchange import draw_errors_import_export, draw_notes_import_export
+from areaviz.ui.analyse.rating_summary import (
+    build_scored_table,
+    draw_rater_agreement,
+    draw_report_download,
+)
+from areaviz.ui.analyse.slices import (
+    draw_slice_filter,
+    draw_slice_menu,
+    draw_slice_table,
+    list_slices,
+    list_value_slices,
+)
 from areaviz.ui.analyse.state import AnalysePage
-from areaviz.ui.analyse.stored_data import figures, judgements_of
-from areaviz.ui.analyse.system_comparison import against, choose_pair
+from areaviz.ui.analyse.stored_data import compute_figures, list_judgements
+from areaviz.ui.analyse.system_comparison import choose_pair, draw_system_comparison
 from areaviz.ui.analyse.systems import Systems
-from areaviz.ui.analyse.themes import show_themes
-from areaviz.ui.analyse.untrained_comparison import untrained_sentences
+from areaviz.ui.analyse.themes import draw_themes
+from areaviz.ui.analyse.untrained_comparison import describe_untrained_models
 from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.table import read_table
 
 
-def result(
+def draw_results(
     page: AnalysePage, backend: Backend, systems: Systems, corpus: Frequency | None = None
 ) -> None:
     """Draw all results. Word frequencies come from the corpus, or else from the references."""
     dataset, runs, titles = systems.dataset, systems.runs, systems.titles
     # A saved slice has priority over a metadata value with an equal name.
-    slices = {**value_slices(dataset), **slices_of(dataset.digest)}
-    judgements = judgements_of(dataset.digest)
-    whole, themes = measured(systems, judgements), tuple[Themes, ...]()
+    slices = {**list_value_slices(dataset), **list_slices(dataset.digest)}
+    judgements = list_judgements(dataset.digest)
+    whole, themes = build_scored_table(systems, judgements), tuple[Themes, ...]()
     if page.state.is_blind:
-        whole = without_measures(whole)
+        whole = drop_measures(whole)
     else:
         st.header("The whole set", anchor=False)
-        _whole_set(systems, whole)
-        _beside(backend, systems, whole)
-        show_key(systems)
-        raters(systems, judgements)
-        slice_table(runs, slices)
+        _draw_whole_set(systems, whole)
+        _draw_untrained_comparison(backend, systems, whole)
+        draw_alias_key(systems)
+        draw_rater_agreement(systems, judgements)
+        draw_slice_table(runs, slices)
         whole = choose_pair(page, whole, titles)
-        themes = show_themes(page, backend, systems, whole)
+        themes = draw_themes(page, backend, systems, whole)
     st.header("Example by example", anchor=False)
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        table = with_metadata(page, in_slice(page, whole, slices))
-    found = searched(page, table, len(runs))
-    chosen = in_order(page, failing_rows(page, kept_rows(page, found)))
-    examples_list(page, chosen, len(runs))
+        table = draw_metadata_filter(page, draw_slice_filter(page, whole, slices))
+    found = draw_search_and_filter(page, table, len(runs))
+    chosen = sort_rows(page, draw_failing_filter(page, draw_kept_filter(page, found)))
+    draw_examples_table(page, chosen, len(runs))
     if len(chosen):
         with st.container(horizontal=True):
             if can_write():
-                save_slice(dataset.digest, chosen)
+                draw_slice_menu(dataset.digest, chosen)
             if not page.state.is_blind:
-                table_button(page, chosen, len(runs))
-                report_button(page, systems, judgements, found, corpus, themes)
-    open_example(page, backend, systems, [int(place) for place in chosen.index], whole)
+                draw_table_download(page, chosen, len(runs))
+                draw_report_download(page, systems, judgements, found, corpus, themes)
+    draw_open_example(page, backend, systems, [int(place) for place in chosen.index], whole)
     if not page.state.is_blind:
-        by_bucket(page, found, titles, corpus)
-        against(page, found, titles)
+        draw_bucket_section(page, found, titles, corpus)
+        draw_system_comparison(page, found, titles)
     if can_write():
-        exchange_notes(systems)
-        exchange_errors(systems, judgements)
+        draw_notes_import_export(systems)
+        draw_errors_import_export(systems, judgements)
 
 
-def _whole_set(systems: Systems, table: pd.DataFrame) -> None:
+def _draw_whole_set(systems: Systems, table: pd.DataFrame) -> None:
     titles = systems.titles
-    found = pd.DataFrame([figures(run) for run in systems.runs])
+    found = pd.DataFrame([compute_figures(run) for run in systems.runs])
     whole = found[[name for name in WHOLE if name in found]].map(format_three_digits)
     whole = whole.rename(columns=WHOLE)
     whole.insert(0, "System", titles)
@@ -90,9 +106,9 @@ def _whole_set(systems: Systems, table: pd.DataFrame) -> None:
         read_table(columns)
 
 
-def _beside(backend: Backend, systems: Systems, table: pd.DataFrame) -> None:
+def _draw_untrained_comparison(backend: Backend, systems: Systems, table: pd.DataFrame) -> None:
     """Say what the models reach before training, if alignment or pointing was measured."""
     named = {one.request.model for one in systems.analyses if one.request is not None}
     cards = [card for name, card in backend.models().items() if name in named]
-    for sentence in untrained_sentences(cards, list_measures(table)):
+    for sentence in describe_untrained_models(cards, list_measures(table)):
         st.caption(escape_markdown(sentence))

@@ -14,7 +14,7 @@ from areaviz.backend.base import Backend, Caller
 from areaviz.data.examples import Dataset
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from areaviz.ui.analyse.analysis_history import keep
+from areaviz.ui.analyse.analysis_history import save_to_history
 from areaviz.ui.analyse.dataset_form import ChosenSet
 from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.stored_data import Analysis
@@ -24,26 +24,26 @@ from areaviz.ui.app.markdown import escape_markdown, pluralise
 from areaviz.ui.app.user_identity import get_visitor, reader_id
 
 # Session key: the reason why an analysis was not started.
-NOT_BEGUN = "analyse_not_begun"
+START_PROBLEM_KEY = "analyse_not_begun"
 # The caller of all analyses, whose turns `FairScheduler` decides.
-ANALYSIS = Caller(in_background=True)
+ANALYSIS_CALLER = Caller(in_background=True)
 # Seconds between updates of a running analysis, and seconds that Stop waits for its end.
-LOOK_AGAIN, STOPPING = 1.0, 5.0
+UPDATE_SECONDS, STOP_WAIT_SECONDS = 1.0, 5.0
 
 
-def progress(
+def draw_run_controls(
     page: AnalysePage, backend: Backend, chosen: ChosenSet, analyses: Sequence[Analysis]
 ) -> None:
     """Draw the progress of the run and buttons to start, stop and continue it."""
-    show_deferred(NOT_BEGUN)
+    show_deferred(START_PROBLEM_KEY)
     dataset = chosen.dataset
     models = [analysis for analysis in analyses if analysis.request]
     key = " ".join(str(analysis.path) for analysis in models)
     job = get_jobs().get(key)
-    if _other_jobs(key):
-        st.fragment(_draw_other_jobs, run_every=LOOK_AGAIN)(key)
+    if _list_other_jobs(key):
+        st.fragment(_draw_other_jobs, run_every=UPDATE_SECONDS)(key)
     if job and job.running:
-        st.fragment(_draw_job, run_every=LOOK_AGAIN)(job)
+        st.fragment(_draw_job, run_every=UPDATE_SECONDS)(job)
         return
     if job and job.problem:
         show_error(job.problem)
@@ -58,14 +58,14 @@ def progress(
     st.button(
         f"Go on with the other {total - done:,}" if done else label,
         type="primary",
-        on_click=_start,
+        on_click=_start_analysis,
         args=(page, key, backend, chosen, analyses),
     )
     if chosen.files is not None and not done:
         st.caption("Your files are kept with the analysis, for you alone, until you delete them.")
 
 
-def _start(
+def _start_analysis(
     page: AnalysePage,
     key: str,
     backend: Backend,
@@ -78,14 +78,14 @@ def _start(
     turns = get_jobs().turns
 
     def work(job: Job) -> None:
-        _work(job, turns, backend, dataset, models)
+        _run_analyses(job, turns, backend, dataset, models)
 
-    with defer_errors("starting the analysis", NOT_BEGUN):
+    with defer_errors("starting the analysis", START_PROBLEM_KEY):
         get_jobs().start(key, work, reader_id(), title, get_visitor().address)
-        keep(page, chosen, analyses)
+        save_to_history(page, chosen, analyses)
 
 
-def _work(
+def _run_analyses(
     job: Job,
     turns: FairScheduler,
     backend: Backend,
@@ -98,7 +98,7 @@ def _work(
 
     def run(request: Request) -> Trace:
         with turns.turn(lambda: job.watched, job.stopping):
-            return backend.trace(request, caller=ANALYSIS)
+            return backend.trace(request, caller=ANALYSIS_CALLER)
 
     def report(done: int, _: int) -> None:
         job.report(before + done, len(analyses) * count)
@@ -116,27 +116,27 @@ def _work(
             before += count
 
 
-def _other_jobs(key: str) -> list[Job]:
+def _list_other_jobs(key: str) -> list[Job]:
     """Return the user's other running analyses, which may be of other datasets."""
     shown = get_jobs().get(key)
     return [job for job in get_jobs().running(reader_id()) if job is not shown]
 
 
 def _draw_other_jobs(key: str) -> None:
-    for job in _other_jobs(key):
-        _bar(job, f"{escape_markdown(job.title)}: ")
+    for job in _list_other_jobs(key):
+        _draw_bar(job, f"{escape_markdown(job.title)}: ")
 
 
 def _draw_job(job: Job) -> None:
     """Draw a running analysis. Redraw the whole page when it ends."""
     if not job.running:
         st.rerun()
-    _bar(job)
+    _draw_bar(job)
     if job.owner != reader_id():
         st.caption("Another reader began this analysis, and can stop it.")
 
 
-def _bar(job: Job, before: str = "") -> None:
+def _draw_bar(job: Job, before: str = "") -> None:
     """Draw the progress bar of a job.
 
     Drawing the bar marks the job as watched. Only the user who started the job sees a stop button.
@@ -148,10 +148,10 @@ def _bar(job: Job, before: str = "") -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.progress(share, text=before + words)
         if job.owner == reader_id():
-            st.button("Stop", key=f"stop_{job.number}", on_click=_stop, args=(job,))
+            st.button("Stop", key=f"stop_{job.number}", on_click=_stop_job, args=(job,))
 
 
-def _stop(job: Job) -> None:
+def _stop_job(job: Job) -> None:
     """Stop a job and wait a while, because examples in progress are still finished."""
     job.stop()
-    job.wait(STOPPING)
+    job.wait(STOP_WAIT_SECONDS)

@@ -18,15 +18,21 @@ from areaviz.ui.app.state import TOUR, Link
 from areaviz.ui.forms.options import ModelState
 
 SAMPLES, UPLOAD, FOLDER = "Samples", "Upload", "Folder"
-WORST, BEST, AS_GIVEN = "worst", "best", "given"
+WORST_FIRST, BEST_FIRST, DATASET_ORDER = "worst", "best", "given"
 # URL parameters, and the prefix of a folder's name.
-SET, EXAMPLE, IN_FOLDER, BLIND, SHARE = "set", "example", "folder:", "blind", "share"
+SET_PARAM, EXAMPLE_PARAM, FOLDER_PREFIX, BLIND_PARAM, SHARE_PARAM = (
+    "set",
+    "example",
+    "folder:",
+    "blind",
+    "share",
+)
 # The URL parameters that open the form for a new analysis, and a tab of the stored analysis.
-NEW, PART = "new", "part"
+NEW_PARAM, PART_PARAM = "new", "part"
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class RowFilter:
     """Examples that a click on a bucket or on words selects in the table.
 
     Args:
@@ -69,7 +75,7 @@ class AnalyseState(ModelState):
     search: str = ""
     measure: str = ""
     against: str | None = None
-    order: str = WORST
+    order: str = WORST_FIRST
     # The metadata column whose values have colours in the plot.
     colour: str | None = None
     # The metadata column that filters the table, and its selected values, () for all.
@@ -77,10 +83,10 @@ class AnalyseState(ModelState):
     filter_values: tuple[str, ...] = ()
     # The name of the selected slice; "" for all examples.
     slice: str = ""
-    kept: Kept | None = None
+    row_filter: RowFilter | None = None
     # How often selections of charts were cleared: it is part of a chart's key, so a new chart has
     # nothing selected.
-    let_go: int = 0
+    filter_clears: int = 0
     # The index of the open example in the dataset, and the first row of the table's page.
     example: int | None = None
     first_row: int = 0
@@ -103,7 +109,7 @@ class AnalyseState(ModelState):
     # The theme whose cause is searched in a model's attention, "" for none.
     cause: str = ""
     # The analysis that was last added to the user's list.
-    noted: str = ""
+    history_entry: str = ""
     # The token of the shared link by which the analysis is open, "" for the user's own.
     share: str = ""
 
@@ -111,16 +117,18 @@ class AnalyseState(ModelState):
         """Return this state with the dataset, the models and the example of a link."""
         params = link.params
         state = replace(super().from_link(link), example=None, has_linked_model="model" in params)
-        is_new = bool(params.keys() - {EXAMPLE, PART, TOUR})
-        state = replace(state, is_blind=BLIND in params, is_new=is_new, part=params.get(PART))
-        share = params.get(SHARE, "")
+        is_new = bool(params.keys() - {EXAMPLE_PARAM, PART_PARAM, TOUR})
+        state = replace(
+            state, is_blind=BLIND_PARAM in params, is_new=is_new, part=params.get(PART_PARAM)
+        )
+        share = params.get(SHARE_PARAM, "")
         if share != state.share:
-            state = replace(state.of_another_set(), share=share)
-        name = params.get(SET)
+            state = replace(state.for_new_set(), share=share)
+        name = params.get(SET_PARAM)
         # For an unchanged dataset keep the search and so on: Back leads from example to example.
         if name is not None and name != state.set_name and not share:
-            state = state.of_another_set().with_set(name)
-        place = params.get(EXAMPLE)
+            state = state.for_new_set().with_set(name)
+        place = params.get(EXAMPLE_PARAM)
         if place is None or state.problem:
             return state
         if not (place.isascii() and place.isdigit() and 1 <= int(place[:9]) <= MAX_POSITION):
@@ -136,7 +144,7 @@ class AnalyseState(ModelState):
         if self.source == UPLOAD:
             return self.own
         if self.source == FOLDER:
-            return f"{IN_FOLDER}{self.folder}" if self.folder else ""
+            return f"{FOLDER_PREFIX}{self.folder}" if self.folder else ""
         return self.sample
 
     def with_set(self, name: str) -> Self:
@@ -145,14 +153,14 @@ class AnalyseState(ModelState):
             return replace(self, source=SAMPLES, sample=name)
         if is_set_id(name):
             return replace(self, source=UPLOAD, own=name, has_linked_set=True)
-        if name.startswith(IN_FOLDER):
-            return replace(self, source=FOLDER, folder=name.removeprefix(IN_FOLDER))
+        if name.startswith(FOLDER_PREFIX):
+            return replace(self, source=FOLDER, folder=name.removeprefix(FOLDER_PREFIX))
         sentence = (
             f'The link asks for the set "{shorten(name)}", which is not here. Choose another.'
         )
         return replace(self, problem=sentence)
 
-    def listing(self, places: Sequence[int]) -> tuple[int | None, int | None]:
+    def find_neighbours(self, places: Sequence[int]) -> tuple[int | None, int | None]:
         """Return the examples before and after the open one in a table, None for none."""
         if self.example not in places:
             return None, None
@@ -161,27 +169,29 @@ class AnalyseState(ModelState):
         after = places[at + 1] if at + 1 < len(places) else None
         return before, after
 
-    def leaving_share(self) -> Self:
+    def without_share(self) -> Self:
         """Return this state without a shared link, with the user's own dataset and systems."""
-        return replace(self.of_another_set(), share="", is_blind=False, address={})
+        return replace(self.for_new_set(), share="", is_blind=False, address={})
 
-    def of_another_set(self, digest: str = "") -> Self:
+    def for_new_set(self, digest: str = "") -> Self:
         """Return this state for new examples, without the selection among the former ones."""
         first = replace(self, digest=digest, example=None, first_row=0)
-        return replace(first, kept=None, slice="", search="", filter_column=None, filter_values=())
+        return replace(
+            first, row_filter=None, slice="", search="", filter_column=None, filter_values=()
+        )
 
 
 AnalysePage = Page[AnalyseState]
 
 
-def keep_rows(page: AnalysePage, kept: Kept) -> None:
+def filter_rows(page: AnalysePage, row_filter: RowFilter) -> None:
     """Filter the table to these examples, or remove the filter if it is already active."""
-    if page.state.kept == kept:
-        let_go(page)
+    if page.state.row_filter == row_filter:
+        clear_filter(page)
     else:
-        page.set(kept=kept, first_row=0)
+        page.set(row_filter=row_filter, first_row=0)
 
 
-def let_go(page: AnalysePage) -> None:
+def clear_filter(page: AnalysePage) -> None:
     """Show all examples again. Charts lose their selections."""
-    page.set(kept=None, first_row=0, let_go=page.state.let_go + 1)
+    page.set(row_filter=None, first_row=0, filter_clears=page.state.filter_clears + 1)

@@ -36,9 +36,9 @@ from areaviz.ui.app.markdown import visible
 from areaviz.ui.app.user_identity import reader_mark
 
 # Seconds that results computed from rows are cached, and between deletions of old work.
-HOUR = 3600
+SECONDS_PER_HOUR = 3600
 # Largest number of damaged lines listed.
-MAX_LINES = 5
+MAX_LISTED_LINES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +60,16 @@ class Analysis:
     name: str = ""
 
     def rows(self, dataset: Dataset) -> StoredRows:
-        """Return its present rows on its dataset; raises as `stored_rows`."""
+        """Return its present rows on its dataset; raises as `read_stored_rows`."""
         if self.path is not None:
-            return stored_rows(self.path, dataset)
+            return read_stored_rows(self.path, dataset)
         mark = hash_outputs(self.outputs), len(self.outputs), 0
-        return StoredRows(dataset, mark, _measured(mark[0], dataset.digest, dataset, self.outputs))
+        return StoredRows(
+            dataset, mark, _measure_outputs(mark[0], dataset.digest, dataset, self.outputs)
+        )
 
 
-def model_analysis(dataset: Dataset, request: Request, card: Card) -> Analysis:
+def build_model_analysis(dataset: Dataset, request: Request, card: Card) -> Analysis:
     """Return the analysis of a dataset by a model with its options."""
     about = make_header(dataset, request, card, reader_mark())
     path = find_rows_path(about)
@@ -77,7 +79,7 @@ def model_analysis(dataset: Dataset, request: Request, card: Card) -> Analysis:
     return Analysis(card.title, request, path, about)
 
 
-def outputs_analysis(
+def build_outputs_analysis(
     name: str, outputs: tuple[str | None, ...], scores: Mapping[str, Sequence[float]]
 ) -> Analysis:
     """Return the analysis of another system's outputs, with its scores from files."""
@@ -98,7 +100,7 @@ class StoredRows:
     damage: str = ""
 
 
-def stored_rows(path: Path, dataset: Dataset) -> StoredRows:
+def read_stored_rows(path: Path, dataset: Dataset) -> StoredRows:
     """Return the present rows in a file on a dataset. A missing file has none.
 
     Raises:
@@ -109,7 +111,7 @@ def stored_rows(path: Path, dataset: Dataset) -> StoredRows:
     try:
         about = path.stat()
         mark = name, about.st_size, about.st_mtime_ns
-        return StoredRows(dataset, mark, *_read(*mark))
+        return StoredRows(dataset, mark, *_read_rows(*mark))
     except FileNotFoundError:
         pass
     except DamagedHeader:
@@ -120,15 +122,15 @@ def stored_rows(path: Path, dataset: Dataset) -> StoredRows:
     return StoredRows(dataset, (name, 0, 0), damage=damage)
 
 
-@st.cache_resource(show_spinner="Measuring the outputs", max_entries=8, ttl=HOUR)
-def _measured(
+@st.cache_resource(show_spinner="Measuring the outputs", max_entries=8, ttl=SECONDS_PER_HOUR)
+def _measure_outputs(
     outputs: str, digest: str, _dataset: Dataset, _lines: Sequence[str | None]
 ) -> Mapping[int, Row]:
     """Return the rows of outputs, cached by the digests of the outputs and of the dataset."""
     return make_rows_from_outputs(_dataset, _lines)
 
 
-def _mark(stored: StoredRows) -> tuple[object, ...]:
+def _make_rows_key(stored: StoredRows) -> tuple[object, ...]:
     """Return a key that identifies these rows on this dataset.
 
     The outputs may be uploaded for two datasets, and a dataset may be uploaded with other metadata.
@@ -136,17 +138,17 @@ def _mark(stored: StoredRows) -> tuple[object, ...]:
     return *stored.mark, stored.dataset.digest, stored.dataset.metadata_digest
 
 
-@st.cache_resource(show_spinner=False, max_entries=8, ttl=HOUR)
-def _read(path: str, size: int, modified: int) -> tuple[Mapping[int, Row], str, str]:
+@st.cache_resource(show_spinner=False, max_entries=8, ttl=SECONDS_PER_HOUR)
+def _read_rows(path: str, size: int, modified: int) -> tuple[Mapping[int, Row], str, str]:
     """Return the rows, the user's id and the damage. Size and time identify a file's version."""
     file = RowFile.read(Path(path))
-    return file.rows, file.header.reader, _damage(file) if file.damaged else ""
+    return file.rows, file.header.reader, _describe_damage(file) if file.damaged else ""
 
 
-def _damage(file: RowFile) -> str:
-    numbers = ", ".join(f"{number:,}" for number in file.damaged[:MAX_LINES])
-    if len(file.damaged) > MAX_LINES:
-        numbers += f" and {len(file.damaged) - MAX_LINES:,} more"
+def _describe_damage(file: RowFile) -> str:
+    numbers = ", ".join(f"{number:,}" for number in file.damaged[:MAX_LISTED_LINES])
+    if len(file.damaged) > MAX_LISTED_LINES:
+        numbers += f" and {len(file.damaged) - MAX_LISTED_LINES:,} more"
     if len(file.damaged) == 1:
         lines, are, examples = "Line", "is", "its example is"
     else:
@@ -160,10 +162,10 @@ def _damage(file: RowFile) -> str:
 @st.cache_resource(
     show_spinner=False,
     max_entries=8,
-    ttl=HOUR,
-    hash_funcs={StoredRows: _mark},
+    ttl=SECONDS_PER_HOUR,
+    hash_funcs={StoredRows: _make_rows_key},
 )
-def examples_table(runs: tuple[StoredRows, ...]) -> pd.DataFrame:
+def build_examples_table(runs: tuple[StoredRows, ...]) -> pd.DataFrame:
     """Return `build_table` of these runs. The object is cached and shared, so never change it."""
     return build_table(runs[0].dataset, [run.rows for run in runs])
 
@@ -171,10 +173,10 @@ def examples_table(runs: tuple[StoredRows, ...]) -> pd.DataFrame:
 @st.cache_data(
     show_spinner=False,
     max_entries=512,
-    ttl=HOUR,
-    hash_funcs={StoredRows: _mark, tuple: repr},
+    ttl=SECONDS_PER_HOUR,
+    hash_funcs={StoredRows: _make_rows_key, tuple: repr},
 )
-def figures(run: StoredRows, places: tuple[int, ...] | None = None) -> Mapping[str, float]:
+def compute_figures(run: StoredRows, places: tuple[int, ...] | None = None) -> Mapping[str, float]:
     """Return `summarise_table` of a run, or of its rows for some examples."""
     if places is None:
         return summarise_table(run.dataset, run.rows)
@@ -192,24 +194,24 @@ class NoteStore:
     judgements: Judgements
 
 
-def note_store() -> NoteStore:
+def open_note_store() -> NoteStore:
     """Return the store of notes. Raise BackendError if it cannot be opened.
 
     Users of a shared link get a store that refuses changes that the link does not allow.
     """
-    opened = _opened(get_notes_address())
-    return _stores(opened.store.checked(check_writing)) if is_guest() else opened
+    opened = _open_store(get_notes_address())
+    return _build_note_store(opened.store.checked(check_writing)) if is_guest() else opened
 
 
-def judgements_of(dataset: str) -> Sequence[Judgement]:
+def list_judgements(dataset: str) -> Sequence[Judgement]:
     """Return all judgements of a dataset. The result is cached until a judgement changes."""
-    mark = note_store().judgements.revision(dataset)
-    return _judgements(get_notes_address(), dataset, mark)
+    mark = open_note_store().judgements.revision(dataset)
+    return _read_judgements(get_notes_address(), dataset, mark)
 
 
-@st.cache_resource(show_spinner=False, max_entries=4, ttl=HOUR)
-def _judgements(url: str, dataset: str, revision: tuple[object, ...]) -> Sequence[Judgement]:
-    return tuple(_opened(url).judgements.list_all(dataset))
+@st.cache_resource(show_spinner=False, max_entries=4, ttl=SECONDS_PER_HOUR)
+def _read_judgements(url: str, dataset: str, revision: tuple[object, ...]) -> Sequence[Judgement]:
+    return tuple(_open_store(url).judgements.list_all(dataset))
 
 
 def remove_old_work() -> None:
@@ -223,21 +225,21 @@ def remove_old_work() -> None:
     """
     days = keep_days()
     if days is not None:
-        _removed_old(days, get_notes_address(), str(find_analyses_folder()))
+        _remove_old_items(days, get_notes_address(), str(find_analyses_folder()))
 
 
-@st.cache_resource(show_spinner=False, max_entries=4, ttl=HOUR)
-def _removed_old(days: float, url: str, folder: str) -> Removed | None:
+@st.cache_resource(show_spinner=False, max_entries=4, ttl=SECONDS_PER_HOUR)
+def _remove_old_items(days: float, url: str, folder: str) -> Removed | None:
     if not is_date_steady(Path(folder), datetime.now(UTC)):
         return None
-    return remove_old(_opened(url).store, Path(folder), days)
+    return remove_old(_open_store(url).store, Path(folder), days)
 
 
 @st.cache_resource(show_spinner="Opening the notes", max_entries=4)
-def _opened(url: str) -> NoteStore:
+def _open_store(url: str) -> NoteStore:
     make_private(find_analyses_folder())
-    return _stores(Store.open(url))
+    return _build_note_store(Store.open(url))
 
 
-def _stores(store: Store) -> NoteStore:
+def _build_note_store(store: Store) -> NoteStore:
     return NoteStore(store, Annotations(store), Slices(store), Judgements(store))

@@ -16,17 +16,17 @@ from areaviz.analysis.model_comparison import (
 )
 from areaviz.analysis.table import list_measures, with_changes
 from areaviz.drawing.numbers import number_text
-from areaviz.ui.analyse.brush import filter_rows
-from areaviz.ui.analyse.state import AnalysePage, Kept
+from areaviz.ui.analyse.brush import draw_filter_table
+from areaviz.ui.analyse.state import AnalysePage, RowFilter
 from areaviz.ui.app.markdown import escape_markdown, visible
 from areaviz.ui.app.table import lazy_expander, read_table
 from areaviz.ui.components.rows import Column
 
 # Keys of widgets.
-AGAINST, WORDS = "against", "analyse_words"
+COMPARISON_KEY, WORDS_KEY = "against", "analyse_words"
 # Session key: the last test of the whole dataset, with the outputs that it compared.
-TEST = "analyse_test"
-SIZES = {1: "1", 2: "2", 3: "3", 4: "4"}
+TESTED_OUTPUTS_KEY = "analyse_test"
+NGRAM_SIZES = {1: "1", 2: "2", 3: "3", 4: "4"}
 
 
 def choose_pair(page: AnalysePage, table: pd.DataFrame, titles: Sequence[str]) -> pd.DataFrame:
@@ -43,24 +43,24 @@ def choose_pair(page: AnalysePage, table: pd.DataFrame, titles: Sequence[str]) -
     return with_changes(table, first, second)
 
 
-def _marks(page: AnalysePage) -> tuple[str, str]:
+def _list_pair_marks(page: AnalysePage) -> tuple[str, str]:
     """Return the marks of the two compared systems, such as "(1)" and "(3)"."""
     return f"({page.state.first + 1})", f"({page.state.second + 1})"
 
 
-def against(page: AnalysePage, table: pd.DataFrame, titles: Sequence[str]) -> None:
+def draw_system_comparison(page: AnalysePage, table: pd.DataFrame, titles: Sequence[str]) -> None:
     """Draw how often each of two systems wins, whether this may be chance, and telling words."""
     if len(titles) < 2 or table.empty:
         return
     which = "two" if len(titles) == 2 else "two chosen"
-    opened = lazy_expander(f"Compare the {which} systems", AGAINST)
+    opened = lazy_expander(f"Compare the {which} systems", COMPARISON_KEY)
     if not opened.open:
         return
     with opened:
-        draw_comparison(page, table, titles)
+        draw_wins_and_words(page, table, titles)
 
 
-def draw_comparison(page: AnalysePage, table: pd.DataFrame, titles: Sequence[str]) -> None:
+def draw_wins_and_words(page: AnalysePage, table: pd.DataFrame, titles: Sequence[str]) -> None:
     """Draw wins and mean changes of two systems, and words that one matches more often."""
     pair = page.state.first, page.state.second
     names = [escape_markdown(titles[number]) for number in pair]
@@ -69,14 +69,14 @@ def draw_comparison(page: AnalysePage, table: pd.DataFrame, titles: Sequence[str
         " the mean change of 95 % of 1,000 sets drawn anew from these examples (bootstrap,"
         " seed 1). If it does not contain 0, the change is hardly chance."
     )
-    read_table(_changes(table))
+    read_table(_build_change_table(table))
     if bool((table["reference"] != "").any()):
-        st.button("Test BLEU and chrF of the whole set", on_click=_test, args=(table, pair))
-        _tested(table, pair)
-        _grams(page, table)
+        st.button("Test BLEU and chrF of the whole set", on_click=_draw_test, args=(table, pair))
+        _run_test(table, pair)
+        _draw_words(page, table)
 
 
-def _changes(table: pd.DataFrame) -> pd.DataFrame:
+def _build_change_table(table: pd.DataFrame) -> pd.DataFrame:
     """Return wins and mean changes, one row per metric."""
     rows = []
     for name, measure in list_measures(table).items():
@@ -90,14 +90,17 @@ def _changes(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=heads)
 
 
-def _test(table: pd.DataFrame, pair: tuple[int, int]) -> None:
+def _draw_test(table: pd.DataFrame, pair: tuple[int, int]) -> None:
     with st.spinner("Drawing 1,000 sets"):
-        st.session_state[TEST] = (_mark(table, pair), compare_corpus_scores(table, pair))
+        st.session_state[TESTED_OUTPUTS_KEY] = (
+            _make_outputs_key(table, pair),
+            compare_corpus_scores(table, pair),
+        )
 
 
-def _tested(table: pd.DataFrame, pair: tuple[int, int]) -> None:
-    mark, found = st.session_state.get(TEST, (None, {}))
-    if mark != _mark(table, pair):
+def _run_test(table: pd.DataFrame, pair: tuple[int, int]) -> None:
+    mark, found = st.session_state.get(TESTED_OUTPUTS_KEY, (None, {}))
+    if mark != _make_outputs_key(table, pair):
         return
     for name, title in (("bleu", "BLEU"), ("chrf", "chrF")):
         one = found[name]
@@ -109,30 +112,30 @@ def _tested(table: pd.DataFrame, pair: tuple[int, int]) -> None:
         )
 
 
-def _mark(table: pd.DataFrame, pair: tuple[int, int]) -> int:
+def _make_outputs_key(table: pd.DataFrame, pair: tuple[int, int]) -> int:
     """Return a key that identifies these outputs."""
     first, second = (tuple(table[f"output_{run}"]) for run in pair)
     return hash((tuple(table.index), first, second))
 
 
-def _grams(page: AnalysePage, table: pd.DataFrame) -> None:
+def _draw_words(page: AnalysePage, table: pd.DataFrame) -> None:
     """Draw the words that one system matches more often. A click filters the examples."""
-    size = page.segments("Words in a row", "gram", SIZES)
+    size = page.segments("Words in a row", "gram", NGRAM_SIZES)
     sides = find_distinguishing_ngrams(table, size, (page.state.first, page.state.second))
-    marks = _marks(page)
+    marks = _list_pair_marks(page)
     for side, (column, found) in enumerate(zip(st.columns(2, gap="medium"), sides, strict=True)):
         with column:
             right, wrong = marks if side == 0 else marks[::-1]
             st.caption(f"Words that {right} gets right more often than {wrong}")
             if found:
-                _words(page, found, side, size)
+                _draw_word_table(page, found, side, size)
             else:
                 st.caption("none")
 
 
-def _words(page: AnalysePage, found: Sequence[Gram], side: int, size: int) -> None:
+def _draw_word_table(page: AnalysePage, found: Sequence[Gram], side: int, size: int) -> None:
     """Draw a table of words. A click on a row filters the examples."""
-    marks = _marks(page)
+    marks = _list_pair_marks(page)
     columns = [Column("Words")]
     columns += [Column(title, is_number=True) for title in (*marks, "Examples")]
     cells = []
@@ -140,8 +143,10 @@ def _words(page: AnalysePage, found: Sequence[Gram], side: int, size: int) -> No
         counts = (gram.first, gram.second, len(gram.examples))
         cells.append((gram.text, *[f"{count:,}" for count in counts]))
 
-    def kept(number: int) -> Kept:
-        gram, chart = found[number], f"{WORDS} {side} {size} {marks}"
-        return Kept(f"with “{gram.text}” right in one alone", gram.examples, (chart, number))
+    def build_filter(number: int) -> RowFilter:
+        gram, chart = found[number], f"{WORDS_KEY} {side} {size} {marks}"
+        return RowFilter(f"with “{gram.text}” right in one alone", gram.examples, (chart, number))
 
-    filter_rows(page, f"Words, side {side + 1}", columns, cells, kept, f"{WORDS}_{side}")
+    draw_filter_table(
+        page, f"Words, side {side + 1}", columns, cells, build_filter, f"{WORDS_KEY}_{side}"
+    )

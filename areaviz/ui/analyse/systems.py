@@ -20,8 +20,8 @@ class Systems:
     runs: tuple[StoredRows, ...]
 
     @classmethod
-    def of(cls, dataset: Dataset, analyses: Sequence[Analysis]) -> Self:
-        """Read the present rows of analyses; raises as `stored_rows`."""
+    def read(cls, dataset: Dataset, analyses: Sequence[Analysis]) -> Self:
+        """Read the present rows of analyses; raises as `read_stored_rows`."""
         return cls(dataset, tuple(analyses), tuple(one.rows(dataset) for one in analyses))
 
     def __len__(self) -> int:

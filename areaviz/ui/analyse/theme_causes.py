@@ -20,13 +20,13 @@ from areaviz.ui.app.markdown import escape_markdown
 from areaviz.ui.app.progress import draw_progress
 from areaviz.ui.app.user_identity import get_visitor
 
-# Session key: causes found, by theme. Only the latest MAX_FOUND are kept.
-FOUND = "analyse_causes"
-MAX_FOUND = 32
+# Session key: causes found, by theme. Only the latest MAX_KEPT_CAUSES are kept.
+CAUSES_KEY = "analyse_causes"
+MAX_KEPT_CAUSES = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class CauseSearch:
     """Everything but the theme that a search for a cause needs.
 
     Attributes:
@@ -41,32 +41,32 @@ class Look:
     materials: Sequence[Material]
     digest: str
 
-    def request(self, themes: Themes) -> Request | None:
+    def get_request(self, themes: Themes) -> Request | None:
         """Return the request of the worse system, None for outputs from a file."""
         return self.systems.analyses[themes.worse].request
 
-    def material(self, themes: Themes) -> Material:
+    def get_material(self, themes: Themes) -> Material:
         """Return the examples in which a list of themes was found."""
         return self.materials[0] if themes.better is not None else self.materials[themes.worse]
 
 
-def cause_button(page: AnalysePage, look: Look, themes: Themes, theme: Theme) -> None:
+def draw_cause_button(page: AnalysePage, search: CauseSearch, themes: Themes, theme: Theme) -> None:
     """Draw a button that searches for the cause of a theme, if its system is a model."""
-    if can_look(look, themes, theme):
-        key = _key(look, themes, theme)
+    if can_search_cause(search, themes, theme):
+        key = _make_cause_key(search, themes, theme)
         st.button(
             "Look into attention", key=f"cause {key}", on_click=page.set, kwargs={"cause": key}
         )
 
 
-def can_look(look: Look, themes: Themes, theme: Theme) -> bool:
+def can_search_cause(search: CauseSearch, themes: Themes, theme: Theme) -> bool:
     """Return whether the worse system can be run and the theme is about its input."""
-    return is_about_input(theme) and look.request(themes) is not None
+    return is_about_input(theme) and search.get_request(themes) is not None
 
 
-def known_causes(digest: str) -> Causes:
+def list_known_causes(digest: str) -> Causes:
     """Return the causes found so far for the themes of the content with this digest."""
-    known: dict[str, Cause] = st.session_state.get(FOUND, {})
+    known: dict[str, Cause] = st.session_state.get(CAUSES_KEY, {})
     found = {}
     for key, cause in known.items():
         if digest and key.startswith(f"{digest} "):
@@ -74,36 +74,36 @@ def known_causes(digest: str) -> Causes:
     return found
 
 
-def show_cause(page: AnalysePage, look: Look, themes: Themes, theme: Theme) -> None:
+def draw_cause(page: AnalysePage, search: CauseSearch, themes: Themes, theme: Theme) -> None:
     """Draw the cause of a theme. Search for it first if the user has just asked for it."""
-    key = _key(look, themes, theme)
-    known: dict[str, Cause] = st.session_state.setdefault(FOUND, {})
+    key = _make_cause_key(search, themes, theme)
+    known: dict[str, Cause] = st.session_state.setdefault(CAUSES_KEY, {})
     if key not in known and page.state.cause == key:
         # Forget the request now: hundreds of runs must not start again after an error.
         page.set(cause="")
         with show_errors("looking into attention"):
-            known[key] = _found(look, themes, theme)
-            for oldest in list(known)[:-MAX_FOUND]:
+            known[key] = _search_cause(search, themes, theme)
+            for oldest in list(known)[:-MAX_KEPT_CAUSES]:
                 del known[oldest]
     if key in known:
         for sentence in known[key].sentences:
             st.caption(escape_markdown(sentence))
 
 
-def _key(look: Look, themes: Themes, theme: Theme) -> str:
-    return f"{look.digest} {make_cause_key(themes, theme)}"
+def _make_cause_key(search: CauseSearch, themes: Themes, theme: Theme) -> str:
+    return f"{search.digest} {make_cause_key(themes, theme)}"
 
 
-def _found(look: Look, themes: Themes, theme: Theme) -> Cause:
-    request, owner = look.request(themes), get_visitor()
+def _search_cause(search: CauseSearch, themes: Themes, theme: Theme) -> Cause:
+    request, owner = search.get_request(themes), get_visitor()
     assert request is not None
     # Hundreds of runs let other users' requests go first.
     caller = Caller(owner, in_background=True)
     with draw_progress("Running examples of the theme") as report:
         runner = Runner(
-            look.systems.dataset,
+            search.systems.dataset,
             request,
-            lambda one: look.backend.trace(one, None, caller),
+            lambda one: search.backend.trace(one, None, caller),
             lambda done, all_: report(done / all_, f"Run {done:,} of at most {all_:,}"),
         )
-        return find_cause(theme, themes, look.material(themes), runner)
+        return find_cause(theme, themes, search.get_material(themes), runner)

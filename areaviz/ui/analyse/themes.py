@@ -20,23 +20,28 @@ from areaviz.analysis.themes.theme import Theme, Themes
 from areaviz.backend.base import Backend
 from areaviz.data.examples import Dataset
 from areaviz.ui.analyse.link_access import can_write
-from areaviz.ui.analyse.slices import save_places
-from areaviz.ui.analyse.state import AnalysePage, Kept, keep_rows
-from areaviz.ui.analyse.stored_data import HOUR
+from areaviz.ui.analyse.slices import save_examples_as_slice
+from areaviz.ui.analyse.state import AnalysePage, RowFilter, filter_rows
+from areaviz.ui.analyse.stored_data import SECONDS_PER_HOUR
 from areaviz.ui.analyse.systems import Systems
-from areaviz.ui.analyse.theme_causes import Look, can_look, cause_button, show_cause
+from areaviz.ui.analyse.theme_causes import (
+    CauseSearch,
+    can_search_cause,
+    draw_cause,
+    draw_cause_button,
+)
 from areaviz.ui.app.errors import show_errors
 from areaviz.ui.app.markdown import escape_markdown, shorten_line
 
 # Number of themes per list shown at once. The rest are in an expander.
-SHOWN = 6
+MAX_SHOWN_THEMES = 6
 # Used in place of a digest: themes are wanted for any content.
-WANTED = "wanted"
+ANY_CONTENT = "wanted"
 # Characters of a theme's title shown above the table of examples.
-TITLE = 80
+MAX_TITLE_CHARACTERS = 80
 
 
-def show_themes(
+def draw_themes(
     page: AnalysePage,
     backend: Backend,
     systems: Systems,
@@ -48,91 +53,93 @@ def show_themes(
     if len(table) < MIN_EXAMPLES:
         st.caption(f"Themes need at least {MIN_EXAMPLES} examples. This analysis has {len(table)}.")
         return ()
-    materials = _materials(dataset, table, count) if page.state.themes else []
-    digest = _digest(materials)
-    if digest and page.state.themes == WANTED:
+    materials = _build_materials(dataset, table, count) if page.state.themes else []
+    digest = _digest_materials(materials)
+    if digest and page.state.themes == ANY_CONTENT:
         page.set(themes=digest)
     if not digest or page.state.themes != digest:
         st.caption("Find the kinds of examples in which outputs are worse, with a proof for each.")
-        st.button("Find themes", on_click=_look, args=(page, dataset, table, count))
+        st.button("Find themes", on_click=_build_cause_search, args=(page, dataset, table, count))
         return ()
     found: tuple[Themes, ...] = ()
     with show_errors("finding themes"):
-        found = _found(digest, dataset, table, count)
+        found = _find_themes(digest, dataset, table, count)
         st.caption(METHOD)
-        look = Look(backend, systems, materials, digest)
+        search = CauseSearch(backend, systems, materials, digest)
         for number, themes in enumerate(found):
-            _list(page, look, themes, number)
+            _draw_theme_list(page, search, themes, number)
         rare = describe_rare_conditions(found)
         if rare:
             st.caption(escape_markdown(rare))
     return found
 
 
-def _materials(dataset: Dataset, table: pd.DataFrame, systems: int) -> list[Material]:
+def _build_materials(dataset: Dataset, table: pd.DataFrame, systems: int) -> list[Material]:
     groups = [(0, 1)] if systems == 2 else [(system,) for system in range(systems)]
     return [collect_material(dataset, table, group) for group in groups]
 
 
-def _digest(materials: Sequence[Material]) -> str:
+def _digest_materials(materials: Sequence[Material]) -> str:
     """Return a digest of the content in which themes are searched."""
     return " ".join(one.digest for one in materials)
 
 
-def _look(page: AnalysePage, dataset: Dataset, table: pd.DataFrame, systems: int) -> None:
-    page.set(themes=_digest(_materials(dataset, table, systems)))
+def _build_cause_search(
+    page: AnalysePage, dataset: Dataset, table: pd.DataFrame, systems: int
+) -> None:
+    page.set(themes=_digest_materials(_build_materials(dataset, table, systems)))
 
 
-@st.cache_data(show_spinner="Finding themes", max_entries=32, ttl=HOUR)
-def _found(
+@st.cache_data(show_spinner="Finding themes", max_entries=32, ttl=SECONDS_PER_HOUR)
+def _find_themes(
     digest: str, _dataset: Dataset, _table: pd.DataFrame, systems: int
 ) -> tuple[Themes, ...]:
     """Return the themes of the content that the digest identifies."""
     return find_themes_of_table(_dataset, _table, systems)
 
 
-def _list(page: AnalysePage, look: Look, themes: Themes, number: int) -> None:
+def _draw_theme_list(page: AnalysePage, search: CauseSearch, themes: Themes, number: int) -> None:
     """Draw one list of themes. `number` identifies the list."""
-    st.subheader(list_title(themes, len(look.systems)), anchor=False)
+    st.subheader(list_title(themes, len(search.systems)), anchor=False)
     if not themes.found:
         st.caption(NOTHING)
     for part in split_parts(themes):
         st.caption(f"**{part.title}**")
         # A theme keeps its number when another part is left out.
         numbered = [(themes.found.index(one), one) for one in part.themes]
-        for place, theme in numbered[:SHOWN]:
-            _theme(page, look, themes, theme, (f"themes {number}", place))
-        if len(numbered) > SHOWN:
-            rest = numbered[SHOWN:]
+        for place, theme in numbered[:MAX_SHOWN_THEMES]:
+            _draw_theme(page, search, themes, theme, (f"themes {number}", place))
+        if len(numbered) > MAX_SHOWN_THEMES:
+            rest = numbered[MAX_SHOWN_THEMES:]
             key = f"themes_{number}_{part.title}"
             with st.expander(f"{len(rest)} more", key=key, type="compact"):
                 for place, theme in rest:
-                    _theme(page, look, themes, theme, (f"themes {number}", place))
+                    _draw_theme(page, search, themes, theme, (f"themes {number}", place))
 
 
-def _theme(
-    page: AnalysePage, look: Look, themes: Themes, theme: Theme, chart: tuple[str, int]
+def _draw_theme(
+    page: AnalysePage, search: CauseSearch, themes: Themes, theme: Theme, chart: tuple[str, int]
 ) -> None:
     """Draw a theme: its description, its certainty, and buttons for its rows."""
     st.markdown(escape_markdown(f"{theme.statement}."))
     st.caption(escape_markdown(" ".join(filter(None, (f"{theme.proof}.", theme.details)))))
-    if not 0 < len(theme.places) < len(look.systems.dataset.examples):
+    if not 0 < len(theme.places) < len(search.systems.dataset.examples):
         # A trend has no examples of its own, and all examples are already listed.
         return
     title = f"where {theme.title}"
-    kept = Kept(shorten_line(title, TITLE), theme.places, chart)
-    is_shown = page.state.kept == kept
+    row_filter = RowFilter(shorten_line(title, MAX_TITLE_CHARACTERS), theme.places, chart)
+    is_shown = page.state.row_filter == row_filter
     with st.container(horizontal=True, gap="small"):
         label = "Show all again" if is_shown else f"Show {len(theme.places):,}"
         key = f"{chart[0]} {chart[1]}"
-        st.button(label, key=f"show {key}", on_click=keep_rows, args=(page, kept))
+        st.button(label, key=f"show {key}", on_click=filter_rows, args=(page, row_filter))
         if can_write():
             st.button(
                 "Save as a slice",
                 key=f"save {key}",
-                on_click=save_places,
-                args=(look.systems.dataset.digest, title, theme.places),
+                on_click=save_examples_as_slice,
+                args=(search.systems.dataset.digest, title, theme.places),
             )
-        cause_button(page, look, themes, theme)
-    if can_look(look, themes, theme):
-        show_cause(page, look, themes, theme)
+        draw_cause_button(page, search, themes, theme)
+    if can_search_cause(search, themes, theme):
+        draw_cause(page, search, themes, theme)

@@ -14,7 +14,7 @@ ALIGNMENT, POINTING = "alignment_error", "pointing"
 """The metrics that need a comparison."""
 
 
-def untrained_sentences(cards: Sequence[Card], measured: Collection[str]) -> Iterator[str]:
+def describe_untrained_models(cards: Sequence[Card], measured: Collection[str]) -> Iterator[str]:
     """Yield a sentence for every model whose card has the untrained network's values.
 
     Args:
@@ -25,23 +25,27 @@ def untrained_sentences(cards: Sequence[Card], measured: Collection[str]) -> Ite
         links = card.attention.get("word links", {})
         best = card.attention.get("best alignment", {})
         if ALIGNMENT in measured and "aer_untrained" in links:
-            blind = f", and by the position alone {_share(best, 'best_position')}" if best else ""
+            blind = (
+                f", and by the position alone {_format_share(best, 'best_position')}"
+                if best
+                else ""
+            )
             yield (
                 f"On the test captions of its card, {card.name} has an alignment error of"
-                f" {_share(links, 'aer')} in its best head, {_share(links, 'aer_untrained')} before"
-                f" training{blind}."
+                f" {_format_share(links, 'aer')} in its best head,"
+                f" {_format_share(links, 'aer_untrained')} before training{blind}."
             )
-        looks = _looks(card)
+        looks = _find_test_attention(card)
         if POINTING in measured and "pointing_untrained" in looks:
             yield (
                 f"On the test pictures of its card, {card.name} points right in"
-                f" {_share(looks, 'pointing')} in its best head,"
-                f" {_share(looks, 'pointing_untrained')} before training, and by the position alone"
-                f" {_share(looks, 'pointing_position')}."
+                f" {_format_share(looks, 'pointing')} in its best head,"
+                f" {_format_share(looks, 'pointing_untrained')} before training, and by the"
+                f" position alone {_format_share(looks, 'pointing_position')}."
             )
 
 
-def _looks(card: Card) -> Mapping[str, float]:
+def _find_test_attention(card: Card) -> Mapping[str, float]:
     """Return the card's measurements of where the model looks on test examples, {} for none."""
     for place, values in card.attention.items():
         if place.endswith(", test"):
@@ -49,5 +53,5 @@ def _looks(card: Card) -> Mapping[str, float]:
     return {}
 
 
-def _share(values: Mapping[str, float], key: str) -> str:
+def _format_share(values: Mapping[str, float], key: str) -> str:
     return f"{values[key]:.1%}"

@@ -11,8 +11,8 @@ from areaviz.data.paths import ANALYSIS
 from areaviz.texts.catalogue import message
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
-from areaviz.ui.analyse.opening_sentence import CHANGE
-from areaviz.ui.analyse.stored_data import examples_table, stored_rows
+from areaviz.ui.analyse.opening_sentence import CHRF_CHANGE_COLUMN
+from areaviz.ui.analyse.stored_data import build_examples_table, read_stored_rows
 from areaviz.ui.app.engine import get_backend
 from areaviz.ui.app.errors import show_errors
 from areaviz.ui.app.frame import add_styles
@@ -63,8 +63,8 @@ def _looked(model: str) -> Looking:
 def compared_sentences() -> tuple[str, ...]:
     """Return what the stored analysis says about translation without attention."""
     dataset = SAMPLE_SETS[SET]()
-    runs = tuple(stored_rows(ANALYSIS / f"{model}.jsonl", dataset) for model in MODELS)
-    table = examples_table(runs).sort_values([CHANGE, "chrf_1"], kind="stable")
-    better, _, worse = count_wins(table[CHANGE].to_numpy(float), "high")
+    runs = tuple(read_stored_rows(ANALYSIS / f"{model}.jsonl", dataset) for model in MODELS)
+    table = build_examples_table(runs).sort_values([CHRF_CHANGE_COLUMN, "chrf_1"], kind="stable")
+    better, _, worse = count_wins(table[CHRF_CHANGE_COLUMN].to_numpy(float), "high")
     worst = {name: str(table.iloc[0][name]) for name in ("text", "output_0", "output_1")}
     return without_attention(worse, better, len(table), worst)

@@ -10,7 +10,11 @@ import pytest
 import streamlit as st
 
 from areaviz.ui.analyse import brush
-from areaviz.ui.analyse.brush import brushed_bars, brushed_points, place_of
+from areaviz.ui.analyse.brush import (
+    draw_brushable_histogram,
+    draw_brushable_scatter,
+    read_mark_number,
+)
 from areaviz.ui.analyse.state import AnalyseState
 from areaviz.ui.app.page import Page
 
@@ -22,7 +26,7 @@ TABLE = pd.DataFrame(
 
 @pytest.mark.parametrize("given", [2, [2], (2,), {"0": 2}, "2"])
 def test_mark_is_parsed_in_every_browser_form(given: object) -> None:
-    assert place_of(given) == 2
+    assert read_mark_number(given) == 2
 
 
 PAGE = Page("analyse", "", AnalyseState())
@@ -63,7 +67,7 @@ def test_drag_over_bars_keeps_examples_between_its_ends(
     monkeypatch: pytest.MonkeyPatch, outlines: list[Any], left: list[int]
 ) -> None:
     dragging(monkeypatch, *outlines)
-    assert list(brushed_bars(PAGE, TABLE, "bleu_0", "BLEU").index) == left
+    assert list(draw_brushable_histogram(PAGE, TABLE, "bleu_0", "BLEU").index) == left
 
 
 @pytest.mark.parametrize(("bar", "places"), [(29, (9,)), (0, (3,)), (15, (5,)), (7, ())])
@@ -71,12 +75,12 @@ def test_clicked_bar_filters_examples_and_second_click_clears(
     monkeypatch: pytest.MonkeyPatch, bar: int, places: tuple[int, ...]
 ) -> None:
     clicks = dragging(monkeypatch)
-    brushed_bars(PAGE, TABLE, "bleu_0", "BLEU")
+    draw_brushable_histogram(PAGE, TABLE, "bleu_0", "BLEU")
     clicks["click"](bar)
-    kept = PAGE.state.kept
+    kept = PAGE.state.row_filter
     assert kept is not None and kept.places == places and kept.title.startswith("BLEU ")
     clicks["click"](bar)
-    assert PAGE.state.kept is None
+    assert PAGE.state.row_filter is None
 
 
 @pytest.mark.parametrize(
@@ -91,7 +95,7 @@ def test_points_within_an_outline_are_kept(
     monkeypatch: pytest.MonkeyPatch, outline: dict[str, Any], left: list[int]
 ) -> None:
     clicks = dragging(monkeypatch, outline)
-    kept = brushed_points(PAGE, TABLE, ("bleu_0", "bleu_1"), ("BLEU (1)", "BLEU (2)"))
+    kept = draw_brushable_scatter(PAGE, TABLE, ("bleu_0", "bleu_1"), ("BLEU (1)", "BLEU (2)"))
     assert list(kept.index) == left
     clicks["click"](2)
     assert PAGE.state.example == 7

@@ -6,7 +6,7 @@ import pandas as pd
 
 from areaviz.analysis.buckets import BUCKETINGS, bucket_table, build_word_table
 from areaviz.ui.analyse.by_bucket import Buckets
-from areaviz.ui.analyse.filter import kept_rows
+from areaviz.ui.analyse.filter import draw_kept_filter
 from areaviz.ui.analyse.state import AnalyseState
 from areaviz.ui.app.page import Page
 
@@ -24,7 +24,7 @@ TABLE = pd.DataFrame(
 def test_length_bucket_filters_examples_and_names_them() -> None:
     found = bucket_table(TABLE, BUCKETINGS["length"], "length", 1)
     shown = Buckets(found, "length", "mean", "examples", ("words of the reference", "y"), "title")
-    short, long = shown.kept(0), shown.kept(1)
+    short, long = shown.build_filter(0), shown.build_filter(1)
     assert (short.places, long.places) == ((2, 6), (4, 8))
     assert long.title == "6–8 (words of the reference)" and long.chart != short.chart
 
@@ -32,10 +32,10 @@ def test_length_bucket_filters_examples_and_names_them() -> None:
 def test_word_bucket_filters_examples_with_its_words() -> None:
     found = build_word_table(TABLE, 1)
     shown = Buckets(found, "words", "f1", "words", ("x", "y"), "title")
-    once = shown.kept(list(found["bucket"]).index("1"))
+    once = shown.build_filter(list(found["bucket"]).index("1"))
     assert once.places == (8,) and once.title == "1 (x)"
 
 
 def test_all_rows_stay_without_a_click() -> None:
     page = Page("analyse", "", AnalyseState())
-    assert kept_rows(page, TABLE) is TABLE
+    assert draw_kept_filter(page, TABLE) is TABLE

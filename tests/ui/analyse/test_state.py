@@ -52,7 +52,7 @@ def test_broken_link_gives_one_sentence(params: dict[str, str], said: str) -> No
 
 @given(st.lists(st.integers(0, 50), unique=True), st.integers(0, 50))
 def test_neighbours_follow_the_shown_order(places: list[int], opened: int) -> None:
-    before, after = AnalyseState(example=opened).listing(places)
+    before, after = AnalyseState(example=opened).find_neighbours(places)
     if opened not in places:
         assert before is after is None
         return
@@ -73,6 +73,6 @@ def test_back_leads_from_example_to_example_of_one_set() -> None:
 
 def test_new_dataset_resets_the_state() -> None:
     state = AnalyseState(model="one", example=3, slice="x", search="y", first_row=200)
-    fresh = state.of_another_set("d")
+    fresh = state.for_new_set("d")
     assert (fresh.example, fresh.slice, fresh.search, fresh.first_row) == (None, "", "", 0)
     assert fresh.digest == "d" and fresh.model == "one"

@@ -15,7 +15,7 @@ from areaviz.analysis.rows import RowFile
 from areaviz.analysis.table import build_table, summarise_table
 from areaviz.data.examples import Dataset, Example
 from areaviz.ui.analyse import stored_data
-from areaviz.ui.analyse.stored_data import examples_table, figures, stored_rows
+from areaviz.ui.analyse.stored_data import build_examples_table, compute_figures, read_stored_rows
 
 SET = Dataset(
     "set",
@@ -46,13 +46,13 @@ def test_figures_are_cached_until_a_row_is_added(tmp_path: Path, counted: list[s
     path = tmp_path / "rows.jsonl"
     with RowFile.open(path, HEADER) as file:
         file.add(Row(0, "Ein Hund rennt."))
-        first = [figures(stored_rows(path, SET)) for _ in range(3)]
-        tables = [examples_table((stored_rows(path, SET),)) for _ in range(3)]
+        first = [compute_figures(read_stored_rows(path, SET)) for _ in range(3)]
+        tables = [build_examples_table((read_stored_rows(path, SET),)) for _ in range(3)]
         assert counted == ["summarise_table", "build_table"]
         assert first[0]["corpus_chrf"] == pytest.approx(100) and len(tables[0]) == 1
         file.add(Row(1, "Eine Katze."))
-        now = stored_rows(path, SET)
-        assert figures(now)["corpus_chrf"] < 100 and len(examples_table((now,))) == 2
+        now = read_stored_rows(path, SET)
+        assert compute_figures(now)["corpus_chrf"] < 100 and len(build_examples_table((now,))) == 2
     assert counted == ["summarise_table", "build_table"] * 2
 
 
@@ -61,12 +61,16 @@ def test_every_choice_of_examples_has_its_own_figures(tmp_path: Path, counted: l
     with RowFile.open(path, HEADER) as file:
         file.add(Row(0, "Ein Hund rennt."))
         file.add(Row(1, "Eine Katze."))
-    found = stored_rows(path, SET)
+    found = read_stored_rows(path, SET)
     for _ in range(2):
         assert [
-            figures(found, places)["examples"] for places in (None, (0,), (1,), (0, 1), (7,))
+            compute_figures(found, places)["examples"]
+            for places in (None, (0,), (1,), (0, 1), (7,))
         ] == [2, 1, 1, 2, 0]
-        assert figures(found, (0,))["corpus_chrf"] > figures(found, (1,))["corpus_chrf"]
+        assert (
+            compute_figures(found, (0,))["corpus_chrf"]
+            > compute_figures(found, (1,))["corpus_chrf"]
+        )
     assert counted == ["summarise_table"] * 5
 
 
@@ -74,14 +78,14 @@ def test_files_of_equal_size_are_distinguished(tmp_path: Path) -> None:
     for name, output in (("a", "Ein Hund rennt."), ("b", "Ein Hund rannt.")):
         with RowFile.open(tmp_path / name, HEADER) as file:
             file.add(Row(0, output))
-    one, other = (stored_rows(tmp_path / name, SET) for name in ("a", "b"))
-    assert figures(one)["corpus_chrf"] > figures(other)["corpus_chrf"]
-    table = examples_table((one, other))
+    one, other = (read_stored_rows(tmp_path / name, SET) for name in ("a", "b"))
+    assert compute_figures(one)["corpus_chrf"] > compute_figures(other)["corpus_chrf"]
+    table = build_examples_table((one, other))
     assert (table["output_0"][0], table["output_1"][0]) == ("Ein Hund rennt.", "Ein Hund rannt.")
 
 
 def test_missing_file_has_no_rows(tmp_path: Path) -> None:
-    assert not stored_rows(tmp_path / "none", SET).rows
+    assert not read_stored_rows(tmp_path / "none", SET).rows
 
 
 def test_damaged_lines_are_reported_and_skipped(tmp_path: Path) -> None:
@@ -94,5 +98,5 @@ def test_damaged_lines_are_reported_and_skipped(tmp_path: Path) -> None:
     ):
         with path.open("ab") as lines:
             lines.write(b"x\n" * (damaged - 1 or 1))
-        found = stored_rows(path, SET)
+        found = read_stored_rows(path, SET)
         assert said in found.damage and list(found.rows) == [0]
