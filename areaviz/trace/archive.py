@@ -25,7 +25,7 @@ MAX_BYTES = 512 * 2**20
 MAX_DIRECTORY_BYTES = 2**16
 # Maximum size of an array's header, including its magic bytes. NumPy also refuses longer ones.
 HEADER_BYTES = 10_000 + 12
-# Bytes of an entry that are unpacked at a time, approximately.
+# Approximate number of bytes of an entry that are unpacked at a time.
 BLOCK_BYTES = 2**22
 NO_TRACE = "The file is not a trace. Choose a trace that this app has saved."
 _END_OF_DIRECTORY = struct.Struct("<4s4H2LH")
@@ -49,8 +49,8 @@ def check_archive(file: BinaryIO, refusal: str = NO_TRACE, most: int | None = No
     """
     size = file.seek(0, io.SEEK_END)
     check_size(size, most or MAX_BYTES, "The file")
-    # The last record gives the position of the directory. The locator of a zip64 archive may
-    # precede it.
+    # The last record of the file gives the position of the directory. In a zip64 archive, a locator
+    # record precedes it.
     length = min(size, _END_OF_DIRECTORY.size + 20)
     file.seek(size - length)
     tail = file.read(length)
@@ -68,7 +68,7 @@ def check_archive(file: BinaryIO, refusal: str = NO_TRACE, most: int | None = No
 
 
 def check_size(size: int, limit: int, what: str) -> None:
-    """Raise an InputError if `size` exceeds `limit` bytes."""
+    """Raise an InputError that begins with `what` if `size` exceeds `limit` bytes."""
     if size > limit:
         raise InputError(
             f"{what} takes {size / 2**20:,.1f} MiB, but the limit is {limit / 2**20:,.4g} MiB."
@@ -84,7 +84,9 @@ def unpack_entry(
     The result is never longer than the size in the entry's header.
 
     Raises:
-        ValueError: The entry is compressed with bz2 or lzma, which would unpack more at once.
+        ValueError: The entry is compressed with bz2 or lzma, whose decoders may return more than
+            `most`
+        bytes at once.
     """
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise ValueError(f'"{entry.filename}" is packed in a way that traces do not use')
@@ -94,7 +96,7 @@ def unpack_entry(
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The metadata of an array's entry, and the position of its first number."""
+    """Shape and type of an array entry, and the position of its first number."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]

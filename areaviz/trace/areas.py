@@ -167,11 +167,11 @@ def span_text(area: Area) -> str:
 
 
 def run_text(name: str, first: int, count: int) -> str:
-    """Describe neighbours along one side, such as "row 2" or "rows 2-3".
+    """Describe neighbouring rows, columns or items, such as "row 2" or "rows 2-3".
 
     Args:
-        name: Singular noun for one of them.
-        first: Index of the first one, counted from 0.
+        name: Singular noun for one neighbour, such as "row".
+        first: Index of the first neighbour, counted from 0.
         count: Number of neighbours.
     """
     return f"{name} {first + 1}" if count == 1 else f"{name}s {first + 1}-{first + count}"

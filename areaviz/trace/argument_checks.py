@@ -14,7 +14,7 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.limits import describe_value, shorten
 from areaviz.trace.record import AttentionMap, Trace
 
-# Limits of Linux, which other systems share or undercut.
+# Limits of Linux. Other systems have these limits or lower ones.
 MAX_NAME_BYTES, MAX_PATH_BYTES = 255, 4095
 
 _Given = ParamSpec("_Given")

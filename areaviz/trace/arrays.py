@@ -33,8 +33,8 @@ from areaviz.trace.record import TOLERANCE, AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Request, check_options, model_name
 
 MAX_ITEMS, MAX_LABEL = 4096, 100
-# Default size of the areas that are summed for heads that attend to single items: the number of
-# items in a span, or of rows and columns in a rectangle.
+# Default maximum size of the areas over which weights are summed: items in a span, or rows and
+# columns in a rectangle. The weights belong to heads that attend to single items.
 AREA_SIZE = 3
 SITE = "attention"
 # Rows in half precision are rounded, so their sums may be further from 1.

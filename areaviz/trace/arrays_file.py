@@ -46,12 +46,12 @@ _REFUSAL = (
 )
 _DAMAGED = "The file is damaged or incomplete. Save its arrays again with numpy.savez."
 
-# The example is synthetic: no model made it. It has items, and for each query the index of the item
-# that it translates.
+# The example is synthetic and comes from no model. It has items, queries, and for each query the
+# index of the item that it translates.
 MEMORY = ("The", "old", "red", "train", "stops", "in", "the", "small", "station", ".")
 QUERIES = ("Der", "alte", "rote", "Zug", "hält", "im", "kleinen", "Bahnhof", ".")
 _MEANT = (0, 1, 2, 3, 4, 5, 7, 8, 9)
-# How widely each head attends, and the factor of each layer.
+# Width of each head's attention in items, and the factor of each layer.
 _SPREADS, _LAYERS = (0.5, 1.0, 1.5, 3.0), (2.0, 1.0)
 
 
@@ -102,7 +102,7 @@ def from_npz(content: bytes, area_size: int = AREA_SIZE, name: str = NAME) -> Tr
 
 
 def example_arrays() -> dict[str, npt.NDArray[np.generic]]:
-    """Return example labels and weights [2, 4, 9, 10], whose heads look near the right word."""
+    """Return example labels and weights [2, 4, 9, 10]. Each head attends near the right word."""
     distance_QN = np.abs(np.arange(len(MEMORY)) - np.array(_MEANT)[:, None])
     spread_LH = np.outer(_LAYERS, _SPREADS)
     chance = np.random.default_rng(0).normal(0, 0.7, (*spread_LH.shape, *distance_QN.shape))
@@ -124,7 +124,7 @@ def example_file() -> bytes:
 
 @contextmanager
 def _named_errors() -> Iterator[None]:
-    """Turn every error of the parsers in the block into an InputError, as the file is damaged."""
+    """Raise errors of the parsers as an InputError that says the file is damaged."""
     try:
         yield
     except (InputError, BackendError):

@@ -78,8 +78,9 @@ def gradient_maps(
         sites = [one for one in maps.values() if one.memory == memory and not one.derived]
         if not sites:
             continue
-        # Prefer a site whose queries are the output, then one with the same number of queries, such
-        # as a class token. Otherwise the output field becomes the query.
+        # Prefer a site whose queries are the output. Otherwise take one with as many queries as
+        # there
+        # are outputs, such as a class token. If there is none, the output field becomes the query.
         attend = [one for one in sites if one.query == output]
         attend += [one for one in sites if one.weights.shape[2] == len(products_QN)]
         if attend:
@@ -115,7 +116,7 @@ def attributions_of_layer(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Agreement:
-    """Agreement of two maps over the same items, per query. NaN if it is undefined.
+    """Agreement of two maps over the same items, per query. A value is NaN if it is undefined.
 
     Only items with weight in at least one of the maps count. Otherwise items masked in both maps
     would increase the agreement.
@@ -137,7 +138,7 @@ def compare_attribution(
     other_layer: int,
     top: int = TOP,
 ) -> Agreement:
-    """Compare a layer and head (None: the mean head) with an attribution, by item shares."""
+    """Compare a head (None: the mean head) with an attribution, by normalised coverage."""
     ours_QN = item_shares(attention, layer, head)
     theirs_QN = item_shares(other, other_layer, None)
     rows = [_agreement(*row, top) for row in zip(ours_QN, theirs_QN, strict=True)]

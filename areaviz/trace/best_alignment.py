@@ -1,8 +1,8 @@
 """The best alignment of a model: several heads, each at one decoding step, drawn as one map.
 
-Validation examples whose links or boxes are known choose the heads and their steps. A step of 0 is
-the row of the step that writes an item. A step of 1 is the row of the next step, which reads the
-item back. The map of a query is the mean of the weights of these rows.
+Heads and steps are chosen on validation examples whose alignments or boxes are known. Step 0
+reads the row of the decoding step that writes an item. Step 1 reads the row of the next decoding
+step, whose input is that item. The map of a query is the mean of the chosen rows.
 
 Shapes: Q queries, A areas.
 """
@@ -20,12 +20,12 @@ from areaviz.trace.record import AttentionMap, FloatArray, Trace
 BEST = " best"
 """Suffix of the site of a best alignment."""
 STEPS = (0, 1)
-"""The decoding steps whose rows a head can be read at: its own, or the next one."""
+"""Allowed steps of a head: the decoding step that writes the item (0), or the next one (1)."""
 MOST_HEADS = 5
 """Largest number of heads in a best alignment."""
 
 Choice = tuple[int, int, int]
-"""Layer and head, counted from 0, and a step of `STEPS`."""
+"""Layer and head, counted from 0, and a step from `STEPS`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +36,18 @@ class BestAlignment:
     # Number and name of the examples that chose the heads, such as 20 "validation captions".
     examples: int
     chosen_on: str
-    # Share of wrong links or of words pointed at wrongly on these examples, 0..1, for the set and
-    # for the best single head at its own step.
+    # Share of wrong alignments, or of words whose pointing is wrong, on these examples, 0..1.
+    # `error`
+    # is that of the chosen heads, `error_single` that of the best single head at its own step.
     error: float
     error_single: float
-    # Whether pages open with it: its model has no areas to show, and it beats the single head.
+    # Whether pages show it first, because its model has no areas to show and it beats the single
+    # head.
     opens: bool = False
 
     @property
     def sentence(self) -> str:
-        """A sentence for users: what the map is, and on how many examples it was chosen."""
+        """A sentence for users that says what the map is and on how many examples it was chosen."""
         found, were = f"{names_of(self.heads)}.", "It was"
         if len(self.heads) > 1:
             of = "these heads" if len({place[:2] for place in self.heads}) > 1 else "both rows"
@@ -107,7 +109,7 @@ def names_of(heads: Sequence[Choice]) -> str:
 
 
 def at_step(rows_QX: FloatArray, step: int) -> FloatArray:
-    """Return the rows that are read `step` steps later; the last rows have no later one."""
+    """Return each row moved up by `step` rows. The last rows repeat the final row."""
     if not step:
         return rows_QX
     later_Q = np.minimum(np.arange(len(rows_QX)) + step, len(rows_QX) - 1)
@@ -135,11 +137,13 @@ def best_map(attention: AttentionMap, best: BestAlignment) -> AttentionMap:
 
 
 def with_best(trace: Trace, bests: Mapping[str, BestAlignment]) -> Trace:
-    """Return a trace with the best alignment of each of its sites that has one, by site.
+    """Return a trace with the best alignments that `bests` gives for its sites.
 
-    A best alignment that the trace already has is made again, because its heads may be older. A
-    trace without these sites or heads is returned unchanged. So are weights that are fetched layer
-    by layer, because the heads may lie in all of them.
+    A best alignment that the trace already has is computed again, because its heads may be
+    outdated. A
+    trace without these sites or heads is returned unchanged. A map whose weights are fetched layer
+    by
+    layer gets no best alignment, because the chosen heads may be in any layer.
     """
     maps = dict(trace.maps)
     for site, best in bests.items():
@@ -153,12 +157,12 @@ def with_best(trace: Trace, bests: Mapping[str, BestAlignment]) -> Trace:
 
 
 def without_best(trace: Trace) -> Trace:
-    """Return a trace without best alignments, which follow from its other maps and a card."""
+    """Return a trace without best alignments, which its other maps and a card determine."""
     maps = {site: one for site, one in trace.maps.items() if not site.endswith(BEST)}
     return replace(trace, maps=maps)
 
 
 def best_site(site: str) -> tuple[str, str]:
-    """Split a site into its base and `BEST`, or "" if it is not a best alignment."""
+    """Split a site into its base and `BEST`. The second part is "" for other sites."""
     ending = BEST if site.endswith(BEST) else ""
     return site.removesuffix(ending), ending

@@ -2,8 +2,8 @@
 
 TransformerLens stores the weights of a layer as "blocks.0.attn.hook_pattern". For an
 encoder-decoder the names are "encoder.0.attn.hook_pattern", "decoder.0.attn.hook_pattern" and
-"decoder.0.cross_attn.hook_pattern". Arrays saved in nnsight have names that their author chose. One
-number in each name is that of its layer.
+"decoder.0.cross_attn.hook_pattern". Arrays saved with nnsight have names that their author chose.
+Each name contains one number, which is the number of its layer.
 
 Shapes: L layers, H heads, Q queries, N items of the memory.
 """
@@ -46,7 +46,7 @@ _LAYER = re.compile(r"(?<![^.\[_ ])\d+(?![^.\]_ ])")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stack:
-    """The layers of one attention: its name, with a star for the layer, and their arrays."""
+    """All layers of one attention. Its name has a star in place of the layer number."""
 
     name: str
     layers: Mapping[int, Any]

@@ -36,14 +36,14 @@ def to_bytes(trace: Trace, half: bool = False, without: Collection[str] = ()) ->
     """Return the file of a trace. Equal traces give equal bytes.
 
     Args:
-        trace: Weights that follow from other weights of the trace (`derived.AreaSums`) are left
-            out. Weights made from logarithms (`derived.AreaSoftmax`) are stored as logarithms,
-            always as float16.
+        trace: The trace to write. The file omits weights that other weights of the trace determine
+        (`derived.AreaSums`). It stores weights made from logarithms (`derived.AreaSoftmax`) as
+        logarithms, always as float16.
         half: Store weights as float16, which takes about half the space. On reading, every row is
             divided by its sum again. With up to 30,000 areas, a weight is then off by at most 0.2 %
             of its value plus 3e-8.
-        without: Sites whose weights are also left out because the recipient can fetch them. Such a
-            file is for the wire, not for disk.
+        without: Sites whose weights are also omitted because the recipient can fetch them. Use this
+        for messages between app and server, not for files.
 
     Raises:
         InputError: The trace is larger than the limit of `from_bytes`: 512 MiB, with at most 8 MiB
@@ -123,7 +123,7 @@ def from_bytes(content: bytes, fetch: Fetch | None = None) -> Trace:
 
     Args:
         content: Bytes of the file.
-        fetch: Gets weights that were left out for the wire.
+        fetch: Function that fetches the weights that a message between app and server omits.
 
     Raises:
         InputError: The content is not a trace, is damaged, is too large, or was written by a newer
@@ -166,7 +166,7 @@ def version_of(file: BinaryIO) -> int:
 
 @contextmanager
 def refuse_damage() -> Iterator[None]:
-    """Turn every error in the block into an InputError that says in one sentence what is wrong."""
+    """Raise every error in the block as an InputError that says in one sentence what is wrong."""
     try:
         yield
     except (InputError, BackendError):
@@ -291,7 +291,7 @@ def add_array(archive: zipfile.ZipFile, name: str, array: npt.NDArray[Any]) -> N
 
 
 def _add(archive: zipfile.ZipFile, name: str, parts: Iterable[bytes | memoryview]) -> None:
-    """Add an entry. It is dated 1980 by zipfile, so that equal traces give equal files."""
+    """Add an entry. Its date is always 1980, so that equal traces give equal files."""
     with archive.open(name, "w") as entry:
         for part in parts:
             entry.write(part)

@@ -1,8 +1,9 @@
 """Attention to single items, shown as attention to areas.
 
-Derived maps follow from the weights of a model and are marked as such (`AttentionMap.derived`). The
-model itself never attended to these areas. A layer is computed when it is first viewed and is not
-stored: the weights of the items, or their logarithms, contain all the information.
+Derived maps are computed from the weights of a model and marked as derived
+(`AttentionMap.derived`). The model itself never attended to these areas. A layer is computed when
+it is first viewed and is not stored, because the weights of the items, or their logarithms, contain
+all the information.
 
 Shapes: L layers, H heads, Q queries, N items, A areas, R rows.
 """
@@ -22,8 +23,8 @@ from areaviz.trace.layered_weights import LayeredWeights
 from areaviz.trace.record import AttentionMap
 from areaviz.trace.weights import area_sums, divide_by_sums, in_chunks
 
-# Suffixes of the sites of derived maps: the area distribution of a head's queries and keys, and the
-# sums of its weights.
+# Suffixes of the sites of derived maps. The first has the area distribution of a head's queries
+# and keys, the second the sums of its weights.
 AS_AREAS, SUMS = " as areas", " sums"
 
 FROM_KEYS = (
@@ -31,7 +32,7 @@ FROM_KEYS = (
 )
 FROM_WEIGHTS = "from the weights of regular heads"
 
-# Size of the cache for the latest layers of a map. The latest layer is always cached.
+# Size in bytes of the cache for the latest layers of a map. The latest layer is always cached.
 KEPT_BYTES = 32 * 2**20
 # A function that makes rows over areas [..., A] from rows over items [..., N].
 Make = Callable[[FloatArray, AreaGrid], FloatArray]

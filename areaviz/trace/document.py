@@ -86,8 +86,9 @@ def logs_name(site: str) -> str:
 def to_document(trace: Trace, without: Collection[str] = ()) -> dict[str, Any]:
     """Return everything in a trace except its arrays, ready for JSON.
 
-    The entry of a map in `without` has the shape of its weights, unless they follow from other
-    weights.
+    For a map in `without`, the entry states the shape of its weights, unless other weights
+    determine
+    them.
     """
     maps = []
     for attention in trace.maps.values():
@@ -127,8 +128,8 @@ def from_document(document: Any, arrays: Arrays, fetch: Fetch | None = None) -> 
     Args:
         document: Document of this or an earlier version, see `to_document`.
         arrays: The arrays by name.
-        fetch: Gets weights that were left out, when they are first read. Without it, only weights
-            that follow from other weights may be missing.
+        fetch: Fetches omitted weights when they are first read. Without it, only weights that other
+        weights determine may be missing.
 
     Raises:
         InputError: The document is not a trace, or its version is newer.
@@ -230,7 +231,7 @@ def _map(
     fetch: Fetch | None,
     before: Mapping[str, AttentionMap],
 ) -> AttentionMap:
-    """Return a map, given the maps so far, which it may follow from."""
+    """Build a map. Its weights may be determined by one of the maps built before it."""
     site, sides = take(entry, "site", str), take(entry, "grid", dict)
     grid = AreaGrid(
         *(take(sides, side, int) for side in ("height", "width", "max_height", "max_width"))
@@ -239,7 +240,7 @@ def _map(
     if f"map.{site}.weights" in arrays:
         weights = _full(arrays[f"map.{site}.weights"])
     elif "shape" not in entry and ending == SUMS:
-        # It stands in for an array, as do fetched weights.
+        # The weights from logarithms stand in for an array, as fetched weights do.
         weights = cast(FloatArray, AreaSums(before[base], grid))
     elif "shape" not in entry and logs_name(base) in arrays:
         weights = cast(FloatArray, AreaSoftmax(arrays[logs_name(base)], grid))
@@ -256,7 +257,7 @@ def _map(
         normalisation=take(entry, "normalisation", str),
         chosen=arrays.get(f"map.{site}.chosen"),
         strength=arrays.get(f"map.{site}.strength"),
-        # Older files have no such entry.
+        # Older files lack this entry.
         derived=take(entry, "derived", str) if "derived" in entry else "",
     )
 

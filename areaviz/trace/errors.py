@@ -1,4 +1,4 @@
-"""The two ways in which a request can fail. Each message is one sentence that users can act on."""
+"""The two kinds of errors of a request. Each message says in short sentences what users can do."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from copy import copy
 from typing import Literal
 
-# What users can change about an input that cannot be used.
+# Names of the changes that users can make to an input that cannot be used.
 Way = Literal["input", "layers", "heads", "areas", "part", "probe", "arrays", "tokenizer", "target"]
-# The advice for callers of this package's Python functions.
+# Wording of the advice for callers of this package's Python functions.
 IN_PYTHON: Mapping[Way, str] = {
     "input": "give a shorter text or a smaller picture",
     "layers": "keep fewer layers (layers=)",
@@ -30,8 +30,8 @@ class InputErrorWithAdvice(InputError):
     """An input error whose advice is worded for each interface. `str` gives the wording for Python.
 
     Args:
-        what: What cannot be done, and the limit, as a sentence without its end.
-        ways: What users can change.
+        what: What cannot be done, and the limit, as a sentence without its full stop.
+        ways: Names of the changes that users can make.
     """
 
     def __init__(self, what: str, *ways: Way) -> None:

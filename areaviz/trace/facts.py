@@ -25,7 +25,7 @@ _SENTENCE = re.compile(r"[^\s.?!][^.?!]*[.?!]*")
 
 
 def locate_sentences(text: str) -> list[Span]:
-    """Locate the sentences of a text. Each ends with ".", "?" or "!", or at the end of the text."""
+    """Locate the sentences of a text. A sentence ends with ".", "?", "!" or the end of the text."""
     found = []
     for match in _SENTENCE.finditer(text):
         end = match.start() + len(match[0].rstrip())
@@ -61,7 +61,7 @@ def facts_field(text: str) -> Field:
 
 
 def question_field(text: str) -> Field:
-    """Return the field of a request's question, a separate text with one item."""
+    """Return the field of a request's question, which has the whole question as its only item."""
     start, end = split_story(text)[1]
     question = text[start:end]
     return Field("question", "text", question, (question,), np.array([[0, len(question)]]))

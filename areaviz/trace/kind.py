@@ -1,4 +1,4 @@
-"""What the program knows about one kind of input."""
+"""A description of one kind of input."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from areaviz.trace.request import Request
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of field."""
+    """One kind of field, with its names and its check."""
 
     # The value of `Field.kind`.
     name: str
@@ -19,16 +19,17 @@ class Kind:
     items: str
     # Number of integers per anchor.
     anchor: int
-    # Returns what is wrong with a field of a request, as in "The field has ...", or "" if nothing
-    # is.
+    # Function that returns the problem of a request's field, as in "has anchors outside its 9
+    # characters", or "" if there is none.
     problem: Callable[[Field, Request], str]
-    # A text of a request that has such an input. "" for pictures, sounds and clips.
+    # Example text of a request with such an input. "" for pictures, sounds and clips.
     example: str = ""
     # Whether anchors are the start and end of each item in `Field.raw`, in characters.
     in_text: bool = False
-    # How a sentence names an item, with {} for its label. "" if items are not named one by one.
+    # Template that names an item in a sentence, with {} for its label. "" if items are not named
+    # one by one.
     named: str = ""
-    # What users should know when they hide items one by one. "" if they hide them in another way.
+    # Note for users who hide items one by one. "" if items of this kind are hidden in another way.
     hidden: str = ""
-    # Names of sites that attend to such a field, where they differ from those of pictures.
+    # Names of sites that attend to such a field, if they differ from the names for pictures.
     sites: Mapping[str, str] = field(default_factory=dict)

@@ -29,12 +29,12 @@ class LayeredWeights(NDArrayOperatorsMixin):
         shape: Shape of the whole array.
         fetch: Returns a layer, float32 [H, Q, A], which it has checked. Its errors reach the
             caller, and the next access fetches again.
-        heads: Returns the heads from the second argument to the third (exclusive) of the layer in
-            the first argument. Give it if reading is cheap: no layer is then cached. Otherwise
-            layers are cached.
-        most: Maximum number of cached layers, the latest ones. None caches all.
-        kept: Memory in bytes of the data that the weights are computed from, if these are not an
-            array.
+        heads: Function of a layer, a first head and an end (exclusive) that returns these heads,
+        float32 [heads, Q, A]. Give it if reading is cheap. Layers are then not cached.
+        most: Maximum number of cached layers. The most recently read ones are kept. None caches
+            all.
+        kept: Size in bytes of the data that the weights are computed from, if the data are not an
+        array.
     """
 
     # The weights or logarithms that these weights are computed from, if any.
@@ -54,7 +54,7 @@ class LayeredWeights(NDArrayOperatorsMixin):
         self.nbytes = self.size * self.dtype.itemsize
         self._fetch, self._heads = fetch, heads
         self._most = shape[0] if most is None else min(most, shape[0])
-        # The cached layers, least recently read first.
+        # The cached layers, the least recently read one first.
         self._layers = dict[int, FloatArray]()
         self._order = threading.Lock()
         # One lock per layer, so that waiting for a slow layer does not block the reading of other
@@ -63,7 +63,7 @@ class LayeredWeights(NDArrayOperatorsMixin):
 
     @property
     def cached_bytes(self) -> int:
-        """The memory in bytes that the cache uses after all layers were read."""
+        """The memory in bytes that the cache uses after all layers have been read."""
         return 0 if self._heads else self._most * (self.nbytes // len(self))
 
     def __len__(self) -> int:
@@ -103,7 +103,7 @@ class LayeredWeights(NDArrayOperatorsMixin):
         return getattr(np.asarray(self), name)
 
     def _some_heads(self, layer: int, index: Any) -> tuple[FloatArray, Any]:
-        """Return the heads that an index names, and the index of these heads in the result."""
+        """Return the heads that an index needs, and the index of the result within them."""
         assert self._heads is not None
         heads = range(self.shape[1])
         if isinstance(index, slice) and index.step in (None, 1):

@@ -31,7 +31,7 @@ MAX_PRODUCT = 1e12
 # Maximum number of changes in a request, and of items and areas that they name together.
 MAX_CHANGES, MAX_CHANGED = 1024, 131_072
 # Maximum size of the weights of all maps of a trace together, and of one layer of a derived map.
-# The second limit is for maps of external models: it equals the maximum size of a file.
+# The second limit is for maps of external models and equals the maximum size of a file.
 MAX_MAP_BYTES, MAX_ATTENDED_BYTES = 256 * 2**20, 512 * 2**20
 # Maximum size of the item weights of all layers of an external model, if layers are read one at a
 # time.
@@ -166,7 +166,11 @@ def check_layer_bytes(size: int) -> None:
 
 
 def check_choice(name: str, value: str, choices: Sequence[str]) -> str:
-    """Return the value if it is one of the choices. Otherwise raise InputError."""
+    """Return `value` if it is one of the choices.
+
+    Raises:
+        InputError: The value is not one of the choices.
+    """
     if value not in choices:
         raise InputError(
             f'"{name}" is "{shorten(value)}" but must be one of: {", ".join(choices)}. Choose'

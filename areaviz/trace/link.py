@@ -35,7 +35,7 @@ _DIGITS = re.compile(r"-?[0-9]{1,10}")
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a value is written in a link."""
+    """Conversion of a value to the text in a link and back."""
 
     write: Callable[[Any], str]
     # Gets the name of the parameter and its text. Raises InputError.
@@ -43,7 +43,7 @@ class Form:
 
 
 def _number(limits: tuple[int, int], first: int = 0) -> Form:
-    """Return the form of a whole number in plain digits, which counts from `first` in a link."""
+    """Return the form of a whole number. In a link it has plain digits and counts from `first`."""
 
     def read(name: str, text: str) -> int:
         if not _DIGITS.fullmatch(text):
@@ -74,7 +74,7 @@ _FORMS: Mapping[type, Form] = {
     str: Form(str, lambda _, text: text),
     bool: Form(lambda value: str(int(value)), lambda _, text: text == "1"),
     tuple: Form(to_text, lambda _, text: from_text(text)),
-    # A link has the name alone, and the page finds the picture, sound or clip.
+    # A link contains only the name. The page finds the picture, sound or clip.
     Medium: Form(lambda medium: str(medium.name), lambda _, text: None),
 }
 Parameters = Mapping[str, tuple[str, Form]]

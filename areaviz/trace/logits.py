@@ -4,8 +4,8 @@
                 + start of its first item + end of its last + shape + size bias
 
 The weights of a query are a softmax of these logits. The logarithm of the ratio of two weights is
-therefore the difference of the two logits, part by part. The first item of an area is in its top
-left corner, the last in its bottom right corner.
+therefore the sum of the differences of the parts of the two logits. The first item of an area is in
+its top left corner, the last in its bottom right corner.
 
 Shapes: H heads, Q queries, N items, S area shapes in the order of `AreaGrid.shapes`.
 """
@@ -22,7 +22,7 @@ from areaviz.trace.interventions import Weigh, area_factors, changes_by_site
 from areaviz.trace.record import Trace
 
 MEAN, START, END, SHAPE, SIZE, CHANGED = "mean", "start", "end", "shape", "size", "changed"
-"""The parts of a logit. The last is the logarithm of the factor of an intervention."""
+"""The names of the parts. "changed" is the logarithm of an intervention's factor."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,11 +85,12 @@ def has_logits(trace: Trace, site: str) -> bool:
 
 
 def known_logits(trace: Trace, site: str, layer: int) -> Logits | None:
-    """Return the logits that a trace itself contains, or None.
+    """Return the logits of a layer that can be computed from the trace alone, or None.
 
-    They exist for heads of external models whose queries and keys were seen. Such a trace has the
-    logarithms of weights that follow from queries and keys: q . k up to a constant per query, in
-    half precision.
+    They exist for heads of external models whose queries and keys were recorded. Such a trace
+    stores
+    the logarithms of the item weights in half precision. They equal q . k up to a constant per
+    query.
     """
     seen = _seen(trace, site)
     if seen is None:
@@ -98,7 +99,7 @@ def known_logits(trace: Trace, site: str, layer: int) -> Logits | None:
 
 
 def _seen(trace: Trace, site: str) -> AreaSoftmax | None:
-    """Return the weights of a site or its derived areas if made from logarithms, else None."""
+    """Return a site's weights over areas if they were made from logarithms, else None."""
     base, ending = base_site(site)
     if ending not in ("", AS_AREAS):
         return None
@@ -107,7 +108,7 @@ def _seen(trace: Trace, site: str) -> AreaSoftmax | None:
 
 
 def change_part(trace: Trace, site: str, layer: int, head: int, query: int, area: Area) -> float:
-    """Return what a run's interventions add to an area's logit: log f, or 0 if none applies."""
+    """Return the term that interventions add to an area's logit: log f, or 0 for none."""
     sites = {name: (one.query, one.memory) for name, one in trace.maps.items()}
     found = []
     for change in changes_by_site(trace.request.changes, sites):

@@ -1,4 +1,4 @@
-"""Parts of logits for the wire: npz archives of plain arrays, without pickle."""
+"""Parts of logits as npz archives without pickle, for transfer between app and server."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What a picture, a sound and a clip of a request have in common.
+"""The base class of a request's picture, sound and clip.
 
-They are plain bytes, so that requests can be compared, cached and sent.
+The content is stored as plain bytes, so that requests can be compared, cached and sent.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _Value = TypeVar("_Value")
 class Medium(ABC):
     """The base of inputs that are not a text.
 
-    A new medium is a subclass, a line in `request.MEDIA`, and a field of `Request` that is named
-    like its noun. Files, links, messages and caches then carry it.
+    A new medium needs a subclass, a line in `request.MEDIA`, and a field of `Request` with the
+    name in `noun`. Files, links, messages and caches then support it.
     """
 
     # The word in messages. It is also the field of the request and the parameter of a link.
     noun: ClassVar[str]
     # The type of its array.
     dtype: ClassVar[type[np.generic]]
-    # The attributes with the sizes of its array, outermost first. Three colours follow them. A
-    # medium without sizes is one row of any length.
+    # Names of the attributes with the sizes of the array, outermost first. An axis of three colours
+    # follows these sizes. A medium without sizes is one row of any length.
     sizes: ClassVar[tuple[str, ...]]
 
     # The name in links.
@@ -108,7 +108,7 @@ class Medium(ABC):
         return cls.of(take({"name": entry}, "name", str), array)
 
     def _described(self) -> bytes:
-        """Return what the digest depends on besides the content."""
+        """Return the properties other than the content on which the digest depends, as bytes."""
         return b""
 
 

@@ -1,4 +1,4 @@
-"""Old names that extensions import: they work for one release, with a warning.
+"""Old names for extensions. They work for one release and give a warning.
 
 docs/releases.md says which names extensions may rely on.
 """

@@ -38,20 +38,20 @@ MEBI = 2**20
 class SizeLimits:
     """Size limits for a file to display, checked against its headers."""
 
-    # Bytes of all stored weights, which stay on disk, of all derived weights, and of one layer,
-    # which is read as a whole.
+    # Maximum bytes of all stored weights, which stay on disk, of all derived weights, and of one
+    # layer, which is read as a whole.
     weights: int
     derived: int
     layer: int
-    # Heads times queries of a layer.
+    # Maximum number of heads times queries of a layer.
     rows: int
-    # Areas of a memory. Each is a row of a table.
+    # Maximum number of areas of a memory. Each area is a row of a table.
     areas: int
-    # Bytes of everything except the weights, which is held in memory.
+    # Maximum bytes of everything except the weights, which is held in memory.
     beside: int
-    # Items of a field.
+    # Maximum number of items of a field.
     items: int
-    # Maps of a trace.
+    # Maximum number of maps of a trace.
     maps: int
 
     @property

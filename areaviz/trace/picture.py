@@ -18,7 +18,7 @@ MAX_SIDE = 640
 
 @dataclass(frozen=True, slots=True)
 class Picture(Medium):
-    """A picture as bytes."""
+    """A picture as uint8 pixels with three colours."""
 
     noun = "picture"
     dtype = np.uint8

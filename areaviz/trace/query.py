@@ -23,9 +23,9 @@ from areaviz.trace.argument_checks import checked_question
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 
-# Runs of items as (start, end), end exclusive. Together they contain every item once, in order.
+# Runs of items as (start, end), end exclusive. Together the runs contain every item once, in order.
 Groups = Sequence[tuple[int, int]]
-# Fields whose items belong to one text: the history is the target, shifted by one position.
+# Fields with the items of one text. The history is the target, shifted by one position.
 SAME_TEXT = ("target", "history")
 
 
@@ -39,7 +39,7 @@ class Attended:
 
 @dataclass(frozen=True, slots=True)
 class Attending:
-    """A query (from 0) and the share of its attention on areas that contain an item, 0..1."""
+    """A query (from 0) and the share of its attention on areas that contain a given item, 0..1."""
 
     query: int
     weight: float
@@ -183,7 +183,8 @@ def head_shares(attention: AttentionMap, layer: int) -> FloatArray:
 @checked_question
 def entropy(attention: AttentionMap, layer: int, head: int | None) -> FloatArray:
     """Return the entropy of every query's area weights in bits: float32 [Q]. Masked rows give 0."""
-    # Use single precision: a head's weights over many areas are large, and so are their logarithms.
+    # Single precision saves memory, because the weights of a head over many areas are a large
+    # array.
     weights_QA = _weights(attention, layer, head)
     bits_QA = np.log2(weights_QA, out=np.zeros_like(weights_QA), where=weights_QA > 0)
     entropy_Q: FloatArray = np.maximum(-np.einsum("qa,qa->q", weights_QA, bits_QA), 0)
@@ -264,9 +265,10 @@ def _layer_summary(attention: AttentionMap, layer: int) -> FloatArray:
 def find_words(field: Field) -> list[tuple[int, int]]:
     """Group the items of a field into words, as runs (start, end).
 
-    Words are separated by whitespace. Every item is in one run: that of the word with its first
-    non-space character. Whitespace between words is a separate run, and so is every symbol without
-    text.
+    Words are separated by whitespace. Every item is in exactly one run. An item belongs to the word
+    that contains its first non-space character. Whitespace between words is a separate run, and so
+    is
+    every symbol without text.
     """
     starts = [found.start() for found in re.finditer(r"\s+|\S+", field.raw)]
     runs: list[tuple[int, int]] = []

@@ -1,8 +1,9 @@
-"""The three displays of a map, and the map relative to its head's average.
+"""The three displays of a map, and a map relative to its head's average.
 
-Top areas ("heaviest") are what the softmax chose, coverage is the attention that items received,
-and the densest area holds a given share of it. Relative to the average of the head over all its
-queries, anything that all queries attend to, such as an attention sink, disappears.
+The top areas ("heaviest") have the largest softmax weights. Coverage is the attention that each
+item received. The densest area is the smallest area with a given share of the coverage. Relative to
+the head's average over all queries, items that all queries attend to, such as an attention sink,
+have a ratio near 1.
 
 Shapes: H heads, Q queries, R rows (queries or groups of them), N items, A areas, M masses.
 """
@@ -30,7 +31,7 @@ from areaviz.trace.request import Focus
 MASSES = (30, 40, 50, 60, 70, 80, 90)
 """The masses of densest areas that users can choose, in per cent."""
 EVEN = 0.1
-"""Share of both compared maps that is spread evenly over the items."""
+"""Share of both compared maps that is spread evenly over the items to limit ratios."""
 SINK = 0.5
 """An item with more than this share of a head's mean map is an attention sink."""
 
@@ -61,8 +62,9 @@ def read_areas(
 ) -> list[Attended]:
     """Return the areas of the focused display for the mean of some queries, at most k areas.
 
-    Top areas have their weight. For coverage, items are returned as areas of one item, with their
-    share of the total coverage. The densest area is a single area, with the share that it holds.
+    Top areas have their weight. For coverage, each area is a single item with its share of the
+    total
+    coverage. The densest area is one area with the share of the coverage that it holds.
     """
     grid, layer = attention.grid, focus.layer
     if focus.reading == "coverage":

@@ -1,4 +1,4 @@
-"""The Trace: what one run of one model attended to, as docs/trace.md specifies.
+"""The Trace, which records what one run of one model attended to, as docs/trace.md specifies.
 
 Shapes: L layers, H heads, Q queries, A areas, N items, T output items, K scales of a glimpse, S
 side of a patch.
@@ -36,8 +36,9 @@ MOST = 1024
 class Field:
     """Items that attend or are attended to, anchored in the raw input."""
 
-    # "source", "target" (the output), "history" (the input of the decoder: a start symbol, then the
-    # target without its last item) or "picture" (the cells of the request's picture), among others.
+    # Examples are "source", "target" (the output), "history" (the input of the decoder: a start
+    # symbol, then the target without its last item) and "picture" (the cells of the request's
+    # picture).
     name: str
     # A key of `KINDS`.
     kind: str
@@ -109,7 +110,7 @@ class AttentionMap:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gaze:
-    """Locations of a picture that were read in turn: glimpses, or one spatial transformer."""
+    """Regions of a picture that a model read in turn, by glimpses or by one spatial transformer."""
 
     # "glimpses", "transformer", "context" (a coarse view of the whole picture), "without context"
     # (the glimpses without that view) or "canvas" (the whole picture as the network received it,
@@ -118,9 +119,10 @@ class Gaze:
     # Names of the field with one item per step, and of the picture's field.
     query: str
     memory: str
-    # Corners (x, y) of the location at each scale, finest first, float32 [Q, K, 4, 2]. They are in
-    # pixels of the request's picture, clockwise from the corner that became the top left of the
-    # patch, and may be outside the picture.
+    # Corners (x, y) of the region at each scale, finest first, float32 [Q, K, 4, 2]. They are in
+    # pixels of the request's picture and may be outside it. Their order is clockwise, from the
+    # corner
+    # that became the top left of the patch.
     corners: FloatArray
     # The patches that were read, uint8 [Q, K, S, S], 0 black to 255 white.
     seen: npt.NDArray[np.uint8]
@@ -140,7 +142,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True, repr=False)
 class Trace:
-    """One decoded example. Fields are stored by name, maps and gazes by site."""
+    """The record of one decoded example. Fields are stored by name, maps and gazes by site."""
 
     request: Request
     fields: Mapping[str, Field]
@@ -149,7 +151,7 @@ class Trace:
     # Facts about the run for users, such as "device", "seconds" or "warning".
     details: Mapping[str, str] = field(default_factory=dict)
     version: int = VERSION
-    # The locations of a picture that the model read.
+    # The regions of a picture that the model read, by site.
     gazes: Mapping[str, Gaze] = field(default_factory=dict)
 
     @property
@@ -221,19 +223,19 @@ class Trace:
 
 
 def held_bytes(maps: Iterable[AttentionMap]) -> int:
-    """Return the size in bytes of the arrays that the weights of maps are or are made from."""
-    # By identity, because several maps may be made from one array.
+    """Return the size in bytes of the arrays that hold or determine the weights of maps."""
+    # Arrays are compared by identity, because several maps may be computed from one array.
     arrays = dict[int, int]()
     for attention in maps:
         held = getattr(attention.weights, "made_of", attention.weights)
-        # A stand-in for an array states the size of the data it computes its numbers from.
+        # A stand-in for an array states the size of the data that its numbers are computed from.
         size = held.nbytes if isinstance(held, np.ndarray) else getattr(held, "kept", 0)
         arrays[id(held)] = size
     return sum(arrays.values())
 
 
-# A function that runs a request: a backend, or a model in this process.
+# Function that runs one request, in a backend or with a model in this process.
 Run = Callable[[Request], Trace]
-# A function that runs requests with common options together. A request that cannot be run gives its
-# error.
+# Function that runs several requests with common options together. For a request that cannot be
+# run, it returns the error.
 RunTogether = Callable[[Sequence[Request]], list[Trace | InputError]]

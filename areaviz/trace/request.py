@@ -23,13 +23,13 @@ from areaviz.trace.medium import Medium
 from areaviz.trace.picture import Picture
 from areaviz.trace.sound import Sound
 
-# Callbacks for long tasks. The first gets the share done, 0..1, and a text on the current step. The
-# second gets the number of steps done and their total.
+# Callbacks for the progress of long tasks. The first gets the share done, 0..1, and a text on the
+# current step. The second gets the number of steps done and the total number of steps.
 Progress = Callable[[float, str], None]
 Counted = Callable[[int, int], None]
 
 MEDIA: Mapping[str, type[Medium]] = {one.noun: one for one in (Picture, Sound, Clip)}
-"""Every input that is no text, by the field of the request."""
+"""Every input that is not a text, by the field of the request."""
 _MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _BREAKS = str.maketrans(dict.fromkeys("\t\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029", " "))
 
@@ -51,8 +51,8 @@ class Request:
     seed: int = 0
     # The picture, for models that take one.
     picture: Picture | None = None
-    # Whether a model that chooses where to look samples its choices, with the seed. Otherwise it
-    # takes the most probable ones.
+    # Whether a model that chooses where to look samples its choices, using the seed. Otherwise it
+    # takes the most probable choices.
     sample: bool = False
     # An output that the model reads instead of writing its own.
     target: str | None = None

@@ -19,13 +19,13 @@ class RequestField:
 
     # The name in `Request` and in documents.
     name: str
-    # The type of its value: str, int or bool, tuple for changes, and `Medium`.
+    # The type of the value: str, int or bool, tuple for changes, or `Medium`.
     kind: type
-    # The name in links, if it is another one.
+    # The name in links, if it differs from `name`.
     parameter: str = ""
     # The smallest and largest number in a link.
     limits: tuple[int, int] = (0, 0)
-    # The version from which on documents must have it, 0 if none must.
+    # The first version whose documents must have the field, or 0 if it is always optional.
     since: int = 1
 
     @property

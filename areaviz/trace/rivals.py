@@ -1,4 +1,4 @@
-"""The rivals of an area: the areas of a grid that overlap it too much.
+"""The rivals of an area, which are the areas of a grid that overlap it too much.
 
 The overlap of two areas depends on their shapes and on the shift between them, never on their
 position in the memory. The rivals of every shape are therefore listed once, as shapes and shifts,
@@ -33,8 +33,8 @@ class Rivals:
     # corner can be: [S].
     first_S: IntArray
     columns_S: IntArray
-    # For every rival: its index if the chosen area is in the top left corner of the memory, and
-    # the number of columns in which its own top left corner can be: [S, J].
+    # For every rival: its index when the chosen area is in the top left corner of the memory, and
+    # the number of columns in which the top left corner of the rival can be: [S, J].
     base_SJ: IntArray
     columns_SJ: IntArray
     # Range of rows and columns of the chosen area's corner for which the rival is inside the
@@ -45,7 +45,7 @@ class Rivals:
     last_column_SJ: IntArray
 
     def indices(self, chosen_R: IntArray) -> IntArray:
-        """Return the areas to remove for each chosen area, including itself: int64 [R, J]."""
+        """Return each chosen area and its rivals, which are to be removed: int64 [R, J]."""
         shape_R = np.searchsorted(self.first_S, chosen_R, side="right") - 1
         row_R, column_R = np.divmod(chosen_R - self.first_S[shape_R], self.columns_S[shape_R])
         column_R1 = column_R[:, None]
@@ -71,7 +71,7 @@ def can_list(grid: AreaGrid) -> bool:
 
 @lru_cache(maxsize=32)
 def rivals_of(grid: AreaGrid, max_overlap: float) -> Rivals:
-    """Return the rivals of all shapes of a grid. `can_list` must be true for the grid."""
+    """Return the rivals of all shapes of a grid, which must satisfy `can_list`."""
     shapes = list(grid.shapes())
     lists = [_close(height, width, grid, max_overlap) for height, width in shapes]
     # One entry more than the longest list, because a shape without rivals still needs an entry
@@ -108,7 +108,7 @@ def _close(height: int, width: int, grid: AreaGrid, max_overlap: float) -> IntAr
 
 
 def _along(extent: int, largest: int) -> tuple[IntArray, IntArray, IntArray]:
-    """Return extent, shift and intersection of all runs that meet a run of `extent` items."""
+    """Return extent, shift and intersection of runs that meet a run of `extent` items: [V]."""
     runs = [(other, shift) for other in range(1, largest + 1) for shift in range(1 - other, extent)]
     other_V, shift_V = np.array(runs, dtype=np.int64).T
     shared_V = np.minimum(extent, shift_V + other_V) - np.maximum(shift_V, 0)

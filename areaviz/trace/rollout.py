@@ -6,9 +6,9 @@ gathered. With A_l the mean of its heads' maps,
     R_0 = I,   R_l = (A_l + I) / 2 R_{l-1}
 
 Row q of R_l gives the composition of query q after l layers, as shares of the input items. The
-paper rolls out one stack. Here, a decoder that also attends to other memories is rolled out in the
-same way, with each of its two kinds of attention as a separate layer. Its reading of a memory is
-composed with the rollout of that memory's own stack.
+paper rolls out one stack of self-attention. A decoder that also attends to other memories is rolled
+out here as if each of its two kinds of attention were a separate layer. Its cross-attention is
+multiplied by the rollout of the attended memory's own stack.
 
 Shapes: L layers, Q queries, N and M items.
 """
@@ -54,8 +54,8 @@ class Across:
 
     # Attention of each query, [L, Q, M].
     shares: FloatArray
-    # Composition of the items that each layer reads, [L, M, M], or that every layer reads,
-    # [1, M, M].
+    # Composition of the attended items as shares of their stack's input. [L, M, M] with one matrix
+    # for each layer, or [1, M, M] with one matrix for all layers.
     made_of: FloatArray
 
 
@@ -64,14 +64,12 @@ def rolled_across(shares_LQN: FloatArray | None, others: Sequence[Across]) -> li
 
     If there are several memories, they share the half that a layer gathers.
 
-    Args:
-        shares_LQN: Self-attention of the queries. None if they have none, such as the class token
-            that reads a picture.
-        others: The other memories.
+    shares_LQN: Self-attention of the queries. None if they have none, such as the class token
+    that reads a picture.
 
     Returns:
-        For the queries' own items, if any, and then for each memory, float32 [L, Q, N]. A row sums
-        to 1, or to 0 if nothing of that memory has been read.
+        Shares for the queries' own items, if any, and then for each memory, float32 [L, Q, N]. Each
+        row sums to 1, or to 0 if nothing of that memory has been read.
     """
     layers, queries, _ = (others[0].shares if shares_LQN is None else shares_LQN).shape
     states: list[FloatArray] = []

@@ -19,10 +19,11 @@ class Node:
     """A constituent, complete or still being written."""
 
     label: str
-    # Its words, from 0, end exclusive. An open node extends to the last word so far.
+    # Index of its first word, and index behind its last word. An open node extends to the last word
+    # so far.
     first: int
     behind: int
-    # Number of nodes that contain it.
+    # Number of nodes that contain this node.
     depth: int
     # Positions of the tokens that open and close it. `closing` is None while it is open.
     opening: int
@@ -82,7 +83,8 @@ def read_tree(tokens: Sequence[str]) -> Tree:
     """Parse tokens into a tree, as far as possible.
 
     Parsing stops at a closing bracket that does not match the label of the open node. The result
-    contains everything parsed until then, and the reason.
+    Parsing stops at a closing bracket that does not match the label of the open node. The result
+    contains everything parsed up to that bracket, and the reason.
     """
     nodes: list[Node] = []
     opened: list[int] = []

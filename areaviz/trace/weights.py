@@ -32,8 +32,8 @@ Strike = Callable[[AnyFloats, IntArray], None]
 
 # Areas whose intersection over union with a higher-ranked area exceeds this are left out.
 MAX_OVERLAP = 0.5
-# Numbers to process at a time, maximum number of threads, and number of chunks that justify
-# starting one more thread.
+# Number of array elements to process at a time, maximum number of threads, and minimum number of
+# chunks per thread.
 CHUNK, THREADS, CHUNKS_A_THREAD = 1 << 18, 4, 16
 
 
@@ -263,7 +263,7 @@ def _spread(starts: Sequence[FloatArray]) -> FloatArray:
     """
     at_least, spread = np.zeros(starts[0].shape, np.float32), np.zeros(starts[0].shape, np.float32)
     # `at_least` holds all runs of this extent or more, because the loop starts with the longest.
-    # Exactly these runs reach the position `extent - 1` after their first one.
+    # These are exactly the runs that reach the position `extent - 1` after their first one.
     for extent in range(len(starts), 0, -1):
         places = starts[extent - 1].shape[-1]
         at_least[..., :places] += starts[extent - 1]

@@ -1,8 +1,8 @@
 """Weights of maps in a private temporary file, written in rows and read by layer and head.
 
 The file has no name, so no other program can open it. The system deletes it when no trace reads it
-any more, even if the app was killed. It is in Python's folder for temporary files (TMPDIR).
-
+The file has no name, so no other program can open it. The system deletes it when no trace reads it
+any more, even if the app was killed. It is in the folder that the variable TMPDIR names.
 Shapes: L layers, H heads, Q queries, A areas, R rows of weights.
 """
 
@@ -21,7 +21,8 @@ from areaviz.trace.areas import FloatArray
 from areaviz.trace.errors import BackendError
 from areaviz.trace.layered_weights import LayeredWeights, Shape
 
-# A function that reserves this many bytes or raises BackendError. Its result releases them.
+# Function that reserves a number of bytes or raises BackendError. It returns the function that
+# releases them.
 Reserve = Callable[[int], Callable[[], None]]
 
 
@@ -84,7 +85,7 @@ class WeightsFile:
 
 
 class Written:
-    """The weights of one map in a file: rows are added in order, then read by layer and head."""
+    """The weights of one map in a file. Rows are added in order, then read by layer and head."""
 
     def __init__(self, spool: WeightsFile, start: int, shape: Shape) -> None:
         self._spool, self._start, self._next, self.shape = spool, start, start, shape
