@@ -85,8 +85,7 @@ def unpack_entry(
 
     Raises:
         ValueError: The entry is compressed with bz2 or lzma, whose decoders may return more than
-            `most`
-        bytes at once.
+            `most` bytes at once.
     """
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise ValueError(f'"{entry.filename}" is packed in a way that traces do not use')

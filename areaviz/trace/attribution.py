@@ -79,8 +79,8 @@ def gradient_maps(
         if not sites:
             continue
         # Prefer a site whose queries are the output. Otherwise take one with as many queries as
-        # there
-        # are outputs, such as a class token. If there is none, the output field becomes the query.
+        # there are outputs, such as a class token. If there is none, the output field becomes the
+        # query.
         attend = [one for one in sites if one.query == output]
         attend += [one for one in sites if one.weights.shape[2] == len(products_QN)]
         if attend:

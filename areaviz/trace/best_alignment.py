@@ -1,8 +1,8 @@
 """The best alignment of a model: several heads, each at one decoding step, drawn as one map.
 
-Heads and steps are chosen on validation examples whose alignments or boxes are known. Step 0
-reads the row of the decoding step that writes an item. Step 1 reads the row of the next decoding
-step, whose input is that item. The map of a query is the mean of the chosen rows.
+Heads and steps are chosen on validation examples whose alignments or boxes are known. Step 0 reads
+the row of the decoding step that writes an item. Step 1 reads the row of the next decoding step,
+whose input is that item. The map of a query is the mean of the chosen rows.
 
 Shapes: Q queries, A areas.
 """
@@ -37,8 +37,8 @@ class BestAlignment:
     examples: int
     chosen_on: str
     # Share of wrong alignments, or of words whose pointing is wrong, on these examples, 0..1.
-    # `error`
-    # is that of the chosen heads, `error_single` that of the best single head at its own step.
+    # `error` is that of the chosen heads, `error_single` that of the best single head at its own
+    # step.
     error: float
     error_single: float
     # Whether pages show it first, because its model has no areas to show and it beats the single
@@ -140,10 +140,8 @@ def with_best(trace: Trace, bests: Mapping[str, BestAlignment]) -> Trace:
     """Return a trace with the best alignments that `bests` gives for its sites.
 
     A best alignment that the trace already has is computed again, because its heads may be
-    outdated. A
-    trace without these sites or heads is returned unchanged. A map whose weights are fetched layer
-    by
-    layer gets no best alignment, because the chosen heads may be in any layer.
+    outdated. A trace without these sites or heads is returned unchanged. A map whose weights are
+    fetched layer by layer gets no best alignment, because the chosen heads may be in any layer.
     """
     maps = dict(trace.maps)
     for site, best in bests.items():

@@ -37,13 +37,13 @@ def to_bytes(trace: Trace, half: bool = False, without: Collection[str] = ()) ->
 
     Args:
         trace: The trace to write. The file omits weights that other weights of the trace determine
-        (`derived.AreaSums`). It stores weights made from logarithms (`derived.AreaSoftmax`) as
-        logarithms, always as float16.
+            (`derived.AreaSums`). It stores weights made from logarithms (`derived.AreaSoftmax`) as
+            logarithms, always as float16.
         half: Store weights as float16, which takes about half the space. On reading, every row is
             divided by its sum again. With up to 30,000 areas, a weight is then off by at most 0.2 %
             of its value plus 3e-8.
         without: Sites whose weights are also omitted because the recipient can fetch them. Use this
-        for messages between app and server, not for files.
+            for messages between app and server, not for files.
 
     Raises:
         InputError: The trace is larger than the limit of `from_bytes`: 512 MiB, with at most 8 MiB

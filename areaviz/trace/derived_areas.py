@@ -23,8 +23,8 @@ from areaviz.trace.layered_weights import LayeredWeights
 from areaviz.trace.record import AttentionMap
 from areaviz.trace.weights import area_sums, divide_by_sums, in_chunks
 
-# Suffixes of the sites of derived maps. The first has the area distribution of a head's queries
-# and keys, the second the sums of its weights.
+# Suffixes of the sites of derived maps. The first has the area distribution of a head's queries and
+# keys, the second the sums of its weights.
 AS_AREAS, SUMS = " as areas", " sums"
 
 FROM_KEYS = (

@@ -87,8 +87,7 @@ def to_document(trace: Trace, without: Collection[str] = ()) -> dict[str, Any]:
     """Return everything in a trace except its arrays, ready for JSON.
 
     For a map in `without`, the entry states the shape of its weights, unless other weights
-    determine
-    them.
+    determine them.
     """
     maps = []
     for attention in trace.maps.values():
@@ -129,7 +128,7 @@ def from_document(document: Any, arrays: Arrays, fetch: Fetch | None = None) -> 
         document: Document of this or an earlier version, see `to_document`.
         arrays: The arrays by name.
         fetch: Fetches omitted weights when they are first read. Without it, only weights that other
-        weights determine may be missing.
+            weights determine may be missing.
 
     Raises:
         InputError: The document is not a trace, or its version is newer.

@@ -30,11 +30,11 @@ class LayeredWeights(NDArrayOperatorsMixin):
         fetch: Returns a layer, float32 [H, Q, A], which it has checked. Its errors reach the
             caller, and the next access fetches again.
         heads: Function of a layer, a first head and an end (exclusive) that returns these heads,
-        float32 [heads, Q, A]. Give it if reading is cheap. Layers are then not cached.
+            float32 [heads, Q, A]. Give it if reading is cheap. Layers are then not cached.
         most: Maximum number of cached layers. The most recently read ones are kept. None caches
             all.
         kept: Size in bytes of the data that the weights are computed from, if the data are not an
-        array.
+            array.
     """
 
     # The weights or logarithms that these weights are computed from, if any.

@@ -88,9 +88,8 @@ def known_logits(trace: Trace, site: str, layer: int) -> Logits | None:
     """Return the logits of a layer that can be computed from the trace alone, or None.
 
     They exist for heads of external models whose queries and keys were recorded. Such a trace
-    stores
-    the logarithms of the item weights in half precision. They equal q . k up to a constant per
-    query.
+    stores the logarithms of the item weights in half precision. They equal q . k up to a constant
+    per query.
     """
     seen = _seen(trace, site)
     if seen is None:

@@ -25,8 +25,8 @@ _Value = TypeVar("_Value")
 class Medium(ABC):
     """The base of inputs that are not a text.
 
-    A new medium needs a subclass, a line in `request.MEDIA`, and a field of `Request` with the
-    name in `noun`. Files, links, messages and caches then support it.
+    A new medium needs a subclass, a line in `request.MEDIA`, and a field of `Request` with the name
+    in `noun`. Files, links, messages and caches then support it.
     """
 
     # The word in messages. It is also the field of the request and the parameter of a link.

@@ -267,8 +267,7 @@ def find_words(field: Field) -> list[tuple[int, int]]:
 
     Words are separated by whitespace. Every item is in exactly one run. An item belongs to the word
     that contains its first non-space character. Whitespace between words is a separate run, and so
-    is
-    every symbol without text.
+    is every symbol without text.
     """
     starts = [found.start() for found in re.finditer(r"\s+|\S+", field.raw)]
     runs: list[tuple[int, int]] = []

@@ -63,8 +63,7 @@ def read_areas(
     """Return the areas of the focused display for the mean of some queries, at most k areas.
 
     Top areas have their weight. For coverage, each area is a single item with its share of the
-    total
-    coverage. The densest area is one area with the share of the coverage that it holds.
+    total coverage. The densest area is one area with the share of the coverage that it holds.
     """
     grid, layer = attention.grid, focus.layer
     if focus.reading == "coverage":

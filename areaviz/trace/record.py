@@ -121,8 +121,7 @@ class Gaze:
     memory: str
     # Corners (x, y) of the region at each scale, finest first, float32 [Q, K, 4, 2]. They are in
     # pixels of the request's picture and may be outside it. Their order is clockwise, from the
-    # corner
-    # that became the top left of the patch.
+    # corner that became the top left of the patch.
     corners: FloatArray
     # The patches that were read, uint8 [Q, K, S, S], 0 black to 255 white.
     seen: npt.NDArray[np.uint8]
