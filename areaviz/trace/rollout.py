@@ -64,8 +64,10 @@ def rolled_across(shares_LQN: FloatArray | None, others: Sequence[Across]) -> li
 
     If there are several memories, they share the half that a layer gathers.
 
-    shares_LQN: Self-attention of the queries. None if they have none, such as the class token that
-    reads a picture.
+    Args:
+        shares_LQN: Self-attention of the queries. None if they have none, such as the class token
+            that reads a picture.
+        others: The attention to each other memory.
 
     Returns:
         Shares for the queries' own items, if any, and then for each memory, float32 [L, Q, N]. Each
