@@ -1,6 +1,8 @@
-// Areas of a memory: their places, the overlap of two, and the heaviest areas with little overlap. Python
-// (areaviz/trace/weights.py) finds the areas of every query and sends them, with how many light up and how much they may
-// overlap. This file chooses the areas that Python cannot send: those of several items, and of an overlap that the reader sets.
+// Areas of a memory: their places, the overlap of two areas, and the heaviest areas with little
+// overlap. Python (areaviz/trace/weights.py) finds the heaviest areas of every query and sends
+// them, with the number to highlight and their largest overlap. This file chooses areas that Python
+// cannot know: areas of several hovered items together, and areas for an overlap that the reader
+// sets.
 
 /** The areas of a grid, by their index: size-major, then row by row (areaviz/trace/areas.py). */
 class AreaGrid {
@@ -38,12 +40,17 @@ function iou(a, b) {
   return both / (a.height * a.width + b.height * b.width - both);
 }
 
-/** The area with the most weight. Of equal ones it is the first. Null if there are no areas. */
+/**
+ * The area with the most weight, or the first of equally heavy areas. Null if there are no areas.
+ */
 function heaviest(weighed) {
   return weighed.reduce((best, one) => (best && best.weight >= one.weight ? best : one), null);
 }
 
-/** The `many` heaviest of {area, weight}, without those that overlap a heavier one by more than `most`. */
+/**
+ * The `many` heaviest of {area, weight}, without those that overlap a heavier one by more than
+ * `most`.
+ */
 function heaviestApart(weighed, many, most) {
   const found = [];
   for (const one of [...weighed].sort((a, b) => b.weight - a.weight)) {

@@ -1,9 +1,9 @@
-// The message a component gets: a header of plain values, and arrays. Layout of the bytes: `pack` in
-// areaviz/interactive/message.py.
+// The message that a component gets: a header of plain values, and arrays. The layout of the bytes
+// is that of `pack` in areaviz/interactive/message.py.
 
 const ARRAY_KINDS = { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array };
 
-/** The message in `bytes`; one that was read already stays as it is. */
+/** Return the message in `bytes`. A message that was already read is returned unchanged. */
 function readMessage(bytes) {
   if (bytes.header) return bytes;
   const size = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);

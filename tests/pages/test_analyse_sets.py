@@ -130,7 +130,7 @@ def test_column_chooser_stays_when_no_column_is_a_source(open_page: Open) -> Non
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("run.npz", "holds no examples"), ("rows.json", "has no header")]
+    ("name", "said"), [("run.npz", "cannot be read"), ("rows.json", "has no header")]
 )
 def test_file_of_wrong_kind_is_refused(open_page: Open, name: str, said: str) -> None:
     app = given(open_page, (name, b"{}"))
@@ -208,4 +208,4 @@ def test_app_has_sets_of_sounds_and_clips(
 def test_page_lists_accepted_files(open_page: Open) -> None:
     app = given(open_page, ("sheet.csv", b"text;reference\r\nA dog.;Ein Hund.\r\n"))
     assert "1 example, 1 with a reference" in shown(app)
-    assert "texts with one example a line" in shown(app)
+    assert "texts with one example per line" in shown(app)

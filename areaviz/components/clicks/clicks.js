@@ -1,5 +1,5 @@
-// Streamlit reports every mark that is dragged over in a chart, which may be 20,000. This reports a
-// drag by its outlines alone, and a click by the number that the clicked mark carries.
+// Streamlit reports every selected mark of a chart, and a drag can select 20,000. This component
+// reports only the outlines of a drag, and for a click the number of the clicked mark.
 
 const LOOK = 300; // ms between two checks for a redrawn chart
 const MOST_CORNERS = 200; // of an outline drawn by hand

@@ -1,4 +1,5 @@
-// The text side: its items as chips, each with dots for the heads that look from the item at the hovered cells.
+// The side of the grid that is a text. Each item is a chip with a dot for every head that attends
+// from the item to the hovered cells.
 
 class Chips {
   constructor(section, name) {
@@ -33,7 +34,9 @@ class Chips {
 
   reveal() {}
 
-  /** The chip under a pointer, the nearest one where the pointer is between two or dragged outside. */
+  /**
+   * The chip under a pointer, or the nearest chip if the pointer is between two chips or outside.
+   */
   hit(event) {
     const away = (chip) => {
       const box = chip.getBoundingClientRect();
@@ -80,7 +83,7 @@ class Chips {
     });
   }
 
-  /** Colour and cover as in the picture, with letters that show on it. */
+  /** Tint a chip with the colour and opacity of the picture, and with letters readable on it. */
   tint(chip, level, strength, ground, over) {
     const colour = mixed(over, /^#[0-9a-f]{6}$/i.test(ground) ? ground : '#ffffff', strength * level);
     chip.classList.toggle('tinted', level > 0);

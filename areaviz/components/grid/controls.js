@@ -1,4 +1,5 @@
-// The grid's controls, legend and tools, on top of those of the ribbon. All text enters through textContent.
+// The grid's controls, legend and tools, in addition to those of the ribbon. All text enters
+// through textContent.
 
 class GridControls extends Controls {
   load(data) {
@@ -40,7 +41,10 @@ class GridLegend extends Legend {
     return this.looking(side, top, several, told).replaceAll(' %', '\u00a0%');
   }
 
-  /** The sentence about one or several items: their areas, the areas they read, or the items that attend to them. */
+  /**
+   * The sentence about one or several items: their areas, the areas they read, or the items that
+   * attend to them.
+   */
   looking(side, top, several, told) {
     if (side === 'memory') {
       return several ? sentence('{what} are attended to most by {where} ({how}).', told)
@@ -59,7 +63,9 @@ class GridLegend extends Legend {
   itemOf({ area }) { return area.height * area.width === 1 ? area.top * this.data.columns + area.left : -1; }
 }
 
-/** The number of areas per head, their overlap, their strength, the tint of cells, and the scale of the tint. */
+/**
+ * Controls of the number, overlap and strength of areas, and of the tint of cells and its scale.
+ */
 class Tools {
   constructor(root, onChange) {
     const find = (name) => root.querySelector(`.${name}`);
@@ -71,7 +77,7 @@ class Tools {
     };
   }
 
-  /** The settings with their default values. */
+  /** Set the controls to their default values. */
   load({ heat, lit }) {
     this.scale.firstElementChild.style.background = `linear-gradient(90deg, ${heat.join(', ')})`;
     this.many.max = lit.most;
@@ -91,7 +97,7 @@ class Tools {
     return { many: +this.many.value, overlap: this.overlap.value / 100, strength: this.strength.value / 100, warm };
   }
 
-  /** Where the scale of the tint ends; colours of more and less than on average explain themselves. */
+  /** Show the end of the scale of the tint. Colours relative to the average need no scale. */
   show(shares, side, isSigned) {
     const heat = isSigned ? null : shares;
     const most = heat ? Math.max(...heat) : 0;

@@ -1,5 +1,5 @@
-// Attention to the cells of a picture, and the areas that light up on hover. Layout of the message:
-// `grid_payload` in areaviz/interactive/grid.py.
+// Attention to the cells of a picture, and the areas that are highlighted on hover. The layout of
+// the message is that of `grid_payload` in areaviz/interactive/grid.py.
 
 class GridData {
   constructor(message) {
@@ -15,7 +15,7 @@ class GridData {
     this.readings = new Readings(message, this.queries, this.text);
   }
 
-  /** The share of every cell, [H, Q, N]: rows sum to 1, or to 0 where everything is masked. */
+  /** The share of every cell [H, Q, N]. Rows sum to 1, or to 0 if all cells are masked. */
   unpacked(stored) {
     const shares = new Float32Array(stored.length);
     for (let row = 0; row < stored.length; row += this.cells) {
@@ -46,7 +46,10 @@ class GridData {
     return [cells[4 * first], cells[4 * first + 1], cells[4 * last + 2], cells[4 * last + 3]];
   }
 
-  /** The marks that light up on the other side: {head, rank, weight, more, area, read}, heaviest first in a head. */
+  /**
+   * The marks to highlight on the other side: {head, rank, weight, more, area, read}. Marks of a
+   * head are sorted by weight, the heaviest first.
+   */
   marks(side, items, heads, how, many, overlap) {
     if (side === 'query' && how.against === 'average') return heads.flatMap((head) => this.raised(items, head, many));
     if (side === 'query' && how.reading === 'densest') return this.densest(items, heads, how);
@@ -72,8 +75,9 @@ class GridData {
   }
 
   /**
-   * The heaviest areas, without those that overlap a heavier one by more than `overlap`. A mean over several items
-   * contains only sent weights: `more` is the weight that an area may have in addition.
+   * The heaviest areas, without those that overlap a heavier one by more than `overlap`. A mean
+   * over several items contains only sent weights: `more` is the weight that an area may have in
+   * addition.
    */
   attended(items, head, several, many, overlap) {
     const list = several && this.hasSeveral ? 'several' : 'area';
@@ -89,7 +93,10 @@ class GridData {
     return found.map((mark, rank) => ({ ...mark, rank }));
   }
 
-  /** Add one query's sent areas to `weights`. `known` sums the bounds for unsent areas, which do not apply to them. */
+  /**
+   * Add the weights of one query's sent areas to `weights`. `known` sums, for each of them, the
+   * bound that applies only if an area was not sent.
+   */
   gather(list, row, weights) {
     const [index, stored, keep] = [this.arrays[list], this.arrays[`${list}_weight`], this.keep[list]];
     for (let i = row * keep; i < (row + 1) * keep; i += 1) {
@@ -102,7 +109,10 @@ class GridData {
   /** The largest possible weight of an area of one query that was not sent. */
   left(list, row) { return (this.arrays[`${list}_left`][row] / 65535) ** 2; }
 
-  /** The area that hard attention read for one query, as a list of one. The list is empty for soft attention. */
+  /**
+   * The area that hard attention read for one query, as a list of one. The list is empty for soft
+   * attention.
+   */
   read(head, item) {
     const { read, read_weight: weight } = this.arrays;
     const at = head * this.queries + item;
@@ -122,8 +132,9 @@ class GridData {
   }
 
   /**
-   * The tint of the other side: the mean share of every cell, or the share that every query gives the cells `items`. Relative to
-   * the heads' averages, it is in doublings, which may be negative.
+   * The tint of the other side: the mean share of every cell, or the share that every query gives
+   * to the cells `items`. With `against`, it is relative to the heads' averages, as a base-2
+   * logarithm.
    */
   heat(side, items, heads, against = false) {
     const heat = new Float32Array(side === 'query' ? this.cells : this.queries);
@@ -140,7 +151,7 @@ class GridData {
     return against ? this.readings.ratio(head, cell, share) : share;
   }
 
-  /** The colour of a tint, 0..1. */
+  /** The colour of a tint from 0 to 1. */
   ramp(level) {
     const stops = this.header.heat;
     return stops[Math.round(level * (stops.length - 1))];

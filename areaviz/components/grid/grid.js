@@ -1,6 +1,6 @@
-// The image grid: pointer and keyboard, and the link to other grids and ribbons on the page. The parts above are joined
-// with this one by areaviz/components/parts.py. The page requests nothing from the server. It reports only the lock, heads,
-// unit and areas.
+// The image grid: pointer and keyboard, and the link to other grids and ribbons on the page.
+// areaviz/components/parts.py joins other files in front of this one. The component requests
+// nothing from the server. It reports only the locked items, heads, unit and areas.
 
 class Grid extends PointedView {
   constructor(root) {
@@ -66,7 +66,10 @@ class Grid extends PointedView {
     this.point(side, item);
   }
 
-  /** The items from the place of the press to the pointer. Without a press, the items at the pointer. */
+  /**
+   * The items from the place of the press to the pointer. Without a press, the items at the
+   * pointer.
+   */
   reach(side, item) {
     if (item < 0) return null;
     const run = this.from?.side === side ? side.between(this.from.item, item) : [item];
@@ -97,7 +100,8 @@ class Grid extends PointedView {
     event.preventDefault();
   }
 
-  // The link: the same characters of a text, in ribbons too, or the same place of the same picture
+  // The link: views, ribbons included, highlight equal characters of a text and equal places of a
+  // picture
 
   share() {
     if (!this.header.link) return;
@@ -152,7 +156,7 @@ class Grid extends PointedView {
 
   nameOf(side, items) { return this.data.name(side, items); }
 
-  /** The values of other readings that the sentence needs, as in the ribbon. */
+  /** The values of other displays that the sentence needs, as in the ribbon. */
   beside(pointed, marks) {
     if (pointed.side !== 'query' || this.how.reading !== 'heaviest') return {};
     const raised = () => heaviest(this.marksOf(pointed, { ...this.how, against: 'average' }, 1));

@@ -1,10 +1,11 @@
-// Draws one picture with its marks: a tint for every cell's share, each head's areas as frames in a lane of
-// their own, the areas that hard attention read, and the hovered or locked cells.
+// Draws one picture with its marks: a tint for the share of every cell, the areas of each head as
+// frames at a distance of their own, the areas that hard attention read, and the hovered or locked
+// cells.
 
 const DARK = 'rgba(15, 15, 15, 0.85)';
 const LIGHT = 'rgba(255, 255, 255, 0.85)';
 const SHADE = '#1c272b';
-const DARKEST = 0.8; // of a cell without attention, at full strength
+const DARKEST = 0.8; // darkness of a cell without attention, at full strength
 const LANE = 3.5; // pixels from one head's frame to the next
 const TAG = 15;
 
@@ -27,7 +28,7 @@ class Marks {
     this.pen.drawImage(bitmap, 0, 0, this.size.width, this.size.height);
   }
 
-  /** The cells' borders, faint on dark and light. */
+  /** Draw the borders of cells, faint on dark and on light pictures. */
   lines() {
     this.pen.strokeStyle = 'rgba(128, 128, 128, 0.38)';
     this.pen.lineWidth = 1;
@@ -37,7 +38,7 @@ class Marks {
     }
   }
 
-  /** Shares as brightness: the cell with the largest share is as it is, and one without attention is dark. */
+  /** Draw shares as brightness. The cell with the largest share is unchanged, others are darker. */
   dim(values, strength) {
     const most = Math.max(...values);
     if (!most) return;
@@ -49,14 +50,14 @@ class Marks {
     this.pen.globalAlpha = 1;
   }
 
-  /** Fill a cell in whole pixels, so that neighbours meet without a slit. */
+  /** Fill a cell in whole pixels, so that there is no gap between neighbours. */
   fill(cell) {
     const box = this.box(this.data.areaOf(cell));
     const [x, y] = [Math.round(box.x), Math.round(box.y)];
     this.pen.fillRect(x, y, Math.round(box.x + box.width) - x, Math.round(box.y + box.height) - y);
   }
 
-  /** Shares as colour and cover: the largest is the end of the scale. */
+  /** Draw shares as colour and opacity. The largest share is the end of the scale. */
   heat(values, strength) {
     const most = Math.max(...values);
     if (!most) return;
@@ -69,7 +70,10 @@ class Marks {
     this.pen.globalAlpha = 1;
   }
 
-  /** Shares relative to the average: one colour for more, one for less. The ends of the scale are most opaque. */
+  /**
+   * Draw shares relative to the average: one colour for more, one for less, most opaque at the
+   * ends.
+   */
   signed(values, strength) {
     const { signed, steepest } = this.data.header;
     values.forEach((value, cell) => {
@@ -80,7 +84,10 @@ class Marks {
     this.pen.globalAlpha = 1;
   }
 
-  /** Frames, the weaker ones below. The thickness of a head's strongest frame is its weight. All other frames are thin. */
+  /**
+   * Draw areas as frames, the strongest on top. The strongest frame of a head is as thick as its
+   * weight. All other frames are thin.
+   */
   areas(marks, heads, strength) {
     this.pen.globalAlpha = 0.25 + 0.75 * Math.sqrt(strength);
     const edge = this.data.arrays.read ? 6 : 2; // room for the frame of the area that was read
@@ -93,7 +100,10 @@ class Marks {
     for (const mark of marks) if (mark.read) this.frame(this.box(mark.area, 2.5), '#ffffff', '#101010', 2.5);
   }
 
-  /** The number of the head at its strongest area, as colour alone does not distinguish heads. */
+  /**
+   * Draw the number of each head at its strongest area, because colours alone do not tell heads
+   * apart.
+   */
   tags(marks) {
     const taken = [];
     for (const mark of marks.filter(({ rank }) => rank === 0)) {
@@ -124,7 +134,7 @@ class Marks {
     this.pen.fill();
   }
 
-  /** The outline around the hovered or locked cells. */
+  /** Draw the outline around the hovered or locked cells. */
   outline(cells, locked) {
     const inside = new Set(cells);
     const { columns } = this.data;
@@ -149,10 +159,10 @@ class Marks {
     this.pen.stroke();
   }
 
-  /** The keyboard's place. */
+  /** Draw the frame of the cell with the keyboard focus. */
   ring(cell) { this.frame(this.box(this.data.areaOf(cell), 3), '#ffffff', '#101010', 1.5); }
 
-  /** A frame with a wider one behind it, so that it shows on any picture. */
+  /** Draw a frame with a wider one behind it, so that it is visible on any picture. */
   frame({ x, y, width, height }, colour, behind, thick, dashed = false) {
     for (const [style, line] of [[behind, thick + 1.75], [colour, thick]]) {
       Object.assign(this.pen, { strokeStyle: style, lineWidth: line, lineJoin: 'round' });
@@ -169,7 +179,10 @@ class Marks {
     return { x, y, width: Math.max(right - inset - x, 2), height: Math.max(bottom - inset - y, 2) };
   }
 
-  /** The line behind a head's colour, which makes it visible on any picture: light for a dark colour, dark for a light one. */
+  /**
+   * The colour behind a head's colour, for contrast on any picture: light behind dark, dark behind
+   * light.
+   */
   behind(head) { return luminous(this.colour(head), 175) ? DARK : LIGHT; }
 
   colour(head) { return this.view.colours[head % this.view.colours.length]; }
@@ -177,14 +190,20 @@ class Marks {
 
 function channels(colour) { return [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16)); }
 
-/** A colour "#rrggbb" that covers `part` of another. */
+/**
+ * The mixture of a colour "#rrggbb" and the ground behind it, where the colour has the opacity
+ * `part`.
+ */
 function mixed(colour, ground, part) {
   const behind = channels(ground);
   const mix = channels(colour).map((value, i) => Math.round(part * value + (1 - part) * behind[i]));
   return `#${mix.map((value) => value.toString(16).padStart(2, '0')).join('')}`;
 }
 
-/** Whether black letters have more contrast on a colour "#rrggbb" than white ones (relative luminance of WCAG 2.2). */
+/**
+ * Whether black letters have more contrast on a colour "#rrggbb" than white ones (relative
+ * luminance of WCAG 2.2).
+ */
 function takesBlack(colour) {
   const [red, green, blue] = channels(colour).map((value) => ((value / 255 + 0.055) / 1.055) ** 2.4);
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179;

@@ -1,11 +1,11 @@
-// One side that is a picture: a canvas with the picture, drawn once, one with all that lights up, and over them one
-// element for every cell, for keyboard and screen reader.
+// A side of the grid that is a picture. It has a canvas with the picture, which is drawn once, a
+// canvas with all marks, and over them an element for every cell, for keyboard and screen reader.
 
 const WIDEST = 480;
 const TALLEST = 480;
-const STEPS = [1, 2, 5, 10]; // of the numbers at the edges
+const STEPS = [1, 2, 5, 10]; // possible steps between the numbers at the edges
 const LEAST_PITCH = 18; // pixels from one number to the next
-const LEAST = 96; // a picture of few pixels is drawn wider, so that users can point at it
+const LEAST = 96; // px; a smaller picture is enlarged, so that users can point at its cells
 
 class PictureView {
   constructor(section, name) {
@@ -44,7 +44,10 @@ class PictureView {
 
   reveal() {}
 
-  /** Number rows and columns as sentences count them, at the middles of their cells. Narrow cells share a number. */
+  /**
+   * Write row and column numbers at the middles of cells, counted from 1. If cells are narrow, some
+   * have none.
+   */
   number(width, height) {
     const { rows, columns } = this.data;
     const size = this.data.header.picture.size;
@@ -70,7 +73,7 @@ class PictureView {
     for (const tick of this.rulers.rows.children) tick.classList.toggle('found', within(+tick.dataset.at, area?.top, area?.height));
   }
 
-  /** The cell under a pointer, the nearest one where the pointer is dragged outside. */
+  /** The cell under a pointer, or the nearest cell if the pointer is outside. */
   hit(event) {
     const box = this.scroller.getBoundingClientRect();
     const [width, height] = this.data.header.picture.size;
@@ -85,7 +88,7 @@ class PictureView {
     return best;
   }
 
-  /** The cells of the box between two. */
+  /** The cells of the smallest box that contains two cells. */
   between(one, other) { return this.data.cellsOf(this.data.box([one, other])); }
 
   moved(cell, key) {
@@ -99,7 +102,10 @@ class PictureView {
     return Math.min(Math.max(cell + (key === 'ArrowRight' ? 1 : -1), 0), this.count - 1);
   }
 
-  /** The cells under `boxes` (in pixels): cells with their centre in a box, and cells that contain a box's centre. */
+  /**
+   * The cells under `boxes` (in pixels): cells with their centre in a box, and cells that contain a
+   * box's centre.
+   */
   at(boxes) {
     const holds = ([left, top, right, bottom], [x, y]) => left <= x && x < right && top <= y && y < bottom;
     const middle = ([left, top, right, bottom]) => [(left + right) / 2, (top + bottom) / 2];

@@ -1,5 +1,6 @@
-// A sound that can be played, under the moments that were listened to for every item of the output. A line moves over
-// both while it plays, and the item that listened most to this moment is lit.
+// A sound to play, below a picture of the moments to which every item of the output attended. While
+// the sound plays, a line moves over both, and the item that attended most to the moment is
+// highlighted.
 
 const ROW = 32;
 
@@ -18,7 +19,7 @@ class Hearing {
     this.audio.addEventListener('timeupdate', () => this.show());
   }
 
-  /** Apply a message of the server: it has the sound once, and a choice each time. */
+  /** Apply a message of the server. The first one has the sound, and each has the chosen row. */
   update(data, report) {
     this.report = report;
     if (data.id !== this.data?.id) this.draw(data);
@@ -50,7 +51,7 @@ class Hearing {
     this.root.dataset.ready = '';
   }
 
-  /** The meaning of the picture's parts. */
+  /** Return the explanation of the picture's parts. */
   meaning() {
     const { spoken } = this.data;
     const where = spoken.length ? ' Dotted lines enclose each spoken digit.' : '';
@@ -58,7 +59,7 @@ class Hearing {
     return `Each row is one step of the output. The model listened where the row is bright. Below is the sound.${where}${missed} Hover over a row, click to keep it.`;
   }
 
-  /** The spoken times to which no row listened most. */
+  /** The times of speech to which no row attended most. */
   missed() {
     const { edges, spoken, weights } = this.data;
     const heard = weights.map((_, row) => this.heaviest(row)).map((item) => (edges[item] + edges[item + 1]) / 2);
@@ -74,7 +75,7 @@ class Hearing {
   /** The row that is shown while no row is hovered. */
   get shown() { return this.chosen >= 0 ? this.chosen : this.data.lit; }
 
-  /** Keep a row, -1 for none, and frame the row that is shown. */
+  /** Set the chosen row, or -1 for none, and frame the row that is shown. */
   choose(chosen) {
     this.chosen = chosen;
     const row = this.shown;
@@ -107,7 +108,7 @@ class Hearing {
     return weights.indexOf(Math.max(...weights));
   }
 
-  /** Name the moment to which a row listened most. */
+  /** Say to which moment a row attended most. */
   tell(row = this.shown) {
     const { rows, edges, weights } = this.data;
     const item = this.heaviest(row);
@@ -143,7 +144,7 @@ class Hearing {
     this.show(second);
   }
 
-  /** The line, the place and the item that listened most to this moment. */
+  /** Show the line, the time and the item that attended most to this moment. */
   show(second = this.audio.currentTime) {
     const { seconds, weights } = this.data;
     this.cursor.style.left = `${(100 * Math.min(second, seconds)) / seconds}%`;
@@ -151,7 +152,7 @@ class Hearing {
     this.place.textContent = `${second.toFixed(2)} of ${seconds.toFixed(2)} s`;
     const shares = weights.map((row) => row[this.item(second)]);
     const most = Math.max(...shares);
-    // Less than a tenth of a row is no listening.
+    // A row with less than a tenth of its attention here is not highlighted.
     this.buttons.forEach((button, n) => button.toggleAttribute('data-heard', most >= 100 && shares[n] === most));
     if (!this.audio.paused) requestAnimationFrame(() => this.show());
   }

@@ -1,10 +1,11 @@
-// Facts by hops: how much every hop of a memory network reads of each fact, and the path over the heaviest facts to the
-// answer. Users edit a fact in place, drag its number to move it, and ask without it. `act` reports these actions.
+// Facts and hops of a memory network: how much every hop reads of each fact, and the path over the
+// heaviest facts to the answer. Users edit a fact in place, drag its number to move it, and ask
+// without it. `act` reports these actions.
 
-const LARGEST = 40; // px, the disc of a fact that gets all attention of a hop
-const INSIDE = 0.3; // smaller discs have their number next to them
-const FAINT = 0.005; // of less, only a point is drawn
-const LONG = 9; // facts; more of them have lower rows
+const LARGEST = 40; // px, diameter of the disc of a fact that gets all attention of a hop
+const INSIDE = 0.3; // weight from which the number is inside the disc, not next to it
+const FAINT = 0.005; // weight below which only a point is drawn
+const LONG = 9; // largest number of facts with rows of full height
 const HINT = 'Change a fact and press Enter, drag its number to move it, or empty it to remove it.';
 
 function heaviest(shares) { return shares.indexOf(Math.max(...shares)); }
@@ -20,7 +21,7 @@ class Hops {
     new ResizeObserver(() => this.place()).observe(this.board);
   }
 
-  /** Draw a result that is not drawn yet. */
+  /** Draw a result if it is not drawn yet. */
   update({ header }, act) {
     this.act = act;
     if (header.id === this.header?.id) return;
@@ -43,7 +44,7 @@ class Hops {
     this.root.dataset.ready = '';
   }
 
-  /** Where the keyboard is: the part of a row, and the place of the row. */
+  /** Return the part of a row with the keyboard focus, and the number of the row. */
   focused() {
     const active = this.root.getRootNode().activeElement;
     const place = this.rows().findIndex((row) => row.contains(active));
@@ -56,7 +57,10 @@ class Hops {
 
   rows() { return [...this.body.children]; }
 
-  /** The fact to highlight first: the fact that the last hop read if the question needs it, or else the last needed fact. */
+  /**
+   * The fact to highlight first: the fact that the last hop read, if the question needs it, else
+   * the last needed fact.
+   */
   firstLit() {
     const { needed, weights } = this.header;
     const read = heaviest(weights.at(-1));
@@ -80,7 +84,7 @@ class Hops {
     return row;
   }
 
-  /** The number of a fact: a click lights the fact up, a drag moves it. */
+  /** Make the number of a fact. A click highlights the fact, a drag moves it. */
   handle(row) {
     const handle = Object.assign(made('button', 'number'), { type: 'button' });
     handle.addEventListener('click', () => this.light(row));
@@ -109,7 +113,7 @@ class Hops {
     return cell;
   }
 
-  /** Enter asks, Escape takes an edit back, and Alt with an arrow moves the fact. */
+  /** Handle a key: Enter asks, Escape undoes an edit, and Alt with an arrow moves the fact. */
   keyed(row, event) {
     const step = { ArrowUp: -1, ArrowDown: 1 }[event.key];
     const field = row.querySelector('textarea');
@@ -162,7 +166,7 @@ class Hops {
     return [...written.map((fact) => (/[.!?]$/.test(fact) ? fact : `${fact}.`)), this.header.question].join(' ');
   }
 
-  /** Ask about the facts as they are now, unless that was asked last. */
+  /** Ask with the present facts, unless the last question had the same facts. */
   commit() {
     const text = this.text(this.rows().map((row) => row.querySelector('textarea').value));
     if (text === this.asked) return;
@@ -206,7 +210,7 @@ class Hops {
     const steps = weights.map(heaviest).filter((fact, hop, all) => fact !== all[hop - 1]);
     const said = steps.flatMap((fact, step) => [...(step ? [', ', bold('then'), ' '] : [bold('First'), ' it reads ']), this.quoted(fact)]);
     this.say.replaceChildren(...said, '. The answer is ', bold(answer), `, ${percent(sure)} sure${this.judgement()}`);
-    // The sentence about a fact may be shorter, and the rows must not move under the pointer.
+    // Keep the height, because a shorter sentence would move the rows under the pointer.
     this.say.style.minHeight = '';
     this.say.style.minHeight = `${this.say.offsetHeight}px`;
   }
@@ -234,7 +238,7 @@ class Hops {
     return parts.join(' ');
   }
 
-  /** Draw the path from disc to disc and to the answer, which is next to the last of them. */
+  /** Draw the path from disc to disc and to the answer, which is next to the last disc. */
   place() {
     if (!this.header) return;
     const { left, top, width, height } = this.board.getBoundingClientRect();

@@ -1,4 +1,4 @@
-// A picture in which a box is drawn: dragged by a pointer, or moved and sized by the arrow keys.
+// A picture in which raters draw a box: with a pointer, or with the arrow keys.
 
 const STEP = 0.02; // share of the picture that a key moves
 const LEAST = 0.01;
@@ -7,7 +7,7 @@ const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], Arrow
 const within = (value, low, high) => Math.min(Math.max(value, low), high);
 
 class Boxes {
-  /** drawn: gets the boxes; onKey: gets keys that move no box. */
+  /** `drawn` is called with a drawn box, `onKey` with keys that move no box. */
   constructor(picture, drawn, onKey) {
     this.drawn = drawn;
     this.next = [0.25, 0.25, 0.75, 0.75];
@@ -60,7 +60,7 @@ class Boxes {
     this.frame.addEventListener('pointercancel', () => listeners.abort(), listeners);
   }
 
-  /** spans: all errors. The errors in the picture are drawn, and the box that would be marked next. */
+  /** Draw the errors of `spans` that are in the picture, and the box that the rater draws. */
   draw(spans = this.spans) {
     this.spans = spans;
     const boxes = spans.filter((one) => one.box).map((one) => [one.box, one.severity]);

@@ -1,5 +1,6 @@
-// Errors of one output: marked in its source, in itself or in a picture, by keyboard or pointer, with a score; one message
-// has everything when the rater saves. Unsaved marks stay with their output until then.
+// Errors of one output and its score. Raters mark errors in the source, the output or a picture,
+// with the keyboard or the pointer. When the rater saves, one message has all marks. Until then,
+// they are kept for each output.
 
 const drafts = new Map();
 const HINT = 'Select by Shift and the arrows, or put the caret into a word; then 1 to 4 mark it. Delete takes a mark away, Ctrl + Enter saves, Escape leaves the text.';
@@ -51,7 +52,7 @@ class Judging {
     }));
   }
 
-  /** A key in a text or in the picture; the page's own shortcuts do not get it. */
+  /** Handle a key in a text or in the picture. */
   key(event) {
     const command = event.ctrlKey || event.metaKey || event.altKey;
     if (command || event.key === 'Tab') return;
@@ -69,7 +70,7 @@ class Judging {
       event.preventDefault();
       this.save();
     }
-    event.stopPropagation(); // typing here triggers no shortcut of the page
+    event.stopPropagation(); // typing here must not trigger shortcuts of the page
   }
 
   mark(severity) {
@@ -82,7 +83,7 @@ class Judging {
     else this.tell('Put the caret into a word, or select what is wrong, then mark it.');
   }
 
-  /** Mark an error. Marking its place again changes the severity. */
+  /** Mark an error. If this place is already marked, change its severity. */
   add(place, severity) {
     const same = (one) => one.side !== 'whole' && one.side === place.side && one.start === place.start && one.end === place.end
       && JSON.stringify(one.box ?? null) === JSON.stringify(place.box ?? null);
@@ -93,7 +94,7 @@ class Judging {
     this.tell(`${severity}: ${this.quoted(span)}`);
   }
 
-  /** Take away the marks at the caret, or the last box. */
+  /** Remove the marks at the caret, or the last box. */
   removeHere() {
     const { spans } = this.draft;
     const at = this.current?.place?.[0];
@@ -133,7 +134,7 @@ class Judging {
     return span.side === 'picture' ? 'in the picture' : 'without a place';
   }
 
-  /** A line of the list, in which an error can be changed. */
+  /** Return a line of the list, in which an error can be changed. */
   row(span, index) {
     const line = Object.assign(document.createElement('li'), { className: span.severity });
     const quoted = Object.assign(document.createElement('span'), { className: 'quoted', textContent: this.quoted(span) });
@@ -160,7 +161,10 @@ class Judging {
     return input;
   }
 
-  /** Change an error. Only elements coloured by severity are redrawn, so that a field keeps its caret. */
+  /**
+   * Change an error. Only elements coloured by severity are redrawn, so that a field keeps its
+   * caret.
+   */
   edit(index, part, focused = '') {
     this.draft = { ...this.draft, spans: this.draft.spans.map((one, other) => (other === index ? { ...one, ...part } : one)) };
     drafts.set(this.data.mark, this.draft);

@@ -1,6 +1,9 @@
-// A text in which errors are marked: the browser's own caret and selection move in it, and nothing in it can be changed.
+// A text in which raters mark errors with the browser's own caret and selection. It cannot be
+// edited.
 
-/** Places count code points, as on the server. The browser counts a code point beyond 16 bits as two. */
+/**
+ * Return a position in code points, as the server counts, from one in UTF-16 units of the browser.
+ */
 const points = (text, units) => [...text.slice(0, units)].length;
 
 class MarkedText {
@@ -23,7 +26,7 @@ class MarkedText {
     this.box.append(label, this.area);
   }
 
-  /** The place of the selection, or of the caret: [start, end]. */
+  /** Remember the position of the selection, or of the caret: [start, end]. */
   remember() {
     const range = this.range();
     if (!range) return;
@@ -48,7 +51,7 @@ class MarkedText {
     return own.rangeCount ? own.getRangeAt(0) : null;
   }
 
-  /** The span that would be marked: the selection without white space at its ends, or the word at the caret. */
+  /** The span to mark: the selection without white space at its ends, or the word at the caret. */
   chosen() {
     if (!this.place) return null;
     let [start, end] = this.place;
@@ -77,7 +80,7 @@ class MarkedText {
     if (had) this.putCaret(had[1]);
   }
 
-  /** Restore the place of the caret after the text was redrawn. */
+  /** Restore the position of the caret after the text was redrawn. */
   putCaret(place) {
     let left = this.points.slice(0, place).join('').length;
     for (const part of this.area.childNodes) {

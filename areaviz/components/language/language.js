@@ -1,5 +1,5 @@
-// Tells the browser in which language the page is written, and from which side it is read. Screen readers and line breaks
-// follow that.
+// Tells the browser the language of the page and its direction of reading. Screen readers and line
+// breaks depend on them.
 
 function mount({ data }) {
   if (!data) return;

@@ -1,10 +1,12 @@
-// The arithmetic of the lessons in double precision, as in areaviz/lessons: arithmetic.py, attention.py, boundary.py,
-// features.py, cost.py, summed_table.py and hard_numbers.py. A test compares the two.
+// The arithmetic of the lessons in double precision, as in areaviz/lessons: arithmetic.py,
+// attention.py, boundary.py, features.py, cost.py, summed_table.py and hard_numbers.py. A test
+// compares the two.
 
 /** @typedef {[number, number, number, number]} AreaOf top, left, height and width */
 
 /**
- * All areas of a grid, in the order in which models count them: by height, then by width, then row by row.
+ * All areas of a grid, in the order in which models count them: by height, then by width, then row
+ * by row.
  * @param {number} rows
  * @param {number} columns
  * @param {number} tallest
@@ -107,8 +109,9 @@ export function attendSpans(query, keys, values, longest) {
  * The weights of spans. A span's logit is the mean of its items' logits plus the span's own terms.
  * @param {number[]} logits of the items
  * @param {number} longest
- * @param {{ bias: number, start: number, end: number, begins: number, ends: number }} own a number for every further
- *   item, for spans that begin with item `begins`, and for spans that end with item `ends`
+ * @param {{ bias: number, start: number, end: number, begins: number, ends: number }} own `bias` is
+ *   added for every item after the first, `start` to spans that begin with item `begins`, and `end`
+ *   to spans that end with item `ends`
  */
 export function attendBoundaries(logits, longest, { bias, start, end, begins, ends }) {
   const areas = allAreas(1, logits.length, 1, longest);
@@ -123,7 +126,8 @@ export function attendBoundaries(logits, longest, { bias, start, end, begins, en
  * The key of an area by mean, deviation and shape (Eq. 5 to 9).
  * @param {number[][][]} memory
  * @param {AreaOf} area
- * @param {{ heights: number[][], widths: number[][], mean: number[][], deviation: number[][], shape: number[][], out: number[][] }} learned
+ * @param {{ heights: number[][], widths: number[][], mean: number[][], deviation: number[][],
+ *   shape: number[][], out: number[][] }} learned
  */
 export function keyOfArea(memory, area, learned) {
   const vectors = vectorsOf(memory, area);
@@ -135,8 +139,9 @@ export function keyOfArea(memory, area, learned) {
 }
 
 /**
- * Operations of one head where every item asks: regular attention, every area built, no area built; and the additions
- * for one number of the items' vectors that build all areas.
+ * Operations of one head if every item is a query: for regular attention, with every area built,
+ * and with no area built. Also the additions that build all areas, per number of the items'
+ * vectors.
  * @param {number} items
  * @param {number} longest
  * @param {number} depth numbers in a key
@@ -172,7 +177,8 @@ export function cornersOf(table, [top, left, height, width]) {
 }
 
 /**
- * A hard choice among items: their chances, the expected reward, its slope, and the best baseline (survey Eq. 43, 44).
+ * A hard choice among items: their probabilities, the expected reward, its gradient, and the best
+ * baseline (survey Eq. 43, 44).
  * @param {number[]} scores
  * @param {number[]} rewards
  */
@@ -196,7 +202,7 @@ export function varianceOf({ pulls, rewards, gradient }, samples, baseline) {
 }
 
 /**
- * An estimate of the slopes from draws, each a number from 0 to 1 (survey Eq. 48).
+ * An estimate of the gradient from draws, which are numbers from 0 to 1 (survey Eq. 48).
  * @param {ReturnType<typeof choiceOf>} choice
  * @param {number[]} draws
  * @param {number} baseline

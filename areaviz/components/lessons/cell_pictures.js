@@ -1,4 +1,6 @@
-/** A rectangle of cells on a picture: the reader drags over it, or presses two opposite corners. */
+/**
+ * A picture on which the reader drags over a rectangle of cells, or presses two opposite corners.
+ */
 function rectanglePicture(place, { picture, rows, columns, most, answer, cell, alt }, guessed) {
   let corner = null;
   let guess = null;
@@ -23,7 +25,7 @@ function rectanglePicture(place, { picture, rows, columns, most, answer, cell, a
   }
   let hasDragged = false;
   function press(row, column) {
-    // A drag can end with a press, which does not count.
+    // A drag can end with a click, which is ignored.
     if (hasDragged) { hasDragged = false; return; }
     guess = lessonArea(corner ?? [row, column], [row, column], most);
     corner = corner ? null : [row, column];
@@ -31,7 +33,7 @@ function rectanglePicture(place, { picture, rows, columns, most, answer, cell, a
   }
   grid.addEventListener('pointerdown', () => { hasDragged = false; });
   const image = Object.assign(new Image(), { src: picture, alt });
-  // The picture has its place before it is decoded.
+  // Reserve the space of the picture before it is decoded.
   image.style.aspectRatio = `${columns} / ${rows}`;
   board.append(image, grid, guessFrame, answerFrame);
   place.replaceChildren(board);
@@ -56,7 +58,10 @@ function rectanglePicture(place, { picture, rows, columns, most, answer, cell, a
   };
 }
 
-/** The numbers of a memory with an area framed, and the entries of its table, which are pressed. */
+/**
+ * The numbers of a memory with a framed area, and the entries of its table, of which readers press
+ * some.
+ */
 function cornersPicture(place, { memory, table, area, answer, rows, columns, cell, captions }, guessed) {
   const guess = new Set();
   const { grid, at } = lessonCells(

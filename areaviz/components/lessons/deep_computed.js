@@ -18,7 +18,10 @@ function deepCost(place, { items, longest, depth }, texts) {
   draw(values());
 }
 
-/** The losses of all forms, seed by seed against regular attention, and how often a span is on top. */
+/**
+ * The losses of all key forms, compared with regular attention for each seed, and how often a span
+ * is on top.
+ */
 function deepWorth(place, { forms }, texts) {
   const picture = lessonNode('div', '');
   const { parts, set } = deepTexts(2);
@@ -54,7 +57,7 @@ function deepTable(place, { memory }, texts) {
   choose([0, 1, 3, 3]);
 }
 
-/** The weights of both listeners along the recording, for one digit. */
+/** The weights of both speech models along the recording, for one digit. */
 function deepListeners(place, { text, listeners, spoken }, texts) {
   const picture = lessonNode('div', '');
   const { parts, set } = deepTexts(2);
@@ -78,7 +81,7 @@ function deepListeners(place, { text, listeners, spoken }, texts) {
   draw(values());
 }
 
-/** Weights of all moments as a curve up to 1, over a band where something is spoken. */
+/** Draw the weights of all moments as a curve up to 1, over a band that marks speech. */
 function drawWave(canvas, weights, start, length) {
   const context = canvas.getContext('2d');
   const { width, height } = canvas;
@@ -93,7 +96,10 @@ function drawWave(canvas, weights, start, length) {
 
 const DEEP_ESTIMATES = 200;
 
-/** Estimates of a gradient by draws, for a baseline of the reader's choice, and their exact variance. */
+/**
+ * Estimates of a gradient from draws, for a baseline that the reader chooses, and their exact
+ * variance.
+ */
 function deepHardChoice(place, { scores, rewards }, texts) {
   const choice = choiceOf(scores, rewards);
   const canvas = Object.assign(document.createElement('canvas'), { width: 640, height: 240, className: 'cloud' });
@@ -126,7 +132,7 @@ function deepHardChoice(place, { scores, rewards }, texts) {
   draw(values());
 }
 
-/** A column for each score: a dot for each estimate, a line at the exact slope. */
+/** Draw a column for each score, with a dot for each estimate and a line at the exact gradient. */
 function drawCloud(canvas, estimates, exact) {
   const context = canvas.getContext('2d');
   const [width, height] = [canvas.width, canvas.height];
@@ -186,7 +192,10 @@ function deepWindow(place, { picture, side, captions, theta }, texts) {
   draw(values());
 }
 
-/** A translator's output: unchanged, with an area banned, and with a word hidden, with the probability of each word. */
+/**
+ * A translator's outputs with the probability of each word: unchanged, with an area banned, and
+ * with a word hidden.
+ */
 function deepReason(place, { runs }, texts) {
   const picture = lessonNode('div', '');
   const { parts, set } = deepTexts(2);

@@ -1,6 +1,6 @@
 // Go deeper, questions 1 to 6: areas, their keys and values, and their weights.
 
-/** All areas of a sequence, for a length and a largest area of the reader's choice. */
+/** All areas of a sequence. The reader chooses its length and the largest area. */
 function deepSequence(place, { length, longest }, texts) {
   let chosen = 5;
   const picture = lessonNode('div', '');
@@ -68,7 +68,9 @@ function deepMeanAndSum(place, { memory }, texts) {
   choose([0, 1, 2, 2]);
 }
 
-/** Weights of all spans, shares of the items and the output, for a query of the reader's choice. */
+/**
+ * Weights of all spans, shares of the items and the output, for a query that the reader chooses.
+ */
 function deepAttention(place, { keys, values: vectors, query, longest }, texts) {
   const picture = lessonNode('div', '');
   const { parts, set } = deepTexts(3);
@@ -92,7 +94,7 @@ function deepAttention(place, { keys, values: vectors, query, longest }, texts) 
   draw(values());
 }
 
-/** Everything between the items of an area and its key. */
+/** All steps from the items of an area to its key. */
 function deepFeatures(place, { memory, learned }, texts) {
   const table = lessonNode('div', 'facts');
   const { parts, set } = deepTexts(2);
@@ -107,7 +109,7 @@ function deepFeatures(place, { memory, learned }, texts) {
   choose([0, 1, 2, 2]);
 }
 
-/** Why a span never wins with a mean key, and which keys let it win. */
+/** Why a span never has the largest weight with a mean key, and with which keys it can. */
 function deepBoundaries(place, { words, logits, longest, begins, ends, paper }, texts) {
   const picture = lessonNode('div', '');
   const { parts, set } = deepTexts(5);

@@ -1,7 +1,10 @@
-// Parts of the explanations behind "Go deeper". An explanation is a function (place, numbers, texts) that draws into
-// `place`. It computes everything here, so a slider answers at once.
+// Parts of the explanations that "Go deeper" opens. An explanation is a function (place, numbers,
+// texts) that draws into `place`. It computes everything in the browser, so sliders have no delay.
 
-/** Sliders, each { name, least, most, step, value, show }. `changed` gets their values after every move. */
+/**
+ * Sliders, each { name, least, most, step, value, show }. `changed` gets their values after every
+ * move.
+ */
 function deepSliders(sliders, changed) {
   const box = lessonNode('div', 'sliders');
   const inputs = sliders.map(({ name, least, most, step = 1, value, show = (number) => String(number).replace('.', DECIMAL) }) => {
@@ -19,7 +22,7 @@ function deepSliders(sliders, changed) {
   return { box, values: () => inputs.map((one) => Number(one.value)) };
 }
 
-/** Buttons of which one is pressed. */
+/** Buttons, of which exactly one is pressed. */
 function deepChoice(names, changed) {
   const box = lessonNode('div', 'options');
   const buttons = names.map((name, which) => lessonButton(name, () => press(which)));
@@ -37,7 +40,10 @@ function deepTexts(count) {
   return { parts, set: (...texts) => texts.forEach((text, which) => { parts[which].textContent = text; }) };
 }
 
-/** Spans as a staircase, the longest on top. `look(number)` is { text, share, isLit }, `pick(number)` follows a press. */
+/**
+ * Spans as a staircase, the longest on top. `look(number)` returns { text, share, isLit } of a
+ * span, and `pick(number)` is called after a press.
+ */
 function deepStairs(areas, items, look, pick) {
   const longest = Math.max(...areas.map((area) => area[3]));
   const stairs = lessonNode('div', 'stairs');
@@ -53,7 +59,7 @@ function deepStairs(areas, items, look, pick) {
   return stairs;
 }
 
-/** The items of a sequence in a row, some of them lit. */
+/** The items of a sequence in a row, some of them highlighted. */
 function deepItems(names, isLit) {
   const row = lessonNode('div', 'stairs items');
   row.style.gridTemplateColumns = `repeat(${names.length}, minmax(0, 1fr))`;
@@ -61,7 +67,9 @@ function deepItems(names, isLit) {
   return row;
 }
 
-/** A grid of texts in which the reader drags over an area, or presses two corners; `picked` gets the area. */
+/**
+ * A grid of texts. The reader drags over an area, or presses two corners. `picked` gets the area.
+ */
 function deepGrid(texts, most, nameOf, picked) {
   const [rows, columns] = [texts.length, texts[0].length];
   let corner = null;

@@ -30,8 +30,9 @@ function lessonBars(bars) {
 const LESSON_ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
 /**
- * A grid of cells that are pressed: one of them takes part in the order of Tab, arrow keys go to the others.
- * `press(row, column)` follows a press; `drag(from, to)` follows a pointer that goes from one cell to another.
+ * A grid of cells that can be pressed. The Tab key reaches one of them, and arrow keys go to the
+ * others. `press(row, column)` is called after a press, and `drag(from, to)` while the pointer is
+ * dragged from one cell to another.
  */
 function lessonCells(rows, columns, nameOf, press, drag) {
   const grid = lessonNode('div', 'cells');
@@ -75,7 +76,10 @@ function lessonCells(rows, columns, nameOf, press, drag) {
   return { grid, at };
 }
 
-/** The area from one cell to another, no larger than `most` from the first one: [top, left, height, width]. */
+/**
+ * The area from one cell to another, no larger than `most` from the first one: [top, left, height,
+ * width].
+ */
 function lessonArea([row, column], [otherRow, otherColumn], [high, wide]) {
   const height = Math.min(Math.abs(otherRow - row) + 1, high);
   const width = Math.min(Math.abs(otherColumn - column) + 1, wide);
@@ -87,7 +91,7 @@ function lessonHolds([top, left, height, width], row, column) {
   return row >= top && row < top + height && column >= left && column < left + width;
 }
 
-/** A frame over an area of a grid, in shares of its sides. */
+/** Put a frame over an area of a grid. Its position and size are shares of the grid's sides. */
 function lessonFrameOver(frame, [top, left, height, width], rows, columns) {
   Object.assign(frame.style, {
     top: `${(100 * top) / rows}%`, left: `${(100 * left) / columns}%`, height: `${(100 * height) / rows}%`, width: `${(100 * width) / columns}%`,

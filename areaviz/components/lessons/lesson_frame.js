@@ -1,4 +1,5 @@
-// The frame of a question: guess, reveal, one sentence learned, and the ways on. It needs no server.
+// The frame of a question: the guess, its answer, one sentence to learn, and links to continue. It
+// needs no server.
 
 class LessonFrame {
   constructor(root, data, path) {
@@ -19,7 +20,10 @@ class LessonFrame {
     root.dataset.ready = '';
   }
 
-  /** Open the parts that an address names. Parts that the reader has opened stay open. */
+  /**
+   * Open the answer and the explanation if the address says so. Parts that the reader has opened
+   * stay open.
+   */
   open(isShown, isDeep) {
     if ((isShown || isDeep) && this.after.hidden) this.showAnswer();
     if (isDeep && this.deep.hidden) this.setDeep(true);
@@ -37,7 +41,7 @@ class LessonFrame {
     if (!this.after.hidden && hasGuess) this.hint.textContent = this.data.texts[this.made.verdict()];
   }
 
-  /** Links and buttons in a row; an address that is empty leaves its link out. */
+  /** Set the links and buttons in a row. A link with an empty address is left out. */
   setWays(...ways) {
     const parts = ways.map((way) => {
       if (way instanceof Node) return way;

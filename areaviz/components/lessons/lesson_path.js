@@ -1,5 +1,6 @@
-// The path of questions. The address says which question is shown, and whether its answer and its explanation are. All
-// questions are here already, so the way from one to the next needs no server. A guess stays until the page is left.
+// The sequence of questions. The address says which question is shown, and whether its answer and
+// its explanation are shown. All questions are loaded at once, so the next one needs no server. A
+// guess is kept until the reader leaves the page.
 
 class LessonPath {
   constructor(root) {
@@ -12,19 +13,22 @@ class LessonPath {
     root.addEventListener('click', (event) => this.press(event));
   }
 
-  /** @param {object} data `questions` by their numbers; `index`, all titles; `place`, the question of an address that names none */
+  /**
+   * @param {object} data `questions` by their numbers, `index` with all titles, and `place`, the
+   *   number of the question if the address has none
+   */
   update(data) {
     const mark = JSON.stringify(data);
     if (mark === this.known) return;
     Object.assign(this, { known: mark, data, frames: new Map() });
     const old = data.index?.old[location.hash.slice(1)];
-    // An address of an old lesson names it after "#", which only the browser knows.
+    // Old addresses have the name of a lesson after "#", which browsers do not send to the server.
     if (old) this.goTo(this.address(old), false);
     else this.follow();
     performance.mark('areaviz:lesson');
   }
 
-  /** An address of the path in the language of this address. */
+  /** Return the address of a question, in the language of the present address. */
   address(to) {
     const address = new URL(to, location.href);
     const language = new URL(location.href).searchParams.get('lang');
@@ -48,7 +52,10 @@ class LessonPath {
     frame.open(searchParams.get('shown') === '1', searchParams.get('deep') === '1');
   }
 
-  /** The number of the question that an address names, null for the list; undefined if it is not here. */
+  /**
+   * The number of an address's question, null for the list, or undefined if the question is not
+   * here.
+   */
   placeOf(searchParams) {
     const place = searchParams.get('q') ?? this.data.place ?? null;
     if (place === null || !/^\d+$/.test(place)) return this.data.index ? null : undefined;
@@ -64,7 +71,9 @@ class LessonPath {
     if (this.root.firstChild !== section) this.root.replaceChildren(section);
   }
 
-  /** Follow a link to another question here, unless the reader opens it elsewhere. */
+  /**
+   * Follow a link to another question without the server, unless the reader opens it in a new tab.
+   */
   press(event) {
     const link = event.target.closest?.('a');
     if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
@@ -76,7 +85,9 @@ class LessonPath {
     this.root.querySelector('.question')?.focus({ preventScroll: true });
   }
 
-  /** Change the address and follow it. Streamlit learns of it by the same event as of the Back button. */
+  /**
+   * Change the address and show its question. Streamlit is told by the event of the Back button.
+   */
   goTo(address, isNew) {
     if (address === location.href) return;
     if (isNew) history.pushState({}, '', address);
@@ -84,7 +95,7 @@ class LessonPath {
     dispatchEvent(new PopStateEvent('popstate', { state: history.state }));
   }
 
-  /** Write the shown parts of the question into the address. */
+  /** Write into the address which parts of the question are shown. */
   mark(shown, deep) {
     const address = new URL(location.href);
     for (const [name, isSet] of Object.entries({ shown, deep })) {

@@ -1,6 +1,7 @@
-// Pictures with parts of which the reader presses one: areas of numbers, the edges of a span, or results of a run.
+// Pictures in which the reader presses one part: areas of numbers, the edges of a span, or results
+// of a run.
 
-/** Buttons of which one is the guess, in a box of their own. A picture may put them elsewhere. */
+/** Buttons in a box, of which the pressed one is the guess. A picture may put them elsewhere. */
 function lessonOptions(options, answer, guessed) {
   let guess = null;
   const buttons = options.map((option, which) => lessonButton('', () => pick(which)));
@@ -47,7 +48,7 @@ function withBars(choice, before, after) {
   };
 }
 
-/** The same numbers once for each area; the reader presses one. */
+/** The same numbers once for each area. The reader presses one of these pictures. */
 function gridsPicture(place, { memory, areas, after, answer, options }, guessed) {
   const choice = lessonOptions(options, answer, guessed);
   choice.buttons.forEach((button, which) => {
@@ -64,7 +65,10 @@ function gridsPicture(place, { memory, areas, after, answer, options }, guessed)
   return made;
 }
 
-/** A sentence with a span. Each of its two edges has a part that could raise the score. The reader presses one. */
+/**
+ * A sentence with a span. Each of its two edges has a part that could raise the score. The reader
+ * presses one.
+ */
 function edgesPicture(place, { words, span, before, after, answer, options }, guessed) {
   const choice = lessonOptions(options, answer, guessed);
   const row = Object.assign(lessonNode('div', 'words edges'), { dir: 'auto' });
@@ -77,7 +81,9 @@ function edgesPicture(place, { words, span, before, after, answer, options }, gu
   return made;
 }
 
-/** A sentence with a forbidden span, and the results that a model may write; the reader presses one. */
+/**
+ * A sentence with a forbidden span, and possible outputs of a model. The reader presses one output.
+ */
 function resultsPicture(place, { read, banned, captions, after, answer, options }, guessed) {
   const choice = lessonOptions(options, answer, guessed);
   const above = Object.assign(lessonNode('div', 'words'), { dir: 'auto' });

@@ -1,6 +1,6 @@
 /**
- * Several things in an order: the reader presses the first one first. These are names, not parts of a picture, because
- * the bars that could be pressed are the answer.
+ * Names that the reader presses in order, the first one first. They are not parts of a picture,
+ * because the bars of the picture would show the answer.
  */
 function orderPicture(place, { options, answer, place: label, after }, guessed) {
   let guess = [];

@@ -1,20 +1,27 @@
-// The pictures of the questions. Each is a function (place, numbers, guessed) that draws into `place`, calls `guessed`
-// after every change of the guess, and returns { verdict, reveal, clear }. A verdict is 'right', 'close' or 'other'.
+// The pictures of the questions. Each is a function (place, numbers, guessed) that draws into
+// `place`, calls `guessed` after every change of the guess, and returns { verdict, reveal, clear }.
+// A verdict is 'right', 'close' or 'other'.
 
-/** How a guessed run of words, its first and last place, compares with the right one. */
+/**
+ * The verdict on a guessed run of words. Guess and answer are the first and the last place of a
+ * run.
+ */
 function spanVerdict(guess, answer) {
   if (guess[0] === answer[0] && guess[1] === answer[1]) return 'right';
   return guess[0] <= answer[1] && guess[1] >= answer[0] ? 'close' : 'other';
 }
 
-/** How guesses on a line compare with the right places, which count as found when they are `near`. */
+/**
+ * The verdict on guesses on a line. A right place counts as found if a guess is at most `near`
+ * away.
+ */
 function marksVerdict(guess, answer, near) {
   const away = guess.map((value, place) => Math.abs(value - answer[place]));
   if (away.every((distance) => distance <= near)) return 'right';
   return away.some((distance) => distance <= (guess.length > 1 ? near : 3 * near)) ? 'close' : 'other';
 }
 
-/** A run of words: the reader presses the first and the last one. */
+/** A text in which the reader presses the first and the last word of a run. */
 function spanPicture(place, { written, read, now, answer, captions }, guessed) {
   let guess = null;
   let isOpen = false;
@@ -51,7 +58,10 @@ function spanPicture(place, { written, read, now, answer, captions }, guessed) {
   };
 }
 
-/** The moments that listeners attend to, a row for every item they write, and where each item is spoken. */
+/**
+ * The moments to which speech models attend, with a row for every written item, and where it is
+ * spoken.
+ */
 function listenedStrips(strips) {
   return strips.map(({ name, alt, picture, spoken, hits }) => {
     const strip = lessonNode('figure', 'strip');
@@ -66,7 +76,7 @@ function listenedStrips(strips) {
   });
 }
 
-/** Places on a line from `least` to `most`, one for each name. */
+/** Lines from `least` to `most`, one for each name, on which the reader sets a place. */
 function marksPicture(place, { given = [], names, least, most, step = 1, near = 0.5, answer, before = [], after = [], strips = [] }, guessed) {
   const shown = (value) => value.replace('.', DECIMAL);
   const hasMoved = names.map(() => false);
@@ -88,7 +98,7 @@ function marksPicture(place, { given = [], names, least, most, step = 1, near = 
   const items = lessonNode('div', 'words');
   items.replaceChildren(...given.map((item) => lessonNode('span', '', item)));
   const [bars, answers] = [lessonNode('div', ''), lessonNode('div', 'answers')];
-  // The answer's bars replace those of the question, or are below the marks.
+  // The answer's bars replace the bars of the question, or are below the marks if it has none.
   const drawn = before.length ? bars : answers;
   const draw = (some) => drawn.replaceChildren(...(some.length ? [lessonBars(some)] : []));
   place.replaceChildren(...(given.length ? [items] : []), bars, ...rows.map(({ row }) => row), answers);

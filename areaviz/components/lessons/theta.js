@@ -1,10 +1,11 @@
-// The window of a spatial transformer (survey Eq. 26-32). Theta is [a, b, c, d, e, f], two rows of three; it maps a place
-// of the output to a place of the input, both (x, y) from -1 to 1 at the outer edges.
+// The window of a spatial transformer (survey Eq. 26-32). Theta is [a, b, c, d, e, f], a matrix of
+// two rows. It maps a place of the output to a place of the input. Both are (x, y), from -1 to 1 at
+// the outer edges.
 
 /** @typedef {{ height: number, width: number, rgb: ArrayLike<number> }} Pixels red, green and blue, row by row */
 
 /**
- * The place of the input that a place of the output asks for.
+ * The place of the input from which a place of the output is read.
  * @param {number[]} theta
  * @param {number[]} place
  */
@@ -16,14 +17,15 @@ export function mapped([a, b, c, d, e, f], [x, y]) {
  * The place of the middle of an output pixel.
  * @param {number} row
  * @param {number} column
- * @param {number} side pixels a side of the output
+ * @param {number} side of the output, in pixels
  */
 export function placeOf(row, column, side) {
   return [(2 * column + 1) / side - 1, (2 * row + 1) / side - 1];
 }
 
 /**
- * The mixture of the four pixels round a place of the input, each by its nearness (Eq. 32); 0 outside of the picture.
+ * Bilinear interpolation of the four pixels around a place of the input (Eq. 32). Pixels outside of
+ * the picture are 0.
  * @param {Pixels} picture
  * @param {number[]} place
  */

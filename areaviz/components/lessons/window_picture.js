@@ -1,6 +1,6 @@
 /**
- * A window on a picture, whose size a slider sets. The reader presses the output that the small window gives; the true
- * output appears next to it with the answer.
+ * A window on a picture, whose size the reader sets with a slider. The reader presses the output
+ * that the small window gives. The answer shows the true output next to it.
  */
 function windowPicture(place, { picture, side, small, centre, zooms, answer, options, captions, size }, guessed) {
   const pixels = { ...picture, rgb: Uint8Array.from(atob(picture.rgb), (letter) => letter.charCodeAt(0)) };
@@ -46,7 +46,10 @@ function windowPicture(place, { picture, side, small, centre, zooms, answer, opt
   };
 }
 
-/** The map of a square window of half a side `half`. The window stays within the picture while it is large. */
+/**
+ * The theta of a square window with half a side of `half`. A large window is moved into the
+ * picture.
+ */
 function windowMap(half, centre) {
   const [x, y] = centre.map((middle) => Math.sign(middle) * Math.min(Math.abs(middle), Math.max(1 - half, 0)));
   return [half, 0, x, 0, half, y];

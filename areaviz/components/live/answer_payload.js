@@ -1,5 +1,5 @@
-// What `points`, `hops` and `looks` show of a trace, as in areaviz/interactive/points.py, fact_hops.py and
-// digit_glimpses.py.
+// Messages of a trace for the components `points`, `hops` and `looks`, as in areaviz/interactive:
+// points.py, fact_hops.py and digit_glimpses.py.
 
 import { readChanges } from './interventions.js';
 import { rowsOf } from './linear.js';

@@ -6,13 +6,14 @@
  * @property {Float32Array} weights
  * @property {AreaGrid} grid the areas of the whole memory
  * @property {(head: number, query: number) => number} first index of a query's first weight
- * @property {((head: number, query: number | null, terms: () => import('./logit_terms.js').LogitTerms) => void)} [note]
- *   hears what the logits of a query are made of, in place of its weights
+ * @property {((head: number, query: number | null, terms: () =>
+ *   import('./logit_terms.js').LogitTerms) => void)} [note] is called with the terms of a query's
+ *   logits, in place of storing its weights
  */
 
 /**
- * Return the softmax of logits, with weights multiplied by factors before they are normalised. All
- * weights are 0 if every factor is.
+ * Return the softmax of logits, with weights multiplied by factors before they are normalised. If
+ * all factors are 0, all weights are 0.
  * @param {Float64Array} logits changed in place
  * @param {Float32Array | null} factors
  */
@@ -32,8 +33,8 @@ export function softmax(logits, factors = null) {
 }
 
 /**
- * Return the weight of all areas that contain each item, [M]. Each area adds its weight at its corners,
- * and running sums spread it.
+ * Return the coverage [M]: for each item, the sum of the weights of all areas that contain it. Each
+ * area adds its weight at its corners, and running sums spread it over its items.
  * @param {Float64Array} weights
  * @param {AreaGrid} grid
  */

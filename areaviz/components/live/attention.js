@@ -1,6 +1,7 @@
 // Multi-head attention to the areas of a memory (Li et al. 2019), as in
-// areaviz/attention/multihead.py. With mean and boundary keys the logit of an area is a sum of terms
-// of its items and its shape, and its output is a sum of item values. No area needs a key or a value.
+// areaviz/attention/multihead.py. With mean and boundary keys the logit of an area is a sum of
+// terms of its items and its shape, and its output is a sum of item values. No area needs a key or
+// a value.
 
 import { AreaGrid, sequenceGrid } from './area_grid.js';
 import { addValues, itemCoverage, softmax, store } from './area_weights.js';
@@ -20,11 +21,12 @@ import { summedTable } from './map_algebra.js';
  * @property {Shape | null} shape rows and columns of the memory; null for a sequence
  */
 
-/** The keys and values of the items of a memory, one row an item. */
+/** The keys and values of the items of a memory, one row per item. */
 export class AreaMemory {
   /**
    * @param {Float32Array[]} key
-   * @param {Float32Array[]} first keys of items as the first of an area; `key` without boundary keys
+   * @param {Float32Array[]} first keys of items as the first of an area; `key` without boundary
+   *   keys
    * @param {Float32Array[]} last keys of items as the last of an area
    * @param {Float32Array[]} value
    */
@@ -81,7 +83,8 @@ export class MultiHeadAttention {
     const rows = rowsOf(key, this.width);
     const values = rowsOf(linear(this.value, items), this.width);
     if (!this.boundary) return new AreaMemory(rows, rows, rows, values);
-    // The heads of an item are next to each other, so the keys of all heads are the rows of a matrix.
+    // The heads of an item are next to each other, so the keys of all heads are the rows of a
+    // matrix.
     const first = rowsOf(linear(this.boundary.start, key), this.width);
     const last = rowsOf(linear(this.boundary.end, key), this.width);
     return new AreaMemory(rows, first, last, values);
@@ -100,7 +103,8 @@ export class MultiHeadAttention {
    * Return the contexts of all queries [Q, W] to one memory.
    * @param {Float32Array} x the queries
    * @param {AreaMemory} memory
-   * @param {{ isCausal?: boolean, changes?: LayerChanges | null, record?: LayerRecord | null }} options
+   * @param {{ isCausal?: boolean, changes?: LayerChanges | null, record?: LayerRecord | null }}
+   *   options
    */
   attend(x, memory, { isCausal = false, changes = null, record = null } = {}) {
     const whole = this.grid(memory.count);
@@ -115,7 +119,8 @@ export class MultiHeadAttention {
    * @param {Float32Array} x
    * @param {AreaMemory[]} memories
    * @param {LayerChanges | null} changes
-   * @param {{ record: LayerRecord | null, query: number | null }} place where the weights of a single row are stored
+   * @param {{ record: LayerRecord | null, query: number | null }} place where the weights of a
+   *   single row are stored
    */
   step(x, memories, changes = null, place = { record: null, query: null }) {
     // Rows are decoded together, so their memories have equally many items.
@@ -129,7 +134,8 @@ export class MultiHeadAttention {
    * @param {Float32Array} query [W]
    * @param {AreaMemory} memory
    * @param {AreaGrid} grid the areas that the query may attend to
-   * @param {{ changes: LayerChanges | null, record: LayerRecord | null, query: number | null }} options
+   * @param {{ changes: LayerChanges | null, record: LayerRecord | null, query: number | null }}
+   *   options
    */
   look(query, memory, grid, { changes, record, query: number }) {
     const context = new Float32Array(this.width);
@@ -147,7 +153,7 @@ export class MultiHeadAttention {
   }
 
   /**
-   * Return what the logits of one head's query are made of.
+   * Return the terms of the logits of one head's query.
    * @param {Float32Array} query
    * @param {number} head
    * @param {AreaMemory} memory
@@ -174,7 +180,8 @@ export class MultiHeadAttention {
 }
 
 /**
- * Return the logits of all areas: the mean term of an area's items, the terms of its ends, and its shape's.
+ * Return the logits of all areas. A logit is the mean of the terms of the area's items, plus the
+ * terms of its first item, its last item and its shape.
  * @param {LogitTerms} terms
  */
 function logitsOf({ grid, item, start, end, shape }) {

@@ -2,8 +2,9 @@
 // hypotheses of each length and return the best one.
 
 /**
- * @typedef {object} Stepper a decoder that feeds one token for each row at a time
- * @property {(tokens: number[]) => Float32Array[]} step returns log-probabilities of the next tokens
+ * @typedef {object} Stepper a decoder that reads one more token of each row per step
+ * @property {(tokens: number[]) => Float32Array[]} step returns log-probabilities of the next
+ *   tokens
  * @property {(rows: number[]) => void} select replaces the state of row i by that of `rows[i]`
  */
 /** @typedef {{ ids: number[], logProbability: number, finished: boolean }} Hypothesis */
@@ -69,7 +70,7 @@ class Beam {
 
   /**
    * Select the best continuations of the open hypotheses.
-   * @param {Float32Array[]} rows log-probabilities of the next tokens, one array a hypothesis
+   * @param {Float32Array[]} rows log-probabilities of the next tokens, one array per hypothesis
    */
   extend(rows) {
     /** @type {Open[]} */

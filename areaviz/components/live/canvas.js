@@ -1,5 +1,5 @@
-// The grey square that digit readers see of a picture, as `fit_picture` in areaviz/models/canvas.py: light ink on
-// a dark ground, with black margins.
+// The grey square that digit readers see of a picture, as in `fit_picture` in
+// areaviz/models/canvas.py. It has light ink on a dark ground, and black margins.
 
 import { roundHalfToEven } from './recording.js';
 import { resizedPixels } from './resize.js';
@@ -11,7 +11,8 @@ import { resizedPixels } from './resize.js';
 const DARK = 128, SHADOW = 0.05;
 
 /**
- * Fit a picture into a square. A picture is inverted if most of what differs from its border is darker.
+ * Fit a picture into a square. A picture is inverted if most pixels that differ from its border are
+ * darker than the border.
  * @param {Picture} picture
  * @param {number} side
  * @returns {Canvas}
@@ -34,7 +35,7 @@ export function fittedCanvas(picture, side) {
 }
 
 /**
- * Return the pixels of the border in ascending order; those of corners count twice.
+ * Return the pixels of the border in ascending order. The pixels of corners count twice.
  * @param {Float32Array} grey
  * @param {number} width
  * @param {number} height
@@ -56,7 +57,7 @@ function inkOf(grey, border) {
   const excess = grey.reduce((sum, value) => sum + ground - value, 0);
   const isInverted = excess > 0 || (excess === 0 && ground >= DARK);
   if (!isInverted) return { light: grey.map((value) => value / 255), isInverted };
-  // Shadows on the paper, as the border shows them, do not count as ink.
+  // Differences as small as those within the border are shadows on the paper, not ink.
   const deepest = Math.fround(ground - grey.reduce((least, value) => Math.min(least, value), ground));
   const at = SHADOW * (border.length - 1), below = border[Math.floor(at)];
   const darkest = below + (at % 1) * (border[Math.ceil(at)] - below);

@@ -1,5 +1,5 @@
 // The captioning Transformer, from pixels to words, as in areaviz/models/captioner.py. Areas are
-// rectangles of the picture's cells; the caption so far has single items.
+// rectangles of the picture's cells. Attention to the written words has single items.
 
 import { AreaGrid, sequenceGrid } from './area_grid.js';
 import { Layer, areaOptions } from './layers.js';

@@ -33,7 +33,7 @@ export function convolutionOf(weights, name, norm = null) {
 }
 
 /**
- * Return what a batch normalisation multiplies channels by, and what it adds.
+ * Return the factor and the addend of a batch normalisation for every channel.
  * @param {Weights} weights
  * @param {string} name
  */
@@ -49,7 +49,7 @@ function normFactors(weights, name) {
  * @param {Features} x
  * @param {Convolution} layer
  * @param {number} stride
- * @param {number} padding zeros around the square; by default, as many as keep its side
+ * @param {number} padding zeros around the square; the default keeps the side with a stride of 1
  * @returns {Features}
  */
 export function convolved({ side, data }, layer, stride, padding = (layer.taps - 1) / 2) {
@@ -73,8 +73,8 @@ export function convolved({ side, data }, layer, stride, padding = (layer.taps -
 }
 
 /**
- * Return the first and the end pixel of every cell, as PyTorch's adaptive pooling divides a side. Cells
- * overlap if the numbers do not divide.
+ * Return the first and the end pixel of every cell, as PyTorch's adaptive pooling divides a side.
+ * Cells overlap if the numbers do not divide.
  * @param {number} side
  * @param {number} cells
  * @returns {[number, number][]}
@@ -85,11 +85,13 @@ export function cellEdges(side, cells) {
 }
 
 /**
- * Return one number for every channel of every cell of a grid; pixels beyond the last cell are left out.
+ * Return one number for every channel of every cell of a grid. Pixels beyond the last cell are left
+ * out.
  * @param {Features} x
  * @param {[number, number][]} edges
  * @param {number} start
- * @param {(before: number, value: number, count: number) => number} combine joins the next of `count` pixels
+ * @param {(before: number, value: number, count: number) => number} combine joins the next of
+ *   `count` pixels
  * @returns {Features}
  */
 export function pooled({ side, data }, edges, start, combine) {
@@ -125,7 +127,7 @@ export function halved(x) {
 }
 
 /**
- * Return features with all pixels of a channel next to each other, as PyTorch flattens them.
+ * Return features with all pixels of a channel next to each other, in PyTorch's order.
  * @param {Features} x
  */
 export function channelsFirst({ side, data }) {

@@ -4,13 +4,13 @@
 import { sum, summedTable } from './map_algebra.js';
 
 /** @typedef {{ height: number, width: number }} Memory rows and columns */
-/** @typedef {{ first: number, last: number, share: number }} Densest its first and last item, and its share */
+/** @typedef {{ first: number, last: number, share: number }} Densest first and last item, share */
 /** @typedef {{ top: number, left: number, height: number, width: number, held: number }} Found */
 
 const UNIT = 2 ** 40, ROUNDING = 1e-6;
 
 /**
- * Return the densest area of some shares at each mass.
+ * Return the smallest area that holds each of `masses`.
  * @param {Float32Array} shares of the items, row by row
  * @param {Memory} memory
  * @param {number[]} masses in per cent
@@ -18,7 +18,7 @@ const UNIT = 2 ** 40, ROUNDING = 1e-6;
  */
 export function densestAreas(shares, memory, masses) {
   const total = sum(shares);
-  // These are Python's ends for a row without attention.
+  // Python returns these ends for a row without attention.
   if (!total) return masses.map(() => ({ first: 0, last: -memory.width - 1, share: 0 }));
   const units = Float64Array.from(shares, (share) => Math.round((share / total) * UNIT));
   const sums = summedTable(units, memory), whole = sums[sums.length - 1];
@@ -30,8 +30,8 @@ export function densestAreas(shares, memory, masses) {
 }
 
 /**
- * Return the smallest area that holds at least `need`. Of equally large areas it holds most; ties go to
- * the smallest height, then top, then left.
+ * Return the smallest area that holds at least `need`, and the heaviest one of equally small areas.
+ * If several are left, return that with the smallest height, then top, then left.
  * @param {Float64Array} sums
  * @param {number} need
  * @param {Memory} memory
@@ -49,7 +49,7 @@ function smallest(sums, need, memory) {
 }
 
 /**
- * Return the narrowest area of a height that holds at least `need`; null if none does.
+ * Return the narrowest area of a height that holds at least `need`, or null if there is none.
  * @param {Float64Array} sums
  * @param {number} need
  * @param {number} height

@@ -1,5 +1,5 @@
-// The model around a network that reads digits, as in areaviz/models/digit_reader.py. It looks where the network
-// is most likely to look, as pages do in Python unless a reader asks for random looks.
+// The model around a network that reads digits, as in areaviz/models/digit_reader.py. It uses the
+// most probable place of every look. Python does so too, unless a reader asks for random looks.
 
 import { AreaGrid } from './area_grid.js';
 import { softmax } from './area_weights.js';
@@ -22,11 +22,12 @@ import { Weights } from './weights.js';
 /**
  * @typedef {object} Reading the result for one picture, look by look
  * @property {Float32Array[]} logits the prediction after each look
- * @property {number} digits digits that are read one after the other
+ * @property {number} digits number of digits, which are read one after the other
  * @property {Float32Array} [weights] [T, M], weights of the cells
  * @property {number[]} [chosen] the cell that each look read under hard attention
- * @property {{ site: string, corners: number[], seen: ArrayLike<number>, scales: number, patch: number }} [gaze]
- *   the patches that were read, with corners in pixels of the canvas and values from 0 to 1
+ * @property {{ site: string, corners: number[], seen: ArrayLike<number>, scales: number, patch:
+ *   number }} [gaze] the patches that were read, with corners in pixels of the canvas and values
+ *   from 0 to 1
  */
 /** @typedef {new (config: any, weights: Weights) => { read(canvas: Canvas): Reading }} Reader */
 
@@ -76,7 +77,7 @@ export class DigitModel {
     if (size !== null && size > 1) throw new InputError(NO_AREAS);
     if (sample) throw new InputError(MOST_PROBABLE);
     if (target !== null || changes) {
-      throw new InputError(`${this.card.title} can be neither changed nor given an output. Leave both out.`);
+      throw new InputError(`${this.card.title} supports neither changes nor a given output. Leave both out.`);
     }
   }
 

@@ -1,5 +1,5 @@
-// The families of models that the engine runs: the network of each, and what it reads. To add a family,
-// write a network and add a line here.
+// The families of models that the engine runs, with the classes of their network and of its input.
+// To add a family, write a network and add a line here.
 
 import { Birnn } from './birnn.js';
 import { CaptionTransformer } from './captioner.js';

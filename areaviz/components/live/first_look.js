@@ -1,5 +1,5 @@
-// Where a ribbon looks first: the query that shows areas of several items best, as `first_item` in
-// areaviz/interactive/default_focus.py chooses it. Shapes: Q queries, A areas.
+// The query that a ribbon highlights first: the query that shows areas of several items best. It is
+// chosen as in areaviz/interactive/default_focus.py. Shapes: Q queries, A areas.
 
 import { largestOf } from './beam.js';
 import { WHITE_SPACE } from './normalise.js';
@@ -11,8 +11,8 @@ import { wordsOf } from './words.js';
 const WORD = new RegExp(`^${WHITE_SPACE.source}*\\p{L}+${WHITE_SPACE.source}*$`, 'u');
 
 /**
- * Return the query that a layer opens with, as a list of one, or of none if there is no attention. A
- * text without words opens with any item.
+ * Return the query that a layer opens with, in a list. The list is empty if there is no attention.
+ * If a text has no words, any item can be chosen.
  * @param {Float32Array[][]} heads the weights of every query, head by head
  * @param {AreaGrid} grid
  * @param {Field} query
@@ -31,7 +31,7 @@ export function firstItem(heads, grid, query) {
 }
 
 /**
- * Return which items are words; only whole words, if most words are one item each.
+ * Return whether each item is part of a word. If most words are one item, only whole words count.
  * @param {Field} query
  */
 function wholeWords(query) {
@@ -60,7 +60,8 @@ function topAreaScores(heads, grid) {
 }
 
 /**
- * Return the weight of the heaviest area from a place on, as a mean over heads, [Q].
+ * Return the mean over heads of the weight of the heaviest area with an index of at least `first`,
+ * [Q].
  * @param {Float32Array[][]} heads
  * @param {number} first
  */

@@ -1,5 +1,5 @@
-// What the image grid shows of one site and layer of a trace, as `grid_payload` in
-// areaviz/interactive/grid.py makes it, without the picture itself. Shapes: H heads, Q queries, N cells.
+// The message of one site and layer of a trace for the image grid, without the picture, as
+// `grid_payload` in areaviz/interactive/grid.py makes it. Shapes: H heads, Q queries, N cells.
 
 import { coverageOf, sentAreas, sharesOf } from './map_algebra.js';
 import { RankedRows, narrow, quantised } from './payload_arrays.js';
@@ -14,7 +14,7 @@ import { rowsByHead, sharedHeader, textArrays } from './payload_parts.js';
  * @property {number} kept areas of a query that are sent
  * @property {[number, number][]} wanted numbers of top areas, each with its largest overlap
  * @property {number} coarse largest side of a picture whose pixels are shown as squares
- * @property {object} lit what lights up, see areaviz/interactive/grid.py
+ * @property {object} lit settings of the highlighted areas, see areaviz/interactive/grid.py
  * @property {string[]} heat colours of shares
  */
 

@@ -1,5 +1,6 @@
-// What models read of a request, as in areaviz/models/inputs.py: a sentence, the beginning of a text, or a
-// picture. An input also says which fields of the trace it has, and where the output begins.
+// The part of a request that a model reads, as in areaviz/models/inputs.py: a sentence, the
+// beginning of a text, or a picture. An input also makes the fields of the trace, and the beginning
+// of the output.
 
 import { cellField, textField, writtenFields } from './recording.js';
 import { InputError } from './request.js';
@@ -14,7 +15,7 @@ import { END } from './tokenizer.js';
 const MISSING_TEXT = 'The text has no visible character. Type a sentence, for example: A dog runs.';
 const MISSING_PICTURE = 'This model needs a picture. Choose or upload one.';
 
-/** A sentence; the output is another text. */
+/** A sentence. The output is another text. */
 export class SentenceInput {
   /** @param {Tokenizer} tokenizer */
   constructor(tokenizer) {
@@ -30,7 +31,7 @@ export class SentenceInput {
   }
 
   /**
-   * Return what the network reads, or refuse a request without it.
+   * Return the inputs of the network, or throw an InputError if the request has none.
    * @param {Request} request
    * @returns {Inputs}
    */
@@ -97,7 +98,7 @@ export class BeginningInput extends SentenceInput {
   }
 
   /**
-   * Return the fields of the whole text; its beginning is kept as typed.
+   * Return the fields of the whole text. Its beginning is kept as typed.
    * @param {Request} request
    * @param {number[]} ids
    */
@@ -115,7 +116,7 @@ export class BeginningInput extends SentenceInput {
   }
 }
 
-/** A picture; the output is a caption. */
+/** A picture. The output is a caption. */
 export class PictureInput extends SentenceInput {
   /**
    * @param {Tokenizer} tokenizer

@@ -1,5 +1,6 @@
-// Interventions on attention: areas that are weighed or banned, heads that are gated, and items that
-// are hidden, as in areaviz/trace/interventions.py. Positions count from 0 here, and from 1 in texts.
+// Interventions on attention, as in areaviz/trace/interventions.py: factors on the weights of
+// areas, factors on the output of heads (gates), and hidden items. Positions count from 0 here, and
+// from 1 in texts.
 
 /** @typedef {import('./area_grid.js').AreaGrid} AreaGrid */
 /** @typedef {import('./area_grid.js').Area} Area */
@@ -88,7 +89,8 @@ export class LayerChanges {
    * Return the factor on the weight of every area, or null if nothing changes for this query.
    * @param {AreaGrid} grid
    * @param {number} head
-   * @param {number | null} query null while the model writes, when changes of one query do not apply
+   * @param {number | null} query null while the model writes, when changes of one query do not
+   *   apply
    */
   factors(grid, head, query) {
     const chosen = this.weighs.flatMap((weigh, number) => {

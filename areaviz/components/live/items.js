@@ -1,5 +1,6 @@
-// Attention to the cells of a picture, soft or hard, as in areaviz/models/item_attention.py. A recurrent state scores
-// every cell at every look. Soft attention reads the weighted sum of cells, hard attention the heaviest one.
+// Soft or hard attention to the cells of a picture, as in areaviz/models/item_attention.py. A
+// recurrent state scores every cell at every look. Soft attention reads the weighted sum of cells,
+// and hard attention reads the heaviest cell.
 
 import { addValues, softmax } from './area_weights.js';
 import { largestOf } from './beam.js';

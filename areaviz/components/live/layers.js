@@ -55,7 +55,7 @@ export class Layer {
    * @param {Float32Array} x
    * @param {Site} own changes and weights of the attention to the layer's own items
    * @param {boolean} isCausal whether an item attends only to itself and to earlier items
-   * @param {{ memory: AreaMemory, site: Site } | null} across what else it attends to
+   * @param {{ memory: AreaMemory, site: Site } | null} across the memory that it also attends to
    */
   apply(x, own, isCausal = false, across = null) {
     const y = normalised(this.norms[0], x);
@@ -95,7 +95,7 @@ export class Layer {
 /**
  * Add one item to the history of every row, in place.
  * @param {AreaMemory[]} histories
- * @param {AreaMemory} newest the keys and values of the new items, one a row
+ * @param {AreaMemory} newest the keys and values of the new items, one per row
  */
 function extend(histories, newest) {
   for (let row = 0; row < histories.length; row += 1) histories[row] = histories[row].with(newest, row);
@@ -103,7 +103,7 @@ function extend(histories, newest) {
 
 /**
  * Return tokens with their positions [R, W]: embeddings times sqrt(W), plus sinusoids.
- * @param {Linear} embedding the shared embeddings, one row a token
+ * @param {Linear} embedding the shared embeddings, one row per token
  * @param {number[]} ids
  * @param {(row: number) => number} position
  * @returns {Float32Array}
@@ -112,7 +112,7 @@ export function embed({ weight, width }, ids, position) {
   const x = new Float32Array(ids.length * width);
   const half = width / 2, factor = Math.fround(Math.sqrt(width));
   const step = Math.fround(-Math.log(10000) / width);
-  // Rates and angles are rounded as PyTorch rounds them, because a sine of a large angle shows it.
+  // Round rates and angles as PyTorch does, because rounding changes the sine of a large angle.
   const rates = Float32Array.from({ length: half }, (_, i) => Math.exp(Math.fround(2 * i * step)));
   ids.forEach((id, row) => {
     for (let i = 0; i < width; i += 1) {

@@ -1,5 +1,5 @@
-// Why an area has its weight: the terms of its logit, as in areaviz/trace/logits.py and
-// areaviz/views/weight_explanation_parts.py. The weights of a query are a softmax of the logits.
+// The terms of an area's logit, which explain its weight, as in areaviz/trace/logits.py and
+// areaviz/views/weight_explanation_parts.py. The weights of a query are the softmax of its logits.
 
 import { topAreas } from './map_algebra.js';
 import { rowsByHead } from './payload_parts.js';
@@ -9,9 +9,9 @@ import { rowsByHead } from './payload_parts.js';
 /** @typedef {import('./recording.js').AttentionMap} AttentionMap */
 /** @typedef {{ site: string, layer: number, head: number, query: number }} Place one query of a head */
 /**
- * @typedef {object} LogitTerms what the logits of one query of a head are made of
+ * @typedef {object} LogitTerms the terms of the logits of one query of a head
  * @property {AreaGrid} grid the areas that the query may attend to
- * @property {Float32Array | null} factors what changes of the run multiply the weights with
+ * @property {Float32Array | null} factors factors on the weights, by changes of the run
  * @property {Float64Array} item q . k of every item, with the scale of the softmax
  * @property {Float64Array | null} start the term of every item as the first of an area
  * @property {Float64Array | null} end the term of every item as the last of an area
@@ -24,13 +24,13 @@ import { rowsByHead } from './payload_parts.js';
  * @property {number | null} head null for the head that puts most weight on one area
  * @property {number} query
  * @property {number} smallest the fewest items of the area to explain
- * @property {number | null} area the area to explain, and the compared area; null for the heaviest
- * @property {number | null} beside
+ * @property {number | null} area the area to explain; null for the heaviest
+ * @property {number | null} beside the area to compare it with; null for the heaviest other area
  */
 
 const CHOICES = 8, AROUND = 3, MOST_ITEMS = 40;
 
-/** A recording of the terms of one query, in place of weights. */
+/** A recording of the logit terms of one query, in place of weights. */
 export class Noting {
   /** @param {Place} place */
   constructor(place) {
@@ -82,7 +82,8 @@ function itemsOf({ top, left, height, width }, grid) {
 }
 
 /**
- * Return the areas that can be compared, the terms of two of them, and q . k of the items around.
+ * Return the areas that can be compared, the terms of two of them, and q . k of the items in and
+ * next to them.
  * @param {import('./writing.js').Trace} trace
  * @param {WhyQuestion} asked
  */

@@ -1,5 +1,5 @@
-// The algebra of areas on plain arrays of weights, as in areaviz/trace/weights.py: coverage, shares and
-// top areas.
+// The algebra of areas on plain arrays of weights, as in areaviz/trace/weights.py: coverage, shares
+// and top areas.
 
 import { largestOf } from './beam.js';
 
@@ -17,8 +17,8 @@ export function sum(values) {
 }
 
 /**
- * Return the sums of all rectangles at the top left, with a row and a column of zeros before them. Sums
- * run first down and then across, as in areaviz/attention/hard.py.
+ * Return the sums of all rectangles that begin at the top left, with a row and a column of zeros
+ * before them. Numbers are added first down and then across, as in areaviz/attention/hard.py.
  * @param {ArrayLike<number>} values row by row
  * @param {{ height: number, width: number }} shape
  */
@@ -40,7 +40,7 @@ export function summedTable(values, { height, width }) {
  */
 
 /**
- * Return the weight of all areas that contain each item, [N]: spread over columns, then over rows.
+ * Return the coverage [N]: for each item, the sum of the weights of all areas that contain it.
  * @param {Float32Array} row the weights of one query
  * @param {AreaGrid} grid
  */
@@ -69,15 +69,16 @@ export function coverageOf(row, grid) {
 }
 
 /**
- * Add to every position the weights of the runs that contain it. Nothing is subtracted, so the sums,
- * which are in single precision as in Python, lose nothing.
+ * Add to every position the weights of the runs that contain it. The sums are in single precision,
+ * as in Python. Nothing is subtracted, so no digits are lost.
  * @param {Line[]} starts weights by the first position of a run, for runs of 1, 2, ... positions
  * @param {number} length the number of positions
  * @param {Line} to
  */
 function spreadRuns(starts, length, to) {
   const atLeast = new Float32Array(length);
-  // `atLeast` holds all runs of this extent or more. Exactly these reach their position `extent - 1`.
+  // `atLeast` has the runs of at least this extent, which are those that contain `extent - 1`,
+  // counted from their start.
   for (let extent = starts.length; extent > 0; extent -= 1) {
     const { data, first, step } = starts[extent - 1], places = length - extent + 1;
     for (let i = 0; i < places; i += 1) atLeast[i] += data[first + i * step];
@@ -86,7 +87,7 @@ function spreadRuns(starts, length, to) {
 }
 
 /**
- * Return coverage divided by its sum, or zeros if nothing is attended to.
+ * Return coverage divided by its sum, or zeros if the sum is 0.
  * @param {Float32Array} covered
  */
 export function sharesOf(covered) {
@@ -144,8 +145,8 @@ function sharedRun(first, extent, other, otherExtent) {
 }
 
 /**
- * Return a query's top areas for each pair of a number and a largest overlap, and then its heaviest
- * other areas, `kept` in all.
+ * Return `kept` areas of a query: its top areas for each pair of a number and a largest overlap,
+ * and then its heaviest other areas.
  * @param {Float32Array} row
  * @param {Area[]} areas
  * @param {number} kept

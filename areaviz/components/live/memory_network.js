@@ -1,5 +1,6 @@
-// A memory network and its model, as in areaviz/models/memory_network.py and answering_model.py: a question
-// attends to facts in several hops, each of which changes the query (Sukhbaatar et al. 2015).
+// A memory network and its model, as in areaviz/models/memory_network.py and answering_model.py: a
+// question attends to facts in several hops, each of which changes the query (Sukhbaatar et al.
+// 2015).
 
 import { addValues, softmax } from './area_weights.js';
 import { sequenceGrid } from './area_grid.js';
@@ -149,7 +150,7 @@ function wordsIn(sentence) {
 }
 
 /**
- * Return the fields of a story and its question; places count code points.
+ * Return the fields of a story and its question. Positions count code points.
  * @param {string} text
  * @returns {{ facts: Field, question: Field }}
  */

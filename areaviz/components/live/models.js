@@ -1,4 +1,5 @@
-// The model of a card: a request in, a trace out. Families that write with a network are in families.js.
+// The model of a card, which turns a request into a trace. Families of models that write with a
+// network are in families.js.
 
 import { DigitModel } from './digit_reader.js';
 import { AnsweringModel } from './memory_network.js';

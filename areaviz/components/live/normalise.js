@@ -1,9 +1,9 @@
-// Text normalisation as SentencePiece does it (NFKC with its own exceptions), with the place of every
-// character in the text as typed. Places count code points, as Python does.
+// The text normalisation of SentencePiece (NFKC with exceptions). It keeps the position of every
+// character in the text as typed. Positions count code points, as in Python.
 
 /** The sign of SentencePiece for a blank. */
 export const BLANK = '▁';
-// The longest sequence that becomes one character, such as a letter and its accents.
+// Length of the longest sequence that becomes one character, such as a letter and its accents.
 const LONGEST_SEQUENCE = 4;
 // Characters that SentencePiece turns into a blank or drops, and one that it keeps.
 const BLANKS = '\t\n\f\r\u061c\u1680\u200b\u200c\u200e\u200f\u2028\u2029\ufeff\ufffd';
@@ -13,7 +13,9 @@ const KEPT = '\uff5e';
 const JOINING = new RegExp('^[\\p{M}\\u1160-\\u1175\\u11A8-\\u11C2\\u3131-\\u318E\\u09D7'
   + '\\uFF9E-\\uFFDC\\u{16D63}-\\u{16D6A}]$', 'u');
 
-/** What Python calls white space; \s has U+FEFF as well, and lacks four controls and U+0085. */
+/**
+ * Python's white space. In contrast, \s has U+FEFF, and lacks four control characters and U+0085.
+ */
 export const WHITE_SPACE = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/;
 
 /**
@@ -26,7 +28,8 @@ export function withoutLeadingSpace(characters) {
 }
 
 /**
- * Return what a character, or a sequence that begins with it, becomes, and the characters used.
+ * Return the replacement of a character, or of a sequence that begins with it, and its length
+ * before.
  * @param {string[]} characters
  * @param {number} at
  * @returns {[string, number]}
@@ -62,8 +65,8 @@ function longestSequence(characters, at) {
 }
 
 /**
- * Return the characters in which pieces are found, and the place of each, and of the end, in the text.
- * Blanks at both ends vanish, and several blanks in a row become one.
+ * Return the normalised characters, and the position of each, and of the end, in the text. Blanks
+ * at both ends are removed, and several blanks in a row become one.
  * @param {string} text
  * @param {boolean} hasPrefix whether a blank comes before the text
  */

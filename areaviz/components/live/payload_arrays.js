@@ -1,11 +1,12 @@
-// The arrays of a component's message: unsigned integers, as areaviz/interactive/message.py makes them.
+// The arrays of a component's message: unsigned integers, as areaviz/interactive/message.py makes
+// them.
 
 import { sum } from './map_algebra.js';
 import { roundHalfToEven } from './recording.js';
 
 /** @typedef {Uint8Array | Uint16Array | Uint32Array} Integers */
 
-/** A list of the largest entries of every row, with what the rest of the row adds up to. */
+/** The largest entries of every row, and the sum of the other entries. */
 export class RankedRows {
   /** @param {number} kept entries of a row */
   constructor(kept) {
@@ -19,7 +20,7 @@ export class RankedRows {
   }
 
   /**
-   * Add the chosen entries of a row; index 0 and weight 0 fill it up.
+   * Add the chosen entries of a row. Missing entries get index 0 and weight 0.
    * @param {number[]} chosen
    * @param {Float32Array} values
    * @param {number} whole the sum of the row
@@ -38,7 +39,7 @@ export class RankedRows {
  * Return lists as arrays of a message.
  * @param {Record<string, RankedRows>} lists
  * @param {number} largest
- * @param {boolean} isRoomy whether weights have 16 bits, and the rests of rows are sent
+ * @param {boolean} isRoomy whether weights have 16 bits, and the sums of other entries are sent
  */
 export function listArrays(lists, largest, isRoomy) {
   /** @type {Record<string, Integers>} */
@@ -64,7 +65,7 @@ export function narrow(values, largest) {
 }
 
 /**
- * Store weights 0..1 on a square-root scale, rounding halves to even as Python does.
+ * Store weights from 0 to 1 on a square-root scale. Halves are rounded to even, as in Python.
  * @param {number[]} values
  * @param {number} largest the stored value of 1
  */

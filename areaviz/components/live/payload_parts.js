@@ -1,4 +1,5 @@
-// What the messages of ribbon and grid have in common: readings other than top areas, texts and captions.
+// Common parts of the messages for ribbon and grid: smallest areas and averages, texts and
+// captions.
 
 import { densestAreas } from './densest.js';
 import { largestOf } from './beam.js';
@@ -13,7 +14,7 @@ import { wordsOf } from './words.js';
 /** @typedef {import('./writing.js').Trace} Trace */
 /**
  * @typedef {object} Constants the numbers and names that Python writes into a page
- * @property {number} top areas that light up
+ * @property {number} top number of highlighted areas
  * @property {number} overlap largest overlap of these
  * @property {number} entries entries of each kind that are sent
  * @property {number} roomy largest number of rows with many entries of 16 bits
@@ -23,7 +24,7 @@ import { wordsOf } from './words.js';
  * @property {number} mass the default one
  * @property {number} sink share of a head's mean map that makes an item a sink
  * @property {Record<string, string>} names titles of fields
- * @property {Record<string, string>} looks what is drawn of the looks of each site
+ * @property {Record<string, string>} looks the kind of drawing of the looks of each site
  * @property {object} header entries of the header that are equal for all traces
  */
 
@@ -48,7 +49,7 @@ export function rowsByHead({ heads, queries, grid, weights }, layer) {
  * @param {AttentionMap} map
  * @param {number} layer
  * @param {Record<string, Integers>} arrays
- * @param {Constants & { lit: object }} constants with what lights up
+ * @param {Constants & { lit: object }} constants with the settings of highlighted areas
  */
 export function sharedHeader(trace, map, layer, arrays, constants) {
   const { grid, heads } = map, query = trace.fields[map.query];
@@ -146,7 +147,7 @@ export function textArrays(field) {
 }
 
 /**
- * Return the caption of a figure. The ribbon writes the heads that are shown between its two parts.
+ * Return the two parts of a figure's caption. The ribbon writes the shown heads between them.
  * @param {Trace} trace
  * @param {AttentionMap} map
  * @param {number} layer
@@ -164,7 +165,7 @@ function captionParts({ request, fields }, { site, layers, heads, grid, normalis
 }
 
 /**
- * Describe the largest area: in items for a text, in cells for a picture.
+ * Describe the largest area, such as "areas up to 3 items". For pictures, it counts cells.
  * @param {import('./area_grid.js').AreaGrid} grid
  */
 function areasWords({ height, width, maxHeight, maxWidth }) {

@@ -1,5 +1,5 @@
-// The small encoder of pictures, as `PictureEncoder` in areaviz/models/encoders.py. Pixels and features
-// are [height, width, channels]. Batch normalisation is folded into the convolutions.
+// The small picture encoder, as `PictureEncoder` in areaviz/models/encoders.py. Pixels and features
+// are [height, width, channels]. Batch normalisation is included in the weights of convolutions.
 
 import { cellEdges, convolutionOf, convolved, pooled, rectified } from './convolution.js';
 import { addTo } from './linear.js';
@@ -11,7 +11,7 @@ import { addTo } from './linear.js';
 
 const MEAN = [0.45, 0.44, 0.40], DEVIATION = [0.27, 0.27, 0.28];
 
-/** From pixels to a grid of features. */
+/** The encoder, from pixels to a grid of features. */
 export class PictureEncoder {
   /**
    * @param {EncoderConfig} config
@@ -68,7 +68,7 @@ function residual(x, [one, other]) {
 }
 
 /**
- * Return features at twice the side, bilinear between the centres of cells.
+ * Return features with twice the side, by bilinear interpolation between the centres of cells.
  * @param {Features} x
  */
 function doubled({ side, data }) {
@@ -90,7 +90,7 @@ function doubled({ side, data }) {
 }
 
 /**
- * Return the two cells between whose centres a place of the doubled side lies, with their shares.
+ * Return the two cells that a place of the doubled side is interpolated from, with their weights.
  * @param {number} place
  * @param {number} side
  * @returns {[number, number][]}

@@ -1,5 +1,6 @@
-// A pointer network and its model, as in areaviz/models/pointer.py and pointing_model.py: the output is the
-// attention to the points, u_j = v . tanh(W1 e_j + W2 d_i) (Vinyals et al. 2015, Eq. 3).
+// A pointer network and its model, as in areaviz/models/pointer.py and pointing_model.py: the
+// output is the attention to the points, u_j = v . tanh(W1 e_j + W2 d_i) (Vinyals et al. 2015, Eq.
+// 3).
 
 import { search } from './beam.js';
 import { Changes, readChanges } from './interventions.js';
@@ -26,7 +27,8 @@ import { Weights } from './weights.js';
  * @property {Float32Array[]} points
  * @property {Float32Array[]} keys
  * @property {State} start the writer's first state
- * @property {(query: number | null) => Float32Array | null} factors the changes of weights at a step
+ * @property {(query: number | null) => Float32Array | null} factors the changes of weights at a
+ *   step
  */
 
 const POINTER = 'pointer', CORNERS = 3;
@@ -53,7 +55,7 @@ class PointerNetwork {
   }
 
   /**
-   * Return the number of points to pass before an answer may close.
+   * Return the smallest number of points in an answer before it may return to its first point.
    * @param {number} points
    */
   least(points) {
@@ -89,13 +91,13 @@ class PointerNetwork {
       : dot(this.score.weight, 0, tanhOf(key.map((part, i) => part + query[i])), 0, query.length)));
     const own = factors(step);
     const weighed = own ? logits.map((logit, point) => logit + Math.log(own[point])) : logits;
-    // Changes that ban every point that is left are ignored, because an output has to be chosen.
+    // Ignore changes that ban all remaining points, because one of them has to be chosen.
     const isDead = weighed.every((logit) => logit === -Infinity);
     return { log: logSoftmax(isDead ? logits : weighed), state: next };
   }
 
   /**
-   * Return whether a point cannot follow. The first point closes the answer.
+   * Return whether a point must not follow a partial answer. The first point ends the answer.
    * @param {number[]} passed
    * @param {number} point
    * @param {number} points
@@ -105,7 +107,9 @@ class PointerNetwork {
   }
 }
 
-/** A pointer network as a stepper. The symbol before and after an answer is the number of points. */
+/**
+ * A pointer network as a stepper. The symbol before and after an answer is the number of points.
+ */
 class PointerStepper {
   /**
    * @param {PointerNetwork} network
@@ -122,7 +126,7 @@ class PointerStepper {
   step(tokens) {
     const { points, start } = this.given;
     if (!this.rows.length) this.rows = tokens.map(() => ({ passed: [], state: start }));
-    // A finished row is fed any point, and its results are ignored.
+    // A finished row gets any point as its input, and its results are ignored.
     else tokens.forEach((token, row) => this.rows[row].passed.push(Math.min(token, points.length - 1)));
     return this.rows.map((row) => {
       const { log, state } = this.network.point(this.given, row, null);
@@ -140,7 +144,7 @@ class PointerStepper {
   }
 }
 
-/** A model that points at points and records the weights of all points at every step. */
+/** A model that chooses points one by one, and records the weights of all points at every step. */
 export class PointingModel {
   /**
    * @param {Card} card
@@ -189,7 +193,8 @@ export class PointingModel {
   }
 
   /**
-   * Return the most probable answer in reading order, with its first point again at the end.
+   * Return the most probable answer as numbers in reading order. Its first point is repeated at the
+   * end.
    * @param {ReadPoints} read
    * @param {import('./request.js').Request} request
    * @param {OnStep | null} onStep
@@ -203,7 +208,7 @@ export class PointingModel {
   }
 
   /**
-   * Read a given answer, such as "2 5 1 2", in reading order.
+   * Return the numbers of a given answer, such as "2 5 1 2", in reading order.
    * @param {string} target
    * @param {number[]} order
    */
@@ -219,7 +224,7 @@ export class PointingModel {
   }
 
   /**
-   * Compare an answer with the exact one; lengths and areas are in units of the points.
+   * Compare an answer with the exact one. Lengths and areas are in the units of the points.
    * @param {Point[]} points
    * @param {number[]} chosen
    */

@@ -1,5 +1,5 @@
-// Points in a square and the exact answers for them, as in areaviz/data/points.py. Sums are added in
-// NumPy's order, so that their last bits are equal.
+// Points in a square and the exact answers for them, as in areaviz/data/points.py. Sums are added
+// in NumPy's order, so that their last bits are equal.
 
 import { InputError } from './request.js';
 
@@ -9,7 +9,7 @@ export const EXTENT = 1000, MOST_POINTS = 12, FEWEST_POINTS = 3;
 const LEAST_DISTANCE = 1e-9;
 
 /**
- * Read points such as "120,300 400,80", or refuse a text that has no points to answer.
+ * Read points such as "120,300 400,80", or throw an InputError if they have no answer.
  * @param {string} text
  * @param {string} kind "hull" or "tour"
  * @returns {Point[]}
@@ -71,7 +71,7 @@ export function readingOrder(points) {
 }
 
 /**
- * Return points centred on their mean, the farthest at distance 1.
+ * Return points relative to their mean, scaled so that the farthest is at distance 1.
  * @param {Point[]} points
  */
 export function normalisedPoints(points) {
@@ -81,7 +81,8 @@ export function normalisedPoints(points) {
 }
 
 /**
- * Return the numbers of points from left to right; of points above each other, the lowest comes first.
+ * Return the numbers of points from left to right, and from bottom to top if they are above each
+ * other.
  * @param {Point[]} points
  */
 function fromTheLeft(points) {
@@ -103,7 +104,8 @@ export function exactAnswer(points, kind) {
 }
 
 /**
- * Return the corners of the convex hull, by a walk along the lower and the upper side (Andrew 1979).
+ * Return the corners of the convex hull, by a walk along the lower and the upper side (Andrew
+ * 1979).
  * @param {Point[]} points
  */
 function convexHull(points) {
@@ -200,7 +202,7 @@ export function signedArea(points, corners) {
 }
 
 /**
- * Return the sum of at most 15 numbers, added as NumPy adds them: eight sums, if there are as many.
+ * Return the sum of at most 15 numbers in NumPy's order, which adds eight partial sums.
  * @param {number[]} values
  */
 function pairwiseSum(values) {

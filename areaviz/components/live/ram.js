@@ -1,5 +1,6 @@
-// The recurrent attention model, which answers after a few glimpses, as in areaviz/models/ram.py. A glimpse
-// has square patches around a place, each twice as wide as the one before (Mnih et al. 2014).
+// The recurrent attention model, which answers after a few glimpses, as in areaviz/models/ram.py. A
+// glimpse has square patches around a place, each twice as wide as the one before (Mnih et al.
+// 2014).
 
 import { joined, linear, linearOf, rectify, tanhOf } from './linear.js';
 import { summedTable } from './map_algebra.js';
@@ -42,7 +43,7 @@ export class Ram {
       /** @type {number[]} */
       const patches = [];
       for (let step = 1; step < 2 ** scales; step *= 2) {
-        // As in single precision; a corner between two pixels goes to the even one.
+        // Single precision, and halves rounded to even, as in PyTorch.
         const [left, top] = place.map((at) => (
           roundHalfToEven(Math.fround(Math.fround(Math.fround(at + 1) / 2) * canvas.side) - (step * side) / 2)));
         const right = left + step * side, bottom = top + step * side;
@@ -61,11 +62,12 @@ export class Ram {
 }
 
 /**
- * Return the means of squares of `step` pixels from a corner on, row by row. Outside is black.
+ * Return the means of squares of `step` x `step` pixels, row by row, from a corner of the patch.
+ * Pixels outside of the picture are black.
  * @param {Float64Array} sums
  * @param {number} side of the picture
  * @param {number[]} corner
- * @param {number} size squares of a row
+ * @param {number} size squares per row
  * @param {number} step
  */
 function patchMeans(sums, side, [left, top], size, step) {

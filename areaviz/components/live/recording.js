@@ -1,5 +1,5 @@
-// The parts of a trace, made from one pass of a generating network, as in areaviz/models/recording.py.
-// docs/trace.md specifies them.
+// The parts of a trace, made from one pass of a generating network, as in
+// areaviz/models/recording.py. docs/trace.md specifies them.
 
 import { largestOf } from './beam.js';
 import { END } from './tokenizer.js';
@@ -27,11 +27,12 @@ import { logProbabilities } from './transformer.js';
  * @property {number} heads
  * @property {number} queries
  * @property {Float32Array} weights [L, H, Q, A]
- * @property {string} normalisation what the weights are
+ * @property {string} normalisation the meaning of the weights, such as a softmax over areas
  * @property {number[]} [chosen] the area that each query read under hard attention
  */
 /**
- * @typedef {object} Gaze patches of a picture that were read in turn, as in areaviz/trace/record.py
+ * @typedef {object} Gaze patches of a picture that were read one after another, as in
+ *   areaviz/trace/record.py
  * @property {string} site
  * @property {Float32Array} corners [Q, K, 4, 2], in pixels of the picture
  * @property {Uint8Array} seen [Q, K, S, S]
@@ -115,8 +116,8 @@ export function textField(name, raw, tokens, { start = false, end = false }) {
 }
 
 /**
- * Return the cells of a grid over a picture or its canvas, row by row, with their edges in pixels. Each
- * cell is cut to the picture.
+ * Return the cells of a grid over a picture or its canvas, row by row, with their edges in pixels.
+ * Each cell is cut to the picture.
  * @param {{ width: number, height: number }} picture
  * @param {number} grid
  * @param {Placement} place
@@ -140,7 +141,7 @@ export function cellField({ width, height }, grid, place = { side: 1, scale: [1 
 }
 
 /**
- * Return a place on a canvas in pixels of its picture.
+ * Convert a place on a canvas to pixels of its picture.
  * @param {number} at
  * @param {number} axis 0 across, 1 down
  * @param {Placement} place
@@ -156,7 +157,8 @@ export function roundHalfToEven(value) {
 }
 
 /**
- * Return the labels of the most probable choices with their probabilities or logarithms, best first.
+ * Return the labels of the most probable choices with their probabilities or logarithms, best
+ * first.
  * @param {Float32Array} likely
  * @param {(choice: number) => string} labelOf
  * @returns {[string, number][]}

@@ -1,5 +1,5 @@
-// What recurrent translators share, as in areaviz/models/recurrent.py: LSTM and GRU cells, reading of
-// items one after the other, and the state of decoding. Shapes: N rows, M items, W width.
+// Common parts of recurrent translators, as in areaviz/models/recurrent.py: LSTM and GRU cells,
+// reading a sequence, and the state of decoding. Shapes: N rows, M items, W width.
 
 import { sequenceGrid } from './area_grid.js';
 import { UNCHANGED } from './interventions.js';
@@ -17,8 +17,9 @@ import { logProbabilities } from './transformer.js';
 /**
  * @typedef {object} Begun a decoder over a source
  * @property {State} state before the first token
- * @property {(ids: number[], states: State[], time: number | null) => { logits: Float32Array, states: State[] }} advance
- *   returns logits and states after one more token of every row; the time is null while the model writes
+ * @property {(ids: number[], states: State[], time: number | null) => { logits: Float32Array,
+ *   states: State[] }} advance returns logits and states after one more token of every row; the
+ *   time is null while the model writes
  */
 /**
  * @typedef {object} Cell one layer of a recurrent network
@@ -38,8 +39,8 @@ export function sigmoid(x) {
  * Return one layer of PyTorch's LSTM or GRU.
  * @param {Weights} weights
  * @param {string} name
- * @param {number | string | null} layer a number, such as 0, or "0_reverse" for the other direction; null for
- *   a cell on its own
+ * @param {number | string | null} layer a number, such as 0, or "0_reverse" for the other
+ *   direction; null for a cell on its own
  * @param {'lstm' | 'gru'} kind
  * @returns {Cell}
  */
@@ -80,8 +81,8 @@ function nextLstm(input, hidden, [, cell]) {
 }
 
 /**
- * Return the next hidden state. The gates are reset, update and new; the reset gate multiplies the
- * hidden part of the new state after its bias.
+ * Return the next hidden state. The gates are reset, update and new. The reset gate multiplies the
+ * hidden part of the new state, bias included.
  * @param {Float32Array} input [3 W]
  * @param {Float32Array} hidden [3 W]
  * @param {State} state
@@ -98,7 +99,7 @@ export function nextGru(input, hidden, [before]) {
 }
 
 /**
- * Return the states of several rows after one more input of each.
+ * Return the states of several rows after one more input for each row.
  * @param {Cell} cell
  * @param {Float32Array} x the inputs, one row each
  * @param {State[]} states
@@ -116,8 +117,8 @@ export function advanceRows(cell, x, states) {
  * @param {Float32Array} words the embedded items [M, W]
  * @param {Set<number>} hidden
  * @param {boolean} isBackwards whether to read the last item first
- * @returns {{ items: Float32Array[], last: Float32Array }} the output for every item, zeros if it is
- *   hidden, and for the last item that was read
+ * @returns {{ items: Float32Array[], last: Float32Array }} the output for every item, which is zero
+ *   for hidden items, and the output for the item that was read last
  */
 export function readItems(cells, words, hidden, isBackwards = false) {
   const { width } = cells[0].input;
@@ -196,7 +197,7 @@ export class RecurrentNetwork {
    * @returns {Begun}
    */
   begin(inputs, changes, record) {
-    throw new Error('Every network begins in its own way.');
+    throw new Error('A subclass must define `begin`.');
   }
 
   /**
@@ -228,7 +229,7 @@ export class RecurrentNetwork {
 }
 
 /**
- * The state of decoding; all rows share what is attended to.
+ * The state of decoding. All rows attend to one source.
  * @implements {Stepper}
  */
 class RecurrentStepper {

@@ -18,7 +18,7 @@ const DEFAULTS = { method: 'greedy', beam: 4, area_size: null, target: null, cha
 const LONGEST_TEXT = 4096, WIDEST_BEAM = 16;
 const BREAKS = /[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]/g;
 
-/** A problem that a reader can solve; its message says how. */
+/** A problem that a reader can solve. Its message says how. */
 export class InputError extends Error {}
 
 /**
@@ -30,7 +30,7 @@ export class InputError extends Error {}
 export function checkedRequest(model, given) {
   const request = { text: '', ...DEFAULTS, ...given, model };
   if (!['greedy', 'beam'].includes(request.method)) {
-    throw new InputError(`Decoding "${request.method}" does not exist. Choose greedy or beam.`);
+    throw new InputError(`There is no decoding method "${request.method}". Choose greedy or beam.`);
   }
   if (!Number.isInteger(request.beam) || request.beam < 1 || request.beam > WIDEST_BEAM) {
     throw new InputError(`"beam" is ${request.beam} but must be a whole number from 1 to ${WIDEST_BEAM}.`);

@@ -1,5 +1,6 @@
-// Pictures resized as PyTorch resizes bytes: bilinear with antialiasing, first across and then down, with
-// weights as whole numbers. areaviz/models/canvas.py resizes in this way, so every pixel is equal.
+// Resizing of pictures as PyTorch resizes bytes: bilinear with antialiasing, first across and then
+// down, with integer weights. areaviz/models/canvas.py resizes in the same way, so all pixels are
+// equal.
 
 /** @typedef {{ width: number, height: number, pixels: Uint8Array }} Picture red, green and blue bytes */
 /** @typedef {{ first: number, weights: number[] }} Sources input pixels of an output pixel */
@@ -24,7 +25,8 @@ export function resizedPixels({ width, height, pixels }, wide, tall) {
 }
 
 /**
- * Return which pixels each output pixel is made of, and the bits of their weights.
+ * Return the input pixels of each output pixel with their weights, and the number of bits of a
+ * weight.
  * @param {number} from
  * @param {number} to
  */
@@ -51,8 +53,8 @@ function resizePlan(from, to) {
  * Resize one axis of bytes.
  * @param {Uint8Array} bytes
  * @param {{ sources: Sources[], bits: number }} plan
- * @param {{ lines: number, line: number, step: number }} layout lines to resize one after the other, bytes
- *   of a line, and bytes from one pixel of the axis to the next
+ * @param {{ lines: number, line: number, step: number }} layout number of lines to resize, bytes
+ *   per line, and bytes from one pixel of the axis to the next
  */
 function resizedAxis(bytes, { sources, bits }, { lines, line, step }) {
   const found = new Uint8Array(lines * sources.length * step);

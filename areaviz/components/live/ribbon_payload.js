@@ -1,5 +1,5 @@
-// What the ribbon shows of one site and layer of a trace, as `ribbon_payload` in
-// areaviz/interactive/ribbon.py makes it. Shapes: H heads, Q queries, N items, K kept.
+// The message of one site and layer of a trace for the ribbon, as `ribbon_payload` in
+// areaviz/interactive/ribbon.py makes it. Shapes: H heads, Q queries, N items, K kept entries.
 
 import { largestOf } from './beam.js';
 import { coverageOf, sentAreas, sharesOf, sum } from './map_algebra.js';
@@ -69,7 +69,7 @@ function attentionArrays(map, layer, constants) {
 }
 
 /**
- * Return the lists that a map gets, each with its number of entries a row.
+ * Return the empty lists for a map, each with its number of entries per row.
  * @param {AttentionMap} map
  * @param {Constants} constants
  * @param {boolean} isRoomy
@@ -90,8 +90,8 @@ function emptyLists({ heads, queries, grid }, { top, entries, most }, isRoomy) {
 }
 
 /**
- * Return the title, the text, the labels that differ from the text they represent, and the items that
- * the model wrote with a probability below one half.
+ * Return the title, the text, the labels that differ from the text they represent, and the items
+ * that the model wrote with a probability below one half.
  * @param {Trace} trace
  * @param {string} name
  * @param {string} title

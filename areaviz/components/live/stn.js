@@ -1,5 +1,5 @@
-// A spatial transformer before a classifier of digits, as in areaviz/models/stn.py: it finds a quadrilateral
-// of the picture and reads it upright (Jaderberg et al. 2015).
+// A spatial transformer before a classifier of digits, as in areaviz/models/stn.py. It finds a
+// quadrilateral of the picture and transforms it to an upright square (Jaderberg et al. 2015).
 
 import { cellEdges, cellMaxima, channelsFirst, convolutionOf, convolved, halved, rectified } from './convolution.js';
 import { linear, linearOf, rectify } from './linear.js';
@@ -13,7 +13,7 @@ import { linear, linearOf, rectify } from './linear.js';
 const PLACE_CELLS = 5, READ_CELLS = 3;
 const SQUARE = [[-1, -1], [1, -1], [1, 1], [-1, 1]];
 
-/** The localiser and the reader. */
+/** The network, with a localiser that finds the quadrilateral, and a classifier that reads it. */
 export class Stn {
   /**
    * @param {{ side: number }} config
@@ -61,7 +61,7 @@ function classified(x, cells, [inner, outer]) {
 }
 
 /**
- * Return where an output place lies in the input, both from -1 to 1.
+ * Return the place in the input of a place in the output. Both are from -1 to 1.
  * @param {Float32Array} theta
  * @param {number} x
  * @param {number} y
@@ -71,7 +71,7 @@ function mapped(theta, x, y) {
 }
 
 /**
- * Sample the quadrilateral of theta, bilinear between pixels, with zeros outside.
+ * Sample the quadrilateral of theta by bilinear interpolation. Pixels outside of the picture are 0.
  * @param {Features} picture
  * @param {Float32Array} theta
  * @param {number} size

@@ -9,7 +9,7 @@ import { DecodingNetwork, embeddingOf } from './transformer.js';
 /** @typedef {import('./layers.js').TransformerConfig} TransformerConfig */
 /** @typedef {import('./weights.js').Weights} Weights */
 
-/** The language model. A text to continue is the beginning of its output. */
+/** The language model. The text that it continues is the beginning of its output. */
 export class LanguageNetwork extends DecodingNetwork {
   /**
    * @param {TransformerConfig} config

@@ -1,5 +1,5 @@
-// Text to tokens and back, as areaviz/data/tokenizer.py does with SentencePiece: unigram pieces,
-// characters or words, with places in the text as typed.
+// Converts a text to tokens and back, as areaviz/data/tokenizer.py does with SentencePiece. Tokens
+// are unigram pieces, characters or words, with positions in the text as typed.
 
 import { BLANK, normaliseText, withoutLeadingSpace } from './normalise.js';
 
@@ -8,13 +8,13 @@ import { BLANK, normaliseText, withoutLeadingSpace } from './normalise.js';
  * @typedef {object} Pieces what `Tokenizer.pieces` in Python writes
  * @property {'unigram' | 'char' | 'word'} kind
  * @property {boolean} prefix whether a blank comes before the text
- * @property {string} unknown what an unknown token shows
+ * @property {string} unknown the label of an unknown token
  * @property {[string, number][]} pieces every piece with its score, by id
  */
 /** @typedef {[id: number, first: number, end: number]} Piece characters of the normalised text */
 
 export const PAD = 0, UNKNOWN = 1, START = 2, END = 3;
-// An unknown character scores this much less than the least probable piece.
+// The score of an unknown character is that of the least probable piece minus this number.
 const UNKNOWN_PENALTY = 10;
 
 /** Pieces of text, with their ids and positions. */
@@ -56,7 +56,7 @@ export class Tokenizer {
   }
 
   /**
-   * Cut normalised text into pieces. Unknown pieces in a row are one piece.
+   * Cut normalised text into pieces. Consecutive unknown pieces become one piece.
    * @param {string[]} characters
    */
   cut(characters) {

@@ -6,7 +6,10 @@
 const HALF_VALUES = 65536;
 const METADATA = '__metadata__';
 
-/** Return the value of every half-precision number by its bits; many browsers lack Float16Array. */
+/**
+ * Return the values of all half-precision numbers by their bits, as many browsers lack
+ * Float16Array.
+ */
 function halfPrecisionTable() {
   const table = new Float32Array(HALF_VALUES);
   for (let bits = 0; bits < HALF_VALUES; bits += 1) {
@@ -50,7 +53,7 @@ export class Weights {
    */
   get(name) {
     const found = this.tensors.get(name);
-    if (!found) throw new Error(`The weights have no tensor "${name}".`);
+    if (!found) throw new Error(`The file of weights has no tensor "${name}".`);
     return found;
   }
 
@@ -75,7 +78,7 @@ function values(bytes, first, { dtype, shape }, halves) {
   if (dtype === 'F32') return new Float32Array(bytes.slice(first, first + 4 * count));
   // Integers are counters of batch normalisation, which only training uses.
   if (dtype === 'I64') return new Float32Array(count);
-  if (dtype !== 'F16') throw new Error(`Weights of the type ${dtype} cannot be read.`);
+  if (dtype !== 'F16') throw new Error(`Weights of the type ${dtype} are not supported.`);
   const stored = new Uint16Array(bytes.slice(first, first + 2 * count));
   const found = new Float32Array(count);
   for (let i = 0; i < count; i += 1) found[i] = halves[stored[i]];

@@ -1,4 +1,4 @@
-// The words of a text and the runs of its items, as `find_words` in areaviz/trace/query.py finds them.
+// Groups the items of a text into words, as `find_words` in areaviz/trace/query.py does.
 
 import { WHITE_SPACE, withoutLeadingSpace } from './normalise.js';
 

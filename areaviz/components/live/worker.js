@@ -1,5 +1,6 @@
-// The engine in a worker. A page sends {number, call, given} and gets {number, answer} or {number, error},
-// and while a model writes {number, progress}. Weights and traces stay here.
+// The engine in a worker. A page sends {number, call, given} and gets {number, answer} or {number,
+// error}. While a model writes, it also gets {number, progress}. Weights and traces stay in the
+// worker.
 
 import { decodeBase64 } from './base64.js';
 import { hopsPayload, looksPayload, pointsPayload } from './answer_payload.js';
@@ -45,7 +46,7 @@ const CALLS = {
     return whyPayload(traced(), asked);
   },
   payload({ site, layer }) {
-    // A site without a map has looks at a picture.
+    // A site that has no map has looks at a picture.
     const trace = traced(), { kind } = trace.fields[trace.maps[site]?.memory] ?? { kind: 'looks' };
     return (PAYLOADS[kind] ?? ribbonPayload)(trace, site, layer, constants);
   },

@@ -1,4 +1,5 @@
-// The model around any generating network, as in areaviz/models/generation.py: a request in, a trace out.
+// The model around a network that writes an output, as in areaviz/models/generation.py. It turns a
+// request into a trace.
 
 import { search } from './beam.js';
 import { FAMILIES } from './families.js';
@@ -22,7 +23,7 @@ import { Weights } from './weights.js';
 /** @typedef {import('./request.js').Request} Request */
 /** @typedef {import('./tokenizer.js').Pieces} Pieces */
 /**
- * @typedef {object} Card what the engine reads of a model's card
+ * @typedef {object} Card the entries of a model's card that the engine reads
  * @property {string} name
  * @property {string} title
  * @property {string} family
@@ -32,7 +33,7 @@ import { Weights } from './weights.js';
  * @property {{ ratio: number, extra: number } | null} lengthLimit
  * @property {number} lengthPenalty
  * @property {number} side the side of a digit reader's square, in pixels
- * @property {number} multiplyAdds of one reading of a digit reader
+ * @property {number} multiplyAdds multiply-adds that a digit reader takes for one picture
  */
 /**
  * @typedef {object} Trace
@@ -42,7 +43,7 @@ import { Weights } from './weights.js';
  * @property {Record<string, AttentionMap>} maps
  * @property {Record<string, Gaze>} [gazes]
  * @property {Record<string, string>} details
- * @property {(place: Place) => LogitTerms | null} [terms] returns what the logits of a query are made of
+ * @property {(place: Place) => LogitTerms | null} [terms] returns the terms of a query's logits
  */
 
 const MOST_WEIGHTS = 2 ** 26;
@@ -85,7 +86,8 @@ export class WritingModel {
     const logits = network.attend(inputs, target, changes, recording);
     const output = outputItems(logits, found.ids, this.tokenizer);
     const details = this.details(request, found, output);
-    // The terms of logits would fill more memory than the weights, so a question runs one more pass.
+    // The terms of all logits would need more memory than the weights, so they are computed for one
+    // query in another pass when they are requested.
     const terms = (/** @type {Place} */ place) => {
       const noting = new Noting(place);
       network.attend(inputs, target, changes, noting);
@@ -104,7 +106,7 @@ export class WritingModel {
     if (areaSize === null || areaSize === trained) return this.network;
     const known = config.known_size || trained;
     if (config.area_size === undefined || (config.key_mode !== 'mean' && areaSize > known)) {
-      throw new InputError(`${title} knows areas of up to ${known} items. Choose a smaller largest area.`);
+      throw new InputError(`${title} supports areas of up to ${known} items. Choose a smaller largest area.`);
     }
     const layers = config.area_layers || config.layers;
     const { network } = FAMILIES[family];
@@ -128,7 +130,8 @@ export class WritingModel {
       ? Math.ceil(longest.ratio * inputs.source.length) + longest.extra : network.longest;
     const width = request.method === 'greedy' ? 1 : request.beam;
     const found = search(stepper, { start: START, end: END, limit, width, alpha }, onStep);
-    // The search knows only the probability of a continuation, so that of its text is summed later.
+    // The search knows only the probability of the continuation. That of the given text is added
+    // later.
     const logProbability = begin.length ? NaN : found.logProbability;
     return { ...found, ids: [...begin, ...found.ids], logProbability };
   }
@@ -153,7 +156,7 @@ export class WritingModel {
 }
 
 /**
- * Return a stepper whose rows all read a text before they write.
+ * Return a stepper whose rows all read a given text before they write.
  * @param {import('./beam.js').Stepper} stepper
  * @param {number[]} begin
  */
@@ -171,7 +174,7 @@ function begun(stepper, begin) {
 }
 
 /**
- * Return an empty recording, or refuse one that would take too much memory.
+ * Return an empty recording, or throw an InputError if it would need too much memory.
  * @param {any} network
  * @param {Record<string, Field>} fields
  */
@@ -188,8 +191,8 @@ function recordingOf(network, fields) {
   }
   if (count > MOST_WEIGHTS) {
     const size = Math.round((4 * count) / 2 ** 20), most = (4 * MOST_WEIGHTS) / 2 ** 20;
-    throw new InputError(`The attention of this model would take ${size} MiB, but the limit is ${most} MiB.`
-      + ' Choose a smaller largest area or a shorter text.');
+    throw new InputError(`The attention of this model would take ${size} MiB, but the limit is`
+      + ` ${most} MiB. Choose a smaller largest area or a shorter text.`);
   }
   return new Recording(network.sites, network, (field, items) => network.areas(field, items), lengths);
 }

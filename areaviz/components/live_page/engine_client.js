@@ -1,4 +1,4 @@
-// The page's side of the worker: it starts the engine, asks, and stops it.
+// The page's connection to the worker: it starts the engine, sends questions, and stops the engine.
 
 /** @typedef {{ done: number, most: number, text: string }} Progress */
 /** @typedef {(progress: Progress) => void} OnProgress */
@@ -9,7 +9,7 @@
  * @property {OnProgress | null} onProgress
  */
 
-/** Raised for a run that was stopped. */
+/** The error of a run that was stopped. */
 export class Stopped extends Error {}
 
 /** An engine in a worker. It loads the model before the first question, and again after `stop`. */
@@ -78,7 +78,10 @@ export class EngineClient {
     else waiting.reject(new Error(error));
   }
 
-  /** Stop everything that runs. A worker cannot be interrupted, so it ends, and the next worker loads the model again. */
+  /**
+   * Stop everything that runs. A worker cannot be interrupted, so it is terminated, and the next
+   * worker loads the model again.
+   */
   stop() {
     this.fail(new Stopped('The run was stopped.'));
   }

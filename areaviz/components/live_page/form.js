@@ -4,7 +4,7 @@
 /** @typedef {import('../live/request.js').Request} Request */
 
 /**
- * Return an element of the page.
+ * Return the element of the page with an id, or throw an error if there is none.
  * @param {string} id
  */
 export function elementOf(id) {

@@ -1,11 +1,12 @@
-// The word that a page opens with, as `find_longest_word` in areaviz/publish/component_kinds.py chooses it.
+// The word that a page highlights first, as `find_longest_word` in
+// areaviz/publish/component_kinds.py chooses it.
 
 import { wordsOf } from '../live/words.js';
 
 /** @typedef {import('../live/recording.js').Field} Field */
 
 /**
- * Return the items of the longest word, without punctuation around it, as a page opens with it.
+ * Return the items of the longest word, without the punctuation around it.
  * @param {Field} field
  */
 export function longestWord(field) {

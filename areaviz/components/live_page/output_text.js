@@ -1,5 +1,5 @@
-// The output of a run as text: with its unsure items tinted, and as a table of probabilities. The page's
-// first output is written by areaviz/publish/page_text.py in the same form.
+// The output of a run as a text with tinted uncertain items, and as a table of probabilities.
+// areaviz/publish/page_text.py writes the page's first output in the same form.
 
 /** @typedef {import('../live/recording.js').Field} Field */
 /** @typedef {import('../live/recording.js').OutputItem} OutputItem */
@@ -45,7 +45,8 @@ function unsureLevel(probability) {
 }
 
 /**
- * Return a text to read; a long one scrolls, so the keyboard has to reach it.
+ * Return an element with a text to read. It can have the keyboard focus, because a long text
+ * scrolls.
  * @param {string} text
  * @param {(Node | string)[]} parts
  */

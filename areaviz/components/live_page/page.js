@@ -1,5 +1,5 @@
-// A page with a live model: the engine gets the typed text, and the panels show its results.
-// `openPanels` and `messageIn` are those of page/panels.js.
+// A page with a live model. The engine gets the typed text, and the panels show its results.
+// `openPanels` and `messageIn` are defined in page/panels.js.
 
 import { decodeBase64 } from '../live/base64.js';
 import { EngineClient, Stopped } from './engine_client.js';
@@ -31,7 +31,7 @@ import { longestWord } from './longest_word.js';
 /** The components in which a reader pins what to change. */
 const CHANGED_BY_PINNING = ['ribbon', 'grid'];
 
-/** Wait until the whole file has arrived, with the weights at its end. */
+/** Wait until the whole file has loaded, because the weights are at its end. */
 async function wholeFile() {
   if (document.readyState !== 'loading') return;
   await new Promise((resolve) => { document.addEventListener('DOMContentLoaded', resolve); });
@@ -49,7 +49,7 @@ class LivePage {
     this.told = JSON.parse(elementOf('panels').textContent);
     /** @type {Partial<Request>} the request that is shown */
     this.shown = this.told.request;
-    /** Whether this is the opening, of which the file contains one layer. */
+    /** Whether the stored first run is shown. The file contains only one layer of it. */
     this.isStored = true;
     /** @type {Worker | null} the worker that has the trace of this request */
     this.shownBy = null;
@@ -79,7 +79,8 @@ class LivePage {
       messageOf,
       remember,
       why: null,
-      // Changes name facts and points by their places, so these stay while there are changes.
+      // Changes refer to facts and points by their numbers, so these cannot be edited while there
+      // are changes.
       header: () => ({ ...this.told.header, canEdit: !this.shown.changes }),
       act: (/** @type {string} */ name, /** @type {any} */ value) => this.act(name, value),
     };
@@ -122,7 +123,7 @@ class LivePage {
 
   /** Run the request of the form. */
   start() {
-    // Changes name items of a text, so another text begins without any.
+    // Changes refer to items of a text, so another text begins without changes.
     if (formRequest().text !== this.shown.text) this.whatIf.draw([]);
     return this.show(this.asked());
   }
@@ -157,7 +158,10 @@ class LivePage {
     }
   }
 
-  /** Read the picture of the opening from the page, because the file contains only the shown picture. */
+  /**
+   * Read the picture of the opening from the page, because the file contains only the shown
+   * picture.
+   */
   async openingPicture() {
     const shown = /** @type {HTMLImageElement | null} */ (document.getElementById('picture'));
     const { picture: name } = this.told.request;
@@ -196,7 +200,7 @@ class LivePage {
     const message = await this.askShown('payload', { site, layer });
     this.serial += 1;
     message.header.id = `live ${this.serial}`;
-    // Grids keep a picture as long as its digest stays.
+    // Grids redraw a picture only if its digest changes.
     if (message.header.picture) message.header.picture.digest = `live ${this.pictures}`;
     return message;
   }
@@ -209,7 +213,8 @@ class LivePage {
   async askShown(call, given) {
     const engine = await this.engine;
     if (!engine.worker || engine.worker !== this.shownBy) {
-      // This worker does not have the trace: it is that of the opening, or the worker was stopped.
+      // This worker does not have the trace. It is the stored first run, or another worker was
+      // stopped.
       await engine.ask('show', this.shown);
       this.shownBy = engine.worker;
     }
@@ -272,7 +277,7 @@ function startEngine() {
 }
 
 /**
- * Draw the texts and tables of a run in place of those before.
+ * Replace the texts and tables by those of a run.
  * @param {Shown} found
  * @param {string | null} unchanged the output without changes; null if nothing was changed
  */
@@ -289,11 +294,14 @@ function drawRun(found, unchanged) {
   document.querySelector('main')?.append(probabilityTable(found), detailTable(found));
 }
 
-/** Components in which readers point at words. All other components choose the first items of a run themselves. */
+/**
+ * Components in which readers point at words. Other components choose the first items of a run
+ * themselves.
+ */
 const POINTED = ['ribbon', 'grid'];
 
 /**
- * Show a run in a panel, with a word selected where the reader looks.
+ * Show a run in a panel. In components in which readers point at words, select a word.
  * @param {Panel} panel
  * @param {Shown} found
  */
@@ -310,7 +318,7 @@ async function turn(panel, { fields }) {
  */
 export async function openLivePage(script) {
   const page = new LivePage(script);
-  // In a frame, the form of the page around it serves two models.
+  // A page in a frame uses the form of the page around it, which runs two models.
   if (window.frameElement) document.documentElement.dataset.framed = '';
   const run = (/** @type {Partial<Request>} */ request, /** @type {OnProgress | null} */ onProgress) => (
     page.run(request, onProgress));

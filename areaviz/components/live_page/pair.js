@@ -1,4 +1,4 @@
-// Two live pages side by side, each in its own frame. Both models get the text that is typed once.
+// Two live pages side by side, each in its own frame. One form gives its text to both models.
 
 import { elementOf, setBusy, tell } from './form.js';
 
@@ -58,7 +58,7 @@ async function runBoth(frames) {
   }
   await Promise.all(frames.map((frame) => liveIn(frame).start()));
   setBusy(false);
-  // Each page reports on its own model.
+  // Clear the message, because each page reports on its own model.
   tell('');
 }
 

@@ -1,4 +1,4 @@
-// The picture that a page runs a model on: a sample, or a file of the reader. It never leaves the page.
+// The picture that a model reads: a sample, or a file of the reader. It never leaves the page.
 
 /** @typedef {import('../live/request.js').Request} Request */
 /** @typedef {NonNullable<Request['picture']>} NamedPicture */
@@ -8,7 +8,7 @@ const LARGEST_SIDE = 640;
 const SMALLER = 'areaviz in Python uses another filter, so its numbers may differ a little.';
 
 /**
- * Return an image from a data URL, or refuse other data.
+ * Return an image from a data URL, or throw an error if it is not a picture.
  * @param {string} source
  */
 async function loadedImage(source) {

@@ -1,4 +1,5 @@
-// What if: changes of the next run, made from the pinned items of a panel. `interventions.js` reads their text.
+// "What if": changes of the next run, made from the pinned items of a panel. `interventions.js`
+// reads their text.
 
 import { newElement } from './output_text.js';
 

@@ -1,5 +1,6 @@
-// Why this weight: the terms of the logits of two areas, in a panel that follows the pinned items. The
-// engine finds them (live/logit_terms.js); areaviz/views/weight_explanation.py is the view of the app.
+// "Why this weight": a panel with the terms of the logits of two areas for the pinned items. The
+// engine computes them (live/logit_terms.js). areaviz/views/weight_explanation.py is the view of
+// the app.
 
 import { newElement, visibleLabel } from './output_text.js';
 
@@ -20,7 +21,8 @@ import { newElement, visibleLabel } from './output_text.js';
  * @typedef {object} PinnedQuery what a panel shows and what is pinned in it
  * @property {{ site: string, query: string, memory: string }} place
  * @property {number} layer
- * @property {{ side: 'query' | 'memory', items: number[], head: number | null, areas?: string }} selection
+ * @property {{ side: 'query' | 'memory', items: number[], head: number | null, areas?: string }}
+ *   selection
  */
 
 /** @type {Record<string, string>} */
@@ -59,7 +61,7 @@ export class WhyPanel {
   }
 
   /**
-   * Explain the pinned items of a panel from now on.
+   * Set the pinned items of a panel to explain.
    * @param {PinnedQuery} pinned
    */
   offer({ place, layer, selection }) {
@@ -85,7 +87,7 @@ export class WhyPanel {
     const smallest = areas === 'several' ? 2 : 1;
     const { site } = pinned.place;
     const found = await this.ask({ site, layer: pinned.layer, head, query: items[0], smallest, area, beside });
-    // Another question was asked while this one was answered.
+    // Ignore the answer if another question was asked in the meantime.
     if (number !== this.asked) return;
     if (!found) this.say(NO_TERMS);
     else if (!found.areas.length) this.say(NO_ATTENTION);
@@ -130,7 +132,7 @@ export class WhyPanel {
 }
 
 /**
- * Return the name of an area: a quotation, or rows and columns of a picture's cells.
+ * Return the name of an area: its text in quotes, or the rows and columns of its cells.
  * @param {Area} area
  * @param {SeenField} field
  * @param {number} columns
@@ -211,14 +213,14 @@ function scrolled(label, table) {
 }
 
 /**
- * Return a cell with a number and a bar of its size.
+ * Return a table cell with a number and a bar of proportional length.
  * @param {number} value
  * @param {number} most the number of the longest bar
- * @param {number} area the place of its area; -1 outside all areas
+ * @param {number} area the number of its area, or -1 outside of all areas
  */
 function barCell(value, most, area) {
   const bar = newElement('span', { class: `bar of${area + 1}`, 'aria-hidden': 'true' });
-  // The page's policy allows styles that a script sets, but none in markup.
+  // The page's security policy allows styles that a script sets, but no styles in markup.
   bar.style.width = `${(60 * Math.abs(value)) / (most || 1)}px`;
   return newElement('td', { class: 'barred' }, newElement('span', { class: 'number' }, signed(value)), bar);
 }

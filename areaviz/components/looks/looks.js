@@ -1,7 +1,8 @@
-// Readers of one picture on one clock: the place that each reader read at every look, its answer, and a sentence about all.
-// It opens at the look that the page names, and moves on Play only.
+// Several models ("readers") look at one picture in the same steps. The component shows the place
+// of each look, the answer of each reader, and a sentence about all of them. It opens at the look
+// that the page names, and moves only after Play.
 
-const PACE = 1400; // milliseconds a look is shown
+const PACE = 1400; // milliseconds for which a look is shown
 
 /** A picture on which looks are drawn. */
 function sketch(blank, source, [width, height]) {
@@ -32,7 +33,7 @@ class Looks {
     this.play.addEventListener('click', () => this.press());
   }
 
-  /** Apply a message of the server: it has the readings once, and the look each time. */
+  /** Apply a message of the server. The first one has the readings, and each has the look. */
   update(data, report) {
     this.report = report;
     const isNew = data.id !== this.data?.id;
@@ -74,7 +75,7 @@ class Looks {
     this.tell();
   }
 
-  /** The state of a reader at this look: its own look, and its label there. */
+  /** The number of a reader's own look at this step, and its label then. */
   at({ labels }) {
     const seen = Math.min(this.look, labels.length - 1);
     return { seen, label: labels[seen], isLast: seen === labels.length - 1 };
@@ -96,7 +97,9 @@ class Looks {
     read.textContent = reader.answer.length > 1 ? `Digits read: ${this.readSoFar(reader, seen)}` : '';
   }
 
-  /** The digits of an answer that are read after a look, when each takes an equal number of looks. */
+  /**
+   * The digits of an answer that are read after a look. Each digit takes an equal number of looks.
+   */
   readSoFar({ answer, labels }, seen) {
     const { digits } = this.data;
     const done = [...answer].slice(0, Math.floor((answer.length * (seen + 1)) / labels.length));
@@ -124,7 +127,10 @@ class Looks {
     this.say.replaceChildren(...parts, right ? all : '');
   }
 
-  /** The look after `seen`, counted from 1, from which on a reader predicts the right digits; 0 if there is none. */
+  /**
+   * The first look after `seen`, counted from 1, from which a reader always predicts the right
+   * digits, or 0.
+   */
   rightFrom({ labels }, seen) {
     let first = labels.length;
     while (first > seen + 1 && labels[first - 1] === this.data.digits) first -= 1;
@@ -139,7 +145,7 @@ class Looks {
     this.tellServer();
   }
 
-  /** Play from the first look to the last; where motion is reduced, a press shows the next look. */
+  /** Play from the first look to the last. With reduced motion, a press shows the next look. */
   press() {
     if (this.timer) this.choose(this.look);
     else if (this.still.matches) this.choose((this.look + 1) % this.most);

@@ -1,6 +1,6 @@
-// Runs in a notebook, around the frame of a page (areaviz/publish/show.py). It hides the picture and its numbers for the page,
-// and the frame gets the height of its page. `name` is the class of the box around them. [least, most] limit the height,
-// in px.
+// Runs in a notebook, around the frame of a page (areaviz/publish/show.py). It shows the frame in
+// place of the static picture and its numbers, and gives it the height of its page. `name` is the
+// class of the box around them. [least, most] limit the height, in px.
 function fitFrames(name, fits, [least, most]) {
   for (const box of document.querySelectorAll(`.${name}`)) {
     const frame = box.querySelector('iframe');

@@ -1,9 +1,10 @@
-// A page in a file, or in the frame of a notebook's output (areaviz/publish/page.py). It has its layers in it and fetches nothing.
+// A page in a file, or in the frame of a notebook's output (areaviz/publish/page.py). It contains
+// all its layers and fetches nothing.
 
 document.getElementById('without-script')?.remove();
 const told = JSON.parse(document.getElementById('panels').textContent);
 
-/** Tell the notebook around this page, now and whenever it changes, how high its frame has to be. */
+/** Tell the notebook around this page the height for its frame, now and after every change. */
 function tellHeight() {
   const root = document.documentElement;
   const tell = () => window.parent.postMessage({ areaviz: Math.ceil(root.getBoundingClientRect().height) }, '*');

@@ -1,8 +1,11 @@
-// Code shared by a standalone page and a notebook's widget: the choice of site and layer of every component. `readMessage` and
-// `mounts`, by the kind of component, come before this (areaviz/publish/page.py). A host says where layers come from:
-// `messageOf(site, layer)` gives a message, `root` contains the page, `labels` names both choices, `link` names linked views, `why` gives
-// the reason for a missing layer (null if no layer is missing), and `remember(panel)` is called after a choice. A page with a model adds
-// `header()`, entries for every component, and `act(name, value)`, which is called when a reader edits a component.
+// Code shared by a standalone page and a notebook's widget: the choice of site and layer of every
+// component. The script defines `readMessage` and `mounts`, by the kind of component, before this
+// code (areaviz/publish/page.py). A host has these entries: `messageOf(site, layer)` returns the
+// message of a layer, `root` contains the page, `labels` has the names of both choices, `link` is
+// the name that linked views share, `why` is the reason for a missing layer (null if no layer can
+// be missing), and `remember(panel)` is called after a choice. A page with a model also has
+// `header()`, with entries for the header of every component, and `act(name, value)`, which is
+// called when a reader edits a component.
 
 const NOTHING = { side: 'query', items: [], head: null, unit: 'item', areas: 'any', reading: 'heaviest', mass: 50, against: 'nothing' };
 
@@ -28,7 +31,7 @@ async function messageIn(payload) {
   return readMessage(await inflated(await payload));
 }
 
-/** A group of radio buttons; arrows go from one to the next. */
+/** A group of radio buttons. Arrow keys go from one to the next. */
 class Choice {
   constructor(name, label, onChange) {
     this.name = name;
@@ -37,7 +40,7 @@ class Choice {
     this.box.addEventListener('change', (event) => onChange(+event.target.value));
   }
 
-  /** Offer [text, value] pairs; a single one leaves no choice and is hidden. */
+  /** Offer [text, value] pairs. A group with a single pair is hidden. */
   offer(pairs, chosen) {
     this.box.hidden = pairs.length < 2;
     this.list.replaceChildren(...pairs.map(([text, value]) => {
@@ -67,7 +70,9 @@ class Panel {
     this.sites.offer(places.map(({ name }, number) => [name, number]), this.opened);
   }
 
-  /** Show another site. Locked items stay locked if that site has the same items. */
+  /**
+   * Show another site of this panel. Locked items stay locked if it has the same texts or pictures.
+   */
   turn(number) {
     const before = this.place;
     this.place = this.places[number];
@@ -92,7 +97,7 @@ class Panel {
     this.layers.offer(this.place.layers.map((each) => [`${each + 1}`, each]), layer);
   }
 
-  /** Handle a missing layer: say how to get it, and return to the shown layer. */
+  /** Tell the reader how to get a missing layer, and choose the shown layer again. */
   miss(site, layer) {
     this.missing.textContent = `Layer ${layer + 1} is not in this output${this.host.why}. To see it, run: `
       + `areaviz.show(trace, areaviz.Focus(${JSON.stringify(site)}, layer=${layer}))`;
@@ -113,7 +118,8 @@ class Panel {
       if (site === this.place.site && layer === this.layer) this.miss(site, layer);
       return;
     }
-    if (site !== this.place.site || layer !== this.layer) return; // The reader has chosen another layer meanwhile.
+    // The reader may have chosen another layer in the meantime.
+    if (site !== this.place.site || layer !== this.layer) return;
     this.missing.hidden = true;
     this.shown = { site, layer };
     const { header, arrays } = message;

@@ -1,9 +1,13 @@
-// The page in a notebook's widget (areaviz/publish/widget.py). It asks the notebook's process for layers over the widget's own
-// channel. The selection here and `widget.focus` in Python follow each other.
+// The page in a notebook's widget (areaviz/publish/widget.py). It requests layers from the
+// notebook's process over the widget's channel. The selection in the page and `widget.focus` in
+// Python are kept equal.
 
 const MOST_SECONDS = 20;
 
-/** The page of a widget, in a shadow tree, as neither the notebook's styles nor its ids may meet the page's. */
+/**
+ * The page of a widget, in a shadow tree, so that styles and ids of notebook and page do not
+ * conflict.
+ */
 function pageOf(model, el) {
   const root = el.attachShadow({ mode: 'open' });
   const style = named('style', '', model.get('_style'));
@@ -21,7 +25,7 @@ function pageOf(model, el) {
 
 function bytesIn(view) { return new Uint8Array(view.buffer, view.byteOffset, view.byteLength); }
 
-/** Asks the notebook's process for layers. `ask` fails if the process does not answer. */
+/** Requests for layers to the notebook's process. `ask` fails if the process does not answer. */
 class LayerChannel {
   constructor(model) {
     Object.assign(this, { model, waiting: new Map(), asked: 0 });
@@ -51,7 +55,7 @@ class LayerChannel {
   close() { this.model.off('msg:custom', this.answer); }
 }
 
-/** A focus of a panel, as Python reads it. */
+/** The focus of a panel in the form that Python reads. */
 function focusOf({ shown, selection }) {
   const { side, items, head, unit, areas, reading, mass, against } = selection;
   return { ...shown, selection: { side, items, head, unit, areas, reading, mass, against } };

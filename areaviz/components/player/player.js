@@ -1,5 +1,6 @@
-// Pictures one after another while the words of a sentence are marked. Nothing starts by itself, and no picture blends
-// into the next. A blend would show attention that no word has, and more motion than some readers want.
+// A sequence of pictures, one for each word of a sentence, which is marked. The sequence does not
+// start by itself, and pictures do not blend. A blend would show attention that no word has, and
+// more motion than some readers want.
 
 class Player {
   constructor(root) {
@@ -13,7 +14,10 @@ class Player {
     });
   }
 
-  /** Apply a message of the server. Pictures of equally many words keep the position, so that heads can be compared. */
+  /**
+   * Apply a message of the server. If the number of words stays, so does the position, to compare
+   * heads.
+   */
   update(data) {
     this.root.setAttribute('aria-label', data.label);
     if (JSON.stringify(data) === this.known) return;

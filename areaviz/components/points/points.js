@@ -1,12 +1,12 @@
-// The answer of a pointer network as a drawing that grows step by step. Users drag points, add and remove them; `act`
-// reports the new points, and `report` the chosen step.
+// The answer of a pointer network as a drawing that grows step by step. Users drag, add and remove
+// points. `act` reports the new points, and `report` the chosen step.
 
 const EXTENT = 1000; // the points are in a square of this size, y upwards
 const RADIUS = 31;
-const FEWEST = 3; // points of an answer
+const FEWEST = 3; // smallest number of points
 const STEP = 20; // how far an arrow key moves a point
 const PAUSE = 900; // ms between two steps of Play
-const ASIDE = 62; // from the middle of a ray to its number
+const ASIDE = 62; // distance from the middle of a ray to its number
 const SEEN = 0.01; // weights below it have no ray
 const DOUBLE = 400; // ms between the presses of a double-click
 
@@ -21,7 +21,7 @@ class Points {
     this.play.addEventListener('click', () => (this.timer ? this.pause() : this.start()));
   }
 
-  /** Draw a result that is not drawn yet, and go to a step. */
+  /** Draw a result if it is not drawn yet, and go to a step. */
   update({ header }, act, report) {
     Object.assign(this, { act, report });
     if (header.id !== this.header?.id) {
@@ -37,7 +37,7 @@ class Points {
     this.root.dataset.ready = '';
   }
 
-  /** A step as a row: the point, and how sure the model is of it. */
+  /** Return a step as a row: the point, and its probability. */
   row(point, step) {
     const button = Object.assign(document.createElement('button'), { type: 'button' });
     const share = this.header.weights[step][point];
@@ -53,7 +53,9 @@ class Points {
     return button;
   }
 
-  /** The heaviest other point of a step, if its share is large enough to be drawn. */
+  /**
+   * The point with the second largest weight at a step, if its share is large enough to be drawn.
+   */
   second(step) {
     const { chosen, weights } = this.header;
     const others = weights[step].map((share, point) => (point === chosen[step] ? -1 : share));
@@ -78,7 +80,7 @@ class Points {
     this.tell();
   }
 
-  /** Whether the exact answer is known and another one. */
+  /** Whether the exact answer is known and differs from this answer. */
   get isWrong() {
     const { chosen, exact } = this.header;
     return exact.length > 0 && exact.join() !== chosen.join();
@@ -110,13 +112,16 @@ class Points {
     this.drawing.querySelector(`[data-point="${active}"]`)?.focus();
   }
 
-  /** The line from the previous point to a point that the model did not choose at this step, but gave weight. */
+  /**
+   * The line from the previous point to a point that the model did not choose at this step, but
+   * gave weight.
+   */
   ray(share, point) {
     const { chosen } = this.header;
     const from = chosen[this.step - 1];
     if (share < SEEN || point === chosen[this.step] || point === from) return [];
     const [[x, y], [left, top]] = [this.place(from), this.place(point)];
-    // The number is beside the line, at its right.
+    // The number is to the right of the line.
     const long = Math.hypot(left - x, top - y) * (top < y ? 1 : -1);
     const [right, down] = [((y - top) / long) * ASIDE, ((left - x) / long) * ASIDE];
     const middle = { x: (x + left) / 2 + right, y: (y + top) / 2 + down + 12 };
@@ -149,7 +154,7 @@ class Points {
     this.say.replaceChildren(title, start, bold(chosen[step] + 1), end);
   }
 
-  /** How good the answer is, beside the exact one. */
+  /** Return a comparison of the answer with the exact answer. */
   comparison() {
     const { kind, exact, sizes: [own, best] } = this.header;
     if (!exact.length) return '';
@@ -173,7 +178,7 @@ class Points {
     return [x, EXTENT - y].map((value) => Math.round(Math.min(Math.max(value, 0), EXTENT)));
   }
 
-  /** Drag a point, or remove it with a second press; a press elsewhere adds one. */
+  /** Drag a point, remove it with a double-click, or add a point with a press elsewhere. */
   press(event) {
     if (!this.header.canEdit || event.button) return;
     const point = event.target.closest('.point')?.dataset.point;

@@ -1,12 +1,13 @@
-// The app may be started again while a page is open. Streamlit's browser side then connects again and waits for the
-// next action. This component asks at once, so that the new app knows the choices, and keeps typed text that was not sent.
+// The app may be restarted while a page is open. Streamlit's browser code then connects again and
+// waits for the next action. This component sends the choices at once, so that the new app knows
+// them, and keeps typed text that was not sent yet.
 
 const FIELDS = '.stTextArea textarea, .stTextInput input:not([type=password])';
 
 class RestartRecovery {
   constructor() {
     this.drafts = [];
-    this.writing = null; // the name of the field that is being written in, until its text is taken
+    this.writing = null; // name of the field in which the user writes, until its text is sent
     this.away = false;
     this.app = document.querySelector('[data-testid="stApp"]');
     new MutationObserver(() => this.look()).observe(this.app, {
@@ -32,14 +33,15 @@ class RestartRecovery {
       this.away = true;
     } else if (this.away) {
       this.away = false;
-      // A window that says that nothing answers takes the focus, and Streamlit takes that for the end of writing.
+      // The dialog about a lost connection takes the focus, which Streamlit treats as the end of
+      // writing.
       this.tell(this.writing ?? '');
     } else if (script === 'notRunning') {
       this.drafts.forEach((draft) => this.restore(draft));
     }
   }
 
-  /** The texts in the fields that have a name. */
+  /** The texts of all fields that have a name. */
   typed() {
     const named = [...document.querySelectorAll(FIELDS)].map((field) => ({ name: nameOf(field), text: field.value }));
     return named.filter(({ name }) => name);
@@ -48,13 +50,13 @@ class RestartRecovery {
   restore({ name, text }) {
     const field = document.querySelector(`.${CSS.escape(name)} :is(${FIELDS})`);
     if (!field || field.disabled || field.value === text) return;
-    // React hears of a value only if it was set by the element's own setter.
+    // React notices a new value only if the setter of the element's prototype has set it.
     Object.getOwnPropertyDescriptor(Object.getPrototypeOf(field), 'value').set.call(field, text);
     field.dispatchEvent(new Event('input', { bubbles: true }));
   }
 }
 
-/** The class by which Streamlit marks the widget of a key. */
+/** The class in which Streamlit writes the key of a field's widget. */
 function nameOf(field) {
   const marked = field.closest('[class*="st-key-"]');
   return marked && [...marked.classList].find((one) => one.startsWith('st-key-'));

@@ -62,6 +62,6 @@ def test_digit_readers_refuse_unsupported_requests() -> None:
     ]
     messages = [one["error"] for one in documents(live("ram-centred"), requests)]
     assert "needs a picture" in messages[0]
-    assert "nor given an output" in messages[1]
+    assert "nor a given output" in messages[1]
     assert "not at areas" in messages[2]
-    assert "neither changed" in messages[3]
+    assert "supports neither changes" in messages[3]
