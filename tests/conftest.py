@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# One thread a worker, because the workers already use every core. PyTorch reads it when imported.
+# One thread per worker, because the workers already use every core. PyTorch reads it on import.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # Set no deadline: a slow machine does not make an example fail. CI tries identical examples in

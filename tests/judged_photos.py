@@ -1,4 +1,4 @@
-"""Ten photographs that no captioner has seen, judged word by word, as a table of docs/photos.md.
+"""Judge captions of ten photographs that no captioner has seen, as a table of docs/photos.md.
 
 A content word is in the picture if a box was drawn for it by hand. Run it with
 `python -m tests.judged_photos`, which writes the table anew.
@@ -29,7 +29,7 @@ PATH, MARK = ROOT / "docs" / "photos.md", "photos"
 SITE = "encoder-decoder"
 MODELS = ("photo-captions-regular", "photo-captions-area", "photo-captions-area-told")
 SURFACES = ("coins", "brick", "grass", "moon")
-"""Photographs of scikit-image, free of rights, that show no scene."""
+"""Photographs of scikit-image in the public domain that show only a surface."""
 EVERYWHERE = (0.0, 0.0, 1.0, 1.0)
 HAT, UNIFORM = (0.27, 0.03, 0.73, 0.3), (0.04, 0.5, 1.0, 1.0)
 SUIT, COAT, CAMERAMAN = (0.05, 0.3, 0.7, 1.0), (0.0, 0.22, 0.6, 0.75), (0.0, 0.13, 0.56, 1.0)
@@ -57,12 +57,12 @@ THINGS: Mapping[str, Mapping[str, Sequence[Box]]] = {
     "grass": {"field": [EVERYWHERE]},
     "moon": {},
 }
-"""By photograph, the boxes of every word of a caption that names something in it."""
+"""For each photograph, the boxes of every caption word that names something in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A caption, its content words, and how many of them are in the picture and lit right."""
+    """A caption with the numbers of its content words, of those in the picture, and right areas."""
 
     photo: str
     model: str
@@ -106,7 +106,7 @@ def judge(backend: LocalBackend, photo: str, model: str) -> Judged:
 
 
 def table(backend: LocalBackend) -> Iterator[str]:
-    """Yield the lines of the table, its sums, and the figures of test."""
+    """Yield the lines of the table, its sums, and the figures of the test set."""
     yield "| Photo | Model | Caption | Words in the picture | Lit right | Middle |"
     yield "| --- | --- | --- | --: | --: | --: |"
     judged = [judge(backend, photo, model) for photo in THINGS for model in MODELS]

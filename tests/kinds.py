@@ -1,7 +1,7 @@
 """One test case per kind of input, each with a tiny model in the layout of shipped checkpoints.
 
-The networks are untrained. Requests give the output where possible, so that there is something to
-look at.
+The networks are untrained. Requests give the output where possible, because an untrained network
+may write nothing.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ _CASES = (
         Hide("source", (0,)),
         "Sentences with trees",
     ),
-    # A language model reads its own history, so its trace has no field for an input.
+    # A language model reads only its own history, so its trace has no field for an input.
     Case(
         Request("history", "a small red circle", target=""),
         "decoder self",

@@ -1,8 +1,8 @@
-"""Whether the areas that a page lights are on the right things, beside areas in the middle.
+"""Measure how often the highlighted areas of a page are on the right things.
 
-A query is right if its heaviest area is small, and has its middle in a box of the query or holds
-the middle of one. The baseline is an area of the same size in the middle of a picture. In a memory
-of one row, such as a sound, it is at the query's relative position.
+A query is right if its heaviest area is small, and either has its middle in a box of the query or
+contains the middle of such a box. The baseline is an area of equal size in the middle of a picture.
+In a memory of one row, such as a sound, it is at the query's relative position.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ QUARTER = 0.25
 
 @dataclass(frozen=True, slots=True)
 class LitPlaces:
-    """Numbers of queries: all with a box, those lit right, and those of the baseline."""
+    """Numbers of queries: all that have a box, right ones, and right ones of the baseline."""
 
     queries: int
     right: int
@@ -30,7 +30,7 @@ class LitPlaces:
 
     @property
     def share(self) -> float:
-        """The share of the queries that are lit right, 0..1."""
+        """The share of the queries that are right, 0..1."""
         return self.right / self.queries
 
 
@@ -67,7 +67,7 @@ def lit_places(
 
 
 def _is_on(area: Area, grid: AreaGrid, boxes: Sequence[Box]) -> bool:
-    """Return whether an area has its middle in a box, or holds the middle of one."""
+    """Return whether an area has its middle in a box, or contains the middle of a box."""
     left, right = area.left / grid.width, (area.left + area.width) / grid.width
     top, bottom = area.top / grid.height, (area.top + area.height) / grid.height
     if find_coordinates_in_boxes(

@@ -1,8 +1,8 @@
-"""Whether the areas that a page lights hold the right words, beside areas on the diagonal.
+"""Measure how often the highlighted areas of a page contain the right words.
 
-A word that was written is right if the heaviest area of its mean weights has at most `MOST_WORDS`
-words and holds an item of a word that was linked with it by hand. The baseline is the area of the
-same size whose middle is at the same relative place as the written word.
+A written word is right if the heaviest area of its mean weights has at most `MOST_WORDS` words and
+contains an item of a word that was linked with it by hand. The baseline is an area of equal size
+whose middle is at the relative position of the written word.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MOST_WORDS = 3
 
 @dataclass(frozen=True, slots=True)
 class LitWords:
-    """Numbers of written words: all with a link, those lit right, and those of the diagonal."""
+    """Numbers of written words: all with a link, right ones, and right ones of the baseline."""
 
     words: int
     right: int
@@ -29,7 +29,7 @@ class LitWords:
 
     @property
     def share(self) -> float:
-        """The share of the words that are lit right, 0..1."""
+        """The share of the words that are right, 0..1."""
         return self.right / self.words
 
 
@@ -74,6 +74,6 @@ def lit_words(
 
 
 def _holds(left: int, width: int, runs: list[tuple[int, int]], wanted: Set[int]) -> bool:
-    """Return whether an area of few words holds an item of a wanted word."""
+    """Return whether an area has few enough words and contains an item of a wanted word."""
     held = {n for n, (start, end) in enumerate(runs) if left < end and start < left + width}
     return len(held) <= MOST_WORDS and not held.isdisjoint(wanted)

@@ -1,4 +1,4 @@
-"""Reading of the messages that components get in the browser."""
+"""Read the messages that components get in the browser."""
 
 from __future__ import annotations
 

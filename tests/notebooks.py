@@ -1,4 +1,4 @@
-"""Run the example script as a notebook, in a kernel as Jupyter does."""
+"""Run the example script as a notebook in a Jupyter kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small files with rated outputs, each in the format of the tool that writes such files."""
+"""Small files with rated outputs, each in the format of a tool that writes such files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cases of a test that `make test` runs; the other cases are long."""
+"""The choice of a test's cases that `make test` runs. The other cases are marked as long."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 import transformers
 
-# The names that configurations use for their sizes. Each configuration takes those it knows.
+# The names that configurations use for their sizes. Each configuration gets the names that it has.
 SIZES: Mapping[str, Any] = {
     "vocab_size": 60,
     "hidden_size": 32,

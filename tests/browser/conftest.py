@@ -6,8 +6,8 @@
 Without a system browser these tests are skipped, and the summary says so in one line. If CI or
 AREAVIZ_BROWSER=1 is set, they fail instead. An error on the browser's console fails its test.
 
-No test gets a second try. Tests wait for a condition, such as `settled`, and never for a time that
-is usually long enough.
+No test is repeated after a failure. Tests wait for a condition, such as `settled`, and never for a
+fixed time.
 """
 
 from __future__ import annotations
@@ -51,7 +51,10 @@ MARK_QUESTIONS = f"""(() => {{
     return send.call(this, data);
   }};
 }})()"""
-"""Marks the page from a message to the server until its answer begins. Some have no answer."""
+"""Marks the page from a message to the server until its answer begins, for at most 5 seconds.
+
+The limit is for messages that have no answer.
+"""
 
 App = Callable[..., str]
 
@@ -153,7 +156,7 @@ def page(chromium: Browser) -> Iterator[Page]:
 def unknown_page(chromium: Browser) -> Iterator[Page]:
     """Open a page like `page` for a reader who has to sign in.
 
-    The console reports that the sign-in form came with status 401.
+    The console reports the sign-in form's status 401, which is not counted as an error.
     """
     yield from _page(
         chromium, lambda message: _is_ours(message) and "status of 401" not in message.text

@@ -1,4 +1,4 @@
-"""Exported pages for tests in a real browser; they import the fixture `opened`."""
+"""Exported pages for tests in a real browser. The tests import the fixture `opened`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Open = Callable[..., Page]
 
 @contextmanager
 def enclosed(page: Page, *own: str) -> Iterator[None]:
-    """Fail the test if a page has an error, or asks for what does not begin with one of `own`."""
+    """Fail the test if a page has an error, or requests an address outside of `own`."""
     asked: list[str] = []
     problems: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
@@ -53,4 +53,4 @@ def opened(page: Page, tmp_path: Path) -> Iterator[Open]:
     page.route("**/*", only_the_file)
     page.on("websocket", lambda socket: asked.append(socket.url))
     yield export
-    assert asked == [], "The page asked for what is not in it."
+    assert asked == [], "The page requested another file."

@@ -1,4 +1,4 @@
-"""A page with two linked image grids of made-up traces; environment variables set it up."""
+"""A page with two linked image grids of made-up traces. Environment variables configure it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hovers over ten items: how many of them light up an area of several items."""
+"""Hover over ten items, and count those whose hover highlights an area of several items."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimatio
 def several_seen(view: Locator) -> list[str]:
     """Hover over ten evenly spaced items, and return the sentences of items with larger areas.
 
-    An item counts if the heaviest area of some head has two or more items. Nothing is selected
-    before: the view is as it opens.
+    An item counts if the heaviest area of some head has two or more items. The view is in its
+    initial state, without a selection.
 
     Args:
-        view: a ribbon or an image grid, ready.
+        view: A ribbon or an image grid that is ready.
     """
     side = view.locator("[data-side=query] .item:visible, [data-side=query] .chip:visible")
     count = side.count()

@@ -1,4 +1,4 @@
-"""Three fake readings on one clock: a path of three glimpses, a single glimpse, and a pair."""
+"""Three fake readings, shown step by step: a path of three glimpses, one glimpse, and a pair."""
 
 from dataclasses import replace
 

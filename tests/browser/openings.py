@@ -1,4 +1,4 @@
-"""Pages as they open, loaded once for each colour scheme, and measured at 1280 and 390 px."""
+"""Measure opened pages, each loaded once per colour scheme, at widths of 1280 and 390 px."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Opened:
     """A page of the app.
 
     Args:
-        path: its path and query.
-        lit: CSS selector of the element that is lit when the page opens; "" if none must be.
+        path: Path and query of its address.
+        lit: CSS selector of the element that must be highlighted on opening, or "" for none.
         picture: CSS selector of the main picture.
         input: CSS selector of the question's input.
-        words: the most words on opening.
-        height: the largest height on opening, in px at a width of 1280 px.
+        words: Maximum number of words on opening.
+        height: Maximum height on opening, in px at a width of 1280 px.
     """
 
     path: str
@@ -83,12 +83,12 @@ class Opening:
     """Measurements of an opened page.
 
     Args:
-        wide: the measures of `measure.js` at 1280 x 860.
-        narrow: these measures at 390 x 860.
-        light: the largest light area outside pictures at 1280 x 860, in square px.
-        still: whether a second screenshot equals the first.
-        screen: the screenshot at 1280 x 860, as PNG.
-        narrow_screen: the screenshot at 390 x 860, as PNG.
+        wide: The measures of `measure.js` at 1280 x 860.
+        narrow: These measures at 390 x 860.
+        light: The largest light area outside pictures at 1280 x 860, in square px.
+        still: Whether a second screenshot equals the first.
+        screen: The screenshot at 1280 x 860, as PNG.
+        narrow_screen: The screenshot at 390 x 860, as PNG.
     """
 
     wide: Mapping[str, Any]
@@ -147,7 +147,8 @@ def measured(page: Page, opened: Opened) -> Opening:
     # Charts and ribbons are laid out again after the window has changed its size.
     page.wait_for_timeout(700)
     narrow, narrow_screen = page.evaluate(SCRIPT, asked), page.screenshot()
-    # A page at rest must be still at any width; a late layout may change it once.
+    # A page that has finished drawing must not change at any width. A late layout may change it
+    # once.
     still = is_still(page)
     return Opening(wide, narrow, light_area(screen, wide["pictures"]), still, screen, narrow_screen)
 

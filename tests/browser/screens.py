@@ -1,9 +1,9 @@
 """Stored screenshots and layouts of pages, and how an opened page is compared with them.
 
-`python -m benchmarks.screenshots --stored` writes them. Letters are drawn a little differently by
-every version of Chromium, and fonts of the system stand in for signs that the app's fonts lack. So
-pictures are compared only under the version and the fonts that wrote them. Layouts are always
-compared.
+`python -m benchmarks.screenshots --stored` writes them. Every version of Chromium draws letters a
+little differently, and fonts of the system are used for characters that the app's fonts do not
+have. So pictures are compared only if version and fonts are those of the stored pictures. Layouts
+are always compared.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tests.browser.openings import NARROW, WIDE, Opening, Scheme
 FOLDER = Path(__file__).parent / "screens"
 LAYOUTS = FOLDER / "layouts.json"
 VERSION = FOLDER / "chromium.txt"
-"""The version of Chromium and the fonts that wrote the pictures, see `drawn_by`."""
+"""File with the version of Chromium and the fonts of the stored pictures, see `drawn_by`."""
 MOST_DIFFERENT = 0.005
 """The largest share of pixels that may differ."""
 SAME = 32
@@ -34,7 +34,7 @@ SAME = 32
 QUALITY = 50
 """The quality of the stored pictures, from 0 to 100."""
 MOST_MOVED = 8
-"""How far an edge may be from its stored place, in px."""
+"""Largest distance of an edge from its stored place, in px."""
 
 Layout = Mapping[str, Mapping[str, list[int]]]
 
@@ -77,7 +77,7 @@ def stored_layouts() -> Mapping[str, Layout]:
 
 
 def drawn_by(version: str) -> str:
-    """Return what draws a page here: a version of Chromium, and a digest of the system's fonts."""
+    """Return a version of Chromium with a digest of the system's fonts. Both determine pictures."""
     command = shutil.which("fc-list")
     if command is None:
         return f"{version} with unknown fonts"
@@ -87,12 +87,12 @@ def drawn_by(version: str) -> str:
 
 
 def not_compared(version: str) -> str:
-    """Return why pictures cannot be compared under a version of Chromium; "" if they can."""
+    """Return why pictures cannot be compared under a version of Chromium, or "" if they can."""
     stored = VERSION.read_text(encoding="utf-8").strip() if VERSION.exists() else "no version"
     here = drawn_by(version)
     if stored == here:
         return ""
-    return f"{NOT_COMPARED}: the stored ones are of Chromium {stored}, and this is {here}"
+    return f"{NOT_COMPARED}, which are of Chromium {stored}, and this is {here}"
 
 
 def screens(opening: Opening, name: str, scheme: Scheme) -> dict[Path, bytes]:
@@ -111,7 +111,7 @@ def packed(screen: bytes) -> bytes:
 
 
 def difference(now: bytes, stored: bytes) -> float:
-    """Return the share of pixels that differ, 1.0 if the sizes do."""
+    """Return the share of pixels that differ, or 1.0 if the sizes differ."""
     now_HW, stored_HW = _greys(now), _greys(stored)
     if now_HW.shape != stored_HW.shape:
         return 1.0

@@ -1,4 +1,4 @@
-"""Serving a Streamlit script on a free port, for the browser tests and the app's benchmark."""
+"""Serve a Streamlit script on a free port, for the browser tests and the app's benchmark."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def browser_path() -> str | None:
 class Server:
     """A served Streamlit script in its own process group.
 
-    The app is started as users start it, other scripts by Streamlit.
+    The app is started with `areaviz serve`, as users do, and other scripts with Streamlit.
 
     Args:
-        script: path from the repository's root.
-        log: the file for its output.
-        settings: environment variables.
-        options: options of `areaviz serve`, for the app only.
+        script: Path from the repository's root.
+        log: File for its output.
+        settings: Environment variables.
+        options: Options of `areaviz serve`, for the app only.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Server:
         """Wait until the server answers, and return its address.
 
         Raises:
-            RuntimeError: The server does not answer; the message is its output.
+            RuntimeError: The server does not answer. The message has its output.
         """
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline and self._process.poll() is None:

@@ -1,6 +1,6 @@
 """Steppers without a model, with known probabilities.
 
-They depend on the sentence and on everything decoded before.
+The probabilities depend on the sentence and on all previous tokens.
 """
 
 from __future__ import annotations
@@ -69,4 +69,4 @@ class TableStepper:
         return self.table[tokens]
 
     def select(self, rows: Tensor) -> None:
-        """Do nothing: the last token is the whole state, and it is passed to every step."""
+        """Do nothing, because the state is only the last token, which every step gets."""

@@ -21,8 +21,8 @@ class Beside:
     """Response times of one reader while analyses run.
 
     Args:
-        count: number of analyses that run.
-        found: figures of the reader's questions meanwhile.
+        count: Number of analyses that run.
+        found: Figures of the reader's questions in this time.
     """
 
     count: int
@@ -51,7 +51,7 @@ def begin(app: Served, name: str, sentences: int) -> None:
         visitor.choose("Folder", name)
         shown = visitor.press(f"Run {sentences:,} examples")
         if shown.errors:
-            raise RuntimeError(f"{name} was not begun: {shown.errors}")
+            raise RuntimeError(f"The analysis of {name} did not start: {shown.errors}")
 
 
 def beside(

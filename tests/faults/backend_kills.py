@@ -1,8 +1,8 @@
-"""Kills of the thread that runs the models.
+"""Faults in the thread that runs the models.
 
-The request at hand must fail with a named error, and the next request must work. Three clients ask
-at once. The thread is hit at one client's request in one of several ways: by an error, by a full
-memory, by an exit, or from outside while it runs. It is also hit from outside while it is idle.
+The affected request must fail with a named error, and the next request must work. Three clients ask
+at once. The fault occurs in one client's request: an error, a full memory, an exit, or an exception
+from another thread. An exception from another thread is also raised while the thread is idle.
 """
 
 from __future__ import annotations
@@ -66,12 +66,12 @@ class Hit:
     """Figures of a series of kills.
 
     Args:
-        kills: number of times the thread was hit.
-        named: answers that were a named error.
-        unnamed: answers that were any other error.
-        wrong: answers that differ from the model's answer.
-        stuck: answers that never came.
-        slowest: seconds from a kill to the last of its errors, at most.
+        kills: Number of faults.
+        named: Number of answers that were a named error.
+        unnamed: Number of answers that were any other error.
+        wrong: Number of answers that differ from the model's answer.
+        stuck: Number of requests without an answer.
+        slowest: Largest number of seconds from a fault to the last of its errors.
     """
 
     kills: int

@@ -186,7 +186,7 @@ def _trace(data: bytes) -> object:
 
 
 def _png_bombs() -> Iterator[bytes]:
-    """Return pictures whose headers promise too much, and one that unpacks 400-fold."""
+    """Yield pictures whose headers claim too many pixels, and one that decompresses 400-fold."""
 
     def png(width: int, height: int, data: bytes, more: bytes = b"") -> bytes:
         header = _chunk(b"IHDR", struct.pack(">2I5B", width, height, 8, 2, 0, 0, 0))
@@ -232,7 +232,7 @@ def _text_bombs() -> Iterator[bytes]:
 
 
 def _trace_bombs() -> Iterator[bytes]:
-    """Return traces with highly compressed entries, and with headers that promise too much."""
+    """Yield traces with highly compressed entries, and with headers that claim too large arrays."""
     good, weights = (
         codec.to_bytes(fakes.trace("A dog.", "Ein Hund.", 1, 1)),
         "map.encoder-decoder.weights.npy",

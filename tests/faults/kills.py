@@ -1,6 +1,6 @@
 """Kills of processes with `kill -9` while they save notes and rows.
 
-Every acknowledged write must be there exactly once.
+Every acknowledged write must be stored exactly once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Idle connections: sockets without a message, and requests whose head never ends."""
+"""Idle connections: WebSockets without a message, and requests whose head never ends."""
 
 from __future__ import annotations
 

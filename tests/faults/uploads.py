@@ -1,4 +1,4 @@
-"""Memory costs of large uploads to the app as users start it, at the peak and afterwards.
+"""Memory that the app needs for large uploads, at the peak and afterwards.
 
 A bomb is a small file that unpacks to much data. The largest trace is the largest that the app
 accepts.
@@ -112,7 +112,7 @@ def lying_arrays(megabytes: int = 1536) -> bytes:
 
 
 def zeros_trace(layers: int, heads: int, queries: int, items: int) -> bytes:
-    """Return a trace whose weights are all 0, as if all were masked; it packs to a thousandth."""
+    """Return a trace whose weights are all 0, as if masked. It compresses to a thousandth."""
     fields = (
         fakes.text_field("target", "b" * queries, end=""),
         fakes.text_field("source", "a" * items, end=""),

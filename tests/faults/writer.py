@@ -1,4 +1,4 @@
-"""A process that writes without end and prints each acknowledgement; `kills` kills it.
+"""A process that writes without end and prints each acknowledgement, until `kills` kills it.
 
     python -m tests.faults.writer notes|rows PATH NAME
 

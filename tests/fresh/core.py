@@ -1,4 +1,4 @@
-"""Run by `tests.try_wheel` where the wheel alone is installed: a trace without PyTorch."""
+"""Make a trace without PyTorch. `tests.try_wheel` runs this where only the wheel is installed."""
 
 import sys
 from importlib.util import find_spec

@@ -1,4 +1,4 @@
-"""Run by `tests.try_wheel` where the extra `app` is installed: every page, as a reader opens it."""
+"""Open every page. `tests.try_wheel` runs this where the extra `app` is installed."""
 
 import os
 import sys
@@ -16,7 +16,7 @@ problems = []
 for path in sorted(PAGES.glob("*.py")):
     app = AppTest.from_file(str(APP), default_timeout=SECONDS).switch_page(f"pages/{path.name}")
     app.run()
-    # Read is for models of the reader's own, and says so.
+    # The page Read needs a model of the reader and says so, which is not an error here.
     said = [element.value for element in (*app.exception, *app.error)]
     if said and path.stem != "read":
         problems.append(f"{path.stem}: {' '.join(said)}")

@@ -28,7 +28,7 @@ def contacted() -> Iterator[Listener]:
 @pytest.fixture(scope="session")
 def open_app(tmp_path_factory: pytest.TempPathFactory, contacted: Listener) -> Iterator[Served]:
     """Serve the small page without a token, with short timeouts."""
-    assert HARD >= 4096, "this machine allows too few file descriptors to test that"
+    assert HARD >= 4096, "this machine allows too few file descriptors for these tests"
     home = tmp_path_factory.mktemp("home")
     (home / ".streamlit").mkdir()
     text = f"[server]\ndisconnectedSessionTTL = {SESSION_SECONDS}\n"

@@ -1,4 +1,4 @@
-"""A small reverse proxy, which serves an app below a path as nginx and Caddy do."""
+"""A small reverse proxy, which serves an app below a path, as nginx and Caddy can."""
 
 from __future__ import annotations
 

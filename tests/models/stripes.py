@@ -1,4 +1,4 @@
-"""Pictures in which a tiny network learns to look in seconds: a small striped square somewhere.
+"""Pictures with a small striped square, at which a tiny network learns to look in seconds.
 
 Only a close glimpse shows whether the stripes are horizontal or vertical. Shapes: B pictures.
 """

@@ -21,7 +21,7 @@ from tests.pages import folder
 
 
 class Translating(fakes.FakeBackend):
-    """A backend that answers with made-up translations; `before` first handles each request."""
+    """A backend that returns made-up translations, after a call of `before` on each request."""
 
     def __init__(self, before: Callable[[Request], None] = lambda _: None) -> None:
         super().__init__(
@@ -47,7 +47,7 @@ def tables(app: AppTest) -> dict[str, dict[str, Any]]:
 
 
 def listed(app: AppTest) -> pd.DataFrame:
-    """Return the visible table of examples, indexed by place in the set; empty without a table."""
+    """Return the visible table of examples, indexed by place in the set, or an empty table."""
     sent = tables(app).get(TABLE_KEY)
     if sent is None:
         return pd.DataFrame()

@@ -75,7 +75,7 @@ class Pictured(fakes.FakeBackend):
                 made = replace(made, maps={})
         else:
             made = _read(self.cards[request.model].mechanism)
-        # The made-up anchors are those of a small picture; every requested picture is larger.
+        # The made-up anchors are those of a small picture. Every requested picture is larger.
         return replace(made, request=request)
 
 

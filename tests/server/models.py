@@ -1,4 +1,4 @@
-"""A backend without models, which makes every trace from the request alone."""
+"""A backend without models, which makes every trace only from the request."""
 
 from __future__ import annotations
 

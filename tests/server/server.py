@@ -11,7 +11,7 @@ from areaviz.server.api import Api, Reply
 
 
 class Server(ThreadingHTTPServer):
-    """A server that passes requests to `api`, unless `faults` has a fault for the next one.
+    """A server that passes requests to `api`, unless `faults` has a fault for the next request.
 
     A fault is a reply to send, or "drop" (close without an answer), "cut" (close half-way) or
     "hang".

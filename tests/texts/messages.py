@@ -1,4 +1,4 @@
-"""The texts of the catalogue as they are in code: in Python, in scripts and in their markup."""
+"""Find the texts of the catalogue in the code: in Python, in scripts and in markup."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _IN_SCRIPT = re.compile(r"\bsentence\(\s*(?:'([^'\\]*)'|\"([^\"\\]*)\"|`([^`\\$]
 
 
 def messages() -> set[str]:
-    """Return every text that the code asks the catalogue for."""
+    """Return every text that the code looks up in the catalogue."""
     found = {text for module in modules() for text in in_module(module)}
     for paths in COMPONENTS.values():
         if TEXTS in paths:

@@ -1,4 +1,4 @@
-"""Node, from the lock, for tests of modules of the browser side."""
+"""Run modules of the components in Node, which the lock file installs, and compare the results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LOG_TOLERANCE = 2e-3
 
 
 def run_node(script: str, given: object) -> list[Any]:
-    """Run a script of this folder with JSON as its input; it prints one JSON value a line."""
+    """Run a script of this folder with JSON as its input, and return the JSON values it prints."""
     command = [str(NODE), str(FOLDER / script)]
     text = json.dumps(given)
     done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=SECONDS)
@@ -40,7 +40,7 @@ def run_node(script: str, given: object) -> list[Any]:
 
 
 def documents(model: LiveModel, requests: Sequence[Request]) -> list[dict[str, Any]]:
-    """Run requests through the engine and return its documents, or the errors."""
+    """Run requests through the engine. Return a trace document or {"error": ...} for each."""
     given = {
         "card": model.plain,
         "weights": model.encoded_weights,
@@ -74,7 +74,7 @@ def trace_of(document: dict[str, Any]) -> Trace:
 
 
 def assert_equal_traces(found: Trace, expected: Trace, tolerance: float = 1e-5) -> float:
-    """Check that two traces are equal but for rounding, and return the largest difference."""
+    """Check that two traces are equal except for rounding, and return the largest difference."""
     one, other = to_document(found), to_document(expected)
     logs = [float(document["details"].pop("log-probability", 0)) for document in (one, other)]
     assert abs(logs[0] - logs[1]) <= LOG_TOLERANCE
